@@ -1,0 +1,49 @@
+#include "isa/base/diagnostic.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilevm {
+
+void Diagnostics::report(Diagnostic diagnostic) {
+  const bool is_error = diagnostic.severity == Severity::error;
+  if (is_error) ++error_count_;
+  if (diagnostic.severity == Severity::warning) ++warning_count_;
+  if (kept_.size() >= limit_) {
+    if (is_error) ++dropped_;
+    overflow_ = std::move(diagnostic);
+    return;
+  }
+  kept_.push_back(std::move(diagnostic));
+}
+
+Diagnostic& Diagnostics::error(Code code, Span span, std::string message) {
+  report({code, Severity::error, span, std::move(message), {}, {}});
+  return dropped_ > 0 ? overflow_ : kept_.back();
+}
+
+Diagnostic& Diagnostics::warning(Code code, Span span, std::string message) {
+  const bool full = kept_.size() >= limit_;
+  report({code, Severity::warning, span, std::move(message), {}, {}});
+  return full ? overflow_ : kept_.back();
+}
+
+std::vector<Diagnostic> Diagnostics::sorted() const {
+  std::vector<Diagnostic> result = kept_;
+  std::stable_sort(result.begin(), result.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return a.span.begin < b.span.begin;
+  });
+  return result;
+}
+
+Diagnostic& add_note(Diagnostic& diagnostic, std::string message, Span span) {
+  diagnostic.notes.push_back({std::move(message), span, true});
+  return diagnostic;
+}
+
+Diagnostic& add_note(Diagnostic& diagnostic, std::string message) {
+  diagnostic.notes.push_back({std::move(message), {}, false});
+  return diagnostic;
+}
+
+}  // namespace tilevm

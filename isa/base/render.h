@@ -1,0 +1,28 @@
+// Rendering of diagnostics: clang's layout, or data for JSON.
+#pragma once
+
+#include <string>
+
+#include "isa/base/diagnostic.h"
+#include "isa/base/source.h"
+
+namespace tilevm {
+
+/// One diagnostic as text that ends with a line break:
+///
+///     prog.tile:13:16: error: unknown layout `column` [TV0104]
+///             layout=column(2, 2).spatial(8, 4).local(1, 2),
+///                    ^~~~~~
+///                    column_local
+///     prog.tile:12:5: note: ...
+///
+/// `color` adds terminal escapes. Tabs are kept as they are and carets follow them; bytes that are
+/// not printable are shown as `?`; long lines are cut around the caret.
+[[nodiscard]] std::string render(const Diagnostic& diagnostic, const SourceFile& source,
+                                 bool color);
+
+/// All of them in order of place, and a last line that counts ("2 errors, 1 warning").
+[[nodiscard]] std::string render(const Diagnostics& diagnostics, const SourceFile& source,
+                                 bool color);
+
+}  // namespace tilevm

@@ -1,0 +1,32 @@
+// Pictures of layouts: text for terminals, docs and failing tests; SVG and HTML for people.
+#pragma once
+
+#include <string>
+
+#include "isa/layout/memory_layout.h"
+#include "isa/layout/register_layout.h"
+
+namespace tilevm::isa {
+
+/// A text table with one cell "thread:local" an element ("0,4:1" where replicas hold it in threads
+/// 0 and 4, "0..3:1" for a run). Rank 1 is drawn as rows of at most 8 columns..., rank > 2 as one
+/// table per leading index. At most `max_cells` cells; what is left out is said. `color` paints the
+/// background by warp.
+[[nodiscard]] std::string draw_text(const RegisterLayout& layout, bool color = false,
+                                    std::int64_t max_cells = 1 << 14);
+
+/// One paragraph: shape, threads x locals, replicas, canonical attributes, tensor-core fragment
+/// names are not its job.
+[[nodiscard]] std::string describe(const RegisterLayout& layout);
+
+/// A self-contained SVG: one cell per element, fill by thread, label thread:local.
+[[nodiscard]] std::string draw_svg(const RegisterLayout& layout, const std::string& title);
+
+/// A self-contained HTML page around the SVG: hovering over a cell marks all cells of its thread.
+[[nodiscard]] std::string draw_html(const RegisterLayout& layout, const std::string& title);
+
+/// Offsets of a memory layout as a table; with banks (offset * element_bits / 32 % 32) if
+/// element_bits > 0.
+[[nodiscard]] std::string draw_text(const MemoryLayout& layout, int element_bits = 0);
+
+}  // namespace tilevm::isa

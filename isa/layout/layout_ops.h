@@ -1,0 +1,63 @@
+// The algebra of register layouts. Every operation is pure, states its law, and fails with a
+// message in the user's words where its result is not representable.
+//
+// Sources: the paper's sections 4.2 and 5.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/layout/register_layout.h"
+
+namespace tilevm::isa {
+
+/// The Kronecker product a.b; the smaller rank is padded with leading ones.
+/// Law: h(t, i) = a(t / Tb, i / Nb) * Sb + b(t % Tb, i % Nb); associative; RegisterLayout() is its
+/// identity.
+[[nodiscard]] Result<RegisterLayout> compose(const RegisterLayout& a, const RegisterLayout& b);
+
+/// Right division h / g: the f with f.g == h. Law: divide(compose(f, g), g) == f, up to leading
+/// dimensions of size one that the product's padding made.
+[[nodiscard]] Result<RegisterLayout> divide(const RegisterLayout& h, const RegisterLayout& g);
+
+/// Left division f \ h: the g with f.g == h. Law: left_divide(compose(f, g), f) == g, likewise.
+[[nodiscard]] Result<RegisterLayout> left_divide(const RegisterLayout& h, const RegisterLayout& f);
+
+/// Removes dimensions (or keeps them with extent 1): a reduced spatial mode becomes replicas in
+/// place, a reduced local mode vanishes. The layout of a reduction's result.
+[[nodiscard]] Result<RegisterLayout> reduce(const RegisterLayout& l, const std::vector<int>& dims,
+                                            bool keep_dims = false);
+
+/// The layout that an operand of `shape` has when it is broadcast to l's shape: shapes aligned
+/// right; reduced with extent 1 kept where the target is 1 and l is not, leading extra dimensions
+/// dropped.
+[[nodiscard]] Result<RegisterLayout> reduce_to(const RegisterLayout& l, const Shape& shape);
+
+/// New dimension j is old dimension dims[j]. Law: element'(t,i)[j] == element(t,i)[dims[j]].
+[[nodiscard]] Result<RegisterLayout> permute(const RegisterLayout& l, const std::vector<int>& dims);
+
+/// Row-major re-view. Law: the row-major linear index of element(t, i) does not change.
+[[nodiscard]] Result<RegisterLayout> reshape(const RegisterLayout& l, const Shape& shape);
+
+/// Drops dimensions of extent 1 / inserts them at the given positions of the result.
+[[nodiscard]] Result<RegisterLayout> squeeze(const RegisterLayout& l, const std::vector<int>& dims);
+[[nodiscard]] Result<RegisterLayout> unsqueeze(const RegisterLayout& l,
+                                               const std::vector<int>& dims);
+
+/// Dimensions of a, then those of b; threads and locals multiply.
+[[nodiscard]] Result<RegisterLayout> concat(const RegisterLayout& a, const RegisterLayout& b);
+
+/// A layout of a tile over `threads` threads: neighbours in the last dimension go to neighbouring
+/// threads; left-over threads become leading replicas (tilus: auto_local_spatial).
+[[nodiscard]] Result<RegisterLayout> auto_local_spatial(std::int64_t threads, const Shape& shape);
+
+/// Whether two layouts put every element into the same threads and differ at most by a permutation
+/// of places inside each thread.
+[[nodiscard]] bool thread_local_equivalent(const RegisterLayout& a, const RegisterLayout& b);
+
+/// The largest n such that, in every thread, every aligned group of n consecutive local places
+/// holds n elements with consecutive indices in dimension `dim` (other indices equal), the first a
+/// multiple of n.
+[[nodiscard]] std::int64_t contiguity(const RegisterLayout& l, int dim);
+
+}  // namespace tilevm::isa

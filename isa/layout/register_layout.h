@@ -1,0 +1,129 @@
+// Register layouts: which (thread, local) place holds which element of a tile.
+//
+// A layout of shape S over T threads with N local elements is a function f(t, i) -> logical index
+// (the paper's section 4). It is kept in the unified form of section 5, plus explicit replication:
+//
+//   shape          one extent per dimension
+//   mode_shape     sizes > 1 which, left to right, factor the dimensions; inside a dimension the
+//                  first mode is the most significant digit; a dimension of size 1 owns no mode
+//   spatial_modes  digits of the thread index, most significant first: a mode, or -k for a factor
+//                  of k threads that all hold the same element (replicas)
+//   local_modes    digits of the local index, most significant first
+//
+// Every mode stands exactly once, in spatial_modes or in local_modes. A RegisterLayout is always in
+// canonical form (no mode and no replica factor of size 1; neighbours merged), so two layouts are
+// equal if and only if they are the same function, and equality, hash and text agree.
+//
+//   mma.m16n8k16 C = local(2,1).spatial(8,4).local(1,2), cells are thread:local
+//     0:0  0:1  1:0  1:1  2:0  2:1  3:0  3:1
+//     4:0  4:1  5:0  5:1  ...
+//     0:2  0:3  1:2  1:3  ...                      (row 8)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isa/base/result.h"
+
+namespace tilevm::isa {
+
+using Shape = std::vector<std::int64_t>;
+using Index = std::vector<std::int64_t>;
+
+/// Product of the extents; 1 for rank 0.
+[[nodiscard]] std::int64_t element_count(const Shape& shape);
+/// "[16, 8]".
+[[nodiscard]] std::string to_string(const Shape& shape);
+/// Row-major digits of x in the radices of `shape`, and back.
+[[nodiscard]] Index unravel(std::int64_t x, const Shape& shape);
+[[nodiscard]] std::int64_t ravel(const Index& digits, const Shape& shape);
+
+class RegisterLayout {
+ public:
+  /// The identity of the product: rank 0, one thread, one element.
+  RegisterLayout() = default;
+
+  /// Builds a layout from the unified form, checks it (sizes positive, modes factor the shape,
+  /// every mode used exactly once, limits below) and brings it into canonical form.
+  static Result<RegisterLayout> make(Shape shape, std::vector<std::int64_t> mode_shape,
+                                     std::vector<int> spatial_modes, std::vector<int> local_modes);
+
+  /// Bounds on what a layout may be, since programs come from strangers: extents, threads and
+  /// locals at most 2^20 each, rank at most 8, at most 64 modes.
+  static constexpr std::int64_t max_extent = std::int64_t{1} << 20;
+  static constexpr int max_rank = 8;
+  static constexpr int max_modes = 64;
+
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] const std::vector<std::int64_t>& mode_shape() const { return mode_shape_; }
+  /// Mode index, or -k for a replica factor of k.
+  [[nodiscard]] const std::vector<int>& spatial_modes() const { return spatial_modes_; }
+  [[nodiscard]] const std::vector<int>& local_modes() const { return local_modes_; }
+
+  [[nodiscard]] int rank() const { return static_cast<int>(shape_.size()); }
+  [[nodiscard]] std::int64_t size() const { return element_count(shape_); }
+  [[nodiscard]] std::int64_t num_threads() const { return num_threads_; }
+  [[nodiscard]] std::int64_t num_locals() const { return num_locals_; }
+  /// Threads that hold one element: threads * locals == size * replicas.
+  [[nodiscard]] std::int64_t num_replicas() const;
+  /// Sizes of the spatial digits (a mode's size, or k), and of the local digits.
+  [[nodiscard]] Shape spatial_shape() const;
+  [[nodiscard]] Shape local_shape() const;
+  /// The dimension that owns a mode.
+  [[nodiscard]] int mode_dim(int mode) const;
+
+  /// f(t, i): the element at local place i of thread t.
+  [[nodiscard]] Index element(std::int64_t thread, std::int64_t local) const;
+  /// The threads that hold an element, ascending.
+  [[nodiscard]] std::vector<std::int64_t> threads_of(const Index& index) const;
+  /// The local place of an element, the same in every replica.
+  [[nodiscard]] std::int64_t local_of(const Index& index) const;
+
+  /// Since digits are independent, index[d] == thread_part[d](t) + local_part[d](i).
+  [[nodiscard]] Index thread_part(std::int64_t thread) const;
+  [[nodiscard]] Index local_part(std::int64_t local) const;
+
+  /// One digit's share of a dimension's index: `index[dim] += (x / divisor % size) * stride`, where
+  /// x is the thread for `thread_terms` and the local place for `local_terms`. This is what index
+  /// expressions are emitted from.
+  struct Term {
+    int dim;
+    std::int64_t divisor, size, stride;
+  };
+  [[nodiscard]] std::vector<Term> thread_terms() const;
+  [[nodiscard]] std::vector<Term> local_terms() const;
+
+  friend bool operator==(const RegisterLayout&, const RegisterLayout&) = default;
+
+ private:
+  Shape shape_;
+  std::vector<std::int64_t> mode_shape_;
+  std::vector<int> spatial_modes_;
+  std::vector<int> local_modes_;
+  std::int64_t num_threads_ = 1;
+  std::int64_t num_locals_ = 1;
+};
+
+/// Factors. Arguments of `column_` forms are read with the first dimension fastest.
+[[nodiscard]] Result<RegisterLayout> local(const Shape& shape);
+[[nodiscard]] Result<RegisterLayout> spatial(const Shape& shape);
+[[nodiscard]] Result<RegisterLayout> column_local(const Shape& shape);
+[[nodiscard]] Result<RegisterLayout> column_spatial(const Shape& shape);
+/// n threads that all hold the same element; rank 0.
+[[nodiscard]] Result<RegisterLayout> replicated(std::int64_t n);
+
+/// The layout as text that the language reads back to an equal layout: a product of factors where
+/// there is one ("local(2, 1).spatial(8, 4).local(1, 2)"), else the unified form
+/// "layout([6], [2, 3], [1, 0], [])" (shape, mode shape, spatial modes, local modes).
+[[nodiscard]] std::string to_string(const RegisterLayout& layout);
+
+}  // namespace tilevm::isa
+
+template <>
+struct std::hash<tilevm::isa::RegisterLayout> {
+  std::size_t operator()(const tilevm::isa::RegisterLayout& layout) const noexcept;
+};
