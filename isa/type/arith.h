@@ -1,31 +1,27 @@
-// Element arithmetic: Add, Sub, Mul, Div, Mod, Neg on every type, bit for bit as the GPU gives it.
+// Element arithmetic: Add, Sub, Mul, Neg on every type, bit for bit as the GPU gives it.
 //
 // f32 and f64: IEEE round to nearest even, subnormals kept. f16, bf16: computed in f32 and rounded
-// once (exact for + - * /). Integers of 32 and 64 bits wrap. Every narrower type, and tf32, is
+// once (exact for + - *). Integers of 32 and 64 bits wrap. Every narrower type, and tf32, is
 // converted to its standard type (i32, u32 or f32), operated on, and cast back (the paper's
 // section 7.1). A NaN result is canonical: 0x7fffffff, 0x7fff, f64 0x7fffffffffffffff.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "isa/type/dtype.h"
 
 namespace tilevm::isa {
 
-enum class BinaryOp : std::uint8_t { add, sub, mul, div, mod };
+enum class BinaryOp : std::uint8_t { add, sub, mul };
 enum class UnaryOp : std::uint8_t { neg };
 
 /// The type in which arithmetic on `type` happens: i32 u32 i64 u64 f32 f64, or f16, bf16
 /// themselves.
 [[nodiscard]] DType compute_type(const DType& type);
 
-/// One element; nothing for an integer division or remainder by zero. Integer division truncates,
-/// and i_min / -1 wraps to i_min with remainder 0. Float Mod is a - b * trunc(a / b) computed
-/// exactly (C fmod).
-[[nodiscard]] std::optional<std::uint64_t> apply(BinaryOp op, const DType& type, std::uint64_t a,
-                                                 std::uint64_t b);
+/// One element; the result is a code of `type`.
+[[nodiscard]] std::uint64_t apply(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b);
 
 /// Negation: integers wrap; floats flip the sign bit, NaN becomes canonical; types without a
 /// negative value or without a sign bit convert, negate and cast back.

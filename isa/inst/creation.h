@@ -1,0 +1,76 @@
+// Instructions that make tensors (the paper's Table 1, "Tensor Creation").
+#pragma once
+
+#include <optional>
+
+#include "isa/schema.h"
+#include "isa/slots.h"
+
+namespace tilevm::isa {
+
+struct AllocateGlobal {
+  DType dtype;
+  TileShape shape;
+  std::optional<ViewLayout> layout;
+
+  static constexpr auto schema = define<AllocateGlobal>(
+      {.mnemonic = "AllocateGlobal",
+       .category = Category::creation,
+       .result = ResultKind::global_view,
+       .summary = "Allocates a tensor in global memory.",
+       .detail = "In a pipeline: a temporary tensor between kernels. In a kernel: a workspace that "
+                 "all blocks of the launch share; it must stand outside of loops and branches. Its "
+                 "contents are unspecified until they are written.",
+       .in_pipeline = true},
+      slot("dtype", &AllocateGlobal::dtype, "the element type"),
+      slot("shape", &AllocateGlobal::shape, "constant extents"),
+      slot("layout", &AllocateGlobal::layout,
+           "`row_major` (default), `column_major`, `strides(..)` or a memory layout"));
+  friend bool operator==(const AllocateGlobal&, const AllocateGlobal&) = default;
+};
+
+struct AllocateRegister {
+  DType dtype;
+  std::optional<TileShape> shape;
+  std::optional<RegisterLayout> layout;
+  std::optional<ScalarOperand> init;
+
+  static constexpr auto schema = define<AllocateRegister>(
+      {.mnemonic = "AllocateRegister",
+       .category = Category::creation,
+       .result = ResultKind::register_tile,
+       .summary = "Allocates a tile in registers.",
+       .detail =
+           "Either `shape` or `layout` must be given. Without `layout`, neighbours in the last "
+           "dimension go to neighbouring threads; the kernel's thread count must then be given by "
+           "`@threads`. Without `init` the elements are uninitialized. `init` is converted "
+           "to the element type as Cast does."},
+      slot("dtype", &AllocateRegister::dtype, "the element type"),
+      slot("shape", &AllocateRegister::shape, "constant extents; must agree with the layout"),
+      slot("layout", &AllocateRegister::layout, "the register layout"),
+      slot("init", &AllocateRegister::init, "the value of every element"));
+  friend bool operator==(const AllocateRegister&, const AllocateRegister&) = default;
+};
+
+struct ViewGlobal {
+  PointerOperand ptr;
+  std::optional<DType> dtype;
+  ExtentList shape;
+  std::optional<ViewLayout> layout;
+
+  static constexpr auto schema = define<ViewGlobal>(
+      {.mnemonic = "ViewGlobal",
+       .category = Category::creation,
+       .result = ResultKind::global_view,
+       .summary = "Makes a tensor view of global memory.",
+       .detail = "Costs nothing. Extents and strides may be any scalar expressions; they are "
+                 "evaluated here."},
+      slot("ptr", &ViewGlobal::ptr, "a pointer parameter"),
+      slot("dtype", &ViewGlobal::dtype, "the element type; the pointer's if left out"),
+      slot("shape", &ViewGlobal::shape, "extents"),
+      slot("layout", &ViewGlobal::layout,
+           "`row_major` (default), `column_major`, `strides(..)` or a memory layout"));
+  friend bool operator==(const ViewGlobal&, const ViewGlobal&) = default;
+};
+
+}  // namespace tilevm::isa

@@ -1,0 +1,21 @@
+// Instructions that tell a block where it stands.
+#pragma once
+
+#include "isa/schema.h"
+#include "isa/slots.h"
+
+namespace tilevm::isa {
+
+struct BlockIndices {
+  static constexpr auto schema = define<BlockIndices>(
+      {.mnemonic = "BlockIndices",
+       .category = Category::indexing,
+       .result = ResultKind::indices,
+       .summary = "Gives the indices of the current thread block in the grid.",
+       .detail =
+           "One `i32` a grid extent, in the order of the extents: `bi, bj = BlockIndices()` in "
+           "a grid of two extents, `t = BlockIndices()` in a grid of one."});
+  friend bool operator==(const BlockIndices&, const BlockIndices&) = default;
+};
+
+}  // namespace tilevm::isa

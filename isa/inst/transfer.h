@@ -1,0 +1,48 @@
+// Instructions that move tiles between memory spaces (the paper's Table 1, "Tensor Transferring").
+#pragma once
+
+#include <optional>
+
+#include "isa/schema.h"
+#include "isa/slots.h"
+
+namespace tilevm::isa {
+
+struct LoadGlobal {
+  GlobalOperand src;
+  std::optional<RegisterLayout> layout;
+  std::optional<OffsetList> offset;
+  std::optional<TileShape> shape;
+
+  static constexpr auto schema = define<LoadGlobal>(
+      {.mnemonic = "LoadGlobal",
+       .category = Category::transfer,
+       .result = ResultKind::register_tile,
+       .summary = "Loads a tile from global memory into registers.",
+       .detail = "Elements outside the view's extents are zero. Touching memory outside the buffer "
+                 "behind the view is a fault."},
+      slot("src", &LoadGlobal::src, "the view to read", Access::read),
+      slot("layout", &LoadGlobal::layout, "the register layout of the tile; `out`'s if left out"),
+      slot("offset", &LoadGlobal::offset, "where the tile begins; zero if left out"),
+      slot("shape", &LoadGlobal::shape, "the tile's extents; must agree with the layout"));
+  friend bool operator==(const LoadGlobal&, const LoadGlobal&) = default;
+};
+
+struct StoreGlobal {
+  RegisterOperand src;
+  GlobalOperand dst;
+  std::optional<OffsetList> offset;
+
+  static constexpr auto schema = define<StoreGlobal>(
+      {.mnemonic = "StoreGlobal",
+       .category = Category::transfer,
+       .summary = "Stores a tile from registers into global memory.",
+       .detail = "Elements outside the view's extents are skipped. Elements narrower than a byte "
+                 "change only their own bits, whoever owns the neighbours."},
+      slot("src", &StoreGlobal::src, "the tile to store"),
+      slot("dst", &StoreGlobal::dst, "the view to write", Access::write),
+      slot("offset", &StoreGlobal::offset, "where the tile begins; zero if left out"));
+  friend bool operator==(const StoreGlobal&, const StoreGlobal&) = default;
+};
+
+}  // namespace tilevm::isa
