@@ -9,24 +9,24 @@
 namespace tilevm::isa {
 
 /// A text table with one cell "thread:local" an element ("0,4:1" where replicas hold it in threads
-/// 0 and 4, "0..3:1" for a run). Rank 1 is drawn as rows of at most 8 columns..., rank > 2 as one
-/// table per leading index. At most `max_cells` cells; what is left out is said. `color` paints the
-/// background by warp.
+/// 0 and 4, "0..3:1" for a run, "0,2,4,..:1" for many). Rank 1 is drawn as rows of 8 columns, rank
+/// > 2 as one table per leading index. At most `max_cells` cells; what is left out is said. `color`
+/// paints the background by warp.
 [[nodiscard]] std::string draw_text(const RegisterLayout& layout, bool color = false,
                                     std::int64_t max_cells = 1 << 14);
 
-/// One paragraph: shape, threads x locals, replicas, canonical attributes, tensor-core fragment
-/// names are not its job.
+/// One paragraph: text form, shape, threads x locals, replicas, canonical attributes, contiguity.
 [[nodiscard]] std::string describe(const RegisterLayout& layout);
 
-/// A self-contained SVG: one cell per element, fill by thread, label thread:local.
+/// A self-contained SVG: one cell per element, fill by thread, label thread:local; the same tables
+/// and the same limit as the text.
 [[nodiscard]] std::string draw_svg(const RegisterLayout& layout, const std::string& title);
 
 /// A self-contained HTML page around the SVG: hovering over a cell marks all cells of its thread.
 [[nodiscard]] std::string draw_html(const RegisterLayout& layout, const std::string& title);
 
-/// Offsets of a memory layout as a table; with banks (offset * element_bits / 32 % 32) if
-/// element_bits > 0.
+/// Offsets of a memory layout as a table; as offset@bank if element_bits > 0, where bank is
+/// offset * element_bits / 32 % 32 (shared memory: 32 banks of 32 bits).
 [[nodiscard]] std::string draw_text(const MemoryLayout& layout, int element_bits = 0);
 
 }  // namespace tilevm::isa

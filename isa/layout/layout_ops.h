@@ -39,7 +39,8 @@ namespace tilevm::isa {
 /// Row-major re-view. Law: the row-major linear index of element(t, i) does not change.
 [[nodiscard]] Result<RegisterLayout> reshape(const RegisterLayout& l, const Shape& shape);
 
-/// Drops dimensions of extent 1 / inserts them at the given positions of the result.
+/// Drops dimensions of extent 1 / inserts them at the given positions of the result. Laws:
+/// squeeze(unsqueeze(l, dims), dims) == l; both are reshapes.
 [[nodiscard]] Result<RegisterLayout> squeeze(const RegisterLayout& l, const std::vector<int>& dims);
 [[nodiscard]] Result<RegisterLayout> unsqueeze(const RegisterLayout& l,
                                                const std::vector<int>& dims);
@@ -48,16 +49,18 @@ namespace tilevm::isa {
 [[nodiscard]] Result<RegisterLayout> concat(const RegisterLayout& a, const RegisterLayout& b);
 
 /// A layout of a tile over `threads` threads: neighbours in the last dimension go to neighbouring
-/// threads; left-over threads become leading replicas (tilus: auto_local_spatial).
+/// threads, as far as the extents divide; left-over threads become leading replicas, left-over
+/// elements become local. local(n_d / s_d ...).spatial(s_d ...), s_d the greatest common divisor
+/// of n_d and the threads that are left, from the last dimension to the first.
 [[nodiscard]] Result<RegisterLayout> auto_local_spatial(std::int64_t threads, const Shape& shape);
 
 /// Whether two layouts put every element into the same threads and differ at most by a permutation
-/// of places inside each thread.
+/// of places inside each thread. Such a conversion needs no exchange between threads.
 [[nodiscard]] bool thread_local_equivalent(const RegisterLayout& a, const RegisterLayout& b);
 
 /// The largest n such that, in every thread, every aligned group of n consecutive local places
 /// holds n elements with consecutive indices in dimension `dim` (other indices equal), the first a
-/// multiple of n.
+/// multiple of n. 1 for a dimension that does not exist.
 [[nodiscard]] std::int64_t contiguity(const RegisterLayout& l, int dim);
 
 }  // namespace tilevm::isa

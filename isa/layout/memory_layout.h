@@ -24,14 +24,18 @@ struct Swizzle {
 };
 
 /// Always canonical: no mode of size 1, neighbours of one dimension merged where stride_i ==
-/// stride_j * size_j, a swizzle of 0 bits dropped; so equal layouts of one shape with the same
-/// offsets by modes compare equal.
+/// stride_j * size_j, a swizzle of 0 bits dropped; so two layouts without swizzle are equal if and
+/// only if they have the same shape and the same offsets.
 class MemoryLayout {
  public:
   MemoryLayout() = default;
 
+  /// Bounds: rank as for registers; elements and offsets at most 2^48.
+  static constexpr std::int64_t max_size = std::int64_t{1} << 48;
+
   /// Checks: sizes positive, modes factor the shape, strides not negative, swizzle fields in 0..30,
-  /// shift >= bits where bits > 0, offsets below 2^48.
+  /// shift >= bits where bits > 0 (else the swizzle would change its own source bits), base + shift
+  /// + bits <= 48, offsets and element count below 2^48.
   static Result<MemoryLayout> make(Shape shape, std::vector<std::int64_t> mode_shape,
                                    std::vector<std::int64_t> mode_strides,
                                    std::optional<Swizzle> swizzle = {});
@@ -44,7 +48,8 @@ class MemoryLayout {
 
   /// Offset in elements of a logical index.
   [[nodiscard]] std::int64_t offset(const Index& index) const;
-  /// Elements of storage: one more than the largest offset.
+  /// Elements of storage: one more than the largest offset. A swizzle that acts on these offsets
+  /// permutes aligned blocks of 2^(base + bits) elements, so it rounds the size up to whole blocks.
   [[nodiscard]] std::int64_t storage_size() const;
 
   friend bool operator==(const MemoryLayout&, const MemoryLayout&) = default;
@@ -62,17 +67,21 @@ class MemoryLayout {
                                            const std::vector<std::int64_t>& strides);
 /// The layout with another swizzle.
 [[nodiscard]] Result<MemoryLayout> swizzled(const MemoryLayout& layout, Swizzle swizzle);
-/// Outer strides times the inner storage; an inner swizzle is kept, an outer one is an error.
-/// Law: offset(outer_i * inner_shape + inner_i) == outer.offset(outer_i) * inner.storage +
+/// Outer strides times the inner storage; the smaller rank is padded with leading ones. An inner
+/// swizzle is kept, if the inner storage is a multiple of 2^(base + shift + bits) (else the outer
+/// offset would reach the bits it reads); an outer one is an error.
+/// Law: offset(outer_i * inner_shape + inner_i) == outer.offset(outer_i) * inner.storage_size() +
 /// inner.offset(inner_i).
 [[nodiscard]] Result<MemoryLayout> compose(const MemoryLayout& outer, const MemoryLayout& inner);
-/// New dimension j is old dimension dims[j]; row-major re-view; fixed leading index (slice).
+/// New dimension j is old dimension dims[j]. Law: offset'(x) == offset(y) with y[dims[j]] == x[j].
 [[nodiscard]] Result<MemoryLayout> permute(const MemoryLayout& layout,
                                            const std::vector<int>& dims);
+/// Row-major re-view. Law: the element with row-major linear index x keeps its offset.
 [[nodiscard]] Result<MemoryLayout> reshape(const MemoryLayout& layout, const Shape& shape);
 
-/// "row_major(16, 8)", "column_major(16, 8)", "strides([1, 16])", "memory_layout([..], [..],
-/// [..])", followed by ".swizzle(base, bits, shift)".
+/// "row_major(16, 8)", "column_major(16, 8)", "strides([1, 16])" (one a dimension; the shape stands
+/// in the tensor's type), "memory_layout([shape], [mode shape], [mode strides])", followed by
+/// ".swizzle(base, bits, shift)" if there is one.
 [[nodiscard]] std::string to_string(const MemoryLayout& layout);
 
 }  // namespace tilevm::isa

@@ -34,16 +34,26 @@ namespace tilevm::isa {
 using Shape = std::vector<std::int64_t>;
 using Index = std::vector<std::int64_t>;
 
-/// Product of the extents; 1 for rank 0.
+/// Product of the extents; 1 for rank 0. Too large a product gives the largest int64.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
 /// "[16, 8]".
 [[nodiscard]] std::string to_string(const Shape& shape);
-/// Row-major digits of x in the radices of `shape`, and back.
+/// Row-major digits of x in the radices of `shape`, and back: the first digit is the most
+/// significant; what x has beyond the product of the radices is cut off. Extents must be positive.
 [[nodiscard]] Index unravel(std::int64_t x, const Shape& shape);
 [[nodiscard]] std::int64_t ravel(const Index& digits, const Shape& shape);
 
 class RegisterLayout {
  public:
+  /// A digit of the thread or the local index, as a share of one dimension's index:
+  /// `index[dim] += digit * stride`. dim -1 (and stride 0) marks a replica factor, which adds
+  /// nothing. In this form every operation of the algebra is a change of strides.
+  struct Digit {
+    int dim;
+    std::int64_t size, stride;
+    friend bool operator==(const Digit&, const Digit&) = default;
+  };
+
   /// The identity of the product: rank 0, one thread, one element.
   RegisterLayout() = default;
 
@@ -51,6 +61,11 @@ class RegisterLayout {
   /// every mode used exactly once, limits below) and brings it into canonical form.
   static Result<RegisterLayout> make(Shape shape, std::vector<std::int64_t> mode_shape,
                                      std::vector<int> spatial_modes, std::vector<int> local_modes);
+
+  /// Builds a layout from its digits, most significant first; canonicalises. Fails if, in some
+  /// dimension, the digits' strides are not those of a factorisation of the extent.
+  static Result<RegisterLayout> from_digits(Shape shape, std::vector<Digit> spatial,
+                                            std::vector<Digit> local);
 
   /// Bounds on what a layout may be, since programs come from strangers: extents, threads and
   /// locals at most 2^20 each, rank at most 8, at most 64 modes.
@@ -70,15 +85,18 @@ class RegisterLayout {
   [[nodiscard]] std::int64_t num_locals() const { return num_locals_; }
   /// Threads that hold one element: threads * locals == size * replicas.
   [[nodiscard]] std::int64_t num_replicas() const;
+  /// The digits behind spatial_modes and local_modes, most significant first.
+  [[nodiscard]] std::vector<Digit> spatial_digits() const;
+  [[nodiscard]] std::vector<Digit> local_digits() const;
   /// Sizes of the spatial digits (a mode's size, or k), and of the local digits.
   [[nodiscard]] Shape spatial_shape() const;
   [[nodiscard]] Shape local_shape() const;
   /// The dimension that owns a mode.
   [[nodiscard]] int mode_dim(int mode) const;
 
-  /// f(t, i): the element at local place i of thread t.
+  /// f(t, i): the element at local place i of thread t. 0 <= t < num_threads(), likewise i.
   [[nodiscard]] Index element(std::int64_t thread, std::int64_t local) const;
-  /// The threads that hold an element, ascending.
+  /// The threads that hold an element, ascending. The index must lie in the shape.
   [[nodiscard]] std::vector<std::int64_t> threads_of(const Index& index) const;
   /// The local place of an element, the same in every replica.
   [[nodiscard]] std::int64_t local_of(const Index& index) const;
@@ -89,21 +107,33 @@ class RegisterLayout {
 
   /// One digit's share of a dimension's index: `index[dim] += (x / divisor % size) * stride`, where
   /// x is the thread for `thread_terms` and the local place for `local_terms`. This is what index
-  /// expressions are emitted from.
+  /// expressions are emitted from. Most significant first.
   struct Term {
     int dim;
     std::int64_t divisor, size, stride;
+    friend bool operator==(const Term&, const Term&) = default;
   };
-  [[nodiscard]] std::vector<Term> thread_terms() const;
-  [[nodiscard]] std::vector<Term> local_terms() const;
+  [[nodiscard]] const std::vector<Term>& thread_terms() const { return thread_terms_; }
+  [[nodiscard]] const std::vector<Term>& local_terms() const { return local_terms_; }
+  /// The replica digits of the thread index (dim -1, stride 0). A thread is the first that holds
+  /// its elements if and only if `thread / divisor % size` is 0 for all of them.
+  [[nodiscard]] const std::vector<Term>& replica_terms() const { return replica_terms_; }
 
-  friend bool operator==(const RegisterLayout&, const RegisterLayout&) = default;
+  friend bool operator==(const RegisterLayout& a, const RegisterLayout& b) {
+    return a.shape_ == b.shape_ && a.mode_shape_ == b.mode_shape_ &&
+           a.spatial_modes_ == b.spatial_modes_ && a.local_modes_ == b.local_modes_;
+  }
 
  private:
+  [[nodiscard]] std::vector<Digit> digits_of(const std::vector<int>& modes) const;
+  void set_terms();
+
   Shape shape_;
   std::vector<std::int64_t> mode_shape_;
   std::vector<int> spatial_modes_;
   std::vector<int> local_modes_;
+  // Follow from the four above.
+  std::vector<Term> thread_terms_, local_terms_, replica_terms_;
   std::int64_t num_threads_ = 1;
   std::int64_t num_locals_ = 1;
 };
@@ -117,7 +147,8 @@ class RegisterLayout {
 [[nodiscard]] Result<RegisterLayout> replicated(std::int64_t n);
 
 /// The layout as text that the language reads back to an equal layout: a product of factors where
-/// there is one ("local(2, 1).spatial(8, 4).local(1, 2)"), else the unified form
+/// there is one ("local(2, 1).spatial(8, 4).local(1, 2)", with as few factors as possible; the
+/// identity is "local()"), else the unified form
 /// "layout([6], [2, 3], [1, 0], [])" (shape, mode shape, spatial modes, local modes).
 [[nodiscard]] std::string to_string(const RegisterLayout& layout);
 
