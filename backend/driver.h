@@ -1,0 +1,208 @@
+// Devices, their memory, loaded code and launches, through NVIDIA's driver opened at run time.
+//
+// The first use opens libcuda.so.1 ($TILEVM_LIBCUDA names another file) and takes the primary
+// context of the device, which other CUDA libraries in the process share. All work goes to the
+// default stream. Every object keeps its device's context alive, and every call makes that context
+// current for its own duration only, so that objects may be used from any thread (one at a time).
+//
+// Faults: a kernel that reads a wrong address, or that never ends, costs the whole context. Calls
+// then answer with an error; destructors stay silent. When all objects of the device are gone,
+// a new Device::open starts afresh.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/cuda_api.h"
+#include "isa/base/result.h"
+
+namespace tilevm::backend {
+
+class Driver;
+struct DeviceState;
+
+/// What the driver says about a device. Sizes in bytes.
+struct DeviceProperties {
+  int ordinal = 0;
+  std::string name;
+  int sm_major = 0;
+  int sm_minor = 0;
+  std::size_t memory_bytes = 0;
+  int multiprocessors = 0;
+  std::size_t l2_bytes = 0;
+  std::size_t shared_bytes_per_block = 0;  ///< the most a block may ask for
+  std::size_t shared_bytes_per_multiprocessor = 0;
+  int max_threads_per_block = 0;
+  int max_threads_per_multiprocessor = 0;
+  int registers_per_multiprocessor = 0;
+  int clock_khz = 0;              ///< 0 where the driver does not say
+  int memory_clock_khz = 0;       ///< likewise
+  int memory_bus_width_bits = 0;  ///< likewise
+
+  /// The name that compiles for exactly this device: `sm_80`, and with the architecture-specific
+  /// instructions from 9.0 on: `sm_90a`.
+  [[nodiscard]] std::string target() const;
+  /// "NVIDIA H200, sm_90, 139 GiB, 132 multiprocessors".
+  [[nodiscard]] std::string describe() const;
+};
+
+/// A block of device memory, freed when the object dies.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  DeviceBuffer(DeviceBuffer&& other) noexcept;
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept;
+  ~DeviceBuffer();
+
+  [[nodiscard]] cuda::DevicePointer address() const { return address_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  /// Copies `bytes` from the host to `offset`. Error (usage): not inside the buffer.
+  Status write(const void* source, std::size_t bytes, std::size_t offset = 0);
+  /// Copies `bytes` at `offset` to the host, after all launches before it.
+  Status read(void* target, std::size_t bytes, std::size_t offset = 0) const;
+  /// Sets every byte.
+  Status fill(unsigned char byte);
+
+ private:
+  friend class Device;
+  void release();
+  std::shared_ptr<DeviceState> device_;
+  cuda::DevicePointer address_ = 0;
+  std::size_t size_ = 0;
+};
+
+/// The arguments of a launch in the order of the kernel's parameters, each by value.
+class LaunchArguments {
+ public:
+  LaunchArguments& add(const DeviceBuffer& buffer) { return add_bits(buffer.address(), 8); }
+  LaunchArguments& add(std::int32_t value);
+  LaunchArguments& add(std::uint32_t value) { return add_bits(value, 4); }
+  LaunchArguments& add(std::int64_t value);
+  LaunchArguments& add(std::uint64_t value) { return add_bits(value, 8); }
+  LaunchArguments& add(float value);
+  LaunchArguments& add(bool value) { return add_bits(value ? 1 : 0, 1); }
+  LaunchArguments& add(const void* host_pointer) = delete;  // would pass as a bool
+  /// The low `bytes` (1 to 8) bytes of `bits`, little-endian; also for raw device addresses.
+  LaunchArguments& add_bits(std::uint64_t bits, std::size_t bytes);
+
+  [[nodiscard]] std::size_t size() const { return slots_.size(); }
+
+ private:
+  friend class LoadedKernel;
+  struct Slot {
+    std::uint64_t bits = 0;
+    std::size_t bytes = 0;
+  };
+  std::vector<Slot> slots_;
+};
+
+struct LaunchShape {
+  std::array<unsigned, 3> grid{1, 1, 1};
+  std::array<unsigned, 3> block{1, 1, 1};
+  std::size_t shared_bytes = 0;  ///< dynamic shared memory; above 48 KiB is asked for by itself
+};
+
+/// What the compiler made of a kernel. Sizes in bytes.
+struct KernelProperties {
+  int registers_per_thread = 0;
+  std::size_t static_shared_bytes = 0;
+  std::size_t local_bytes_per_thread = 0;  ///< spills and stack
+  int max_threads_per_block = 0;
+};
+
+/// A kernel of a loaded module, which it keeps loaded.
+class LoadedKernel {
+ public:
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const KernelProperties& properties() const { return properties_; }
+
+  /// Puts a launch on the default stream and returns; faults of the kernel show at the next call
+  /// that waits. Errors: unavailable (the device has not what it needs), usage (the arguments do
+  /// not fit the kernel's parameters, where the driver can tell; an empty grid or block).
+  Status launch(const LaunchShape& shape, const LaunchArguments& arguments) const;
+
+  /// How many blocks of this shape one multiprocessor holds at a time.
+  [[nodiscard]] Result<int> blocks_per_multiprocessor(const LaunchShape& shape) const;
+
+ private:
+  friend class Module;
+  [[nodiscard]] Status prepare(const LaunchShape& shape) const;
+  [[nodiscard]] Status check_arguments(const LaunchArguments& arguments) const;
+  std::shared_ptr<DeviceState> device_;
+  std::shared_ptr<void> module_;
+  cuda::Function function_ = nullptr;
+  std::string name_;
+  KernelProperties properties_;
+};
+
+/// Loaded code: a cubin, PTX text or a fatbin.
+class Module {
+ public:
+  /// Error (unavailable): no kernel of that name, or no code for this device in the image.
+  [[nodiscard]] Result<LoadedKernel> kernel(const std::string& name) const;
+
+ private:
+  friend class Device;
+  std::shared_ptr<DeviceState> device_;
+  std::shared_ptr<void> module_;  // unloads when the last kernel is gone
+};
+
+/// A mark in the default stream, for timing.
+class Event {
+ public:
+  Event() = default;
+  Event(Event&& other) noexcept;
+  Event& operator=(Event&& other) noexcept;
+  ~Event();
+
+  Status record();
+  /// Milliseconds between two recorded events; waits for the later one.
+  [[nodiscard]] static Result<float> elapsed(const Event& start, const Event& stop);
+
+ private:
+  friend class Device;
+  void release();
+  std::shared_ptr<DeviceState> device_;
+  cuda::EventHandle handle_ = nullptr;
+};
+
+/// One GPU. Copies share it.
+class Device {
+ public:
+  /// Opens a device: the ordinal given, else $TILEVM_DEVICE, else 0.
+  /// Error (unavailable): no driver, no device, or a driver that does not start, with what to do.
+  [[nodiscard]] static Result<Device> open(int ordinal = -1);
+
+  [[nodiscard]] const DeviceProperties& properties() const;
+  [[nodiscard]] const Driver& driver() const;
+
+  /// Loads machine code (or PTX text, which the driver compiles).
+  [[nodiscard]] Result<Module> load(const std::string& image) const;
+
+  /// Allocates; 0 bytes give a buffer with the address 0. Error (unavailable): memory is short.
+  [[nodiscard]] Result<DeviceBuffer> allocate(std::size_t bytes) const;
+
+  [[nodiscard]] Result<Event> make_event() const;
+
+  /// Waits for all launches. Errors: program (a kernel faulted), limit (not done in time; a
+  /// timeout of 0 waits for ever).
+  Status wait(std::chrono::milliseconds timeout = std::chrono::milliseconds{0}) const;
+
+  /// True after a fault or a timeout: nothing runs on this context any more.
+  [[nodiscard]] bool lost() const;
+
+ private:
+  std::shared_ptr<DeviceState> state_;
+};
+
+/// The properties of every device, without taking a context on any.
+[[nodiscard]] Result<std::vector<DeviceProperties>> list_devices();
+
+}  // namespace tilevm::backend
