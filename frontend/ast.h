@@ -220,7 +220,7 @@ struct Pass {};
 using StmtNode = std::variant<Assign, ExprStmt, For, While, If, Break, Continue, Pass>;
 
 /// `span` covers the statement, of a compound one its header line only. `blank_before` says that
-/// an empty line stood before it (and before its comments).
+/// an empty line stood directly before it.
 struct Stmt {
   StmtNode node;
   Span span{};
@@ -300,7 +300,8 @@ struct Comment {
   std::string text;
   Span span{};
   bool own_line = false;
-  bool blank_before = false;  ///< an empty line stood before it
+  bool blank_before = false;  ///< an empty line stood directly before it
+  int depth = 0;              ///< of an own-line comment: how many blocks it stands in
 };
 
 /// A file. Comments are in order of place.
