@@ -31,11 +31,6 @@ namespace tilevm::vm {
 /// Writes a tensor of one of NumPy's own types, all of it or nothing.
 [[nodiscard]] Status write_npy(const std::string& path, const HostTensor& tensor);
 
-/// Writes a file by way of a temporary one beside it, so that other processes see the old content
-/// or the new, and a failure leaves no trace. Error (usage): the folder or the disk refuses.
-[[nodiscard]] Status write_file_atomic(const std::string& path,
-                                       std::span<const std::uint8_t> bytes);
-
 /// Whether `dtype` is one that a .npy file can hold as it is.
 [[nodiscard]] bool is_numpy_type(const isa::DType& dtype);
 

@@ -1,0 +1,24 @@
+// Files as a whole: bounded reading, writing that happens entirely or not at all.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "isa/base/result.h"
+
+namespace tilevm::vm {
+
+/// The bytes of a regular file. Error (program): it cannot be read, it is a folder, a device or a
+/// pipe, or it is larger than `limit` bytes.
+[[nodiscard]] Result<std::vector<std::uint8_t>> read_file(const std::string& path,
+                                                          std::uint64_t limit);
+
+/// Writes a file by way of a temporary one beside it, so that other processes see the old content
+/// or the new, and a failure leaves no trace. A link is followed; something that is no regular file
+/// (/dev/null) is written to directly. Error (usage): the folder or the disk refuses.
+[[nodiscard]] Status write_file_atomic(const std::string& path,
+                                       std::span<const std::uint8_t> bytes);
+
+}  // namespace tilevm::vm
