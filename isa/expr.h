@@ -13,7 +13,6 @@
 #include <string_view>
 #include <variant>
 
-#include "isa/base/diagnostic.h"
 #include "isa/base/source.h"
 
 namespace tilevm::isa {
@@ -79,9 +78,15 @@ enum class ScalarBinary : std::uint8_t {
 [[nodiscard]] std::string_view to_string(ScalarUnary op);
 [[nodiscard]] std::string_view to_string(ScalarBinary op);
 
-/// One operation on values of one kind; nothing for a division or remainder by zero.
+/// One operation on values of one kind (a shift's count may have another); nothing for a division
+/// or remainder of integers by zero. The count of a shift is taken as unsigned and clamps at the
+/// width.
 [[nodiscard]] std::optional<Scalar> apply(ScalarUnary op, Scalar a);
 [[nodiscard]] std::optional<Scalar> apply(ScalarBinary op, Scalar a, Scalar b);
+
+/// Whether an operator takes operands of these kinds: `%`, shifts and bit operators take no f32.
+[[nodiscard]] bool supports(ScalarUnary op, ScalarKind kind);
+[[nodiscard]] bool supports(ScalarBinary op, ScalarKind a, ScalarKind b);
 
 /// A variable of a kernel; an index into Kernel::variables.
 struct VarId {
@@ -118,6 +123,8 @@ class Expr {
   [[nodiscard]] ScalarKind kind() const;
   [[nodiscard]] Span span() const;
   [[nodiscard]] const Node& node() const;
+  /// The same expression with another place.
+  [[nodiscard]] Expr at(Span span) const;
   [[nodiscard]] bool is_constant() const { return constant_value().has_value(); }
   [[nodiscard]] std::optional<Scalar> constant_value() const;
   /// The value of a constant integer.
