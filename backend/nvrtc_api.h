@@ -15,6 +15,7 @@ enum : Code {
   invalid_option = 5,
   compilation_failed = 6,
   builtin_operation_failure = 7,
+  cancelled = 16,
 };
 
 /// Every NVRTC function we call: F(our name, NVIDIA's name, parameters).
