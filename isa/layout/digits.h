@@ -18,10 +18,11 @@ namespace tilevm::isa {
 
 using Digits = std::vector<RegisterLayout::Digit>;
 
-/// a * b, or the largest int64 where that is too large. For values >= 0.
+/// a * b, or the largest int64 where that does not fit.
 [[nodiscard]] inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t max = std::numeric_limits<std::int64_t>::max();
-  return a != 0 && b > max / a ? max : a * b;
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? max : product;
 }
 
 /// Product of the sizes.

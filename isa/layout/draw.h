@@ -25,8 +25,8 @@ namespace tilevm::isa {
 /// A self-contained HTML page around the SVG: hovering over a cell marks all cells of its thread.
 [[nodiscard]] std::string draw_html(const RegisterLayout& layout, const std::string& title);
 
-/// Offsets of a memory layout as a table; as offset@bank if element_bits > 0, where bank is
-/// offset * element_bits / 32 % 32 (shared memory: 32 banks of 32 bits).
+/// Offsets of a memory layout as a table; as offset@bank if element_bits (at most 128) > 0, where
+/// bank is offset * element_bits / 32 % 32 (shared memory: 32 banks of 32 bits).
 [[nodiscard]] std::string draw_text(const MemoryLayout& layout, int element_bits = 0);
 
 }  // namespace tilevm::isa
