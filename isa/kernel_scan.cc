@@ -1,0 +1,95 @@
+#include "isa/kernel_scan.h"
+
+#include <map>
+
+namespace tilevm::isa {
+namespace {
+
+/// Which pointer parameter each view variable was made of.
+std::map<int, VarId> views_of_pointers(const Kernel& kernel) {
+  std::map<int, VarId> pointer_of;
+  for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    const auto* inst = std::get_if<InstStmt>(&stmt.node);
+    if (inst == nullptr || inst->results.size() != 1) return;
+    std::visit(
+        [&]<class Inst>(const Inst& value) {
+          for_each_slot<Inst>([&](const auto& info, std::size_t) {
+            const auto& slot = value.*info.member;
+            if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, PointerOperand>) {
+              pointer_of[inst->results[0].index] = slot.var;
+            }
+          });
+        },
+        inst->inst);
+  });
+  return pointer_of;
+}
+
+/// Joins what one more view says of the tensor behind a pointer.
+void join_view(PointerUse& use, bool first, const GlobalType& view) {
+  const auto shape = view.static_shape();
+  if (first) {
+    use.dtype = view.dtype;
+    use.shape = shape;
+    return;
+  }
+  if (use.dtype != view.dtype) use.dtype.reset();
+  if (use.shape != shape) use.shape.reset();
+}
+
+}  // namespace
+
+std::vector<int> count_writes(const Kernel& kernel) {
+  std::vector<int> count(kernel.variables.size(), 0);
+  for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    if (const auto* inst = std::get_if<InstStmt>(&stmt.node)) {
+      for (const VarId result : inst->results) ++count[static_cast<std::size_t>(result.index)];
+    }
+    if (const auto* scalar = std::get_if<ScalarStmt>(&stmt.node)) {
+      ++count[static_cast<std::size_t>(scalar->target.index)];
+    }
+    if (const auto* loop = std::get_if<ForStmt>(&stmt.node)) {
+      ++count[static_cast<std::size_t>(loop->var.index)];
+    }
+  });
+  return count;
+}
+
+std::vector<PointerUse> scan_pointers(const Kernel& kernel) {
+  std::vector<PointerUse> uses;
+  std::map<int, std::size_t> use_of;
+  for (const VarId parameter : kernel.parameters) {
+    if (!std::holds_alternative<PointerType>(kernel.variable(parameter).type)) continue;
+    use_of[parameter.index] = uses.size();
+    uses.push_back({parameter, false, false, {}, {}});
+  }
+  const auto pointer_of = views_of_pointers(kernel);
+  std::map<std::size_t, bool> seen;
+  for (const auto& [view, pointer] : pointer_of) {
+    const std::size_t use = use_of.at(pointer.index);
+    const auto* type = std::get_if<GlobalType>(&kernel.variable({view}).type);
+    if (type != nullptr) join_view(uses[use], !seen[use], *type);
+    seen[use] = true;
+  }
+  for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    const auto* inst = std::get_if<InstStmt>(&stmt.node);
+    if (inst == nullptr) return;
+    std::visit(
+        [&]<class Inst>(const Inst& value) {
+          for_each_slot<Inst>([&](const auto& info, std::size_t) {
+            const auto& slot = value.*info.member;
+            if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, GlobalOperand>) {
+              const auto pointer = pointer_of.find(slot.var.index);
+              if (pointer == pointer_of.end()) return;
+              PointerUse& use = uses[use_of.at(pointer->second.index)];
+              use.read |= info.access == Access::read;
+              use.written |= info.access == Access::write;
+            }
+          });
+        },
+        inst->inst);
+  });
+  return uses;
+}
+
+}  // namespace tilevm::isa

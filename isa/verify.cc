@@ -1,0 +1,363 @@
+#include "isa/verify.h"
+
+#include <fmt/format.h>
+
+#include "isa/base/check.h"
+#include "isa/inst/support.h"
+#include "isa/kernel_scan.h"
+#include "isa/rules.h"
+#include "isa/verify_pipeline.h"
+
+namespace tilevm::isa {
+namespace {
+
+bool is_index_kind(ScalarKind kind) {
+  return kind != ScalarKind::f32 && kind != ScalarKind::boolean;
+}
+
+/// Walks one kernel; what is wrong goes to the diagnostics, what is learned to `info`.
+class KernelVerifier {
+ public:
+  KernelVerifier(const Kernel& kernel, const Target& target, Diagnostics& diagnostics,
+                 KernelInfo& info, std::map<const InstStmt*, DotPlan>& plans)
+      : kernel_(kernel),
+        target_(target),
+        diagnostics_(diagnostics),
+        info_(info),
+        plans_(plans),
+        declared_(kernel.variables.size(), false) {}
+
+  void run() {
+    for (const VarId parameter : kernel_.parameters) declare(parameter, kernel_.span);
+    check_grid();
+    check_block(kernel_.body);
+    check_threads();
+    info_.write_count = count_writes(kernel_);
+  }
+
+ private:
+  std::size_t at(VarId var) const {
+    TILEVM_CHECK(var.valid() && static_cast<std::size_t>(var.index) < declared_.size(),
+                 "a variable that the kernel does not have");
+    return static_cast<std::size_t>(var.index);
+  }
+
+  void declare(VarId var, Span span) {
+    if (declared_[at(var)]) {
+      diagnostics_.error(Code::duplicate_name, span,
+                         fmt::format("`{}` is declared twice", kernel_.variable(var).name));
+    }
+    declared_[at(var)] = true;
+    scope_.push_back(var);
+  }
+
+  void use(VarId var, Span span) {
+    if (declared_[at(var)]) return;
+    diagnostics_.error(
+        Code::unknown_name, span,
+        fmt::format("`{}` is used where it does not exist", kernel_.variable(var).name));
+  }
+
+  void use(const Expr& expr, Span span) {
+    for_each_variable(expr, [&](VarId var) {
+      use(var, span);
+      TILEVM_CHECK(std::holds_alternative<ScalarType>(kernel_.variable(var).type),
+                   "an expression of a variable that is no scalar");
+    });
+  }
+
+  void check_grid() {
+    if (kernel_.grid.empty() || kernel_.grid.size() > 3) {
+      diagnostics_.error(
+          Code::bad_grid, kernel_.span,
+          fmt::format("a grid has 1 to 3 extents, this one {}", kernel_.grid.size()));
+    }
+    for (const Expr& extent : kernel_.grid) {
+      use(extent, extent.span());
+      const auto value = extent.constant_int();
+      if (!is_index_kind(extent.kind())) {
+        diagnostics_.error(Code::bad_grid, extent.span(), "grid extents are integers");
+      } else if (extent.is_constant() && (!value || *value < 1)) {
+        diagnostics_.error(Code::bad_grid, extent.span(),
+                           fmt::format("grid extent is {}; it must be at least 1",
+                                       to_string(*extent.constant_value())));
+      }
+    }
+  }
+
+  /// All register tiles are spread over one number of threads.
+  void check_threads() {
+    const Variable* first = nullptr;
+    std::optional<std::int64_t> threads = kernel_.threads;
+    for (const Variable& variable : kernel_.variables) {
+      const auto* type = std::get_if<RegisterType>(&variable.type);
+      if (type == nullptr) continue;
+      const std::int64_t own = type->layout.num_threads();
+      if (!threads) threads = own;
+      if (first == nullptr && own == *threads) first = &variable;
+      if (own == *threads) continue;
+      auto& diagnostic = diagnostics_.error(
+          Code::thread_count_mismatch, variable.span,
+          fmt::format("the layout of `{}` is spread over {} threads, but the kernel has {}",
+                      variable.name, own, *threads));
+      if (first != nullptr) {
+        add_note(diagnostic, fmt::format("`{}` is spread over {} threads", first->name, *threads),
+                 first->span);
+      }
+    }
+    info_.num_threads = threads.value_or(1);
+    if (info_.num_threads < 1 || info_.num_threads > max_threads) {
+      diagnostics_.error(
+          Code::too_many_threads, kernel_.span,
+          fmt::format("{} threads; a block has 1 to {}", info_.num_threads, max_threads));
+    }
+  }
+
+  void check_block(const Block& block) {
+    const std::size_t outer = scope_.size();
+    ++depth_;
+    for (const Stmt& stmt : block) {
+      std::visit([&](const auto& node) { check(node, stmt.span); }, stmt.node);
+    }
+    --depth_;
+    while (scope_.size() > outer) {
+      declared_[at(scope_.back())] = false;
+      scope_.pop_back();
+    }
+  }
+
+  void check(const InstStmt& stmt, Span span) {
+    check_place(stmt, span);
+    bool operands_exist = true;
+    std::visit([&](const auto& inst) { operands_exist = check_uses(inst, stmt, span); }, stmt.inst);
+    if (!operands_exist) return;
+    RuleContext context(kernel_, target_, diagnostics_, span, stmt.slot_spans);
+    if (stmt.results.size() == 1) {
+      context.expected = std::get_if<RegisterType>(&kernel_.variable(stmt.results[0]).type);
+    }
+    const auto types = infer(stmt.inst, context);
+    if (!types) return;
+    check_results(stmt, *types, span);
+    if (const auto* dot = std::get_if<Dot>(&stmt.inst)) {
+      plans_[&stmt] = *plan_dot(context.type(dot->a), context.type(dot->b), context.type(dot->c),
+                                target_, nullptr);
+    }
+  }
+
+  void check_place(const InstStmt& stmt, Span span) {
+    if (!description(stmt.inst).in_kernel) {
+      diagnostics_.error(Code::wrong_place, span,
+                         fmt::format("`{}` cannot stand in a kernel", mnemonic(stmt.inst)));
+    }
+    const auto* workspace = std::get_if<AllocateGlobal>(&stmt.inst);
+    if (workspace == nullptr || stmt.results.size() != 1) return;
+    if (depth_ > 1) {
+      diagnostics_.error(Code::wrong_place, span,
+                         fmt::format("`{}` in a kernel must stand outside of loops and branches: "
+                                     "the launch provides the memory",
+                                     mnemonic(stmt.inst)));
+    }
+    const auto* type = std::get_if<GlobalType>(&kernel_.variable(stmt.results[0]).type);
+    if (type != nullptr) info_.workspaces.push_back({stmt.results[0], storage_bytes(*type)});
+  }
+
+  /// Bytes that a workspace of constant extents and strides needs.
+  static std::int64_t storage_bytes(const GlobalType& type) {
+    std::int64_t elements = 1;
+    if (const MemoryLayout* layout = type.layout.memory_layout()) {
+      elements = layout->storage_size();
+    } else {
+      for (std::size_t d = 0; d < type.extents.size(); ++d) {
+        elements += (type.extents[d].constant_int().value_or(1) - 1) *
+                    (*type.layout.strides())[d].constant_int().value_or(1);
+      }
+    }
+    return (elements * type.dtype.bits + 7) / 8;
+  }
+
+  template <class Inst>
+  bool check_uses(const Inst& inst, const InstStmt& stmt, Span span) {
+    bool ok = true;
+    for_each_slot<Inst>([&](const auto& info, std::size_t position) {
+      Span place = span;
+      if (position < stmt.slot_spans.size() && stmt.slot_spans[position] != Span{}) {
+        place = stmt.slot_spans[position];
+      }
+      for_each_use(inst.*info.member, [&](VarId var) {
+        use(var, place);
+        ok = ok && declared_[at(var)];
+      });
+    });
+    return ok;
+  }
+
+  // One overload a slot type: the variables that a slot uses.
+  template <class F>
+  static void for_each_use(const RegisterOperand& slot, F&& f) {
+    f(slot.var);
+  }
+  template <class F>
+  static void for_each_use(const SharedOperand& slot, F&& f) {
+    f(slot.var);
+  }
+  template <class F>
+  static void for_each_use(const GlobalOperand& slot, F&& f) {
+    f(slot.var);
+  }
+  template <class F>
+  static void for_each_use(const PointerOperand& slot, F&& f) {
+    f(slot.var);
+  }
+  template <class F>
+  static void for_each_use(const DType&, F&&) {}
+  template <class F>
+  static void for_each_use(const RegisterLayout&, F&&) {}
+  template <class F>
+  static void for_each_use(const TileShape&, F&&) {}
+  template <class F>
+  static void for_each_use(const ViewLayout& slot, F&& f) {
+    for (const Expr& stride : slot.strides) for_each_variable(stride, f);
+  }
+  template <class F>
+  static void for_each_use(const ExtentList& slot, F&& f) {
+    for (const Expr& extent : slot.extents) for_each_variable(extent, f);
+  }
+  template <class F>
+  static void for_each_use(const OffsetList& slot, F&& f) {
+    for (const OffsetList::Entry& entry : slot.entries) for_each_variable(entry.value, f);
+  }
+  template <class F>
+  static void for_each_use(const ScalarOperand& slot, F&& f) {
+    for_each_variable(slot.value, f);
+  }
+  template <class Slot, class F>
+  static void for_each_use(const std::optional<Slot>& slot, F&& f) {
+    if (slot) for_each_use(*slot, f);
+  }
+
+  void check_results(const InstStmt& stmt, const std::vector<Type>& types, Span span) {
+    if (types.size() != stmt.results.size()) {
+      diagnostics_.error(Code::result_count, span,
+                         fmt::format("`{}` gives {} results, {} are taken", mnemonic(stmt.inst),
+                                     types.size(), stmt.results.size()));
+      return;
+    }
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const VarId result = stmt.results[i];
+      if (stmt.declares) {
+        declare(result, span);
+      } else {
+        use(result, span);
+      }
+      const Variable& variable = kernel_.variable(result);
+      if (variable.type == types[i]) continue;
+      diagnostics_.error(Code::out_type_mismatch, span,
+                         fmt::format("`{}` gives {}, but `{}` is {}", mnemonic(stmt.inst),
+                                     to_string(types[i]), variable.name, to_string(variable.type)));
+    }
+  }
+
+  void check(const ScalarStmt& stmt, Span span) {
+    use(stmt.value, span);
+    if (stmt.declares) {
+      declare(stmt.target, span);
+    } else {
+      use(stmt.target, span);
+    }
+    const Variable& variable = kernel_.variable(stmt.target);
+    if (variable.type == Type{ScalarType{stmt.value.kind()}}) return;
+    diagnostics_.error(Code::scalar_type, span,
+                       fmt::format("`{}` is {}, the value {}", variable.name,
+                                   to_string(variable.type), to_string(stmt.value.kind())));
+  }
+
+  void check(const ForStmt& loop, Span span) {
+    for (const Expr* expr : {&loop.begin, &loop.end, &loop.step}) {
+      use(*expr, span);
+      if (variable_kind(loop.var) != expr->kind() || !is_index_kind(expr->kind())) {
+        diagnostics_.error(Code::scalar_type, span, "a range is made of integers of one kind");
+      }
+    }
+    if (loop.step.constant_int() == std::int64_t{0}) {
+      diagnostics_.error(Code::wrong_place, span, "a range with step 0 never ends");
+    }
+    const std::size_t outer = scope_.size();
+    declare(loop.var, span);
+    ++loops_;
+    check_block(loop.body);
+    --loops_;
+    declared_[at(loop.var)] = false;
+    scope_.resize(outer);
+  }
+
+  ScalarKind variable_kind(VarId var) const {
+    const auto* type = std::get_if<ScalarType>(&kernel_.variable(var).type);
+    return type != nullptr ? type->kind : ScalarKind::f32;
+  }
+
+  void check_condition(const Expr& condition, Span span) {
+    use(condition, span);
+    if (condition.kind() == ScalarKind::boolean) return;
+    diagnostics_.error(Code::scalar_type, span, "a condition is a bool");
+  }
+
+  void check(const WhileStmt& loop, Span span) {
+    check_condition(loop.condition, span);
+    ++loops_;
+    check_block(loop.body);
+    --loops_;
+  }
+
+  void check(const IfStmt& branch, Span span) {
+    for (const IfStmt::Arm& arm : branch.arms) {
+      check_condition(arm.condition, span);
+      check_block(arm.body);
+    }
+    check_block(branch.otherwise);
+  }
+
+  void check(const BreakStmt&, Span span) { check_in_loop("break", span); }
+  void check(const ContinueStmt&, Span span) { check_in_loop("continue", span); }
+  void check_in_loop(std::string_view word, Span span) {
+    if (loops_ > 0) return;
+    diagnostics_.error(Code::wrong_place, span, fmt::format("`{}` stands outside of a loop", word));
+  }
+
+  const Kernel& kernel_;
+  const Target& target_;
+  Diagnostics& diagnostics_;
+  KernelInfo& info_;
+  std::map<const InstStmt*, DotPlan>& plans_;
+  std::vector<bool> declared_;
+  std::vector<VarId> scope_;
+  int depth_ = 0;
+  int loops_ = 0;
+};
+
+}  // namespace
+
+const DotPlan& VerifiedProgram::dot_plan(const InstStmt& stmt) const {
+  const auto found = state_->dot_plans.find(&stmt);
+  TILEVM_CHECK(found != state_->dot_plans.end(), "a Dot of another program");
+  return found->second;
+}
+
+std::optional<VerifiedProgram> verify(Program program, const Target& target,
+                                      Diagnostics& diagnostics) {
+  const std::size_t errors_before = diagnostics.error_count();
+  auto state = std::make_shared<VerifiedProgram::State>();
+  state->program = std::move(program);
+  state->target = target;
+  for (const Kernel& kernel : state->program.kernels) {
+    KernelInfo& info = state->infos.emplace_back();
+    KernelVerifier(kernel, target, diagnostics, info, state->dot_plans).run();
+    state->uses.push_back(scan_pointers(kernel));
+  }
+  for (const Pipeline& pipeline : state->program.pipelines) {
+    verify_pipeline(state->program, pipeline, state->uses, diagnostics);
+  }
+  if (diagnostics.error_count() > errors_before) return std::nullopt;
+  return VerifiedProgram(std::move(state));
+}
+
+}  // namespace tilevm::isa
