@@ -18,6 +18,7 @@
 #include "isa/base/source.h"
 #include "isa/layout/memory_layout.h"
 #include "isa/layout/register_layout.h"
+#include "isa/numeric/target.h"
 #include "isa/program.h"
 
 namespace tilevm::frontend {
@@ -34,8 +35,8 @@ struct BindOptions {
   isa::Target target;
 };
 
-/// Resolves a tree into a program; nothing after an error. Unknown or malformed defines are reported
-/// with Code::unknown_define and Code::bad_define and have no place in the source.
+/// Resolves a tree into a program; nothing after an error. Unknown or malformed defines are
+/// reported with Code::unknown_define and Code::bad_define and have no place in the source.
 [[nodiscard]] std::optional<isa::Program> bind(const ast::Program& tree,
                                                std::shared_ptr<const SourceFile> source,
                                                const BindOptions& options,
