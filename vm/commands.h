@@ -1,0 +1,103 @@
+// The commands of `tilevm`, each a function of plain options and streams, so that tests call them
+// as the command line does.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vm/io.h"
+#include "vm/vm.h"
+
+namespace tilevm::vm {
+
+/// What every command that loads a program takes.
+struct ProgramOptions {
+  std::string file;                  ///< "-" is standard input
+  std::vector<std::string> defines;  ///< "NAME=VALUE"
+  std::string target;                ///< empty: the command's default
+};
+
+struct CheckOptions {
+  ProgramOptions program;
+  bool json = false;
+};
+Exit check(const CheckOptions& options, Io& io);
+
+struct FormatOptions {
+  std::vector<std::string> files;
+  bool check = false;     ///< only say which files are not in canonical form
+  bool in_place = false;  ///< rewrite the files
+};
+Exit format(const FormatOptions& options, Io& io);
+
+struct LayoutOptions {
+  std::string expression;
+  std::string output;  ///< FILE.svg, FILE.html, or "-"
+};
+Exit layout(const LayoutOptions& options, Io& io);
+
+struct IsaOptions {
+  std::string mnemonic;  ///< empty: the table of all
+  bool markdown = false;
+};
+Exit isa_reference(const IsaOptions& options, Io& io);
+
+struct ExplainOptions {
+  std::string code;  ///< empty: the list of all
+};
+Exit explain(const ExplainOptions& options, Io& io);
+
+struct DoctorOptions {
+  std::string version;
+  bool json = false;
+};
+Exit doctor(const DoctorOptions& options, Io& io);
+
+struct CompileOptions {
+  ProgramOptions program;
+  std::string emit = "cuda";  ///< cuda, ptx, cubin, fatbin
+  std::string output;         ///< empty: standard output for text
+  bool explain = false;
+};
+Exit compile(const CompileOptions& options, Io& io);
+
+/// What every command that runs a program takes besides.
+struct ExecutionOptions {
+  std::string entry;
+  DataOptions data;
+  std::uint64_t seed = 0;
+  bool wild = false;
+  int threads = 0;
+};
+
+struct RunOptions {
+  ProgramOptions program;
+  ExecutionOptions execution;
+  std::string backend = "sim";
+  std::string checks = "all";  ///< all, none, or a list
+  bool stats = false;
+  bool json = false;
+};
+Exit run(const RunOptions& options, Io& io);
+
+struct DiffOptions {
+  ProgramOptions program;
+  ExecutionOptions execution;
+  std::string backends = "sim,cuda";
+  std::string seeds;   ///< "A..B", both included; empty: the one seed
+  std::string record;  ///< a file that one line per seed is appended to
+  bool bisect = false;
+  bool json = false;
+};
+Exit diff(const DiffOptions& options, Io& io);
+
+struct DemoOptions {
+  std::string program_folder;  ///< where the shipped programs are; empty: looked for
+  std::string source_folder;   ///< of the build, tried last
+  int threads = 0;
+};
+Exit demo(const DemoOptions& options, Io& io);
+
+}  // namespace tilevm::vm

@@ -1,0 +1,163 @@
+// The facade: everything between a file's name and the tensors that its program computes.
+//
+//   read_source ─► load ─► resolve_entry ─► make_tensors ─► Engine::run ─► outputs
+//
+// Nothing here prints, exits or looks at the command line; commands.h does that on top of it.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "frontend/frontend.h"
+#include "isa/base/diagnostic.h"
+#include "isa/base/result.h"
+#include "isa/base/source.h"
+#include "isa/numeric/target.h"
+#include "isa/program.h"
+#include "isa/verify.h"
+#include "vm/spec.h"
+#include "vm/tensor.h"
+
+namespace tilevm::vm {
+
+/// What the process ends with.
+enum class Exit : int {
+  ok = 0,
+  fault = 1,        ///< the program or its data is wrong, or results differ
+  usage = 2,        ///< the command line is wrong, or an output cannot be written
+  unavailable = 3,  ///< a backend is missing
+  limit = 4,        ///< a limit or a timeout was reached
+  internal = 70,    ///< our fault
+  skipped = 77,
+};
+[[nodiscard]] Exit exit_of(ErrorKind kind);
+
+/// Why something did not work: faults of the program with their places, or an error of the
+/// environment.
+using Failure = std::variant<Diagnostics, Error>;
+[[nodiscard]] Exit exit_of(const Failure& failure);
+
+// ---------------------------------------------------------------------------------------------
+// Text to program
+
+/// The text of a file; `-` is `standard_input`. Error (usage): it cannot be read. At most one byte
+/// more than the frontend's limit is read, so that the frontend can complain about the size.
+[[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path,
+                                                                    std::istream& standard_input);
+
+/// A program and what was said of it. `program` is empty if there was an error.
+struct Loaded {
+  std::shared_ptr<const SourceFile> source;
+  Diagnostics diagnostics;
+  std::optional<isa::VerifiedProgram> program;
+};
+
+/// parse, bind, verify.
+[[nodiscard]] Loaded load(std::shared_ptr<const SourceFile> source,
+                          const std::vector<frontend::Define>& defines, const isa::Target& target);
+
+/// Splits "NAME=TEXT" at the first `=`. Error (usage): there is no name or no `=`; `option` is the
+/// option's name for the message.
+[[nodiscard]] Result<std::pair<std::string, std::string>> split_assignment(std::string_view text,
+                                                                           std::string_view option);
+
+/// `-D NAME=VALUE` options. Error (usage): malformed, or one name twice.
+[[nodiscard]] Result<std::vector<frontend::Define>> parse_defines(
+    const std::vector<std::string>& texts);
+
+// ---------------------------------------------------------------------------------------------
+// What is run, on which data
+
+/// A pipeline, or a kernel alone: tensors, and launches that use them.
+struct Entry {
+  struct Tensor {
+    std::string name;
+    isa::DType dtype;
+    isa::Shape shape;
+    bool input = false;   ///< filled before the run
+    bool output = false;  ///< shown or written after it
+    Spec spec;            ///< inputs: what fills it (rand if the user did not say)
+    std::optional<Dest> dest;
+  };
+  std::string name;
+  bool is_pipeline = false;
+  std::vector<Tensor> tensors;
+  std::vector<isa::Launch> launches;  ///< integer arguments are indices into `tensors`
+};
+
+/// The user's choice of data, as written: "NAME=SPEC" and "NAME=DEST".
+struct DataOptions {
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+/// The entry called `name`; an empty name takes the only pipeline, else the one called `main`, else
+/// the only kernel. The tensors behind a kernel's pointers follow from its constant views; `data`
+/// may give or override their type and shape, and gives scalar parameters their values. Errors
+/// (usage) list what there is; (program) when the data does not fit.
+[[nodiscard]] Result<Entry> resolve_entry(const isa::VerifiedProgram& program,
+                                          const std::string& name, const DataOptions& data);
+
+/// Where random inputs begin that name no seed of their own.
+struct Seeding {
+  std::uint64_t seed = 0;
+  bool wild = false;  ///< inputs that the user did not give are `wild` instead of `rand`
+};
+
+/// One tensor per Entry::tensors: inputs filled, all others zero.
+[[nodiscard]] Result<std::vector<HostTensor>> make_tensors(const Entry& entry,
+                                                           const Seeding& seeding);
+
+// ---------------------------------------------------------------------------------------------
+// Running
+
+/// What a run took and counted.
+struct RunReport {
+  double milliseconds = 0;          ///< the launches alone, without compiling and copying
+  double prepare_milliseconds = 0;  ///< compiling and loading
+  std::uint64_t blocks = 0;         ///< simulator: thread blocks run
+  std::uint64_t steps = 0;          ///< simulator: instructions executed by blocks
+};
+
+/// Something that runs a program's launches on host tensors.
+class Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine() = default;
+
+  /// "sim" or "cuda".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// The device in words: "simulator of sm_90", "NVIDIA H200, sm_90, ..., driver ...".
+  [[nodiscard]] virtual std::string device() const = 0;
+  /// The compiler in words, empty without one.
+  [[nodiscard]] virtual std::string compiler() const { return {}; }
+
+  /// Runs all launches in order; tensors are updated in place. After a failure their contents are
+  /// unspecified.
+  [[nodiscard]] virtual std::optional<Failure> run(const isa::VerifiedProgram& program,
+                                                   const Entry& entry,
+                                                   std::vector<HostTensor>& tensors,
+                                                   RunReport& report) = 0;
+};
+
+struct EngineOptions {
+  int threads = 0;  ///< host threads of the simulator; 0: all cores
+};
+
+/// Names of the engines there are.
+[[nodiscard]] const std::vector<std::string>& engine_names();
+
+/// Error: usage (unknown name), unavailable (no device, no driver, no compiler).
+[[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const std::string& name,
+                                                          const EngineOptions& options);
+
+}  // namespace tilevm::vm
