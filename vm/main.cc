@@ -1,0 +1,357 @@
+// The command line: options in, one command called, its exit status out. CLI11 lives here only.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "isa/base/suggest.h"
+#include "vm/commands.h"
+
+namespace {
+
+using tilevm::Error;
+using tilevm::ErrorKind;
+using tilevm::vm::Exit;
+using tilevm::vm::Io;
+
+/// Options before or behind the command's name.
+struct Common {
+  std::string color = "auto";
+};
+
+/// A subcommand and what to call once it is parsed.
+struct Command {
+  CLI::App* app;
+  std::function<Exit(Io&)> call;
+};
+using Commands = std::vector<Command>;
+
+/// Help pages open with what can be typed as it stands.
+class ExamplesFirst : public CLI::Formatter {
+ public:
+  std::string make_description(const CLI::App* app) const override {
+    const auto found = examples.find(app->get_name());
+    const std::string summary = app->get_description() + "\n";
+    return found == examples.end() ? summary : summary + "\n" + found->second;
+  }
+
+ private:
+  const std::map<std::string, std::string> examples = {
+      {"",
+       "  tilevm demo                              see it work\n"
+       "  tilevm run programs/figure2.tile         run a program in the simulator\n"
+       "  tilevm diff programs/figure2.tile        simulator against GPU, bit for bit\n"},
+      {"check",
+       "  tilevm check programs/figure2.tile\n"
+       "  tilevm check programs/figure2.tile -D K=128 --target sm_80\n"
+       "  cat prog.tile | tilevm check -\n"},
+      {"run",
+       "  tilevm run programs/figure2.tile\n"
+       "  tilevm run programs/figure2.tile -D M=64 -D N=64 --in a=rand:7 --out c=c.npy\n"
+       "  tilevm run programs/figure2.tile --json | jq .outputs\n"},
+      {"diff",
+       "  tilevm diff programs/figure2.tile\n"
+       "  tilevm diff programs/figure2.tile -D K=64 --seeds 0..19 --wild\n"
+       "  tilevm diff programs/figure2.tile --backends sim,sim --json\n"},
+      {"compile",
+       "  tilevm compile programs/figure2.tile --target sm_90a --emit cuda\n"
+       "  tilevm compile programs/figure2.tile --emit ptx -o figure2.ptx --explain\n"
+       "  tilevm compile programs/figure2.tile --emit fatbin -o figure2.fatbin\n"},
+      {"layout",
+       "  tilevm layout 'local(2, 1).spatial(8, 4).local(1, 2)'\n"
+       "  tilevm layout 'spatial(8, 4).local(1, 4)' -o picture.svg\n"
+       "  tilevm layout 'row_major(16, 8).swizzle(3, 3, 3)'\n"},
+      {"isa",
+       "  tilevm isa\n"
+       "  tilevm isa Dot\n"
+       "  tilevm isa --markdown > isa.md\n"},
+      {"explain",
+       "  tilevm explain TV0104\n"
+       "  tilevm explain 104\n"
+       "  tilevm explain                           every code in one line\n"},
+      {"doctor",
+       "  tilevm doctor\n"
+       "  tilevm doctor --json\n"
+       "  TILEVM_LIBCUDA=/opt/lib/libcuda.so.1 tilevm doctor\n"},
+      {"fmt",
+       "  tilevm fmt prog.tile                     canonical text to standard output\n"
+       "  tilevm fmt -i prog.tile                  rewrite the file\n"
+       "  tilevm fmt --check programs/*.tile       exit 1 if a file would change\n"},
+      {"demo",
+       "  tilevm demo\n"
+       "  tilevm demo --threads 1\n"
+       "  tilevm demo --color never > demo.txt\n"},
+  };
+};
+
+void add_list(CLI::App* app, const std::string& name, std::vector<std::string>& values,
+              const std::string& description, const std::string& form) {
+  app->add_option(name, values, description)->type_name(form)->allow_extra_args(false);
+}
+
+void add_program(CLI::App* app, tilevm::vm::ProgramOptions& options, const std::string& target) {
+  app->add_option("file", options.file, "the program; - reads standard input")
+      ->required()
+      ->type_name("FILE");
+  add_list(app, "-D,--define", options.defines, "overrides a constant", "NAME=VALUE");
+  app->add_option(
+         "--target", options.target,
+         "the architecture: sm_80 sm_86 sm_89 sm_90 sm_90a sm_100 sm_100a sm_120 ...; " + target)
+      ->type_name("TARGET");
+}
+
+void add_execution(CLI::App* app, tilevm::vm::ExecutionOptions& options) {
+  app->add_option("--entry", options.entry,
+                  "the pipeline or kernel to run; the only pipeline, else main, else the only "
+                  "kernel if left out")
+      ->type_name("NAME");
+  add_list(app, "--in", options.data.inputs,
+           "what an input holds: FILE.npy, rand[:SEED], wild[:SEED], zeros, iota, full:VALUE, "
+           "codes:FILE.npy, packed:FILE.npy; or a scalar's value. For a kernel alone also with a "
+           "type: 'a=f16[64,64]=rand'",
+           "NAME=SPEC");
+  add_list(app, "--out", options.data.outputs, "where an output goes: FILE.npy or codes:FILE.npy",
+           "NAME=DEST");
+  app->add_option("--seed", options.seed, "of random inputs that name none; 0 if left out");
+  app->add_flag("--wild", options.wild,
+                "inputs that are not given hold random bits of every exponent instead of [-1, 1)");
+  app->add_option("--threads", options.threads, "host threads of the simulator; 0: all cores")
+      ->check(CLI::Range(0, 4096));
+}
+
+template <class Options>
+std::pair<CLI::App*, Options*> add_command(CLI::App& root, Commands& commands,
+                                           const std::string& name, const std::string& summary,
+                                           Exit (*function)(const Options&, Io&)) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(name, summary);
+  commands.push_back({app, [options, function](Io& io) { return function(*options, io); }});
+  return {app, options.get()};
+}
+
+void add_reading_commands(CLI::App& root, Commands& commands) {
+  {
+    auto [app, o] = add_command<tilevm::vm::CheckOptions>(
+        root, commands, "check", "Parses and verifies; shows every error of the file.",
+        tilevm::vm::check);
+    add_program(app, o->program, "sm_90 if left out");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<tilevm::vm::FormatOptions>(
+        root, commands, "fmt", "Writes a program in its canonical form.", tilevm::vm::format);
+    app->add_option("files", o->files, "the programs; - reads standard input")
+        ->required()
+        ->type_name("FILE");
+    app->add_flag("--check", o->check, "write nothing; exit 1 if a file would change");
+    app->add_flag("-i,--in-place", o->in_place, "rewrite the files");
+  }
+  {
+    auto [app, o] = add_command<tilevm::vm::LayoutOptions>(
+        root, commands, "layout", "Draws a layout: which thread holds which element.",
+        tilevm::vm::layout);
+    app->add_option("expression", o->expression, "a layout")->required()->type_name("EXPR");
+    app->add_option("-o,--output", o->output, "draw to FILE.svg or FILE.html; - for SVG to stdout")
+        ->type_name("FILE");
+  }
+  {
+    auto [app, o] = add_command<tilevm::vm::IsaOptions>(
+        root, commands, "isa", "Explains the instructions.", tilevm::vm::isa_reference);
+    app->add_option("mnemonic", o->mnemonic, "one instruction")->type_name("NAME");
+    app->add_flag("--markdown", o->markdown, "the whole reference as Markdown");
+  }
+  {
+    auto [app, o] = add_command<tilevm::vm::ExplainOptions>(
+        root, commands, "explain", "Explains the code of a message.", tilevm::vm::explain);
+    app->add_option("code", o->code, "a code such as TV0104")->type_name("CODE");
+  }
+}
+
+void add_running_commands(CLI::App& root, Commands& commands) {
+  {
+    auto [app, o] = add_command<tilevm::vm::RunOptions>(
+        root, commands, "run", "Runs a program and shows or writes its outputs.", tilevm::vm::run);
+    add_program(app, o->program, "the device's, or sm_90, if left out");
+    add_execution(app, o->execution);
+    app->add_option("--backend", o->backend, "sim (default) or cuda")->type_name("NAME");
+    app->add_option("--check", o->checks,
+                    "checks of the simulator: all (default), none, or a list "
+                    "of: bounds")
+        ->type_name("LIST");
+    app->add_flag("--stats", o->stats, "times and counters to standard error");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<tilevm::vm::DiffOptions>(
+        root, commands, "diff", "Runs a program on two backends and compares every bit.",
+        tilevm::vm::diff);
+    add_program(app, o->program, "the device's, or sm_90, if left out");
+    add_execution(app, o->execution);
+    app->add_option("--backends", o->backends, "the two to compare; sim,cuda if left out")
+        ->type_name("A,B");
+    app->add_option("--seeds", o->seeds, "several seeds in one go, both ends included")
+        ->type_name("A..B");
+    app->add_option("--record", o->record, "append what the second backend gave, one line a seed")
+        ->type_name("FILE");
+    app->add_flag("--bisect", o->bisect, "find the first instruction that differs");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+}
+
+void add_other_commands(CLI::App& root, Commands& commands) {
+  {
+    auto [app, o] = add_command<tilevm::vm::CompileOptions>(
+        root, commands, "compile", "Turns a program into CUDA C++, PTX or machine code.",
+        tilevm::vm::compile);
+    add_program(app, o->program, "sm_90a if left out");
+    app->add_option("--emit", o->emit, "cuda (default), ptx, cubin or fatbin")->type_name("KIND");
+    app->add_option("-o,--output", o->output, "the file to write; - for standard output")
+        ->type_name("FILE");
+    app->add_flag("--explain", o->explain, "what became of each kernel, to standard error");
+  }
+  {
+    auto [app, o] = add_command<tilevm::vm::DoctorOptions>(
+        root, commands, "doctor", "Says what this machine offers and what is missing.",
+        tilevm::vm::doctor);
+    o->version = TILEVM_VERSION;
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<tilevm::vm::DemoOptions>(
+        root, commands, "demo", "Multiplies f16 by 6-bit integers, and checks every step.",
+        tilevm::vm::demo);
+    o->source_folder = TILEVM_SOURCE_DIR;
+    app->add_option("--threads", o->threads, "host threads of the simulator; 0: all cores")
+        ->check(CLI::Range(0, 4096));
+  }
+}
+
+// --- Errors of usage ------------------------------------------------------------------------
+
+std::vector<std::string> command_names(const CLI::App& root) {
+  std::vector<std::string> names;
+  for (const CLI::App* app : root.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(app->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+/// The command that was being parsed, or the root.
+const CLI::App& active(const CLI::App& root) {
+  const std::vector<CLI::App*> parsed = root.get_subcommands();
+  return parsed.empty() ? root : *parsed.front();
+}
+
+std::string did_you_mean(const std::string& name, const std::vector<std::string>& names) {
+  const std::string near = tilevm::nearest(name, names);
+  return near.empty() ? std::string() : "; did you mean `" + near + "`?";
+}
+
+/// CLI11's complaint in our words.
+std::string usage_message(const CLI::ParseError& error, const CLI::App& root) {
+  const CLI::App& app = active(root);
+  const std::string help =
+      &app == &root ? "`tilevm --help`" : "`tilevm " + app.get_name() + " --help`";
+  const std::vector<std::string> rest = root.remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !rest.empty()) {
+    const std::string& word = rest.front();
+    if (word.size() > 1 && word.front() == '-') {
+      const std::string name = word.substr(0, word.find('='));
+      return "unknown option `" + name + "`" + did_you_mean(name, option_names(app)) + " (" + help +
+             " lists them)";
+    }
+    if (&app == &root) {
+      return "unknown command `" + word + "`" + did_you_mean(word, command_names(root));
+    }
+    return "`" + word + "` is one operand too many (" + help + ")";
+  }
+  std::string message = error.what();
+  if (const std::size_t end = message.find('\n'); end != std::string::npos) message.resize(end);
+  while (!message.empty() && message.back() == '.') message.pop_back();
+  return message + " (" + help + ")";
+}
+
+bool wants_color(const std::string& choice, int descriptor) {
+  if (choice != "auto") return choice == "always";
+  const char* const none = std::getenv("NO_COLOR");
+  const char* const term = std::getenv("TERM");
+  if (none != nullptr && *none != '\0') return false;
+  if (term != nullptr && std::string_view(term) == "dumb") return false;
+  return isatty(descriptor) == 1;
+}
+
+/// Parses and runs; help and version come back as CLI11's own exceptions.
+Exit dispatch(CLI::App& root, const Commands& commands, const Common& common, Io& io) {
+  io.color_out = wants_color(common.color, STDOUT_FILENO);
+  io.color_err = wants_color(common.color, STDERR_FILENO);
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return command.call(io);
+  }
+  std::cout << root.help();
+  return Exit::ok;
+}
+
+Exit run_main(int argc, char** argv, Io& io) {
+  CLI::App root("tilevm: a virtual machine for GPU thread blocks");
+  Common common;
+  Commands commands;
+  root.formatter(std::make_shared<ExamplesFirst>());
+  root.set_version_flag("--version", std::string("tilevm ") + TILEVM_VERSION);
+  root.add_option("--color", common.color, "auto (default), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+  root.require_subcommand(0, 1);
+  root.fallthrough();
+  add_running_commands(root, commands);
+  add_reading_commands(root, commands);
+  add_other_commands(root, commands);
+  try {
+    root.parse(argc, argv);
+    return dispatch(root, commands, common, io);
+  } catch (const CLI::Success& asked) {
+    root.exit(asked, std::cout, std::cerr);
+    return Exit::ok;
+  } catch (const CLI::ParseError& error) {
+    return tilevm::vm::fail(io, {ErrorKind::usage, usage_message(error, root)});
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  Io io{std::cin, std::cout, std::cerr};
+  Exit status = Exit::internal;
+  try {
+    status = run_main(argc, argv, io);
+  } catch (const std::bad_alloc&) {
+    status = tilevm::vm::fail(io, {ErrorKind::limit, "out of memory"});
+  } catch (const std::exception& error) {
+    std::cerr << "tilevm: internal error: " << error.what() << "; please report this\n";
+  }
+  std::cout.flush();
+  if (!std::cout) {
+    std::cerr << "tilevm: error: cannot write to standard output\n";
+    return static_cast<int>(Exit::usage);
+  }
+  return static_cast<int>(status);
+}
