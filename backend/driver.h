@@ -117,7 +117,8 @@ struct KernelProperties {
   int max_threads_per_block = 0;
 };
 
-/// A kernel of a loaded module, which it keeps loaded.
+/// A kernel of a loaded module, which it keeps loaded. A default-made one launches nothing and
+/// says so.
 class LoadedKernel {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -150,6 +151,7 @@ class Module {
 
  private:
   friend class Device;
+  Module() = default;
   std::shared_ptr<DeviceState> device_;
   std::shared_ptr<void> module_;  // unloads when the last kernel is gone
 };
@@ -199,6 +201,7 @@ class Device {
   [[nodiscard]] bool lost() const;
 
  private:
+  Device() = default;
   std::shared_ptr<DeviceState> state_;
 };
 
