@@ -300,8 +300,9 @@ struct Comment {
   std::string text;
   Span span{};
   bool own_line = false;
-  bool blank_before = false;  ///< an empty line stood directly before it
-  int depth = 0;              ///< of an own-line comment: how many blocks it stands in
+  bool blank_before = false;   ///< an empty line stood directly before it
+  int depth = 0;               ///< of an own-line comment: how many blocks it stands in
+  std::uint32_t code_end = 0;  ///< of another: where the code before it, on its line, ends
 };
 
 /// A file. Comments are in order of place.

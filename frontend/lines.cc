@@ -254,7 +254,7 @@ void Splitter::comment(int indent) {
   const Span span{static_cast<std::uint32_t>(pos_), static_cast<std::uint32_t>(last)};
   const bool blank = !code_on_line_ && std::exchange(blank_, false);
   result_.comments.push_back(
-      {{text_.substr(pos_, last - pos_), span, !code_on_line_, blank, 0}, indent});
+      {{text_.substr(pos_, last - pos_), span, !code_on_line_, blank, 0, line_.span.end}, indent});
   pos_ = end;
 }
 

@@ -17,7 +17,8 @@ namespace tilevm {
 ///     prog.tile:12:5: note: ...
 ///
 /// `color` adds terminal escapes. Tabs are kept as they are and carets follow them; bytes that are
-/// not printable are shown as `?`; long lines are cut around the caret.
+/// not printable are shown as `?`; long lines are cut around the caret. A span of {0, 0} is no
+/// place: the file's name stands alone, and no line is shown.
 [[nodiscard]] std::string render(const Diagnostic& diagnostic, const SourceFile& source,
                                  bool color);
 
