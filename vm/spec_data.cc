@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
@@ -32,6 +33,18 @@ std::string why_not(const isa::DType& dtype, const isa::Number& value) {
   return fmt::format("(the nearest is {})", isa::format_value(dtype, isa::encode(dtype, value)));
 }
 
+/// The code of a value that the type holds exactly. Unlike Cast, which saturates, Inf has a code
+/// where the type has one (f8e5m2).
+std::optional<std::uint64_t> exact_code(const isa::DType& dtype, const isa::Number& value) {
+  if (value.is_inf() && dtype.is_float() && dtype.specials() == isa::Specials::ieee) {
+    const unsigned sign_at = dtype.bits - 1u;
+    const std::uint64_t exponent = isa::low_mask(dtype.exponent_bits);
+    return exponent << (sign_at - dtype.exponent_bits) | std::uint64_t{value.negative} << sign_at;
+  }
+  if (!isa::representable(dtype, value)) return {};
+  return isa::encode(dtype, value);
+}
+
 Status check_shape(const HostTensor& file, const isa::DType& dtype, const isa::Shape& shape,
                    std::string_view name, const std::string& path) {
   if (file.shape == shape) return Done{};
@@ -49,14 +62,15 @@ Status convert(const HostTensor& from, HostTensor& to, std::string_view name,
   }
   for (std::size_t k = 0, size = from.size(); k < size; ++k) {
     const isa::Number value = isa::decode(from.dtype, from.code(k));
-    if (!isa::representable(to.dtype, value)) {
+    const std::optional<std::uint64_t> code = exact_code(to.dtype, value);
+    if (!code) {
       return data_error(
           Code::data_not_representable,
           fmt::format("`{}`: `{}`{} = {} is not {} {}", path, name, format_index(to.shape, k),
                       isa::format_value(from.dtype, from.code(k)), with_article(to.dtype),
                       why_not(to.dtype, value)));
     }
-    to.set_code(k, isa::encode(to.dtype, value));
+    to.set_code(k, *code);
   }
   return Done{};
 }
@@ -149,17 +163,17 @@ std::optional<isa::Number> parse_number(const std::string& text) {
   return {};
 }
 
-/// Whether Cast keeps the value up to rounding: nothing that saturates, overflows or has no code.
-bool fits(const isa::DType& dtype, const isa::Number& value) {
-  if (!dtype.is_float() || value.is_nan() || value.is_inf()) {
-    return isa::representable(dtype, value);
-  }
-  const isa::Number rounded = isa::decode(dtype, isa::encode(dtype, value));
-  if (rounded.is_inf()) return false;
+/// The code of a value up to rounding of floats; nothing that saturates, overflows or has no code.
+std::optional<std::uint64_t> near_code(const isa::DType& dtype, const isa::Number& value) {
+  if (!dtype.is_float() || value.is_nan() || value.is_inf()) return exact_code(dtype, value);
+  const std::uint64_t code = isa::encode(dtype, value);
+  const isa::Number rounded = isa::decode(dtype, code);
+  if (rounded.is_inf()) return {};
   const double largest = isa::to_double(isa::decode(dtype, isa::max_code(dtype)));
   const double smallest = isa::to_double(isa::decode(dtype, isa::lowest_code(dtype)));
   const double real = isa::to_double(value), near = isa::to_double(rounded);
-  return (near != largest && near != smallest) || std::abs(real) <= largest;
+  if ((near == largest || near == smallest) && std::abs(real) > largest) return {};
+  return code;
 }
 
 Status fill_value(HostTensor& tensor, const Spec& spec, std::string_view name) {
@@ -167,13 +181,13 @@ Status fill_value(HostTensor& tensor, const Spec& spec, std::string_view name) {
   if (!value) {
     return Error{ErrorKind::usage, fmt::format("`{}` in `{}` is no number", spec.value, spec.text)};
   }
-  if (!fits(tensor.dtype, *value)) {
+  const std::optional<std::uint64_t> code = near_code(tensor.dtype, *value);
+  if (!code) {
     return data_error(Code::data_not_representable,
                       fmt::format("`{}`: {} is not {} {}, the type of `{}`", spec.text, spec.value,
                                   with_article(tensor.dtype), why_not(tensor.dtype, *value), name));
   }
-  const std::uint64_t code = isa::encode(tensor.dtype, *value);
-  for (std::size_t k = 0, size = tensor.size(); k < size; ++k) tensor.set_code(k, code);
+  for (std::size_t k = 0, size = tensor.size(); k < size; ++k) tensor.set_code(k, *code);
   return Done{};
 }
 
