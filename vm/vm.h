@@ -138,8 +138,11 @@ class Engine {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// The device in words: "simulator of sm_90", "NVIDIA H200, sm_90, ..., driver ...".
   [[nodiscard]] virtual std::string device() const = 0;
-  /// The compiler in words, empty without one.
+  /// Driver and compiler in words, empty without one.
+  [[nodiscard]] virtual std::string driver() const { return {}; }
   [[nodiscard]] virtual std::string compiler() const { return {}; }
+  /// The only target whose programs it runs; nothing if it runs those of any.
+  [[nodiscard]] virtual std::optional<isa::Target> target() const { return std::nullopt; }
 
   /// Runs all launches in order; tensors are updated in place. After a failure their contents are
   /// unspecified.

@@ -1,0 +1,113 @@
+#include <ostream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "vm/cmd_support.h"
+#include "vm/commands.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+/// `--check`: the names of checks; what the simulator checks always may be named too.
+Status check_checks(const std::string& list) {
+  if (list == "all" || list == "none") return Done{};
+  std::string_view rest = list;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const Status status =
+        check_choice("check", std::string(rest.substr(0, comma)), {"bounds", "all", "none"});
+    if (!status) return status;
+    if (comma == std::string_view::npos) return Done{};
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+/// Writes an output, or shows it.
+Status deliver(const Entry::Tensor& tensor, const HostTensor& data, Reporter& reporter,
+               Json& outputs) {
+  Json object = output_json(tensor.name, data);
+  std::ostream& out = reporter.io().out;
+  if (!reporter.json()) out << output_line(tensor.name, data) << '\n';
+  if (tensor.dest) {
+    if (Status status = store(*tensor.dest, data, tensor.name); !status) return status;
+    object.set("file", tensor.dest->path);
+    if (!reporter.json()) out << "  written to " << tensor.dest->path << '\n';
+  } else if (!reporter.json()) {
+    std::istringstream corner(format_corner(data));
+    for (std::string line; std::getline(corner, line);) out << "  " << line << '\n';
+  }
+  outputs.push(std::move(object));
+  return Done{};
+}
+
+void show_stats(const Engine& engine, const RunReport& report, Io& io) {
+  io.err << fmt::format("{}: {}\n  launches  {:.3f} ms\n", engine.name(), engine.device(),
+                        report.milliseconds);
+  if (report.prepare_milliseconds > 0) {
+    io.err << fmt::format("  compiling {:.3f} ms ({})\n", report.prepare_milliseconds,
+                          engine.compiler());
+  }
+  if (report.blocks > 0) {
+    io.err << fmt::format("  blocks    {}\n  steps     {}\n", report.blocks, report.steps);
+  }
+}
+
+void set_stats(const Engine& engine, const RunReport& report, Reporter& reporter) {
+  Json stats = Json::object();
+  stats.set("device", engine.device()).set("compiler", engine.compiler());
+  stats.set("prepare_ms", report.prepare_milliseconds);
+  stats.set("blocks", report.blocks).set("steps", report.steps);
+  reporter.set("stats", std::move(stats));
+}
+
+Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOptions& options,
+                Reporter& reporter) {
+  const Result<Entry> entry =
+      resolve_entry(program, options.execution.entry, options.execution.data);
+  if (!entry) return reporter.fail(entry.error());
+  reporter.set("entry", entry->name);
+  reporter.set("target", isa::to_string(program.target()));
+  reporter.set("backend", engine.name());
+  Result<std::vector<HostTensor>> tensors =
+      make_tensors(*entry, {options.execution.seed, options.execution.wild});
+  if (!tensors) return reporter.fail(tensors.error());
+  RunReport report;
+  if (const std::optional<Failure> failure = engine.run(program, *entry, *tensors, report)) {
+    return reporter.fail(*failure, program.source());
+  }
+  Json outputs = Json::array();
+  for (std::size_t i = 0; i < tensors->size(); ++i) {
+    if (!entry->tensors[i].output) continue;
+    Status status = deliver(entry->tensors[i], (*tensors)[i], reporter, outputs);
+    if (!status) return reporter.fail(status.error());
+  }
+  reporter.set("outputs", std::move(outputs));
+  reporter.set("time_ms", report.milliseconds);
+  if (options.stats) {
+    set_stats(engine, report, reporter);
+    if (!options.json) show_stats(engine, report, reporter.io());
+  }
+  return reporter.finish(Exit::ok);
+}
+
+}  // namespace
+
+Exit run(const RunOptions& options, Io& io) {
+  Reporter reporter(io, "run", options.json);
+  reporter.set("file", options.program.file);
+  if (Status status = check_checks(options.checks); !status) return reporter.fail(status.error());
+  Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
+  if (!source) return reporter.fail(source.error());
+  Result<std::unique_ptr<Engine>> engine =
+      make_engine(options.backend, {options.execution.threads});
+  if (!engine) return reporter.fail(engine.error());
+  Result<Loaded> loaded = load_source(*source, options.program, target_for(**engine));
+  if (!loaded) return reporter.fail(loaded.error());
+  reporter.diagnostics(loaded->diagnostics, **source);
+  if (!loaded->program) return reporter.finish(Exit::fault);
+  return run_loaded(*loaded->program, **engine, options, reporter);
+}
+
+}  // namespace tilevm::vm

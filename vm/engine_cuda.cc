@@ -1,0 +1,94 @@
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "backend/cuda_library.h"
+#include "backend/engine.h"
+#include "backend/toolchain.h"
+#include "vm/engine.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+class CudaRunner final : public Engine {
+ public:
+  CudaRunner(backend::CudaEngine engine, isa::Target target, std::string compiler)
+      : engine_(std::move(engine)), target_(target), compiler_(std::move(compiler)) {}
+
+  [[nodiscard]] std::string_view name() const override { return "cuda"; }
+  [[nodiscard]] std::string device() const override {
+    return engine_.device().properties().describe();
+  }
+  [[nodiscard]] std::string driver() const override { return engine_.device().driver().release(); }
+  [[nodiscard]] std::string compiler() const override { return compiler_; }
+  [[nodiscard]] std::optional<isa::Target> target() const override { return target_; }
+
+  [[nodiscard]] std::optional<Failure> run(const isa::VerifiedProgram& program, const Entry& entry,
+                                           std::vector<HostTensor>& tensors,
+                                           RunReport& report) override {
+    if (program.target().sm != target_.sm) {
+      return Error{ErrorKind::usage,
+                   fmt::format("the program is for {}, the device is {}: leave --target out, or "
+                               "give the device's",
+                               isa::to_string(program.target()), isa::to_string(target_))};
+    }
+    const auto start = std::chrono::steady_clock::now();
+    Result<backend::LoadedProgram> loaded = engine_.prepare(program);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    report.prepare_milliseconds = took.count();
+    if (!loaded) return loaded.error();
+    backend::HostBuffers buffers;
+    for (HostTensor& tensor : tensors) buffers.push_back(std::move(tensor.data));
+    const Status status = run_loaded(*loaded, entry, buffers, report);
+    for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].data = std::move(buffers[i]);
+    if (!status) return status.error();
+    return std::nullopt;
+  }
+
+ private:
+  /// Uploads, launches between two events, downloads.
+  Status run_loaded(const backend::LoadedProgram& program, const Entry& entry,
+                    backend::HostBuffers& buffers, RunReport& report) {
+    Result<backend::DeviceMemory> memory = engine_.upload(buffers);
+    if (!memory) return memory.error();
+    Result<backend::Event> begin = engine_.device().make_event();
+    if (!begin) return begin.error();
+    Result<backend::Event> end = engine_.device().make_event();
+    if (!end) return end.error();
+    if (Status status = begin->record(); !status) return status;
+    for (const isa::Launch& launch : entry.launches) {
+      Status status = engine_.launch(program, launch.kernel, launch.arguments, *memory);
+      if (!status) return status;
+    }
+    if (Status status = end->record(); !status) return status;
+    if (Status status = engine_.download(*memory, buffers); !status) return status;
+    const Result<float> elapsed = backend::Event::elapsed(*begin, *end);
+    if (!elapsed) return elapsed.error();
+    report.milliseconds = static_cast<double>(*elapsed);
+    return Done{};
+  }
+
+  backend::CudaEngine engine_;
+  isa::Target target_;
+  std::string compiler_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> make_cuda_engine() {
+  Result<backend::CudaEngine> engine = backend::CudaEngine::create();
+  if (!engine) return engine.error();
+  const Result<isa::Target> target = isa::parse_target(engine->target());
+  if (!target) {
+    return Error{ErrorKind::unavailable, fmt::format("this version knows no {}: {}",
+                                                     engine->target(), target.error().message)};
+  }
+  const Result<std::string> compiler =
+      backend::describe_compiler(backend::CompilerChoice::automatic);
+  if (!compiler) return compiler.error();
+  return std::unique_ptr<Engine>(
+      std::make_unique<CudaRunner>(*std::move(engine), *target, *compiler));
+}
+
+}  // namespace tilevm::vm
