@@ -115,7 +115,7 @@ Status Nvrtc::load_functions() {
   TILEVM_NVRTC_OPTIONAL_FUNCTIONS(TILEVM_LOAD)
 #undef TILEVM_LOAD
   api_.get_error_string = library_.function<const char* (*)(nvrtc::Code)>("nvrtcGetErrorString");
-  if (api_.get_error_string == nullptr) missing = "nvrtcGetErrorString";
+  if (api_.get_error_string == nullptr && missing.empty()) missing = "nvrtcGetErrorString";
   if (missing.empty()) return Done{};
   return Error{ErrorKind::unavailable,
                fmt::format("`{}` has no function `{}`: it is no NVRTC, or one older than 11.2",
