@@ -1,9 +1,9 @@
 // The grammar, in Boost.Spirit X3: the only file that includes it, because it is slow to compile.
 //
-// Rules build the tree by semantic actions. After `>` a mismatch is a fault of the user's, and the
-// rule's name is what the message says was expected; before it, the next alternative is tried. The
-// input is one logical line, whose brackets are known to pair and to nest at most max_depth deep,
-// which bounds the recursion of the rules.
+// Rules build the tree by semantic actions. A mismatch in `must[rule]` is a fault of the user's,
+// and the rule's name is what the message says was expected; elsewhere the next alternative is
+// tried. The input is one logical line, whose brackets are known to pair and to nest at most
+// max_depth deep, which bounds the recursion of the rules.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "frontend/expected.h"
 #include "frontend/line_grammar.h"
 #include "frontend/literals.h"
 #include "frontend/precedence.h"
@@ -183,7 +184,7 @@ TILEVM_TOKEN(close_paren, x3::lit(')'), "`)`")
 TILEVM_TOKEN(close_list, x3::lit(']'), "`,` or `]`")
 TILEVM_TOKEN(close_args, x3::lit(')'), "`,` or `)`")
 TILEVM_TOKEN(close_grid, x3::lit('>'), "`,` or `>` after the grid")
-TILEVM_TOKEN(open_grid, x3::lit('<'), "`<` and the grid, as in `def name<extent>(...)`,")
+TILEVM_TOKEN(open_grid, x3::lit('<'), "`<` and the grid, as in `def name<extent>(...)`")
 TILEVM_TOKEN(open_paren, x3::lit('('), "`(`")
 TILEVM_TOKEN(open_bracket, x3::lit('['), "`[`")
 TILEVM_TOKEN(equals, x3::lit('='), "`=`")
@@ -196,11 +197,11 @@ TILEVM_TOKEN(end, x3::eoi, "the end of the line")
 // ---------------------------------------------------------------------------------------------
 // Expressions
 
-/// Items between commas; one comma may stand after the last, before `close`. `first` and `next` are
-/// the same rule, but the name of `first` may also say that the closer is possible.
-template <class First, class Next>
-auto comma_list(const First& first, const Next& next, char close) {
-  return must[first] >> *(',' >> !x3::lit(close) >> must[next]) >> -x3::lit(',');
+/// Items between commas, each for `action`; one comma may stand after the last, before `close`.
+/// `first` and `next` are the same rule, but the name of `first` may say what else is possible.
+template <class First, class Next, class Action>
+auto comma_list(const First& first, const Next& next, char close, const Action& action) {
+  return must[first][action] >> *(',' >> !x3::lit(close) >> must[next][action]) >> -x3::lit(',');
 }
 
 const Rule<struct ExpressionTag, Node> expression = "an expression";
@@ -262,13 +263,13 @@ const auto add_prefix = [](auto& context) {
 const auto set_value = [](auto& context) {
   x3::_val(context).value = std::move(x3::_attr(context));
 };
-const auto operand_def = (+prefix[add_prefix] >> must[postfix[set_value]]) | postfix[set_value];
+const auto operand_def = (+prefix[add_prefix] >> must[postfix][set_value]) | postfix[set_value];
 
 const Rule<struct ChainTag, Chain> chain = "an expression";
 const Rule<struct GridChainTag, Chain> grid_chain = "a grid extent";
-const auto chain_def = operand[add_operand] >> *(infix[add_operator] >> must[operand[add_operand]]);
+const auto chain_def = operand[add_operand] >> *(infix[add_operator] >> must[operand][add_operand]);
 const auto grid_chain_def = operand[add_operand] >>
-                            *(grid_infix[add_operator] >> must[operand[add_operand]]);
+                            *(grid_infix[add_operator] >> must[operand][add_operand]);
 const auto expression_def = chain[finish_chain];
 const auto grid_extent_def = grid_chain[finish_chain];
 
@@ -287,19 +288,19 @@ const auto set_argument_value = [](auto& context) {
 const Rule<struct ArgumentNameTag, ast::Identifier> argument_name = "a name";
 const auto argument_name_def = name >> '=' >> !x3::lit('=');
 const auto argument_def =
-    x3::raw[(argument_name[set_argument_name] >> must[expression[set_argument_value]]) |
+    x3::raw[(argument_name[set_argument_name] >> must[expression][set_argument_value]) |
             expression[set_argument_value]][spanned];
 
-const Rule<struct ArgumentsTag, Arguments> arguments = "`(`";
+const Rule<struct ArgumentsTag, Arguments> arguments = "`(` and arguments";
 const auto add_argument = [](auto& context) {
   ArgumentNode& node = x3::_attr(context);
   Arguments& all = x3::_val(context);
   all.height = std::max(all.height, node.height);
   all.list.push_back(std::move(node.argument));
 };
-const auto arguments_def = '(' >> (x3::lit(')') | (comma_list(first_argument[add_argument],
-                                                              argument[add_argument], ')') >>
-                                                   must[close_args]));
+const auto arguments_def = '(' >> (x3::lit(')') |
+                                   (comma_list(first_argument, argument, ')', add_argument) >>
+                                    must[close_args]));
 
 // Lists.
 const Rule<struct EntryTag, EntryNode> entry = "an expression";
@@ -320,9 +321,8 @@ const auto add_entry = [](auto& context) {
   all.height = std::max(all.height, node.height);
   all.list.entries.push_back(std::move(node.entry));
 };
-const auto list_def = '[' >>
-                      (x3::lit(']') | (comma_list(first_entry[add_entry], entry[add_entry], ']') >>
-                                       must[close_list]));
+const auto list_def = '[' >> (x3::lit(']') |
+                              (comma_list(first_entry, entry, ']', add_entry) >> must[close_list]));
 
 // Names, calls and chains of methods.
 const Rule<struct CallTag, CallNode> call = "a name";
@@ -336,7 +336,7 @@ const auto call_def = name[set_callee] >> -arguments[set_arguments];
 
 const Rule<struct MethodTag, MethodTail> method = "a method";
 const auto method_def =
-    x3::raw['.' >> must[name[set_callee]] >> must[arguments[set_arguments]]][spanned];
+    x3::raw['.' >> must[name][set_callee] >> must[arguments][set_arguments]][spanned];
 
 const auto take_call = [](auto& context) {
   CallNode& source = x3::_attr(context);
@@ -361,7 +361,7 @@ const auto spanned_primary_def = x3::raw[call[take_call] | list[take_list]][span
 
 const Rule<struct ParenthesesTag, Node> parentheses = "`(`";
 const auto parentheses_def =
-    x3::raw['(' >> must[expression[take_node]] >> must[close_paren]]
+    x3::raw['(' >> must[expression][take_node] >> must[close_paren]]
            [([](auto& context) { x3::_val(context).outer = span_of(context); })];
 
 const Rule<struct PrimaryTag, Node> primary = "an expression";
@@ -407,26 +407,26 @@ const auto const_value = [](auto& context) {
 };
 
 const Rule<struct ConstTag, ast::ConstDecl> const_line = "`const`";
-const auto const_line_def = keyword("const") >> must[name[const_name]] >>
-                            *(',' >> must[name[const_name]]) >>
-                            -(':' >> must[name[const_annotation]]) >>
-                            -(keyword("in") >> must[open_bracket[open_choices]] >>
-                              comma_list(expression[const_choice], expression[const_choice], ']') >>
+const auto const_line_def = keyword("const") >> must[name][const_name] >>
+                            *(',' >> must[name][const_name]) >>
+                            -(':' >> must[name][const_annotation]) >>
+                            -(keyword("in") >> must[open_bracket][open_choices] >>
+                              comma_list(expression, expression, ']', const_choice) >>
                               must[close_list]) >>
-                            must[equals] >> must[expression[const_value]] >>
-                            *(',' >> must[expression[const_value]]);
+                            must[equals] >> must[expression][const_value] >>
+                            *(',' >> must[expression][const_value]);
 
 const Rule<struct RequireTag, ast::Require> require_line = "`require`";
 const auto require_line_def =
     keyword("require") >>
-    must[expression[([](auto& context) { x3::_val(context).condition = expr_of(context); })]] >>
-    -(',' >> must[string[([](auto& context) {
+    must[expression][([](auto& context) { x3::_val(context).condition = expr_of(context); })] >>
+    -(',' >> must[string][([](auto& context) {
         x3::_val(context).message = std::get_if<ast::String>(&x3::_attr(context).expr.node)->value;
-      })]]);
+      })]);
 
 const Rule<struct DecoratorTag, ast::Decorator> decorator_line = "`@`";
 const auto decorator_line_def =
-    x3::raw['@' >> must[name[set_name]] >> -arguments[([](auto& context) {
+    x3::raw['@' >> must[name][set_name] >> -arguments[([](auto& context) {
               x3::_val(context).args = std::move(x3::_attr(context).list);
             })]][spanned];
 
@@ -439,13 +439,17 @@ const auto set_type = [](auto& context) {
 const Rule<struct TypeTag, ast::Identifier> type = "a type";
 const auto type_def = name;
 
+const Rule<struct ParamNameTag, ast::Identifier> param_name =
+    "the parameter's name after its type, as in `f16* a_ptr`";
+const auto param_name_def = name;
+
 const Rule<struct ParamTag, ast::Param> param = "a parameter such as `f16* a_ptr`";
 const Rule<struct FirstParamTag, ast::Param> first_param = "a parameter or `)`";
 const auto first_param_def = param;
 const auto param_def =
     x3::raw[type[set_type] >>
             -x3::lit('*')[([](auto& context) { x3::_val(context).is_pointer = true; })] >>
-            must[name[set_name]]][spanned];
+            must[param_name][set_name]][spanned];
 
 const auto add_param = [](auto& context) {
   x3::_val(context).params.push_back(std::move(x3::_attr(context)));
@@ -454,13 +458,12 @@ const auto add_extent = [](auto& context) { x3::_val(context).grid.push_back(exp
 
 const Rule<struct KernelTag, ast::Kernel> kernel_line = "`def`";
 const auto kernel_line_def =
-    keyword("def") >> must[name[set_name]] >>
-    x3::raw[must[open_grid] >> comma_list(grid_extent[add_extent], grid_extent[add_extent], '>') >>
+    keyword("def") >> must[name][set_name] >>
+    x3::raw[must[open_grid] >> comma_list(grid_extent, grid_extent, '>', add_extent) >>
             must[close_grid]]
            [([](auto& context) { x3::_val(context).grid_span = span_of(context); })] >>
     must[open_paren] >>
-    (x3::lit(')') |
-     (comma_list(first_param[add_param], param[add_param], ')') >> must[close_args])) >>
+    (x3::lit(')') | (comma_list(first_param, param, ')', add_param) >> must[close_args])) >>
     must[colon];
 
 const Rule<struct PipelineParamTag, ast::PipelineParam> tensor =
@@ -469,31 +472,32 @@ const Rule<struct FirstTensorTag, ast::PipelineParam> first_tensor = "a paramete
 const auto first_tensor_def = tensor;
 const auto open_shape = [](auto& context) { x3::_val(context).shape.emplace(); };
 const auto add_shape = [](auto& context) { x3::_val(context).shape->push_back(expr_of(context)); };
-const auto tensor_def = x3::raw[name[set_name] >> must[type_colon] >> must[type[set_type]] >>
-                                -(x3::lit('[')[open_shape] >>
-                                  comma_list(expression[add_shape], expression[add_shape], ']') >>
-                                  must[close_list])][spanned];
+const auto tensor_def =
+    x3::raw[name[set_name] >> must[type_colon] >> must[type][set_type] >>
+            -(x3::lit('[')[open_shape] >> comma_list(expression, expression, ']', add_shape) >>
+              must[close_list])][spanned];
 
 using Tensors = std::vector<ast::PipelineParam>;
-const Rule<struct TensorsTag, Tensors> tensors = "`(`";
+const Rule<struct TensorsTag, Tensors> tensors = "`(` and parameters such as `a: f16[M, K]`";
 const auto add_tensor = [](auto& context) {
   x3::_val(context).push_back(std::move(x3::_attr(context)));
 };
-const auto tensors_def = '(' >> (x3::lit(')') |
-                                 (comma_list(first_tensor[add_tensor], tensor[add_tensor], ')') >>
-                                  must[close_args]));
+const auto tensors_def = '(' >>
+                         (x3::lit(')') |
+                          (comma_list(first_tensor, tensor, ')', add_tensor) >> must[close_args]));
 
 const Rule<struct PipelineTag, ast::Pipeline> pipeline_line = "`pipeline`";
-const auto pipeline_line_def = keyword("pipeline") >> must[name[set_name]] >>
-                               must[tensors[([](auto& context) {
+const auto pipeline_line_def = keyword("pipeline") >> must[name][set_name] >>
+                               must[tensors][([](auto& context) {
                                  x3::_val(context).inputs = std::move(x3::_attr(context));
-                               })]] >>
-                               -("->" >> must[tensors[([](auto& context) {
+                               })] >>
+                               -("->" >> must[tensors][([](auto& context) {
                                    x3::_val(context).outputs = std::move(x3::_attr(context));
-                                 })]]) >>
+                                 })]) >>
                                must[colon];
 
-BOOST_SPIRIT_DEFINE(const_line, require_line, decorator_line, type, param, first_param, kernel_line)
+BOOST_SPIRIT_DEFINE(const_line, require_line, decorator_line, type, param_name, param, first_param,
+                    kernel_line)
 BOOST_SPIRIT_DEFINE(tensor, first_tensor, tensors, pipeline_line)
 
 // ---------------------------------------------------------------------------------------------
@@ -505,27 +509,26 @@ const auto add_variable = [](auto& context) {
 };
 const auto add_range = [](auto& context) { x3::_val(context).range.push_back(expr_of(context)); };
 const auto for_line_def =
-    keyword("for") >> must[name[add_variable]] >>
-    *(',' >> must[name[add_variable]]) >> must[in_word] >> must[range_word] >> must[open_paren] >>
-    comma_list(expression[add_range], expression[add_range], ')') >> must[close_args] >>
-    must[colon];
+    keyword("for") >> must[name][add_variable] >>
+    *(',' >> must[name][add_variable]) >> must[in_word] >> must[range_word] >> must[open_paren] >>
+    comma_list(expression, expression, ')', add_range) >> must[close_args] >> must[colon];
 
 const auto set_condition = [](auto& context) { x3::_val(context).condition = expr_of(context); };
 const Rule<struct WhileTag, ast::While> while_line = "`while`";
-const auto while_line_def = keyword("while") >> must[expression[set_condition]] >> must[colon];
+const auto while_line_def = keyword("while") >> must[expression][set_condition] >> must[colon];
 const Rule<struct IfTag, IfLine> if_line = "`if`";
-const auto if_line_def = keyword("if") >> must[expression[set_condition]] >> must[colon];
+const auto if_line_def = keyword("if") >> must[expression][set_condition] >> must[colon];
 const Rule<struct ElifTag, ElifLine> elif_line = "`elif`";
-const auto elif_line_def = keyword("elif") >> must[expression[set_condition]] >> must[colon];
+const auto elif_line_def = keyword("elif") >> must[expression][set_condition] >> must[colon];
 
 const Rule<struct SimpleTag, SimpleLine> simple_line = "a statement";
 const auto add_left = [](auto& context) {
   x3::_val(context).left.push_back(std::move(x3::_attr(context)));
 };
 const auto simple_line_def =
-    expression[add_left] >> *(',' >> must[expression[add_left]]) >>
+    expression[add_left] >> *(',' >> must[expression][add_left]) >>
     -(x3::lexeme['=' >> !x3::lit('=')] >>
-      must[expression[([](auto& context) { x3::_val(context).value = expr_of(context); })]]);
+      must[expression][([](auto& context) { x3::_val(context).value = expr_of(context); })]);
 
 /// `a, b = value` needs names on the left; without `=` only a call makes sense.
 LineNode finish_simple(SimpleLine line) {
@@ -570,107 +573,19 @@ const auto line_rule_def =
     (keyword("else")[SetConstant<ElseLine>{}] >> must[colon]) |
     keyword("break")[SetConstant<ast::Break>{}] |
     keyword("continue")[SetConstant<ast::Continue>{}] | keyword("pass")[SetConstant<ast::Pass>{}] |
-    simple_line[(
+    (simple_line >> must[end])[(
         [](auto& context) { x3::_val(context) = finish_simple(std::move(x3::_attr(context))); })];
 
 const Rule<struct WholeLineTag, LineNode> whole_line = "a statement";
-const auto whole_line_def = must[line_rule[set_line]] >> must[end];
+const auto whole_line_def = must[line_rule][set_line] >> must[end];
 const Rule<struct WholeExpressionTag, Node> whole_expression = "an expression";
-const auto whole_expression_def = must[expression[take_node]] >> must[end];
+const auto whole_expression_def = must[expression][take_node] >> must[end];
 
 BOOST_SPIRIT_DEFINE(for_line, while_line, if_line, elif_line, simple_line, line_rule, whole_line,
                     whole_expression)
 
 // ---------------------------------------------------------------------------------------------
-// Faults
-
-/// What stands at `at`, as a message names it, and its place.
-struct Found {
-  std::string name;
-  std::string text;
-  Span span{};
-};
-
-Found found_at(const SourceFile& source, Iterator at, Iterator last) {
-  x3::parse(at, last, *skipper);
-  const auto begin = static_cast<std::uint32_t>(at - source.text().data());
-  const std::string_view rest(at, static_cast<std::size_t>(last - at));
-  if (rest.empty()) return {"the line ends here", "", {begin, begin}};
-  constexpr std::string_view doubles[] = {"==", "!=", "<=", ">=", "<<", ">>", "//", "&&",
-                                          "||", "->", "**", "+=", "-=", "*=", "/=", "%="};
-  std::string_view token = leading_word(rest);
-  if (token.empty() && rest[0] >= '0' && rest[0] <= '9') {
-    token = rest.substr(0, rest.find_first_not_of("0123456789"));
-  }
-  for (const std::string_view pair : doubles) {
-    if (token.empty() && rest.starts_with(pair)) token = pair;
-  }
-  if (token.empty() && (rest[0] == '"' || rest[0] == '\'')) {
-    const std::size_t close = rest.find(rest[0], 1);
-    token = rest.substr(0, close == std::string_view::npos ? close : close + 1);
-  }
-  if (token.empty()) token = rest.substr(0, 1);
-  const Span span{begin, begin + static_cast<std::uint32_t>(token.size())};
-  if (is_keyword(token))
-    return {fmt::format("found the keyword `{}`", token), std::string(token), span};
-  const bool is_string = token[0] == '"' || token[0] == '\'';
-  return {is_string ? "found a string" : fmt::format("found `{}`", token), std::string(token),
-          span};
-}
-
-/// The innermost bracket that is open at `at`. Strings and comments are passed over as the splitter
-/// does.
-std::optional<Span> open_bracket_at(const SourceFile& source, Span line, std::size_t at) {
-  std::vector<std::uint32_t> open;
-  const std::string& text = source.text();
-  for (std::uint32_t i = line.begin; i < line.end && i < at; ++i) {
-    const char c = text[i];
-    if (c == '(' || c == '[') open.push_back(i);
-    if ((c == ')' || c == ']') && !open.empty()) open.pop_back();
-    if (c == '#') i = static_cast<std::uint32_t>(std::min(text.find('\n', i), text.size()));
-    if (c != '"' && c != '\'') continue;
-    for (++i; i < line.end && text[i] != c; ++i) i += text[i] == '\\' ? 1 : 0;
-  }
-  if (open.empty()) return std::nullopt;
-  return Span{open.back(), open.back() + 1};
-}
-
-/// The way out of mistakes that people make by habit from other languages.
-void add_advice(Diagnostic& d, std::string_view expected, const Found& found) {
-  const bool wants_colon = expected.starts_with("`:` at");
-  if (wants_colon && found.text.empty()) d.fix = ":";
-  if (wants_colon && found.text == "=") {
-    d.fix = "==";
-  } else if (found.text == "if" && wants_colon) {
-    add_note(d, "`else if` is written `elif`");
-  } else if (found.text == "**") {
-    add_note(d, "there is no power operator; shift or multiply instead");
-  } else if (found.text.size() == 2 && found.text[1] == '=' &&
-             std::string_view("+-*/%").find(found.text[0]) != std::string_view::npos) {
-    add_note(d, fmt::format("there is no `{}`; write `a = a {} b`", found.text, found.text[0]));
-  }
-}
-
-void report_expected(const SourceFile& source, Span line,
-                     const x3::expectation_failure<Iterator>& failure, Iterator last,
-                     Diagnostics& diagnostics) {
-  const Found found = found_at(source, failure.where(), last);
-  const std::string expected = failure.which();
-  Diagnostic& d = diagnostics.error(Code::syntax_error, found.span,
-                                    fmt::format("expected {}, but {}", expected, found.name));
-  add_advice(d, expected, found);
-  const bool closes = expected.ends_with("`)`") || expected.ends_with("`]`");
-  if (!closes) return;
-  if (const auto open = open_bracket_at(source, line, found.span.begin)) {
-    const int open_line = source.locate(open->begin).line;
-    d.message = fmt::format("expected {} to close the `{}`{}, but {}", expected, source.text(*open),
-                            open_line == source.locate(found.span.begin).line
-                                ? ""
-                                : fmt::format(" at line {}", open_line),
-                            found.name);
-    add_note(d, fmt::format("the `{}` is here", source.text(*open)), *open);
-  }
-}
+// Running it
 
 /// Runs a rule over a line; reports the one fault that ends it, if any.
 template <class Attribute, class Grammar>
@@ -685,24 +600,28 @@ std::optional<Attribute> run(const Grammar& grammar, const SourceFile& source, S
     if (x3::phrase_parse(first, last, with_base, skipper, result)) return result;
     diagnostics.error(Code::syntax_error, line, "this line cannot be read");
   } catch (const x3::expectation_failure<Iterator>& failure) {
-    report_expected(source, line, failure, last, diagnostics);
+    const auto at = static_cast<std::size_t>(failure.where() - base);
+    report_expected(source, line, at, failure.which(), diagnostics);
   } catch (const LineFault& fault) {
     diagnostics.report(fault.diagnostic);
   }
   return std::nullopt;
 }
 
-void check_const(const ast::ConstDecl& decl, Span line, Diagnostics& diagnostics, bool& good) {
-  if (decl.choices && decl.names.size() > 1) {
+/// A constant needs a value; reports it if one has none.
+bool is_complete(const ast::ConstDecl& decl, Span line, Diagnostics& diagnostics) {
+  const std::size_t names = decl.names.size();
+  const std::size_t values = decl.values.size();
+  if (decl.choices && names > 1) {
     diagnostics.error(Code::syntax_error, line,
                       "`in [...]` gives the choices of one constant; declare each on its own line");
-    good = false;
-  } else if (decl.names.size() != decl.values.size()) {
-    diagnostics.error(Code::syntax_error, line,
-                      fmt::format("{} names but {} values; each constant needs one value",
-                                  decl.names.size(), decl.values.size()));
-    good = false;
+    return false;
   }
+  if (names == values) return true;
+  diagnostics.error(Code::syntax_error, line,
+                    fmt::format("{} name{} but {} value{}; each constant needs one value", names,
+                                names == 1 ? "" : "s", values, values == 1 ? "" : "s"));
+  return false;
 }
 
 }  // namespace
@@ -711,11 +630,8 @@ std::optional<LineNode> parse_line(const SourceFile& source, const LogicalLine& 
                                    Diagnostics& diagnostics) {
   auto node = run<LineNode>(whole_line, source, line.span, diagnostics);
   if (!node) return std::nullopt;
-  bool good = true;
-  if (const auto* decl = std::get_if<ast::ConstDecl>(&*node)) {
-    check_const(*decl, line.span, diagnostics, good);
-  }
-  if (!good) return std::nullopt;
+  const auto* decl = std::get_if<ast::ConstDecl>(&*node);
+  if (decl != nullptr && !is_complete(*decl, line.span, diagnostics)) return std::nullopt;
   return node;
 }
 

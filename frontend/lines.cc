@@ -122,6 +122,7 @@ class Splitter {
   std::vector<Bracket> brackets_;
   std::size_t skipped_brackets_ = 0;  // opened beyond the limit
   bool code_on_line_ = false;
+  bool ended_ = false;
 };
 
 Diagnostic* Splitter::fault(Code code, std::size_t begin, std::size_t end, std::string message) {
@@ -187,6 +188,7 @@ void Splitter::check_indentation(std::size_t begin, std::size_t end) {
 void Splitter::logical_line() {
   brackets_.clear();
   skipped_brackets_ = 0;
+  ended_ = false;
   code_on_line_ = true;
   while (step()) {
   }
@@ -195,6 +197,7 @@ void Splitter::logical_line() {
 }
 
 bool Splitter::step() {
+  if (ended_) return false;
   if (pos_ >= text_.size()) {
     if (!brackets_.empty()) unclosed(recovery_point());
     return false;
@@ -270,6 +273,10 @@ void Splitter::string() {
   while (!at_line_end(i) && text_[i] != text_[begin])
     i += at(i) == '\\' && !at_line_end(i + 1) ? 2 : 1;
   if (!at_line_end(i)) return take(i + 1 - begin);
+  if (!brackets_.empty() && recovery_point() <= begin) {
+    // The line looks like a statement of its own, so the bracket before it is what was forgotten.
+    return unclosed(recovery_point());
+  }
   fault(Code::syntax_error, begin, i,
         fmt::format("this string is not closed; it must end with `{}` on the same line",
                     text_[begin]));
@@ -366,6 +373,7 @@ void Splitter::unclosed(std::size_t resume) {
   fault(Code::unclosed_bracket, bracket.at, bracket.at + 1,
         fmt::format("this `{}` is never closed", bracket.kind));
   brackets_.clear();
+  ended_ = true;
   resume_at(++unclosed_count_ < max_unclosed ? resume : text_.size());
 }
 
