@@ -83,6 +83,9 @@ std::uint64_t apply(UnaryOp op, const DType& type, std::uint64_t a) {
   if (type.is_integer()) return (std::uint64_t{0} - a) & low_mask(type.bits);
   Number value = decode(type, a);
   value.negative = !value.negative;
+  // Casts to small floats saturate, so encode would lose an Inf (f8e5m2).
+  if (value.is_inf() && type.bits <= 8)
+    return (a ^ (std::uint64_t{1} << (type.bits - 1))) & low_mask(type.bits);
   return encode(type, value);
 }
 
