@@ -38,6 +38,7 @@ struct CudaKernel {
 
 struct CudaSource {
   std::string text;
+  std::size_t prelude_size = 0;     ///< where the program's own text begins
   std::vector<CudaKernel> kernels;  ///< one per kernel of the program, in order
 };
 

@@ -1,0 +1,47 @@
+// Writes C++ text with indentation, and keeps it tied to the lines of a program: each line of code
+// that is written while a program line is set counts as that line (#line).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tilevm::backend {
+
+class CodeWriter {
+ public:
+  /// `file` is the program's name in #line; empty: no #line at all.
+  explicit CodeWriter(std::string_view file);
+
+  /// The line of the program that the following code belongs to.
+  void at(int program_line) { program_line_ = program_line; }
+
+  /// One line of code; more than one if it is too long.
+  void line(std::string_view text);
+  /// "text {", one level deeper after it.
+  void open(std::string_view text);
+  /// "}", back one level; "} text {" keeps the level.
+  void close();
+  void close_and_open(std::string_view text);
+  /// A comment of one line, whatever the text contains.
+  void comment(std::string_view text);
+  void blank();
+  /// A preprocessor line, without indentation.
+  void directive(std::string_view text);
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  void raw(std::string_view indentation, std::string_view text);
+  void sync();
+
+  std::string quoted_file_;
+  std::string text_;
+  int depth_ = 0;
+  int program_line_ = 0;
+  int next_line_ = 0;  // the number that the compiler gives to the next line, 0 if not ours
+};
+
+/// A string literal of C++ for any text.
+[[nodiscard]] std::string quote(std::string_view text);
+
+}  // namespace tilevm::backend

@@ -1,0 +1,16 @@
+# Makes the device prelude part of the library: its files become string constants of one generated
+# source, declared in backend/prelude.h.
+function(tilevm_embed_prelude)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/prelude_text.cc)
+  set(code "#include \"backend/prelude.h\"\n\nnamespace tilevm::backend {\n")
+  foreach(part device portable)
+    set(file ${CMAKE_CURRENT_SOURCE_DIR}/backend/prelude/${part}.cuh)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    string(APPEND code "const std::string_view prelude_${part} = R\"prelude(${text})prelude\";\n")
+  endforeach()
+  string(APPEND code "}  // namespace tilevm::backend\n")
+  file(CONFIGURE OUTPUT ${source} CONTENT "${code}" @ONLY)
+  target_sources(tilevm_backend PRIVATE ${source})
+endfunction()
+tilevm_embed_prelude()

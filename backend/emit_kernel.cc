@@ -1,0 +1,232 @@
+#include "backend/emit_kernel.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "backend/emit_mma.h"
+#include "backend/emit_scalar.h"
+#include "isa/base/check.h"
+
+namespace tilevm::backend {
+namespace {
+
+using isa::Expr;
+using isa::VarId;
+
+/// Whether a statement of the block gives the variable a new value.
+bool writes(const isa::Block& block, VarId var) {
+  bool found = false;
+  isa::for_each_statement(block, [&](const isa::Stmt& stmt) {
+    if (const auto* scalar = std::get_if<isa::ScalarStmt>(&stmt.node)) {
+      found = found || scalar->target == var;
+    } else if (const auto* inst = std::get_if<isa::InstStmt>(&stmt.node)) {
+      for (const VarId result : inst->results) found = found || result == var;
+    }
+  });
+  return found;
+}
+
+/// Steps of one never pass the end of a range, so they never overflow.
+bool steps_by_one(const Expr& step) {
+  return step.constant_int() == std::int64_t{1} || step.constant_int() == std::int64_t{-1};
+}
+
+/// Small constant ranges stay clear of overflow, too.
+bool is_small_range(const isa::ForStmt& loop) {
+  constexpr std::int64_t small = 1 << 30;
+  for (const Expr* expr : {&loop.begin, &loop.end, &loop.step}) {
+    const auto value = expr->constant_int();
+    if (!value || *value <= -small || *value >= small) return false;
+  }
+  return loop.begin.kind() != isa::ScalarKind::u32 && loop.begin.kind() != isa::ScalarKind::u64;
+}
+
+bool counts_down(const Expr& step) {
+  const auto value = step.constant_value();
+  const bool is_signed =
+      value && (value->kind == isa::ScalarKind::i32 || value->kind == isa::ScalarKind::i64);
+  return is_signed && value->as_int() < 0;
+}
+
+}  // namespace
+
+std::int64_t tile_words(const isa::RegisterType& type) {
+  return std::max<std::int64_t>(1, (type.bits_per_thread() + 31) / 32);
+}
+
+KernelEmission::KernelEmission(const isa::VerifiedProgram& program, int kernel, NameTable& entries,
+                               CodeWriter& writer, UsedDefinitions& used)
+    : out(writer), program_(program), kernel_(program.kernel(kernel)), used_(used) {
+  result_.kernel = kernel;
+  result_.entry = entries.unique(kernel_.name + "_kernel");
+  result_.threads = program.info(kernel).num_threads;
+  name_variables();
+  add_parameters();
+}
+
+void KernelEmission::name_variables() {
+  for (const isa::Variable& variable : kernel_.variables) {
+    names_.push_back(locals_.unique(variable.name));
+  }
+  for (const auto& workspace : program_.info(result_.kernel).workspaces) {
+    workspaces_.push_back(locals_.unique(kernel_.variable(workspace.var).name + "_memory"));
+  }
+}
+
+void KernelEmission::add_parameters() {
+  for (const VarId var : kernel_.parameters) {
+    CudaParameter parameter{CudaParameter::Role::pointer, var, {}, 0};
+    if (const auto* scalar = std::get_if<isa::ScalarType>(&kernel_.variable(var).type)) {
+      parameter.role = CudaParameter::Role::scalar;
+      parameter.scalar = scalar->kind;
+    }
+    result_.parameters.push_back(parameter);
+  }
+  for (const auto& workspace : program_.info(result_.kernel).workspaces) {
+    result_.parameters.push_back(
+        {CudaParameter::Role::workspace, workspace.var, {}, workspace.bytes});
+  }
+}
+
+std::string KernelEmission::signature() const {
+  std::string parameters;
+  for (const CudaParameter& parameter : result_.parameters) {
+    const bool scalar = parameter.role == CudaParameter::Role::scalar;
+    const bool hidden = parameter.role == CudaParameter::Role::workspace;
+    parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ",
+                              scalar ? scalar_type(parameter.scalar) : "tv::u8*",
+                              hidden ? workspace(parameter.var) : name(parameter.var));
+  }
+  return fmt::format("TV_KERNEL({}) {}({})", result_.threads, result_.entry, parameters);
+}
+
+std::string KernelEmission::scalar(const Expr& expr) const {
+  return scalar_text(expr, [&](VarId var) { return name(var); });
+}
+
+std::string KernelEmission::index(const Expr& expr) const {
+  return index_text(expr, [&](VarId var) { return name(var); });
+}
+
+std::string KernelEmission::element_type(const isa::DType& dtype) {
+  const std::string name = to_string(dtype);
+  used_.types[name] = dtype;
+  return "tile::" + name;
+}
+
+std::string KernelEmission::mma_function(const isa::MmaShape& shape) {
+  const std::string name = mma_function_name(shape);
+  used_.mma[name] = &shape;
+  return "tv::" + name;
+}
+
+const std::string& KernelEmission::workspace(VarId var) const {
+  const auto& all = program_.info(result_.kernel).workspaces;
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const auto& workspace) { return workspace.var == var; });
+  TILEVM_CHECK(found != all.end(), "a workspace that the verifier did not list");
+  return workspaces_[static_cast<std::size_t>(found - all.begin())];
+}
+
+std::string KernelEmission::target(VarId var, bool declares, std::string_view type) const {
+  return declares ? fmt::format("{} {} = ", type, name(var)) : fmt::format("{} = ", name(var));
+}
+
+void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
+  if (!stmt.declares) return;
+  const VarId var = stmt.results[0];
+  out.line(
+      fmt::format("tv::u32 {}[{}] = {{}};", name(var), tile_words(type<isa::RegisterType>(var))));
+}
+
+/// The program's lines under a span as comments; later code belongs to the first of them.
+void KernelEmission::quote_source(Span span, int max_lines) {
+  const SourceFile& source = program_.source();
+  if (source.text().empty()) return;
+  const int first = source.locate(span.begin).line;
+  const int last = std::min(source.locate(span.end).line, first + max_lines - 1);
+  for (int number = first; number <= last; ++number) {
+    std::string_view text = source.line(number);
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    if (!text.empty()) out.comment(text);
+  }
+  out.at(first);
+}
+
+void KernelEmission::run() {
+  out.blank();
+  quote_source(kernel_.span, 1);
+  out.open(signature());
+  write(kernel_.body);
+  out.close();
+  out.at(0);
+}
+
+void KernelEmission::write(const isa::Block& block) {
+  constexpr int max_quoted = 12;
+  for (const isa::Stmt& stmt : block) {
+    const bool simple = std::holds_alternative<isa::InstStmt>(stmt.node) ||
+                        std::holds_alternative<isa::ScalarStmt>(stmt.node);
+    quote_source(stmt.span, simple ? max_quoted : 1);
+    std::visit([&](const auto& node) { write(node); }, stmt.node);
+  }
+}
+
+void KernelEmission::write(const isa::InstStmt& stmt) {
+  std::visit([&](const auto& inst) { emit_instruction(inst, stmt, *this); }, stmt.inst);
+}
+
+void KernelEmission::write(const isa::ScalarStmt& stmt) {
+  const std::string type = scalar_type(stmt.value.kind());
+  out.line(target(stmt.target, stmt.declares, type) + scalar(stmt.value) + ";");
+}
+
+void KernelEmission::write(const isa::ForStmt& loop) {
+  const std::string var = name(loop.var), type = scalar_type(loop.begin.kind());
+  const std::string begin = scalar(loop.begin), end = scalar(loop.end), step = scalar(loop.step);
+  if ((steps_by_one(loop.step) || is_small_range(loop)) && !writes(loop.body, loop.var)) {
+    const bool constant = loop.end.is_constant();
+    out.open(fmt::format("for ({} {} = {}{}; {} {} {}; {} += {})", type, var, begin,
+                         constant ? "" : ", end_ = " + end, var, counts_down(loop.step) ? ">" : "<",
+                         constant ? end : "end_", var, step));
+    write(loop.body);
+    out.close();
+    return;
+  }
+  out.open("");
+  out.line(fmt::format("const {} begin_ = {}, step_ = {};", type, begin, step));
+  out.open(
+      fmt::format("for (tv::u64 k_ = 0, trips_ = tv::trips(begin_, {}, step_); "
+                  "k_ < trips_; ++k_)",
+                  end));
+  out.line(fmt::format("{} {} = tv::range_value(begin_, k_, step_);", type, var));
+  write(loop.body);
+  out.close();
+  out.close();
+}
+
+void KernelEmission::write(const isa::WhileStmt& loop) {
+  out.open(fmt::format("while ({})", scalar(loop.condition)));
+  write(loop.body);
+  out.close();
+}
+
+void KernelEmission::write(const isa::IfStmt& branch) {
+  for (std::size_t i = 0; i < branch.arms.size(); ++i) {
+    const std::string head = fmt::format("if ({})", scalar(branch.arms[i].condition));
+    i == 0 ? out.open(head) : out.close_and_open("else " + head);
+    write(branch.arms[i].body);
+  }
+  if (!branch.otherwise.empty()) {
+    branch.arms.empty() ? out.open("") : out.close_and_open("else");
+    write(branch.otherwise);
+  }
+  if (!branch.arms.empty() || !branch.otherwise.empty()) out.close();
+}
+
+void KernelEmission::write(const isa::BreakStmt&) { out.line("break;"); }
+
+void KernelEmission::write(const isa::ContinueStmt&) { out.line("continue;"); }
+
+}  // namespace tilevm::backend

@@ -1,0 +1,103 @@
+// Emission of one kernel: what the emit overloads of the instructions share.
+//
+// One overload of emit_instruction per instruction (emit_indexing.cc, emit_creation.cc,
+// emit_transfer.cc, emit_compute.cc); an instruction without one stops the build with its name.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/code_writer.h"
+#include "backend/emit.h"
+#include "backend/emit_names.h"
+#include "isa/dot.h"
+#include "isa/instruction_set.h"
+#include "isa/verify.h"
+
+namespace tilevm::backend {
+
+/// What the kernels of a program use and its text must declare: element types, by name, and
+/// tensor-core instructions, by the names of their functions.
+struct UsedDefinitions {
+  std::map<std::string, isa::DType> types;
+  std::map<std::string, const isa::MmaShape*> mma;
+};
+
+/// The kernel that is being written.
+class KernelEmission {
+ public:
+  KernelEmission(const isa::VerifiedProgram& program, int kernel, NameTable& entries,
+                 CodeWriter& writer, UsedDefinitions& used);
+
+  /// Writes the kernel.
+  void run();
+  [[nodiscard]] const CudaKernel& kernel() const { return result_; }
+
+  CodeWriter& out;
+
+  [[nodiscard]] const isa::VerifiedProgram& program() const { return program_; }
+  [[nodiscard]] std::int64_t threads() const { return result_.threads; }
+  [[nodiscard]] const std::string& name(isa::VarId var) const {
+    return names_[static_cast<std::size_t>(var.index)];
+  }
+  template <class T>
+  [[nodiscard]] const T& type(isa::VarId var) const {
+    return *std::get_if<T>(&kernel_.variable(var).type);
+  }
+  [[nodiscard]] std::string scalar(const isa::Expr& expr) const;
+  [[nodiscard]] std::string index(const isa::Expr& expr) const;
+  /// The C++ type of an element type: "tile::i6".
+  std::string element_type(const isa::DType& dtype);
+  /// The function of a tensor-core instruction.
+  std::string mma_function(const isa::MmaShape& shape);
+  /// The parameter with the memory of a workspace.
+  [[nodiscard]] const std::string& workspace(isa::VarId var) const;
+
+  /// Declares the register tile that a statement makes, unless it exists already.
+  void declare_tile(const isa::InstStmt& stmt);
+  /// "tv::i32 x = " or "x = " for the result of a statement.
+  [[nodiscard]] std::string target(isa::VarId var, bool declares, std::string_view type) const;
+
+ private:
+  void name_variables();
+  void add_parameters();
+  [[nodiscard]] std::string signature() const;
+  void quote_source(Span span, int max_lines);
+  void write(const isa::Block& block);
+  void write(const isa::InstStmt& stmt);
+  void write(const isa::ScalarStmt& stmt);
+  void write(const isa::ForStmt& loop);
+  void write(const isa::WhileStmt& loop);
+  void write(const isa::IfStmt& branch);
+  void write(const isa::BreakStmt&);
+  void write(const isa::ContinueStmt&);
+
+  const isa::VerifiedProgram& program_;
+  const isa::Kernel& kernel_;
+  UsedDefinitions& used_;
+  CudaKernel result_;
+  NameTable locals_;
+  std::vector<std::string> names_;       // by variable
+  std::vector<std::string> workspaces_;  // by position in KernelInfo::workspaces
+};
+
+/// Words of 32 bits that hold a thread's share of a tile.
+[[nodiscard]] std::int64_t tile_words(const isa::RegisterType& type);
+
+void emit_instruction(const isa::BlockIndices&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::AllocateGlobal&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::AllocateRegister&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::ViewGlobal&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::LoadGlobal&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::StoreGlobal&, const isa::InstStmt&, KernelEmission&);
+template <isa::BinaryOp op>
+void emit_instruction(const isa::Binary<op>&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::Neg&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::Cast&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::View&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::Dot&, const isa::InstStmt&, KernelEmission&);
+
+}  // namespace tilevm::backend

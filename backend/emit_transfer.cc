@@ -1,0 +1,172 @@
+// Transfers between global memory and registers, element by element.
+//
+// A tile's index along a tensor dimension is offset + thread part + local part. The first two are
+// computed once; the last is a constant after unrolling. What one access moves is decided here
+// alone, so wider accesses are a matter of this file.
+#include <fmt/format.h>
+
+#include "backend/emit_kernel.h"
+#include "isa/rules.h"
+
+namespace tilevm::backend {
+namespace {
+
+using isa::RegisterLayout;
+using Terms = std::vector<RegisterLayout::Term>;
+
+/// One digit of x (which is less than `bound`) times its stride: "tv::thread() / 4 % 8 * 2".
+std::string digit(std::string_view x, std::int64_t bound, const RegisterLayout::Term& term) {
+  std::string text(x);
+  if (term.divisor != 1) text += fmt::format(" / {}", term.divisor);
+  if (term.divisor * term.size < bound) text += fmt::format(" % {}", term.size);
+  if (term.stride != 1) text += fmt::format(" * {}", term.stride);
+  return text;
+}
+
+/// The share of a tile dimension's index that the digits of x give, or "".
+std::string share(std::string_view x, std::int64_t bound, const Terms& terms, int dim) {
+  std::string text;
+  for (const RegisterLayout::Term& term : terms) {
+    if (term.dim == dim) text += (text.empty() ? "" : " + ") + digit(x, bound, term);
+  }
+  return text;
+}
+
+std::string sum(const std::string& a, const std::string& b) {
+  if (a.empty() || a == "0") return b.empty() ? "0" : b;
+  return b.empty() ? a : fmt::format("{} + {}", a, b);
+}
+
+/// The offset in elements of the element at i0_, i1_, ... in a memory layout.
+std::string layout_offset(const isa::MemoryLayout& layout) {
+  std::string text;
+  std::size_t mode = layout.mode_shape().size();
+  for (int d = layout.rank() - 1; d >= 0; --d) {
+    const std::int64_t extent = layout.shape()[static_cast<std::size_t>(d)];
+    for (std::int64_t divisor = 1; divisor < extent;) {
+      --mode;
+      const std::int64_t size = layout.mode_shape()[mode];
+      const std::int64_t stride = layout.mode_strides()[mode];
+      if (stride != 0) {
+        text += (text.empty() ? "" : " + ") +
+                digit(fmt::format("i{}_", d), extent, {d, divisor, size, stride});
+      }
+      divisor *= size;
+    }
+  }
+  if (text.empty()) text = "0";
+  if (const auto& s = layout.swizzle()) {
+    text = fmt::format("tv::swizzle<{}, {}, {}>({})", s->base, s->bits, s->shift, text);
+  }
+  return text;
+}
+
+/// A tile in a tensor: how to reach its elements.
+class TileAccess {
+ public:
+  TileAccess(const RegisterLayout& tile, isa::VarId view,
+             const std::optional<isa::OffsetList>& offset, KernelEmission& kernel)
+      : tile_(tile),
+        type_(kernel.type<isa::GlobalType>(view)),
+        view_(kernel.name(view)),
+        placement_(isa::place_tile(offset, type_.rank(), tile.rank())),
+        kernel_(kernel) {}
+
+  /// Opens the loop over a thread's elements; inside it, i0_, i1_, ... is the index.
+  void open() {
+    kernel_.out.open("");
+    std::string bases, indices;
+    for (std::size_t d = 0; d < placement_.dimensions.size(); ++d) {
+      const auto& dimension = placement_.dimensions[d];
+      const std::string thread =
+          share("tv::thread()", tile_.num_threads(), tile_.thread_terms(), dimension.tile_dim);
+      const std::string local =
+          share("l_", tile_.num_locals(), tile_.local_terms(), dimension.tile_dim);
+      bases += fmt::format("{}base{}_ = {}", d > 0 ? ", " : "", d,
+                           sum(kernel_.index(dimension.offset), thread));
+      indices +=
+          fmt::format("{}i{}_ = {}", d > 0 ? ", " : "", d, sum(fmt::format("base{}_", d), local));
+    }
+    if (!bases.empty()) kernel_.out.line(fmt::format("const tv::u64 {};", bases));
+    kernel_.out.directive("#pragma unroll");
+    kernel_.out.open(fmt::format("for (int l_ = 0; l_ < {}; ++l_)", tile_.num_locals()));
+    if (!indices.empty()) kernel_.out.line(fmt::format("const tv::u64 {};", indices));
+  }
+
+  void close() {
+    kernel_.out.close();
+    kernel_.out.close();
+  }
+
+  /// Whether the element lies in the view.
+  [[nodiscard]] std::string inside() const {
+    std::string text;
+    for (std::size_t d = 0; d < placement_.dimensions.size(); ++d) {
+      text += fmt::format("{}i{}_ < {}.extent[{}]", d > 0 ? " && " : "", d, view_, d);
+    }
+    return text.empty() ? "true" : text;
+  }
+
+  /// The offset of the element in elements.
+  [[nodiscard]] std::string offset() const {
+    if (const auto* layout = type_.layout.memory_layout()) return layout_offset(*layout);
+    std::string text;
+    for (std::size_t d = 0; d < placement_.dimensions.size(); ++d) {
+      text += fmt::format("{}i{}_ * {}.stride[{}]", d > 0 ? " + " : "", d, view_, d);
+    }
+    return text.empty() ? "0" : text;
+  }
+
+  [[nodiscard]] const std::string& view() const { return view_; }
+
+ private:
+  const RegisterLayout& tile_;
+  const isa::GlobalType& type_;
+  const std::string& view_;
+  isa::TilePlacement placement_;
+  KernelEmission& kernel_;
+};
+
+/// Whether this thread is the first that holds its elements: "" if every thread is.
+std::string is_first_replica(const RegisterLayout& layout) {
+  std::string text;
+  for (const RegisterLayout::Term& term : layout.replica_terms()) {
+    RegisterLayout::Term digit_only = term;
+    digit_only.stride = 1;
+    text += (text.empty() ? "" : " && ") + digit("tv::thread()", layout.num_threads(), digit_only) +
+            " == 0";
+  }
+  return text;
+}
+
+}  // namespace
+
+void emit_instruction(const isa::LoadGlobal& inst, const isa::InstStmt& stmt,
+                      KernelEmission& kernel) {
+  const isa::VarId result = stmt.results[0];
+  const auto& type = kernel.type<isa::RegisterType>(result);
+  const int bits = type.dtype.bits;
+  kernel.declare_tile(stmt);
+  TileAccess access(type.layout, inst.src.var, inst.offset, kernel);
+  access.open();
+  kernel.out.line(fmt::format("const bool inside_ = {};", access.inside()));
+  kernel.out.line(fmt::format("tv::put<{}>({}, l_, inside_ ? tv::load<{}>({}.data, {}) : 0);", bits,
+                              kernel.name(result), bits, access.view(), access.offset()));
+  access.close();
+}
+
+void emit_instruction(const isa::StoreGlobal& inst, const isa::InstStmt&, KernelEmission& kernel) {
+  const auto& type = kernel.type<isa::RegisterType>(inst.src.var);
+  const int bits = type.dtype.bits;
+  const std::string first = is_first_replica(type.layout);
+  if (!first.empty()) kernel.out.open(fmt::format("if ({})", first));
+  TileAccess access(type.layout, inst.dst.var, inst.offset, kernel);
+  access.open();
+  kernel.out.line(fmt::format("const bool inside_ = {};", access.inside()));
+  kernel.out.line(fmt::format("if (inside_) tv::store<{}>({}.data, {}, tv::get<{}>({}, l_));", bits,
+                              access.view(), access.offset(), bits, kernel.name(inst.src.var)));
+  access.close();
+  if (!first.empty()) kernel.out.close();
+}
+
+}  // namespace tilevm::backend

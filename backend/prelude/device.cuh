@@ -1,0 +1,144 @@
+// The machine, part 1: what only the GPU can do, wrapped in functions. All inline PTX of an emitted
+// program is here and in the mma functions that are added to it. Another file with the same
+// functions makes the rest plain C++ for another machine.
+//
+// Floats travel as bit patterns: f16 and bf16 in 16 bits, f32 in 32, f64 in 64. Every rounding is
+// spelled out, nothing is contracted. A NaN result of f32 arithmetic is 0x7fffffff.
+
+// Programs may leave values unused, and the prelude's templates serve signed and unsigned types.
+#pragma nv_diag_suppress 111, 128, 177, 186, 550
+
+#define TV_FN __device__ __forceinline__
+#define TV_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+
+namespace tv {
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+static_assert(sizeof(u16) == 2 && sizeof(u32) == 4 && sizeof(u64) == 8, "widths of integers");
+
+// Where this thread stands.
+TV_FN u32 thread() { return threadIdx.x; }
+TV_FN i32 block_x() { return static_cast<i32>(blockIdx.x); }
+TV_FN i32 block_y() { return static_cast<i32>(blockIdx.y); }
+TV_FN i32 block_z() { return static_cast<i32>(blockIdx.z); }
+
+/// Ends the launch with an error.
+TV_FN void fault() { asm volatile("trap;"); }
+
+// Memory. Addresses are multiples of the access; accesses of any width may overlap.
+template <class T>
+struct Aliasing {
+  typedef T __attribute__((may_alias)) type;
+};
+template <class T>
+TV_FN T load_as(const u8* address) {
+  return *reinterpret_cast<const typename Aliasing<T>::type*>(address);
+}
+template <class T>
+TV_FN void store_as(u8* address, T value) {
+  *reinterpret_cast<typename Aliasing<T>::type*>(address) = value;
+}
+/// Changes the bits of `mask` in the word to those of `value`, as one step.
+TV_FN void store_bits(u8* address, u32 mask, u32 value) {
+  u32* const word = reinterpret_cast<u32*>(address);
+  u32 seen = *static_cast<volatile u32*>(word);
+  for (;;) {
+    const u32 before = atomicCAS(word, seen, (seen & ~mask) | value);
+    if (before == seen) return;
+    seen = before;
+  }
+}
+
+// f32 arithmetic.
+TV_FN u32 f32_add(u32 a, u32 b) {
+  u32 d;
+  asm("add.rn.f32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+TV_FN u32 f32_sub(u32 a, u32 b) {
+  u32 d;
+  asm("sub.rn.f32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+TV_FN u32 f32_mul(u32 a, u32 b) {
+  u32 d;
+  asm("mul.rn.f32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+TV_FN u32 f32_div(u32 a, u32 b) {
+  u32 d;
+  asm("div.rn.f32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// f64 arithmetic; NaN results are made canonical by the caller.
+TV_FN u64 f64_add(u64 a, u64 b) {
+  u64 d;
+  asm("add.rn.f64 %0, %1, %2;" : "=l"(d) : "l"(a), "l"(b));
+  return d;
+}
+TV_FN u64 f64_sub(u64 a, u64 b) {
+  u64 d;
+  asm("sub.rn.f64 %0, %1, %2;" : "=l"(d) : "l"(a), "l"(b));
+  return d;
+}
+TV_FN u64 f64_mul(u64 a, u64 b) {
+  u64 d;
+  asm("mul.rn.f64 %0, %1, %2;" : "=l"(d) : "l"(a), "l"(b));
+  return d;
+}
+
+// Conversions, nearest even; NaN becomes 0x7fff or 0x7fffffff.
+TV_FN u32 f16_from_f32(u32 a) {
+  u16 d;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(d) : "r"(a));
+  return d;
+}
+TV_FN u32 bf16_from_f32(u32 a) {
+  u16 d;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(d) : "r"(a));
+  return d;
+}
+TV_FN u32 f32_from_f16(u32 a) {
+  u32 d;
+  asm("cvt.f32.f16 %0, %1;" : "=r"(d) : "h"(static_cast<u16>(a)));
+  return d;
+}
+TV_FN u32 f32_from_i32(i32 a) {
+  u32 d;
+  asm("cvt.rn.f32.s32 %0, %1;" : "=r"(d) : "r"(a));
+  return d;
+}
+TV_FN u32 f32_from_u32(u32 a) {
+  u32 d;
+  asm("cvt.rn.f32.u32 %0, %1;" : "=r"(d) : "r"(a));
+  return d;
+}
+// Toward zero, saturating; NaN becomes 0.
+TV_FN i32 i32_from_f32(u32 a) {
+  i32 d;
+  asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(d) : "r"(a));
+  return d;
+}
+TV_FN u32 u32_from_f32(u32 a) {
+  u32 d;
+  asm("cvt.rzi.u32.f32 %0, %1;" : "=r"(d) : "r"(a));
+  return d;
+}
+
+/// The number of zero bits above the highest one; 64 for 0.
+TV_FN i32 leading_zeros(u64 a) {
+  i32 d;
+  asm("clz.b64 %0, %1;" : "=r"(d) : "l"(a));
+  return d;
+}
+
+TV_FN u32 f32_bits(float a) { return __float_as_uint(a); }
+TV_FN float f32_value(u32 a) { return __uint_as_float(a); }
+
+}  // namespace tv

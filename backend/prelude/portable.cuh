@@ -1,0 +1,574 @@
+// The machine, part 2: packed registers, element types and scalars, in plain C++.
+
+namespace tv {
+
+// ---- Packed registers -------------------------------------------------------------------------
+// A thread's share of a tile is a little-endian stream of its elements in words of 32 bits: element
+// k of n bits occupies bits [k*n, (k+1)*n).
+
+template <bool wide>
+struct CodeOf {
+  typedef u32 type;
+};
+template <>
+struct CodeOf<true> {
+  typedef u64 type;
+};
+/// An integer that holds a code of n bits.
+template <int n>
+using Code = typename CodeOf<(n > 32)>::type;
+
+/// The low n bits set.
+template <int n>
+TV_FN constexpr Code<n> low_mask() {
+  return static_cast<Code<n>>(~Code<n>{0}) >> (sizeof(Code<n>) * 8 - n);
+}
+
+template <int n>
+TV_FN Code<n> get(const u32* words, int place) {
+  if constexpr (n == 64) {
+    return words[2 * place] | static_cast<u64>(words[2 * place + 1]) << 32;
+  } else if constexpr (n == 32) {
+    return words[place];
+  } else {
+    const int bit = place * n, word = bit / 32, shift = bit % 32;
+    u32 code = words[word] >> shift;
+    if (32 % n != 0 && shift + n > 32) code |= words[word + 1] << (32 - shift);
+    return code & low_mask<n>();
+  }
+}
+
+template <int n>
+TV_FN void put(u32* words, int place, Code<n> code) {
+  if constexpr (n == 64) {
+    words[2 * place] = static_cast<u32>(code);
+    words[2 * place + 1] = static_cast<u32>(code >> 32);
+  } else if constexpr (n == 32) {
+    words[place] = code;
+  } else {
+    const int bit = place * n, word = bit / 32, shift = bit % 32;
+    words[word] = (words[word] & ~(low_mask<n>() << shift)) | code << shift;
+    if (32 % n != 0 && shift + n > 32) {
+      words[word + 1] = (words[word + 1] & ~(low_mask<n>() >> (32 - shift))) | code >> (32 - shift);
+    }
+  }
+}
+
+// ---- Global memory ----------------------------------------------------------------------------
+
+/// A view of global memory. Strides are in elements; views with a memory layout do not use them.
+template <int rank>
+struct View {
+  u8* data;
+  u64 extent[rank == 0 ? 1 : rank];
+  u64 stride[rank == 0 ? 1 : rank];
+};
+
+/// An index or a stride; negative ones wrap, so that they lie outside of every extent.
+template <class T>
+TV_FN u64 index(T value) {
+  return static_cast<u64>(value);
+}
+
+/// An extent; negative ones are faults.
+template <class T>
+TV_FN u64 extent(T value) {
+  if (value < T{0}) fault();
+  return static_cast<u64>(value);
+}
+
+/// XORs `bits` bits of an offset, `shift` above `base`, into those at `base`.
+template <int base, int bits, int shift>
+TV_FN u64 swizzle(u64 offset) {
+  return offset ^ (offset >> shift & low_mask<bits>() << base);
+}
+
+/// Element `index` of a dense stream of elements of n bits.
+template <int n>
+TV_FN Code<n> load(const u8* data, u64 index) {
+  if constexpr (n == 8) {
+    return data[index];
+  } else if constexpr (n == 16) {
+    return load_as<u16>(data + index * 2);
+  } else if constexpr (n == 32) {
+    return load_as<u32>(data + index * 4);
+  } else if constexpr (n == 64) {
+    return load_as<u64>(data + index * 8);
+  } else {
+    // index * n may need more than 64 bits; whole groups of 8 elements fill n bytes.
+    const u32 bit = static_cast<u32>(index % 8) * n;
+    const u8* const at = data + index / 8 * n + bit / 8;
+    const u32 shift = bit % 8;
+    u32 code = *at;
+    if (shift + n > 8) code |= static_cast<u32>(at[1]) << 8;
+    return code >> shift & low_mask<n>();
+  }
+}
+
+/// Only the element's own bits change, whoever writes the neighbours. `data` is aligned to words,
+/// and whole words around an element are there.
+template <int n>
+TV_FN void store(u8* data, u64 index, Code<n> code) {
+  if constexpr (n == 8) {
+    data[index] = static_cast<u8>(code);
+  } else if constexpr (n == 16) {
+    store_as<u16>(data + index * 2, static_cast<u16>(code));
+  } else if constexpr (n == 32) {
+    store_as<u32>(data + index * 4, code);
+  } else if constexpr (n == 64) {
+    store_as<u64>(data + index * 8, code);
+  } else {
+    // Whole groups of 32 elements fill n words.
+    const u32 bit = static_cast<u32>(index % 32) * n, shift = bit % 32;
+    u8* const at = data + index / 32 * n * 4 + bit / 32 * 4;
+    store_bits(at, low_mask<n>() << shift, code << shift);
+    if (shift + n > 32) {
+      store_bits(at + 4, low_mask<n>() >> (32 - shift), code >> (32 - shift));
+    }
+  }
+}
+
+// ---- Element types ----------------------------------------------------------------------------
+
+enum Kind { signed_int, unsigned_int, floating, bipolar };
+/// Which codes with the highest exponent are not numbers: Inf and NaN, only all ones (NaN), none.
+enum Special { ieee, nan_only, all_finite };
+
+template <Kind the_kind, int n, int e = 0, int m = 0, Special the_special = ieee>
+struct Type {
+  static constexpr Kind kind = the_kind;
+  static constexpr int bits = n, exponent = e, mantissa = m;
+  static constexpr Special special = the_special;
+  static constexpr bool is_int = kind == signed_int || kind == unsigned_int;
+  static constexpr int bias = e > 0 ? (1 << (e > 0 ? e - 1 : 0)) - 1 : 0;
+  /// Bits below the mantissa that mean nothing (tf32).
+  static constexpr int unused = e > 0 ? n - 1 - e - m : 0;
+  /// Every value is a value of f32.
+  static constexpr bool in_f32 = is_int ? n <= 16 : kind == bipolar || (e <= 8 && m <= 23);
+};
+template <int n>
+using Int = Type<signed_int, n>;
+template <int n>
+using Uint = Type<unsigned_int, n>;
+template <int n>
+using Bipolar = Type<bipolar, n>;
+template <int n, int e, int m, Special special = ieee>
+using Float = Type<floating, n, e, m, special>;
+typedef Float<32, 8, 23> Single;
+
+// Codes of a float without its sign.
+template <class T>
+TV_FN constexpr u64 all_ones() {
+  return low_mask<(T::exponent + T::mantissa)>();
+}
+template <class T>
+TV_FN constexpr u64 infinity_code() {
+  return static_cast<u64>(low_mask<T::exponent>()) << T::mantissa;
+}
+template <class T>
+TV_FN constexpr u64 largest_code() {
+  return T::special == ieee       ? infinity_code<T>() - 1
+         : T::special == nan_only ? all_ones<T>() - 1
+                                  : all_ones<T>();
+}
+
+/// A code as a signed integer.
+template <class T>
+TV_FN i64 to_integer(Code<T::bits> code) {
+  if constexpr (T::kind == signed_int) {
+    return static_cast<i64>(static_cast<u64>(code) << (64 - T::bits)) >> (64 - T::bits);
+  } else if constexpr (T::kind == bipolar) {
+    return 2 * static_cast<i64>(code) - static_cast<i64>(low_mask<T::bits>());
+  } else {
+    return static_cast<i64>(code);
+  }
+}
+
+// ---- Exact values -----------------------------------------------------------------------------
+
+/// (-1)^negative * significand * 2^exponent, or Inf, or NaN.
+struct Number {
+  enum Class { finite, infinite, nan };
+  Class cls;
+  bool negative;
+  u64 significand;
+  i32 exponent;
+};
+
+template <class T>
+TV_FN Number decode_float(Code<T::bits> code) {
+  const bool negative = (code >> (T::bits - 1) & 1) != 0;
+  const u64 magnitude = static_cast<u64>(code >> T::unused) & all_ones<T>();
+  if (T::special == ieee && magnitude >= infinity_code<T>()) {
+    return {magnitude == infinity_code<T>() ? Number::infinite : Number::nan, negative, 0, 0};
+  }
+  if (T::special == nan_only && magnitude == all_ones<T>()) {
+    return {Number::nan, negative, 0, 0};
+  }
+  const u64 fraction = magnitude & low_mask<T::mantissa>();
+  const i32 field = static_cast<i32>(magnitude >> T::mantissa);
+  const u64 hidden = field > 0 ? u64{1} << T::mantissa : 0;
+  return {Number::finite, negative, fraction | hidden,
+          (field > 0 ? field : 1) - T::bias - T::mantissa};
+}
+
+template <class T>
+TV_FN Number decode(Code<T::bits> code) {
+  if constexpr (T::kind == floating) {
+    return decode_float<T>(code);
+  } else if constexpr (T::kind == unsigned_int) {
+    return {Number::finite, false, code, 0};
+  } else {
+    const i64 value = to_integer<T>(code);
+    const u64 bits = static_cast<u64>(value);
+    return {Number::finite, value < 0, value < 0 ? 0 - bits : bits, 0};
+  }
+}
+
+/// significand / 2^shift as an integer; tf32 rounds ties away, all others to even.
+template <class T>
+TV_FN u64 round_shift(u64 significand, i32 shift) {
+  if (shift <= 0) return significand << -shift;
+  if (shift > 64) return 0;
+  const u64 floor = shift == 64 ? 0 : significand >> shift;
+  const u64 half = u64{1} << (shift - 1);
+  const u64 rest = significand & (half | (half - 1));
+  const bool tie_up = T::unused > 0 || (floor & 1) != 0;
+  return floor + (rest > half || (rest == half && tie_up) ? 1 : 0);
+}
+
+template <class T>
+TV_FN u64 encode_magnitude(const Number& x) {
+  constexpr bool saturates = T::bits <= 8;
+  if (x.cls == Number::nan) return all_ones<T>();
+  if (x.cls == Number::infinite) return saturates ? largest_code<T>() : infinity_code<T>();
+  if (x.significand == 0) return 0;
+  const i32 smallest = 1 - T::bias;
+  const i32 top = x.exponent + 63 - leading_zeros(x.significand);
+  const i32 normal = top > smallest ? top : smallest;
+  const u64 rounded = round_shift<T>(x.significand, normal - T::mantissa - x.exponent);
+  // The hidden bit of `rounded` adds one to the exponent field, and so does a carry.
+  const u64 code = (static_cast<u64>(normal - smallest) << T::mantissa) + rounded;
+  if (code <= largest_code<T>()) return code;
+  return saturates ? largest_code<T>() : infinity_code<T>();
+}
+
+template <class T>
+TV_FN Code<T::bits> encode_float(const Number& x) {
+  const bool negative = x.negative && x.cls != Number::nan;
+  const u64 code = encode_magnitude<T>(x) << T::unused;
+  return static_cast<Code<T::bits>>(code | static_cast<u64>(negative) << (T::bits - 1));
+}
+
+/// The integer part of the magnitude, at most `most`.
+TV_FN u64 integer_part(const Number& x, u64 most) {
+  if (x.cls == Number::infinite) return most;
+  if (x.significand == 0 || x.exponent <= -64) return 0;
+  if (x.exponent > 0 && x.exponent > leading_zeros(x.significand)) return most;
+  const u64 value = x.exponent < 0 ? x.significand >> -x.exponent : x.significand << x.exponent;
+  return value < most ? value : most;
+}
+
+template <class T>
+TV_FN Code<T::bits> encode_int(const Number& x) {
+  if (x.cls == Number::nan) return 0;
+  const u64 mask = low_mask<T::bits>();
+  if (T::kind == unsigned_int) {
+    return x.negative ? 0 : static_cast<Code<T::bits>>(integer_part(x, mask));
+  }
+  const u64 magnitude = integer_part(x, x.negative ? mask / 2 + 1 : mask / 2);
+  return static_cast<Code<T::bits>>((x.negative ? 0 - magnitude : magnitude) & mask);
+}
+
+/// The nearest odd number, ties upward, saturating.
+template <class T>
+TV_FN Code<T::bits> encode_bipolar(const Number& x) {
+  constexpr i64 end = i64{1} << T::bits;
+  if (x.cls == Number::nan) return static_cast<Code<T::bits>>(end / 2);
+  const i64 whole = static_cast<i64>(integer_part(x, static_cast<u64>(end)));
+  const bool exact = x.cls == Number::infinite || x.exponent >= 0 || whole == end ||
+                     (x.exponent > -64 && x.significand << (64 + x.exponent) == 0) ||
+                     x.significand == 0;
+  const i64 floor = x.negative ? (exact ? -whole : -whole - 1) : whole;
+  const i64 code = floor < -end ? 0 : (floor + end) / 2;
+  return static_cast<Code<T::bits>>(code < end ? code : end - 1);
+}
+
+template <class T>
+TV_FN Code<T::bits> encode(const Number& x) {
+  if constexpr (T::kind == floating) return encode_float<T>(x);
+  if constexpr (T::is_int) return encode_int<T>(x);
+  if constexpr (T::kind == bipolar) return encode_bipolar<T>(x);
+}
+
+/// Cast by its definition, for every pair of types.
+template <class From, class To>
+TV_FN Code<To::bits> cast_exact(Code<From::bits> code) {
+  if constexpr (From::is_int && To::is_int) {
+    return static_cast<Code<To::bits>>(to_integer<From>(code)) & low_mask<To::bits>();
+  } else {
+    return encode<To>(decode<From>(code));
+  }
+}
+
+// ---- Conversions through f32 ------------------------------------------------------------------
+// Where f32 holds every value of the source type, the way through f32 rounds once, too.
+
+TV_FN bool f32_is_nan(u32 a) { return (a & 0x7fffffffu) > 0x7f800000u; }
+
+/// A float of 8 bits or fewer: its fields in their place in f32, then times a power of two.
+template <class T>
+TV_FN u32 f32_from_small(u32 code) {
+  const u32 magnitude = code & static_cast<u32>(all_ones<T>());
+  const u32 sign = (code >> (T::bits - 1) & 1u) << 31;
+  const u32 scale = static_cast<u32>(254 - T::bias) << 23;  // 2^(127 - bias)
+  u32 value = f32_mul(magnitude << (23 - T::mantissa), scale);
+  if (T::special == ieee && magnitude >= infinity_code<T>()) {
+    value = magnitude == infinity_code<T>() ? 0x7f800000u : 0x7fffffffu;
+  }
+  if (T::special == nan_only && magnitude == all_ones<T>()) value = 0x7fffffffu;
+  return sign | value;
+}
+
+/// The value as f32; T::in_f32.
+template <class T>
+TV_FN u32 to_f32(Code<T::bits> code) {
+  if constexpr (T::kind == floating) {
+    if constexpr (T::bits <= 8) return f32_from_small<T>(code);
+    if constexpr (T::exponent == 5 && T::bits == 16) return f32_from_f16(code);
+    if constexpr (T::exponent == 8 && T::bits == 16) return code << 16;
+    if constexpr (T::bits == 32) return code >> T::unused << T::unused;
+  } else {
+    return f32_from_i32(static_cast<i32>(to_integer<T>(code)));
+  }
+}
+
+template <class T>
+TV_FN constexpr bool from_f32_is_fast() {
+  return T::kind == floating ? T::bits == 16 || (T::bits == 32 && T::unused == 0)
+                             : T::is_int && T::bits <= 32;
+}
+
+/// The code of an f32 value.
+template <class T>
+TV_FN Code<T::bits> from_f32(u32 value) {
+  if constexpr (!from_f32_is_fast<T>()) {
+    return encode<T>(decode<Single>(value));
+  } else if constexpr (T::kind == floating) {
+    if constexpr (T::bits == 32) return f32_is_nan(value) ? 0x7fffffffu : value;
+    if constexpr (T::bits == 16 && T::exponent == 5) return f16_from_f32(value);
+    if constexpr (T::bits == 16 && T::exponent == 8) return bf16_from_f32(value);
+  } else if constexpr (T::kind == unsigned_int) {
+    const u32 integer = u32_from_f32(value);
+    return integer < low_mask<T::bits>() ? integer : low_mask<T::bits>();
+  } else {
+    constexpr i32 most = static_cast<i32>(low_mask<T::bits>() / 2);
+    const i32 integer = i32_from_f32(value);
+    const i32 clamped = integer > most ? most : integer < -most - 1 ? -most - 1 : integer;
+    return static_cast<u32>(clamped) & low_mask<T::bits>();
+  }
+}
+
+template <class From, class To>
+TV_FN Code<To::bits> cast(Code<From::bits> code) {
+  constexpr bool f32_from_word = !From::in_f32 && From::is_int && From::bits == 32 &&
+                                 To::kind == floating && To::bits == 32 && To::unused == 0;
+  if constexpr (From::is_int && To::is_int) {
+    return cast_exact<From, To>(code);
+  } else if constexpr (From::in_f32) {
+    return from_f32<To>(to_f32<From>(code));
+  } else if constexpr (f32_from_word) {
+    return From::kind == signed_int ? f32_from_i32(static_cast<i32>(code)) : f32_from_u32(code);
+  } else {
+    return cast_exact<From, To>(code);
+  }
+}
+
+// ---- Arithmetic on elements -------------------------------------------------------------------
+
+struct Add {
+  template <class T>
+  static TV_FN T integer(T a, T b) {
+    return a + b;
+  }
+  static TV_FN u32 f32(u32 a, u32 b) { return f32_add(a, b); }
+  static TV_FN u64 f64(u64 a, u64 b) { return f64_add(a, b); }
+};
+struct Sub {
+  template <class T>
+  static TV_FN T integer(T a, T b) {
+    return a - b;
+  }
+  static TV_FN u32 f32(u32 a, u32 b) { return f32_sub(a, b); }
+  static TV_FN u64 f64(u64 a, u64 b) { return f64_sub(a, b); }
+};
+struct Mul {
+  template <class T>
+  static TV_FN T integer(T a, T b) {
+    return a * b;
+  }
+  static TV_FN u32 f32(u32 a, u32 b) { return f32_mul(a, b); }
+  static TV_FN u64 f64(u64 a, u64 b) { return f64_mul(a, b); }
+};
+
+TV_FN u64 f64_canonical(u64 a) {
+  return (a & 0x7fffffffffffffffull) > 0x7ff0000000000000ull ? 0x7fffffffffffffffull : a;
+}
+
+template <class Op, class T>
+TV_FN Code<T::bits> binary(Code<T::bits> a, Code<T::bits> b) {
+  if constexpr (T::is_int) {
+    return Op::integer(a, b) & low_mask<T::bits>();
+  } else if constexpr (T::kind == bipolar) {
+    const u32 result = Op::integer(static_cast<u32>(to_integer<T>(a)),  //
+                                   static_cast<u32>(to_integer<T>(b)));
+    return cast_exact<Int<32>, T>(result);
+  } else if constexpr (T::bits == 64) {
+    return f64_canonical(Op::f64(a, b));
+  } else if constexpr (T::bits == 32 && T::unused == 0) {
+    return Op::f32(a, b);
+  } else {
+    return from_f32<T>(Op::f32(to_f32<T>(a), to_f32<T>(b)));
+  }
+}
+
+template <class T>
+TV_FN Code<T::bits> negate(Code<T::bits> a) {
+  if constexpr (T::is_int) {
+    return (0 - a) & low_mask<T::bits>();
+  } else if constexpr (T::kind == bipolar) {
+    return ~a & low_mask<T::bits>();
+  } else {
+    constexpr Code<T::bits> sign = Code<T::bits>{1} << (T::bits - 1);
+    const Code<T::bits> magnitude = (a & ~sign) >> T::unused;
+    const bool nan = (T::special == ieee && magnitude > infinity_code<T>()) ||
+                     (T::special == nan_only && magnitude == all_ones<T>());
+    if (nan) return static_cast<Code<T::bits>>(all_ones<T>()) << T::unused;
+    return (a >> T::unused << T::unused) ^ sign;
+  }
+}
+
+// ---- Elementwise, on a thread's share of a tile
+// ---------------------------------------------------
+
+template <class T, int count>
+TV_FN void fill_tile(u32* d, Code<T::bits> code) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) put<T::bits>(d, i, code);
+}
+
+template <class From, class To, int count>
+TV_FN void cast_tile(u32* d, const u32* a) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    put<To::bits>(d, i, cast<From, To>(get<From::bits>(a, i)));
+  }
+}
+
+template <class Op, class T, int count>
+TV_FN void binary_tile(u32* d, const u32* a, const u32* b) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    put<T::bits>(d, i, binary<Op, T>(get<T::bits>(a, i), get<T::bits>(b, i)));
+  }
+}
+
+template <class T, int count>
+TV_FN void negate_tile(u32* d, const u32* a) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) put<T::bits>(d, i, negate<T>(get<T::bits>(a, i)));
+}
+
+template <int words>
+TV_FN void copy_words(u32* d, const u32* a) {
+#pragma unroll
+  for (int i = 0; i < words; ++i) d[i] = a[i];
+}
+
+// ---- Scalars ----------------------------------------------------------------------------------
+// Integers wrap; `/` truncates; a division by zero is a fault; shift counts clamp.
+
+TV_FN i32 add(i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) + static_cast<u32>(b)); }
+TV_FN i32 sub(i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }
+TV_FN i32 mul(i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b)); }
+TV_FN i64 add(i64 a, i64 b) { return static_cast<i64>(static_cast<u64>(a) + static_cast<u64>(b)); }
+TV_FN i64 sub(i64 a, i64 b) { return static_cast<i64>(static_cast<u64>(a) - static_cast<u64>(b)); }
+TV_FN i64 mul(i64 a, i64 b) { return static_cast<i64>(static_cast<u64>(a) * static_cast<u64>(b)); }
+TV_FN u32 add(u32 a, u32 b) { return a + b; }
+TV_FN u32 sub(u32 a, u32 b) { return a - b; }
+TV_FN u32 mul(u32 a, u32 b) { return a * b; }
+TV_FN u64 add(u64 a, u64 b) { return a + b; }
+TV_FN u64 sub(u64 a, u64 b) { return a - b; }
+TV_FN u64 mul(u64 a, u64 b) { return a * b; }
+TV_FN float add(float a, float b) { return f32_value(f32_add(f32_bits(a), f32_bits(b))); }
+TV_FN float sub(float a, float b) { return f32_value(f32_sub(f32_bits(a), f32_bits(b))); }
+TV_FN float mul(float a, float b) { return f32_value(f32_mul(f32_bits(a), f32_bits(b))); }
+
+TV_FN i32 neg(i32 a) { return sub(0, a); }
+TV_FN i64 neg(i64 a) { return sub(i64{0}, a); }
+TV_FN u32 neg(u32 a) { return 0u - a; }
+TV_FN u64 neg(u64 a) { return u64{0} - a; }
+TV_FN float neg(float a) { return f32_value(negate<Single>(f32_bits(a))); }
+
+template <class T>
+TV_FN T div(T a, T b) {
+  if (b == T{0}) {
+    fault();
+    return T{0};
+  }
+  // The one quotient that overflows wraps.
+  if (T(-1) < T{0} && b == T(-1)) return neg(a);
+  return a / b;
+}
+TV_FN float div(float a, float b) { return f32_value(f32_div(f32_bits(a), f32_bits(b))); }
+
+template <class T>
+TV_FN T mod(T a, T b) {
+  if (b == T{0}) {
+    fault();
+    return T{0};
+  }
+  if (T(-1) < T{0} && b == T(-1)) return T{0};
+  return a % b;
+}
+
+/// The count is read as unsigned.
+template <class T>
+TV_FN T shl(T a, u64 count) {
+  return count < sizeof(T) * 8 ? static_cast<T>(static_cast<u64>(a) << count) : T{0};
+}
+template <class T>
+TV_FN T shr(T a, u64 count) {
+  constexpr u64 last = sizeof(T) * 8 - 1;
+  return count <= last ? static_cast<T>(a >> count) : static_cast<T>(a >> last >> 1);
+}
+
+/// Truncates and saturates; NaN gives 0.
+template <class T>
+TV_FN T from_float(float a) {
+  typedef Type<(T(-1) < T{0} ? signed_int : unsigned_int), int(sizeof(T) * 8)> To;
+  return static_cast<T>(cast<Single, To>(f32_bits(a)));
+}
+
+/// The value of a range in its trip k.
+template <class T>
+TV_FN T range_value(T begin, u64 k, T step) {
+  return static_cast<T>(static_cast<u64>(begin) + k * static_cast<u64>(step));
+}
+
+/// How often a range runs: the number of k >= 0 with begin + k * step before end.
+template <class T>
+TV_FN u64 trips(T begin, T end, T step) {
+  if (step == T{0}) {
+    fault();
+    return 0;
+  }
+  if (step > T{0}) {
+    const u64 width = static_cast<u64>(end) - static_cast<u64>(begin);
+    return begin < end ? (width - 1) / static_cast<u64>(step) + 1 : 0;
+  }
+  const u64 width = static_cast<u64>(begin) - static_cast<u64>(end);
+  return end < begin ? (width - 1) / (u64{0} - static_cast<u64>(step)) + 1 : 0;
+}
+
+}  // namespace tv
