@@ -1,0 +1,524 @@
+// Title and explanation of every code. The switch has no default, so that a code without them is a
+// warning, which is an error here.
+#include "isa/base/codes.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <system_error>
+
+namespace tilevm {
+
+namespace {
+
+// Codes have at most four digits.
+constexpr int code_end = 10000;
+
+}  // namespace
+
+std::optional<CodeInfo> code_info(Code code) {
+  switch (code) {
+    // Reading text.
+    case Code::syntax_error:
+      return CodeInfo{
+          "this is not the language's grammar",
+          R"(The line cannot be read. The message says what was expected and what stands there
+instead; the rest of the file is still read.
+    x = LoadGlobal(ga layout=L)      # a comma is missing
+Write one statement a line, commas between arguments, and `:` after the line that
+opens a block.)"};
+    case Code::bad_character:
+      return CodeInfo{
+          "a character has no meaning outside strings and comments",
+          R"(Programs are written in ASCII; other characters may stand in strings and comments.
+Typical causes are typographic quotes or a non-breaking space pasted from a page.
+    x = a × b                        # write a * b
+Replace the character; where there is an obvious substitute, the message shows it.)"};
+    case Code::bad_indentation:
+      return CodeInfo{
+          "the indentation does not fit",
+          R"(The body of a line that ends with `:` is indented further than that line, all its
+statements alike; nothing else is. Tabs and spaces must not be mixed.
+    for i in range(4):
+    x = f(i)                         # must be indented
+Indent each body by four spaces; an empty body is written `pass`. `tilevm fmt` does it.)"};
+    case Code::nesting_too_deep:
+      return CodeInfo{
+          "brackets, blocks or operators nest too deep",
+          R"(Brackets, blocks and the tree of an expression may be 256 levels deep. A chain of
+binary operators counts one level for each operator.
+    x = 1 + 1 + 1 + ...              # 300 terms
+Give parts of the expression a name, or compute them in a loop.)"};
+    case Code::file_too_large:
+      return CodeInfo{
+          "the file is too large",
+          R"(A program file may have 4 MiB. Larger files are usually data given by mistake.
+    tilevm check weights.npy
+Programs read their data through `--in NAME=FILE.npy`.)"};
+    case Code::bad_number:
+      return CodeInfo{
+          "this is not a number that can be represented",
+          R"(Integers are decimal, 0x.., 0o.. or 0b.. and less than 2^64; `_` may stand between
+digits. Other numbers are decimal with a point or an exponent and must be finite.
+    const A = 12ab
+    const B = 1e999
+Write the number in one of these forms; there are no suffixes.)"};
+    case Code::not_text:
+      return CodeInfo{
+          "the file is not UTF-8 text",
+          R"(The file has a zero byte or bytes that are not UTF-8, so it is not a program, or it
+was saved in another encoding (UTF-16, Latin-1).
+    iconv -f UTF-16 -t UTF-8 old.tile > new.tile
+Save it as UTF-8. A byte-order mark and Windows line ends are fine.)"};
+    case Code::unclosed_bracket:
+      return CodeInfo{
+          "a bracket is never closed",
+          R"(A line goes on as long as a bracket is open, so a bracket that is never closed would
+swallow the rest of the file. The message points at the bracket.
+    x = f(a, (b + c)
+    y = 1
+Close it where its expression ends.)"};
+
+    // Names and operands.
+    case Code::unknown_name:
+      return CodeInfo{
+          "a name stands for nothing",
+          R"(A name must be a constant, a parameter, a variable assigned above, a type or a
+layout. Names are case-sensitive.
+    const BM = 16
+    x = bm * 2                       # BM was meant
+Correct the name, or define it before its first use.)"};
+    case Code::unknown_instruction:
+      return CodeInfo{"there is no such instruction",
+                      R"(A call in a kernel must name an instruction, a scalar function or a layout.
+    a = LoadGlobl(ga, layout=L, offset=[0:, 0:])
+`tilevm isa` lists the instructions; `tilevm isa LoadGlobal` explains one.)"};
+    case Code::unknown_operand:
+      return CodeInfo{
+          "the instruction has no operand of this name",
+          R"(Operands may be given by name, and the name must be one that the instruction has.
+    acc = AllocateRegister(f32, layout=L, value=0.0)   # init was meant
+`tilevm isa NAME` lists the operands of an instruction.)"};
+    case Code::unknown_layout:
+      return CodeInfo{
+          "there is no layout of this name",
+          R"(Register layouts are products of local, spatial, column_local, column_spatial and
+replicated. Memory layouts are row_major, column_major and strides, with a swizzle.
+    layout=column(2, 2).spatial(8, 4)      # column_local was meant
+A constant can hold a layout: const L = local(2, 1).spatial(8, 4).)"};
+    case Code::unknown_type:
+      return CodeInfo{
+          "there is no type of this name",
+          R"(Types are i1..i8 i16 i32 i64, u1..u8 u16 u32 u64, f16 bf16 tf32 f32 f64, bipolar
+b1..b8, and small floats f{n}e{E}m{M} with n = 1 + E + M and 3 <= n <= 8.
+    b = View(a, dtype=f6e3m3)        # 1 + 3 + 3 is 7: f7e3m3
+A constant can hold a type: const WT = i6.)"};
+    case Code::unknown_decorator:
+      return CodeInfo{
+          "there is no such decorator",
+          R"(A line that begins with `@` says something about the `def` after it; there is
+@threads(n), the number of threads of a block.
+    @thread(128)
+    def f<1>(f16* a):
+Correct its name, or remove the line.)"};
+    case Code::missing_operand:
+      return CodeInfo{"an operand without a default is not given",
+                      R"(Operands without a default must be given, in order or by name.
+    Dot(a, b)                        # what is the sum added to?
+    Dot(a, b, acc, out=acc)
+`tilevm isa NAME` shows which operands have a default.)"};
+    case Code::duplicate_operand:
+      return CodeInfo{"an operand is given twice",
+                      R"(An operand may be given by place or by name, once.
+    c = Cast(x, f16, dtype=f16)
+Remove one of the two.)"};
+    case Code::too_many_operands:
+      return CodeInfo{
+          "more operands than the instruction has",
+          R"(A call gives more operands by place than the instruction, layout or function takes.
+    x = Cast(a, f16, L)
+`tilevm isa NAME` lists the operands in order.)"};
+    case Code::duplicate_name:
+      return CodeInfo{
+          "a name is defined twice",
+          R"(Constants, kernels, pipelines and the parameters of one of them each need a name of
+their own.
+    const M = 64
+    const M = 128
+Rename or remove one; to change a constant for one run, use -D M=128.)"};
+    case Code::wrong_operand_kind:
+      return CodeInfo{
+          "an operand is of another kind",
+          R"(Each operand takes one kind of thing: a register, shared or global tensor, a scalar,
+a type, a layout, a list of integers.
+    a = LoadGlobal(a_ptr, layout=L, offset=[0:])   # a pointer, not a view
+A pointer becomes a global tensor by ViewGlobal.)"};
+    case Code::not_a_constant:
+      return CodeInfo{
+          "a constant is needed here",
+          R"(Shapes of tiles, layouts, types and values of `const` must be known before the
+program runs: numbers, constants and operators on them.
+    const N = n + 1                  # n is a parameter
+Use a `const`, which -D overrides for a run.)"};
+    case Code::no_result:
+      return CodeInfo{"the call gives no value",
+                      R"(The instruction gives nothing that could be assigned or passed on.
+    x = StoreGlobal(a, gc, offset=[0:, 0:])
+Write the call as a statement of its own.)"};
+    case Code::result_count:
+      return CodeInfo{
+          "the number of names differs from the number of results",
+          R"(An assignment needs as many names on the left as the right side gives results.
+    def f<4, 4>(f16* a):
+        i = BlockIndices()           # two extents give two indices
+Write one name for each: i, j = BlockIndices().)"};
+    case Code::wrong_place:
+      return CodeInfo{
+          "this cannot stand here",
+          R"(Constants, `def` and `pipeline` stand at the top level, statements in a body;
+`break` and `continue` stand in a loop, `elif` and `else` after an `if`.
+    x = 3                            # at the top level: const x = 3
+Move the line to where it has a meaning.)"};
+    case Code::unknown_define:
+      return CodeInfo{"-D names a constant that the file does not have",
+                      R"(-D NAME=VALUE replaces the value of a constant that the file declares.
+    tilevm run matmul.tile -D m=64   # the file declares M
+The declared constants are the names after `const`.)"};
+    case Code::bad_define:
+      return CodeInfo{
+          "the value of -D does not fit",
+          R"(-D NAME=VALUE takes an expression of the language: a number, a type, a layout. It
+must be of the kind that the constant is declared with, and one of its choices.
+    tilevm run f.tile -D BM=f16      # BM is an integer
+Quote values that the shell would read: -D 'L=local(2, 1).spatial(8, 4)'.)"};
+    case Code::unknown_kernel:
+      return CodeInfo{"there is no kernel of this name",
+                      R"(A statement of a pipeline calls a kernel of the same file.
+    pipeline main(a: f16[M, K]) -> (c: f16[M, K]):
+        matmull(a, c)
+Correct the name, or add the `def`.)"};
+    case Code::out_not_allowed:
+      return CodeInfo{
+          "out= is not possible here",
+          R"(`out=` names an existing register tile that takes the result. Only instructions that
+make a register tile have it, and only where the call is a statement of its own.
+    y = Cast(x, f16, out=z)          # y or z?
+Assign the result, or write it with out=, not both.)"};
+    case Code::unused_result:
+      return CodeInfo{"a result is dropped",
+                      R"(The call computes a value, does nothing else, and nobody takes the value.
+    Cast(x, f16)
+Assign it, write it into a tile with out=, or remove the line.)"};
+
+    // Types, shapes and layouts.
+    case Code::type_mismatch:
+      return CodeInfo{
+          "the element types differ",
+          R"(The instruction needs operands of one element type, or of the type of the tensor it
+writes. Nothing is converted silently.
+    StoreGlobal(acc, gc, offset=[0:, 0:])     # acc is f32, gc is f16
+Convert first: Cast(acc, f16).)"};
+    case Code::shape_mismatch:
+      return CodeInfo{
+          "the shapes differ",
+          R"(The tiles of an elementwise instruction, and a tile and the place it is written to,
+must have equal shapes.
+    c = Add(a, b)                    # f16[16, 8] and f16[8, 16]
+Choose layouts that cover the same shape.)"};
+    case Code::layout_mismatch:
+      return CodeInfo{
+          "the layouts differ",
+          R"(The elements of two tiles that are combined must lie in the same threads and places;
+nothing is moved between threads silently.
+    c = Add(a, b)                    # one local(4).spatial(32), one spatial(32).local(4)
+Load or create both with the same layout.)"};
+    case Code::bad_shape:
+      return CodeInfo{"this is not a shape",
+                      R"(Extents are positive integers, and their product must be within the limits.
+    g = ViewGlobal(p, dtype=f16, shape=[M, 0])
+Check the constants the extents are made of; integer division truncates.)"};
+    case Code::rank_mismatch:
+      return CodeInfo{
+          "the number of dimensions does not fit",
+          R"(Offsets have one entry for each dimension of the tensor, and as many colons as the
+tile has dimensions. `e:` starts the tile at e, `e` alone fixes the index.
+    b = LoadGlobal(gb, layout=local(3).spatial(32), offset=[bk, bj, 0])
+A tile of one dimension needs one colon: offset=[bk, bj, 0:].)"};
+    case Code::bad_layout:
+      return CodeInfo{
+          "this layout cannot be made",
+          R"(The factors of a layout are positive integers, all factors have the same rank, and
+the whole must be within the limits. Some operations have further conditions.
+    local(2, 1).spatial(8)           # ranks 2 and 1
+Give every factor the same number of extents; 1 fills up.)"};
+    case Code::layout_not_divisible:
+      return CodeInfo{
+          "the layout does not divide",
+          R"(A layout can be divided by another one only if it is a product that ends (or begins)
+with it; a shape can be cut only into equal parts.
+    local(3).spatial(32)             # divided by spatial(5)
+`tilevm layout EXPR` draws a layout and its factors.)"};
+    case Code::thread_count_mismatch:
+      return CodeInfo{
+          "layouts of one kernel use different numbers of threads",
+          R"(All register tiles of a kernel are spread over all threads of its block, so all their
+layouts have the same number of threads, or that of @threads(n).
+    a = AllocateRegister(f32, layout=spatial(32).local(4))
+    b = AllocateRegister(f32, layout=spatial(64).local(2))
+Let threads hold copies by replicated(n), or choose another layout.)"};
+    case Code::out_type_mismatch:
+      return CodeInfo{
+          "the result does not fit the tile of out=",
+          R"(A result that goes into an existing tile must have its element type and layout.
+    acc = AllocateRegister(f32, layout=L, init=0.0)
+    Cast(x, f16, out=acc)            # f16 into f32
+Make the tile with the type of the result, or convert.)"};
+    case Code::scalar_type:
+      return CodeInfo{
+          "a scalar has the wrong type",
+          R"(Offsets, extents and ranges are integers, conditions are bool, and operators take
+operands that they are defined on. Scalars convert by i32(x), f32(x) and so on.
+    if n:                            # n is an i32: write n != 0
+Compare or convert explicitly.)"};
+    case Code::view_bits_differ:
+      return CodeInfo{
+          "View would change the number of bits in a thread",
+          R"(View reinterprets the registers of each thread, so both types must have the same
+number of bits in each thread: elements a thread times bits an element.
+    b = View(a, dtype=u8, layout=local(3).spatial(32))   # a: 8 x i6 = 48 bits, not 24
+Change the layout on either side until both products agree.)"};
+    case Code::view_threads_differ:
+      return CodeInfo{"View would change the number of threads",
+                      R"(View moves nothing between threads, so both layouts have the same threads.
+    b = View(a, dtype=u8, layout=local(3).spatial(32))   # a is over 64 threads
+Choose a layout with the number of threads of the source.)"};
+    case Code::no_dot_instruction:
+      return CodeInfo{
+          "no tensor-core instruction fits this Dot",
+          R"(Dot runs on the tensor-core instruction that its operands' types and layouts match;
+the target decides which there are. Other layouts work if each thread already has
+all the operands of its results.
+    Dot(a, b, acc, out=acc)
+The message lists the nearest layouts that would fit.)"};
+    case Code::dot_shapes:
+      return CodeInfo{"the shapes of a Dot do not fit",
+                      R"(Dot(a, b, c) takes a[m, k], b[k, n] and c[m, n].
+    Dot(a, b, acc, out=acc)          # f16[16, 16], f16[8, 16], f32[16, 8]
+Transpose the layout that one of them is loaded with.)"};
+    case Code::constant_overflow:
+      return CodeInfo{
+          "a constant expression overflows",
+          R"(Constant expressions are computed in 64 bits, and a constant with an annotation must
+fit its type. Overflow is an error, not a wrap.
+    const A: i32 = 1 << 40
+Use smaller constants or a wider type.)"};
+    case Code::division_by_zero:
+      return CodeInfo{"a constant is divided by zero",
+                      R"(The divisor of a constant `/` or `%` is 0.
+    const BN = 0
+    const T = N / BN
+Check the constant, and values given with -D.)"};
+    case Code::value_not_representable:
+      return CodeInfo{
+          "the type cannot hold this value",
+          R"(A literal or constant must be exactly what its type can hold, or round to it for the
+wide floats; it is never silently changed.
+    acc = AllocateRegister(i6, layout=L, init=40)   # i6 holds -32..31
+Choose another value or type.)"};
+    case Code::not_supported:
+      return CodeInfo{
+          "this is not supported",
+          R"(The program has a meaning, but this version does not execute it. The message says
+what is missing and what can be written instead.
+    pipeline p(n: i32) -> (c: f16[M]):
+Follow the message's way out.)"};
+
+    // The whole program.
+    case Code::require_failed:
+      return CodeInfo{
+          "a requirement of the program does not hold",
+          R"(`require` states what the constants of a program must satisfy; it is checked before
+anything runs.
+    require K % BK == 0, "K must be a multiple of BK"
+Choose constants that satisfy it; -D NAME=VALUE sets them.)"};
+    case Code::bad_grid:
+      return CodeInfo{
+          "the grid is not possible",
+          R"(A grid has one to three integer extents, each at least 1 and within what a GPU
+launches.
+    def f<M / BM>(f16* a):           # M = 8, BM = 16 gives 0 blocks
+Check the constants; integer division truncates.)"};
+    case Code::too_many_threads:
+      return CodeInfo{"a block has too many threads",
+                      R"(A block has at most 1024 threads.
+    a = AllocateRegister(f32, layout=spatial(64, 64))
+Use fewer threads with more elements each: local(..) instead of spatial(..).)"};
+    case Code::program_too_large:
+      return CodeInfo{
+          "the program exceeds a limit",
+          R"(The number of elements of a tile, of bytes of a tensor or of statements is limited so
+that no program can exhaust the machine that checks it.
+    a = AllocateRegister(f32, layout=local(1 << 40).spatial(32))
+Use smaller tiles and a loop.)"};
+    case Code::offset_out_of_range:
+      return CodeInfo{
+          "an offset reaches beyond the tensor",
+          R"(For some block or iteration the tile begins outside the view. Loads give zeros and
+stores are skipped there, so this is a warning; usually a factor is mistaken.
+    b = LoadGlobal(g, layout=L, offset=[bk * BK:, bj * BM:])   # BN was meant
+Compare the offset's factors with the shape of the view.)"};
+    case Code::assigned_in_block:
+      return CodeInfo{
+          "a name is defined only inside a block",
+          R"(The name is assigned first inside the body of a loop or branch, and such a name ends
+with that body.
+    for i in range(4):
+        x = f(i)
+    g(x)
+Assign it before the block.)"};
+    case Code::shadowed_in_block:
+      return CodeInfo{
+          "an assignment in a block makes a new variable",
+          R"(Inside a body a name of an outer variable is assigned a tile of another type. That
+makes a new variable that ends with the body; the outer one keeps its value.
+    for i in range(4):
+        acc = Cast(acc, f16)         # acc is f32 outside
+Use another name, or move the line behind the block if that was meant.)"};
+    case Code::no_entry:
+      return CodeInfo{
+          "there is nothing to run, or no clear choice",
+          R"(A run starts at the pipeline or kernel that --entry names, else at the pipeline
+`main`, else at the only one.
+    tilevm run two_kernels.tile
+Choose one with --entry NAME.)"};
+    case Code::argument_mismatch:
+      return CodeInfo{"the arguments of a kernel do not fit",
+                      R"(A pipeline passes a kernel one argument for each parameter: a tensor of the
+pointer's type, or a scalar.
+    def f<1>(f16* a, u8* b):
+        ...
+    pipeline main(a: f16[16]) -> (c: u8[16]):
+        f(a)
+Give each parameter its argument, in order.)"};
+    case Code::unset_output:
+      return CodeInfo{
+          "an output is never written",
+          R"(No statement of the pipeline passes this output to a kernel that stores to it, so its
+contents would be undefined.
+    pipeline main(a: f16[16]) -> (c: f16[16]):
+        f(a, a)
+Pass it to the kernel that computes it.)"};
+    case Code::never_written:
+      return CodeInfo{
+          "a tensor is read before anything writes it",
+          R"(A tensor that the pipeline allocates has no contents until a kernel has stored to it.
+    t = AllocateGlobal(u8, shape=[64])
+    consume(t, c)
+Call the kernel that fills it first, or swap the calls.)"};
+
+    // Faults of a run.
+    case Code::out_of_bounds:
+      return CodeInfo{
+          "memory outside a buffer is accessed",
+          R"(An access inside the extents of its view touches memory outside the buffer behind
+it: the view is larger than the buffer. Shared tensors are checked by their shape.
+    g = ViewGlobal(p, dtype=f16, shape=[64, 64])   # p has 64 * 32 elements
+Correct the view's shape or strides, or give a larger buffer.)"};
+    case Code::step_limit:
+      return CodeInfo{
+          "the run takes too many steps",
+          R"(A block executed more instructions than a run may take; probably a loop never ends.
+    while i < n:                     # and i never changes
+Check the loop's condition.)"};
+    case Code::run_division_by_zero:
+      return CodeInfo{
+          "an integer is divided by zero",
+          R"(At run time the divisor of an integer `/` or `%`, or an element of the divisor of Div
+or Mod, is 0.
+    q = Div(a, b)                    # b holds a 0
+Check the data, or guard the division by a condition.)"};
+    case Code::uninitialized_read:
+      return CodeInfo{
+          "an element is used that was never written",
+          R"(A register or shared element reaches a store, a branch or a print, but nothing has
+written it in this block.
+    acc = AllocateRegister(f32, layout=L)          # no init
+    StoreGlobal(acc, gc, offset=[0:, 0:])
+Give AllocateRegister an init, or write every element before.)"};
+
+    // Input and output data.
+    case Code::bad_specification:
+      return CodeInfo{
+          "an input or output is specified wrongly",
+          R"(--in NAME=SPEC takes FILE.npy, rand[:SEED], wild[:SEED], zeros, iota, full:VALUE,
+codes:FILE.npy or packed:FILE.npy; --out NAME=DEST takes FILE.npy or codes:FILE.npy.
+    tilevm run f.tile --in a=random
+A kernel's pointer can be given a type: --in 'a=f16[64, 64]=rand:1'.)"};
+    case Code::bad_file:
+      return CodeInfo{
+          "a data file cannot be read",
+          R"(The file is not a .npy file, is cut short, or holds what this program does not read
+(objects, structures).
+    tilevm run f.tile --in a=notes.txt
+Write it with numpy.save and a number type.)"};
+    case Code::wrong_data_shape:
+      return CodeInfo{
+          "data has another shape than its tensor",
+          R"(The array's shape must be that of the tensor; packed data must have its number of
+bytes.
+    tilevm run f.tile --in a=a.npy   # (64, 32) for f16[64, 64]
+Reshape the array, or set the constants with -D.)"};
+    case Code::wrong_data_type:
+      return CodeInfo{
+          "data has another type than its tensor",
+          R"(The array's element type cannot hold values of the tensor's type, for example complex
+numbers, or codes that are not unsigned integers.
+    tilevm run f.tile --in b=codes:b.npy   # b.npy holds float32
+Convert the array; `codes:` wants the raw bits as unsigned integers.)"};
+    case Code::data_not_representable:
+      return CodeInfo{
+          "a number in the data does not fit the type",
+          R"(Numbers of a .npy file are not rounded: each must be a value of the tensor's type.
+The message names the first that is not.
+    tilevm run f.tile --in b=b.npy   # holds 40, b is i6: -32..31
+Quantise the data first, or give raw bits by codes:FILE.npy.)"};
+    case Code::unknown_tensor:
+      return CodeInfo{"there is no tensor of this name",
+                      R"(--in and --out name a parameter of the kernel or pipeline that runs.
+    tilevm run f.tile --in x=zeros   # the parameter is called a
+The message lists the names.)"};
+    case Code::cannot_infer_tensor:
+      return CodeInfo{
+          "the type or size of a pointer's buffer is not known",
+          R"(For a kernel that runs without a pipeline, the buffers behind its pointers are
+inferred from the constant views made of them; here there is none, or they disagree.
+    def f<1>(f16* p, i32 n):
+        g = ViewGlobal(p, dtype=f16, shape=[n])
+Say it: --in 'p=f16[64]=rand:1', or write a pipeline.)"};
+  }
+  return std::nullopt;
+}
+
+std::vector<Code> all_codes() {
+  std::vector<Code> codes;
+  for (int number = 0; number < code_end; ++number) {
+    const auto code = static_cast<Code>(number);
+    if (code_info(code)) codes.push_back(code);
+  }
+  return codes;
+}
+
+std::string to_string(Code code) { return fmt::format("TV{:04}", static_cast<int>(code)); }
+
+std::optional<Code> parse_code(std::string_view text) {
+  const auto is = [](char c, char letter) { return c == letter || c == letter + 'a' - 'A'; };
+  if (text.size() > 2 && is(text[0], 'T') && is(text[1], 'V')) text.remove_prefix(2);
+  unsigned number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end || number >= code_end) return std::nullopt;
+  const auto code = static_cast<Code>(number);
+  return code_info(code) ? std::optional(code) : std::nullopt;
+}
+
+}  // namespace tilevm
