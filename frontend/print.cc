@@ -17,7 +17,7 @@ constexpr std::size_t indent_width = 4;
 /// Hands out comments in order of place.
 class Comments {
  public:
-  explicit Comments(const std::vector<ast::Comment>& all) : all_(all) {}
+  explicit Comments(std::vector<ast::Comment> all) : all_(std::move(all)) {}
 
   /// The next comment that begins before `offset`, or null.
   const ast::Comment* take_before(std::size_t offset) {
@@ -25,8 +25,21 @@ class Comments {
     return &all_[next_++];
   }
 
-  [[nodiscard]] const ast::Comment* peek() const {
-    return next_ == all_.size() ? nullptr : &all_[next_];
+  /// The comments of a line that ends at `line_end` which are not handed out yet: those inside it,
+  /// and one behind it. Returns the first, or null; the others are handed out later, as comments on
+  /// lines of their own at `depth`.
+  const ast::Comment* take_rest(std::size_t line_end, int depth) {
+    std::size_t end = next_;
+    while (end < all_.size() && all_[end].span.begin < line_end) ++end;
+    const bool behind = end < all_.size() && !all_[end].own_line && all_[end].code_end == line_end;
+    if (behind) ++end;
+    if (end == next_) return nullptr;
+    for (std::size_t i = next_ + 1; i < end; ++i) {
+      all_[i].own_line = true;
+      all_[i].blank_before = false;
+      all_[i].depth = depth;
+    }
+    return &all_[next_++];
   }
 
   /// Whether `comment` begins a run of own-line comments without an empty line between that ends
@@ -40,7 +53,7 @@ class Comments {
   }
 
  private:
-  const std::vector<ast::Comment>& all_;
+  std::vector<ast::Comment> all_;
   std::size_t next_ = 0;
 };
 
@@ -241,25 +254,14 @@ void ProgramPrinter::own_comments(std::size_t offset, bool set_apart) {
   after_block_ = false;
 }
 
-/// Ends a logical line: lays it out, and adds the comments that are left of it. The first stands
-/// behind the line, others follow on their own.
+/// Ends a logical line: lays it out, and adds the first comment that is left of it.
 void ProgramPrinter::finish(Line& line, Span span, int depth, bool header) {
   const auto indent = static_cast<std::size_t>(depth) * indent_width;
   out_ += line.layout.lay_out(indent, header ? 2 * indent_width : indent_width);
-  std::vector<const ast::Comment*> rest;
-  while (const ast::Comment* c = comments_.take_before(span.end)) rest.push_back(c);
-  if (const ast::Comment* c = comments_.peek();
-      c != nullptr && !c->own_line && c->code_end == span.end) {
-    rest.push_back(comments_.take_before(SIZE_MAX));
-  }
-  if (!rest.empty()) out_ += "  " + rest.front()->text;
+  const ast::Comment* comment = comments_.take_rest(span.end, header ? depth + 1 : depth);
+  if (comment != nullptr) out_ += "  " + comment->text;
   out_ += '\n';
   after_header_ = header;
-  for (std::size_t i = 1; i < rest.size(); ++i) {
-    ast::Comment moved = *rest[i];
-    moved.depth = header ? depth + 1 : depth;
-    print_own(moved);
-  }
 }
 
 void ProgramPrinter::print_item(const ast::Item& item) {

@@ -41,7 +41,7 @@ Replace the character; where there is an obvious substitute, the message shows i
 statements alike; nothing else is. Tabs and spaces must not be mixed.
     for i in range(4):
     x = f(i)                         # must be indented
-Indent each body by four spaces; an empty body is written `pass`. `tilevm fmt` does it.)"};
+Indent each body by four spaces; an empty body is written `pass`. The rest of a line is free.)"};
     case Code::nesting_too_deep:
       return CodeInfo{
           "brackets, blocks or operators nest too deep",
