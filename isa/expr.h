@@ -17,8 +17,13 @@
 
 namespace tilevm::isa {
 
+// GCC 12 warns that scoped enumerators hide the element types of the same names (dtype.h), which
+// they cannot.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 /// Types of scalar variables. Usual conversions go to the later of the two in this order.
 enum class ScalarKind : std::uint8_t { boolean, i32, u32, i64, u64, f32 };
+#pragma GCC diagnostic pop
 
 [[nodiscard]] std::string_view to_string(ScalarKind kind);
 /// "i32", "u64", "f32", "bool" ...; nothing if it is none.

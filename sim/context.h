@@ -1,0 +1,73 @@
+// What an instruction works on while it runs, and how it reports a fault.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/mma_tile.h"
+#include "sim/scalar_code.h"
+#include "sim/sim.h"
+#include "sim/state.h"
+#include "sim/tile_table.h"
+
+namespace tilevm::sim {
+
+/// Working memory of one host thread: tables and buffers that are kept between instructions and
+/// mean nothing for the block's state.
+struct Scratch {
+  std::vector<TileTable> tables;  ///< by Preparation::new_table
+  std::vector<std::uint32_t> codes_a, codes_b, codes_c;
+  std::vector<std::uint64_t> wide_a, wide_b;
+  std::vector<MmaOperandA> operands_a;
+  std::vector<MmaOperandB> operands_b;
+};
+
+class Context {
+ public:
+  Context(BlockState& block_state, const Memory& global_memory, Scratch& working_memory)
+      : state(block_state), memory(global_memory), scratch(working_memory) {}
+
+  BlockState& state;
+  const Memory& memory;
+  Scratch& scratch;
+  std::optional<Fault> fault;
+
+  /// Evaluates a scalar; false after a fault.
+  [[nodiscard]] bool evaluate(const ScalarCode& code, std::uint64_t& bits) {
+    Span place{};
+    if (code.evaluate(state.scalars.data(), bits, place)) [[likely]]
+      return true;
+    return fail(Code::run_division_by_zero, place,
+                "the divisor of this integer division is zero; test it before");
+  }
+  /// The same for an integer; u64 beyond 2^63 wraps.
+  [[nodiscard]] bool evaluate(const ScalarCode& code, std::int64_t& value) {
+    std::uint64_t bits = 0;
+    if (!evaluate(code, bits)) return false;
+    value = static_cast<std::int64_t>(bits);
+    return true;
+  }
+
+  /// Records the fault that stops the block; returns false for `return fail(..)`.
+  bool fail(Code code, Span span, std::string message) {
+    fault = Fault{Diagnostic{.code = code,
+                             .severity = Severity::error,
+                             .span = span,
+                             .message = std::move(message),
+                             .fix = {},
+                             .notes = {}},
+                  {},
+                  std::nullopt};
+    return false;
+  }
+};
+
+/// A prepared instruction: takes effect on the state; false after a fault.
+using Action = std::function<bool(Context&)>;
+
+}  // namespace tilevm::sim

@@ -1,0 +1,198 @@
+// Instructions that make tensors.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "isa/inst/support.h"
+#include "isa/type/bits.h"
+#include "isa/type/number.h"
+#include "sim/semantics.h"
+
+namespace tilevm::sim {
+namespace {
+
+constexpr std::int64_t max_view_elements = std::int64_t{1} << 40;
+constexpr std::int64_t max_stride = std::int64_t{1} << 48;
+
+/// A view's type, ready to be evaluated.
+struct ViewCode {
+  std::size_t view = 0;  ///< slot of the result
+  Span span{};           ///< of the extents
+  std::string name;
+  std::vector<ScalarCode> extents, strides;
+  const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
+};
+
+ScalarCode as_integer(const isa::Expr& expr) {
+  return ScalarCode(isa::Expr::convert(expr, isa::ScalarKind::i64, expr.span()));
+}
+
+/// The stride of each dimension, if the layout is nothing but strides.
+std::optional<std::vector<std::int64_t>> plain_strides(const isa::MemoryLayout& layout) {
+  if (layout.swizzle()) return std::nullopt;
+  std::vector<std::int64_t> strides;
+  std::size_t mode = 0;
+  for (const std::int64_t extent : layout.shape()) {
+    if (extent == 1) {
+      strides.push_back(0);
+      continue;
+    }
+    if (layout.mode_shape()[mode] != extent) return std::nullopt;
+    strides.push_back(layout.mode_strides()[mode++]);
+  }
+  return strides;
+}
+
+ViewCode compile_view(const Preparation& preparation, Span span) {
+  const isa::GlobalType& type = preparation.global_type(preparation.result());
+  ViewCode code;
+  code.view = static_cast<std::size_t>(preparation.result().index);
+  code.span = span;
+  code.name = preparation.variable(preparation.result()).name;
+  for (const isa::Expr& extent : type.extents) code.extents.push_back(as_integer(extent));
+  if (const auto* strides = type.layout.strides()) {
+    for (const isa::Expr& stride : *strides) code.strides.push_back(as_integer(stride));
+    return code;
+  }
+  const isa::MemoryLayout& layout = *type.layout.memory_layout();
+  if (const auto strides = plain_strides(layout)) {
+    for (const std::int64_t stride : *strides) {
+      code.strides.push_back(as_integer(isa::Expr::constant(stride)));
+    }
+  } else {
+    code.layout = &layout;
+  }
+  return code;
+}
+
+bool evaluate_extents(const ViewCode& code, Context& context, GlobalView& view) {
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < code.extents.size(); ++d) {
+    std::int64_t extent = 0;
+    if (!context.evaluate(code.extents[d], extent)) return false;
+    if (extent < 0) {
+      return context.fail(Code::bad_shape, code.span,
+                          fmt::format("extent {} of `{}` is {}; extents must not be negative", d,
+                                      code.name, extent));
+    }
+    view.extents[d] = extent;
+    if (extent > max_view_elements || (extent > 0 && count > max_view_elements / extent)) {
+      return context.fail(
+          Code::bad_shape, code.span,
+          fmt::format("`{}` has more than 2^40 elements, the limit of a view", code.name));
+    }
+    count *= std::max<std::int64_t>(extent, 1);
+  }
+  return true;
+}
+
+/// The stride of a dimension that has one index only does not matter, however large it is.
+bool evaluate_strides(const ViewCode& code, Context& context, GlobalView& view) {
+  const bool empty = std::any_of(view.extents.begin(), view.extents.begin() + view.rank,
+                                 [](std::int64_t extent) { return extent == 0; });
+  for (std::size_t d = 0; d < code.strides.size(); ++d) {
+    std::int64_t stride = 0;
+    if (!context.evaluate(code.strides[d], stride)) return false;
+    if (empty || view.extents[d] == 1) stride = 0;
+    if (stride > max_stride || stride < -max_stride) {
+      return context.fail(Code::bad_shape, code.span,
+                          fmt::format("stride {} of `{}` is {}; strides lie between -2^48 and 2^48",
+                                      d, code.name, stride));
+    }
+    view.strides[d] = stride;
+  }
+  return true;
+}
+
+bool make_view(const ViewCode& code, int buffer, Context& context) {
+  GlobalView view;
+  view.buffer = buffer;
+  view.rank = static_cast<int>(code.extents.size());
+  view.layout = code.layout;
+  if (!evaluate_extents(code, context, view) || !evaluate_strides(code, context, view)) {
+    return false;
+  }
+  context.state.views[code.view] = view;
+  return true;
+}
+
+/// The element type that holds a scalar's bits.
+isa::DType dtype_of(isa::ScalarKind kind) {
+  switch (kind) {
+    case isa::ScalarKind::boolean:
+      return isa::u1;
+    case isa::ScalarKind::i32:
+      return isa::i32;
+    case isa::ScalarKind::u32:
+      return isa::u32;
+    case isa::ScalarKind::i64:
+      return isa::i64;
+    case isa::ScalarKind::u64:
+      return isa::u64;
+    case isa::ScalarKind::f32:
+      return isa::f32;
+  }
+  return isa::i32;
+}
+
+/// Gives every element of a tile one code.
+void fill(const Tile& tile, std::uint64_t code, std::uint8_t* registers) {
+  std::memset(registers, 0, code == 0 ? tile.bytes() : tile.thread_bytes);
+  if (code == 0) return;
+  for (std::size_t i = 0; i < tile.locals; ++i) {
+    isa::put_bits(registers, i * tile.bits, tile.bits, code);
+  }
+  for (std::size_t t = 1; t < tile.threads; ++t) {
+    std::memcpy(registers + t * tile.thread_bytes, registers, tile.thread_bytes);
+  }
+}
+
+}  // namespace
+
+/// The launch provides the memory of workspaces; they are the first buffers, in order.
+Action prepare(const isa::AllocateGlobal&, const Preparation& preparation) {
+  ViewCode code = compile_view(preparation, preparation.span);
+  int buffer = 0;
+  for (const auto& workspace : preparation.info.workspaces) {
+    if (workspace.var == preparation.result()) break;
+    ++buffer;
+  }
+  return [code = std::move(code), buffer](Context& context) {
+    return make_view(code, buffer, context);
+  };
+}
+
+/// `init` becomes the element type as Cast does. Without it the elements have no defined value;
+/// here they are zero, whatever ran before.
+Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation) {
+  const Tile tile = preparation.result_tile();
+  if (!inst.init) {
+    return [tile](Context& context) {
+      fill(tile, 0, context.state.registers.at(tile.offset));
+      return true;
+    };
+  }
+  const isa::DType to = preparation.register_type(preparation.result()).dtype;
+  const isa::DType from = dtype_of(inst.init->value.kind());
+  return [tile, from, to, value = ScalarCode(inst.init->value)](Context& context) {
+    std::uint64_t bits = 0;
+    if (!context.evaluate(value, bits)) return false;
+    fill(tile, isa::cast(from, to, bits), context.state.registers.at(tile.offset));
+    return true;
+  };
+}
+
+/// Extents and strides are evaluated here, once; nothing is touched.
+Action prepare(const isa::ViewGlobal& inst, const Preparation& preparation) {
+  ViewCode code =
+      compile_view(preparation, preparation.slot_span(isa::position_of(&isa::ViewGlobal::shape)));
+  const auto pointer = static_cast<std::size_t>(inst.ptr.var.index);
+  return [code = std::move(code), pointer](Context& context) {
+    return make_view(code, static_cast<int>(context.state.scalars[pointer]), context);
+  };
+}
+
+}  // namespace tilevm::sim

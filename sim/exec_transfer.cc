@@ -1,0 +1,50 @@
+// Instructions that move tiles between registers and global memory.
+#include <utility>
+
+#include "isa/rules.h"
+#include "sim/global_access.h"
+#include "sim/semantics.h"
+
+namespace tilevm::sim {
+namespace {
+
+GlobalAccess make_access(std::string_view mnemonic, isa::VarId view, isa::VarId tile,
+                         const std::optional<isa::OffsetList>& offset,
+                         const Preparation& preparation) {
+  const isa::Variable& variable = preparation.variable(view);
+  const isa::RegisterType& type = preparation.register_type(tile);
+  GlobalAccess access;
+  access.mnemonic = mnemonic;
+  access.view_name = variable.name;
+  access.view_span = variable.span;
+  access.span = preparation.span;
+  access.view = static_cast<std::size_t>(view.index);
+  access.tile = preparation.tile(tile);
+  access.parts = preparation.parts(tile);
+  access.table = preparation.new_table();
+  const int rank = preparation.global_type(view).rank();
+  const auto placement = isa::place_tile(offset, rank, type.layout.rank());
+  for (const auto& dimension : placement.dimensions) {
+    access.offsets.emplace_back(dimension.offset);
+    access.tile_dims.push_back(dimension.tile_dim);
+    access.extents.push_back(
+        dimension.tile_dim < 0 ? 1 : type.shape()[static_cast<std::size_t>(dimension.tile_dim)]);
+  }
+  return access;
+}
+
+}  // namespace
+
+/// Every thread reads its elements; outside the view they are zero.
+Action prepare(const isa::LoadGlobal& inst, const Preparation& preparation) {
+  return [access = make_access("LoadGlobal", inst.src.var, preparation.result(), inst.offset,
+                               preparation)](Context& context) { return load(access, context); };
+}
+
+/// The first thread that holds an element writes it; outside the view nothing is written.
+Action prepare(const isa::StoreGlobal& inst, const Preparation& preparation) {
+  return [access = make_access("StoreGlobal", inst.dst.var, inst.src.var, inst.offset,
+                               preparation)](Context& context) { return store(access, context); };
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,41 @@
+// Tiles in global memory: where they lie, what of them exists, and the copy.
+//
+// One test decides for the whole tile whether it lies inside the view and inside the buffer; then
+// whole runs are copied (tile_table.h). Otherwise each element is looked at.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/context.h"
+#include "sim/layout_parts.h"
+#include "sim/scalar_code.h"
+
+namespace tilevm::sim {
+
+/// A LoadGlobal or StoreGlobal, prepared.
+struct GlobalAccess {
+  std::string_view mnemonic;
+  std::string view_name;
+  Span view_span{}, span{};
+  std::size_t view = 0;  ///< slot
+  Tile tile;
+  std::shared_ptr<const LayoutParts> parts;
+  std::size_t table = 0;  ///< in Scratch::tables
+  // One entry a dimension of the view:
+  std::vector<ScalarCode> offsets;    ///< where the tile begins
+  std::vector<int> tile_dims;         ///< the tile's dimension along it, or -1
+  std::vector<std::int64_t> extents;  ///< the tile's extent along it, or 1
+};
+
+/// Fills the tile: elements outside the view's extents become zero. False after a fault:
+/// out_of_bounds for elements inside the extents but outside of the buffer.
+[[nodiscard]] bool load(const GlobalAccess& access, Context& context);
+
+/// Writes each element once; elements outside the view's extents are skipped. Faults as load.
+[[nodiscard]] bool store(const GlobalAccess& access, Context& context);
+
+}  // namespace tilevm::sim

@@ -1,0 +1,61 @@
+// A launch before its blocks run: arguments are checked, the grid is known, memory is there.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/sim.h"
+#include "sim/state.h"
+
+namespace tilevm::sim {
+
+/// Bytes of registers of one block, and of all workspaces, that a launch may ask for.
+inline constexpr std::size_t max_register_bytes = std::size_t{1} << 28;
+inline constexpr std::int64_t max_workspace_bytes = std::int64_t{1} << 36;
+
+struct Grid {
+  std::array<std::int64_t, 3> extents{1, 1, 1};
+  std::size_t rank = 1;
+
+  [[nodiscard]] std::uint64_t blocks() const {
+    return static_cast<std::uint64_t>(extents[0]) * static_cast<std::uint64_t>(extents[1]) *
+           static_cast<std::uint64_t>(extents[2]);
+  }
+  /// The block with a linear index; x is fastest.
+  [[nodiscard]] std::array<std::int64_t, 3> block(std::uint64_t linear) const;
+};
+
+/// Memory of std::calloc: zeroed pages that nobody touches cost nothing.
+struct Free {
+  void operator()(std::uint8_t* memory) const { std::free(memory); }
+};
+using ZeroedBytes = std::unique_ptr<std::uint8_t[], Free>;
+
+/// A kernel's global memory: its workspaces in order, then the caller's buffers.
+struct LaunchMemory {
+  std::vector<ZeroedBytes> workspaces;
+  Memory buffers;
+};
+
+/// Zeroed workspaces and views of the caller's buffers. Error (limit): there is not that much.
+[[nodiscard]] Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel,
+                                               std::vector<Buffer>& memory);
+
+/// The values of the kernel's scalar slots when a block begins: scalars are converted to their
+/// parameter's kind, pointers become indices into the LaunchMemory. Error (usage): arguments do not
+/// fit the parameters.
+[[nodiscard]] Result<std::vector<std::uint64_t>> bind_arguments(
+    const isa::VerifiedProgram& program, int kernel, const std::vector<Argument>& arguments,
+    std::size_t buffer_count);
+
+/// The grid for these values, or the fault of its extents: each is at least 1 and at most
+/// 2^31 - 1 (x) or 65535 (y and z), as in CUDA.
+[[nodiscard]] std::variant<Grid, Fault> evaluate_grid(const isa::Kernel& kernel,
+                                                      const std::vector<std::uint64_t>& scalars);
+
+}  // namespace tilevm::sim

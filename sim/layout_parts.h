@@ -1,0 +1,44 @@
+// A register layout as tables: since digits are independent, an element's index is a thread's share
+// plus a place's share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "isa/layout/register_layout.h"
+#include "isa/tensor_type.h"
+
+namespace tilevm::sim {
+
+/// index[d] == thread_part(t)[d] + local_part(i)[d].
+struct LayoutParts {
+  explicit LayoutParts(const isa::RegisterLayout& layout);
+
+  std::size_t rank, threads, locals;
+  std::vector<std::int32_t> thread_parts, local_parts;  ///< [thread][dim], [local][dim]
+  /// The threads that are the first to hold their elements, ascending; all without replicas.
+  std::vector<std::int32_t> first_threads;
+
+  [[nodiscard]] const std::int32_t* thread_part(std::size_t t) const {
+    return thread_parts.data() + t * rank;
+  }
+  [[nodiscard]] const std::int32_t* local_part(std::size_t i) const {
+    return local_parts.data() + i * rank;
+  }
+};
+
+/// Where a tile lies in the register slab, and how its elements are packed.
+struct Tile {
+  std::size_t offset = 0;        ///< byte in the slab
+  std::size_t thread_bytes = 0;  ///< bytes of one thread's stream
+  std::size_t threads = 0, locals = 0;
+  unsigned bits = 0;  ///< of one element
+
+  [[nodiscard]] std::size_t bytes() const { return threads * thread_bytes; }
+  /// Whether the whole tile is one dense array of elements.
+  [[nodiscard]] bool is_dense() const { return locals * bits == thread_bytes * 8; }
+};
+[[nodiscard]] Tile make_tile(const isa::RegisterType& type, std::size_t offset);
+
+}  // namespace tilevm::sim

@@ -1,0 +1,131 @@
+#include "sim/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tilevm::sim {
+namespace {
+
+__extension__ using Int128 = __int128;
+
+/// An integer's value, whatever its kind: u64 does not fit an int64.
+Int128 value_of(isa::ScalarKind kind, std::uint64_t bits) {
+  if (kind == isa::ScalarKind::u64) return static_cast<Int128>(bits);
+  return static_cast<std::int64_t>(bits);
+}
+
+/// How many values range(begin, end, step) has; it fits, since a kind has at most 2^64 values.
+std::uint64_t range_count(Int128 begin, Int128 end, Int128 step) {
+  if (step > 0) return begin < end ? static_cast<std::uint64_t>((end - begin - 1) / step + 1) : 0;
+  return begin > end ? static_cast<std::uint64_t>((begin - end - 1) / -step + 1) : 0;
+}
+
+/// The sum of two integers in their kind's canonical bits.
+std::uint64_t add_in(isa::ScalarKind kind, std::uint64_t a, std::uint64_t b) {
+  return isa::apply(isa::ScalarBinary::add, {kind, a}, {kind, b})->bits;
+}
+
+}  // namespace
+
+Machine::Machine(const Plan& plan, const Memory& memory,
+                 const std::vector<std::uint64_t>& parameters, std::uint64_t max_steps)
+    : plan_(plan),
+      parameters_(parameters),
+      max_steps_(max_steps),
+      context_(state_, memory, scratch_),
+      executed_(plan.records.size(), 0) {
+  state_.registers = RegisterSlab(plan.register_bytes);
+  state_.views.resize(plan.view_slots);
+  scratch_.tables.resize(plan.table_count);
+}
+
+void Machine::start(const std::array<std::int64_t, 3>& block) {
+  state_.block = block;
+  state_.scalars.assign(plan_.scalar_slots, 0);
+  std::copy(parameters_.begin(), parameters_.end(), state_.scalars.begin());
+  state_.next = 0;
+  state_.steps = 0;
+  context_.fault.reset();
+}
+
+std::optional<Fault> Machine::run_block(const std::array<std::int64_t, 3>& block) {
+  start(block);
+  while (!done()) {
+    if (!step()) return std::move(context_.fault);
+  }
+  return std::nullopt;
+}
+
+bool Machine::step() {
+  const Record& record = plan_.records[state_.next];
+  if (state_.steps >= max_steps_) return step_limit(record);
+  ++state_.steps;
+  ++executed_[state_.next];
+  ++state_.next;
+  switch (record.kind) {
+    case Record::Kind::instruction:
+      return record.action(context_);
+    case Record::Kind::assign: {
+      std::uint64_t bits = 0;
+      if (!context_.evaluate(record.values[0], bits)) return false;
+      state_.scalars[record.slot] = bits;
+      return true;
+    }
+    case Record::Kind::jump:
+      state_.next = record.target;
+      return true;
+    case Record::Kind::branch: {
+      std::uint64_t condition = 0;
+      if (!context_.evaluate(record.values[0], condition)) return false;
+      if (condition == 0) state_.next = record.target;
+      return true;
+    }
+    case Record::Kind::loop_enter:
+      return enter_loop(record);
+    case Record::Kind::loop_next:
+      next_of_loop(record);
+      return true;
+  }
+  return true;
+}
+
+bool Machine::enter_loop(const Record& record) {
+  std::array<std::uint64_t, 3> bits{};
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    if (!context_.evaluate(record.values[i], bits[i])) return false;
+  }
+  if (bits[2] == 0) {
+    return context_.fail(Code::step_limit, record.span,
+                         "the step of this range is 0, so the loop would never end; a step is "
+                         "positive or negative");
+  }
+  const auto value = [&](std::size_t i) { return value_of(record.scalar_kind, bits[i]); };
+  state_.scalars[record.counter] = bits[0];
+  state_.scalars[record.counter + 1] = range_count(value(0), value(1), value(2));
+  state_.scalars[record.counter + 2] = bits[2];
+  return true;
+}
+
+void Machine::next_of_loop(const Record& record) {
+  std::uint64_t* counter = state_.scalars.data() + record.counter;
+  if (counter[1] == 0) {
+    state_.next = record.target;
+    return;
+  }
+  --counter[1];
+  state_.scalars[record.slot] = counter[0];
+  counter[0] = add_in(record.scalar_kind, counter[0], counter[2]);
+}
+
+bool Machine::step_limit(const Record& record) {
+  const bool in_loop = record.loop != Span{};
+  return context_.fail(
+      Code::step_limit, in_loop ? record.loop : record.span,
+      fmt::format("a block did not end within {} steps{}; raise the limit if it is meant to run "
+                  "that long",
+                  max_steps_, in_loop ? ", and was in this loop then" : ""));
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,140 @@
+#include "sim/plan.h"
+
+#include <utility>
+
+#include "sim/semantics.h"
+
+namespace tilevm::sim {
+namespace {
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const isa::VerifiedProgram& program, int kernel)
+      : program_(program),
+        kernel_(program.kernel(kernel)),
+        info_(program.info(kernel)),
+        registers_(kernel_, info_) {
+    plan_.scalar_slots = plan_.view_slots = kernel_.variables.size();
+    plan_.register_bytes = registers_.bytes();
+  }
+
+  Plan build() && {
+    add_block(kernel_.body);
+    return std::move(plan_);
+  }
+
+ private:
+  /// A loop while its body is being flattened: where `continue` goes, and the jumps of `break`.
+  struct Loop {
+    std::size_t head;
+    std::vector<std::size_t> breaks;
+    Span span;
+  };
+
+  [[nodiscard]] std::size_t here() const { return plan_.records.size(); }
+
+  std::size_t add(Record record, Span span) {
+    record.span = span;
+    if (!loops_.empty()) record.loop = loops_.back().span;
+    plan_.records.push_back(std::move(record));
+    return here() - 1;
+  }
+  std::size_t add_jump(std::size_t target, Span span) {
+    return add({.kind = Record::Kind::jump, .target = target}, span);
+  }
+  std::size_t add_branch(const isa::Expr& condition, Span span) {
+    return add({.kind = Record::Kind::branch, .values = {ScalarCode(condition)}}, span);
+  }
+  void jump_here(std::size_t record) { plan_.records[record].target = here(); }
+
+  void add_block(const isa::Block& block) {
+    for (const isa::Stmt& stmt : block) {
+      std::visit([&](const auto& node) { add_statement(node, stmt.span); }, stmt.node);
+    }
+  }
+
+  void add_statement(const isa::InstStmt& stmt, Span span) {
+    const Preparation preparation{program_, kernel_, info_,   registers_,
+                                  stmt,     span,    tables_, plan_.table_count};
+    Action action =
+        std::visit([&](const auto& inst) { return prepare(inst, preparation); }, stmt.inst);
+    add({.kind = Record::Kind::instruction,
+         .action = std::move(action),
+         .instruction = stmt.inst.index()},
+        span);
+  }
+
+  void add_statement(const isa::ScalarStmt& stmt, Span span) {
+    add({.kind = Record::Kind::assign,
+         .slot = static_cast<std::size_t>(stmt.target.index),
+         .values = {ScalarCode(stmt.value)}},
+        span);
+  }
+
+  void add_statement(const isa::ForStmt& stmt, Span span) {
+    const std::size_t counter = plan_.scalar_slots;
+    plan_.scalar_slots += 3;
+    loops_.push_back({here() + 1, {}, span});
+    add({.kind = Record::Kind::loop_enter,
+         .counter = counter,
+         .scalar_kind = stmt.begin.kind(),
+         .values = {ScalarCode(stmt.begin), ScalarCode(stmt.end), ScalarCode(stmt.step)}},
+        span);
+    const std::size_t next = add({.kind = Record::Kind::loop_next,
+                                  .slot = static_cast<std::size_t>(stmt.var.index),
+                                  .counter = counter,
+                                  .scalar_kind = stmt.begin.kind()},
+                                 span);
+    add_block(stmt.body);
+    add_jump(next, span);
+    jump_here(next);
+    end_loop();
+  }
+
+  void add_statement(const isa::WhileStmt& stmt, Span span) {
+    loops_.push_back({here(), {}, span});
+    const std::size_t exit = add_branch(stmt.condition, span);
+    add_block(stmt.body);
+    add_jump(loops_.back().head, span);
+    jump_here(exit);
+    end_loop();
+  }
+
+  void end_loop() {
+    for (const std::size_t jump : loops_.back().breaks) jump_here(jump);
+    loops_.pop_back();
+  }
+
+  void add_statement(const isa::IfStmt& stmt, Span span) {
+    std::vector<std::size_t> ends;
+    for (const isa::IfStmt::Arm& arm : stmt.arms) {
+      const std::size_t otherwise = add_branch(arm.condition, span);
+      add_block(arm.body);
+      ends.push_back(add_jump(0, span));
+      jump_here(otherwise);
+    }
+    add_block(stmt.otherwise);
+    for (const std::size_t end : ends) jump_here(end);
+  }
+
+  void add_statement(const isa::BreakStmt&, Span span) {
+    loops_.back().breaks.push_back(add_jump(0, span));
+  }
+  void add_statement(const isa::ContinueStmt&, Span span) { add_jump(loops_.back().head, span); }
+
+  const isa::VerifiedProgram& program_;
+  const isa::Kernel& kernel_;
+  const isa::KernelInfo& info_;
+  RegisterFile registers_;
+  SharedTables tables_;
+  Plan plan_;
+  std::vector<Loop> loops_;
+};
+
+}  // namespace
+
+Plan build_plan(const isa::VerifiedProgram& program, int kernel) {
+  return PlanBuilder(program, kernel).build();
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,48 @@
+// A kernel as a flat list of records: structured control flow has become jumps, every instruction
+// is prepared. Built once, shared by all blocks and host threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "isa/verify.h"
+#include "sim/context.h"
+#include "sim/register_file.h"
+#include "sim/scalar_code.h"
+
+namespace tilevm::sim {
+
+struct Record {
+  enum class Kind : std::uint8_t {
+    instruction,  ///< action
+    assign,       ///< scalar[slot] = values[0]
+    jump,         ///< to target
+    branch,       ///< to target unless values[0]
+    loop_enter,   ///< counter[counter] = range(values[0], values[1], values[2])
+    loop_next,    ///< scalar[slot] = the next of counter[counter], or to target at the end
+  };
+  Kind kind = Kind::instruction;
+  Span span{};
+  Span loop{};  ///< of the innermost loop around it, or empty
+  Action action{};
+  std::size_t instruction = 0;  ///< place in isa::Instruction
+  std::size_t target = 0;
+  std::size_t slot = 0;
+  std::size_t counter = 0;  ///< slot of the loop's next value; the count and the step follow
+  isa::ScalarKind scalar_kind = isa::ScalarKind::i32;  ///< of the loop variable
+  std::array<ScalarCode, 3> values{};
+};
+
+struct Plan {
+  std::vector<Record> records;
+  std::size_t scalar_slots = 0;    ///< one a variable (by index), then three a loop
+  std::size_t view_slots = 0;      ///< one a variable
+  std::size_t register_bytes = 0;  ///< of the slab
+  std::size_t table_count = 0;     ///< of Scratch::tables
+};
+
+[[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel);
+
+}  // namespace tilevm::sim

@@ -1,0 +1,90 @@
+// The meaning of every instruction: one overload of `prepare` a type.
+//
+// `prepare` looks at everything that is known before the run (types, layouts, constant offsets,
+// tables) once and returns the action that then runs many times. exec_*.cc follow the categories of
+// the instruction set. An instruction without an overload does not compile; an overload that is
+// declared here but not written does not link.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+
+#include "isa/instruction_set.h"
+#include "isa/program.h"
+#include "isa/verify.h"
+#include "sim/context.h"
+#include "sim/layout_parts.h"
+#include "sim/register_file.h"
+#include "sim/shared_tables.h"
+
+namespace tilevm::sim {
+
+/// What an instruction may ask while it is prepared.
+struct Preparation {
+  const isa::VerifiedProgram& program;
+  const isa::Kernel& kernel;
+  const isa::KernelInfo& info;
+  const RegisterFile& registers;
+  const isa::InstStmt& stmt;
+  Span span;
+  SharedTables& tables;
+  std::size_t& table_count;
+
+  [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }
+  [[nodiscard]] const isa::RegisterType& register_type(isa::VarId var) const {
+    return *std::get_if<isa::RegisterType>(&variable(var).type);
+  }
+  [[nodiscard]] const isa::GlobalType& global_type(isa::VarId var) const {
+    return *std::get_if<isa::GlobalType>(&variable(var).type);
+  }
+  [[nodiscard]] Tile tile(isa::VarId var) const {
+    return make_tile(register_type(var), registers.offset(var));
+  }
+  [[nodiscard]] isa::VarId result() const { return stmt.results[0]; }
+  [[nodiscard]] Tile result_tile() const { return tile(result()); }
+  [[nodiscard]] std::shared_ptr<const LayoutParts> parts(isa::VarId var) const {
+    return tables.parts(register_type(var).layout);
+  }
+  /// The place of an operand by its position in the schema, or of the whole statement.
+  [[nodiscard]] Span slot_span(std::size_t slot) const {
+    const bool known = slot < stmt.slot_spans.size() && stmt.slot_spans[slot] != Span{};
+    return known ? stmt.slot_spans[slot] : span;
+  }
+  /// A place in Scratch::tables.
+  [[nodiscard]] std::size_t new_table() const { return table_count++; }
+};
+
+Action prepare(const isa::BlockIndices&, const Preparation&);
+Action prepare(const isa::AllocateGlobal&, const Preparation&);
+Action prepare(const isa::AllocateRegister&, const Preparation&);
+Action prepare(const isa::ViewGlobal&, const Preparation&);
+Action prepare(const isa::LoadGlobal&, const Preparation&);
+Action prepare(const isa::StoreGlobal&, const Preparation&);
+Action prepare(const isa::Add&, const Preparation&);
+Action prepare(const isa::Sub&, const Preparation&);
+Action prepare(const isa::Mul&, const Preparation&);
+Action prepare(const isa::Neg&, const Preparation&);
+Action prepare(const isa::Cast&, const Preparation&);
+Action prepare(const isa::View&, const Preparation&);
+Action prepare(const isa::Dot&, const Preparation&);
+
+namespace detail {
+
+template <class Inst>
+constexpr bool has_semantics() {
+  constexpr bool found = requires(const Inst& inst, const Preparation& preparation) {
+    { prepare(inst, preparation) } -> std::same_as<Action>;
+  };
+  static_assert(found, "this instruction has no `prepare` in sim/semantics.h");
+  return found;
+}
+
+template <class Variant>
+inline constexpr bool all_have_semantics = false;
+template <class... Insts>
+inline constexpr bool all_have_semantics<std::variant<Insts...>> = (has_semantics<Insts>() && ...);
+static_assert(all_have_semantics<isa::Instruction>);
+
+}  // namespace detail
+}  // namespace tilevm::sim

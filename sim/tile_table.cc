@@ -1,0 +1,166 @@
+#include "sim/tile_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "isa/type/bits.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// The element offsets of `count` threads or places.
+std::vector<std::uint64_t> offsets_of(const std::vector<std::int32_t>& parts, std::size_t count,
+                                      std::size_t rank, const Numbers& strides) {
+  std::vector<std::uint64_t> offsets(count, 0);
+  for (std::size_t x = 0; x < count; ++x) {
+    for (std::size_t d = 0; d < rank; ++d) {
+      offsets[x] +=
+          static_cast<std::uint64_t>(parts[x * rank + d]) * static_cast<std::uint64_t>(strides[d]);
+    }
+  }
+  return offsets;
+}
+
+/// Whether every aligned group of `length` offsets is consecutive.
+bool made_of_runs(const std::vector<std::uint64_t>& offsets, std::size_t length) {
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    if (i % length != 0 && offsets[i] != offsets[i - 1] + 1) return false;
+  }
+  return true;
+}
+
+std::size_t longest_run(const std::vector<std::uint64_t>& offsets) {
+  std::size_t length = 1;
+  while (length < offsets.size() && offsets[length] == offsets[length - 1] + 1) ++length;
+  while (offsets.size() % length != 0 || !made_of_runs(offsets, length)) --length;
+  return length;
+}
+
+bool multiple_of_8(std::uint64_t bits) { return bits % 8 == 0; }
+
+/// Copies bits between streams; `shared` if other host threads may write the neighbours.
+template <bool shared>
+void copy_bits(const std::uint8_t* from, std::uint64_t from_bit, std::uint8_t* to,
+               std::uint64_t to_bit, std::uint64_t count) {
+  while (count > 0) {
+    const auto n = static_cast<unsigned>(std::min<std::uint64_t>(count, 64));
+    const std::uint64_t bits = isa::get_bits(from, from_bit, n);
+    if constexpr (shared) {
+      isa::put_bits_atomic(to, to_bit, n, bits);
+    } else {
+      isa::put_bits(to, to_bit, n, bits);
+    }
+    from_bit += n;
+    to_bit += n;
+    count -= n;
+  }
+}
+
+/// Calls copy(register pointer, memory byte) for every run of a thread; `bytes` is the run's length
+/// where it is known at compile time, so that the copy is one move.
+template <std::size_t bytes, class Copy>
+void for_each_run(const TileTable& table, std::uint64_t start_bits, std::size_t run_bytes,
+                  Copy&& copy) {
+  const std::size_t length = bytes != 0 ? bytes : run_bytes;
+  std::size_t place = 0;
+  for (const std::uint64_t run : table.run_bits) {
+    copy(place, (start_bits + run) / 8, length);
+    place += length;
+  }
+}
+
+template <class F>
+void with_run_length(std::size_t run_bytes, F&& f) {
+  switch (run_bytes) {
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 4:
+      return f.template operator()<4>();
+    case 8:
+      return f.template operator()<8>();
+    case 16:
+      return f.template operator()<16>();
+    default:  // any other length: a call of memcpy
+      return f.template operator()<0>();
+  }
+}
+
+}  // namespace
+
+void TileTable::prepare(const LayoutParts& parts, const Tile& tile, const Numbers& tile_strides) {
+  if (built && strides == tile_strides) return;
+  strides = tile_strides;
+  built = true;
+  thread_bits = offsets_of(parts.thread_parts, parts.threads, parts.rank, strides);
+  const auto locals = offsets_of(parts.local_parts, parts.locals, parts.rank, strides);
+  run_elements = longest_run(locals);
+  run_bits.clear();
+  for (std::size_t i = 0; i < locals.size(); i += run_elements) {
+    run_bits.push_back(locals[i] * tile.bits);
+  }
+  for (std::uint64_t& offset : thread_bits) offset *= tile.bits;
+  byte_aligned = run_elements * tile.bits % 8 == 0 &&
+                 std::all_of(thread_bits.begin(), thread_bits.end(), multiple_of_8) &&
+                 std::all_of(run_bits.begin(), run_bits.end(), multiple_of_8);
+  one_piece = byte_aligned && run_bits.size() == 1 && tile.is_dense();
+  for (std::size_t t = 0; t < thread_bits.size(); ++t) {
+    one_piece = one_piece && thread_bits[t] == t * tile.thread_bytes * 8;
+  }
+}
+
+void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8_t* memory,
+                      std::uint64_t base_bits, std::uint8_t* registers) {
+  const std::size_t run_bits = table.run_elements * tile.bits;
+  if (!table.byte_aligned || base_bits % 8 != 0) {
+    for (std::size_t t = 0; t < tile.threads; ++t) {
+      for (std::size_t r = 0; r < table.run_bits.size(); ++r) {
+        copy_bits<false>(memory, base_bits + table.thread_bits[t] + table.run_bits[r],
+                         registers + t * tile.thread_bytes, r * run_bits, run_bits);
+      }
+    }
+    return;
+  }
+  if (table.one_piece) {
+    std::memcpy(registers, memory + base_bits / 8, tile.bytes());
+    return;
+  }
+  with_run_length(run_bits / 8, [&]<std::size_t bytes>() {
+    for (std::size_t t = 0; t < tile.threads; ++t) {
+      std::uint8_t* to = registers + t * tile.thread_bytes;
+      for_each_run<bytes>(table, base_bits + table.thread_bits[t], run_bits / 8,
+                          [&](std::size_t place, std::uint64_t byte, std::size_t length) {
+                            std::memcpy(to + place, memory + byte, length);
+                          });
+    }
+  });
+}
+
+void copy_to_memory(const TileTable& table, const Tile& tile,
+                    const std::vector<std::int32_t>& threads, const std::uint8_t* registers,
+                    std::uint8_t* memory, std::uint64_t base_bits) {
+  const std::size_t run_bits = table.run_elements * tile.bits;
+  if (!table.byte_aligned || base_bits % 8 != 0) {
+    for (const std::int32_t thread : threads) {
+      const auto t = static_cast<std::size_t>(thread);
+      for (std::size_t r = 0; r < table.run_bits.size(); ++r) {
+        copy_bits<true>(registers + t * tile.thread_bytes, r * run_bits, memory,
+                        base_bits + table.thread_bits[t] + table.run_bits[r], run_bits);
+      }
+    }
+    return;
+  }
+  with_run_length(run_bits / 8, [&]<std::size_t bytes>() {
+    for (const std::int32_t thread : threads) {
+      const auto t = static_cast<std::size_t>(thread);
+      const std::uint8_t* from = registers + t * tile.thread_bytes;
+      for_each_run<bytes>(table, base_bits + table.thread_bits[t], run_bits / 8,
+                          [&](std::size_t place, std::uint64_t byte, std::size_t length) {
+                            std::memcpy(memory + byte, from + place, length);
+                          });
+    }
+  });
+}
+
+}  // namespace tilevm::sim
