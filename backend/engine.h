@@ -58,9 +58,12 @@ class DeviceMemory {
 
  private:
   friend class CudaEngine;
+  /// Makes sure that the workspace at a position of a kernel's list has the size.
+  Status reserve_workspace(const Device& device, std::size_t position, std::size_t bytes);
+
   std::vector<DeviceBuffer> buffers_;
   std::vector<std::size_t> bytes_;        // of the host buffers, without padding
-  std::vector<DeviceBuffer> workspaces_;  // alive until the launches that use them are done
+  std::vector<DeviceBuffer> workspaces_;  // launches run one after another and share them
 };
 
 class CudaEngine {
@@ -98,6 +101,11 @@ class CudaEngine {
  private:
   struct Cache;
   explicit CudaEngine(Device device);
+  /// The arguments of a launch in the order of the emitted parameters.
+  [[nodiscard]] Result<LaunchArguments> bind(const isa::Kernel& kernel, const CudaKernel& emitted,
+                                             const std::vector<Argument>& arguments,
+                                             DeviceMemory& memory) const;
+
   Device device_;
   std::shared_ptr<Cache> cache_;
 };

@@ -1,0 +1,230 @@
+#include "backend/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backend/toolchain.h"
+
+namespace tilevm::backend {
+namespace {
+
+/// The emitter relies on whole words around every element; wide accesses may rely on 16 bytes.
+constexpr std::size_t padding = 16;
+/// Programs that stay loaded in a process.
+constexpr std::size_t max_loaded = 64;
+/// CUDA's limits of a grid.
+constexpr std::array<std::int64_t, 3> max_grid{0x7fffffff, 0xffff, 0xffff};
+
+std::size_t padded(std::size_t bytes) { return (bytes / padding + 1) * padding; }
+
+/// What the device holds of a program text.
+struct LoadedText {
+  std::vector<LoadedKernel> kernels;  // as in CudaSource::kernels
+  std::string log;
+};
+
+Result<LoadedText> compile_and_load(const Device& device, const CudaSource& source,
+                                    std::string name) {
+  CompileRequest request;
+  request.source = source.text;
+  request.name = std::move(name);
+  request.targets = {device.properties().target()};
+  Result<Compiled> compiled = compile_cuda(request);
+  if (!compiled) return compiled.error();
+  Result<Module> module = device.load(compiled->image);
+  if (!module) return module.error();
+  LoadedText loaded;
+  loaded.log = std::move(compiled->log);
+  for (const CudaKernel& kernel : source.kernels) {
+    Result<LoadedKernel> entry = module->kernel(kernel.entry);
+    if (!entry) return entry.error();
+    loaded.kernels.push_back(*std::move(entry));
+  }
+  return loaded;
+}
+
+/// The value of a scalar parameter among the arguments; zero for what is no scalar.
+isa::Scalar scalar_argument(const CudaKernel& kernel, const std::vector<Argument>& arguments,
+                            isa::VarId var) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (kernel.parameters[i].var != var) continue;
+    if (const auto* scalar = std::get_if<isa::Scalar>(&arguments[i])) return *scalar;
+  }
+  return {};
+}
+
+Result<std::array<unsigned, 3>> grid_of(const isa::Kernel& kernel, const CudaKernel& emitted,
+                                        const std::vector<Argument>& arguments) {
+  std::array<unsigned, 3> grid{1, 1, 1};
+  for (std::size_t i = 0; i < kernel.grid.size() && i < grid.size(); ++i) {
+    const auto value = isa::evaluate(
+        kernel.grid[i], [&](isa::VarId var) { return scalar_argument(emitted, arguments, var); });
+    if (!value) {
+      return Error{ErrorKind::program, fmt::format("the grid of `{}` divides by zero in `{}`",
+                                                   kernel.name, to_string(kernel.grid[i]))};
+    }
+    if (value->as_int() < 1 || value->as_int() > max_grid[i]) {
+      return Error{
+          ErrorKind::program,
+          fmt::format("the grid of `{}` has extent {} in `{}`; it must be 1 to {}", kernel.name,
+                      to_string(*value), to_string(kernel.grid[i]), max_grid[i])};
+    }
+    grid[i] = static_cast<unsigned>(value->as_int());
+  }
+  return grid;
+}
+
+Error wrong_argument(const isa::Kernel& kernel, isa::VarId var, std::string_view wanted) {
+  return {ErrorKind::program, fmt::format("parameter `{}` of `{}` takes {}",
+                                          kernel.variable(var).name, kernel.name, wanted)};
+}
+
+}  // namespace
+
+struct LoadedProgram::State {
+  isa::VerifiedProgram program;
+  CudaSource source;
+  std::shared_ptr<const LoadedText> text;
+};
+
+struct CudaEngine::Cache {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const LoadedText>> texts;
+};
+
+const isa::VerifiedProgram& LoadedProgram::program() const { return state_->program; }
+const CudaSource& LoadedProgram::source() const { return state_->source; }
+const std::string& LoadedProgram::compiler_log() const { return state_->text->log; }
+const KernelProperties& LoadedProgram::properties(int kernel) const {
+  return state_->text->kernels[static_cast<std::size_t>(kernel)].properties();
+}
+
+CudaEngine::CudaEngine(Device device)
+    : device_(std::move(device)), cache_(std::make_shared<Cache>()) {}
+
+Result<CudaEngine> CudaEngine::create(int ordinal) {
+  Result<Device> device = Device::open(ordinal);
+  if (!device) return device.error();
+  return CudaEngine(*std::move(device));
+}
+
+Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program) {
+  CudaSource source = emit_cuda(program);
+  const std::lock_guard lock(cache_->mutex);
+  std::shared_ptr<const LoadedText>& text = cache_->texts[source.text];
+  if (!text) {
+    Result<LoadedText> loaded = compile_and_load(device_, source, program.source().name() + ".cu");
+    if (!loaded) {
+      cache_->texts.erase(source.text);
+      return loaded.error();
+    }
+    text = std::make_shared<const LoadedText>(*std::move(loaded));
+  }
+  LoadedProgram result;
+  result.state_ = std::make_shared<const LoadedProgram::State>(
+      LoadedProgram::State{program, std::move(source), text});
+  if (cache_->texts.size() > max_loaded) cache_->texts.clear();
+  return result;
+}
+
+Result<DeviceMemory> CudaEngine::upload(const HostBuffers& buffers) const {
+  DeviceMemory memory;
+  for (const auto& bytes : buffers) {
+    Result<DeviceBuffer> buffer = device_.allocate(padded(bytes.size()));
+    if (!buffer) return buffer.error();
+    if (Status status = buffer->write(bytes.data(), bytes.size()); !status) return status.error();
+    memory.buffers_.push_back(*std::move(buffer));
+    memory.bytes_.push_back(bytes.size());
+  }
+  return memory;
+}
+
+Result<LaunchArguments> CudaEngine::bind(const isa::Kernel& kernel, const CudaKernel& emitted,
+                                         const std::vector<Argument>& arguments,
+                                         DeviceMemory& memory) const {
+  LaunchArguments bound;
+  std::size_t next_workspace = 0;
+  for (std::size_t i = 0; i < emitted.parameters.size(); ++i) {
+    const CudaParameter& parameter = emitted.parameters[i];
+    if (parameter.role == CudaParameter::Role::workspace) {
+      const auto bytes = static_cast<std::size_t>(parameter.workspace_bytes);
+      if (Status status = memory.reserve_workspace(device_, next_workspace, bytes); !status) {
+        return status.error();
+      }
+      bound.add(memory.workspaces_[next_workspace++]);
+    } else if (parameter.role == CudaParameter::Role::scalar) {
+      const auto* scalar = std::get_if<isa::Scalar>(&arguments[i]);
+      if (scalar == nullptr || scalar->kind != parameter.scalar) {
+        return wrong_argument(kernel, parameter.var, to_string(parameter.scalar));
+      }
+      bound.add_bits(scalar->bits, parameter.bytes());
+    } else {
+      const auto* index = std::get_if<int>(&arguments[i]);
+      if (index == nullptr || *index < 0 || static_cast<std::size_t>(*index) >= memory.size()) {
+        return wrong_argument(kernel, parameter.var, "a buffer");
+      }
+      bound.add(memory[static_cast<std::size_t>(*index)]);
+    }
+  }
+  return bound;
+}
+
+Status DeviceMemory::reserve_workspace(const Device& device, std::size_t position,
+                                       std::size_t bytes) {
+  if (workspaces_.size() <= position) workspaces_.resize(position + 1);
+  if (workspaces_[position].size() >= padded(bytes)) return Done{};
+  Result<DeviceBuffer> buffer = device.allocate(padded(bytes));
+  if (!buffer) return buffer.error();
+  // Launches that still use the old one finish before the driver frees it.
+  workspaces_[position] = *std::move(buffer);
+  return Done{};
+}
+
+Status CudaEngine::launch(const LoadedProgram& program, int kernel,
+                          const std::vector<Argument>& arguments, DeviceMemory& memory) const {
+  const CudaKernel& emitted = program.source().kernels[static_cast<std::size_t>(kernel)];
+  const isa::Kernel& definition = program.program().kernel(kernel);
+  if (arguments.size() != definition.parameters.size()) {
+    return Error{ErrorKind::program,
+                 fmt::format("`{}` takes {} arguments, {} were given", definition.name,
+                             definition.parameters.size(), arguments.size())};
+  }
+  const Result<LaunchArguments> bound = bind(definition, emitted, arguments, memory);
+  if (!bound) return bound.error();
+  const Result<std::array<unsigned, 3>> grid = grid_of(definition, emitted, arguments);
+  if (!grid) return grid.error();
+  LaunchShape shape;
+  shape.grid = *grid;
+  shape.block[0] = static_cast<unsigned>(emitted.threads);
+  return program.state_->text->kernels[static_cast<std::size_t>(kernel)].launch(shape, *bound);
+}
+
+Status CudaEngine::download(const DeviceMemory& memory, HostBuffers& buffers,
+                            std::chrono::milliseconds timeout) const {
+  if (Status status = device_.wait(timeout); !status) return status;
+  buffers.resize(memory.size());
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    buffers[i].resize(memory.bytes_[i]);
+    const Status status = memory[i].read(buffers[i].data(), buffers[i].size());
+    if (!status) return status;
+  }
+  return Done{};
+}
+
+Status CudaEngine::run_kernel(const isa::VerifiedProgram& program, int kernel,
+                              const std::vector<Argument>& arguments, HostBuffers& buffers,
+                              std::chrono::milliseconds timeout) {
+  const Result<LoadedProgram> loaded = prepare(program);
+  if (!loaded) return loaded.error();
+  Result<DeviceMemory> memory = upload(buffers);
+  if (!memory) return memory.error();
+  if (Status status = launch(*loaded, kernel, arguments, *memory); !status) return status;
+  return download(*memory, buffers, timeout);
+}
+
+}  // namespace tilevm::backend
