@@ -76,7 +76,7 @@ std::string DeviceProperties::describe() const {
 }
 
 DeviceState::~DeviceState() {
-  // A context with a kernel that never ends is left alone: releasing it would wait for the kernel.
+  // A context with a kernel that does not end is left alone: releasing it would wait for it.
   if (context != nullptr && !stuck) api().primary_ctx_release(handle);
 }
 
@@ -89,8 +89,8 @@ Status DeviceState::check(cuda::Code code, const std::string& doing) {
 Status DeviceState::usable() const {
   if (!faulted && !stuck) return Done{};
   return Error{ErrorKind::program,
-               fmt::format("the context of GPU {} is lost, because an earlier kernel {}; let go of "
-                           "its objects and open the device again",
+               fmt::format("the context of GPU {} is lost, because an earlier kernel {}; run the "
+                           "command again",
                            properties.ordinal, stuck ? "did not end" : "faulted")};
 }
 

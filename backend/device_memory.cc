@@ -98,11 +98,12 @@ Result<float> Event::elapsed(const Event& start, const Event& stop) {
     return Error{ErrorKind::usage, "the two events must belong to the same device"};
   }
   float milliseconds = 0;
-  const Status done = with_context(*stop.device_, "waiting for the kernels", [&](const cuda::Api& api) {
-    const cuda::Code code = api.event_synchronize(stop.handle_);
-    if (code != cuda::success) return code;
-    return api.event_elapsed_time(&milliseconds, start.handle_, stop.handle_);
-  });
+  const Status done =
+      with_context(*stop.device_, "waiting for the kernels", [&](const cuda::Api& api) {
+        const cuda::Code code = api.event_synchronize(stop.handle_);
+        if (code != cuda::success) return code;
+        return api.event_elapsed_time(&milliseconds, start.handle_, stop.handle_);
+      });
   if (!done) return done.error();
   return milliseconds;
 }

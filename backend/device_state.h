@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "backend/cuda_library.h"
 #include "backend/driver.h"
@@ -52,13 +53,19 @@ class CurrentContext {
   cuda::Code code_ = cuda::success;
 };
 
-/// Runs `call` (which returns a Code) with the context current; the usual shape of a call.
-template <class Call>
-Status with_context(DeviceState& state, const std::string& doing, Call call) {
+/// Runs `call` (which returns a Code) with the context current; the usual shape of a call. `doing`
+/// is text, or a function that makes it: launches are too frequent to format text that is not read.
+template <class Doing, class Call>
+Status with_context(DeviceState& state, const Doing& doing, Call call) {
   if (Status usable = state.usable(); !usable) return usable;
   const CurrentContext current(state);
-  if (current.code() != cuda::success) return state.check(current.code(), doing);
-  return state.check(call(state.api()), doing);
+  const cuda::Code code = current.code() != cuda::success ? current.code() : call(state.api());
+  if (code == cuda::success) return Done{};
+  if constexpr (std::is_invocable_v<Doing>) {
+    return state.check(code, doing());
+  } else {
+    return state.check(code, doing);
+  }
 }
 
 }  // namespace tilevm::backend

@@ -5,9 +5,11 @@
 // default stream. Every object keeps its device's context alive, and every call makes that context
 // current for its own duration only, so that objects may be used from any thread (one at a time).
 //
-// Faults: a kernel that reads a wrong address, or that never ends, costs the whole context. Calls
-// then answer with an error; destructors stay silent. When all objects of the device are gone,
-// a new Device::open starts afresh.
+// Faults: after a kernel that accesses a wrong address, CUDA answers nothing else in this process
+// (CUDA Driver API, CUDA_ERROR_ILLEGAL_ADDRESS); after one that does not end in time, the context
+// is given up. Calls then return an error, destructors stay silent, and the process can end
+// normally. What must go on after a fault (a fuzzer, a tuner) runs its kernels in a process of
+// their own.
 #pragma once
 
 #include <array>
@@ -136,11 +138,14 @@ class LoadedKernel {
   friend class Module;
   [[nodiscard]] Status prepare(const LaunchShape& shape) const;
   [[nodiscard]] Status check_arguments(const LaunchArguments& arguments) const;
+  void read_properties();
   std::shared_ptr<DeviceState> device_;
   std::shared_ptr<void> module_;
   cuda::Function function_ = nullptr;
   std::string name_;
   KernelProperties properties_;
+  bool knows_parameters_ = false;  // drivers before CUDA 12.4 do not tell
+  std::vector<std::size_t> parameter_bytes_;
 };
 
 /// Loaded code: a cubin, PTX text or a fatbin.

@@ -16,6 +16,9 @@ namespace {
 // Programming Guide, Shared Memory).
 constexpr std::size_t free_shared_bytes = 48 * 1024;
 
+// A kernel's parameters take at most 32764 bytes (same guide, Function Parameters).
+constexpr std::size_t max_parameters = 32764;
+
 std::size_t function_attribute(const cuda::Api& api, cuda::Function function,
                                cuda::FunctionAttribute which) {
   int value = 0;
@@ -89,27 +92,37 @@ Result<Module> Device::load(const std::string& image) const {
   return module;
 }
 
+void LoadedKernel::read_properties() {
+  const cuda::Api& api = device_->api();
+  const CurrentContext current(*device_);
+  const auto get = [&](cuda::FunctionAttribute which) {
+    return function_attribute(api, function_, which);
+  };
+  properties_.registers_per_thread = static_cast<int>(get(cuda::function_registers));
+  properties_.static_shared_bytes = get(cuda::function_shared_bytes);
+  properties_.local_bytes_per_thread = get(cuda::function_local_bytes);
+  properties_.max_threads_per_block = static_cast<int>(get(cuda::function_max_threads_per_block));
+  knows_parameters_ = api.func_get_param_info != nullptr;
+  if (!knows_parameters_) return;
+  std::size_t offset = 0;
+  std::size_t size = 0;
+  while (parameter_bytes_.size() < max_parameters &&
+         api.func_get_param_info(function_, parameter_bytes_.size(), &offset, &size) ==
+             cuda::success) {
+    parameter_bytes_.push_back(size);
+  }
+}
+
 Result<LoadedKernel> Module::kernel(const std::string& name) const {
   LoadedKernel kernel;
   kernel.device_ = device_;
   kernel.module_ = module_;
   kernel.name_ = name;
-  const Status done = with_context(
-      *device_, fmt::format("finding the kernel `{}`", name), [&](const cuda::Api& api) {
-        const cuda::Code code = api.module_get_function(
-            &kernel.function_, static_cast<cuda::ModuleHandle>(module_.get()), name.c_str());
-        if (code != cuda::success) return code;
-        const auto get = [&](cuda::FunctionAttribute which) {
-          return function_attribute(api, kernel.function_, which);
-        };
-        KernelProperties& properties = kernel.properties_;
-        properties.registers_per_thread = static_cast<int>(get(cuda::function_registers));
-        properties.static_shared_bytes = get(cuda::function_shared_bytes);
-        properties.local_bytes_per_thread = get(cuda::function_local_bytes);
-        properties.max_threads_per_block =
-            static_cast<int>(get(cuda::function_max_threads_per_block));
-        return code;
-      });
+  const auto doing = [&] { return fmt::format("finding the kernel `{}`", name); };
+  const Status done = with_context(*device_, doing, [&](const cuda::Api& api) {
+    return api.module_get_function(&kernel.function_,
+                                   static_cast<cuda::ModuleHandle>(module_.get()), name.c_str());
+  });
   if (!done) {
     // A fatbin without this GPU's code loads, and fails only here.
     Error error = done.error();
@@ -117,29 +130,22 @@ Result<LoadedKernel> Module::kernel(const std::string& name) const {
         fmt::format(" (GPU {}: {})", device_->properties.ordinal, device_->properties.describe());
     return error;
   }
+  kernel.read_properties();
   return kernel;
 }
 
 Status LoadedKernel::check_arguments(const LaunchArguments& arguments) const {
-  const auto param_info = device_->api().func_get_param_info;
-  if (param_info == nullptr) return Done{};
-  const CurrentContext current(*device_);
-  std::size_t offset = 0;
-  std::size_t size = 0;
-  for (std::size_t i = 0; i < arguments.slots_.size(); ++i) {
-    const bool has = param_info(function_, i, &offset, &size) == cuda::success;
-    if (!has || size != arguments.slots_[i].bytes) {
-      return Error{ErrorKind::usage,
-                   fmt::format("argument {} of the launch has {} bytes, but parameter {} of `{}` "
-                               "{}",
-                               i, arguments.slots_[i].bytes, i, name_,
-                               has ? fmt::format("has {}", size) : "does not exist")};
-    }
+  if (!knows_parameters_) return Done{};
+  if (arguments.size() != parameter_bytes_.size()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("the launch gives {} arguments; `{}` has {} parameters",
+                             arguments.size(), name_, parameter_bytes_.size())};
   }
-  if (param_info(function_, arguments.slots_.size(), &offset, &size) == cuda::success) {
-    return Error{ErrorKind::usage, fmt::format("`{}` has more than the {} parameters that the "
-                                               "launch gives arguments for",
-                                               name_, arguments.slots_.size())};
+  for (std::size_t i = 0; i < parameter_bytes_.size(); ++i) {
+    if (parameter_bytes_[i] == arguments.slots_[i].bytes) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("argument {} of the launch has {} bytes; the parameter of `{}` has {}",
+                             i, arguments.slots_[i].bytes, name_, parameter_bytes_[i])};
   }
   return Done{};
 }
@@ -182,10 +188,12 @@ Status LoadedKernel::launch(const LaunchShape& shape, const LaunchArguments& arg
   if (Status prepared = prepare(shape); !prepared) return prepared;
   if (Status usable = device_->usable(); !usable) return usable;
   if (Status fits = check_arguments(arguments); !fits) return fits;
-  std::vector<LaunchArguments::Slot> slots = arguments.slots_;
   std::vector<void*> pointers;
-  for (LaunchArguments::Slot& slot : slots) pointers.push_back(&slot.bits);
-  const std::string doing = fmt::format("launching `{}` ({})", name_, describe(shape));
+  pointers.reserve(arguments.size());
+  for (const LaunchArguments::Slot& slot : arguments.slots_) {
+    pointers.push_back(const_cast<std::uint64_t*>(&slot.bits));  // the driver only reads
+  }
+  const auto doing = [&] { return fmt::format("launching `{}` ({})", name_, describe(shape)); };
   return with_context(*device_, doing, [&](const cuda::Api& api) {
     return api.launch_kernel(function_, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
                              shape.block[1], shape.block[2],
