@@ -61,7 +61,7 @@ std::string describe_type(std::string_view descr) {
   }
   std::string shown(descr);
   for (char& c : shown) c = c >= ' ' && c <= '~' ? c : '?';
-  return fmt::format("its element type `{}` is none", shown);
+  return fmt::format("its element type `{}` is not supported", shown);
 }
 
 /// Where header and data lie in a file.
