@@ -1,7 +1,7 @@
 // Canonical attributes of known layouts.
 #include <doctest/doctest.h>
 
-#include "layout_testing.h"
+#include "tests/unit/isa/layout_testing.h"
 
 using namespace tilevm;
 using namespace tilevm::isa;

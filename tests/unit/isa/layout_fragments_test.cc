@@ -6,7 +6,7 @@
 //   C  row = t/4 + 8 * (i/2),        col = 2 * (t%4) + i%2
 #include <doctest/doctest.h>
 
-#include "layout_testing.h"
+#include "tests/unit/isa/layout_testing.h"
 
 using namespace tilevm;
 using namespace tilevm::isa;

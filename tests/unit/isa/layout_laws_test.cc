@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "layout_random.h"
+#include "tests/unit/isa/layout_random.h"
 
 using namespace tilevm;
 using namespace tilevm::isa;

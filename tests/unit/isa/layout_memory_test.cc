@@ -7,7 +7,7 @@
 #include <set>
 
 #include "isa/layout/memory_layout.h"
-#include "layout_testing.h"
+#include "tests/unit/isa/layout_testing.h"
 
 using namespace tilevm;
 using namespace tilevm::isa;

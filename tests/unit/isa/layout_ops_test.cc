@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "layout_testing.h"
+#include "tests/unit/isa/layout_testing.h"
 
 using namespace tilevm;
 using namespace tilevm::isa;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "layout_testing.h"
+#include "tests/unit/isa/layout_testing.h"
 
 namespace tilevm::isa::testing {
 
