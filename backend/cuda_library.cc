@@ -62,7 +62,7 @@ const char* advice(cuda::Code code) {
       return "this is the toolkit's stub, not a driver: install NVIDIA's driver, and take the "
              "`stubs` folder out of LD_LIBRARY_PATH";
     case cuda::no_device:
-      return "check `nvidia-smi` and CUDA_VISIBLE_DEVICES; in a container, start it with its GPUs";
+      return "check `nvidia-smi` and CUDA_VISIBLE_DEVICES (in a container, start it with its GPUs)";
     case cuda::invalid_device:
       return "see `tilevm doctor` for the devices there are";
     case cuda::driver_mismatch:

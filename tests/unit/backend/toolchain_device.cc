@@ -205,17 +205,17 @@ extern "C" __global__ void slow(long long cycles) {
 
 TEST_CASE("kernels that fault or take too long are clear errors, and the process ends normally") {
   if (!device_or_skip("faulting and slow kernels")) return;
-  for (const char* name : {"child: faulting kernel", "child: slow kernel"}) {
+  for (const std::string name : {"child: faulting kernel", "child: slow kernel"}) {
     CAPTURE(name);
     const Result<ProcessResult> child =
         run_process({.program = std::filesystem::canonical("/proc/self/exe").string(),
-                     .arguments = {"--no-skip", std::string("--test-case=") + name},
+                     .arguments = {"--no-skip", "--test-case=" + name},
                      .folder = "/tmp",
                      .dropped_variables = {},
                      .deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60)});
     REQUIRE_MESSAGE(child, child.error().message);
     CHECK_MESSAGE(child->exit_status == 0, child->output);
-    CHECK(contains(child->output, "test cases: 1 | 1 passed"));
+    CHECK(contains(child->output, " 1 passed"));  // it was found and ran
   }
 }
 
