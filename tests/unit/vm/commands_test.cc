@@ -1,0 +1,136 @@
+#include <doctest/doctest.h>
+
+#include "tests/unit/vm/commands_support.h"
+#include "vm/isa_reference.h"
+
+namespace {
+
+using namespace tilevm;
+using namespace tilevm::vm;
+
+}  // namespace
+
+TEST_CASE("check shows every error of the file and exits with 1") {
+  Streams streams(
+      "def f<1>(i32* p):\n    g = ViewGlobl(p, shape=[1])\n    h = ViewGlobal(q, shape=[1])\n");
+  CHECK(check({{"-", {}, ""}, false}, streams.io) == Exit::fault);
+  CHECK(contains(streams.err.str(), "<stdin>:2:9: error:"));
+  CHECK(contains(streams.err.str(), "ViewGlobal"));
+  CHECK(contains(streams.err.str(), "<stdin>:3:20: error:"));
+  CHECK(streams.out.str().empty());
+}
+
+TEST_CASE("check of a good program says so") {
+  Streams streams(shift_program);
+  CHECK(check({{"-", {"N=6"}, "sm_80"}, false}, streams.io) == Exit::ok);
+  CHECK(streams.out.str() == "<stdin>: ok (1 kernel, 0 pipelines, sm_80)\n");
+}
+
+TEST_CASE("an empty file is a program without anything to run") {
+  Streams streams;
+  CHECK(check({{"-", {}, ""}, false}, streams.io) == Exit::ok);
+  Streams again;
+  RunOptions options;
+  options.program.file = "-";
+  CHECK(run(options, again.io) == Exit::fault);
+  CHECK(contains(again.err.str(), "no kernel and no pipeline"));
+}
+
+TEST_CASE("explain knows every code, however it is written, and suggests") {
+  for (const char* text : {"TV0104", "tv0104", "104"}) {
+    Streams streams;
+    CHECK(explain({text}, streams.io) == Exit::ok);
+    CHECK(streams.out.str().starts_with("TV0104: "));
+  }
+  Streams wrong;
+  CHECK(explain({"TV9999"}, wrong.io) == Exit::usage);
+  Streams all;
+  CHECK(explain({""}, all.io) == Exit::ok);
+  CHECK(contains(all.out.str(), "TV0001  "));
+}
+
+TEST_CASE("isa lists all instructions, explains one, and suggests") {
+  Streams all;
+  CHECK(isa_reference({}, all.io) == Exit::ok);
+  for (const InstructionInfo& info : all_instructions()) {
+    CHECK(contains(all.out.str(), std::string(info.description.mnemonic) + " "));
+  }
+  Streams one;
+  CHECK(isa_reference({"dot", false}, one.io) == Exit::ok);
+  CHECK(one.out.str().starts_with("Dot(a, b, c[, out=]) -> register tile\n"));
+  Streams wrong;
+  CHECK(isa_reference({"Dott", false}, wrong.io) == Exit::usage);
+  CHECK(contains(wrong.err.str(), "did you mean `Dot`?"));
+}
+
+TEST_CASE("docs/isa.md is what the definitions say") {
+  const std::string page = read_text(std::string(TILEVM_SOURCE_DIR) + "/docs/isa.md");
+  CHECK_MESSAGE(page == markdown_reference(), "run: tilevm isa --markdown > docs/isa.md");
+}
+
+TEST_CASE("layout draws, and names the tensor-core fragment that a layout is") {
+  Streams text;
+  CHECK(layout({"local(2, 1).spatial(8, 4).local(1, 2)", ""}, text.io) == Exit::ok);
+  CHECK(contains(text.out.str(), "operand C of mma.m16n8k16, f16 x f16 -> f32"));
+  CHECK(contains(text.out.str(), "31:3"));
+  Streams svg;
+  CHECK(layout({"spatial(8, 4)", "-"}, svg.io) == Exit::ok);
+  CHECK(svg.out.str().starts_with("<svg"));
+  Streams memory;
+  CHECK(layout({"row_major(4, 4)", ""}, memory.io) == Exit::ok);
+  CHECK(contains(memory.out.str(), "15"));
+}
+
+TEST_CASE("layout writes pictures whole or not at all") {
+  const ScratchFolder folder;
+  Streams html;
+  CHECK(layout({"spatial(8, 4)", folder / "x.html"}, html.io) == Exit::ok);
+  CHECK(contains(read_text(folder / "x.html"), "</html>"));
+  Streams wrong;
+  CHECK(layout({"spatial(8, 4)", folder / "x.png"}, wrong.io) == Exit::usage);
+  CHECK(contains(wrong.err.str(), ".svg or .html"));
+  Streams missing;
+  CHECK(layout({"spatial(8, 4)", folder / "no/x.svg"}, missing.io) == Exit::usage);
+}
+
+TEST_CASE("a misspelt layout is a fault with a suggestion") {
+  Streams streams;
+  CHECK(layout({"colum_local(2, 2)", ""}, streams.io) == Exit::fault);
+  CHECK(contains(streams.err.str(), "column_local"));
+}
+
+TEST_CASE("fmt prints canonical text, checks it, and rewrites files") {
+  const ScratchFolder folder;
+  const std::string file = write_text(folder / "p.tile", "const N=1+ 2   # three\n");
+  Streams print;
+  CHECK(format({{file}, false, false}, print.io) == Exit::ok);
+  CHECK(contains(print.out.str(), "const N = 1 + 2"));
+  Streams check_first;
+  CHECK(format({{file}, true, false}, check_first.io) == Exit::fault);
+  Streams rewrite;
+  CHECK(format({{file}, false, true}, rewrite.io) == Exit::ok);
+  CHECK(read_text(file) == print.out.str());
+  Streams check_again;
+  CHECK(format({{file}, true, false}, check_again.io) == Exit::ok);
+  Streams both;
+  CHECK(format({{file}, true, true}, both.io) == Exit::usage);
+}
+
+TEST_CASE("compile prints CUDA text, and asks for a file for machine code") {
+  Streams cuda(shift_program);
+  CHECK(compile({{"-", {}, ""}, "cuda", "", false}, cuda.io) == Exit::ok);
+  CHECK(contains(cuda.out.str(), "__global__"));
+  Streams binary(shift_program);
+  CHECK(compile({{"-", {}, ""}, "cubin", "", false}, binary.io) == Exit::usage);
+  CHECK(contains(binary.err.str(), "-o FILE"));
+  Streams wrong(shift_program);
+  CHECK(compile({{"-", {}, ""}, "cuba", "", false}, wrong.io) == Exit::usage);
+  CHECK(contains(wrong.err.str(), "did you mean `cuda`?"));
+}
+
+TEST_CASE("doctor always works and says what can be run") {
+  Streams streams;
+  CHECK(doctor({"1.2.3", true}, streams.io) == Exit::ok);
+  CHECK(contains(streams.out.str(), R"("what": "tilevm", "detail": "1.2.3)"));
+  CHECK(contains(streams.out.str(), R"("backends": ["sim")"));
+}

@@ -1,0 +1,79 @@
+#include "vm/compare.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "isa/type/bits.h"
+#include "isa/type/number.h"
+#include "vm/random.h"
+
+namespace {
+
+using namespace tilevm::vm;
+namespace isa = tilevm::isa;
+
+HostTensor tensor_of(const isa::DType& type, const std::vector<std::uint64_t>& codes) {
+  HostTensor tensor = *make_tensor(type, {static_cast<std::int64_t>(codes.size())}, "t");
+  for (std::size_t k = 0; k < codes.size(); ++k) tensor.set_code(k, codes[k]);
+  return tensor;
+}
+
+}  // namespace
+
+TEST_CASE("the distance of floats counts representable values") {
+  CHECK(distance(isa::f16, 0x3c00, 0x3c00) == 0);
+  CHECK(distance(isa::f16, 0x3c00, 0x3c01) == 1);
+  CHECK(distance(isa::f16, 0x0000, 0x8000) == 1);  // +0 and -0 are neighbours
+  CHECK(distance(isa::f16, 0x0001, 0x8001) == 3);  // over both zeros
+  CHECK(distance(isa::f16, 0x7bff, 0x7c00) == 1);  // the largest number and Inf
+  CHECK(distance(isa::f16, 0x7fff, 0x7c00) == infinitely_far);
+  CHECK(distance(isa::f16, 0x7fff, 0x7fff) == 0);
+  CHECK(distance(isa::tf32, 0x3f800000, 0x3f802000) == 1);
+  CHECK(distance(isa::tf32, 0x00000000, 0x80000000) == 1);
+  CHECK(distance(isa::signed_int(4), 0xf, 0x1) == 2);  // -1 and 1
+  CHECK(distance(isa::u8, 0, 255) == 255);
+}
+
+TEST_CASE("distance is symmetric and grows with the difference, in every type") {
+  CHECK(rc::check("distance agrees with the order of the numbers", [] {
+    const isa::DType type = *rc::gen::elementOf(isa::all_dtypes());
+    const std::uint64_t dead = type == isa::tf32 ? isa::low_mask(13) : 0;
+    const auto code = [&] {
+      return *rc::gen::arbitrary<std::uint64_t>() & isa::low_mask(type.bits) & ~dead;
+    };
+    const std::uint64_t a = code(), b = code(), c = code();
+    RC_ASSERT((distance(type, a, b) == distance(type, b, a)));
+    RC_ASSERT(((distance(type, a, b) == 0) == (a == b)));
+    const double x = isa::to_double(isa::decode(type, a));
+    const double y = isa::to_double(isa::decode(type, b));
+    const double z = isa::to_double(isa::decode(type, c));
+    if (x < y && y < z) RC_ASSERT((distance(type, a, b) < distance(type, a, c)));
+  }));
+}
+
+TEST_CASE("a comparison finds the first and the worst difference and counts them") {
+  const HostTensor a = tensor_of(isa::f16, {0x3c00, 0x3c00, 0x3c00, 0x4000});
+  const HostTensor b = tensor_of(isa::f16, {0x3c00, 0x3c01, 0x3c05, 0x4000});
+  const Comparison comparison = compare(a, b);
+  CHECK(comparison.elements == 4);
+  CHECK(comparison.different == 2);
+  CHECK(comparison.first->index == 1);
+  CHECK(comparison.worst->index == 2);
+  CHECK(comparison.worst->ulps == 5);
+  CHECK(format_difference(a, *comparison.first) == "[1]: 0x3c00 (1) against 0x3c01 (1.001), 1 ulp");
+}
+
+TEST_CASE("the low bits of tf32 do not count") {
+  const Comparison comparison =
+      compare(tensor_of(isa::tf32, {0x3f800001}), tensor_of(isa::tf32, {0x3f800002}));
+  CHECK(comparison.different == 0);
+}
+
+TEST_CASE("a range skips NaN and keeps the first of equals") {
+  const auto range = range_of(tensor_of(isa::f16, {0x7fff, 0x3c00, 0xbc00, 0x3c00, 0x7c00}));
+  REQUIRE(range);
+  CHECK(range->lowest == 2);
+  CHECK(range->highest == 4);
+  CHECK_FALSE(range_of(tensor_of(isa::f16, {0x7fff})));
+  CHECK_FALSE(range_of(tensor_of(isa::f16, {})));
+}

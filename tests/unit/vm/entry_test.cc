@@ -1,0 +1,99 @@
+#include <doctest/doctest.h>
+
+#include "tests/unit/vm/commands_support.h"
+#include "vm/vm.h"
+
+namespace {
+
+using namespace tilevm;
+using namespace tilevm::vm;
+
+isa::VerifiedProgram verified(const std::string& text) {
+  Loaded loaded = load(std::make_shared<const SourceFile>("t.tile", text), {}, isa::Target{});
+  REQUIRE(loaded.program);
+  return *loaded.program;
+}
+
+std::string error_of(const Result<Entry>& entry) { return entry ? "" : entry.error().message; }
+
+}  // namespace
+
+TEST_CASE("the only kernel is the entry, and its tensors follow from its views") {
+  const Result<Entry> entry = resolve_entry(verified(shift_program), "", {});
+  REQUIRE(entry);
+  CHECK(entry->name == "shift");
+  CHECK_FALSE(entry->is_pipeline);
+  REQUIRE(entry->tensors.size() == 2);
+  CHECK(entry->tensors[0].input);
+  CHECK_FALSE(entry->tensors[0].output);
+  CHECK_FALSE(entry->tensors[1].input);
+  CHECK(entry->tensors[1].output);
+  CHECK(entry->tensors[1].shape == isa::Shape{6});
+  CHECK(entry->launches.size() == 1);
+}
+
+TEST_CASE("several entries without a main need a name, and a wrong name gets a suggestion") {
+  const isa::VerifiedProgram program = verified(two_kernels);
+  CHECK(contains(error_of(resolve_entry(program, "", {})), "--entry NAME"));
+  CHECK(contains(error_of(resolve_entry(program, "", {})), "`first`, `second`, `dynamic`"));
+  CHECK(contains(error_of(resolve_entry(program, "frist", {})), "did you mean `first`?"));
+  CHECK(resolve_entry(program, "first", {}));
+}
+
+TEST_CASE("scalar parameters take their values from --in and say so when they lack one") {
+  const isa::VerifiedProgram program = verified(two_kernels);
+  CHECK(contains(error_of(resolve_entry(program, "second", {})), "--in n=VALUE"));
+  CHECK(contains(error_of(resolve_entry(program, "second", {{"n=x"}, {}})), "`x` is no i32"));
+  CHECK(contains(error_of(resolve_entry(program, "second", {{"n=2147483648"}, {}})), "is no i32"));
+  const Result<Entry> entry = resolve_entry(program, "second", {{"n=-5"}, {}});
+  REQUIRE(entry);
+  CHECK(std::get<isa::Scalar>(entry->launches[0].arguments[1]).as_int() == -5);
+}
+
+TEST_CASE("a tensor whose view is not constant is given by the user") {
+  const isa::VerifiedProgram program = verified(two_kernels);
+  const std::string error = error_of(resolve_entry(program, "dynamic", {{"n=4"}, {}}));
+  CHECK(contains(error, "TV0507"));
+  CHECK(contains(error, "--out 'x_ptr="));
+  const Result<Entry> entry = resolve_entry(program, "dynamic", {{"n=4"}, {"x_ptr=i32[9]=x.npy"}});
+  REQUIRE(entry);
+  CHECK(entry->tensors[0].shape == isa::Shape{9});
+}
+
+TEST_CASE("what the options name must exist") {
+  const isa::VerifiedProgram program = verified(shift_program);
+  const auto in = [&](const char* text) {
+    return error_of(resolve_entry(program, "", {{text}, {}}));
+  };
+  const auto out = [&](const char* text) {
+    return error_of(resolve_entry(program, "", {{}, {text}}));
+  };
+  CHECK(contains(in("a_pt=rand"), "did you mean `a_ptr`?"));
+  CHECK(contains(in("a_ptr"), "NAME=VALUE"));
+  CHECK(contains(in("=rand"), "NAME=VALUE"));
+  CHECK(contains(in("a_ptr=rnad"), "rand"));
+  CHECK(contains(out("a_ptr=a.npy"), "no output `a_ptr`"));
+  CHECK(
+      contains(error_of(resolve_entry(program, "", {{"a_ptr=rand", "a_ptr=zeros"}, {}})), "twice"));
+}
+
+TEST_CASE("random inputs take the run's seed unless they name one") {
+  const isa::VerifiedProgram program = verified(shift_program);
+  const auto data = [&](const std::vector<std::string>& in, Seeding seeding) {
+    return (*make_tensors(*resolve_entry(program, "", {in, {}}), seeding))[0];
+  };
+  CHECK(data({}, {3, false}) == data({"a_ptr=rand:3"}, {}));
+  CHECK(data({"a_ptr=rand"}, {3, false}) == data({"a_ptr=rand:3"}, {}));
+  CHECK(data({"a_ptr=rand:3"}, {9, false}) == data({"a_ptr=rand:3"}, {}));
+  CHECK(data({}, {3, true}) == data({"a_ptr=wild:3"}, {}));
+  CHECK_FALSE(data({}, {3, false}) == data({}, {4, false}));
+}
+
+TEST_CASE("a tensor's type in an option must agree with a pipeline's") {
+  const std::string text =
+      shift_program + "\npipeline main(a: f32[N]) -> (c: f32[N]):\n    shift(a, c)\n";
+  const isa::VerifiedProgram program = verified(text);
+  CHECK(contains(error_of(resolve_entry(program, "", {{"a=f16[6]=rand"}, {}})), "contradicts"));
+  CHECK(resolve_entry(program, "", {{"a=f32[6]=rand"}, {}}));
+  CHECK(contains(error_of(resolve_entry(program, "", {{"c=rand"}, {}})), "no input `c`"));
+}
