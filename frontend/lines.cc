@@ -105,7 +105,7 @@ class Splitter {
   std::size_t after_break(std::size_t i) const;
   std::size_t recovery_point() const;
   void resume_at(std::size_t i);
-  void unclosed(std::size_t resume);
+  void unclosed(std::size_t limit);
   Diagnostic* fault(Code code, std::size_t begin, std::size_t end, std::string message);
 
   const std::string& text_;
@@ -199,7 +199,7 @@ void Splitter::logical_line() {
 bool Splitter::step() {
   if (ended_) return false;
   if (pos_ >= text_.size()) {
-    if (!brackets_.empty()) unclosed(recovery_point());
+    if (!brackets_.empty()) unclosed(text_.size());
     return false;
   }
   const char c = text_[pos_];
@@ -275,7 +275,7 @@ void Splitter::string() {
   if (!at_line_end(i)) return take(i + 1 - begin);
   if (!brackets_.empty() && recovery_point() <= begin) {
     // The line looks like a statement of its own, so the bracket before it is what was forgotten.
-    return unclosed(recovery_point());
+    return unclosed(text_.size());
   }
   fault(Code::syntax_error, begin, i,
         fmt::format("this string is not closed; it must end with `{}` on the same line",
@@ -357,7 +357,7 @@ void Splitter::other() {
 /// Where to go on after a bracket that is never closed: at the first line after the bracket's that
 /// is not deeper than the statement's.
 std::size_t Splitter::recovery_point() const {
-  std::size_t i = after_break(brackets_.back().at);
+  std::size_t i = after_break(brackets_.front().at);
   while (i < text_.size()) {
     const auto [code, columns] = indentation(i);
     const bool empty = at_line_end(code) || at(code) == '#';
@@ -368,7 +368,10 @@ std::size_t Splitter::recovery_point() const {
   return i;
 }
 
-void Splitter::unclosed(std::size_t resume) {
+/// Ends a logical line whose bracket is never closed, at the recovery point but not after `limit`.
+void Splitter::unclosed(std::size_t limit) {
+  const std::size_t resume = std::min(recovery_point(), limit);
+  while (brackets_.back().at >= resume) brackets_.pop_back();
   const Bracket bracket = brackets_.back();
   fault(Code::unclosed_bracket, bracket.at, bracket.at + 1,
         fmt::format("this `{}` is never closed", bracket.kind));
