@@ -14,26 +14,12 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <string_view>
-#include <vector>
 
 #include "isa/numeric/mma_rules.h"
 #include "isa/type/dtype.h"
+#include "sim/mma_kernel.h"
 
 namespace tilevm::sim {
-
-inline constexpr int mma_rows = 16;        ///< m
-inline constexpr int mma_max_columns = 8;  ///< n
-inline constexpr int mma_max_depth = 32;   ///< k
-
-/// Which instruction set the kernel uses; the bits do not depend on it.
-enum class SimdLevel : std::uint8_t { portable, avx2, avx512 };
-
-/// The best level of this processor, and all it has, portable first.
-[[nodiscard]] SimdLevel best_simd_level();
-[[nodiscard]] std::vector<SimdLevel> simd_levels();
-[[nodiscard]] std::string_view to_string(SimdLevel level);
 
 /// Decoded operand A: value of (k, m) = mantissa * 2^exponent; zero has a very low exponent. In the
 /// order in which the blocks of the rule take k. A code that is NaN or Inf counts as zero here and
@@ -74,14 +60,15 @@ class MmaTile {
                 std::uint32_t* d) const;
 
  private:
-  void redo(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c, std::uint32_t* d,
-            int n, std::uint32_t rows) const;
+  void redo(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c, int n, int m,
+            std::uint32_t* d) const;
 
   isa::MmaRule rule_;
   isa::DType a_type_, b_type_;
   int k_;
-  SimdLevel level_;
-  std::array<std::uint8_t, mma_max_depth> order_{};  ///< the k that comes k-th
+  MmaPlan plan_;
+  const MmaKernels* kernels_;
+  std::array<int, mma_max_depth> order_{};  ///< which k comes first, second, ...
 };
 
 /// All at once, for one tile; what MmaTile does step by step.

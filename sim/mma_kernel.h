@@ -1,0 +1,74 @@
+// The vector code behind MmaTile, once per instruction set.
+//
+// A lane is a row m of the tile. Operands come decoded, as a float mantissa of the value and an
+// integer exponent, so that one kernel serves every operand type:
+//   a product is the float product of two mantissas, exact since they have 11 bits or fewer;
+//   aligning and truncating it is a multiplication by a power of two, exact, and the conversion to
+//   an integer, which truncates magnitudes;
+//   eight products fit 32 bits; their sums are added in double, exactly;
+//   the sum is rounded from the double once.
+// NaN and Inf are not computed here: the lanes that meet one are reported.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "isa/numeric/mma_rules.h"
+#include "isa/type/dtype.h"
+
+namespace tilevm::sim {
+
+inline constexpr int mma_rows = 16;        ///< m
+inline constexpr int mma_max_columns = 8;  ///< n
+inline constexpr int mma_max_depth = 32;   ///< k
+
+/// Which instruction set the kernel uses; the bits do not depend on it.
+enum class SimdLevel : std::uint8_t { portable, avx2, avx512 };
+
+/// The best level of this processor, and all that it has, portable first.
+[[nodiscard]] SimdLevel best_simd_level();
+[[nodiscard]] std::vector<SimdLevel> simd_levels();
+[[nodiscard]] std::string_view to_string(SimdLevel level);
+
+/// The exponent of a zero: below every other, and sums of two do not overflow.
+inline constexpr std::int32_t zero_exponent = -(1 << 20);
+
+/// How codes of a float type are taken apart.
+struct FloatFields {
+  int unused_bits;  ///< low bits that mean nothing (tf32)
+  int mantissa_bits;
+  int exponent_bits;
+  std::int32_t first_special;  ///< magnitudes from here on are NaN or Inf
+};
+[[nodiscard]] FloatFields float_fields(const isa::DType& type);
+
+/// One instruction as the kernel sees it.
+struct MmaPlan {
+  FloatFields accumulator;
+  int depth;  ///< k
+  int block;  ///< products of one block
+  int fraction_bits;
+  int min_exponent;
+  isa::MmaRounding output;
+  bool add_accumulator_last;  ///< sum up from +0; the caller adds c
+};
+
+/// The kernels of one level.
+struct MmaKernels {
+  /// Decodes `count` codes, a multiple of 16: value = mantissa * 2^exponent, NaN and Inf as zero.
+  /// Says whether there was a NaN or an Inf.
+  bool (*decode)(const FloatFields& fields, const std::uint32_t* codes, int count, float* mantissa,
+                 std::int32_t* exponent);
+
+  /// One column: d[16] = sum over k of a[k][16] * b[k], + c[16]. bad[m] is set to non-zero where an
+  /// accumulator was NaN or Inf, and d[m] then means nothing. Says whether there was one.
+  bool (*column)(const MmaPlan& plan, const float* a_mantissa, const std::int32_t* a_exponent,
+                 const float* b_mantissa, const std::int32_t* b_exponent, const std::uint32_t* c,
+                 std::uint32_t* d, std::int32_t* bad);
+};
+
+/// The level must be one of simd_levels().
+[[nodiscard]] const MmaKernels& mma_kernels(SimdLevel level);
+
+}  // namespace tilevm::sim

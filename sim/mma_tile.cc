@@ -1,0 +1,153 @@
+#include "sim/mma_tile.h"
+
+#include <algorithm>
+
+#include "isa/base/check.h"
+#include "isa/type/arith.h"
+#include "isa/type/number.h"
+#include "sim/mma_model.h"
+
+namespace tilevm::sim {
+namespace {
+
+using isa::MmaMethod;
+using isa::MmaRounding;
+
+constexpr int max_codes_b = mma_max_columns * mma_max_depth;
+
+isa::DType accumulator_type(const isa::MmaRule& rule) {
+  return rule.output == MmaRounding::f16_nearest_even ? isa::f16 : isa::f32;
+}
+
+MmaPlan make_plan(const isa::MmaRule& rule, int k) {
+  const bool is_split = rule.method == MmaMethod::fp8_split;
+  return {float_fields(accumulator_type(rule)),
+          k,
+          is_split ? (k + 1) / 2 : rule.block,
+          rule.fraction_bits,
+          rule.min_exponent,
+          rule.output,
+          is_split};
+}
+
+/// The blocks of fp8_split take k % 4 in {0, 1} first.
+void fill_order(bool is_split, int k, std::array<int, mma_max_depth>& order) {
+  int next = 0;
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < k; ++i) {
+      if ((is_split ? i >> 1 & 1 : 0) == half) order[static_cast<std::size_t>(next++)] = i;
+    }
+  }
+}
+
+bool is_special(const isa::DType& type, std::uint32_t code) {
+  return isa::decode(type, code).cls != isa::Number::Class::finite;
+}
+
+}  // namespace
+
+bool MmaTile::supports(const isa::MmaRule& rule, int k) {
+  const bool blocks = rule.method == MmaMethod::blocks;
+  // The halves of fp8_split must be equal for the kernel's blocks to be them.
+  const bool split = rule.method == MmaMethod::fp8_split && k % 4 == 0 && k <= 2 * rule.block;
+  return (blocks || split) && k >= 1 && k <= mma_max_depth;
+}
+
+MmaTile::MmaTile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type,
+                 int k, SimdLevel level)
+    : rule_(rule),
+      a_type_(a_type),
+      b_type_(b_type),
+      k_(k),
+      plan_(make_plan(rule, k)),
+      kernels_(&mma_kernels(level)) {
+  TILEVM_CHECK(supports(rule, k), "a rule that the kernel knows");
+  fill_order(plan_.add_accumulator_last, k, order_);
+}
+
+void MmaTile::load_a(const std::uint32_t* codes, MmaOperandA& out) const {
+  const auto depth = static_cast<std::size_t>(k_);
+  std::copy_n(codes, depth * mma_rows, out.codes.begin());
+  std::array<std::uint32_t, mma_max_depth * mma_rows> ordered;
+  for (std::size_t k = 0; k < depth; ++k) {
+    std::copy_n(codes + order_[k] * mma_rows, mma_rows, ordered.begin() + k * mma_rows);
+  }
+  const bool special = kernels_->decode(float_fields(a_type_), ordered.data(), k_ * mma_rows,
+                                        out.mantissa.data(), out.exponent.data());
+  out.special_rows = 0;
+  if (!special) return;
+  for (std::size_t i = 0; i < depth * mma_rows; ++i) {
+    if (is_special(a_type_, codes[i])) out.special_rows |= 1u << (i % mma_rows);
+  }
+}
+
+void MmaTile::load_b(const std::uint32_t* codes, int n, MmaOperandB& out) const {
+  TILEVM_CHECK(n >= 1 && n <= mma_max_columns, "columns of a tile");
+  const int count = n * k_;
+  std::copy_n(codes, count, out.codes.begin());
+  std::array<std::uint32_t, max_codes_b> ordered;
+  for (int i = 0; i < count; i += k_) {
+    for (int k = 0; k < k_; ++k) {
+      ordered[static_cast<std::size_t>(i + k)] = codes[i + order_[static_cast<std::size_t>(k)]];
+    }
+  }
+  const int padded = (count + 15) / 16 * 16;
+  std::fill(ordered.begin() + count, ordered.begin() + padded, 0u);
+  const bool special = kernels_->decode(float_fields(b_type_), ordered.data(), padded,
+                                        out.mantissa.data(), out.exponent.data());
+  out.columns = n;
+  out.special_columns = 0;
+  if (!special) return;
+  for (int i = 0; i < count; ++i) {
+    if (is_special(b_type_, codes[i])) out.special_columns |= 1u << (i / k_);
+  }
+}
+
+void MmaTile::multiply(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c,
+                       std::uint32_t* d) const {
+  constexpr std::uint32_t all_rows = (1u << mma_rows) - 1;
+  const isa::DType type = accumulator_type(rule_);
+  for (int n = 0; n < b.columns; ++n, c += mma_rows, d += mma_rows) {
+    std::array<std::uint32_t, mma_rows> before, after;
+    std::array<std::int32_t, mma_rows> bad;
+    std::copy_n(c, mma_rows, before.begin());
+    const bool any_bad =
+        kernels_->column(plan_, a.mantissa.data(), a.exponent.data(), b.mantissa.data() + n * k_,
+                         b.exponent.data() + n * k_, before.data(), after.data(), bad.data());
+    std::uint32_t rows = (b.special_columns >> n & 1) != 0 ? all_rows : a.special_rows;
+    for (std::size_t m = 0; m < mma_rows && any_bad; ++m) rows |= bad[m] != 0 ? 1u << m : 0u;
+    for (std::size_t m = 0; m < mma_rows && plan_.add_accumulator_last; ++m) {
+      after[m] =
+          static_cast<std::uint32_t>(isa::apply(isa::BinaryOp::add, type, before[m], after[m]));
+    }
+    for (int m = 0; rows >> m != 0; ++m) {
+      if ((rows >> m & 1) != 0) redo(a, b, before.data(), n, m, after.data());
+    }
+    std::copy_n(after.begin(), mma_rows, d);
+  }
+}
+
+void MmaTile::redo(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c, int n, int m,
+                   std::uint32_t* d) const {
+  std::array<std::uint64_t, mma_max_depth> row, column;
+  const auto depth = static_cast<std::size_t>(k_);
+  for (std::size_t k = 0; k < depth; ++k) {
+    row[k] = a.codes[k * mma_rows + static_cast<std::size_t>(m)];
+    column[k] = b.codes[static_cast<std::size_t>(n) * depth + k];
+  }
+  d[m] = static_cast<std::uint32_t>(mma_reference(
+      rule_, a_type_, b_type_, std::span(row).first(depth), std::span(column).first(depth), c[m]));
+}
+
+void mma_tile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type, int n,
+              int k, const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c,
+              std::uint32_t* d) {
+  const MmaTile tile(rule, a_type, b_type, k);
+  MmaOperandA operand_a;
+  MmaOperandB operand_b;
+  tile.load_a(a, operand_a);
+  tile.load_b(b, n, operand_b);
+  tile.multiply(operand_a, operand_b, c, d);
+}
+
+}  // namespace tilevm::sim
