@@ -1,8 +1,5 @@
 #include <chrono>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "sim/sim.h"
 #include "vm/engine.h"
 
@@ -22,14 +19,8 @@ void give_back(std::vector<sim::Buffer>& memory, std::vector<HostTensor>& tensor
 }
 
 Failure to_failure(const sim::Fault& fault) {
-  Diagnostic diagnostic = fault.diagnostic;
-  if (!fault.block.empty()) {
-    std::string who = fmt::format("met by block ({})", fmt::join(fault.block, ", "));
-    if (fault.thread) who += fmt::format(", thread {}", *fault.thread);
-    add_note(diagnostic, std::move(who));
-  }
   Diagnostics diagnostics;
-  diagnostics.report(std::move(diagnostic));
+  diagnostics.report(fault.diagnostic);
   return diagnostics;
 }
 

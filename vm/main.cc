@@ -313,6 +313,7 @@ Exit dispatch(CLI::App& root, const Commands& commands, const Common& common, Io
 Exit run_main(int argc, char** argv, Io& io) {
   CLI::App root("tilevm: a virtual machine for GPU thread blocks");
   Common common;
+  io.color_err = wants_color(common.color, STDERR_FILENO);
   Commands commands;
   root.formatter(std::make_shared<ExamplesFirst>());
   root.set_version_flag("--version", std::string("tilevm ") + TILEVM_VERSION);
