@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/layout/hash_state.h"
 #include "isa/layout/memory_layout.h"
 
 namespace tilevm::isa {
@@ -48,16 +49,11 @@ std::string to_string(const MemoryLayout& layout) {
 
 std::size_t std::hash<tilevm::isa::MemoryLayout>::operator()(
     const tilevm::isa::MemoryLayout& layout) const noexcept {
-  std::uint64_t state = 0x9e3779b97f4a7c15U;
-  const auto mix = [&state](std::int64_t value) {
-    state = (state ^ static_cast<std::uint64_t>(value)) * 0xff51afd7ed558ccdU;
-    state ^= state >> 32U;
-  };
-  for (const auto* list : {&layout.shape(), &layout.mode_shape(), &layout.mode_strides()}) {
-    mix(static_cast<std::int64_t>(list->size()));
-    for (const std::int64_t value : *list) mix(value);
-  }
+  tilevm::isa::HashState state;
+  state.add_all(layout.shape());
+  state.add_all(layout.mode_shape());
+  state.add_all(layout.mode_strides());
   const auto swizzle = layout.swizzle().value_or(tilevm::isa::Swizzle{});
-  for (const int field : {swizzle.base, swizzle.bits, swizzle.shift}) mix(field);
-  return static_cast<std::size_t>(state);
+  for (const int field : {swizzle.base, swizzle.bits, swizzle.shift}) state.add(field);
+  return state.value();
 }

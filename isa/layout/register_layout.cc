@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "isa/layout/digits.h"
+#include "isa/layout/hash_state.h"
 
 namespace tilevm::isa {
 namespace {
@@ -239,18 +240,10 @@ int RegisterLayout::mode_dim(int mode) const { return digits_of({mode}).front().
 
 std::size_t std::hash<tilevm::isa::RegisterLayout>::operator()(
     const tilevm::isa::RegisterLayout& layout) const noexcept {
-  std::uint64_t state = 0x9e3779b97f4a7c15U;
-  const auto mix = [&state](std::int64_t value) {
-    state = (state ^ static_cast<std::uint64_t>(value)) * 0xff51afd7ed558ccdU;
-    state ^= state >> 32U;
-  };
-  const auto mix_all = [&mix](const auto& list) {
-    mix(static_cast<std::int64_t>(list.size()));
-    for (const auto value : list) mix(value);
-  };
-  mix_all(layout.shape());
-  mix_all(layout.mode_shape());
-  mix_all(layout.spatial_modes());
-  mix_all(layout.local_modes());
-  return static_cast<std::size_t>(state);
+  tilevm::isa::HashState state;
+  state.add_all(layout.shape());
+  state.add_all(layout.mode_shape());
+  state.add_all(layout.spatial_modes());
+  state.add_all(layout.local_modes());
+  return state.value();
 }
