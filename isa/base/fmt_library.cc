@@ -1,0 +1,19 @@
+// The one place where fmt's templates are compiled. Debian has fmt as a shared library only, and
+// the command must run where that is not installed; compiling fmt into every file costs three
+// seconds each. So its inline sources are compiled here once, with the instantiations that other
+// files use.
+#include <fmt/format-inl.h>
+
+FMT_BEGIN_NAMESPACE
+namespace detail {
+
+template dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;
+template dragonbox::decimal_fp<double> dragonbox::to_decimal(double) noexcept;
+template thousands_sep_result<char> thousands_sep_impl(locale_ref);
+template char decimal_point_impl(locale_ref);
+template void buffer<char>::append(const char*, const char*);
+template void vformat_to(buffer<char>&, string_view, basic_format_args<FMT_BUFFER_CONTEXT(char)>,
+                         locale_ref);
+
+}  // namespace detail
+FMT_END_NAMESPACE
