@@ -11,22 +11,28 @@ namespace tilevm::vm {
 
 namespace {
 
-// How each type of slot is called; a new one does not compile without its line here.
-constexpr std::string_view slot_name(const isa::RegisterOperand*) { return "register tile"; }
-constexpr std::string_view slot_name(const isa::SharedOperand*) { return "shared tile"; }
-constexpr std::string_view slot_name(const isa::GlobalOperand*) { return "global view"; }
-constexpr std::string_view slot_name(const isa::PointerOperand*) { return "pointer"; }
-constexpr std::string_view slot_name(const isa::DType*) { return "element type"; }
-constexpr std::string_view slot_name(const isa::RegisterLayout*) { return "register layout"; }
-constexpr std::string_view slot_name(const isa::ViewLayout*) { return "memory layout"; }
-constexpr std::string_view slot_name(const isa::TileShape*) { return "constant extents"; }
-constexpr std::string_view slot_name(const isa::ExtentList*) { return "extents"; }
-constexpr std::string_view slot_name(const isa::OffsetList*) { return "offsets"; }
-constexpr std::string_view slot_name(const isa::ScalarOperand*) { return "scalar"; }
-template <class Slot>
-constexpr std::string_view slot_name(const std::optional<Slot>*) {
-  return slot_name(static_cast<const Slot*>(nullptr));
-}
+/// How each type of slot is called; a new one does not compile without its line here.
+struct SlotName {
+  constexpr std::string_view operator()(const isa::RegisterOperand*) const {
+    return "register tile";
+  }
+  constexpr std::string_view operator()(const isa::SharedOperand*) const { return "shared tile"; }
+  constexpr std::string_view operator()(const isa::GlobalOperand*) const { return "global view"; }
+  constexpr std::string_view operator()(const isa::PointerOperand*) const { return "pointer"; }
+  constexpr std::string_view operator()(const isa::DType*) const { return "element type"; }
+  constexpr std::string_view operator()(const isa::RegisterLayout*) const {
+    return "register layout";
+  }
+  constexpr std::string_view operator()(const isa::ViewLayout*) const { return "memory layout"; }
+  constexpr std::string_view operator()(const isa::TileShape*) const { return "constant extents"; }
+  constexpr std::string_view operator()(const isa::ExtentList*) const { return "extents"; }
+  constexpr std::string_view operator()(const isa::OffsetList*) const { return "offsets"; }
+  constexpr std::string_view operator()(const isa::ScalarOperand*) const { return "scalar"; }
+  template <class Slot>
+  constexpr std::string_view operator()(const std::optional<Slot>*) const {
+    return (*this)(static_cast<const Slot*>(nullptr));
+  }
+};
 
 template <class Slot>
 constexpr bool is_optional(const Slot*) {
@@ -42,7 +48,8 @@ InstructionInfo info_of() {
   InstructionInfo info{Inst::schema.description, {}};
   isa::for_each_slot<Inst>([&]<class Slot>(const isa::SlotInfo<Inst, Slot>& slot, std::size_t) {
     const Slot* const type = nullptr;
-    info.operands.push_back({slot.name, slot_name(type), slot.doc, is_optional(type), slot.access});
+    info.operands.push_back(
+        {slot.name, SlotName{}(type), slot.doc, is_optional(type), slot.access});
   });
   return info;
 }
