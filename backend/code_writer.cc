@@ -90,6 +90,4 @@ void CodeWriter::comment(std::string_view text) {
 
 void CodeWriter::blank() { raw("", ""); }
 
-void CodeWriter::directive(std::string_view text) { raw("", text); }
-
 }  // namespace tilevm::backend

@@ -25,8 +25,6 @@ class CodeWriter {
   /// A comment of one line, whatever the text contains.
   void comment(std::string_view text);
   void blank();
-  /// A preprocessor line, without indentation.
-  void directive(std::string_view text);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 

@@ -88,8 +88,7 @@ class TileAccess {
           fmt::format("{}i{}_ = {}", d > 0 ? ", " : "", d, sum(fmt::format("base{}_", d), local));
     }
     if (!bases.empty()) kernel_.out.line(fmt::format("const tv::u64 {};", bases));
-    kernel_.out.directive("#pragma unroll");
-    kernel_.out.open(fmt::format("for (int l_ = 0; l_ < {}; ++l_)", tile_.num_locals()));
+    kernel_.out.open(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", tile_.num_locals()));
     if (!indices.empty()) kernel_.out.line(fmt::format("const tv::u64 {};", indices));
   }
 

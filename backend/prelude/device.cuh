@@ -9,6 +9,7 @@
 #pragma nv_diag_suppress 111, 128, 177, 186, 550
 
 #define TV_FN __device__ __forceinline__
+#define TV_UNROLL _Pragma("unroll")
 #define TV_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 
 namespace tv {

@@ -448,18 +448,17 @@ TV_FN Code<T::bits> negate(Code<T::bits> a) {
   }
 }
 
-// ---- Elementwise, on a thread's share of a tile
-// ---------------------------------------------------
+// ---- Elementwise, on a thread's share of a tile -------------------------------------------------
 
 template <class T, int count>
 TV_FN void fill_tile(u32* d, Code<T::bits> code) {
-#pragma unroll
+  TV_UNROLL
   for (int i = 0; i < count; ++i) put<T::bits>(d, i, code);
 }
 
 template <class From, class To, int count>
 TV_FN void cast_tile(u32* d, const u32* a) {
-#pragma unroll
+  TV_UNROLL
   for (int i = 0; i < count; ++i) {
     put<To::bits>(d, i, cast<From, To>(get<From::bits>(a, i)));
   }
@@ -467,7 +466,7 @@ TV_FN void cast_tile(u32* d, const u32* a) {
 
 template <class Op, class T, int count>
 TV_FN void binary_tile(u32* d, const u32* a, const u32* b) {
-#pragma unroll
+  TV_UNROLL
   for (int i = 0; i < count; ++i) {
     put<T::bits>(d, i, binary<Op, T>(get<T::bits>(a, i), get<T::bits>(b, i)));
   }
@@ -475,13 +474,13 @@ TV_FN void binary_tile(u32* d, const u32* a, const u32* b) {
 
 template <class T, int count>
 TV_FN void negate_tile(u32* d, const u32* a) {
-#pragma unroll
+  TV_UNROLL
   for (int i = 0; i < count; ++i) put<T::bits>(d, i, negate<T>(get<T::bits>(a, i)));
 }
 
 template <int words>
 TV_FN void copy_words(u32* d, const u32* a) {
-#pragma unroll
+  TV_UNROLL
   for (int i = 0; i < words; ++i) d[i] = a[i];
 }
 

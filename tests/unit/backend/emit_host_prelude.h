@@ -1,0 +1,81 @@
+// The device prelude's functions on the host, so that the portable part of emitted programs can be
+// tested without a GPU. What hardware does in one instruction is modelled by isa.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "isa/type/arith.h"
+#include "isa/type/number.h"
+
+#define TV_FN inline
+#define TV_UNROLL
+
+namespace tv {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = unsigned long long;
+using i32 = std::int32_t;
+using i64 = long long;
+
+inline int faults = 0;
+inline void fault() { ++faults; }
+
+template <class T>
+T load_as(const u8* address) {
+  T value;
+  std::memcpy(&value, address, sizeof value);
+  return value;
+}
+template <class T>
+void store_as(u8* address, T value) {
+  std::memcpy(address, &value, sizeof value);
+}
+inline void store_bits(u8* address, u32 mask, u32 value) {
+  store_as<u32>(address, (load_as<u32>(address) & ~mask) | value);
+}
+
+namespace host {
+using tilevm::isa::BinaryOp;
+inline u32 f32(BinaryOp op, u32 a, u32 b) {
+  return static_cast<u32>(tilevm::isa::apply(op, tilevm::isa::f32, a, b));
+}
+inline u64 f64(BinaryOp op, u64 a, u64 b) {
+  const double x = std::bit_cast<double>(a), y = std::bit_cast<double>(b);
+  return std::bit_cast<u64>(op == BinaryOp::add ? x + y : op == BinaryOp::sub ? x - y : x * y);
+}
+inline u32 convert(const tilevm::isa::DType& from, const tilevm::isa::DType& to, u32 a) {
+  return static_cast<u32>(tilevm::isa::cast(from, to, a));
+}
+}  // namespace host
+
+inline u32 f32_add(u32 a, u32 b) { return host::f32(host::BinaryOp::add, a, b); }
+inline u32 f32_sub(u32 a, u32 b) { return host::f32(host::BinaryOp::sub, a, b); }
+inline u32 f32_mul(u32 a, u32 b) { return host::f32(host::BinaryOp::mul, a, b); }
+inline u32 f32_div(u32 a, u32 b) {
+  const float x = std::bit_cast<float>(a) / std::bit_cast<float>(b);
+  return x != x ? 0x7fffffffU : std::bit_cast<u32>(x);
+}
+inline u64 f64_add(u64 a, u64 b) { return host::f64(host::BinaryOp::add, a, b); }
+inline u64 f64_sub(u64 a, u64 b) { return host::f64(host::BinaryOp::sub, a, b); }
+inline u64 f64_mul(u64 a, u64 b) { return host::f64(host::BinaryOp::mul, a, b); }
+inline u32 f16_from_f32(u32 a) { return host::convert(tilevm::isa::f32, tilevm::isa::f16, a); }
+inline u32 bf16_from_f32(u32 a) { return host::convert(tilevm::isa::f32, tilevm::isa::bf16, a); }
+inline u32 f32_from_f16(u32 a) { return host::convert(tilevm::isa::f16, tilevm::isa::f32, a); }
+inline u32 f32_from_i32(i32 a) { return std::bit_cast<u32>(static_cast<float>(a)); }
+inline u32 f32_from_u32(u32 a) { return std::bit_cast<u32>(static_cast<float>(a)); }
+inline i32 i32_from_f32(u32 a) {
+  return static_cast<i32>(host::convert(tilevm::isa::f32, tilevm::isa::i32, a));
+}
+inline u32 u32_from_f32(u32 a) { return host::convert(tilevm::isa::f32, tilevm::isa::u32, a); }
+inline i32 leading_zeros(u64 a) { return std::countl_zero(a); }
+inline u32 f32_bits(float a) { return std::bit_cast<u32>(a); }
+inline float f32_value(u32 a) { return std::bit_cast<float>(a); }
+
+}  // namespace tv
+
+#include "backend/prelude/portable.cuh"
