@@ -18,8 +18,9 @@ namespace tilevm::sim {
                                       const isa::DType& b_type, std::span<const std::uint64_t> a,
                                       std::span<const std::uint64_t> b, std::uint64_t c);
 
-/// One instruction: a.size() is its k, at most 64 * rule.block (fp8_split: 2 * rule.block). A chain
-/// of instructions is a chain of calls, each with the result of the one before as c.
+/// One instruction: a.size() is its k (fp8_split: at most 2 * rule.block). A chain of instructions
+/// is a chain of calls, each with the result of the one before as c. Codes of the accumulator: f32,
+/// f16, i32 or f64, as the rule has it.
 [[nodiscard]] std::uint64_t mma_reference(const isa::MmaRule& rule, const isa::DType& a_type,
                                           const isa::DType& b_type,
                                           std::span<const std::uint64_t> a,

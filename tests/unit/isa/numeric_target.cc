@@ -1,0 +1,43 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "isa/numeric/target.h"
+
+namespace tilevm::isa {
+namespace {
+
+TEST_CASE("every known target reads back, with and without its prefix") {
+  for (const Target& target : known_targets()) {
+    const std::string name = to_string(target);
+    CAPTURE(name);
+    REQUIRE(parse_target(name));
+    CHECK(*parse_target(name) == target);
+    REQUIRE(parse_target(name.substr(3)));
+    CHECK(*parse_target(name.substr(3)) == target);
+  }
+}
+
+TEST_CASE("an unknown target is an error that lists the known and suggests the nearest") {
+  for (const char* text :
+       {"", "sm_", "sm_75", "sm_900", "sm90", "SM_90", "sm_90b", "h100", "sm_90 "}) {
+    CAPTURE(text);
+    const auto result = parse_target(text);
+    REQUIRE(!result);
+    CHECK(result.error().kind == ErrorKind::usage);
+    CHECK(result.error().message.find("sm_80, sm_86, sm_89") != std::string::npos);
+  }
+  CHECK(parse_target("sm_98").error().message.find("did you mean `sm_9") != std::string::npos ||
+        parse_target("sm_98").error().message.find("did you mean `sm_8") != std::string::npos);
+  CHECK(parse_target(std::string(100000, 'x')).error().message.size() < 400);
+}
+
+TEST_CASE("compilers are asked for the suffixed form where there is one") {
+  CHECK(to_string(compile_target({90, false})) == "sm_90a");
+  CHECK(to_string(compile_target({100, false})) == "sm_100a");
+  CHECK(to_string(compile_target({80, false})) == "sm_80");
+  CHECK(to_string(compile_target({90, true})) == "sm_90a");
+}
+
+}  // namespace
+}  // namespace tilevm::isa
