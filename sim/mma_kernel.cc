@@ -99,11 +99,11 @@ TILEVM_INLINE Decoded<W> decode_lanes(const FloatFields& fields,
 }
 
 template <int W>
-TILEVM_INLINE bool decode_body(const FloatFields& fields, const std::uint32_t* codes, int count,
-                               float* mantissa, std::int32_t* exponent) {
+TILEVM_INLINE bool decode_body(const FloatFields& fields, const std::uint32_t* codes,
+                               std::size_t count, float* mantissa, std::int32_t* exponent) {
   using Int = typename Simd<W>::Int;
   Int special{};
-  for (int i = 0; i < count; i += W) {
+  for (std::size_t i = 0; i < count; i += W) {
     const Decoded<W> lanes = decode_lanes<W>(fields, load<Int>(codes + i));
     store(mantissa + i, lanes.mantissa);
     store(exponent + i, lanes.exponent);
@@ -277,10 +277,11 @@ TILEVM_INLINE bool column_body(const MmaPlan& plan, const float* a_mantissa,
   return any<W>(all_bad);
 }
 
-/// Makes the two functions of a level; `target` is its attribute.
+// Makes the two functions of a level; `target` is its attribute.
+// NOLINTBEGIN(bugprone-macro-parentheses): an attribute cannot stand in parentheses
 #define TILEVM_KERNELS(name, lanes, target)                                                     \
-  target bool decode_##name(const FloatFields& fields, const std::uint32_t* codes, int count,   \
-                            float* mantissa, std::int32_t* exponent) {                          \
+  target bool decode_##name(const FloatFields& fields, const std::uint32_t* codes,              \
+                            std::size_t count, float* mantissa, std::int32_t* exponent) {       \
     return decode_body<lanes>(fields, codes, count, mantissa, exponent);                        \
   }                                                                                             \
   target bool column_##name(const MmaPlan& plan, const float* a_mantissa,                       \
@@ -296,6 +297,7 @@ TILEVM_KERNELS(portable, 4, )
 TILEVM_KERNELS(avx2, 8, [[gnu::target("avx2")]])
 TILEVM_KERNELS(avx512, 16, [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]])
 #endif
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 // NaN and Inf are not computed here: the lanes that meet one are reported.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -58,8 +59,8 @@ struct MmaPlan {
 struct MmaKernels {
   /// Decodes `count` codes, a multiple of 16: value = mantissa * 2^exponent, NaN and Inf as zero.
   /// Says whether there was a NaN or an Inf.
-  bool (*decode)(const FloatFields& fields, const std::uint32_t* codes, int count, float* mantissa,
-                 std::int32_t* exponent);
+  bool (*decode)(const FloatFields& fields, const std::uint32_t* codes, std::size_t count,
+                 float* mantissa, std::int32_t* exponent);
 
   /// One column: d[16] = sum over k of a[k][16] * b[k], + c[16]. bad[m] is set to non-zero where an
   /// accumulator was NaN or Inf, and d[m] then means nothing. Says whether there was one.

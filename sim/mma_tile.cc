@@ -13,8 +13,6 @@ namespace {
 using isa::MmaMethod;
 using isa::MmaRounding;
 
-constexpr int max_codes_b = mma_max_columns * mma_max_depth;
-
 isa::DType accumulator_type(const isa::MmaRule& rule) {
   return rule.output == MmaRounding::f16_nearest_even ? isa::f16 : isa::f32;
 }
@@ -31,11 +29,11 @@ MmaPlan make_plan(const isa::MmaRule& rule, int k) {
 }
 
 /// The blocks of fp8_split take k % 4 in {0, 1} first.
-void fill_order(bool is_split, int k, std::array<int, mma_max_depth>& order) {
-  int next = 0;
-  for (int half = 0; half < 2; ++half) {
-    for (int i = 0; i < k; ++i) {
-      if ((is_split ? i >> 1 & 1 : 0) == half) order[static_cast<std::size_t>(next++)] = i;
+void fill_order(bool is_split, std::size_t k, std::array<std::size_t, mma_max_depth>& order) {
+  std::size_t next = 0;
+  for (const std::size_t half : {0, 1}) {
+    for (std::size_t i = 0; i < k; ++i) {
+      if ((is_split ? i >> 1 & 1 : 0) == half) order[next++] = i;
     }
   }
 }
@@ -62,44 +60,44 @@ MmaTile::MmaTile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::
       plan_(make_plan(rule, k)),
       kernels_(&mma_kernels(level)) {
   TILEVM_CHECK(supports(rule, k), "a rule that the kernel knows");
-  fill_order(plan_.add_accumulator_last, k, order_);
+  fill_order(plan_.add_accumulator_last, static_cast<std::size_t>(k), order_);
 }
 
 void MmaTile::load_a(const std::uint32_t* codes, MmaOperandA& out) const {
   const auto depth = static_cast<std::size_t>(k_);
-  std::copy_n(codes, depth * mma_rows, out.codes.begin());
-  std::array<std::uint32_t, mma_max_depth * mma_rows> ordered;
+  const std::size_t count = depth * mma_rows;
+  std::copy_n(codes, count, out.codes.begin());
+  std::array<std::uint32_t, mma_max_codes_a> ordered;
   for (std::size_t k = 0; k < depth; ++k) {
     std::copy_n(codes + order_[k] * mma_rows, mma_rows, ordered.begin() + k * mma_rows);
   }
-  const bool special = kernels_->decode(float_fields(a_type_), ordered.data(), k_ * mma_rows,
+  const bool special = kernels_->decode(float_fields(a_type_), ordered.data(), count,
                                         out.mantissa.data(), out.exponent.data());
   out.special_rows = 0;
   if (!special) return;
-  for (std::size_t i = 0; i < depth * mma_rows; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (is_special(a_type_, codes[i])) out.special_rows |= 1u << (i % mma_rows);
   }
 }
 
 void MmaTile::load_b(const std::uint32_t* codes, int n, MmaOperandB& out) const {
   TILEVM_CHECK(n >= 1 && n <= mma_max_columns, "columns of a tile");
-  const int count = n * k_;
+  const auto depth = static_cast<std::size_t>(k_);
+  const std::size_t count = static_cast<std::size_t>(n) * depth;
   std::copy_n(codes, count, out.codes.begin());
-  std::array<std::uint32_t, max_codes_b> ordered;
-  for (int i = 0; i < count; i += k_) {
-    for (int k = 0; k < k_; ++k) {
-      ordered[static_cast<std::size_t>(i + k)] = codes[i + order_[static_cast<std::size_t>(k)]];
-    }
+  std::array<std::uint32_t, mma_max_codes_b> ordered;
+  for (std::size_t i = 0; i < count; i += depth) {
+    for (std::size_t k = 0; k < depth; ++k) ordered[i + k] = codes[i + order_[k]];
   }
-  const int padded = (count + 15) / 16 * 16;
+  const std::size_t padded = (count + 15) / 16 * 16;
   std::fill(ordered.begin() + count, ordered.begin() + padded, 0u);
   const bool special = kernels_->decode(float_fields(b_type_), ordered.data(), padded,
                                         out.mantissa.data(), out.exponent.data());
   out.columns = n;
   out.special_columns = 0;
   if (!special) return;
-  for (int i = 0; i < count; ++i) {
-    if (is_special(b_type_, codes[i])) out.special_columns |= 1u << (i / k_);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_special(b_type_, codes[i])) out.special_columns |= 1u << (i / depth);
   }
 }
 
@@ -110,10 +108,11 @@ void MmaTile::multiply(const MmaOperandA& a, const MmaOperandB& b, const std::ui
   for (int n = 0; n < b.columns; ++n, c += mma_rows, d += mma_rows) {
     std::array<std::uint32_t, mma_rows> before, after;
     std::array<std::int32_t, mma_rows> bad;
+    const std::size_t first = static_cast<std::size_t>(n) * static_cast<std::size_t>(k_);
     std::copy_n(c, mma_rows, before.begin());
     const bool any_bad =
-        kernels_->column(plan_, a.mantissa.data(), a.exponent.data(), b.mantissa.data() + n * k_,
-                         b.exponent.data() + n * k_, before.data(), after.data(), bad.data());
+        kernels_->column(plan_, a.mantissa.data(), a.exponent.data(), b.mantissa.data() + first,
+                         b.exponent.data() + first, before.data(), after.data(), bad.data());
     std::uint32_t rows = (b.special_columns >> n & 1) != 0 ? all_rows : a.special_rows;
     for (std::size_t m = 0; m < mma_rows && any_bad; ++m) rows |= bad[m] != 0 ? 1u << m : 0u;
     for (std::size_t m = 0; m < mma_rows && plan_.add_accumulator_last; ++m) {

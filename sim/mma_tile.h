@@ -13,6 +13,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "isa/numeric/mma_rules.h"
@@ -21,21 +22,25 @@
 
 namespace tilevm::sim {
 
+/// The most codes of an operand.
+inline constexpr std::size_t mma_max_codes_a = std::size_t{mma_max_depth} * mma_rows;
+inline constexpr std::size_t mma_max_codes_b = std::size_t{mma_max_columns} * mma_max_depth;
+
 /// Decoded operand A: value of (k, m) = mantissa * 2^exponent; zero has a very low exponent. In the
 /// order in which the blocks of the rule take k. A code that is NaN or Inf counts as zero here and
 /// marks its row.
 struct MmaOperandA {
-  alignas(64) std::array<float, mma_max_depth * mma_rows> mantissa;
-  alignas(64) std::array<std::int32_t, mma_max_depth * mma_rows> exponent;
-  std::array<std::uint32_t, mma_max_depth * mma_rows> codes;  ///< [k][16], as loaded
-  std::uint32_t special_rows;                                 ///< bit m: NaN or Inf in row m
+  alignas(64) std::array<float, mma_max_codes_a> mantissa;
+  alignas(64) std::array<std::int32_t, mma_max_codes_a> exponent;
+  std::array<std::uint32_t, mma_max_codes_a> codes;  ///< [k][16], as loaded
+  std::uint32_t special_rows;                        ///< bit m: NaN or Inf in row m
 };
 
 /// Decoded operand B, the same by columns: [n][k].
 struct MmaOperandB {
-  alignas(64) std::array<float, mma_max_columns * mma_max_depth> mantissa;
-  alignas(64) std::array<std::int32_t, mma_max_columns * mma_max_depth> exponent;
-  std::array<std::uint32_t, mma_max_columns * mma_max_depth> codes;  ///< [n][k], as loaded
+  alignas(64) std::array<float, mma_max_codes_b> mantissa;
+  alignas(64) std::array<std::int32_t, mma_max_codes_b> exponent;
+  std::array<std::uint32_t, mma_max_codes_b> codes;  ///< [n][k], as loaded
   std::uint32_t special_columns;
   int columns;  ///< n
 };
@@ -68,7 +73,7 @@ class MmaTile {
   int k_;
   MmaPlan plan_;
   const MmaKernels* kernels_;
-  std::array<int, mma_max_depth> order_{};  ///< which k comes first, second, ...
+  std::array<std::size_t, mma_max_depth> order_{};  ///< which k comes first, second, ...
 };
 
 /// All at once, for one tile; what MmaTile does step by step.

@@ -27,8 +27,7 @@ TEST_CASE("an unknown target is an error that lists the known and suggests the n
     CHECK(result.error().kind == ErrorKind::usage);
     CHECK(result.error().message.find("sm_80, sm_86, sm_89") != std::string::npos);
   }
-  CHECK(parse_target("sm_98").error().message.find("did you mean `sm_9") != std::string::npos ||
-        parse_target("sm_98").error().message.find("did you mean `sm_8") != std::string::npos);
+  CHECK(parse_target("sm_90b").error().message.find("did you mean `sm_90") != std::string::npos);
   CHECK(parse_target(std::string(100000, 'x')).error().message.size() < 400);
 }
 
