@@ -51,6 +51,24 @@ std::optional<isa::Scalar> converted(const isa::Scalar& value, isa::ScalarKind k
   return result;
 }
 
+/// A given value as one of the same sort as the default's; nothing, with the reason, if it is none.
+/// An integer without annotation may grow from i32 to i64; every other scalar keeps its kind.
+std::optional<ConstantValue> fitted(const ConstantValue& given, const ConstantValue& old,
+                                    bool annotated, std::string& reason) {
+  if (given.index() != old.index()) {
+    reason = fmt::format("the constant is {}, this is {}", kind_name(old), kind_name(given));
+    return std::nullopt;
+  }
+  const auto* scalar = std::get_if<isa::Scalar>(&given);
+  if (scalar == nullptr) return given;
+  const isa::Scalar& before = *std::get_if<isa::Scalar>(&old);
+  if (scalar->is_integer() && before.is_integer() && !annotated) return given;
+  const auto same = converted(*scalar, before.kind);
+  if (same) return *same;
+  reason = fmt::format("{} is no {}", isa::to_string(*scalar), isa::to_string(before.kind));
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string to_string(const ConstantValue& value) {
@@ -128,7 +146,7 @@ std::optional<ConstantValue> ConstantBinder::evaluate(const ast::Expr& expr, con
   return *result;
 }
 
-/// The value of `-D` in place of the default; it must be of the same kind.
+/// The value of `-D` in place of the default; nothing after a report.
 std::optional<ConstantValue> ConstantBinder::overridden(const ast::ConstDecl& tree, std::size_t i,
                                                         const ConstantValue& value) {
   std::optional<ConstantValue> result = value;
@@ -139,29 +157,13 @@ std::optional<ConstantValue> ConstantBinder::overridden(const ast::ConstDecl& tr
     Diagnostics own;
     const auto parsed = parse_expression(text, own);
     const Names names{constants_, nullptr, own};
-    auto given = parsed ? evaluate(*parsed, names, tree) : std::nullopt;
+    const auto given = parsed ? evaluate(*parsed, names, tree) : std::nullopt;
     std::string reason = own.has_errors() ? own.sorted()[0].message : "";
-    if (given && given->index() != value.index()) {
-      reason = fmt::format("`{}` is {}, not {}", tree.names[i].text, kind_name(value),
-                           kind_name(*given));
-      given.reset();
-    }
-    const auto* scalar = given ? std::get_if<isa::Scalar>(&*given) : nullptr;
-    if (scalar != nullptr) {
-      // An integer constant may grow from i32 to i64; everything else keeps its kind.
-      const isa::Scalar& old = *std::get_if<isa::Scalar>(&value);
-      const bool both_integers = scalar->is_integer() && old.is_integer() && !tree.annotation;
-      const auto same = both_integers ? std::optional(*scalar) : converted(*scalar, old.kind);
-      if (!same)
-        reason = fmt::format("{} is no {}", isa::to_string(*scalar), isa::to_string(old.kind));
-      given = same ? std::optional<ConstantValue>(*same) : std::nullopt;
-    }
-    if (!given) {
-      diagnostics_.error(Code::bad_define, tree.names[i].span,
-                         fmt::format("-D {}={}: {}", defines_[d].name, defines_[d].value, reason));
-      return std::nullopt;
-    }
-    result = std::move(given);
+    result = given ? fitted(*given, value, tree.annotation.has_value(), reason) : std::nullopt;
+    if (result) continue;
+    diagnostics_.error(Code::bad_define, tree.names[i].span,
+                       fmt::format("-D {}={}: {}", defines_[d].name, defines_[d].value, reason));
+    return std::nullopt;
   }
   return result;
 }
