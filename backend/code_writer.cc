@@ -1,6 +1,7 @@
 #include "backend/code_writer.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -12,31 +13,35 @@ constexpr std::size_t max_comment = 160;
 
 bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 
-/// Where to break a line that is too long: after a comma outside of the first columns.
+/// Where to break a line that is too long: after the comma that lies outside of the most brackets;
+/// of several, the last.
 std::size_t break_at(std::string_view text, std::size_t room) {
   if (text.size() <= room) return text.size();
-  std::size_t comma = text.rfind(", ", room);
-  if (comma == std::string_view::npos || comma < room / 3) comma = text.find(", ", room);
-  return comma == std::string_view::npos ? text.size() : comma + 1;
+  std::size_t best = text.size();
+  int depth = 0, best_depth = std::numeric_limits<int>::max();
+  for (std::size_t i = 0; i + 1 < text.size() && (i < room || best == text.size()); ++i) {
+    if (text[i] == '(' || text[i] == '[' || text[i] == '{') ++depth;
+    if (text[i] == ')' || text[i] == ']' || text[i] == '}') --depth;
+    if (text[i] != ',' || text[i + 1] != ' ' || depth > best_depth) continue;
+    best = i + 1;
+    best_depth = depth;
+  }
+  return best;
 }
 
 }  // namespace
 
-std::string quote(std::string_view text) {
+std::string quote_file(std::string_view name) {
   std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      result += {'\\', c};
-    } else if (is_printable(c)) {
-      result += c;
-    } else {
-      result += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
-    }
+  for (const char c : name) {
+    const bool control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    result += c == '"' ? '\'' : c == '\\' ? '/' : control ? '?' : c;
   }
   return result + "\"";
 }
 
-CodeWriter::CodeWriter(std::string_view file) : quoted_file_(file.empty() ? "" : quote(file)) {}
+CodeWriter::CodeWriter(std::string_view file)
+    : quoted_file_(file.empty() ? "" : quote_file(file)) {}
 
 void CodeWriter::raw(std::string_view indentation, std::string_view text) {
   text_.append(indentation).append(text).append("\n");
@@ -52,6 +57,10 @@ void CodeWriter::sync() {
 
 void CodeWriter::line(std::string_view text) {
   sync();
+  plain(text);
+}
+
+void CodeWriter::plain(std::string_view text) {
   std::string indentation(static_cast<std::size_t>(depth_) * 2, ' ');
   for (bool first = true; !text.empty() || first; first = false) {
     const std::size_t room = max_columns - std::min(indentation.size(), max_columns / 2);
@@ -64,7 +73,12 @@ void CodeWriter::line(std::string_view text) {
 }
 
 void CodeWriter::open(std::string_view text) {
-  line(text.empty() ? std::string("{") : fmt::format("{} {{", text));
+  sync();
+  open_plain(text);
+}
+
+void CodeWriter::open_plain(std::string_view text) {
+  plain(text.empty() ? std::string("{") : fmt::format("{} {{", text));
   ++depth_;
 }
 

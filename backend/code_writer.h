@@ -17,8 +17,11 @@ class CodeWriter {
 
   /// One line of code; more than one if it is too long.
   void line(std::string_view text);
+  /// The same for text that makes no machine code, so that it needs no #line.
+  void plain(std::string_view text);
   /// "text {", one level deeper after it.
   void open(std::string_view text);
+  void open_plain(std::string_view text = "");
   /// "}", back one level; "} text {" keeps the level.
   void close();
   void close_and_open(std::string_view text);
@@ -39,7 +42,8 @@ class CodeWriter {
   int next_line_ = 0;  // the number that the compiler gives to the next line, 0 if not ours
 };
 
-/// A string literal of C++ for any text.
-[[nodiscard]] std::string quote(std::string_view text);
+/// A file's name in quotes. It travels through the compiler into PTX, which knows no escapes, so
+/// quotes, backslashes and control characters are replaced.
+[[nodiscard]] std::string quote_file(std::string_view name);
 
 }  // namespace tilevm::backend

@@ -79,7 +79,7 @@ void emit_step(const std::string& function, const Operand& c, const isa::Fragmen
   for (int r = 0; r < c.registers.count; ++r) {
     registers += fmt::format("{}c_[{}]", r > 0 ? ", " : "", r);
   }
-  kernel.out.open("");
+  kernel.out.open_plain();
   kernel.out.line(fmt::format("tv::u{} c_[{}] = {{{}}};", c.registers.bits, c.registers.count,
                               gather_all(c, c_fragment)));
   kernel.out.line(fmt::format("{}({}, {});", function, registers, inputs));
@@ -103,8 +103,8 @@ void emit_instruction(const isa::Dot& inst, const isa::InstStmt& stmt, KernelEmi
                   mma_registers(shape.accumulator, shape.c_layout)};
   kernel.declare_tile(stmt);
   if (apart) {
-    kernel.out.open("");
-    kernel.out.line(fmt::format("tv::u32 d_[{}];", words));
+    kernel.out.open_plain();
+    kernel.out.plain(fmt::format("tv::u32 d_[{}];", words));
   }
   if (apart || result != inst.c.var) {
     kernel.out.line(

@@ -105,6 +105,12 @@ std::string KernelEmission::scalar(const Expr& expr) const {
   return scalar_text(expr, [&](VarId var) { return name(var); });
 }
 
+std::string KernelEmission::condition(const Expr& expr) const {
+  const std::string text = scalar(expr);
+  const bool enclosed = std::holds_alternative<Expr::Binary>(expr.node()) && text.starts_with('(');
+  return enclosed ? text : fmt::format("({})", text);
+}
+
 std::string KernelEmission::index(const Expr& expr) const {
   return index_text(expr, [&](VarId var) { return name(var); });
 }
@@ -136,7 +142,7 @@ std::string KernelEmission::target(VarId var, bool declares, std::string_view ty
 void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
   if (!stmt.declares) return;
   const VarId var = stmt.results[0];
-  out.line(
+  out.plain(
       fmt::format("tv::u32 {}[{}] = {{}};", name(var), tile_words(type<isa::RegisterType>(var))));
 }
 
@@ -194,7 +200,7 @@ void KernelEmission::write(const isa::ForStmt& loop) {
     out.close();
     return;
   }
-  out.open("");
+  out.open_plain();
   out.line(fmt::format("const {} begin_ = {}, step_ = {};", type, begin, step));
   out.open(
       fmt::format("for (tv::u64 k_ = 0, trips_ = tv::trips(begin_, {}, step_); "
@@ -207,14 +213,14 @@ void KernelEmission::write(const isa::ForStmt& loop) {
 }
 
 void KernelEmission::write(const isa::WhileStmt& loop) {
-  out.open(fmt::format("while ({})", scalar(loop.condition)));
+  out.open("while " + condition(loop.condition));
   write(loop.body);
   out.close();
 }
 
 void KernelEmission::write(const isa::IfStmt& branch) {
   for (std::size_t i = 0; i < branch.arms.size(); ++i) {
-    const std::string head = fmt::format("if ({})", scalar(branch.arms[i].condition));
+    const std::string head = "if " + condition(branch.arms[i].condition);
     i == 0 ? out.open(head) : out.close_and_open("else " + head);
     write(branch.arms[i].body);
   }

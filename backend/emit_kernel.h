@@ -49,6 +49,8 @@ class KernelEmission {
   }
   [[nodiscard]] std::string scalar(const isa::Expr& expr) const;
   [[nodiscard]] std::string index(const isa::Expr& expr) const;
+  /// In parentheses.
+  [[nodiscard]] std::string condition(const isa::Expr& expr) const;
   /// The C++ type of an element type: "tile::i6".
   std::string element_type(const isa::DType& dtype);
   /// The function of a tensor-core instruction.

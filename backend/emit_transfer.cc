@@ -74,7 +74,7 @@ class TileAccess {
 
   /// Opens the loop over a thread's elements; inside it, i0_, i1_, ... is the index.
   void open() {
-    kernel_.out.open("");
+    kernel_.out.open_plain();
     std::string bases, indices;
     for (std::size_t d = 0; d < placement_.dimensions.size(); ++d) {
       const auto& dimension = placement_.dimensions[d];
@@ -88,7 +88,8 @@ class TileAccess {
           fmt::format("{}i{}_ = {}", d > 0 ? ", " : "", d, sum(fmt::format("base{}_", d), local));
     }
     if (!bases.empty()) kernel_.out.line(fmt::format("const tv::u64 {};", bases));
-    kernel_.out.open(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", tile_.num_locals()));
+    kernel_.out.open_plain(
+        fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", tile_.num_locals()));
     if (!indices.empty()) kernel_.out.line(fmt::format("const tv::u64 {};", indices));
   }
 
@@ -126,18 +127,6 @@ class TileAccess {
   KernelEmission& kernel_;
 };
 
-/// Whether this thread is the first that holds its elements: "" if every thread is.
-std::string is_first_replica(const RegisterLayout& layout) {
-  std::string text;
-  for (const RegisterLayout::Term& term : layout.replica_terms()) {
-    RegisterLayout::Term digit_only = term;
-    digit_only.stride = 1;
-    text += (text.empty() ? "" : " && ") + digit("tv::thread()", layout.num_threads(), digit_only) +
-            " == 0";
-  }
-  return text;
-}
-
 }  // namespace
 
 void emit_instruction(const isa::LoadGlobal& inst, const isa::InstStmt& stmt,
@@ -154,18 +143,16 @@ void emit_instruction(const isa::LoadGlobal& inst, const isa::InstStmt& stmt,
   access.close();
 }
 
+/// Every replica stores, so that each thread later sees its own elements.
 void emit_instruction(const isa::StoreGlobal& inst, const isa::InstStmt&, KernelEmission& kernel) {
   const auto& type = kernel.type<isa::RegisterType>(inst.src.var);
   const int bits = type.dtype.bits;
-  const std::string first = is_first_replica(type.layout);
-  if (!first.empty()) kernel.out.open(fmt::format("if ({})", first));
   TileAccess access(type.layout, inst.dst.var, inst.offset, kernel);
   access.open();
   kernel.out.line(fmt::format("const bool inside_ = {};", access.inside()));
   kernel.out.line(fmt::format("if (inside_) tv::store<{}>({}.data, {}, tv::get<{}>({}, l_));", bits,
                               access.view(), access.offset(), bits, kernel.name(inst.src.var)));
   access.close();
-  if (!first.empty()) kernel.out.close();
 }
 
 }  // namespace tilevm::backend

@@ -1,0 +1,147 @@
+// What the emitter writes, without a compiler. TILEVM_BLESS=1 rewrites the expected texts.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "backend/code_writer.h"
+#include "backend/emit.h"
+#include "backend/emit_names.h"
+#include "backend/emit_scalar.h"
+#include "backend/prelude.h"
+#include "tests/unit/backend/emit_support.h"
+
+namespace tilevm::backend {
+namespace {
+
+std::string own_text(const isa::VerifiedProgram& program) {
+  const CudaSource source = emit_cuda(program);
+  return source.text.substr(source.prelude_size);
+}
+
+void check_golden(const std::string& name, const std::string& text) {
+  const std::string path =
+      std::string(TILEVM_SOURCE_DIR) + "/tests/unit/backend/golden/" + name + ".cu";
+  if (std::getenv("TILEVM_BLESS") != nullptr) std::ofstream(path, std::ios::binary) << text;
+  CHECK(text == read_text(path));
+}
+
+TEST_CASE("figure 2 is emitted as expected") {
+  check_golden("figure2", own_text(load_program("figure2.tile")));
+}
+
+constexpr const char* scalars_program = R"(
+def scalars<2>(i32* p, i32 n, f32 scale):
+    t = BlockIndices()
+    g = ViewGlobal(p, dtype=i32, shape=[n, 32])
+    total = 0
+    for i in range(n):
+        if i == 3:
+            continue
+        elif i > t * 10:
+            break
+        else:
+            total = total + i / 3
+    for j in range(n, 0, -n):
+        j = j + 1
+        total = total - j
+    while total > 100:
+        total = total >> 1
+    x = AllocateRegister(i32, layout=spatial(32), init=total)
+    y = AllocateRegister(f32, layout=spatial(32), init=scale * 2.0)
+    z = Add(x, Cast(y, i32))
+    StoreGlobal(z, g, offset=[t, 0:])
+)";
+
+TEST_CASE("scalars and control flow are emitted as expected") {
+  check_golden("scalars", own_text(make_program(scalars_program)));
+}
+
+constexpr const char* narrow_program = R"(
+def narrow<1>(u3* p, u3* q, i64 n):
+    g = ViewGlobal(p, shape=[n, 8], layout=column_major)
+    h = ViewGlobal(q, shape=[16, 8])
+    w = AllocateGlobal(u3, shape=[16, 8])
+    a = LoadGlobal(g, layout=replicated(2).spatial(8, 4).local(2, 2), offset=[n - 16:, 0:])
+    StoreGlobal(Neg(a), w)
+    b = LoadGlobal(w, layout=replicated(2).spatial(8, 4).local(2, 2))
+    StoreGlobal(Mul(a, b), h)
+)";
+
+TEST_CASE("narrow elements, replicas and workspaces are emitted as expected") {
+  check_golden("narrow", own_text(make_program(narrow_program)));
+}
+
+TEST_CASE("the text begins with the prelude and depends on nothing but the program") {
+  const isa::VerifiedProgram program = make_program(narrow_program);
+  const CudaSource source = emit_cuda(program);
+  CHECK(source.text == emit_cuda(make_program(narrow_program)).text);
+  CHECK(source.text.find(prelude_device) < source.prelude_size);
+  CHECK(source.text.find(prelude_portable) < source.prelude_size);
+  CHECK(source.text.find("asm", source.prelude_size) == std::string::npos);
+  CHECK(source.text.find("#include") == std::string::npos);
+}
+
+TEST_CASE("a launch learns the parameters: the program's in order, then the workspaces") {
+  const CudaSource source = emit_cuda(make_program(narrow_program));
+  REQUIRE(source.kernels.size() == 1);
+  const CudaKernel& kernel = source.kernels[0];
+  CHECK(kernel.threads == 64);
+  REQUIRE(kernel.parameters.size() == 4);
+  CHECK(kernel.parameters[0].role == CudaParameter::Role::pointer);
+  CHECK(kernel.parameters[2].role == CudaParameter::Role::scalar);
+  CHECK(kernel.parameters[2].bytes() == 8);
+  CHECK(kernel.parameters[3].role == CudaParameter::Role::workspace);
+  CHECK(kernel.parameters[3].workspace_bytes == 48);
+  CHECK(source.text.find(" " + kernel.entry + "(") != std::string::npos);
+}
+
+TEST_CASE("names of programs never clash with those of C++, of CUDA or of the emitter") {
+  NameTable names;
+  CHECK(names.unique("acc") == "acc");
+  CHECK(names.unique("acc") == "acc_2");
+  CHECK(names.unique("acc_2") == "acc_2_2");
+  CHECK(names.unique("int") == "int_v");
+  CHECK(names.unique("threadIdx") == "threadIdx_v");
+  CHECK(names.unique("INT_MAX") == "INT_MAX_v");
+  CHECK(names.unique("N") == "N");
+  CHECK(names.unique("__device__") == "v_device");
+  CHECK(names.unique("i0_") == "i0");
+  CHECK(names.unique("\xc3\xa4") == "v");
+  CHECK(names.unique("") == "v_2");
+  CHECK(names.unique(std::string(1000, 'x')).size() < 100);
+}
+
+TEST_CASE("quoting and comments cannot break out") {
+  CHECK(quote_file("a\"b\\c\nd") == "\"a'b/c?d\"");
+  CodeWriter writer("");
+  writer.comment("path\\");
+  writer.comment("a\nint b;");
+  writer.comment("what?\?/");
+  CHECK(writer.text() == "// path\\.\n// a?int b;\n// what?\?/.\n");
+}
+
+TEST_CASE("every line of code belongs to the line of the program") {
+  CodeWriter writer("a.tile");
+  writer.at(7);
+  writer.line("one();");
+  writer.line("two();");
+  writer.at(9);
+  writer.line("three();");
+  CHECK(writer.text() == "#line 7 \"a.tile\"\none();\n#line 7\ntwo();\n#line 9\nthree();\n");
+}
+
+TEST_CASE("literals keep their type and their value") {
+  using isa::Scalar;
+  using isa::ScalarKind;
+  CHECK(scalar_literal(Scalar::i32(-5)) == "-5");
+  CHECK(scalar_literal(Scalar::i32(INT32_MIN)) == "(-2147483647 - 1)");
+  CHECK(scalar_literal(Scalar::i64(INT64_MIN)) == "(-9223372036854775807ll - 1)");
+  CHECK(scalar_literal({ScalarKind::u32, 7}) == "7u");
+  CHECK(scalar_literal({ScalarKind::u64, ~std::uint64_t{0}}) == "18446744073709551615ull");
+  CHECK(scalar_literal(Scalar::f32(1.0F)) == "tv::f32_value(0x3f800000u)");
+  CHECK(scalar_literal(Scalar::of(true)) == "true");
+}
+
+}  // namespace
+}  // namespace tilevm::backend
