@@ -1,6 +1,7 @@
 #include "isa/base/diagnostic.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace tilevm {
@@ -29,10 +30,13 @@ Diagnostic& Diagnostics::warning(Code code, Span span, std::string message) {
 }
 
 std::vector<Diagnostic> Diagnostics::sorted() const {
-  std::vector<Diagnostic> result = kept_;
-  std::stable_sort(result.begin(), result.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return a.span.begin < b.span.begin;
+  std::vector<std::size_t> order(kept_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(kept_[a].span.begin, a) < std::pair(kept_[b].span.begin, b);
   });
+  std::vector<Diagnostic> result;
+  for (const std::size_t i : order) result.push_back(kept_[i]);
   return result;
 }
 
