@@ -111,7 +111,9 @@ BinaryLoop arithmetic_loop(const DType& type) {
     return loop_over_pairs(
         [mask](std::uint32_t a, std::uint32_t b) { return operate<op>(a, b) & mask; });
   }
-  if (type == isa::f32) return loop_over_pairs(operate_f32<op>);
+  if (type == isa::f32) {
+    return loop_over_pairs([](std::uint32_t a, std::uint32_t b) { return operate_f32<op>(a, b); });
+  }
   if (type == isa::f16) {
     return loop_over_pairs([](std::uint32_t a, std::uint32_t b) {
       return f32_to_f16(operate_f32<op>(f16_to_f32(a), f16_to_f32(b)));

@@ -15,44 +15,10 @@
 namespace tilevm::sim {
 namespace {
 
-/// For every element of a matrix in the order that the kernel wants, the bit of the tile where its
-/// first owner holds it.
-using Owners = std::vector<std::uint32_t>;
-
-/// `position(row, column)` is the order.
-template <class Position>
-Owners owners_of(const Tile& tile, const LayoutParts& parts, Position position) {
-  Owners owners(parts.first_threads.size() * parts.locals);
-  for (const std::int32_t first : parts.first_threads) {
-    const auto t = static_cast<std::size_t>(first);
-    for (std::size_t i = 0; i < parts.locals; ++i) {
-      const auto row = parts.thread_part(t)[0] + parts.local_part(i)[0];
-      const auto column = parts.thread_part(t)[1] + parts.local_part(i)[1];
-      owners[position(static_cast<std::size_t>(row), static_cast<std::size_t>(column))] =
-          static_cast<std::uint32_t>(t * tile.thread_bytes * 8 + i * tile.bits);
-    }
-  }
-  return owners;
-}
-
-/// The inverse for every (thread, place), replicas included: which position it holds.
-template <class Position>
-std::vector<std::uint32_t> positions_of(const LayoutParts& parts, Position position) {
-  std::vector<std::uint32_t> positions;
-  positions.reserve(parts.threads * parts.locals);
-  for (std::size_t t = 0; t < parts.threads; ++t) {
-    for (std::size_t i = 0; i < parts.locals; ++i) {
-      const auto row = parts.thread_part(t)[0] + parts.local_part(i)[0];
-      const auto column = parts.thread_part(t)[1] + parts.local_part(i)[1];
-      positions.push_back(static_cast<std::uint32_t>(
-          position(static_cast<std::size_t>(row), static_cast<std::size_t>(column))));
-    }
-  }
-  return positions;
-}
+using Table = std::vector<std::uint32_t>;
 
 template <class Stored>
-void gather_whole(const Owners& owners, const std::uint8_t* tile, std::uint32_t* out) {
+void gather_whole(const Table& owners, const std::uint8_t* tile, std::uint32_t* out) {
   for (std::size_t p = 0; p < owners.size(); ++p) {
     Stored code = 0;
     std::memcpy(&code, tile + owners[p] / 8, sizeof code);
@@ -61,8 +27,7 @@ void gather_whole(const Owners& owners, const std::uint8_t* tile, std::uint32_t*
 }
 
 /// Reads the codes of a matrix.
-void gather(const Owners& owners, unsigned bits, const std::uint8_t* tile,
-            std::vector<std::uint32_t>& out) {
+void gather(const Table& owners, unsigned bits, const std::uint8_t* tile, Table& out) {
   out.resize(owners.size());
   switch (bits) {
     case 8:
@@ -79,8 +44,7 @@ void gather(const Owners& owners, unsigned bits, const std::uint8_t* tile,
 }
 
 template <class Stored>
-void scatter_whole(const std::vector<std::uint32_t>& positions, const std::uint32_t* codes,
-                   std::uint8_t* tile) {
+void scatter_whole(const Table& positions, const std::uint32_t* codes, std::uint8_t* tile) {
   for (std::size_t x = 0; x < positions.size(); ++x) {
     const auto code = static_cast<Stored>(codes[positions[x]]);
     std::memcpy(tile + x * sizeof code, &code, sizeof code);
@@ -99,10 +63,10 @@ struct DotCode {
   MmaTile unit;
   Tile a, b, c, result;
   std::size_t m_tiles = 0, n_tiles = 0, k_tiles = 0;
-  Owners a_owners;  ///< [k tile][m tile][k][16]
-  Owners b_owners;  ///< [k tile][n tile][n][k]
-  Owners c_owners;  ///< [m tile][n tile][n][16]
-  std::vector<std::uint32_t> c_positions;
+  SharedTables::Table a_owners;  ///< [k tile][m tile][k][m]
+  SharedTables::Table b_owners;  ///< [k tile][n tile][n][k]
+  SharedTables::Table c_owners;  ///< [m tile][n tile][n][m]
+  SharedTables::Table c_positions;
 
   void run(Context& context) const;
 };
@@ -130,15 +94,15 @@ void multiply_step(const DotCode& dot, std::size_t k_tile, Scratch& scratch) {
 void DotCode::run(Context& context) const {
   RegisterSlab& registers = context.state.registers;
   Scratch& scratch = context.scratch;
-  gather(a_owners, a.bits, registers.at(a.offset), scratch.codes_a);
-  gather(b_owners, b.bits, registers.at(b.offset), scratch.codes_b);
-  gather(c_owners, c.bits, registers.at(c.offset), scratch.codes_c);
+  gather(*a_owners, a.bits, registers.at(a.offset), scratch.codes_a);
+  gather(*b_owners, b.bits, registers.at(b.offset), scratch.codes_b);
+  gather(*c_owners, c.bits, registers.at(c.offset), scratch.codes_c);
   for (std::size_t k_tile = 0; k_tile < k_tiles; ++k_tile) multiply_step(*this, k_tile, scratch);
   std::uint8_t* to = registers.at(result.offset);
   if (c.bits == 16) {
-    scatter_whole<std::uint16_t>(c_positions, scratch.codes_c.data(), to);
+    scatter_whole<std::uint16_t>(*c_positions, scratch.codes_c.data(), to);
   } else {
-    scatter_whole<std::uint32_t>(c_positions, scratch.codes_c.data(), to);
+    scatter_whole<std::uint32_t>(*c_positions, scratch.codes_c.data(), to);
   }
 }
 
@@ -163,23 +127,14 @@ Action prepare(const isa::Dot& inst, const Preparation& preparation) {
   dot->b = preparation.tile(inst.b.var);
   dot->c = preparation.tile(inst.c.var);
   dot->result = preparation.result_tile();
-  dot->a_owners = owners_of(dot->a, *preparation.parts(inst.a.var),
-                            [=, m_tiles = dot->m_tiles](std::size_t row, std::size_t column) {
-                              const std::size_t tile = column / k * m_tiles + row / m;
-                              return (tile * k + column % k) * m + row % m;
-                            });
-  dot->b_owners = owners_of(dot->b, *preparation.parts(inst.b.var),
-                            [=, n_tiles = dot->n_tiles](std::size_t row, std::size_t column) {
-                              const std::size_t tile = row / k * n_tiles + column / n;
-                              return (tile * n + column % n) * k + row % k;
-                            });
-  const auto c_position = [=, n_tiles = dot->n_tiles](std::size_t row, std::size_t column) {
-    const std::size_t tile = row / m * n_tiles + column / n;
-    return (tile * n + column % n) * m + row % m;
-  };
-  const auto c_parts = preparation.parts(inst.c.var);
-  dot->c_owners = owners_of(dot->c, *c_parts, c_position);
-  dot->c_positions = positions_of(*c_parts, c_position);
+  SharedTables& tables = preparation.tables;
+  const MatrixOrder a_order{m, k, m * k, 1, dot->m_tiles * m * k, m};
+  const MatrixOrder b_order{k, n, dot->n_tiles * n * k, 1, n * k, k};
+  const MatrixOrder c_order{m, n, dot->n_tiles * m * n, 1, m * n, m};
+  dot->a_owners = tables.owners(preparation.register_type(inst.a.var), a_order);
+  dot->b_owners = tables.owners(preparation.register_type(inst.b.var), b_order);
+  dot->c_owners = tables.owners(preparation.register_type(inst.c.var), c_order);
+  dot->c_positions = tables.positions(preparation.register_type(inst.c.var), c_order);
   return [dot = std::shared_ptr<const DotCode>(std::move(dot))](Context& context) {
     dot->run(context);
     return true;

@@ -21,7 +21,7 @@ GlobalAccess make_access(std::string_view mnemonic, isa::VarId view, isa::VarId 
   access.view = static_cast<std::size_t>(view.index);
   access.tile = preparation.tile(tile);
   access.parts = preparation.parts(tile);
-  access.table = preparation.new_table();
+  access.table = preparation.new_table(access.tile);
   const int rank = preparation.global_type(view).rank();
   const auto placement = isa::place_tile(offset, rank, type.layout.rank());
   for (const auto& dimension : placement.dimensions) {

@@ -14,8 +14,9 @@
 
 namespace tilevm::sim {
 
-/// Bytes of registers of one block, and of all workspaces, that a launch may ask for.
-inline constexpr std::size_t max_register_bytes = std::size_t{1} << 28;
+/// Bytes that a launch may ask for: registers of one block and index tables, for each host thread;
+/// all workspaces.
+inline constexpr std::size_t max_block_bytes = std::size_t{1} << 28;
 inline constexpr std::int64_t max_workspace_bytes = std::int64_t{1} << 36;
 
 struct Grid {

@@ -20,6 +20,8 @@ class PlanBuilder {
 
   Plan build() && {
     add_block(kernel_.body);
+    plan_.table_count = table_count_.tables;
+    plan_.table_bytes = table_count_.bytes;
     return std::move(plan_);
   }
 
@@ -55,7 +57,7 @@ class PlanBuilder {
 
   void add_statement(const isa::InstStmt& stmt, Span span) {
     const Preparation preparation{program_, kernel_, info_,   registers_,
-                                  stmt,     span,    tables_, plan_.table_count};
+                                  stmt,     span,    tables_, table_count_};
     Action action =
         std::visit([&](const auto& inst) { return prepare(inst, preparation); }, stmt.inst);
     add({.kind = Record::Kind::instruction,
@@ -127,6 +129,7 @@ class PlanBuilder {
   const isa::KernelInfo& info_;
   RegisterFile registers_;
   SharedTables tables_;
+  TableCount table_count_;
   Plan plan_;
   std::vector<Loop> loops_;
 };

@@ -41,6 +41,7 @@ struct Plan {
   std::size_t view_slots = 0;      ///< one a variable
   std::size_t register_bytes = 0;  ///< of the slab
   std::size_t table_count = 0;     ///< of Scratch::tables
+  std::size_t table_bytes = 0;     ///< that these take at most
 };
 
 [[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel);

@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "isa/instruction_set.h"
@@ -20,6 +21,12 @@
 
 namespace tilevm::sim {
 
+/// The tables that each host thread will keep (Scratch::tables).
+struct TableCount {
+  std::size_t tables = 0;
+  std::size_t bytes = 0;  ///< at most
+};
+
 /// What an instruction may ask while it is prepared.
 struct Preparation {
   const isa::VerifiedProgram& program;
@@ -29,7 +36,7 @@ struct Preparation {
   const isa::InstStmt& stmt;
   Span span;
   SharedTables& tables;
-  std::size_t& table_count;
+  TableCount& table_count;
 
   [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }
   [[nodiscard]] const isa::RegisterType& register_type(isa::VarId var) const {
@@ -51,8 +58,11 @@ struct Preparation {
     const bool known = slot < stmt.slot_spans.size() && stmt.slot_spans[slot] != Span{};
     return known ? stmt.slot_spans[slot] : span;
   }
-  /// A place in Scratch::tables.
-  [[nodiscard]] std::size_t new_table() const { return table_count++; }
+  /// A place in Scratch::tables for a tile's accesses.
+  [[nodiscard]] std::size_t new_table(const Tile& for_tile) const {
+    table_count.bytes += (for_tile.threads + for_tile.locals) * sizeof(std::uint64_t);
+    return table_count.tables++;
+  }
 };
 
 Action prepare(const isa::BlockIndices&, const Preparation&);

@@ -3,7 +3,7 @@
 namespace tilevm::sim {
 
 std::shared_ptr<const LayoutParts> SharedTables::parts(const isa::RegisterLayout& layout) {
-  auto& entry = parts_[layout];
+  auto& entry = layouts_[layout].parts;
   if (!entry) entry = std::make_shared<const LayoutParts>(layout);
   return entry;
 }
@@ -12,6 +12,27 @@ UnaryLoop SharedTables::cast(const isa::DType& from, const isa::DType& to) {
   UnaryLoop& loop = casts_[from][to];
   if (!loop) loop = cast_loop(from, to);
   return loop;
+}
+
+SharedTables::Table SharedTables::owners(const isa::RegisterType& type, const MatrixOrder& order) {
+  const auto layout_parts = parts(type.layout);
+  Table& entry = layouts_[type.layout].owners[{type.dtype.bits, order}];
+  if (!entry) {
+    entry = std::make_shared<const std::vector<std::uint32_t>>(
+        find_owners(*layout_parts, make_tile(type, 0), order));
+  }
+  return entry;
+}
+
+SharedTables::Table SharedTables::positions(const isa::RegisterType& type,
+                                            const MatrixOrder& order) {
+  const auto layout_parts = parts(type.layout);
+  Table& entry = layouts_[type.layout].positions[order];
+  if (!entry) {
+    entry =
+        std::make_shared<const std::vector<std::uint32_t>>(find_positions(*layout_parts, order));
+  }
+  return entry;
 }
 
 }  // namespace tilevm::sim

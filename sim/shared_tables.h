@@ -1,25 +1,42 @@
 // Tables that several instructions of a plan share.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "isa/layout/register_layout.h"
+#include "isa/tensor_type.h"
 #include "isa/type/dtype.h"
 #include "sim/elements.h"
 #include "sim/layout_parts.h"
+#include "sim/matrix_tables.h"
 
 namespace tilevm::sim {
 
 /// Each is built when it is first asked for.
 class SharedTables {
  public:
+  using Table = std::shared_ptr<const std::vector<std::uint32_t>>;
+
   std::shared_ptr<const LayoutParts> parts(const isa::RegisterLayout& layout);
   /// Of types of at most 32 bits (elements.h).
   UnaryLoop cast(const isa::DType& from, const isa::DType& to);
+  /// Of a tile of rank 2 (matrix_tables.h).
+  Table owners(const isa::RegisterType& type, const MatrixOrder& order);
+  Table positions(const isa::RegisterType& type, const MatrixOrder& order);
 
  private:
-  std::unordered_map<isa::RegisterLayout, std::shared_ptr<const LayoutParts>> parts_;
+  struct OfLayout {
+    std::shared_ptr<const LayoutParts> parts;
+    std::map<std::pair<unsigned, MatrixOrder>, Table> owners;  // by bits of an element too
+    std::map<MatrixOrder, Table> positions;
+  };
+  std::unordered_map<isa::RegisterLayout, OfLayout> layouts_;
   std::unordered_map<isa::DType, std::unordered_map<isa::DType, UnaryLoop>> casts_;
 };
 

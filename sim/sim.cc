@@ -137,12 +137,12 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
   const auto launch_memory = make_memory(program, kernel, memory);
   if (!launch_memory) return launch_memory.error();
   const Plan plan = build_plan(program, kernel);
-  if (plan.register_bytes > max_register_bytes) {
-    return Error{
-        ErrorKind::limit,
-        fmt::format("the register tiles of kernel `{}` take {} bytes a block, the limit is "
-                    "{}",
-                    code.name, plan.register_bytes, max_register_bytes)};
+  const std::size_t block_bytes = plan.register_bytes + plan.table_bytes;
+  if (block_bytes > max_block_bytes) {
+    return Error{ErrorKind::limit,
+                 fmt::format("the register tiles of kernel `{}` and their index tables take {} "
+                             "bytes a block; the simulator's limit is {}",
+                             code.name, block_bytes, max_block_bytes)};
   }
   BlockRun run(plan, launch_memory->buffers, *parameters, *std::get_if<Grid>(&grid), options);
   if (!run.run()) return out_of_memory(code);

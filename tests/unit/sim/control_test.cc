@@ -191,3 +191,25 @@ TEST_CASE("arguments that do not fit the parameters are refused") {
     CHECK(report.error().kind == ErrorKind::usage);
   }
 }
+
+TEST_CASE("a kernel whose tiles take more memory than the limit is refused, not killed") {
+  std::string text = "def f<1>(u8* p):\n";
+  for (int i = 0; i < 70; ++i) {
+    text +=
+        "    a" + std::to_string(i) + " = AllocateRegister(u8, layout=spatial(1024).local(4096))\n";
+  }
+  const auto program = load(text);
+  std::vector<Buffer> memory{buffer<std::int32_t>("p", {0})};
+  const auto report = run_kernel(program, 0, {0}, memory);
+  REQUIRE(!report.ok());
+  CHECK(report.error().kind == ErrorKind::limit);
+}
+
+TEST_CASE("a workspace larger than any memory is refused") {
+  const auto program =
+      load("def f<1>(u8* p):\n    w = AllocateGlobal(u8, shape=[1099511627776])\n");
+  std::vector<Buffer> memory{buffer<std::int32_t>("p", {0})};
+  const auto report = run_kernel(program, 0, {0}, memory);
+  REQUIRE(!report.ok());
+  CHECK(report.error().kind == ErrorKind::limit);
+}

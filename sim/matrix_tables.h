@@ -1,0 +1,34 @@
+// Which places of a register tile hold which elements of a matrix, in the order that a tensor-core
+// kernel wants them.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/layout_parts.h"
+
+namespace tilevm::sim {
+
+/// The order of a matrix cut into tiles of rows x columns: where element (y, x) stands is a sum of
+/// its tile's and its own shares, (y / rows) * row_tile + (y % rows) * row + ... .
+struct MatrixOrder {
+  std::size_t rows, columns;
+  std::size_t row_tile, row, column_tile, column;
+
+  [[nodiscard]] std::size_t position(std::size_t y, std::size_t x) const {
+    return y / rows * row_tile + y % rows * row + x / columns * column_tile + x % columns * column;
+  }
+  friend auto operator<=>(const MatrixOrder&, const MatrixOrder&) = default;
+};
+
+/// By position: the bit of the tile where the first thread that owns the element holds it.
+[[nodiscard]] std::vector<std::uint32_t> find_owners(const LayoutParts& parts, const Tile& tile,
+                                                     const MatrixOrder& order);
+
+/// By thread and place, replicas included: the position of the element held there.
+[[nodiscard]] std::vector<std::uint32_t> find_positions(const LayoutParts& parts,
+                                                        const MatrixOrder& order);
+
+}  // namespace tilevm::sim
