@@ -1,4 +1,4 @@
-#include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <ostream>
@@ -18,7 +18,6 @@ namespace tilevm::vm {
 namespace {
 
 constexpr std::string_view demo_program = "matmul_f16_i6.tile";
-constexpr std::int64_t demo_m = 256, demo_n = 1024, demo_k = 1024;
 
 /// Where the shipped programs lie: beside the executable (built or installed), in the current
 /// folder, in the folder of the sources.
@@ -97,8 +96,9 @@ class Demo {
   Exit check_program() {
     ProgramOptions program;
     program.file = file_;
-    program.defines = {fmt::format("M={}", demo_m), fmt::format("N={}", demo_n),
-                       fmt::format("K={}", demo_k)};
+    for (const char* name : {"M", "N", "K"}) {
+      program.defines.push_back(fmt::format("{}={}", name, options_.size));
+    }
     Result<Loaded> loaded = load_program(program, default_target, io_);
     if (!loaded) return fail(io_, loaded.error());
     show(io_, loaded->diagnostics, *loaded->source);
@@ -139,7 +139,7 @@ class Demo {
       Reporter(io_, "demo", false).fail(*failure, program_->source());
       return exit_of(*failure);
     }
-    const double macs = static_cast<double>(demo_m) * demo_n * demo_k;
+    const double macs = std::pow(static_cast<double>(options_.size), 3);
     const double seconds = std::max(report.milliseconds, 1e-3) / 1e3;
     say("simulate", fmt::format("{} blocks, every thread, in the tensor core's own order of sums",
                                 report.blocks));
@@ -154,9 +154,10 @@ class Demo {
     say("compare", fmt::format("with the product in double precision: largest error {:.3g} (values "
                                "up to {:.0f})",
                                error.largest_error, error.largest_value));
-    say("", fmt::format("{} of {} elements within the rounding of {} and f32",
+    say("", fmt::format("{} of {} elements within the rounding of {} and f32, {} the nearest {}",
                         error.within == error.elements ? "all" : std::to_string(error.within),
-                        error.elements, isa::to_string(c.dtype)));
+                        error.elements, isa::to_string(c.dtype), error.nearest,
+                        isa::to_string(c.dtype)));
     if (error.within == error.elements) return Exit::ok;
     return fail(io_, {ErrorKind::program, "the simulated product is wrong; please report this"});
   }
@@ -166,7 +167,7 @@ class Demo {
     Result<std::unique_ptr<Engine>> engine = make_engine("cuda", {});
     if (!engine) {
       std::string why = engine.error().message;
-      why.resize(std::min(why.find('\n'), why.size()));
+      why.resize(std::min(why.find_first_of(";\n"), why.size()));
       say("cuda", fmt::format("{}: {}", paint("skipped", Style::yellow, io_.color_out), why));
       return Exit::ok;
     }

@@ -97,6 +97,7 @@ struct DemoOptions {
   std::string program_folder;  ///< where the shipped programs are; empty: looked for
   std::string source_folder;   ///< of the build, tried last
   int threads = 0;
+  std::int64_t size = 1024;  ///< M, N and K
 };
 Exit demo(const DemoOptions& options, Io& io);
 

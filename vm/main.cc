@@ -42,12 +42,12 @@ class ExamplesFirst : public CLI::Formatter {
   std::string make_description(const CLI::App* app) const override {
     const auto found = examples.find(app->get_name());
     const std::string summary = app->get_description() + "\n";
-    return found == examples.end() ? summary : summary + "\n" + found->second;
+    return found == examples.end() ? summary : summary + "\n" + found->second + "\n";
   }
 
  private:
   const std::map<std::string, std::string> examples = {
-      {"",
+      {"tilevm",
        "  tilevm demo                              see it work\n"
        "  tilevm run programs/figure2.tile         run a program in the simulator\n"
        "  tilevm diff programs/figure2.tile        simulator against GPU, bit for bit\n"},
@@ -122,7 +122,8 @@ void add_execution(CLI::App* app, tilevm::vm::ExecutionOptions& options) {
            "NAME=SPEC");
   add_list(app, "--out", options.data.outputs, "where an output goes: FILE.npy or codes:FILE.npy",
            "NAME=DEST");
-  app->add_option("--seed", options.seed, "of random inputs that name none; 0 if left out");
+  app->add_option("--seed", options.seed, "of random inputs that name none; 0 if left out")
+      ->check(CLI::NonNegativeNumber);
   app->add_flag("--wild", options.wild,
                 "inputs that are not given hold random bits of every exponent instead of [-1, 1)");
   app->add_option("--threads", options.threads, "host threads of the simulator; 0: all cores")
@@ -280,7 +281,8 @@ std::string usage_message(const CLI::ParseError& error, const CLI::App& root) {
              " lists them)";
     }
     if (&app == &root) {
-      return "unknown command `" + word + "`" + did_you_mean(word, command_names(root));
+      return "unknown command `" + word + "`" + did_you_mean(word, command_names(root)) + " (" +
+             help + " lists them)";
     }
     return "`" + word + "` is one operand too many (" + help + ")";
   }
@@ -311,7 +313,7 @@ Exit dispatch(CLI::App& root, const Commands& commands, const Common& common, Io
 }
 
 Exit run_main(int argc, char** argv, Io& io) {
-  CLI::App root("tilevm: a virtual machine for GPU thread blocks");
+  CLI::App root("tilevm: a virtual machine for GPU thread blocks", "tilevm");
   Common common;
   io.color_err = wants_color(common.color, STDERR_FILENO);
   Commands commands;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "isa/type/number.h"
-#include "vm/compare.h"
 
 namespace tilevm::vm {
 
@@ -62,8 +61,7 @@ ProductError compare_product(const HostTensor& a, const HostTensor& b, const Hos
       if (error <= bound) ++result.within;
       result.largest_error = std::max(result.largest_error, error);
       result.largest_value = std::max(result.largest_value, std::fabs(exact));
-      const std::uint64_t rounded = isa::encode(type, isa::number_from(exact));
-      result.largest_ulps = std::max(result.largest_ulps, distance(type, code, rounded));
+      if (code == isa::encode(type, isa::number_from(exact))) ++result.nearest;
     }
   }
   return result;

@@ -11,10 +11,10 @@ namespace tilevm::vm {
 /// How far a rounded product C of A [m, k] and B [k, n] is from the exact one.
 struct ProductError {
   std::size_t elements = 0;
-  std::size_t within = 0;          ///< elements inside the bound of rounding, see below
-  double largest_error = 0;        ///< |c - exact|
-  double largest_value = 0;        ///< |exact|
-  std::uint64_t largest_ulps = 0;  ///< of C's type, from the exact product rounded to it
+  std::size_t within = 0;    ///< elements inside the bound of rounding, see below
+  std::size_t nearest = 0;   ///< elements that are the exact product rounded once
+  double largest_error = 0;  ///< |c - exact|
+  double largest_value = 0;  ///< |exact|
 };
 
 /// Compares `c` with the product in double precision. The bound of an element: one rounding to C's

@@ -126,7 +126,7 @@ class Reader {
   }
 
   void read_args(std::string_view rest) {
-    if (has_args_ || file_.cases.empty()) {
+    if (has_args_ || file_.cases.empty() || !file_.cases.back().outputs.empty()) {
       const Kind kind = file_.cases.empty() ? Kind::run : file_.cases.back().kind;
       file_.cases.emplace_back().kind = kind;
     }
