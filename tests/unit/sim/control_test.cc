@@ -195,8 +195,8 @@ TEST_CASE("arguments that do not fit the parameters are refused") {
 TEST_CASE("a kernel whose tiles take more memory than the limit is refused, not killed") {
   std::string text = "def f<1>(u8* p):\n";
   for (int i = 0; i < 70; ++i) {
-    text +=
-        "    a" + std::to_string(i) + " = AllocateRegister(u8, layout=spatial(1024).local(4096))\n";
+    text += "    a" + std::to_string(i) +
+            " = AllocateRegister(u8, layout=spatial(1024, 1).local(1, 4096))\n";
   }
   const auto program = load(text);
   std::vector<Buffer> memory{buffer<std::int32_t>("p", {0})};
