@@ -57,7 +57,7 @@ Exit layout(const LayoutOptions& options, Io& io) {
   Diagnostics diagnostics;
   const std::optional<frontend::AnyLayout> any = frontend::load_layout(source, diagnostics);
   show(io, diagnostics, source);
-  if (!any) return Exit::fault;
+  if (!any || diagnostics.has_errors()) return Exit::fault;
   const auto* registers = std::get_if<isa::RegisterLayout>(&*any);
   if (registers == nullptr) {
     if (!options.output.empty()) {

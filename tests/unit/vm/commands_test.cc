@@ -26,14 +26,12 @@ TEST_CASE("check of a good program says so") {
   CHECK(streams.out.str() == "<stdin>: ok (1 kernel, 0 pipelines, sm_80)\n");
 }
 
-TEST_CASE("an empty file is a program without anything to run") {
+TEST_CASE("an empty file has nothing to run") {
   Streams streams;
-  CHECK(check({{"-", {}, ""}, false}, streams.io) == Exit::ok);
-  Streams again;
   RunOptions options;
   options.program.file = "-";
-  CHECK(run(options, again.io) == Exit::fault);
-  CHECK(contains(again.err.str(), "no kernel and no pipeline"));
+  CHECK(run(options, streams.io) == Exit::fault);
+  CHECK(contains(streams.err.str(), to_string(Code::no_entry)));
 }
 
 TEST_CASE("explain knows every code, however it is written, and suggests") {
@@ -95,7 +93,7 @@ TEST_CASE("layout writes pictures whole or not at all") {
 
 TEST_CASE("a misspelt layout is a fault with a suggestion") {
   Streams streams;
-  CHECK(layout({"colum_local(2, 2)", ""}, streams.io) == Exit::fault);
+  CHECK(layout({"clumn_local(2, 2)", ""}, streams.io) == Exit::fault);
   CHECK(contains(streams.err.str(), "column_local"));
 }
 
@@ -133,4 +131,17 @@ TEST_CASE("doctor always works and says what can be run") {
   CHECK(doctor({"1.2.3", true}, streams.io) == Exit::ok);
   CHECK(contains(streams.out.str(), R"("what": "tilevm", "detail": "1.2.3)"));
   CHECK(contains(streams.out.str(), R"("backends": ["sim")"));
+}
+
+TEST_CASE("the demo finds its program, checks itself, and ends with things to try") {
+  DemoOptions options;
+  options.program_folder = std::string(TILEVM_SOURCE_DIR) + "/programs";
+  options.size = 64;
+  Streams streams;
+  CHECK(demo(options, streams.io) == Exit::ok);
+  CHECK(contains(streams.out.str(), "all of 4096 elements within the rounding of f16 and f32"));
+  CHECK(contains(streams.out.str(), "try next"));
+  Streams nowhere;
+  options.program_folder = "/no/such/folder";
+  CHECK(demo(options, nowhere.io) == Exit::usage);
 }

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -23,6 +24,19 @@ std::vector<std::filesystem::path> record_files() {
   return files;
 }
 
+/// Sanitizers make a run ten times as slow; there the first seed of each case must do.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t last_seed = 0;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr std::uint64_t last_seed = 0;
+#else
+constexpr std::uint64_t last_seed = std::numeric_limits<std::uint64_t>::max();
+#endif
+#else
+constexpr std::uint64_t last_seed = std::numeric_limits<std::uint64_t>::max();
+#endif
+
 }  // namespace
 
 TEST_CASE("the simulator gives what GPUs gave") {
@@ -32,14 +46,17 @@ TEST_CASE("the simulator gives what GPUs gave") {
   for (const std::filesystem::path& file : record_files()) {
     std::ifstream lines(file);
     int number = 0;
-    for (std::string line; std::getline(lines, line); ++count) {
+    for (std::string line; std::getline(lines, line);) {
       ++number;
       CAPTURE(file.filename().string());
       CAPTURE(number);
       const Result<Record> record = parse_record(line);
       REQUIRE(record);
+      if (record->seed > last_seed) continue;
+      ++count;
       CHECK(replay(*record, TILEVM_SOURCE_DIR, **engine).value_or("") == "");
     }
   }
+  CHECK(count > 0);
   std::cout << "recorded runs repeated: " << count << '\n';
 }

@@ -24,7 +24,7 @@ TEST_CASE("run shows shape, hash and corner of an output") {
   CHECK(run(options, streams.io) == Exit::ok);
   CHECK(contains(streams.out.str(), "c_ptr: f32[6], hash "));
   CHECK(contains(streams.out.str(), "from 0 to 10"));
-  CHECK(contains(streams.out.str(), "0  2  4  6  8  10"));
+  CHECK(contains(streams.out.str(), "0   2   4   6   8  10"));
   CHECK(streams.err.str().empty());
 }
 
