@@ -5,10 +5,11 @@ namespace {
 
 std::size_t position_of(const LayoutParts& parts, std::size_t t, std::size_t i,
                         const MatrixOrder& order) {
-  const std::int32_t* thread = parts.thread_part(t);
-  const std::int32_t* local = parts.local_part(i);
-  return order.position(static_cast<std::size_t>(thread[0] + local[0]),
-                        static_cast<std::size_t>(thread[1] + local[1]));
+  const auto index = [&](std::size_t d) {
+    const std::int32_t x = parts.thread_part(t)[d] + parts.local_part(i)[d];
+    return static_cast<std::size_t>(x);
+  };
+  return order.position(index(0), index(1));
 }
 
 }  // namespace

@@ -139,9 +139,9 @@ def f<1>(f16* a_ptr, f16* b_ptr, f32* c_ptr):
     c = AllocateRegister(f32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0.0)
     StoreGlobal(Dot(a, b, c), ViewGlobal(c_ptr, shape=[16, 8]))
 )");
-  const auto a = floats(16 * 24, 5, false), b = floats(24 * 8, 6, false);
+  const auto a = floats(std::size_t{16} * 24, 5, false), b = floats(std::size_t{24} * 8, 6, false);
   std::vector<Buffer> memory{buffer("a", a), buffer("b", b),
-                             buffer("c", std::vector<std::uint32_t>(16 * 8))};
+                             buffer("c", std::vector<std::uint32_t>(128))};
   run_well(program, {0, 1, 2}, memory);
   CHECK(values<std::uint32_t>(memory[2]) == product(isa::f16, 16, 8, 24, 8, a, b));
 }

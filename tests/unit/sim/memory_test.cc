@@ -215,7 +215,7 @@ TEST_CASE("elements inside the view but outside of the buffer are one fault with
       "def f<3>(f16* p, i32 n):\n    b = BlockIndices()\n"
       "    g = ViewGlobal(p, shape=[n, 8])\n"
       "    x = LoadGlobal(g, layout=spatial(2, 4).local(1, 2), offset=[2 * b:, 0:])\n");
-  std::vector<Buffer> memory{{"numbers", noise(2 * (3 * 8 + 3))}};
+  std::vector<Buffer> memory{{"numbers", noise(54)}};
   CHECK(!run(program, {0, isa::Scalar::i32(3)}, memory).fault);
   const Report report = run(program, {0, isa::Scalar::i32(100)}, memory);
   REQUIRE(report.fault.has_value());
@@ -284,7 +284,7 @@ TEST_CASE("results, counters and the reported fault do not depend on the number 
   std::optional<Counters> counters;
   std::optional<std::vector<std::uint8_t>> bytes;
   for (const int threads : {1, 2, 3, 8, 0}) {
-    std::vector<Buffer> memory{{"p", noise(64 * 3 * 32 * 4)}, {"q", noise(64 * 3 * 32 * 4, 5)}};
+    std::vector<Buffer> memory{{"p", noise(24576)}, {"q", noise(24576, 5)}};
     const Counters now =
         run_well(program, {0, 1, isa::Scalar::i32(-1000)}, memory, {.threads = threads});
     if (!counters) counters = now;

@@ -84,8 +84,8 @@ TEST_CASE("a value goes through a wider type and back unchanged, every type that
                                 ")\n"
                                 "    StoreGlobal(b, ViewGlobal(q, shape=[256]))\n");
       const isa::DType type = *isa::parse_dtype(narrow);
-      std::vector<Buffer> memory{{"p", std::vector<std::uint8_t>(32U * type.bits)},
-                                 {"q", std::vector<std::uint8_t>(32U * type.bits)}};
+      std::vector<Buffer> memory{{"p", std::vector<std::uint8_t>(std::size_t{32} * type.bits)},
+                                 {"q", std::vector<std::uint8_t>(std::size_t{32} * type.bits)}};
       for (std::size_t i = 0; i < 256; ++i) {  // every code in its canonical form
         const auto code = isa::encode(type, isa::decode(type, i & isa::low_mask(type.bits)));
         isa::put_bits(memory[0].bytes.data(), i * type.bits, type.bits, code);
@@ -128,7 +128,7 @@ def f<1>(T* p, i32 n, f32 x):
   for (const char* name : {"f16", "i6", "u3", "f6e2m3", "f64", "u8"}) {
     const auto typed = load(std::string(program.source().text()), {{"T", name}});
     const isa::DType type = *isa::parse_dtype(name);
-    std::vector<Buffer> memory{{"p", std::vector<std::uint8_t>(9U * type.bits, 0xff)}};
+    std::vector<Buffer> memory{{"p", std::vector<std::uint8_t>(std::size_t{9} * type.bits, 0xff)}};
     run_well(typed, {0, isa::Scalar::i32(-100), isa::Scalar::f32(2.75F)}, memory);
     const std::uint64_t expected[] = {isa::cast(isa::i32, type, static_cast<std::uint32_t>(-100)),
                                       isa::cast(isa::f32, type, 0x40300000), 0};
