@@ -110,6 +110,13 @@ void add_program(CLI::App* app, tilevm::vm::ProgramOptions& options, const std::
       ->type_name("TARGET");
 }
 
+/// CLI11 would read "-1" as 2^64 - 1.
+std::string is_seed(const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos &&
+                      text.size() < 21;
+  return digits ? std::string() : "`" + text + "` is no seed, an integer from 0 to 2^64 - 1";
+}
+
 void add_execution(CLI::App* app, tilevm::vm::ExecutionOptions& options) {
   app->add_option("--entry", options.entry,
                   "the pipeline or kernel to run; the only pipeline, else main, else the only "
@@ -123,7 +130,7 @@ void add_execution(CLI::App* app, tilevm::vm::ExecutionOptions& options) {
   add_list(app, "--out", options.data.outputs, "where an output goes: FILE.npy or codes:FILE.npy",
            "NAME=DEST");
   app->add_option("--seed", options.seed, "of random inputs that name none; 0 if left out")
-      ->check(CLI::NonNegativeNumber);
+      ->check(is_seed, "");
   app->add_flag("--wild", options.wild,
                 "inputs that are not given hold random bits of every exponent instead of [-1, 1)");
   app->add_option("--threads", options.threads, "host threads of the simulator; 0: all cores")

@@ -1,0 +1,82 @@
+#!/bin/sh
+# The command line as a user meets it: cli_test.sh TILEVM, run from the root of the repository.
+# Each case: the expected status, a piece of text that must appear, and the command.
+# shellcheck disable=SC2016  # backquotes are part of the messages
+set -u
+tilevm=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+count=0
+
+expect() {
+  status=$1
+  text=$2
+  shift 2
+  count=$((count + 1))
+  "$tilevm" "$@" >"$folder/out" 2>"$folder/err" </dev/null
+  got=$?
+  if [ "$got" -ne "$status" ] || ! cat "$folder/out" "$folder/err" | grep -qF -e "$text"; then
+    failed=$((failed + 1))
+    echo "FAIL tilevm $*: status $got, expected $status and: $text"
+    cat "$folder/out" "$folder/err"
+  fi
+}
+
+add=programs/vector_add.tile
+
+# Mistyped words: one line, status 2, and what was meant.
+expect 2 'unknown command `rnu`; did you mean `run`?' rnu x.tile
+expect 2 'unknown command `frobnicate`' frobnicate
+expect 2 'unknown option `--jsn`; did you mean `--json`?' run --jsn $add
+expect 2 'is one operand too many' run $add more
+expect 2 'file is required' run
+expect 2 'cannot open `nowhere.tile`: No such file or directory' check nowhere.tile
+expect 2 'cannot read `programs`: Is a directory' check programs
+expect 2 'unknown target `sm_91`; did you mean `sm_90`?' check $add --target sm_91
+expect 2 'unknown backend `smi`' run $add --backend smi
+expect 2 'not in this version' run $add --backend emu
+expect 2 'not in this version' diff $add --bisect
+expect 2 'no seed' run $add --seed -1
+expect 2 'no seed' run $add --seed 99999999999999999999999
+expect 2 '--threads' run $add --threads abc
+expect 2 'NAME=VALUE' run $add -D N
+expect 2 'cannot write `/no/such/folder/c.npy`' run $add --out c=/no/such/folder/c.npy
+expect 2 'cannot write `/no/such/folder/x`' compile $add --emit cuda -o /no/such/folder/x
+expect 2 '--color' check $add --color sometimes
+
+# Help opens with commands that work as they stand.
+for command in run diff check fmt layout isa explain compile doctor demo; do
+  expect 0 "  tilevm $command" $command --help
+done
+expect 0 'tilevm demo' --help
+expect 0 'tilevm 0.' --version
+
+# The rest of the line reaches the commands.
+expect 0 'c: f32[5], hash 248bd2a8fc3a3568' run $add -DN=5 --in a=iota --in b=full:0.5
+expect 0 '"status": 0}' run --json $add -D N=5
+expect 0 'c: exact (5 elements' diff $add -D N=5 --backends sim,sim
+expect 0 'TV0104' explain 104
+expect 0 '[2, 1]' layout '[local(2, 1)]'
+expect 0 '__global__' compile $add
+expect 1 'TV0104' check programs/figure9_as_printed.tile
+
+# What cannot be written is said.
+count=$((count + 1))
+if [ -w /dev/full ]; then
+  "$tilevm" isa >/dev/full 2>"$folder/err"
+  if [ $? -ne 2 ] || ! grep -q 'cannot write' "$folder/err"; then
+    failed=$((failed + 1))
+    echo 'FAIL tilevm isa > /dev/full'
+  fi
+fi
+
+# A program on standard input; a reader that stops early does no harm.
+count=$((count + 1))
+if ! "$tilevm" run - -D N=5 <$add | grep -q 'c: f32\[5\]'; then
+  failed=$((failed + 1))
+  echo 'FAIL tilevm run - < FILE'
+fi
+
+echo "$count command lines, $failed failed"
+[ "$failed" -eq 0 ]
