@@ -2,13 +2,18 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstring>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "backend/engine.h"
+#include "backend/subprocess.h"
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
@@ -130,18 +135,85 @@ def copy<2>(u16* p, u16* q, i32 n):
   }
 }
 
-TEST_CASE("a division by zero ends the launch with an error") {
+// A fault costs the whole process its GPU, so it happens in a process of its own.
+TEST_CASE("child: division by zero" * doctest::skip()) {
   const auto program = make_program(R"(
 def divide<1>(i32* p, i32 n):
     x = AllocateRegister(i32, layout=spatial(32), init=7 / n)
     StoreGlobal(x, ViewGlobal(p, shape=[32]))
 )");
   auto engine = open_device();
-  if (!engine) return;
+  REQUIRE(engine);
   HostBuffers buffers{std::vector<std::uint8_t>(128)};
+  run(*engine, program, {0, isa::Scalar::i32(-7)}, buffers);
+  CHECK(isa::get_bits(buffers[0].data(), 31 * 32, 32) == 0xffffffff);
   const Status status = engine->run_kernel(program, 0, {0, isa::Scalar::i32(0)}, buffers);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().kind == ErrorKind::program);
+}
+
+TEST_CASE("a division by zero ends the launch with an error") {
+  if (!open_device()) return;
+  const Result<ProcessResult> child =
+      run_process({.program = std::filesystem::canonical("/proc/self/exe").string(),
+                   .arguments = {"--no-skip", "--test-case=child: division by zero"},
+                   .folder = "/tmp",
+                   .dropped_variables = {},
+                   .deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60)});
+  REQUIRE(child.ok());
+  CHECK_MESSAGE(child->exit_status == 0, child->output);
+  CHECK(child->output.find(" 1 passed") != std::string::npos);
+}
+
+/// Random codes; many are powers of two, small, or near the largest, Inf and NaN.
+std::vector<std::uint8_t> random_codes(const isa::DType& type, std::size_t count,
+                                       std::uint64_t seed) {
+  auto bytes = bytes_of(type, count);
+  std::mt19937_64 random(seed);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t code = random();
+    if (random() % 4 == 0) code = ~std::uint64_t{0} << random() % 64;
+    if (random() % 4 == 0) code &= isa::low_mask(type.bits) >> 1;
+    isa::put_bits(bytes.data(), i * type.bits, type.bits, code);
+  }
+  return bytes;
+}
+
+void check_arithmetic(CudaEngine& engine, const isa::DType& type) {
+  constexpr std::size_t count = 8192;
+  const std::string name = to_string(type);
+  const auto program = make_program(fmt::format(R"(
+def arithmetic<256>({0}* p, {0}* q, {0}* add, {0}* sub, {0}* mul, {0}* neg):
+    t = BlockIndices()
+    a = LoadGlobal(ViewGlobal(p, shape=[8192]), layout=spatial(32), offset=[t * 32:])
+    b = LoadGlobal(ViewGlobal(q, shape=[8192]), layout=spatial(32), offset=[t * 32:])
+    StoreGlobal(Add(a, b), ViewGlobal(add, shape=[8192]), offset=[t * 32:])
+    StoreGlobal(Sub(a, b), ViewGlobal(sub, shape=[8192]), offset=[t * 32:])
+    StoreGlobal(Mul(a, b), ViewGlobal(mul, shape=[8192]), offset=[t * 32:])
+    StoreGlobal(Neg(a), ViewGlobal(neg, shape=[8192]), offset=[t * 32:])
+)",
+                                                name));
+  HostBuffers buffers{random_codes(type, count, 1), random_codes(type, count, 2)};
+  buffers.resize(6, bytes_of(type, count));
+  run(engine, program, {0, 1, 2, 3, 4, 5}, buffers);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto at = [&](std::size_t buffer) {
+      return isa::get_bits(buffers[buffer].data(), i * type.bits, type.bits);
+    };
+    const std::uint64_t a = at(0), b = at(1);
+    wrong += at(2) != isa::apply(isa::BinaryOp::add, type, a, b) ? 1 : 0;
+    wrong += at(3) != isa::apply(isa::BinaryOp::sub, type, a, b) ? 1 : 0;
+    wrong += at(4) != isa::apply(isa::BinaryOp::mul, type, a, b) ? 1 : 0;
+    wrong += at(5) != isa::apply(isa::UnaryOp::neg, type, a) ? 1 : 0;
+  }
+  CHECK_MESSAGE(wrong == 0, name << ": " << wrong << " results");
+}
+
+TEST_CASE("the GPU adds, subtracts, multiplies and negates as isa does") {
+  auto engine = open_device();
+  if (!engine) return;
+  for (const isa::DType& type : isa::all_dtypes()) check_arithmetic(*engine, type);
 }
 
 TEST_CASE("arguments that do not fit are refused") {

@@ -26,8 +26,25 @@ void check_golden(const std::string& name, const std::string& text) {
   CHECK(text == read_text(path));
 }
 
-TEST_CASE("figure 2 is emitted as expected") {
-  check_golden("figure2", own_text(load_program("figure2.tile")));
+/// The inner loop of the paper's Figure 2.
+constexpr const char* matmul_program = R"(
+def matmul<16, 8>(f16* a_ptr, u8* b_ptr, f16* c_ptr):
+    bi, bj = BlockIndices()
+    ga = ViewGlobal(a_ptr, shape=[256, 512])
+    gb = ViewGlobal(b_ptr, shape=[32, 8, 96])
+    gc = ViewGlobal(c_ptr, shape=[256, 64])
+    acc = AllocateRegister(f32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0.0)
+    for bk in range(32):
+        a = LoadGlobal(ga, layout=column_local(2, 2).spatial(8, 4).local(1, 2),
+                       offset=[bi * 16:, bk * 16:])
+        b = LoadGlobal(gb, layout=local(3).spatial(32), offset=[bk, bj, 0:])
+        b1 = View(b, dtype=i6, layout=local(2, 1).column_spatial(4, 8).local(2, 1))
+        Dot(a, Cast(b1, f16), acc, out=acc)
+    StoreGlobal(Cast(acc, f16), gc, offset=[bi * 16:, bj * 8:])
+)";
+
+TEST_CASE("a matrix product is emitted as expected") {
+  check_golden("matmul", own_text(make_program(matmul_program)));
 }
 
 constexpr const char* scalars_program = R"(

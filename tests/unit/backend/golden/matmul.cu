@@ -18,42 +18,43 @@ TV_FN void mma_m16n8k16_f32_f16_f16_f32(u32& c0, u32& c1, u32& c2, u32& c3,
 }
 }  // namespace tv
 
-// def matmul<M / BM, N / BN>(f16* a_ptr, u8* transformed_b_ptr, f16* c_ptr):
-#line 7 "figure2.tile"
-TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* transformed_b_ptr, tv::u8* c_ptr) {
-  // bi, bj = BlockIndices() # block index
-#line 8
+// def matmul<16, 8>(f16* a_ptr, u8* b_ptr, f16* c_ptr):
+#line 2 "test.tile"
+TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
+  // bi, bj = BlockIndices()
+#line 3
   tv::i32 bi = tv::block_x();
-#line 8
+#line 3
   tv::i32 bj = tv::block_y();
-  // ga = ViewGlobal(a_ptr, dtype=f16, shape=[M, K]) # create global tensor views
-#line 9
-  tv::View<2> ga = {a_ptr, {1024, 1024}, {1024, 1}};
-  // gb = ViewGlobal(transformed_b_ptr, dtype=u8, shape=[K/BK, N/BN, BK*BN*6/8])
-#line 10
-  tv::View<3> gb = {transformed_b_ptr, {64, 128, 96}, {12288, 96, 1}};
-  // gc = ViewGlobal(c_ptr, dtype=f16, shape=[M, N])
-#line 11
-  tv::View<2> gc = {c_ptr, {1024, 1024}, {1024, 1}};
-  // acc = AllocateRegister(f32, layout=[local(2, 1).spatial(8, 4).local(1, 2)], init=0.0)
+  // ga = ViewGlobal(a_ptr, shape=[256, 512])
+#line 4
+  tv::View<2> ga = {a_ptr, {256, 512}, {512, 1}};
+  // gb = ViewGlobal(b_ptr, shape=[32, 8, 96])
+#line 5
+  tv::View<3> gb = {b_ptr, {32, 8, 96}, {768, 96, 1}};
+  // gc = ViewGlobal(c_ptr, shape=[256, 64])
+#line 6
+  tv::View<2> gc = {c_ptr, {256, 64}, {64, 1}};
+  // acc = AllocateRegister(f32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0.0)
   tv::u32 acc[4] = {};
-#line 12
+#line 7
   tv::fill_tile<tile::f32, 4>(acc, 0x0u);
-  // for bk in range(K / BK):
-#line 13
-  for (tv::i32 bk = 0; bk < 64; bk += 1) {
-    // a = LoadGlobal(ga, layout=column_local(2, 2).spatial(8, 4).local(1, 2), offset=[bi * BM:, bk * BK:])
+  // for bk in range(32):
+#line 8
+  for (tv::i32 bk = 0; bk < 32; bk += 1) {
+    // a = LoadGlobal(ga, layout=column_local(2, 2).spatial(8, 4).local(1, 2),
+    // offset=[bi * 16:, bk * 16:])
     tv::u32 a[4] = {};
     {
-#line 14
+#line 9
       const tv::u64 base0_ = tv::index(tv::mul(bi, 16)) + tv::thread() / 4,
           base1_ = tv::index(tv::mul(bk, 16)) + tv::thread() % 4 * 2;
       TV_UNROLL for (int l_ = 0; l_ < 8; ++l_) {
-#line 14
+#line 9
         const tv::u64 i0_ = base0_ + l_ / 2 % 2 * 8, i1_ = base1_ + l_ / 4 * 8 + l_ % 2;
-#line 14
+#line 9
         const bool inside_ = i0_ < ga.extent[0] && i1_ < ga.extent[1];
-#line 14
+#line 9
         tv::put<16>(a, l_,
             inside_ ? tv::load<16>(ga.data, i0_ * ga.stride[0] + i1_ * ga.stride[1]) : 0);
       }
@@ -61,49 +62,49 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* transformed_b_ptr, tv::u8* c_
     // b = LoadGlobal(gb, layout=local(3).spatial(32), offset=[bk, bj, 0:])
     tv::u32 b[1] = {};
     {
-#line 15
+#line 11
       const tv::u64 base0_ = tv::index(bk), base1_ = tv::index(bj), base2_ = tv::thread();
       TV_UNROLL for (int l_ = 0; l_ < 3; ++l_) {
-#line 15
+#line 11
         const tv::u64 i0_ = base0_, i1_ = base1_, i2_ = base2_ + l_ * 32;
-#line 15
+#line 11
         const bool inside_ = i0_ < gb.extent[0] && i1_ < gb.extent[1] && i2_ < gb.extent[2];
-#line 15
+#line 11
         tv::put<8>(b, l_,
             inside_ ? tv::load<8>(gb.data,
             i0_ * gb.stride[0] + i1_ * gb.stride[1] + i2_ * gb.stride[2]) : 0);
       }
     }
-    // b1 = View(b, dtype=i6, layout=local(2, 1).column_spatial(4, 8).local(2, 1)) # reinterpret register tensor
+    // b1 = View(b, dtype=i6, layout=local(2, 1).column_spatial(4, 8).local(2, 1))
     tv::u32 b1[1] = {};
-#line 16
+#line 12
     tv::copy_words<1>(b1, b);
-    // b2 = Cast(b1, dtype=f16)
-    tv::u32 b2[2] = {};
-#line 17
-    tv::cast_tile<tile::i6, tile::f16, 4>(b2, b1);
-    // Dot(a, b2, acc, out=acc) # acc = dot(a, b2) + acc
-#line 18
-    tv::mma_m16n8k16_f32_f16_f16_f32(acc[0], acc[1], acc[2], acc[3], a[0], a[1], a[2], a[3], b2[0],
-        b2[1]);
+    // Dot(a, Cast(b1, f16), acc, out=acc)
+    tv::u32 v_Cast_1[2] = {};
+#line 13
+    tv::cast_tile<tile::i6, tile::f16, 4>(v_Cast_1, b1);
+    // Dot(a, Cast(b1, f16), acc, out=acc)
+#line 13
+    tv::mma_m16n8k16_f32_f16_f16_f32(acc[0], acc[1], acc[2], acc[3], a[0], a[1], a[2], a[3],
+        v_Cast_1[0], v_Cast_1[1]);
   }
-  // acc = Cast(acc, f16)
-  tv::u32 acc_2[2] = {};
-#line 19
-  tv::cast_tile<tile::f32, tile::f16, 4>(acc_2, acc);
-  // StoreGlobal(acc, gc, offset=[bi * BM:, bj * BN:])
+  // StoreGlobal(Cast(acc, f16), gc, offset=[bi * 16:, bj * 8:])
+  tv::u32 v_Cast_2[2] = {};
+#line 14
+  tv::cast_tile<tile::f32, tile::f16, 4>(v_Cast_2, acc);
+  // StoreGlobal(Cast(acc, f16), gc, offset=[bi * 16:, bj * 8:])
   {
-#line 20
+#line 14
     const tv::u64 base0_ = tv::index(tv::mul(bi, 16)) + tv::thread() / 4,
         base1_ = tv::index(tv::mul(bj, 8)) + tv::thread() % 4 * 2;
     TV_UNROLL for (int l_ = 0; l_ < 4; ++l_) {
-#line 20
+#line 14
       const tv::u64 i0_ = base0_ + l_ / 2 * 8, i1_ = base1_ + l_ % 2;
-#line 20
+#line 14
       const bool inside_ = i0_ < gc.extent[0] && i1_ < gc.extent[1];
-#line 20
+#line 14
       if (inside_) tv::store<16>(gc.data, i0_ * gc.stride[0] + i1_ * gc.stride[1],
-          tv::get<16>(acc_2, l_));
+          tv::get<16>(v_Cast_2, l_));
     }
   }
 }
