@@ -38,7 +38,7 @@ expect 2 'unknown backend `smi`' run $add --backend smi
 expect 2 'not in this version' run $add --backend emu
 expect 2 'not in this version' diff $add --bisect
 expect 2 'no seed' run $add --seed -1
-expect 2 'no seed' run $add --seed 99999999999999999999999
+expect 2 'no seed' run $add --seed 18446744073709551616
 expect 2 '--threads' run $add --threads abc
 expect 2 'NAME=VALUE' run $add -D N
 expect 2 'cannot write `/no/such/folder/c.npy`' run $add --out c=/no/such/folder/c.npy

@@ -1,6 +1,7 @@
 // The command line: options in, one command called, its exit status out. CLI11 lives here only.
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -112,9 +114,11 @@ void add_program(CLI::App* app, tilevm::vm::ProgramOptions& options, const std::
 
 /// CLI11 would read "-1" as 2^64 - 1.
 std::string is_seed(const std::string& text) {
-  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos &&
-                      text.size() < 21;
-  return digits ? std::string() : "`" + text + "` is no seed, an integer from 0 to 2^64 - 1";
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc{} && stop == end) return {};
+  return "`" + text + "` is no seed, an integer from 0 to 2^64 - 1";
 }
 
 void add_execution(CLI::App* app, tilevm::vm::ExecutionOptions& options) {
