@@ -234,6 +234,18 @@ Outcome run_case(const Case& test, const std::shared_ptr<const SourceFile>& sour
   return outcome;
 }
 
+std::string why_not(const TestFile& file, const vm::Engine& engine) {
+  const std::optional<isa::Target> device = engine.target();
+  if (!device) return {};
+  if (!file.errors.empty()) return "its errors are found without it";
+  for (const Case& test : file.cases) {
+    const Result<Arguments> arguments = parse_arguments(test.args);
+    const Result<isa::Target> target = isa::parse_target(arguments ? arguments->target : "sm_90");
+    if (target && target->sm != device->sm) return "it is for " + isa::to_string(*target);
+  }
+  return {};
+}
+
 std::vector<std::string> complaints(const TestFile& file, const Case& test,
                                     const Outcome& outcome) {
   std::vector<std::string> wrong;

@@ -29,6 +29,10 @@ struct Outcome {
 [[nodiscard]] Outcome run_case(const Case& test, const std::shared_ptr<const SourceFile>& source,
                                vm::Engine* engine);
 
+/// Why a file cannot be tested on an engine; empty if it can. Faults are the simulator's to explain
+/// (on a GPU they cost the device's context), and results are those of one architecture.
+[[nodiscard]] std::string why_not(const TestFile& file, const vm::Engine& engine);
+
 /// What is not as expected, one line each; empty if all is well.
 [[nodiscard]] std::vector<std::string> complaints(const TestFile& file, const Case& test,
                                                   const Outcome& outcome);
