@@ -55,8 +55,15 @@ std::string definitions(const UsedDefinitions& used) {
 }
 
 std::string prelude() {
-  return fmt::format("#line 1 \"prelude/device.cuh\"\n{}#line 1 \"prelude/portable.cuh\"\n{}",
-                     prelude_device, prelude_portable);
+  std::string text;
+  const auto append = [&](std::string_view name, std::string_view part) {
+    text += fmt::format("#line 1 \"prelude/{}.cuh\"\n{}", name, part);
+  };
+  append("device", prelude_device);
+  append("memory", prelude_memory);
+  append("element", prelude_element);
+  append("scalar", prelude_scalar);
+  return text;
 }
 
 }  // namespace

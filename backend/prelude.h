@@ -8,7 +8,9 @@ namespace tilevm::backend {
 
 /// What only the GPU can do: PTX, thread indices, memory.
 extern const std::string_view prelude_device;
-/// Packed registers, element types, casts, scalars: plain C++ over the above.
-extern const std::string_view prelude_portable;
+// Plain C++ over the above, in this order.
+extern const std::string_view prelude_memory;   ///< packed registers, views of global memory
+extern const std::string_view prelude_element;  ///< element types, casts, arithmetic
+extern const std::string_view prelude_scalar;   ///< scalars
 
 }  // namespace tilevm::backend

@@ -78,4 +78,9 @@ inline float f32_value(u32 a) { return std::bit_cast<float>(a); }
 
 }  // namespace tv
 
-#include "backend/prelude/portable.cuh"
+// In the order of the emitted text.
+// clang-format off
+#include "backend/prelude/memory.cuh"
+#include "backend/prelude/element.cuh"
+#include "backend/prelude/scalar.cuh"
+// clang-format on
