@@ -23,7 +23,8 @@ class KernelBinder {
     for (const ast::Decorator& decorator : tree.decorators) bind_decorator(decorator);
     for (const ast::Param& param : tree.params) bind_param(param);
     for (const ast::Expr& extent : tree.grid) {
-      if (auto bound = bind_scalar(extent, names_)) kernel_.grid.push_back(std::move(*bound));
+      // A faulty extent still counts, so that BlockIndices gives as many indices as were meant.
+      kernel_.grid.push_back(bind_scalar(extent, names_).value_or(isa::Expr::constant(1)));
     }
     kernel_.body = bind_statements(tree.body);
     return std::move(kernel_);
