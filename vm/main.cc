@@ -42,13 +42,13 @@ using Commands = std::vector<Command>;
 class ExamplesFirst : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {
-    const auto found = examples.find(app->get_name());
+    const auto found = examples_.find(app->get_name());
     const std::string summary = app->get_description() + "\n";
-    return found == examples.end() ? summary : summary + "\n" + found->second + "\n";
+    return found == examples_.end() ? summary : summary + "\n" + found->second + "\n";
   }
 
  private:
-  const std::map<std::string, std::string> examples = {
+  const std::map<std::string, std::string> examples_ = {
       {"tilevm",
        "  tilevm demo                              see it work\n"
        "  tilevm run programs/figure2.tile         run a program in the simulator\n"
