@@ -1,0 +1,96 @@
+// Speed of the host side: loading, verifying and simulating the shipped programs.
+//
+//   cmake --preset release -DTILEVM_BENCH=ON && ninja -C build sim_bench
+//   build/tests/sim_bench --benchmark_repetitions=7 --benchmark_report_aggregates_only=true
+//
+// Rates are multiply-adds or elements a second; the argument is the number of host threads.
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "frontend/frontend.h"
+#include "isa/base/check.h"
+#include "isa/verify.h"
+#include "sim/sim.h"
+#include "vm/random.h"
+#include "vm/tensor.h"
+
+namespace {
+
+using namespace tilevm;
+
+std::shared_ptr<const SourceFile> read_program(const std::string& name) {
+  const std::string path = std::string(TILEVM_SOURCE_DIR) + "/programs/" + name;
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return std::make_shared<const SourceFile>(name, text.str());
+}
+
+isa::VerifiedProgram load(const std::shared_ptr<const SourceFile>& source,
+                          const std::vector<frontend::Define>& defines = {}) {
+  Diagnostics diagnostics;
+  const isa::Target target{};
+  auto program = frontend::load(source, {defines, target}, diagnostics);
+  TILEVM_CHECK(program.has_value(), "a shipped program loads");
+  auto verified = isa::verify(*std::move(program), target, diagnostics);
+  TILEVM_CHECK(verified.has_value(), "a shipped program verifies");
+  return *std::move(verified);
+}
+
+sim::Buffer random_buffer(const std::string& name, const isa::DType& type, std::int64_t elements) {
+  auto tensor = vm::make_tensor(type, {elements}, name);
+  TILEVM_CHECK(tensor.ok(), "memory for a tensor");
+  vm::fill_rand(*tensor, 0, name);
+  return {name, std::move(tensor->data)};
+}
+
+void load_and_verify(benchmark::State& state, const std::string& name) {
+  const auto source = read_program(name);
+  for (auto _ : state) benchmark::DoNotOptimize(load(source));
+}
+BENCHMARK_CAPTURE(load_and_verify, figure2, "figure2.tile")->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(load_and_verify, matmul_f16_i6, "matmul_f16_i6.tile")
+    ->Unit(benchmark::kMicrosecond);
+
+/// Runs kernel 0 of a program again and again on the same buffers.
+void run_kernel(benchmark::State& state, const isa::VerifiedProgram& program,
+                std::vector<sim::Buffer> memory, double work) {
+  std::vector<sim::Argument> arguments;
+  for (std::size_t i = 0; i < memory.size(); ++i) arguments.emplace_back(static_cast<int>(i));
+  const sim::Options options{.threads = static_cast<int>(state.range(0))};
+  for (auto _ : state) {
+    const auto report = sim::run_kernel(program, 0, arguments, memory, options);
+    TILEVM_CHECK(report.ok() && !report->fault, "a shipped program runs");
+  }
+  state.counters["rate"] = benchmark::Counter(work, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void figure2(benchmark::State& state) {
+  constexpr std::int64_t m = 256, n = 256, k = 1024;
+  const auto program = load(read_program("figure2.tile"), {{"M", "256"}, {"N", "256"}});
+  run_kernel(state, program,
+             {random_buffer("a", isa::f16, m * k), random_buffer("b", isa::u8, k * n * 6 / 8),
+              random_buffer("c", isa::f16, m * n)},
+             static_cast<double>(m * n * k));
+}
+BENCHMARK(figure2)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+void vector_add(benchmark::State& state) {
+  constexpr std::int64_t n = 1 << 22;
+  const auto program = load(read_program("vector_add.tile"), {{"N", std::to_string(n)}});
+  run_kernel(state, program,
+             {random_buffer("a", isa::f32, n), random_buffer("b", isa::f32, n),
+              random_buffer("c", isa::f32, n)},
+             static_cast<double>(n));
+}
+BENCHMARK(vector_add)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
