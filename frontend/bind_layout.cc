@@ -352,7 +352,11 @@ std::optional<AnyLayout> load_layout(const SourceFile& source, Diagnostics& diag
   const auto tree = parse_expression(source, diagnostics);
   if (!tree) return std::nullopt;
   const Constants none;
-  return bind_layout(*tree, Names{none, nullptr, diagnostics});
+  const std::size_t errors_before = diagnostics.error_count();
+  auto layout = bind_layout(*tree, Names{none, nullptr, diagnostics});
+  // A misspelt name was replaced by the nearest, to find more faults, not to be drawn.
+  if (diagnostics.error_count() > errors_before) return std::nullopt;
+  return layout;
 }
 
 }  // namespace tilevm::frontend

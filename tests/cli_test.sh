@@ -41,6 +41,9 @@ expect 2 'no seed' run $add --seed -1
 expect 2 'no seed' run $add --seed 18446744073709551616
 expect 2 '--threads' run $add --threads abc
 expect 2 'NAME=VALUE' run $add -D N
+expect 2 'the file has no such constant; did you mean `TILE`?' check $add -D TILES=3
+expect 2 '-D N=abc: unknown name `abc`' run $add -D N=abc
+expect 1 'unknown layout `clumn_local`; did you mean `column_local`?' layout 'clumn_local(2, 2)'
 expect 2 'cannot write `/no/such/folder/c.npy`' run $add --out c=/no/such/folder/c.npy
 expect 2 'cannot write `/no/such/folder/x`' compile $add --emit cuda -o /no/such/folder/x
 expect 2 '--color' check $add --color sometimes

@@ -38,7 +38,7 @@ Exit check(const CheckOptions& options, Io& io) {
   Result<Loaded> loaded = load_program(options.program, default_target, io);
   if (!loaded) return reporter.fail(loaded.error());
   reporter.diagnostics(loaded->diagnostics, *loaded->source);
-  if (!loaded->program) return reporter.finish(Exit::fault);
+  if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
   reporter.set("target", isa::to_string(loaded->program->target()));
   reporter.set("kernels", kernels_json(*loaded->program));
   if (!options.json) io.out << loaded->source->name() << ": " << summary(*loaded->program) << '\n';

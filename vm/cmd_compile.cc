@@ -114,7 +114,7 @@ Exit compile(const CompileOptions& options, Io& io) {
   Result<Loaded> loaded = load_program(options.program, "sm_90a", io);
   if (!loaded) return fail(io, loaded.error());
   show(io, loaded->diagnostics, *loaded->source);
-  if (!loaded->program) return Exit::fault;
+  if (!loaded->program) return exit_of(loaded->diagnostics);
   const backend::CudaSource source = backend::emit_cuda(*loaded->program);
   if (options.explain) explain_kernels(*loaded->program, source, io);
   const Result<std::string> output = make_output(*loaded->program, source, options.emit);

@@ -102,7 +102,7 @@ class Demo {
     Result<Loaded> loaded = load_program(program, default_target, io_);
     if (!loaded) return fail(io_, loaded.error());
     show(io_, loaded->diagnostics, *loaded->source);
-    if (!loaded->program) return Exit::fault;
+    if (!loaded->program) return exit_of(loaded->diagnostics);
     program_ = *loaded->program;
     Result<Entry> entry = resolve_entry(*program_, "", {});
     if (!entry) return fail(io_, entry.error());

@@ -176,7 +176,9 @@ class Differ {
     line.backend = engines_.b->name();
     line.device = engines_.b->device();
     line.driver = engines_.b->driver();
+    // Without the folder behind it: records are kept, machines differ.
     line.compiler = engines_.b->compiler();
+    line.compiler = line.compiler.substr(0, line.compiler.find(" ("));
     return append_record(options_.record, line);
   }
 
@@ -218,7 +220,7 @@ Exit diff(const DiffOptions& options, Io& io) {
   Result<Loaded> loaded = load_source(*source, options.program, target_for(decides));
   if (!loaded) return reporter.fail(loaded.error());
   reporter.diagnostics(loaded->diagnostics, **source);
-  if (!loaded->program) return reporter.finish(Exit::fault);
+  if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
   const Result<Entry> entry =
       resolve_entry(*loaded->program, options.execution.entry, options.execution.data);
   if (!entry) return reporter.fail(entry.error());

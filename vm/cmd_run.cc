@@ -5,6 +5,7 @@
 
 #include "vm/cmd_support.h"
 #include "vm/commands.h"
+#include "vm/file.h"
 
 namespace tilevm::vm {
 
@@ -73,6 +74,12 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   Result<std::vector<HostTensor>> tensors =
       make_tensors(*entry, {options.execution.seed, options.execution.wild});
   if (!tensors) return reporter.fail(tensors.error());
+  for (const Entry::Tensor& tensor : entry->tensors) {
+    if (!tensor.dest) continue;
+    if (Status status = check_writable(tensor.dest->path); !status) {
+      return reporter.fail(status.error());
+    }
+  }
   RunReport report;
   if (const std::optional<Failure> failure = engine.run(program, *entry, *tensors, report)) {
     return reporter.fail(*failure, program.source());
@@ -106,7 +113,7 @@ Exit run(const RunOptions& options, Io& io) {
   Result<Loaded> loaded = load_source(*source, options.program, target_for(**engine));
   if (!loaded) return reporter.fail(loaded.error());
   reporter.diagnostics(loaded->diagnostics, **source);
-  if (!loaded->program) return reporter.finish(Exit::fault);
+  if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
   return run_loaded(*loaded->program, **engine, options, reporter);
 }
 

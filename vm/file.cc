@@ -138,14 +138,25 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path, std::uint64
   }
 }
 
-Status write_file_atomic(const std::string& path, std::span<const std::uint8_t> bytes) {
+Status check_writable(const std::string& path) {
   const std::string target = resolve(path);
   struct stat info{};
   const bool exists = ::stat(target.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) return cannot_write(path, EISDIR);
-  if (exists && !S_ISREG(info.st_mode)) return write_directly(path, bytes);
   // rename() would replace even a file that its owner protected.
   if (exists && ::access(target.c_str(), W_OK) != 0) return cannot_write(path, errno);
+  if (exists && !S_ISREG(info.st_mode)) return Done{};
+  const std::string folder = std::filesystem::path(target).parent_path().string();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) return cannot_write(path, errno);
+  return Done{};
+}
+
+Status write_file_atomic(const std::string& path, std::span<const std::uint8_t> bytes) {
+  if (Status status = check_writable(path); !status) return status;
+  const std::string target = resolve(path);
+  struct stat info{};
+  const bool exists = ::stat(target.c_str(), &info) == 0;
+  if (exists && !S_ISREG(info.st_mode)) return write_directly(path, bytes);
   auto [temporary, fd] = open_temporary(target);
   if (fd < 0) return cannot_write(path, errno);
   Handle file(fd);

@@ -21,4 +21,8 @@ namespace tilevm::vm {
 [[nodiscard]] Status write_file_atomic(const std::string& path,
                                        std::span<const std::uint8_t> bytes);
 
+/// Whether write_file_atomic would find a folder that it may write to: asked before a long run.
+/// Error (usage): it would not.
+[[nodiscard]] Status check_writable(const std::string& path);
+
 }  // namespace tilevm::vm

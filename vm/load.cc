@@ -46,8 +46,16 @@ Exit exit_of(ErrorKind kind) {
 
 Exit exit_of(const Failure& failure) {
   if (const auto* error = std::get_if<Error>(&failure)) return exit_of(error->kind);
-  for (const Diagnostic& diagnostic : std::get<Diagnostics>(failure).sorted()) {
+  return exit_of(std::get<Diagnostics>(failure));
+}
+
+Exit exit_of(const Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics.sorted()) {
     if (diagnostic.code == Code::step_limit) return Exit::limit;
+    // A wrong -D is a fault of the command line, not of the program.
+    if (diagnostic.code == Code::bad_define || diagnostic.code == Code::unknown_define) {
+      return Exit::usage;
+    }
   }
   return Exit::fault;
 }

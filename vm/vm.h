@@ -43,6 +43,7 @@ enum class Exit : int {
 /// environment.
 using Failure = std::variant<Diagnostics, Error>;
 [[nodiscard]] Exit exit_of(const Failure& failure);
+[[nodiscard]] Exit exit_of(const Diagnostics& diagnostics);
 
 // ---------------------------------------------------------------------------------------------
 // Text to program

@@ -102,10 +102,10 @@ TEST_CASE("what can be mistyped is a usage error that says what there is") {
   CHECK(contains(streams.err.str(), "-D NAME=VALUE"));
 }
 
-TEST_CASE("a define that the program does not have is an error of the program") {
+TEST_CASE("a define that the program does not have is an error of the command line") {
   Streams streams(shift_program);
   RunOptions options = options_for("-");
   options.program.defines = {"NN=3"};
-  CHECK(run(options, streams.io) == Exit::fault);
+  CHECK(run(options, streams.io) == Exit::usage);
   CHECK(contains(streams.err.str(), "TV0116"));
 }
