@@ -62,6 +62,7 @@ std::string prelude() {
   append("device", prelude_device);
   append("memory", prelude_memory);
   append("element", prelude_element);
+  append("arithmetic", prelude_arithmetic);
   append("scalar", prelude_scalar);
   return text;
 }

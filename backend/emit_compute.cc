@@ -14,6 +14,10 @@ constexpr std::string_view functor(isa::BinaryOp op) {
       return "tv::Sub";
     case isa::BinaryOp::mul:
       return "tv::Mul";
+    case isa::BinaryOp::div:
+      return "tv::Div";
+    case isa::BinaryOp::mod:
+      return "tv::Mod";
   }
   return "";
 }
@@ -34,6 +38,8 @@ void emit_instruction(const isa::Binary<op>& inst, const isa::InstStmt& stmt,
 template void emit_instruction(const isa::Add&, const isa::InstStmt&, KernelEmission&);
 template void emit_instruction(const isa::Sub&, const isa::InstStmt&, KernelEmission&);
 template void emit_instruction(const isa::Mul&, const isa::InstStmt&, KernelEmission&);
+template void emit_instruction(const isa::Div&, const isa::InstStmt&, KernelEmission&);
+template void emit_instruction(const isa::Mod&, const isa::InstStmt&, KernelEmission&);
 
 void emit_instruction(const isa::Neg& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const auto& type = kernel.type<isa::RegisterType>(inst.a.var);

@@ -9,8 +9,9 @@ namespace tilevm::backend {
 /// What only the GPU can do: PTX, thread indices, memory.
 extern const std::string_view prelude_device;
 // Plain C++ over the above, in this order.
-extern const std::string_view prelude_memory;   ///< packed registers, views of global memory
-extern const std::string_view prelude_element;  ///< element types, casts, arithmetic
-extern const std::string_view prelude_scalar;   ///< scalars
+extern const std::string_view prelude_memory;      ///< packed registers, views of global memory
+extern const std::string_view prelude_element;     ///< element types, casts
+extern const std::string_view prelude_arithmetic;  ///< on elements and tiles
+extern const std::string_view prelude_scalar;      ///< scalars
 
 }  // namespace tilevm::backend

@@ -20,7 +20,7 @@ namespace tilevm::isa {
 using Instruction = std::variant<BlockIndices,                                  //
                                  AllocateGlobal, AllocateRegister, ViewGlobal,  //
                                  LoadGlobal, StoreGlobal,                       //
-                                 Add, Sub, Mul, Neg, Cast, View, Dot>;
+                                 Add, Sub, Mul, Div, Mod, Neg, Cast, View, Dot>;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction>;
 

@@ -1,5 +1,6 @@
 // The loops that casts and arithmetic run: fast where the host has the operation, else by table,
 // else by the definition in isa/type.
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -93,9 +94,39 @@ T operate(T a, T b) {
     return a + b;
   } else if constexpr (op == BinaryOp::sub) {
     return a - b;
-  } else {
-    static_assert(op == BinaryOp::mul);
+  } else if constexpr (op == BinaryOp::mul) {
     return a * b;
+  } else if constexpr (op == BinaryOp::div) {
+    return a / b;
+  } else {
+    static_assert(op == BinaryOp::mod);
+    return std::fmod(a, b);
+  }
+}
+
+/// Quotients and remainders; 64 bits hold all of them. A divisor of zero gives 0.
+template <BinaryOp op, class T>
+std::uint32_t divide(T a, T b) {
+  if (b == 0) return 0;
+  return static_cast<std::uint32_t>(op == BinaryOp::div ? a / b : a % b);
+}
+
+template <BinaryOp op>
+BinaryLoop integer_loop(const DType& type) {
+  const auto mask = static_cast<std::uint32_t>(isa::low_mask(type.bits));
+  if constexpr (op != BinaryOp::div && op != BinaryOp::mod) {
+    return loop_over_pairs(
+        [mask](std::uint32_t a, std::uint32_t b) { return operate<op>(a, b) & mask; });
+  } else if (type.is_signed_int()) {
+    const unsigned bits = type.bits;
+    const auto extend = [bits](std::uint32_t x) {
+      return std::int64_t{static_cast<std::int32_t>(sign_extend(x, bits))};
+    };
+    return loop_over_pairs([mask, extend](std::uint32_t a, std::uint32_t b) {
+      return divide<op>(extend(a), extend(b)) & mask;
+    });
+  } else {
+    return loop_over_pairs([](std::uint32_t a, std::uint32_t b) { return divide<op>(a, b); });
   }
 }
 
@@ -106,11 +137,7 @@ std::uint32_t operate_f32(std::uint32_t a, std::uint32_t b) {
 
 template <BinaryOp op>
 BinaryLoop arithmetic_loop(const DType& type) {
-  if (type.is_integer()) {
-    const auto mask = static_cast<std::uint32_t>(isa::low_mask(type.bits));
-    return loop_over_pairs(
-        [mask](std::uint32_t a, std::uint32_t b) { return operate<op>(a, b) & mask; });
-  }
+  if (type.is_integer()) return integer_loop<op>(type);
   if (type == isa::f32) {
     return loop_over_pairs([](std::uint32_t a, std::uint32_t b) { return operate_f32<op>(a, b); });
   }
@@ -166,6 +193,10 @@ BinaryLoop binary_loop(BinaryOp op, const DType& type) {
       return arithmetic_loop<BinaryOp::sub>(type);
     case BinaryOp::mul:
       return arithmetic_loop<BinaryOp::mul>(type);
+    case BinaryOp::div:
+      return arithmetic_loop<BinaryOp::div>(type);
+    case BinaryOp::mod:
+      return arithmetic_loop<BinaryOp::mod>(type);
   }
   return {};
 }

@@ -1,9 +1,15 @@
 // Instructions that compute on register tiles, element by element.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 
+#include "isa/inst/support.h"
 #include "isa/type/arith.h"
+#include "isa/type/bits.h"
 #include "isa/type/number.h"
 #include "sim/elements.h"
 #include "sim/semantics.h"
@@ -48,6 +54,15 @@ Action map_wide_tile(const Tile& a, const Tile& result, F f) {
   };
 }
 
+/// What a division must look at first: no element of `tile` may be zero.
+struct ZeroCheck {
+  Tile tile;
+  std::shared_ptr<const LayoutParts> parts;
+  std::string_view mnemonic;
+  std::string name;  ///< the divisor's
+  Span span;
+};
+
 /// result = loop(a, b), all three alike, of at most 32 bits.
 Action combine_tiles(const Tile& a, const Tile& b, const Tile& result, BinaryLoop loop) {
   return [a, b, result, loop = std::move(loop)](Context& context) {
@@ -81,8 +96,49 @@ Action combine_wide_tiles(const Tile& a, const Tile& b, const Tile& result, F f)
   };
 }
 
-Action prepare_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
-                      const Preparation& preparation) {
+/// Reports the zeros of a divisor: counts each element once, names the first.
+bool report_zeros(const ZeroCheck& check, Context& context) {
+  const Tile& tile = check.tile;
+  const std::uint8_t* registers = context.state.registers.at(tile.offset);
+  std::size_t count = 0, thread = 0;
+  isa::Index first;
+  for (const std::int32_t holder : check.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(holder);
+    for (std::size_t i = 0; i < tile.locals; ++i) {
+      if (isa::get_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits) != 0) continue;
+      isa::Index index;
+      for (std::size_t d = 0; d < check.parts->rank; ++d) {
+        index.push_back(check.parts->thread_part(t)[d] + check.parts->local_part(i)[d]);
+      }
+      if (count++ > 0 && index >= first) continue;
+      thread = t;
+      first = std::move(index);
+    }
+  }
+  context.fail(Code::run_division_by_zero, check.span,
+               fmt::format("`{}` divides by zero: {} of {} elements of `{}` are 0, first `{}[{}]`",
+                           check.mnemonic, count, check.parts->first_threads.size() * tile.locals,
+                           check.name, check.name, fmt::join(first, ", ")));
+  context.fault->thread = static_cast<std::int64_t>(thread);
+  return false;
+}
+
+/// `then`, unless an element of the divisor is zero.
+Action unless_zero(ZeroCheck check, Action then) {
+  return [check = std::move(check), then = std::move(then)](Context& context) {
+    std::uint64_t* codes = lanes(check.tile, context.scratch.wide_b).data();
+    const std::uint8_t* registers = context.state.registers.at(check.tile.offset);
+    bool zero = false;
+    for_each_piece(check.tile, [&](std::size_t first, std::size_t count) {
+      unpack(check.tile, registers, first, count, codes);
+      for (std::size_t i = 0; i < count * check.tile.locals; ++i) zero |= codes[i] == 0;
+    });
+    return zero ? report_zeros(check, context) : then(context);
+  };
+}
+
+Action combine(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
+               const Preparation& preparation) {
   const isa::DType type = preparation.register_type(a.var).dtype;
   const Tile tile_a = preparation.tile(a.var), tile_b = preparation.tile(b.var);
   const Tile result = preparation.result_tile();
@@ -96,17 +152,22 @@ Action prepare_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOpe
 
 }  // namespace
 
-Action prepare(const isa::Add& inst, const Preparation& preparation) {
-  return prepare_binary(isa::BinaryOp::add, inst.a, inst.b, preparation);
+template <isa::BinaryOp op>
+Action prepare(const isa::Binary<op>& inst, const Preparation& preparation) {
+  Action action = combine(op, inst.a, inst.b, preparation);
+  if (!isa::faults_on_zero(op, preparation.register_type(inst.b.var).dtype)) return action;
+  constexpr std::size_t divisor = isa::position_of(&isa::Binary<op>::b);
+  return unless_zero({preparation.tile(inst.b.var), preparation.parts(inst.b.var),
+                      isa::Binary<op>::schema.description.mnemonic,
+                      preparation.variable(inst.b.var).name, preparation.slot_span(divisor)},
+                     std::move(action));
 }
 
-Action prepare(const isa::Sub& inst, const Preparation& preparation) {
-  return prepare_binary(isa::BinaryOp::sub, inst.a, inst.b, preparation);
-}
-
-Action prepare(const isa::Mul& inst, const Preparation& preparation) {
-  return prepare_binary(isa::BinaryOp::mul, inst.a, inst.b, preparation);
-}
+template Action prepare(const isa::Add&, const Preparation&);
+template Action prepare(const isa::Sub&, const Preparation&);
+template Action prepare(const isa::Mul&, const Preparation&);
+template Action prepare(const isa::Div&, const Preparation&);
+template Action prepare(const isa::Mod&, const Preparation&);
 
 Action prepare(const isa::Neg& inst, const Preparation& preparation) {
   const isa::DType type = preparation.register_type(inst.a.var).dtype;

@@ -71,9 +71,8 @@ Action prepare(const isa::AllocateRegister&, const Preparation&);
 Action prepare(const isa::ViewGlobal&, const Preparation&);
 Action prepare(const isa::LoadGlobal&, const Preparation&);
 Action prepare(const isa::StoreGlobal&, const Preparation&);
-Action prepare(const isa::Add&, const Preparation&);
-Action prepare(const isa::Sub&, const Preparation&);
-Action prepare(const isa::Mul&, const Preparation&);
+template <isa::BinaryOp op>
+Action prepare(const isa::Binary<op>&, const Preparation&);
 Action prepare(const isa::Neg&, const Preparation&);
 Action prepare(const isa::Cast&, const Preparation&);
 Action prepare(const isa::View&, const Preparation&);

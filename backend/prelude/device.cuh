@@ -9,6 +9,7 @@
 #pragma nv_diag_suppress 111, 128, 177, 186, 550
 
 #define TV_FN __device__ __forceinline__
+#define TV_LONG_FN __device__ __noinline__
 #define TV_UNROLL _Pragma("unroll")
 #define TV_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 
@@ -91,6 +92,11 @@ TV_FN u64 f64_sub(u64 a, u64 b) {
 TV_FN u64 f64_mul(u64 a, u64 b) {
   u64 d;
   asm("mul.rn.f64 %0, %1, %2;" : "=l"(d) : "l"(a), "l"(b));
+  return d;
+}
+TV_FN u64 f64_div(u64 a, u64 b) {
+  u64 d;
+  asm("div.rn.f64 %0, %1, %2;" : "=l"(d) : "l"(a), "l"(b));
   return d;
 }
 

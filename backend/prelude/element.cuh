@@ -189,6 +189,7 @@ TV_FN Code<To::bits> cast_exact(Code<From::bits> code) {
 // Where f32 holds every value of the source type, the way through f32 rounds once, too.
 
 TV_FN bool f32_is_nan(u32 a) { return (a & 0x7fffffffu) > 0x7f800000u; }
+TV_FN u32 f32_canonical(u32 a) { return f32_is_nan(a) ? 0x7fffffffu : a; }
 
 /// A float of 8 bits or fewer: its fields in their place in f32, then times a power of two.
 template <class T>
@@ -256,106 +257,6 @@ TV_FN Code<To::bits> cast(Code<From::bits> code) {
   } else {
     return cast_exact<From, To>(code);
   }
-}
-
-// ---- Arithmetic on elements -------------------------------------------------------------------
-
-struct Add {
-  template <class T>
-  static TV_FN T integer(T a, T b) {
-    return a + b;
-  }
-  static TV_FN u32 f32(u32 a, u32 b) { return f32_add(a, b); }
-  static TV_FN u64 f64(u64 a, u64 b) { return f64_add(a, b); }
-};
-struct Sub {
-  template <class T>
-  static TV_FN T integer(T a, T b) {
-    return a - b;
-  }
-  static TV_FN u32 f32(u32 a, u32 b) { return f32_sub(a, b); }
-  static TV_FN u64 f64(u64 a, u64 b) { return f64_sub(a, b); }
-};
-struct Mul {
-  template <class T>
-  static TV_FN T integer(T a, T b) {
-    return a * b;
-  }
-  static TV_FN u32 f32(u32 a, u32 b) { return f32_mul(a, b); }
-  static TV_FN u64 f64(u64 a, u64 b) { return f64_mul(a, b); }
-};
-
-TV_FN u64 f64_canonical(u64 a) {
-  return (a & 0x7fffffffffffffffull) > 0x7ff0000000000000ull ? 0x7fffffffffffffffull : a;
-}
-
-template <class Op, class T>
-TV_FN Code<T::bits> binary(Code<T::bits> a, Code<T::bits> b) {
-  if constexpr (T::is_int) {
-    return Op::integer(a, b) & low_mask<T::bits>();
-  } else if constexpr (T::kind == bipolar) {
-    const u32 result = Op::integer(static_cast<u32>(to_integer<T>(a)),  //
-                                   static_cast<u32>(to_integer<T>(b)));
-    return cast_exact<Int<32>, T>(result);
-  } else if constexpr (T::bits == 64) {
-    return f64_canonical(Op::f64(a, b));
-  } else if constexpr (T::bits == 32 && T::unused == 0) {
-    return Op::f32(a, b);
-  } else {
-    return from_f32<T>(Op::f32(to_f32<T>(a), to_f32<T>(b)));
-  }
-}
-
-template <class T>
-TV_FN Code<T::bits> negate(Code<T::bits> a) {
-  if constexpr (T::is_int) {
-    return (0 - a) & low_mask<T::bits>();
-  } else if constexpr (T::kind == bipolar) {
-    return ~a & low_mask<T::bits>();
-  } else {
-    constexpr Code<T::bits> sign = Code<T::bits>{1} << (T::bits - 1);
-    const Code<T::bits> magnitude = (a & ~sign) >> T::unused;
-    const bool nan = (T::special == ieee && magnitude > infinity_code<T>()) ||
-                     (T::special == nan_only && magnitude == all_ones<T>());
-    if (nan) return static_cast<Code<T::bits>>(all_ones<T>()) << T::unused;
-    return (a >> T::unused << T::unused) ^ sign;
-  }
-}
-
-// ---- Elementwise, on a thread's share of a tile -------------------------------------------------
-
-template <class T, int count>
-TV_FN void fill_tile(u32* d, Code<T::bits> code) {
-  TV_UNROLL
-  for (int i = 0; i < count; ++i) put<T::bits>(d, i, code);
-}
-
-template <class From, class To, int count>
-TV_FN void cast_tile(u32* d, const u32* a) {
-  TV_UNROLL
-  for (int i = 0; i < count; ++i) {
-    put<To::bits>(d, i, cast<From, To>(get<From::bits>(a, i)));
-  }
-}
-
-template <class Op, class T, int count>
-TV_FN void binary_tile(u32* d, const u32* a, const u32* b) {
-  TV_UNROLL
-  for (int i = 0; i < count; ++i) {
-    put<T::bits>(d, i, binary<Op, T>(get<T::bits>(a, i), get<T::bits>(b, i)));
-  }
-}
-
-template <class T, int count>
-TV_FN void negate_tile(u32* d, const u32* a) {
-  TV_UNROLL
-  for (int i = 0; i < count; ++i) put<T::bits>(d, i, negate<T>(get<T::bits>(a, i)));
-}
-
-template <int words>
-TV_FN void copy_words(u32* d, const u32* a) {
-  TV_UNROLL
-  for (int i = 0; i < words; ++i) d[i] = a[i];
 }
 
 }  // namespace tv

@@ -1,4 +1,4 @@
-// The machine, part 4, in plain C++: scalars.
+// The machine, part 5, in plain C++: scalars.
 
 namespace tv {
 
@@ -27,27 +27,7 @@ TV_FN u32 neg(u32 a) { return 0u - a; }
 TV_FN u64 neg(u64 a) { return u64{0} - a; }
 TV_FN float neg(float a) { return f32_value(negate<Single>(f32_bits(a))); }
 
-template <class T>
-TV_FN T div(T a, T b) {
-  if (b == T{0}) {
-    fault();
-    return T{0};
-  }
-  // The one quotient that overflows wraps.
-  if (T(-1) < T{0} && b == T(-1)) return neg(a);
-  return a / b;
-}
 TV_FN float div(float a, float b) { return f32_value(f32_div(f32_bits(a), f32_bits(b))); }
-
-template <class T>
-TV_FN T mod(T a, T b) {
-  if (b == T{0}) {
-    fault();
-    return T{0};
-  }
-  if (T(-1) < T{0} && b == T(-1)) return T{0};
-  return a % b;
-}
 
 /// The count is read as unsigned.
 template <class T>

@@ -82,6 +82,8 @@ RuleResult result_types(const Binary<op>& inst, const RuleContext& context) {
 template RuleResult result_types(const Add&, const RuleContext&);
 template RuleResult result_types(const Sub&, const RuleContext&);
 template RuleResult result_types(const Mul&, const RuleContext&);
+template RuleResult result_types(const Div&, const RuleContext&);
+template RuleResult result_types(const Mod&, const RuleContext&);
 
 RuleResult result_types(const Neg& inst, const RuleContext& context) {
   const RegisterType& a = context.type(inst.a);

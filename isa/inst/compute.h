@@ -22,6 +22,12 @@ constexpr Description describe(BinaryOp op) {
             "wrap; floats round to nearest even; types narrower than 16 bits, and tf32, are "
             "converted to i32, u32 or f32, operated on, and cast back."};
   };
+  const auto dividing = [&](std::string_view mnemonic, std::string_view summary,
+                            std::string_view detail) {
+    Description result = description(mnemonic, summary);
+    result.detail = detail;
+    return result;
+  };
   switch (op) {
     case BinaryOp::add:
       return description("Add", "Adds two tiles element by element.");
@@ -29,6 +35,19 @@ constexpr Description describe(BinaryOp op) {
       return description("Sub", "Subtracts the second tile from the first, element by element.");
     case BinaryOp::mul:
       return description("Mul", "Multiplies two tiles element by element.");
+    case BinaryOp::div:
+      return dividing(
+          "Div", "Divides the first tile by the second, element by element.",
+          "Both tiles have one element type and one layout, which are the result's. Integer "
+          "quotients truncate toward zero, and a divisor of zero is a fault (TV0403); float "
+          "quotients round to nearest even. Narrow types compute as in Add.");
+    case BinaryOp::mod:
+      return dividing(
+          "Mod", "Gives the remainder of the first tile by the second, element by element.",
+          "a - b * trunc(a / b), exactly, for integers and floats: it has the sign of a. An "
+          "integer "
+          "divisor of zero is a fault (TV0403); for floats, b = 0 or an infinite a give NaN. Both "
+          "tiles have one element type and one layout, which are the result's.");
   }
   return {};
 }
@@ -47,6 +66,8 @@ struct Binary {
 using Add = Binary<BinaryOp::add>;
 using Sub = Binary<BinaryOp::sub>;
 using Mul = Binary<BinaryOp::mul>;
+using Div = Binary<BinaryOp::div>;
+using Mod = Binary<BinaryOp::mod>;
 
 struct Neg {
   RegisterOperand a;

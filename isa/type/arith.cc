@@ -1,6 +1,7 @@
 #include "isa/type/arith.h"
 
 #include <bit>
+#include <cmath>
 
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
@@ -17,9 +18,13 @@ Float operate(BinaryOp op, Float a, Float b) {
     case BinaryOp::sub:
       return a - b;
     case BinaryOp::mul:
+      return a * b;
+    case BinaryOp::div:
+      return a / b;
+    case BinaryOp::mod:
       break;
   }
-  return a * b;
+  return std::fmod(a, b);  // always exact
 }
 
 /// On codes of f32 or f64; x86 and GPUs differ in the bits of a NaN, so it is replaced.
@@ -38,10 +43,22 @@ std::uint64_t operate_wrapping(BinaryOp op, std::uint64_t a, std::uint64_t b) {
       return a + b;
     case BinaryOp::sub:
       return a - b;
-    case BinaryOp::mul:
-      break;
+    default:
+      return a * b;
   }
-  return a * b;
+}
+
+/// Quotient or remainder of magnitudes; of negative numbers it is that of their magnitudes with the
+/// sign put back, so the least value needs no case of its own.
+std::uint64_t divide(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b) {
+  const auto is_negative = [&](std::uint64_t code) {
+    return type.is_signed_int() && (code >> (type.bits - 1) & 1) != 0;
+  };
+  const auto negated = [&](std::uint64_t code) { return (0 - code) & low_mask(type.bits); };
+  if (b == 0) return 0;
+  const std::uint64_t x = is_negative(a) ? negated(a) : a, y = is_negative(b) ? negated(b) : b;
+  if (op == BinaryOp::mod) return is_negative(a) ? negated(x % y) : x % y;
+  return is_negative(a) != is_negative(b) ? negated(x / y) : x / y;
 }
 
 /// Types whose arithmetic is that of another: f16 and bf16 too, whose results are exact in f32
@@ -68,6 +85,7 @@ DType compute_type(const DType& type) {
 }
 
 std::uint64_t apply(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b) {
+  if (faults_on_zero(op, type)) return divide(op, type, a, b);
   if (type.is_integer()) return operate_wrapping(op, a, b) & low_mask(type.bits);
   if (type == f32) return operate_bits<float, std::uint32_t>(op, type, a, b);
   if (type == f64) return operate_bits<double, std::uint64_t>(op, type, a, b);

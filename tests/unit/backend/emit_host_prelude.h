@@ -11,6 +11,7 @@
 #include "isa/type/number.h"
 
 #define TV_FN inline
+#define TV_LONG_FN inline
 #define TV_UNROLL
 
 namespace tv {
@@ -46,7 +47,16 @@ inline u32 f32(BinaryOp op, u32 a, u32 b) {
 }
 inline u64 f64(BinaryOp op, u64 a, u64 b) {
   const double x = std::bit_cast<double>(a), y = std::bit_cast<double>(b);
-  return std::bit_cast<u64>(op == BinaryOp::add ? x + y : op == BinaryOp::sub ? x - y : x * y);
+  switch (op) {
+    case BinaryOp::add:
+      return std::bit_cast<u64>(x + y);
+    case BinaryOp::sub:
+      return std::bit_cast<u64>(x - y);
+    case BinaryOp::mul:
+      return std::bit_cast<u64>(x * y);
+    default:
+      return std::bit_cast<u64>(x / y);
+  }
 }
 inline u32 convert(const tilevm::isa::DType& from, const tilevm::isa::DType& to, u32 a) {
   return static_cast<u32>(tilevm::isa::cast(from, to, a));
@@ -63,6 +73,7 @@ inline u32 f32_div(u32 a, u32 b) {
 inline u64 f64_add(u64 a, u64 b) { return host::f64(host::BinaryOp::add, a, b); }
 inline u64 f64_sub(u64 a, u64 b) { return host::f64(host::BinaryOp::sub, a, b); }
 inline u64 f64_mul(u64 a, u64 b) { return host::f64(host::BinaryOp::mul, a, b); }
+inline u64 f64_div(u64 a, u64 b) { return host::f64(host::BinaryOp::div, a, b); }
 inline u32 f16_from_f32(u32 a) { return host::convert(tilevm::isa::f32, tilevm::isa::f16, a); }
 inline u32 bf16_from_f32(u32 a) { return host::convert(tilevm::isa::f32, tilevm::isa::bf16, a); }
 inline u32 f32_from_f16(u32 a) { return host::convert(tilevm::isa::f16, tilevm::isa::f32, a); }
@@ -82,5 +93,6 @@ inline float f32_value(u32 a) { return std::bit_cast<float>(a); }
 // clang-format off
 #include "backend/prelude/memory.cuh"
 #include "backend/prelude/element.cuh"
+#include "backend/prelude/arithmetic.cuh"
 #include "backend/prelude/scalar.cuh"
 // clang-format on

@@ -56,12 +56,15 @@ TEST_CASE(
 
 template <class Op, class T>
 void check_binary(isa::BinaryOp op, std::uint64_t a, std::uint64_t b) {
+  tv::faults = 0;
   const std::uint64_t got = tv::binary<Op, T>(static_cast<tv::Code<T::bits>>(a),  //
                                               static_cast<tv::Code<T::bits>>(b));
-  if (got == isa::apply(op, dtype_of<T>(), a, b)) return;
+  const int faults = faults_on_zero(op, dtype_of<T>()) && b == 0 ? 1 : 0;
+  if (got == isa::apply(op, dtype_of<T>(), a, b) && tv::faults == faults) return;
   const std::string type = to_string(dtype_of<T>());
   INFO(type, " ", static_cast<int>(op), " of ", a, " and ", b);
   CHECK(got == isa::apply(op, dtype_of<T>(), a, b));
+  CHECK(tv::faults == faults);
 }
 
 template <class T>
@@ -69,6 +72,8 @@ void check_arithmetic(std::uint64_t a, std::uint64_t b) {
   check_binary<tv::Add, T>(isa::BinaryOp::add, a, b);
   check_binary<tv::Sub, T>(isa::BinaryOp::sub, a, b);
   check_binary<tv::Mul, T>(isa::BinaryOp::mul, a, b);
+  check_binary<tv::Div, T>(isa::BinaryOp::div, a, b);
+  check_binary<tv::Mod, T>(isa::BinaryOp::mod, a, b);
 }
 
 TEST_CASE("arithmetic on every type is isa's") {
@@ -85,6 +90,40 @@ TEST_CASE("arithmetic on every type is isa's") {
       }));
     }
   });
+}
+
+/// Floats whose exponents lie far apart, or which are subnormal, infinite or equal in magnitude: a
+/// long division takes many steps, or none.
+template <class T>
+void check_remainders() {
+  CHECK(rc::check("remainders", [] {
+    const std::uint64_t mask = tv::low_mask<T::bits>();
+    const auto draw = [&](std::uint64_t other) -> std::uint64_t {
+      const auto random = *rc::gen::arbitrary<std::uint64_t>();
+      switch (*rc::gen::inRange(0, 5)) {
+        case 0:
+          return random & tv::low_mask<T::mantissa>();
+        case 1:
+          return tv::infinity_code<T>() << T::unused;
+        case 2:
+          return (random & tv::low_mask<T::mantissa>()) | (std::uint64_t{1} << (T::bits - 2));
+        case 3:
+          return other ^ (std::uint64_t{1} << (T::bits - 1));
+        default:
+          return random & mask;
+      }
+    };
+    const std::uint64_t a = draw(0);
+    check_binary<tv::Mod, T>(isa::BinaryOp::mod, a, draw(a));
+    check_binary<tv::Div, T>(isa::BinaryOp::div, a, draw(a));
+  }));
+}
+
+TEST_CASE("quotients and remainders of unlike floats are isa's") {
+  check_remainders<tv::Float<64, 11, 52>>();
+  check_remainders<tv::Float<32, 8, 23>>();
+  check_remainders<tv::Float<16, 8, 7>>();
+  check_remainders<tv::Float<16, 5, 10>>();
 }
 
 TEST_CASE("negation on every type is isa's") {

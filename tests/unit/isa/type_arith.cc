@@ -11,10 +11,36 @@
 namespace tilevm::isa {
 namespace {
 
-constexpr BinaryOp all_ops[] = {BinaryOp::add, BinaryOp::sub, BinaryOp::mul};
+constexpr BinaryOp all_ops[] = {BinaryOp::add, BinaryOp::sub, BinaryOp::mul, BinaryOp::div,
+                                BinaryOp::mod};
+
+/// a - b * trunc(a / b), by subtracting the largest b * 2^n that is left to subtract.
+oracle::Real remainder(oracle::Real a, oracle::Real b) {
+  if (std::isnan(a) || std::isnan(b) || std::isinf(a) || b == 0) return oracle::nan();
+  if (std::isinf(b)) return a;
+  const oracle::Real divisor = std::fabs(b);
+  oracle::Real rest = std::fabs(a), step = divisor;
+  while (step <= rest) step *= 2;
+  for (; step >= divisor; step /= 2) {
+    if (rest >= step) rest -= step;
+  }
+  return std::copysign(rest, a);
+}
 
 oracle::Real exact(BinaryOp op, oracle::Real a, oracle::Real b) {
-  return op == BinaryOp::add ? a + b : op == BinaryOp::sub ? a - b : a * b;
+  switch (op) {
+    case BinaryOp::add:
+      return a + b;
+    case BinaryOp::sub:
+      return a - b;
+    case BinaryOp::mul:
+      return a * b;
+    case BinaryOp::div:
+      return a / b;
+    case BinaryOp::mod:
+      break;
+  }
+  return remainder(a, b);
 }
 
 TEST_CASE("f16 and bf16 results are the exact ones, rounded once") {
@@ -26,8 +52,8 @@ TEST_CASE("f16 and bf16 results are the exact ones, rounded once") {
       const auto b = static_cast<std::uint16_t>(near ? a ^ (random & 0x87ff) : random);
       const oracle::Real x = oracle::value(type, a), y = oracle::value(type, b);
       for (const BinaryOp op : all_ops) {
-        // 64 bits hold every product, and every sum of f16; a bf16 sum whose terms are further
-        // apart may round twice here, but not to a middle.
+        // 64 bits hold every product, remainder, and sum of f16, and enough of every quotient; a
+        // bf16 sum whose terms are further apart may round twice here, but not to a middle.
         RC_ASSERT((apply(op, type, a, b) == caster.cast(exact(op, x, y))));
       }
     }));
@@ -125,6 +151,73 @@ TEST_CASE("negation flips the sign of every float but NaN") {
 TEST_CASE("tf32 computes in f32 and rounds back with ties away") {
   CHECK(apply(BinaryOp::add, tf32, 0x3f800000, 0x3a000000) == 0x3f802000);  // 1 + 2^-11
   CHECK(apply(BinaryOp::add, tf32, 0x3f800000, 0x39ffe000) == 0x3f800000);
+}
+
+/// The quotient as the number of times the divisor can be taken away.
+std::int64_t quotient(std::int64_t a, std::int64_t b) {
+  std::int64_t count = 0;
+  for (std::int64_t rest = std::abs(a); rest >= std::abs(b); rest -= std::abs(b)) ++count;
+  return (a < 0) == (b < 0) ? count : -count;
+}
+
+TEST_CASE("integer quotients truncate and remainders have the sign of the dividend") {
+  for (const DType& type : all_dtypes()) {
+    if (!type.is_integer() || type.bits > 8) continue;
+    const oracle::Caster caster(type);
+    std::uint64_t wrong = 0;
+    for (std::uint64_t a = 0; a < oracle::code_count(type); ++a) {
+      for (std::uint64_t b = 1; b < oracle::code_count(type); ++b) {
+        const auto x = static_cast<std::int64_t>(oracle::value(type, a));
+        const auto y = static_cast<std::int64_t>(oracle::value(type, b));
+        const std::int64_t q = quotient(x, y);
+        wrong += apply(BinaryOp::div, type, a, b) != caster.cast_wrapping(q);
+        wrong += apply(BinaryOp::mod, type, a, b) != caster.cast_wrapping(x - q * y);
+      }
+    }
+    CAPTURE(to_string(type));
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("wide quotients and remainders are the host's") {
+  CHECK(rc::check("i64, u64, i16", [](std::int64_t a, std::int64_t b) {
+    b >>= *rc::gen::inRange(0, 63);
+    RC_PRE(b != 0 && b != -1);
+    const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+    RC_ASSERT((apply(BinaryOp::div, i64, x, y) == static_cast<std::uint64_t>(a / b)));
+    RC_ASSERT((apply(BinaryOp::mod, i64, x, y) == static_cast<std::uint64_t>(a % b)));
+    RC_ASSERT((apply(BinaryOp::div, u64, x, y) == x / y));
+    RC_ASSERT((apply(BinaryOp::mod, u64, x, y) == x % y));
+    const auto s = static_cast<std::int16_t>(a), t = static_cast<std::int16_t>(b);
+    RC_PRE(t != 0);
+    RC_ASSERT(
+        (apply(BinaryOp::div, i16, x & 0xffff, y & 0xffff) == static_cast<std::uint16_t>(s / t)));
+  }));
+  constexpr std::uint64_t least = std::uint64_t{1} << 63;
+  CHECK(apply(BinaryOp::div, i64, least, ~std::uint64_t{0}) == least);
+  CHECK(apply(BinaryOp::mod, i64, least, ~std::uint64_t{0}) == 0);
+  CHECK(apply(BinaryOp::div, i32, 0x80000000, 0xffffffff) == 0x80000000);
+  CHECK(apply(BinaryOp::div, signed_int(4), 8, 15) == 8);
+  CHECK(faults_on_zero(BinaryOp::div, u8));
+  CHECK(faults_on_zero(BinaryOp::mod, i64));
+  CHECK_FALSE(faults_on_zero(BinaryOp::div, f32));
+  CHECK_FALSE(faults_on_zero(BinaryOp::mul, i32));
+}
+
+TEST_CASE("float quotients and remainders at their edges") {
+  CHECK(apply(BinaryOp::div, f32, 0x3f800000, 0x80000000) == 0xff800000);  // 1 / -0
+  CHECK(apply(BinaryOp::div, f32, 0x80000000, 0x00000000) == 0x7fffffff);
+  CHECK(apply(BinaryOp::div, f32, 0x00000001, 0x40000000) == 0x00000000);  // ties to even
+  CHECK(apply(BinaryOp::div, f32, 0x00000003, 0x40000000) == 0x00000002);
+  CHECK(apply(BinaryOp::mod, f32, 0xc0a00000, 0x40400000) == 0xc0000000);  // -5 mod 3
+  CHECK(apply(BinaryOp::mod, f32, 0xc0c00000, 0x40400000) == 0x80000000);  // -6 mod 3
+  CHECK(apply(BinaryOp::mod, f32, 0x3f800000, 0xff800000) == 0x3f800000);  // 1 mod -Inf
+  CHECK(apply(BinaryOp::mod, f32, 0x7f800000, 0x3f800000) == 0x7fffffff);
+  CHECK(apply(BinaryOp::mod, f32, 0x3f800000, 0x80000000) == 0x7fffffff);
+  CHECK(apply(BinaryOp::mod, f64, 0x7fefffffffffffff, 0x0000000000000003) ==
+        apply(BinaryOp::mod, f64, 0x7fefffffffffffff, 0x8000000000000003));
+  CHECK(apply(BinaryOp::div, f8e4m3, 0x38, 0x00) == 0x7e);  // Inf saturates
+  CHECK(apply(BinaryOp::mod, f8e4m3, 0x38, 0x00) == 0x7f);
 }
 
 TEST_CASE("where arithmetic happens") {

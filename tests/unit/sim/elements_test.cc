@@ -11,6 +11,9 @@ using isa::DType;
 
 namespace {
 
+constexpr isa::BinaryOp all_ops[] = {isa::BinaryOp::add, isa::BinaryOp::sub, isa::BinaryOp::mul,
+                                     isa::BinaryOp::div, isa::BinaryOp::mod};
+
 std::vector<std::uint32_t> all_codes(const DType& type) {
   std::vector<std::uint32_t> codes(std::size_t{1} << type.bits);
   for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::uint32_t>(i);
@@ -83,7 +86,7 @@ TEST_CASE("cast loops of 32-bit sources equal cast on boundaries and noise") {
 TEST_CASE("arithmetic loops equal apply on every pair of codes of narrow types") {
   for (const DType& type : isa::all_dtypes()) {
     if (type.bits > 5 || type.is_bipolar()) continue;
-    for (const auto op : {isa::BinaryOp::add, isa::BinaryOp::sub, isa::BinaryOp::mul}) {
+    for (const auto op : all_ops) {
       const auto loop = sim::binary_loop(op, type);
       for (const std::uint32_t b : all_codes(type)) {
         auto a = all_codes(type);
@@ -102,7 +105,7 @@ TEST_CASE("arithmetic loops equal apply on boundaries and noise of wide types") 
   for (const DType& type : {isa::f32, isa::f16, isa::bf16, isa::tf32, isa::i32, isa::u32, isa::i16,
                             isa::u8, isa::f8e5m2}) {
     const auto mask = static_cast<std::uint32_t>(isa::low_mask(type.bits));
-    for (const auto op : {isa::BinaryOp::add, isa::BinaryOp::sub, isa::BinaryOp::mul}) {
+    for (const auto op : all_ops) {
       std::vector<std::uint32_t> a, b;
       for (std::size_t i = 0; i < words.size(); ++i) {
         a.push_back((type.bits == 16 ? words[i] >> 16 : words[i]) & mask);
