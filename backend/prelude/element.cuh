@@ -1,4 +1,4 @@
-// The machine, part 3, in plain C++: element types, casts and arithmetic on elements.
+// The machine, part 3, in plain C++: element types and casts.
 
 namespace tv {
 
