@@ -80,7 +80,8 @@ class ProgramBinder {
 
 }  // namespace
 
-std::optional<isa::Program> bind(const ast::Program& tree, std::shared_ptr<const SourceFile> source,
+std::optional<isa::Program> bind(const ast::Program& tree,
+                                 const std::shared_ptr<const SourceFile>& source,
                                  const BindOptions& options, Diagnostics& diagnostics) {
   const std::size_t errors_before = diagnostics.error_count();
   isa::Program program = ProgramBinder(source, options, diagnostics).bind(tree);
@@ -88,11 +89,11 @@ std::optional<isa::Program> bind(const ast::Program& tree, std::shared_ptr<const
   return program;
 }
 
-std::optional<isa::Program> load(std::shared_ptr<const SourceFile> source,
+std::optional<isa::Program> load(const std::shared_ptr<const SourceFile>& source,
                                  const BindOptions& options, Diagnostics& diagnostics) {
   const auto tree = parse(*source, diagnostics);
   if (!tree) return std::nullopt;
-  return bind(*tree, std::move(source), options, diagnostics);
+  return bind(*tree, source, options, diagnostics);
 }
 
 }  // namespace tilevm::frontend

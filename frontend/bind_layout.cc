@@ -330,7 +330,7 @@ std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const Names& names) 
     if (constant->second.poisoned) return std::nullopt;
     if (const auto* type = std::get_if<isa::DType>(&constant->second.value)) return *type;
   } else if (const auto type = isa::parse_dtype(name->text)) {
-    return *type;
+    return type;
   }
   std::vector<std::string> known;
   for (const isa::DType& type : isa::all_dtypes()) known.push_back(isa::to_string(type));

@@ -38,12 +38,12 @@ struct BindOptions {
 /// Resolves a tree into a program; nothing after an error. Unknown or malformed defines are
 /// reported with Code::unknown_define and Code::bad_define and have no place in the source.
 [[nodiscard]] std::optional<isa::Program> bind(const ast::Program& tree,
-                                               std::shared_ptr<const SourceFile> source,
+                                               const std::shared_ptr<const SourceFile>& source,
                                                const BindOptions& options,
                                                Diagnostics& diagnostics);
 
 /// parse, then bind.
-[[nodiscard]] std::optional<isa::Program> load(std::shared_ptr<const SourceFile> source,
+[[nodiscard]] std::optional<isa::Program> load(const std::shared_ptr<const SourceFile>& source,
                                                const BindOptions& options,
                                                Diagnostics& diagnostics);
 

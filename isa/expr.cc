@@ -288,10 +288,20 @@ Expr Expr::convert(Expr a, ScalarKind to, Span span) {
   return Expr(std::make_shared<const Body>(Body{Convert{std::move(a)}, to, span}));
 }
 
+namespace {
+
+/// A conversion that keeps the operand's place.
+Expr converted(Expr a, ScalarKind kind) {
+  const Span span = a.span();
+  return Expr::convert(std::move(a), kind, span);
+}
+
+}  // namespace
+
 Expr Expr::unary(ScalarUnary op, Expr a, Span span) {
   TILEVM_CHECK(supports(op, a.kind()), "operator does not take this kind");
   const ScalarKind kind = op == ScalarUnary::logical_not ? ScalarKind::boolean : promoted(a.kind());
-  a = convert(std::move(a), kind, a.span());
+  a = converted(std::move(a), kind);
   if (const auto value = a.constant_value()) return constant(*apply(op, *value), span);
   return Expr(std::make_shared<const Body>(Body{Unary{op, std::move(a)}, kind, span}));
 }
@@ -301,8 +311,8 @@ Expr Expr::binary(ScalarBinary op, Expr a, Expr b, Span span) {
   ScalarKind kind = promoted(std::max(a.kind(), b.kind()));
   if (is_logical(op)) kind = ScalarKind::boolean;
   if (is_shift(op)) kind = promoted(a.kind());
-  a = convert(std::move(a), kind, a.span());
-  if (!is_shift(op)) b = convert(std::move(b), kind, b.span());
+  a = converted(std::move(a), kind);
+  if (!is_shift(op)) b = converted(std::move(b), kind);
   if (const auto left = a.constant_value()) {
     // A constant left side can decide a logical operator alone.
     if (is_logical(op) && left->as_bool() == (op == ScalarBinary::logical_or)) {

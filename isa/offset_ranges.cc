@@ -13,7 +13,9 @@ namespace {
 struct Interval {
   std::int64_t low, high;
 };
-__extension__ typedef __int128 wide;                   // products of two bounded values
+// Products of two bounded values. NOLINTNEXTLINE(modernize-use-using): __extension__ takes no
+// using.
+__extension__ typedef __int128 wide;
 constexpr std::int64_t bound = std::int64_t{1} << 40;  // beyond it nothing is said
 
 std::optional<Interval> within_bound(wide low, wide high) {

@@ -514,8 +514,9 @@ std::optional<Code> parse_code(std::string_view text) {
   const auto is = [](char c, char letter) { return c == letter || c == letter + 'a' - 'A'; };
   if (text.size() > 2 && is(text[0], 'T') && is(text[1], 'V')) text.remove_prefix(2);
   unsigned number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const char* const begin = text.data();  // NOLINT(bugprone-suspicious-stringview-data-usage)
+  const char* const end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, number);
   if (error != std::errc{} || stop != end || number >= code_end) return std::nullopt;
   const auto code = static_cast<Code>(number);
   return code_info(code) ? std::optional(code) : std::nullopt;
