@@ -84,7 +84,7 @@ void check_all_codes(const AnyCast& cast) {
   }
 }
 
-TEST_CASE("the prelude's list of types is the list of element types") {
+TEST_CASE("the prelude's list of types is the list of element types" * doctest::skip(!every_type)) {
   std::set<std::string> names;
   for_each_type<AllTypes>([&]<class T>() { names.insert(to_string(dtype_of<T>())); });
   std::set<std::string> wanted;
