@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backend/emit_kernel.h"
+#include "isa/broadcast.h"
 
 namespace tilevm::backend {
 namespace {
@@ -22,16 +24,51 @@ constexpr std::string_view functor(isa::BinaryOp op) {
   return "";
 }
 
+/// The place in an operand from which place l_ of the result takes its element: l_ itself, or an
+/// entry of a table that is declared here.
+std::string place_of(isa::VarId operand, const isa::RegisterLayout& result,
+                     KernelEmission& kernel) {
+  const isa::RegisterLayout& layout = kernel.type<isa::RegisterType>(operand).layout;
+  if (layout == result) return "l_";
+  const std::string name = kernel.name(operand) + "_at_";
+  kernel.out.line(fmt::format("constexpr int {}[{}] = {{{}}};", name, result.num_locals(),
+                              fmt::join(*isa::broadcast_places(result, layout), ", ")));
+  return name + "[l_]";
+}
+
+/// Operands of smaller shapes: isa/broadcast.h.
+template <isa::BinaryOp op>
+void emit_broadcast(const isa::Binary<op>& inst, const isa::RegisterType& result,
+                    const std::string& target, KernelEmission& kernel) {
+  const int bits = result.dtype.bits;
+  const auto element = [&](isa::VarId var) {
+    return fmt::format("tv::get<{}>({}, {})", bits, kernel.name(var),
+                       place_of(var, result.layout, kernel));
+  };
+  kernel.out.open_plain();
+  const std::string a = element(inst.a.var), b = element(inst.b.var);
+  kernel.out.open_plain(
+      fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", result.layout.num_locals()));
+  kernel.out.line(fmt::format("tv::put<{}>({}, l_, tv::binary<{}, {}>({}, {}));", bits, target,
+                              functor(op), kernel.element_type(result.dtype), a, b));
+  kernel.out.close();
+  kernel.out.close();
+}
+
 }  // namespace
 
 template <isa::BinaryOp op>
 void emit_instruction(const isa::Binary<op>& inst, const isa::InstStmt& stmt,
                       KernelEmission& kernel) {
-  const auto& type = kernel.type<isa::RegisterType>(inst.a.var);
+  const isa::VarId target = stmt.results[0];
+  const auto& type = kernel.type<isa::RegisterType>(target);
   kernel.declare_tile(stmt);
+  const bool alike = kernel.type<isa::RegisterType>(inst.a.var) == type &&
+                     kernel.type<isa::RegisterType>(inst.b.var) == type;
+  if (!alike) return emit_broadcast(inst, type, kernel.name(target), kernel);
   kernel.out.line(fmt::format("tv::binary_tile<{}, {}, {}>({}, {}, {});", functor(op),
                               kernel.element_type(type.dtype), type.layout.num_locals(),
-                              kernel.name(stmt.results[0]), kernel.name(inst.a.var),
+                              kernel.name(target), kernel.name(inst.a.var),
                               kernel.name(inst.b.var)));
 }
 

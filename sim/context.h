@@ -22,7 +22,7 @@ namespace tilevm::sim {
 struct Scratch {
   std::vector<TileTable> tables;  ///< by Preparation::new_table
   std::vector<std::uint32_t> codes_a, codes_b, codes_c;
-  std::vector<std::uint64_t> wide_a, wide_b;
+  std::vector<std::uint64_t> wide_a, wide_b, wide_c;
   std::vector<MmaOperandA> operands_a;
   std::vector<MmaOperandB> operands_b;
 };

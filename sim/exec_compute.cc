@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "isa/broadcast.h"
 #include "isa/inst/support.h"
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
@@ -54,25 +55,40 @@ Action map_wide_tile(const Tile& a, const Tile& result, F f) {
   };
 }
 
-/// What a division must look at first: no element of `tile` may be zero.
-struct ZeroCheck {
+/// An operand, and where the elements lie that the result's places take (isa/broadcast.h); no
+/// places: where the result's lie.
+struct Operand {
   Tile tile;
-  std::shared_ptr<const LayoutParts> parts;
-  std::string_view mnemonic;
-  std::string name;  ///< the divisor's
-  Span span;
+  isa::PlaceMap places;
 };
 
-/// result = loop(a, b), all three alike, of at most 32 bits.
-Action combine_tiles(const Tile& a, const Tile& b, const Tile& result, BinaryLoop loop) {
-  return [a, b, result, loop = std::move(loop)](Context& context) {
-    std::uint32_t* codes_a = lanes(a, context.scratch.codes_a).data();
-    std::uint32_t* codes_b = lanes(a, context.scratch.codes_b).data();
+/// Reads what the result's places take from an operand, for some of the threads.
+template <class Lane>
+void fetch(const Operand& operand, RegisterSlab& registers, std::size_t first, std::size_t count,
+           std::vector<Lane>& buffer, Lane* out) {
+  const std::uint8_t* bytes = registers.at(operand.tile.offset);
+  if (operand.places.empty()) return unpack(operand.tile, bytes, first, count, out);
+  Lane* codes = lanes(operand.tile, buffer).data();
+  const std::size_t locals = operand.places.size();
+  for (std::size_t t = 0; t < count; ++t) {
+    unpack(operand.tile, bytes, first + t, 1, codes);
+    for (std::size_t i = 0; i < locals; ++i) {
+      out[t * locals + i] = codes[static_cast<std::size_t>(operand.places[i])];
+    }
+  }
+}
+
+/// result = loop(a, b), all of one type of at most 32 bits.
+Action combine_tiles(Operand a, Operand b, const Tile& result, BinaryLoop loop) {
+  return [a = std::move(a), b = std::move(b), result, loop = std::move(loop)](Context& context) {
+    Scratch& scratch = context.scratch;
+    std::uint32_t* codes_a = lanes(result, scratch.codes_a).data();
+    std::uint32_t* codes_b = lanes(result, scratch.codes_b).data();
     RegisterSlab& registers = context.state.registers;
-    for_each_piece(a, [&](std::size_t first, std::size_t count) {
-      unpack(a, registers.at(a.offset), first, count, codes_a);
-      unpack(b, registers.at(b.offset), first, count, codes_b);
-      loop(codes_a, codes_b, count * a.locals);
+    for_each_piece(result, [&](std::size_t first, std::size_t count) {
+      fetch(a, registers, first, count, scratch.codes_c, codes_a);
+      fetch(b, registers, first, count, scratch.codes_c, codes_b);
+      loop(codes_a, codes_b, count * result.locals);
       pack(result, codes_a, first, count, registers.at(result.offset));
     });
     return true;
@@ -81,20 +97,32 @@ Action combine_tiles(const Tile& a, const Tile& b, const Tile& result, BinaryLoo
 
 /// The same for types of 64 bits.
 template <class F>
-Action combine_wide_tiles(const Tile& a, const Tile& b, const Tile& result, F f) {
-  return [a, b, result, f](Context& context) {
-    std::uint64_t* codes_a = lanes(a, context.scratch.wide_a).data();
-    std::uint64_t* codes_b = lanes(a, context.scratch.wide_b).data();
+Action combine_wide_tiles(Operand a, Operand b, const Tile& result, F f) {
+  return [a = std::move(a), b = std::move(b), result, f](Context& context) {
+    Scratch& scratch = context.scratch;
+    std::uint64_t* codes_a = lanes(result, scratch.wide_a).data();
+    std::uint64_t* codes_b = lanes(result, scratch.wide_b).data();
     RegisterSlab& registers = context.state.registers;
-    for_each_piece(a, [&](std::size_t first, std::size_t count) {
-      unpack(a, registers.at(a.offset), first, count, codes_a);
-      unpack(b, registers.at(b.offset), first, count, codes_b);
-      for (std::size_t i = 0; i < count * a.locals; ++i) codes_a[i] = f(codes_a[i], codes_b[i]);
+    for_each_piece(result, [&](std::size_t first, std::size_t count) {
+      fetch(a, registers, first, count, scratch.wide_c, codes_a);
+      fetch(b, registers, first, count, scratch.wide_c, codes_b);
+      for (std::size_t i = 0; i < count * result.locals; ++i) {
+        codes_a[i] = f(codes_a[i], codes_b[i]);
+      }
       pack(result, codes_a, first, count, registers.at(result.offset));
     });
     return true;
   };
 }
+
+/// What a division must look at first: no element of `tile` may be zero.
+struct ZeroCheck {
+  Tile tile;
+  std::shared_ptr<const LayoutParts> parts;
+  std::string_view mnemonic;
+  std::string name;  ///< the divisor's
+  Span span;
+};
 
 /// Reports the zeros of a divisor: counts each element once, names the first.
 bool report_zeros(const ZeroCheck& check, Context& context) {
@@ -137,17 +165,24 @@ Action unless_zero(ZeroCheck check, Action then) {
   };
 }
 
+Operand operand(isa::VarId var, const Preparation& preparation) {
+  const isa::RegisterLayout& layout = preparation.register_type(var).layout;
+  const isa::RegisterLayout& result = preparation.register_type(preparation.result()).layout;
+  if (layout == result) return {preparation.tile(var), {}};
+  return {preparation.tile(var), *isa::broadcast_places(result, layout)};
+}
+
 Action combine(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
                const Preparation& preparation) {
   const isa::DType type = preparation.register_type(a.var).dtype;
-  const Tile tile_a = preparation.tile(a.var), tile_b = preparation.tile(b.var);
+  Operand left = operand(a.var, preparation), right = operand(b.var, preparation);
   const Tile result = preparation.result_tile();
-  if (type.bits > 32) {
-    return combine_wide_tiles(tile_a, tile_b, result, [op, type](std::uint64_t x, std::uint64_t y) {
-      return isa::apply(op, type, x, y);
-    });
+  if (type.bits <= 32) {
+    return combine_tiles(std::move(left), std::move(right), result, binary_loop(op, type));
   }
-  return combine_tiles(tile_a, tile_b, result, binary_loop(op, type));
+  return combine_wide_tiles(
+      std::move(left), std::move(right), result,
+      [op, type](std::uint64_t x, std::uint64_t y) { return isa::apply(op, type, x, y); });
 }
 
 }  // namespace

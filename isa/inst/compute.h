@@ -11,43 +11,40 @@ namespace tilevm::isa {
 
 /// What differs between the members of the family c = Op(a, b).
 constexpr Description describe(BinaryOp op) {
-  const auto description = [](std::string_view mnemonic, std::string_view summary) {
-    return Description{
-        .mnemonic = mnemonic,
-        .category = Category::compute,
-        .result = ResultKind::register_tile,
-        .summary = summary,
-        .detail =
-            "Both tiles have one element type and one layout, which are the result's. Integers "
-            "wrap; floats round to nearest even; types narrower than 16 bits, and tf32, are "
-            "converted to i32, u32 or f32, operated on, and cast back."};
+  const auto description = [](std::string_view mnemonic, std::string_view summary,
+                              std::string_view detail) {
+    return Description{.mnemonic = mnemonic,
+                       .category = Category::compute,
+                       .result = ResultKind::register_tile,
+                       .summary = summary,
+                       .detail = detail};
   };
-  const auto dividing = [&](std::string_view mnemonic, std::string_view summary,
-                            std::string_view detail) {
-    Description result = description(mnemonic, summary);
-    result.detail = detail;
-    return result;
-  };
+  constexpr std::string_view wraps =
+      "Integers wrap; floats round to nearest even; types narrower than 16 bits, and tf32, are "
+      "converted to i32, u32 or f32, operated on, and cast back. Both tiles have one element type, "
+      "and one layout or shapes that broadcast (docs/semantics.md, Broadcasting).";
   switch (op) {
     case BinaryOp::add:
-      return description("Add", "Adds two tiles element by element.");
+      return description("Add", "Adds two tiles element by element.", wraps);
     case BinaryOp::sub:
-      return description("Sub", "Subtracts the second tile from the first, element by element.");
+      return description("Sub", "Subtracts the second tile from the first, element by element.",
+                         wraps);
     case BinaryOp::mul:
-      return description("Mul", "Multiplies two tiles element by element.");
+      return description("Mul", "Multiplies two tiles element by element.", wraps);
     case BinaryOp::div:
-      return dividing(
+      return description(
           "Div", "Divides the first tile by the second, element by element.",
-          "Both tiles have one element type and one layout, which are the result's. Integer "
-          "quotients truncate toward zero, and a divisor of zero is a fault (TV0403); float "
-          "quotients round to nearest even. Narrow types compute as in Add.");
+          "Integer quotients truncate toward zero, and a divisor of zero is a fault (TV0403); "
+          "float "
+          "quotients round to nearest even. Types, layouts and narrow types are as for Add.");
     case BinaryOp::mod:
-      return dividing(
-          "Mod", "Gives the remainder of the first tile by the second, element by element.",
-          "a - b * trunc(a / b), exactly, for integers and floats: it has the sign of a. An "
-          "integer "
-          "divisor of zero is a fault (TV0403); for floats, b = 0 or an infinite a give NaN. Both "
-          "tiles have one element type and one layout, which are the result's.");
+      return description("Mod",
+                         "Gives the remainder of the first tile by the second, element by element.",
+                         "a - b * trunc(a / b), exactly, for integers and floats: it has the sign "
+                         "of a. An integer "
+                         "divisor of zero is a fault (TV0403); for floats, b = 0 or an infinite a "
+                         "give NaN. Types, "
+                         "layouts and narrow types are as for Add.");
   }
   return {};
 }

@@ -179,38 +179,51 @@ std::vector<std::uint8_t> random_codes(const isa::DType& type, std::size_t count
   return bytes;
 }
 
+/// Puts 1 for 0, which integers cannot be divided by.
+void replace_zeros(const isa::DType& type, std::size_t count, std::vector<std::uint8_t>& codes) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (isa::get_bits(codes.data(), i * type.bits, type.bits) != 0) continue;
+    isa::put_bits(codes.data(), i * type.bits, type.bits, 1);
+  }
+}
+
 void check_arithmetic(CudaEngine& engine, const isa::DType& type) {
   constexpr std::size_t count = 8192;
   const std::string name = to_string(type);
   const auto program = make_program(fmt::format(R"(
-def arithmetic<256>({0}* p, {0}* q, {0}* add, {0}* sub, {0}* mul, {0}* neg):
+def arithmetic<256>({0}* p, {0}* q, {0}* add, {0}* sub, {0}* mul, {0}* div, {0}* mod, {0}* neg):
     t = BlockIndices()
     a = LoadGlobal(ViewGlobal(p, shape=[8192]), layout=spatial(32), offset=[t * 32:])
     b = LoadGlobal(ViewGlobal(q, shape=[8192]), layout=spatial(32), offset=[t * 32:])
     StoreGlobal(Add(a, b), ViewGlobal(add, shape=[8192]), offset=[t * 32:])
     StoreGlobal(Sub(a, b), ViewGlobal(sub, shape=[8192]), offset=[t * 32:])
     StoreGlobal(Mul(a, b), ViewGlobal(mul, shape=[8192]), offset=[t * 32:])
+    StoreGlobal(Div(a, b), ViewGlobal(div, shape=[8192]), offset=[t * 32:])
+    StoreGlobal(Mod(a, b), ViewGlobal(mod, shape=[8192]), offset=[t * 32:])
     StoreGlobal(Neg(a), ViewGlobal(neg, shape=[8192]), offset=[t * 32:])
 )",
                                                 name));
   HostBuffers buffers{random_codes(type, count, 1), random_codes(type, count, 2)};
-  buffers.resize(6, bytes_of(type, count));
-  run(engine, program, {0, 1, 2, 3, 4, 5}, buffers);
+  if (type.is_integer()) replace_zeros(type, count, buffers[1]);
+  buffers.resize(8, bytes_of(type, count));
+  run(engine, program, {0, 1, 2, 3, 4, 5, 6, 7}, buffers);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const auto at = [&](std::size_t buffer) {
       return isa::get_bits(buffers[buffer].data(), i * type.bits, type.bits);
     };
     const std::uint64_t a = at(0), b = at(1);
-    wrong += at(2) != isa::apply(isa::BinaryOp::add, type, a, b) ? 1 : 0;
-    wrong += at(3) != isa::apply(isa::BinaryOp::sub, type, a, b) ? 1 : 0;
-    wrong += at(4) != isa::apply(isa::BinaryOp::mul, type, a, b) ? 1 : 0;
-    wrong += at(5) != isa::apply(isa::UnaryOp::neg, type, a) ? 1 : 0;
+    std::size_t buffer = 2;
+    for (const auto op : {isa::BinaryOp::add, isa::BinaryOp::sub, isa::BinaryOp::mul,
+                          isa::BinaryOp::div, isa::BinaryOp::mod}) {
+      wrong += at(buffer++) != isa::apply(op, type, a, b) ? 1 : 0;
+    }
+    wrong += at(buffer) != isa::apply(isa::UnaryOp::neg, type, a) ? 1 : 0;
   }
   CHECK_MESSAGE(wrong == 0, name << ": " << wrong << " results");
 }
 
-TEST_CASE("the GPU adds, subtracts, multiplies and negates as isa does") {
+TEST_CASE("the GPU adds, subtracts, multiplies, divides and negates as isa does") {
   auto engine = open_device();
   if (!engine) return;
   for (const isa::DType& type : isa::all_dtypes()) {
