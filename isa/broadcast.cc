@@ -61,10 +61,14 @@ std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b) {
   return shape;
 }
 
+bool broadcasts_to(const RegisterLayout& operand, const RegisterLayout& result) {
+  const auto reduced = reduce_to(result, operand.shape());
+  return reduced && thread_local_equivalent(*reduced, operand);
+}
+
 std::optional<PlaceMap> broadcast_places(const RegisterLayout& result,
                                          const RegisterLayout& operand) {
-  const auto reduced = reduce_to(result, operand.shape());
-  if (!reduced || !thread_local_equivalent(*reduced, operand)) return std::nullopt;
+  if (!broadcasts_to(operand, result)) return std::nullopt;
   const auto extra = static_cast<std::ptrdiff_t>(result.rank() - operand.rank());
   PlaceMap places;
   for (std::int64_t i = 0; i < result.num_locals(); ++i) {
@@ -76,15 +80,6 @@ std::optional<PlaceMap> broadcast_places(const RegisterLayout& result,
     places.push_back(static_cast<std::int32_t>(operand.local_of(index)));
   }
   return places;
-}
-
-std::optional<BroadcastPlan> plan_broadcast(const RegisterLayout& result, const RegisterLayout& a,
-                                            const RegisterLayout& b) {
-  auto places_a = broadcast_places(result, a);
-  if (!places_a) return std::nullopt;
-  auto places_b = broadcast_places(result, b);
-  if (!places_b) return std::nullopt;
-  return BroadcastPlan{*std::move(places_a), *std::move(places_b)};
 }
 
 std::optional<RegisterLayout> joint_layout(const RegisterLayout& a, const RegisterLayout& b) {
@@ -103,7 +98,7 @@ std::optional<RegisterLayout> joint_layout(const RegisterLayout& a, const Regist
     return x.stride != y.stride ? x.stride > y.stride : x.dim < y.dim;
   });
   const auto layout = RegisterLayout::from_digits(*shape, *std::move(spatial), std::move(local));
-  if (!layout || !plan_broadcast(*layout, a, b)) return std::nullopt;
+  if (!layout || !broadcasts_to(a, *layout) || !broadcasts_to(b, *layout)) return std::nullopt;
   return *layout;
 }
 

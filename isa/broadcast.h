@@ -18,26 +18,20 @@ namespace tilevm::isa {
 /// The shape that both broadcast to, or nothing.
 [[nodiscard]] std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b);
 
+/// Whether an operand can take part in a result: its shape broadcasts to the result's, and every
+/// thread holds what it needs, at places that do not depend on the thread.
+[[nodiscard]] bool broadcasts_to(const RegisterLayout& operand, const RegisterLayout& result);
+
 /// For each local place of the result, the place of the element that it takes from the operand, in
 /// the same thread. Law: operand.element(t, places[i]) is result.element(t, i) without the leading
 /// dimensions that the operand lacks, and with 0 where its extent is 1; for all t.
 using PlaceMap = std::vector<std::int32_t>;
 
-/// Nothing if some thread lacks an element, or the places differ between threads, or the shapes or
-/// the number of threads do not fit.
+/// The plan of an operand; nothing unless broadcasts_to(operand, result).
 [[nodiscard]] std::optional<PlaceMap> broadcast_places(const RegisterLayout& result,
                                                        const RegisterLayout& operand);
 
-struct BroadcastPlan {
-  PlaceMap a, b;
-};
-
-/// The plan of both operands of an instruction.
-[[nodiscard]] std::optional<BroadcastPlan> plan_broadcast(const RegisterLayout& result,
-                                                          const RegisterLayout& a,
-                                                          const RegisterLayout& b);
-
-/// A layout of the shape to which both broadcast, for which there is a plan; nothing if there is
+/// A layout of the shape to which both broadcast, in which both can take part; nothing if there is
 /// none. Where both spread the same digit of the thread index over different dimensions, a result
 /// would be spread over their diagonal, which no layout is.
 [[nodiscard]] std::optional<RegisterLayout> joint_layout(const RegisterLayout& a,

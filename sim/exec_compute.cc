@@ -59,7 +59,7 @@ Action map_wide_tile(const Tile& a, const Tile& result, F f) {
 /// places: where the result's lie.
 struct Operand {
   Tile tile;
-  isa::PlaceMap places;
+  std::shared_ptr<const isa::PlaceMap> places;
 };
 
 /// Reads what the result's places take from an operand, for some of the threads.
@@ -67,14 +67,12 @@ template <class Lane>
 void fetch(const Operand& operand, RegisterSlab& registers, std::size_t first, std::size_t count,
            std::vector<Lane>& buffer, Lane* out) {
   const std::uint8_t* bytes = registers.at(operand.tile.offset);
-  if (operand.places.empty()) return unpack(operand.tile, bytes, first, count, out);
+  if (!operand.places) return unpack(operand.tile, bytes, first, count, out);
   Lane* codes = lanes(operand.tile, buffer).data();
-  const std::size_t locals = operand.places.size();
+  const isa::PlaceMap& places = *operand.places;
   for (std::size_t t = 0; t < count; ++t) {
     unpack(operand.tile, bytes, first + t, 1, codes);
-    for (std::size_t i = 0; i < locals; ++i) {
-      out[t * locals + i] = codes[static_cast<std::size_t>(operand.places[i])];
-    }
+    for (const std::int32_t place : places) *out++ = codes[static_cast<std::size_t>(place)];
   }
 }
 
@@ -168,8 +166,7 @@ Action unless_zero(ZeroCheck check, Action then) {
 Operand operand(isa::VarId var, const Preparation& preparation) {
   const isa::RegisterLayout& layout = preparation.register_type(var).layout;
   const isa::RegisterLayout& result = preparation.register_type(preparation.result()).layout;
-  if (layout == result) return {preparation.tile(var), {}};
-  return {preparation.tile(var), *isa::broadcast_places(result, layout)};
+  return {preparation.tile(var), preparation.tables.places(result, layout)};
 }
 
 Action combine(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,

@@ -8,6 +8,16 @@ std::shared_ptr<const LayoutParts> SharedTables::parts(const isa::RegisterLayout
   return entry;
 }
 
+std::shared_ptr<const isa::PlaceMap> SharedTables::places(const isa::RegisterLayout& result,
+                                                          const isa::RegisterLayout& operand) {
+  if (result == operand) return nullptr;
+  auto& entry = layouts_[result].places[operand];
+  if (!entry) {
+    entry = std::make_shared<const isa::PlaceMap>(*isa::broadcast_places(result, operand));
+  }
+  return entry;
+}
+
 UnaryLoop SharedTables::cast(const isa::DType& from, const isa::DType& to) {
   UnaryLoop& loop = casts_[from][to];
   if (!loop) loop = cast_loop(from, to);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "isa/broadcast.h"
 #include "isa/layout/register_layout.h"
 #include "isa/tensor_type.h"
 #include "isa/type/dtype.h"
@@ -24,6 +25,9 @@ class SharedTables {
   using Table = std::shared_ptr<const std::vector<std::uint32_t>>;
 
   std::shared_ptr<const LayoutParts> parts(const isa::RegisterLayout& layout);
+  /// Where a result's places find an operand that broadcasts to it; null: at the same places.
+  std::shared_ptr<const isa::PlaceMap> places(const isa::RegisterLayout& result,
+                                              const isa::RegisterLayout& operand);
   /// Of types of at most 32 bits (elements.h).
   UnaryLoop cast(const isa::DType& from, const isa::DType& to);
   /// Of a tile of rank 2 (matrix_tables.h).
@@ -35,6 +39,7 @@ class SharedTables {
     std::shared_ptr<const LayoutParts> parts;
     std::map<std::pair<unsigned, MatrixOrder>, Table> owners;  // by bits of an element too
     std::map<MatrixOrder, Table> positions;
+    std::unordered_map<isa::RegisterLayout, std::shared_ptr<const isa::PlaceMap>> places;
   };
   std::unordered_map<isa::RegisterLayout, OfLayout> layouts_;
   std::unordered_map<isa::DType, std::unordered_map<isa::DType, UnaryLoop>> casts_;

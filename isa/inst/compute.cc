@@ -99,7 +99,7 @@ const RegisterLayout* result_layout(const Shape& shape, RegisterOperand a, Regis
 bool check_broadcast(const RegisterLayout& result, RegisterOperand operand, std::size_t slot,
                      const RuleContext& context) {
   const RegisterType& type = context.type(operand);
-  if (type.layout == result || broadcast_places(result, type.layout)) return true;
+  if (broadcasts_to(type.layout, result)) return true;
   auto& diagnostic = context.error(
       Code::layout_mismatch, slot,
       fmt::format("{} does not lie where a result in {} needs it: each thread must hold the "
