@@ -62,9 +62,10 @@ void suggest_result_layout(Diagnostic& diagnostic, const Shape& shape, RegisterO
   const auto any = auto_local_spatial(type_a.layout.num_threads(), shape);
   if (!joint && !any) return;
   const RegisterLayout& layout = joint ? *joint : *any;
+  if (RegisterType{type_a.dtype, layout}.bits_per_thread() > max_tile_bits_per_thread) return;
   add_note(diagnostic,
-           fmt::format("make the result first, `c = AllocateRegister({}, layout={})`, then "
-                       "`{}({}, {}, out=c)`",
+           fmt::format("make the result first, `result = AllocateRegister({}, layout={})`, then "
+                       "`{}({}, {}, out=result)`",
                        to_string(type_a.dtype), to_string(layout), mnemonic,
                        context.variable(a.var).name, context.variable(b.var).name));
   if (joint) return;
