@@ -9,18 +9,23 @@
 #include <variant>
 #include <vector>
 
+#include "isa/inst/async_copy.h"
 #include "isa/inst/compute.h"
+#include "isa/inst/control.h"
 #include "isa/inst/creation.h"
 #include "isa/inst/indexing.h"
+#include "isa/inst/shared.h"
 #include "isa/inst/transfer.h"
 #include "isa/schema.h"
 
 namespace tilevm::isa {
 
-using Instruction = std::variant<BlockIndices,                                  //
-                                 AllocateGlobal, AllocateRegister, ViewGlobal,  //
-                                 LoadGlobal, StoreGlobal,                       //
-                                 Add, Sub, Mul, Div, Mod, Neg, Cast, View, Dot>;
+using Instruction = std::variant<BlockIndices,                                                  //
+                                 AllocateGlobal, AllocateShared, AllocateRegister, ViewGlobal,  //
+                                 LoadGlobal, LoadShared, StoreGlobal, StoreShared,              //
+                                 CopyAsync, CopyAsyncCommitGroup, CopyAsyncWaitGroup,           //
+                                 Add, Sub, Mul, Div, Mod, Neg, Cast, View, Dot,                 //
+                                 Synchronize, Exit>;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction>;
 

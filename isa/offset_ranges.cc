@@ -129,7 +129,7 @@ class Walker {
     for_each_slot<Inst>([&](const auto& info, std::size_t) {
       if constexpr (std::is_same_v<std::decay_t<decltype(inst.*info.member)>,
                                    std::optional<OffsetList>>) {
-        if (view != nullptr && inst.*info.member) {
+        if (view != nullptr && info.name == "offset" && inst.*info.member) {
           check_offsets(*(inst.*info.member), *view, view_name);
         }
       }

@@ -62,16 +62,24 @@ using RuleResult = std::optional<std::vector<Type>>;
 
 RuleResult result_types(const BlockIndices&, const RuleContext&);
 RuleResult result_types(const AllocateGlobal&, const RuleContext&);
+RuleResult result_types(const AllocateShared&, const RuleContext&);
 RuleResult result_types(const AllocateRegister&, const RuleContext&);
 RuleResult result_types(const ViewGlobal&, const RuleContext&);
 RuleResult result_types(const LoadGlobal&, const RuleContext&);
+RuleResult result_types(const LoadShared&, const RuleContext&);
 RuleResult result_types(const StoreGlobal&, const RuleContext&);
+RuleResult result_types(const StoreShared&, const RuleContext&);
+RuleResult result_types(const CopyAsync&, const RuleContext&);
+RuleResult result_types(const CopyAsyncCommitGroup&, const RuleContext&);
+RuleResult result_types(const CopyAsyncWaitGroup&, const RuleContext&);
 template <BinaryOp op>
 RuleResult result_types(const Binary<op>&, const RuleContext&);
 RuleResult result_types(const Neg&, const RuleContext&);
 RuleResult result_types(const Cast&, const RuleContext&);
 RuleResult result_types(const View&, const RuleContext&);
 RuleResult result_types(const Dot&, const RuleContext&);
+RuleResult result_types(const Synchronize&, const RuleContext&);
+RuleResult result_types(const Exit&, const RuleContext&);
 
 /// Checks the kinds of the operands, then applies the instruction's rule.
 RuleResult infer(const Instruction& instruction, const RuleContext& context);

@@ -1,5 +1,7 @@
 #include "isa/verify.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "isa/base/check.h"
@@ -32,6 +34,7 @@ class KernelVerifier {
     check_grid();
     check_block(kernel_.body);
     check_threads();
+    check_shared_size();
     info_.write_count = count_writes(kernel_);
   }
 
@@ -149,16 +152,49 @@ class KernelVerifier {
       diagnostics_.error(Code::wrong_place, span,
                          fmt::format("`{}` cannot stand in a kernel", mnemonic(stmt.inst)));
     }
-    const auto* workspace = std::get_if<AllocateGlobal>(&stmt.inst);
-    if (workspace == nullptr || stmt.results.size() != 1) return;
+    const bool allocates = std::holds_alternative<AllocateGlobal>(stmt.inst) ||
+                           std::holds_alternative<AllocateShared>(stmt.inst);
+    if (!allocates || stmt.results.size() != 1) return;
     if (depth_ > 1) {
       diagnostics_.error(Code::wrong_place, span,
                          fmt::format("`{}` in a kernel must stand outside of loops and branches: "
                                      "the launch provides the memory",
                                      mnemonic(stmt.inst)));
     }
-    const auto* type = std::get_if<GlobalType>(&kernel_.variable(stmt.results[0]).type);
-    if (type != nullptr) info_.workspaces.push_back({stmt.results[0], storage_bytes(*type)});
+    const Type& type = kernel_.variable(stmt.results[0]).type;
+    if (const auto* view = std::get_if<GlobalType>(&type)) {
+      info_.workspaces.push_back({stmt.results[0], storage_bytes(*view)});
+    }
+    const auto* shared = std::get_if<SharedType>(&type);
+    if (shared != nullptr && stmt.declares) add_shared(stmt.results[0], *shared, span);
+  }
+
+  /// Gives a shared tensor the next free place.
+  void add_shared(VarId var, const SharedType& type, Span span) {
+    constexpr std::int64_t alignment = 16, enough = std::int64_t{1} << 60;
+    const std::int64_t bytes = (type.layout.storage_size() * type.dtype.bits + 7) / 8;
+    info_.shared.push_back({var, info_.shared_bytes, bytes});
+    const bool fits = info_.shared_bytes <= max_shared_bytes(target_);
+    info_.shared_bytes =
+        std::min(enough, info_.shared_bytes + (bytes + alignment - 1) / alignment * alignment);
+    if (fits) shared_span_ = span;  // of the last that begins inside
+  }
+
+  void check_shared_size() {
+    const std::int64_t limit = max_shared_bytes(target_);
+    if (info_.shared_bytes <= limit) return;
+    auto& diagnostic = diagnostics_.error(
+        Code::shared_memory_too_large, shared_span_,
+        fmt::format("the shared tensors of `{}` take {} bytes; {} gives a block {}, which is {} "
+                    "less",
+                    kernel_.name, info_.shared_bytes, to_string(target_), limit,
+                    info_.shared_bytes - limit));
+    constexpr std::size_t shown = 8;
+    for (std::size_t i = 0; i < std::min(shown, info_.shared.size()); ++i) {
+      const Variable& variable = kernel_.variable(info_.shared[i].var);
+      add_note(diagnostic, fmt::format("`{}` takes {} bytes", variable.name, info_.shared[i].bytes),
+               variable.span);
+    }
   }
 
   /// Bytes that a workspace of constant extents and strides needs.
@@ -330,11 +366,19 @@ class KernelVerifier {
   std::map<const InstStmt*, DotPlan>& plans_;
   std::vector<bool> declared_;
   std::vector<VarId> scope_;
+  Span shared_span_{};
   int depth_ = 0;
   int loops_ = 0;
 };
 
 }  // namespace
+
+const KernelInfo::SharedTile& KernelInfo::shared_tile(VarId var) const {
+  const auto found =
+      std::find_if(shared.begin(), shared.end(), [&](const auto& tile) { return tile.var == var; });
+  TILEVM_CHECK(found != shared.end(), "a shared tensor that the verifier did not list");
+  return *found;
+}
 
 const DotPlan& VerifiedProgram::dot_plan(const InstStmt& stmt) const {
   const auto found = state_->dot_plans.find(&stmt);

@@ -6,7 +6,8 @@
 //     types that the rules give
 //   - scalar conditions, ranges, grids and extents have integer (or boolean) kinds
 //   - all register layouts of a kernel have one thread count, at most 1024, equal to @threads
-//   - break and continue stand in loops; workspaces stand outside of loops and branches
+//   - break and continue stand in loops; workspaces and shared tensors stand outside of loops and
+//     branches, shared tensors fit the target
 //   - pipelines pass what kernels take, and write every output
 //   - limits: registers per thread, unrolled size, grid size
 // What it learns is kept beside the program: thread counts, Dot plans, workspaces.
@@ -35,6 +36,14 @@ struct KernelInfo {
     std::int64_t bytes;
   };
   std::vector<Workspace> workspaces;
+  /// Shared tensors in the order of the text, and where each begins in the block's shared memory.
+  struct SharedTile {
+    VarId var;
+    std::int64_t offset, bytes;
+  };
+  std::vector<SharedTile> shared;
+  std::int64_t shared_bytes = 0;  ///< of all together, a multiple of 16
+  [[nodiscard]] const SharedTile& shared_tile(VarId var) const;
   /// How often each variable is written by a statement of the text.
   std::vector<int> write_count;
 };

@@ -416,6 +416,14 @@ Pass it to the kernel that computes it.)"};
     consume(t, c)
 Call the kernel that fills it first, or swap the calls.)"};
 
+    case Code::shared_memory_too_large:
+      return CodeInfo{
+          "the shared tensors do not fit",
+          R"(The shared tensors of a kernel take more bytes than the target gives a block: 163 KB on
+sm_80, 99 KB on sm_86, sm_89 and sm_120, 227 KB on sm_90 and sm_100.
+    s = AllocateShared(f32, shape=[256, 256])      # 256 KB
+Use smaller tiles, fewer stages or a narrower type.)"};
+
     // Faults of a run.
     case Code::out_of_bounds:
       return CodeInfo{
@@ -445,6 +453,24 @@ written it in this block.
     acc = AllocateRegister(f32, layout=L)          # no init
     StoreGlobal(acc, gc, offset=[0:, 0:])
 Give AllocateRegister an init, or write every element before.)"};
+
+    case Code::in_flight_access:
+      return CodeInfo{
+          "an asynchronous copy is still in flight",
+          R"(A CopyAsync may arrive at any time until a CopyAsyncWaitGroup retires its group and a
+Synchronize follows. Before that its destination must not be read or written, nor its source written.
+    CopyAsync(s, g, offset=[0:, 0:])
+    CopyAsyncCommitGroup()
+    x = LoadShared(s, layout=L)                    # too early
+Wait for the group, then synchronize. CopyAsyncWaitGroup(n) leaves the n latest groups in flight.)"};
+    case Code::race:
+      return CodeInfo{
+          "threads race for shared memory",
+          R"(Two threads touch the same byte of shared memory, one of them writes it, and no
+Synchronize stands between: which comes first is left to chance.
+    StoreShared(x, s)
+    y = LoadShared(s, layout=other)                # reads what another thread wrote
+Put a Synchronize() between the two; in a loop also between the end and the next begin.)"};
 
     // Input and output data.
     case Code::bad_specification:

@@ -79,12 +79,15 @@ enum class Code : std::uint16_t {
   argument_mismatch = 309,
   unset_output = 310,
   never_written = 311,
+  shared_memory_too_large = 312,
 
   // Faults of a run.
   out_of_bounds = 401,
   step_limit = 402,
   run_division_by_zero = 403,
   uninitialized_read = 404,
+  in_flight_access = 405,
+  race = 406,
 
   // Input and output data.
   bad_specification = 501,

@@ -32,6 +32,13 @@ Result<Target> parse_target(std::string_view text) {
                            near.empty() ? "" : fmt::format("; did you mean `{}`?", near), list)};
 }
 
+std::int64_t max_shared_bytes(const Target& target) {
+  constexpr std::int64_t kilobyte = 1024;
+  if (target.sm == 80) return 163 * kilobyte;
+  if (target.sm == 90 || target.sm == 100) return 227 * kilobyte;
+  return 99 * kilobyte;
+}
+
 Target compile_target(const Target& target) {
   return {target.sm, target.feature || target.sm == 90 || target.sm == 100};
 }

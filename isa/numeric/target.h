@@ -2,6 +2,7 @@
 // and compiled for.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,10 @@ struct Target {
 /// Every target that programs may name: sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_100a,
 /// sm_120, sm_120a.
 [[nodiscard]] const std::vector<Target>& known_targets();
+
+/// Bytes of shared memory that one block may have (CUDA C++ Programming Guide, Compute
+/// Capabilities).
+[[nodiscard]] std::int64_t max_shared_bytes(const Target& target);
 
 /// The architecture that NVIDIA's compilers are asked for: the suffixed form where there is one
 /// (sm_90 -> sm_90a), since only native code has fixed numerics.

@@ -1,0 +1,61 @@
+// Asynchronous copies from global to shared memory (the paper's Table 1; PTX ISA, cp.async).
+#pragma once
+
+#include <optional>
+
+#include "isa/schema.h"
+#include "isa/slots.h"
+
+namespace tilevm::isa {
+
+struct CopyAsync {
+  SharedOperand dst;
+  GlobalOperand src;
+  std::optional<OffsetList> offset;
+  std::optional<OffsetList> shared_offset;
+
+  static constexpr auto schema = define<CopyAsync>(
+      {.mnemonic = "CopyAsync",
+       .category = Category::transfer,
+       .summary = "Copies a tile from global to shared memory while the block goes on.",
+       .detail =
+           "The tile is the part of `dst` that the colons of `shared_offset` select, with all of "
+           "its extents along them. Elements outside the view's extents become zero. The "
+           "destination is in flight until a CopyAsyncWaitGroup retires the copy's group and a "
+           "Synchronize follows; to read or write it before, or to write the source, is a fault."},
+      slot("dst", &CopyAsync::dst, "the shared tensor to fill", Access::write),
+      slot("src", &CopyAsync::src, "the view to read", Access::read),
+      slot("offset", &CopyAsync::offset, "where the tile begins in the view; zero if left out"),
+      slot("shared_offset", &CopyAsync::shared_offset,
+           "which part of `dst`: an entry without a colon fixes an index, `0:` takes a whole "
+           "dimension; the whole tensor if left out"));
+  friend bool operator==(const CopyAsync&, const CopyAsync&) = default;
+};
+
+struct CopyAsyncCommitGroup {
+  static constexpr auto schema =
+      define<CopyAsyncCommitGroup>({.mnemonic = "CopyAsyncCommitGroup",
+                                    .category = Category::transfer,
+                                    .summary = "Makes a group of the copies since the last commit.",
+                                    .detail = "A group may be empty."});
+  friend bool operator==(const CopyAsyncCommitGroup&, const CopyAsyncCommitGroup&) = default;
+};
+
+struct CopyAsyncWaitGroup {
+  ScalarOperand pending;
+
+  static constexpr auto schema = define<CopyAsyncWaitGroup>(
+      {.mnemonic = "CopyAsyncWaitGroup",
+       .category = Category::transfer,
+       .summary = "Waits until at most `pending` of the latest groups are in flight.",
+       .detail = "All older groups are retired. A Synchronize must follow before their data is "
+                 "touched, since other threads made a part of the copies."},
+      slot("pending", &CopyAsyncWaitGroup::pending,
+           "how many groups may stay in flight, a constant from 0 on"));
+  friend bool operator==(const CopyAsyncWaitGroup&, const CopyAsyncWaitGroup&) = default;
+};
+
+/// The extents of the tile that a copy into a tensor of this type moves.
+[[nodiscard]] Shape tile_shape(const CopyAsync& inst, const SharedType& dst);
+
+}  // namespace tilevm::isa
