@@ -33,6 +33,7 @@ struct CudaKernel {
   std::string entry;  ///< the name in the compiled module
   int kernel = 0;     ///< index into Program::kernels
   std::int64_t threads = 1;
+  std::int64_t shared_bytes = 0;  ///< of dynamic shared memory
   std::vector<CudaParameter> parameters;
 };
 

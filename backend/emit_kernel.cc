@@ -61,6 +61,7 @@ KernelEmission::KernelEmission(const isa::VerifiedProgram& program, int kernel, 
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
   result_.threads = program.info(kernel).num_threads;
+  result_.shared_bytes = program.info(kernel).shared_bytes;
   name_variables();
   add_parameters();
 }
@@ -115,6 +116,12 @@ std::string KernelEmission::index(const Expr& expr) const {
   return index_text(expr, [&](VarId var) { return name(var); });
 }
 
+std::string KernelEmission::shared_index(const Expr& expr) const {
+  const auto value = expr.constant_int();
+  if (value && *value >= 0 && *value < 1 << 30) return fmt::format("{}", *value);
+  return fmt::format("tv::shared_index({})", scalar(expr));
+}
+
 std::string KernelEmission::element_type(const isa::DType& dtype) {
   const std::string name = to_string(dtype);
   used_.types[name] = dtype;
@@ -164,6 +171,7 @@ void KernelEmission::run() {
   out.blank();
   quote_source(kernel_.span, 1);
   out.open(signature());
+  if (result_.shared_bytes > 0) out.plain("TV_SHARED(shared_);");
   write(kernel_.body);
   out.close();
   out.at(0);

@@ -40,6 +40,8 @@ class KernelEmission {
 
   [[nodiscard]] const isa::VerifiedProgram& program() const { return program_; }
   [[nodiscard]] std::int64_t threads() const { return result_.threads; }
+  [[nodiscard]] const isa::KernelInfo& info() const { return program_.info(result_.kernel); }
+  [[nodiscard]] const isa::Kernel& definition() const { return kernel_; }
   [[nodiscard]] const std::string& name(isa::VarId var) const {
     return names_[static_cast<std::size_t>(var.index)];
   }
@@ -49,6 +51,8 @@ class KernelEmission {
   }
   [[nodiscard]] std::string scalar(const isa::Expr& expr) const;
   [[nodiscard]] std::string index(const isa::Expr& expr) const;
+  /// The same in 32 bits, which indices of shared memory fit.
+  [[nodiscard]] std::string shared_index(const isa::Expr& expr) const;
   /// In parentheses.
   [[nodiscard]] std::string condition(const isa::Expr& expr) const;
   /// The C++ type of an element type: "tile::i6".
@@ -91,15 +95,23 @@ class KernelEmission {
 
 void emit_instruction(const isa::BlockIndices&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::AllocateGlobal&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::AllocateShared&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::AllocateRegister&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::ViewGlobal&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::LoadGlobal&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::LoadShared&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::StoreGlobal&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::StoreShared&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::CopyAsync&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::CopyAsyncCommitGroup&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::CopyAsyncWaitGroup&, const isa::InstStmt&, KernelEmission&);
 template <isa::BinaryOp op>
 void emit_instruction(const isa::Binary<op>&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Neg&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Cast&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::View&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Dot&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::Synchronize&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::Exit&, const isa::InstStmt&, KernelEmission&);
 
 }  // namespace tilevm::backend

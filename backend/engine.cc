@@ -201,6 +201,7 @@ Status CudaEngine::launch(const LoadedProgram& program, int kernel,
   LaunchShape shape;
   shape.grid = *grid;
   shape.block[0] = static_cast<unsigned>(emitted.threads);
+  shape.shared_bytes = static_cast<std::size_t>(emitted.shared_bytes);
   return program.state_->text->kernels[static_cast<std::size_t>(kernel)].launch(shape, *bound);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/mma_tile.h"
+#include "sim/place_table.h"
 #include "sim/scalar_code.h"
 #include "sim/sim.h"
 #include "sim/state.h"
@@ -20,21 +21,41 @@ namespace tilevm::sim {
 /// Working memory of one host thread: tables and buffers that are kept between instructions and
 /// mean nothing for the block's state.
 struct Scratch {
-  std::vector<TileTable> tables;  ///< by Preparation::new_table
+  std::vector<TileTable> tables;           ///< by Preparation::new_table
+  std::vector<PlaceTables> shared_tables;  ///< by Preparation::new_shared_table
   std::vector<std::uint32_t> codes_a, codes_b, codes_c;
   std::vector<std::uint64_t> wide_a, wide_b, wide_c;
   std::vector<MmaOperandA> operands_a;
   std::vector<MmaOperandB> operands_b;
 };
 
+/// A statement that touches shared memory, for messages.
+struct SharedStatement {
+  std::string_view mnemonic;
+  Span span{};
+};
+
+/// What is the same for all blocks of a launch.
+struct RunSettings {
+  Checks checks{};
+  const std::vector<SharedStatement>* shared_statements = nullptr;  ///< by SharedAccess::statement
+  unsigned granule_shift = 0;  ///< log2 of the bytes that Touch and in_flight stand for
+  std::int64_t threads = 1;    ///< of a block
+};
+
 class Context {
  public:
-  Context(BlockState& block_state, const Memory& global_memory, Scratch& working_memory)
-      : state(block_state), memory(global_memory), scratch(working_memory) {}
+  Context(BlockState& block_state, const Memory& global_memory, Scratch& working_memory,
+          const RunSettings& run_settings)
+      : state(block_state),
+        memory(global_memory),
+        scratch(working_memory),
+        settings(run_settings) {}
 
   BlockState& state;
   const Memory& memory;
   Scratch& scratch;
+  RunSettings settings;
   std::optional<Fault> fault;
 
   /// Evaluates a scalar; false after a fault.

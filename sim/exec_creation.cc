@@ -30,22 +30,6 @@ ScalarCode as_integer(const isa::Expr& expr) {
   return ScalarCode(isa::Expr::convert(expr, isa::ScalarKind::i64, expr.span()));
 }
 
-/// The stride of each dimension, if the layout is nothing but strides.
-std::optional<std::vector<std::int64_t>> plain_strides(const isa::MemoryLayout& layout) {
-  if (layout.swizzle()) return std::nullopt;
-  std::vector<std::int64_t> strides;
-  std::size_t mode = 0;
-  for (const std::int64_t extent : layout.shape()) {
-    if (extent == 1) {
-      strides.push_back(0);
-      continue;
-    }
-    if (layout.mode_shape()[mode] != extent) return std::nullopt;
-    strides.push_back(layout.mode_strides()[mode++]);
-  }
-  return strides;
-}
-
 ViewCode compile_view(const Preparation& preparation, Span span) {
   const isa::GlobalType& type = preparation.global_type(preparation.result());
   ViewCode code;

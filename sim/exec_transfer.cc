@@ -8,43 +8,51 @@
 namespace tilevm::sim {
 namespace {
 
-GlobalAccess make_access(std::string_view mnemonic, isa::VarId view, isa::VarId tile,
-                         const std::optional<isa::OffsetList>& offset,
-                         const Preparation& preparation) {
+/// The access of a tile in registers.
+GlobalAccess of_registers(std::string_view mnemonic, isa::VarId view, isa::VarId tile,
+                          const std::optional<isa::OffsetList>& offset,
+                          const Preparation& preparation) {
+  return make_global_access(mnemonic, view, preparation.register_type(tile).shape(), offset,
+                            preparation.tile(tile), preparation.parts(tile), preparation);
+}
+
+}  // namespace
+
+GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, const isa::Shape& shape,
+                                const std::optional<isa::OffsetList>& offset, const Tile& tile,
+                                std::shared_ptr<const LayoutParts> parts,
+                                const Preparation& preparation) {
   const isa::Variable& variable = preparation.variable(view);
-  const isa::RegisterType& type = preparation.register_type(tile);
   GlobalAccess access;
   access.mnemonic = mnemonic;
   access.view_name = variable.name;
   access.view_span = variable.span;
   access.span = preparation.span;
   access.view = static_cast<std::size_t>(view.index);
-  access.tile = preparation.tile(tile);
-  access.parts = preparation.parts(tile);
-  access.table = preparation.new_table(access.tile);
+  access.tile = tile;
+  access.parts = std::move(parts);
+  access.table = preparation.new_table(tile);
   const int rank = preparation.global_type(view).rank();
-  const auto placement = isa::place_tile(offset, rank, type.layout.rank());
+  const auto placement = isa::place_tile(offset, rank, static_cast<int>(shape.size()));
   for (const auto& dimension : placement.dimensions) {
     access.offsets.emplace_back(dimension.offset);
     access.tile_dims.push_back(dimension.tile_dim);
     access.extents.push_back(
-        dimension.tile_dim < 0 ? 1 : type.shape()[static_cast<std::size_t>(dimension.tile_dim)]);
+        dimension.tile_dim < 0 ? 1 : shape[static_cast<std::size_t>(dimension.tile_dim)]);
   }
   return access;
 }
 
-}  // namespace
-
 /// Every thread reads its elements; outside the view they are zero.
 Action prepare(const isa::LoadGlobal& inst, const Preparation& preparation) {
-  return [access = make_access("LoadGlobal", inst.src.var, preparation.result(), inst.offset,
-                               preparation)](Context& context) { return load(access, context); };
+  return [access = of_registers("LoadGlobal", inst.src.var, preparation.result(), inst.offset,
+                                preparation)](Context& context) { return load(access, context); };
 }
 
 /// The first thread that holds an element writes it; outside the view nothing is written.
 Action prepare(const isa::StoreGlobal& inst, const Preparation& preparation) {
-  return [access = make_access("StoreGlobal", inst.dst.var, inst.src.var, inst.offset,
-                               preparation)](Context& context) { return store(access, context); };
+  return [access = of_registers("StoreGlobal", inst.dst.var, inst.src.var, inst.offset,
+                                preparation)](Context& context) { return store(access, context); };
 }
 
 }  // namespace tilevm::sim

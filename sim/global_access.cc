@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "isa/type/bits.h"
+#include "sim/shared_checks.h"
 
 namespace tilevm::sim {
 namespace {
@@ -19,8 +20,11 @@ constexpr std::int64_t far_away = std::int64_t{1} << 50;
 class Place {
  public:
   Place(const GlobalAccess& access, const Context& context, const Numbers& origin)
+      : Place(access, context.state.views[access.view], context, origin) {}
+  Place(const GlobalAccess& access, const GlobalView& view, const Context& context,
+        const Numbers& origin)
       : access_(access),
-        view_(context.state.views[access.view]),
+        view_(view),
         buffer_(context.memory[static_cast<std::size_t>(view_.buffer)]),
         origin_(origin),
         index_(static_cast<std::size_t>(view_.rank)) {}
@@ -140,14 +144,75 @@ bool report_out_of_bounds(const GlobalAccess& access, Place& place, Context& con
   return false;
 }
 
+/// Where the elements of a tile that lie inside the view begin, ascending.
+std::vector<std::uint64_t> element_bits(const GlobalAccess& access, Place place) {
+  std::vector<std::uint64_t> bits;
+  for (const std::int32_t first : access.parts->first_threads) {
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      if (place.locate(static_cast<std::size_t>(first), i)) bits.push_back(place.bit());
+    }
+  }
+  std::sort(bits.begin(), bits.end());
+  return bits;
+}
+
+/// Whether [bit, bit + count) meets an element of `bits` wide that begins at one of `begins`.
+bool meets(const std::vector<std::uint64_t>& begins, unsigned bits, std::uint64_t bit,
+           unsigned count) {
+  const auto next = std::lower_bound(begins.begin(), begins.end(), bit + count);
+  return next != begins.begin() && *(next - 1) + bits > bit;
+}
+
+/// Whether a store leaves the source of a pending copy alone; false after a fault.
+bool spares_source(const GlobalAccess& access, Place place, const PendingCopy& copy,
+                   Context& context) {
+  const GlobalAccess& source = copy.plan->source;
+  const auto begins = element_bits(source, {source, copy.source, context, copy.source_origin});
+  std::size_t count = 0, thread = 0;
+  isa::Index index;
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      if (!place.locate(t, i) || !meets(begins, source.tile.bits, place.bit(), access.tile.bits)) {
+        continue;
+      }
+      if (count++ > 0 && place.index() >= index) continue;
+      thread = t;
+      index = place.index();
+    }
+  }
+  if (count == 0) return true;
+  context.fail(Code::in_flight_access, access.span,
+               fmt::format("`{}` writes {} element{} of `{}` that a copy in flight reads, first "
+                           "`{}[{}]`",
+                           access.mnemonic, count, count == 1 ? "" : "s", access.view_name,
+                           access.view_name, fmt::join(index, ", ")));
+  context.fault->thread = static_cast<std::int64_t>(thread);
+  explain_copy(copy, context);
+  return false;
+}
+
+bool spares_sources(const GlobalAccess& access, const Place& place, Context& context) {
+  if (!context.settings.checks.in_flight) return true;
+  const auto& copies = context.state.shared.copies;
+  return std::all_of(copies.begin(), copies.end(), [&](const PendingCopy& copy) {
+    return copy.source.buffer != place.view().buffer || spares_source(access, place, copy, context);
+  });
+}
+
 }  // namespace
 
 bool load(const GlobalAccess& access, Context& context) {
+  return load_to(access, context, context.state.registers.at(access.tile.offset));
+}
+
+bool load_to(const GlobalAccess& access, Context& context, std::uint8_t* registers,
+             Numbers* begin) {
   Numbers origin{};
   if (!evaluate_origin(access, context, origin)) return false;
+  if (begin != nullptr) *begin = origin;
   Place place(access, context, origin);
   const Tile& tile = access.tile;
-  std::uint8_t* registers = context.state.registers.at(tile.offset);
   const std::uint8_t* memory = place.buffer().data;
   std::uint64_t base_bits = 0;
   if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
@@ -173,6 +238,7 @@ bool store(const GlobalAccess& access, Context& context) {
   Numbers origin{};
   if (!evaluate_origin(access, context, origin)) return false;
   Place place(access, context, origin);
+  if (!spares_sources(access, place, context)) return false;
   const Tile& tile = access.tile;
   const std::uint8_t* registers = context.state.registers.at(tile.offset);
   std::uint8_t* memory = place.buffer().data;

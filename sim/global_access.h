@@ -13,6 +13,7 @@
 #include "sim/context.h"
 #include "sim/layout_parts.h"
 #include "sim/scalar_code.h"
+#include "sim/semantics.h"
 
 namespace tilevm::sim {
 
@@ -31,11 +32,24 @@ struct GlobalAccess {
   std::vector<std::int64_t> extents;  ///< the tile's extent along it, or 1
 };
 
+/// A tile of `shape` at `offset` in the view `view`.
+[[nodiscard]] GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view,
+                                              const isa::Shape& shape,
+                                              const std::optional<isa::OffsetList>& offset,
+                                              const Tile& tile,
+                                              std::shared_ptr<const LayoutParts> parts,
+                                              const Preparation& preparation);
+
 /// Fills the tile: elements outside the view's extents become zero. False after a fault:
 /// out_of_bounds for elements inside the extents but outside of the buffer.
 [[nodiscard]] bool load(const GlobalAccess& access, Context& context);
 
-/// Writes each element once; elements outside the view's extents are skipped. Faults as load.
+/// The same into other memory of the tile's size; `origin` becomes where the tile begins.
+[[nodiscard]] bool load_to(const GlobalAccess& access, Context& context, std::uint8_t* registers,
+                           Numbers* origin = nullptr);
+
+/// Writes each element once; elements outside the view's extents are skipped. Faults as load,
+/// and in_flight_access for elements that a pending copy reads.
 [[nodiscard]] bool store(const GlobalAccess& access, Context& context);
 
 }  // namespace tilevm::sim

@@ -24,6 +24,33 @@ LayoutParts::LayoutParts(const isa::RegisterLayout& layout)
   for (std::int64_t i = 0; i < layout.num_locals(); ++i) append(local_parts, layout.local_part(i));
 }
 
+LayoutParts::LayoutParts(const isa::Shape& shape)
+    : rank(shape.size()), threads(1), locals(1), thread_parts(shape.size(), 0), first_threads{0} {
+  for (const std::int64_t extent : shape) locals *= static_cast<std::size_t>(extent);
+  local_parts.resize(locals * rank);
+  for (std::size_t i = 0; i < locals; ++i) {
+    auto rest = static_cast<std::int64_t>(i);
+    for (std::size_t d = rank; d-- > 0; rest /= shape[d]) {
+      local_parts[i * rank + d] = static_cast<std::int32_t>(rest % shape[d]);
+    }
+  }
+}
+
+std::optional<std::vector<std::int64_t>> plain_strides(const isa::MemoryLayout& layout) {
+  if (layout.swizzle()) return std::nullopt;
+  std::vector<std::int64_t> strides;
+  std::size_t mode = 0;
+  for (const std::int64_t extent : layout.shape()) {
+    if (extent == 1) {
+      strides.push_back(0);
+      continue;
+    }
+    if (layout.mode_shape()[mode] != extent) return std::nullopt;
+    strides.push_back(layout.mode_strides()[mode++]);
+  }
+  return strides;
+}
+
 Tile make_tile(const isa::RegisterType& type, std::size_t offset) {
   Tile tile;
   tile.offset = offset;

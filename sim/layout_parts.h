@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "isa/layout/memory_layout.h"
 #include "isa/layout/register_layout.h"
 #include "isa/tensor_type.h"
 
@@ -14,6 +16,8 @@ namespace tilevm::sim {
 /// index[d] == thread_part(t)[d] + local_part(i)[d].
 struct LayoutParts {
   explicit LayoutParts(const isa::RegisterLayout& layout);
+  /// One thread that holds all elements in row-major order.
+  explicit LayoutParts(const isa::Shape& shape);
 
   std::size_t rank, threads, locals;
   std::vector<std::int32_t> thread_parts, local_parts;  ///< [thread][dim], [local][dim]
@@ -39,6 +43,10 @@ struct Tile {
   /// Whether the whole tile is one dense array of elements.
   [[nodiscard]] bool is_dense() const { return locals * bits == thread_bytes * 8; }
 };
+/// The stride of each dimension, if the layout is nothing but strides.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> plain_strides(
+    const isa::MemoryLayout& layout);
+
 [[nodiscard]] Tile make_tile(const isa::RegisterType& type, std::size_t offset);
 
 }  // namespace tilevm::sim

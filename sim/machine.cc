@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/shared_checks.h"
+
 namespace tilevm::sim {
 namespace {
 
@@ -30,24 +32,45 @@ std::uint64_t add_in(isa::ScalarKind kind, std::uint64_t a, std::uint64_t b) {
 }  // namespace
 
 Machine::Machine(const Plan& plan, const Memory& memory,
-                 const std::vector<std::uint64_t>& parameters, std::uint64_t max_steps)
+                 const std::vector<std::uint64_t>& parameters, std::uint64_t max_steps,
+                 const Checks& checks)
     : plan_(plan),
       parameters_(parameters),
       max_steps_(max_steps),
-      context_(state_, memory, scratch_),
+      context_(state_, memory, scratch_,
+               {checks, &plan.shared_statements, plan.granule_shift, plan.threads}),
       executed_(plan.records.size(), 0) {
   state_.registers = RegisterSlab(plan.register_bytes);
   state_.views.resize(plan.view_slots);
   scratch_.tables.resize(plan.table_count);
+  scratch_.shared_tables.resize(plan.shared_table_count);
+  const std::size_t granules = plan.shared_bytes >> plan.granule_shift;
+  if (checks.races) state_.shared.touches.resize(granules);
+  if (checks.in_flight) state_.shared.in_flight.resize(granules);
 }
 
 void Machine::start(const std::array<std::int64_t, 3>& block) {
   state_.block = block;
   state_.scalars.assign(plan_.scalar_slots, 0);
   std::copy(parameters_.begin(), parameters_.end(), state_.scalars.begin());
+  start_shared_memory();
   state_.next = 0;
   state_.steps = 0;
   context_.fault.reset();
+}
+
+/// Contents are unspecified; here they are zero, whatever ran before.
+void Machine::start_shared_memory() {
+  SharedMemory& shared = state_.shared;
+  shared.bytes.assign(plan_.shared_bytes, 0);
+  if (!shared.copies.empty()) {
+    shared.in_flight.assign(shared.in_flight.size(), false);
+    shared.copies.clear();
+  }
+  shared.pending_bytes = 0;
+  shared.groups = 0;
+  shared.last_wait = {};
+  forget_touches(shared);
 }
 
 std::optional<Fault> Machine::run_block(const std::array<std::int64_t, 3>& block) {

@@ -18,7 +18,7 @@ class Machine {
   /// `initial` holds the values of the kernel's parameters; every block starts from a copy of its
   /// scalars.
   Machine(const Plan& plan, const Memory& memory, const std::vector<std::uint64_t>& parameters,
-          std::uint64_t max_steps);
+          std::uint64_t max_steps, const Checks& checks = {});
 
   /// Runs one block from begin to end; the fault that stopped it, if one did.
   std::optional<Fault> run_block(const std::array<std::int64_t, 3>& block);
@@ -35,6 +35,7 @@ class Machine {
   [[nodiscard]] const std::vector<std::uint64_t>& executed() const { return executed_; }
 
  private:
+  void start_shared_memory();
   bool enter_loop(const Record& record);
   void next_of_loop(const Record& record);
   bool step_limit(const Record& record);

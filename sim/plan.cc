@@ -1,11 +1,23 @@
 #include "sim/plan.h"
 
+#include <bit>
 #include <utility>
 
 #include "sim/semantics.h"
 
 namespace tilevm::sim {
 namespace {
+
+/// log2 of the largest power of two, in bytes, that no access of a shared tensor splits: its
+/// tensors begin at multiples of 16.
+unsigned granule_shift(const isa::Kernel& kernel, const isa::KernelInfo& info) {
+  unsigned bits = 64;
+  for (const auto& tile : info.shared) {
+    bits |= std::get_if<isa::SharedType>(&kernel.variable(tile.var).type)->dtype.bits;
+  }
+  const auto shift = static_cast<unsigned>(std::countr_zero(bits));
+  return shift > 3 ? shift - 3 : 0;
+}
 
 class PlanBuilder {
  public:
@@ -16,11 +28,15 @@ class PlanBuilder {
         registers_(kernel_, info_) {
     plan_.scalar_slots = plan_.view_slots = kernel_.variables.size();
     plan_.register_bytes = registers_.bytes();
+    plan_.shared_bytes = static_cast<std::size_t>(info_.shared_bytes);
+    plan_.granule_shift = granule_shift(kernel_, info_);
+    plan_.threads = info_.num_threads;
   }
 
   Plan build() && {
     add_block(kernel_.body);
     plan_.table_count = table_count_.tables;
+    plan_.shared_table_count = table_count_.shared_tables;
     plan_.table_bytes = table_count_.bytes;
     return std::move(plan_);
   }
@@ -56,8 +72,9 @@ class PlanBuilder {
   }
 
   void add_statement(const isa::InstStmt& stmt, Span span) {
-    const Preparation preparation{program_, kernel_, info_,   registers_,
-                                  stmt,     span,    tables_, table_count_};
+    const Preparation preparation{program_,   kernel_,      info_,
+                                  registers_, stmt,         span,
+                                  tables_,    table_count_, plan_.shared_statements};
     Action action =
         std::visit([&](const auto& inst) { return prepare(inst, preparation); }, stmt.inst);
     add({.kind = Record::Kind::instruction,

@@ -37,11 +37,16 @@ struct Record {
 
 struct Plan {
   std::vector<Record> records;
-  std::size_t scalar_slots = 0;    ///< one a variable (by index), then three a loop
-  std::size_t view_slots = 0;      ///< one a variable
-  std::size_t register_bytes = 0;  ///< of the slab
-  std::size_t table_count = 0;     ///< of Scratch::tables
-  std::size_t table_bytes = 0;     ///< that these take at most
+  std::size_t scalar_slots = 0;        ///< one a variable (by index), then three a loop
+  std::size_t view_slots = 0;          ///< one a variable
+  std::size_t register_bytes = 0;      ///< of the slab
+  std::size_t table_count = 0;         ///< of Scratch::tables
+  std::size_t shared_table_count = 0;  ///< of Scratch::shared_tables
+  std::size_t shared_bytes = 0;        ///< of a block
+  unsigned granule_shift = 0;          ///< RunSettings
+  std::int64_t threads = 1;            ///< of a block
+  std::vector<SharedStatement> shared_statements;
+  std::size_t table_bytes = 0;  ///< that all tables take at most
 };
 
 [[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel);

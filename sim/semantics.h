@@ -24,7 +24,8 @@ namespace tilevm::sim {
 /// The tables that each host thread will keep (Scratch::tables).
 struct TableCount {
   std::size_t tables = 0;
-  std::size_t bytes = 0;  ///< at most
+  std::size_t shared_tables = 0;  ///< Scratch::shared_tables
+  std::size_t bytes = 0;          ///< of all, at most
 };
 
 /// What an instruction may ask while it is prepared.
@@ -37,6 +38,7 @@ struct Preparation {
   Span span;
   SharedTables& tables;
   TableCount& table_count;
+  std::vector<SharedStatement>& shared_statements;
 
   [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }
   [[nodiscard]] const isa::RegisterType& register_type(isa::VarId var) const {
@@ -44,6 +46,9 @@ struct Preparation {
   }
   [[nodiscard]] const isa::GlobalType& global_type(isa::VarId var) const {
     return *std::get_if<isa::GlobalType>(&variable(var).type);
+  }
+  [[nodiscard]] const isa::SharedType& shared_type(isa::VarId var) const {
+    return *std::get_if<isa::SharedType>(&variable(var).type);
   }
   [[nodiscard]] Tile tile(isa::VarId var) const {
     return make_tile(register_type(var), registers.offset(var));
@@ -63,20 +68,39 @@ struct Preparation {
     table_count.bytes += (for_tile.threads + for_tile.locals) * sizeof(std::uint64_t);
     return table_count.tables++;
   }
+  /// A place in Scratch::shared_tables.
+  [[nodiscard]] std::size_t new_shared_table(const Tile& for_tile) const {
+    const std::size_t elements = for_tile.threads * for_tile.locals;
+    table_count.bytes += elements * kept_tables(elements) * sizeof(std::uint32_t);
+    return table_count.shared_tables++;
+  }
+  /// The number of this statement among those that touch shared memory.
+  [[nodiscard]] std::uint32_t new_shared_statement(std::string_view mnemonic) const {
+    shared_statements.push_back({mnemonic, span});
+    return static_cast<std::uint32_t>(shared_statements.size() - 1);
+  }
 };
 
 Action prepare(const isa::BlockIndices&, const Preparation&);
 Action prepare(const isa::AllocateGlobal&, const Preparation&);
+Action prepare(const isa::AllocateShared&, const Preparation&);
 Action prepare(const isa::AllocateRegister&, const Preparation&);
 Action prepare(const isa::ViewGlobal&, const Preparation&);
 Action prepare(const isa::LoadGlobal&, const Preparation&);
+Action prepare(const isa::LoadShared&, const Preparation&);
 Action prepare(const isa::StoreGlobal&, const Preparation&);
+Action prepare(const isa::StoreShared&, const Preparation&);
+Action prepare(const isa::CopyAsync&, const Preparation&);
+Action prepare(const isa::CopyAsyncCommitGroup&, const Preparation&);
+Action prepare(const isa::CopyAsyncWaitGroup&, const Preparation&);
 template <isa::BinaryOp op>
 Action prepare(const isa::Binary<op>&, const Preparation&);
 Action prepare(const isa::Neg&, const Preparation&);
 Action prepare(const isa::Cast&, const Preparation&);
 Action prepare(const isa::View&, const Preparation&);
 Action prepare(const isa::Dot&, const Preparation&);
+Action prepare(const isa::Synchronize&, const Preparation&);
+Action prepare(const isa::Exit&, const Preparation&);
 
 namespace detail {
 

@@ -30,6 +30,7 @@ class BlockRun {
         parameters_(parameters),
         grid_(grid),
         max_steps_(options.max_steps),
+        checks_(options.checks),
         executed_(plan.records.size(), 0) {
     const auto wanted = static_cast<std::uint64_t>(
         options.threads > 0 ? options.threads : std::thread::hardware_concurrency());
@@ -71,7 +72,7 @@ class BlockRun {
  private:
   void work() {
     try {
-      Machine machine(plan_, memory_, parameters_, max_steps_);
+      Machine machine(plan_, memory_, parameters_, max_steps_, checks_);
       run_blocks(machine);
       const std::lock_guard lock(mutex_);
       for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
@@ -110,6 +111,7 @@ class BlockRun {
   const std::vector<std::uint64_t>& parameters_;
   const Grid grid_;
   const std::uint64_t max_steps_;
+  const Checks checks_;
   std::uint64_t threads_ = 1;
   std::uint64_t share_ = 1;  ///< blocks handed out at once
   std::atomic<std::uint64_t> next_{0};

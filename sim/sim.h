@@ -34,9 +34,16 @@ struct Buffer {
 /// value.
 using Argument = std::variant<int, isa::Scalar>;
 
+/// What is looked for beyond the bounds of memory, which are always checked.
+struct Checks {
+  bool races = true;      ///< threads of a block that race for shared memory
+  bool in_flight = true;  ///< accesses to what an asynchronous copy still moves
+};
+
 struct Options {
   int threads = 0;                                   ///< host threads; 0: all cores
   std::uint64_t max_steps = std::uint64_t{1} << 32;  ///< statements that one block may execute
+  Checks checks{};
 };
 
 /// Why a run stopped: an error of the user's program with its place, and who met it.

@@ -7,25 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "isa/layout/memory_layout.h"
-#include "isa/layout/register_layout.h"
+#include "sim/shared_state.h"
 
 namespace tilevm::sim {
-
-inline constexpr std::size_t max_rank = isa::RegisterLayout::max_rank;
-
-/// One number a dimension; entries beyond the rank are unused.
-using Numbers = std::array<std::int64_t, max_rank>;
-
-/// A view of global memory after its extents and strides were evaluated. Extents lie in
-/// 0 .. 2^40, strides (in elements) in -2^48 .. 2^48.
-struct GlobalView {
-  int buffer = -1;  ///< index into Memory
-  int rank = 0;
-  Numbers extents{}, strides{};
-  /// Where elements lie, instead of strides, for layouts with several modes or a swizzle.
-  const isa::MemoryLayout* layout = nullptr;
-};
 
 /// The register files of a block's threads. A tile occupies consecutive bytes: the bit streams of
 /// its threads one after another, each rounded up to whole bytes. Tiles start at multiples of 64
@@ -50,6 +34,7 @@ struct BlockState {
   std::vector<std::uint64_t> scalars;   ///< isa::Scalar::bits by slot (plan.h)
   std::vector<GlobalView> views;        ///< by the variable's index
   RegisterSlab registers;
+  SharedMemory shared;
   std::size_t next = 0;     ///< the record that runs next
   std::uint64_t steps = 0;  ///< records that ran
 };

@@ -11,16 +11,20 @@ namespace tilevm::vm {
 
 namespace {
 
-/// `--check`: the names of checks; what the simulator checks always may be named too.
-Status check_checks(const std::string& list) {
-  if (list == "all" || list == "none") return Done{};
+/// `--check`: which checks the simulator makes; it checks bounds always.
+Result<EngineOptions> engine_options(const std::string& list, int threads) {
+  EngineOptions options{.threads = threads, .races = list == "all", .in_flight = list == "all"};
+  if (list == "all" || list == "none") return options;
   std::string_view rest = list;
   while (true) {
     const std::size_t comma = rest.find(',');
+    const std::string name(rest.substr(0, comma));
     const Status status =
-        check_choice("check", std::string(rest.substr(0, comma)), {"bounds", "all", "none"});
-    if (!status) return status;
-    if (comma == std::string_view::npos) return Done{};
+        check_choice("check", name, {"bounds", "races", "in_flight", "all", "none"});
+    if (!status) return status.error();
+    options.races = options.races || name == "races" || name == "all";
+    options.in_flight = options.in_flight || name == "in_flight" || name == "all";
+    if (comma == std::string_view::npos) return options;
     rest.remove_prefix(comma + 1);
   }
 }
@@ -104,11 +108,11 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
 Exit run(const RunOptions& options, Io& io) {
   Reporter reporter(io, "run", options.json);
   reporter.set("file", options.program.file);
-  if (Status status = check_checks(options.checks); !status) return reporter.fail(status.error());
+  const Result<EngineOptions> settings = engine_options(options.checks, options.execution.threads);
+  if (!settings) return reporter.fail(settings.error());
   Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
-  Result<std::unique_ptr<Engine>> engine =
-      make_engine(options.backend, {options.execution.threads});
+  Result<std::unique_ptr<Engine>> engine = make_engine(options.backend, *settings);
   if (!engine) return reporter.fail(engine.error());
   Result<Loaded> loaded = load_source(*source, options.program, target_for(**engine));
   if (!loaded) return reporter.fail(loaded.error());

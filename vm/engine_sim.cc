@@ -26,7 +26,10 @@ Failure to_failure(const sim::Fault& fault) {
 
 class SimEngine final : public Engine {
  public:
-  explicit SimEngine(const EngineOptions& options) { options_.threads = options.threads; }
+  explicit SimEngine(const EngineOptions& options) {
+    options_.threads = options.threads;
+    options_.checks = {options.races, options.in_flight};
+  }
 
   [[nodiscard]] std::string_view name() const override { return "sim"; }
   [[nodiscard]] std::string device() const override { return "simulator"; }

@@ -198,7 +198,7 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     app->add_option("--backend", o->backend, "sim (default) or cuda")->type_name("NAME");
     app->add_option("--check", o->checks,
                     "checks of the simulator: all (default), none, or a list "
-                    "of: bounds")
+                    "of: races, in_flight, bounds (always)")
         ->type_name("LIST");
     app->add_flag("--stats", o->stats, "times and counters to standard error");
     app->add_flag("--json", o->json, "one JSON object to standard output");

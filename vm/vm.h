@@ -154,7 +154,9 @@ class Engine {
 };
 
 struct EngineOptions {
-  int threads = 0;  ///< host threads of the simulator; 0: all cores
+  int threads = 0;        ///< host threads of the simulator; 0: all cores
+  bool races = true;      ///< whether it looks for races for shared memory
+  bool in_flight = true;  ///< and for accesses to what asynchronous copies still move
 };
 
 /// Names of the engines there are.

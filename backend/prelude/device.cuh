@@ -11,6 +11,7 @@
 #define TV_FN __device__ __forceinline__
 #define TV_LONG_FN __device__ __noinline__
 #define TV_UNROLL _Pragma("unroll")
+#define TV_SHARED(name) extern __shared__ __align__(16) tv::u8 name[]
 #define TV_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 
 namespace tv {
@@ -54,6 +55,30 @@ TV_FN void store_bits(u8* address, u32 mask, u32 value) {
     if (before == seen) return;
     seen = before;
   }
+}
+
+// Shared memory.
+/// Waits for all threads of the block.
+TV_FN void synchronize() { __syncthreads(); }
+/// Begins to copy 16, 8 or 4 bytes from global to shared memory, both at multiples of that; behind
+/// the first `valid` bytes, zeros.
+template <int bytes>
+TV_FN void copy_async(u8* to, const u8* from, u32 valid) {
+  const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to));
+  const u64 global = __cvta_generic_to_global(from);
+  if constexpr (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :: "r"(shared), "l"(global), "r"(valid) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                 :: "r"(shared), "l"(global), "n"(bytes), "r"(valid) : "memory");
+  }
+}
+TV_FN void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Waits until at most `pending` of the latest groups of this thread are under way.
+template <int pending>
+TV_FN void copy_async_wait() {
+  asm volatile("cp.async.wait_group %0;" :: "n"(pending) : "memory");
 }
 
 // f32 arithmetic.

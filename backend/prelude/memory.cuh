@@ -70,6 +70,18 @@ TV_FN u64 index(T value) {
   return static_cast<u64>(value);
 }
 
+/// An index into shared memory.
+template <class T>
+TV_FN u32 shared_index(T value) {
+  return static_cast<u32>(value);
+}
+
+/// Bytes of the first `left` of `count` elements of n bits, at most of all; whole bytes.
+template <int count, int n>
+TV_FN u32 valid_bytes(u64 left) {
+  return left < count ? static_cast<u32>(left) * n / 8 : count * n / 8;
+}
+
 /// An extent; negative ones are faults.
 template <class T>
 TV_FN u64 extent(T value) {
@@ -78,14 +90,15 @@ TV_FN u64 extent(T value) {
 }
 
 /// XORs `bits` bits of an offset, `shift` above `base`, into those at `base`.
-template <int base, int bits, int shift>
-TV_FN u64 swizzle(u64 offset) {
-  return offset ^ (offset >> shift & low_mask<bits>() << base);
+template <int base, int bits, int shift, class Index>
+TV_FN Index swizzle(Index offset) {
+  const u64 from = static_cast<u64>(offset);
+  return static_cast<Index>(from ^ (from >> shift & static_cast<u64>(low_mask<bits>()) << base));
 }
 
-/// Element `index` of a dense stream of elements of n bits.
-template <int n>
-TV_FN Code<n> load(const u8* data, u64 index) {
+/// Element `index` (of 64 bits; of 32 in shared memory) of a dense stream of elements of n bits.
+template <int n, class Index>
+TV_FN Code<n> load(const u8* data, Index index) {
   if constexpr (n == 8) {
     return data[index];
   } else if constexpr (n == 16) {
@@ -107,8 +120,8 @@ TV_FN Code<n> load(const u8* data, u64 index) {
 
 /// Only the element's own bits change, whoever writes the neighbours. `data` is aligned to words,
 /// and whole words around an element are there.
-template <int n>
-TV_FN void store(u8* data, u64 index, Code<n> code) {
+template <int n, class Index>
+TV_FN void store(u8* data, Index index, Code<n> code) {
   if constexpr (n == 8) {
     data[index] = static_cast<u8>(code);
   } else if constexpr (n == 16) {

@@ -8,6 +8,9 @@
 namespace tilevm::isa {
 namespace {
 
+/// More than fit any target, unless strides of 0 lay them one on the other.
+constexpr std::int64_t max_shared_elements = 1 << 21;
+
 /// The constant strides of `strides(..)`; nothing after a report.
 std::optional<std::vector<std::int64_t>> constant_strides(const std::vector<Expr>& strides,
                                                           std::size_t slot,
@@ -52,6 +55,12 @@ RuleResult result_types(const AllocateShared& inst, const RuleContext& context) 
   constexpr auto shape_slot = position_of(&AllocateShared::shape);
   constexpr auto layout_slot = position_of(&AllocateShared::layout);
   if (!check_extents(inst.shape.extents, shape_slot, context)) return std::nullopt;
+  if (const std::int64_t count = element_count(inst.shape.extents); count > max_shared_elements) {
+    context.error(Code::bad_shape, shape_slot,
+                  fmt::format("{} has {} elements; a shared tensor has at most {}",
+                              to_string(inst.shape.extents), count, max_shared_elements));
+    return std::nullopt;
+  }
   const ViewLayout wanted = inst.layout.value_or(ViewLayout{});
   const auto strides = constant_strides(wanted.strides, layout_slot, context);
   if (!strides) return std::nullopt;

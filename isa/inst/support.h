@@ -14,7 +14,7 @@ template <class Inst, class Slot>
 constexpr std::size_t position_of(Slot Inst::* member) {
   std::size_t position = 0;
   for_each_slot<Inst>([&](const auto& info, std::size_t i) {
-    if constexpr (std::is_same_v<decltype(info.member), Slot Inst::* const>) {
+    if constexpr (std::is_same_v<decltype(info.member), Slot Inst::*>) {
       if (info.member == member) position = i;
     }
   });

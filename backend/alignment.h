@@ -1,0 +1,31 @@
+// What is known of the divisibility of scalars and of the offsets in layouts: how wide an access
+// may be.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/layout/memory_layout.h"
+#include "isa/program.h"
+#include "isa/verify.h"
+
+namespace tilevm::backend {
+
+/// Powers of two that divide the scalars of a kernel, from the statements that give them values.
+class Multiples {
+ public:
+  Multiples(const isa::Kernel& kernel, const isa::KernelInfo& info);
+
+  /// The largest power of two that is known to divide an integer; zero has the largest there is.
+  [[nodiscard]] std::int64_t of(const isa::Expr& expr) const;
+
+ private:
+  [[nodiscard]] std::int64_t of(const isa::Expr::Binary& binary) const;
+  std::vector<std::int64_t> of_variable_;
+};
+
+/// Whether `count` (a power of two) elements that begin at a multiple of `count` along a dimension
+/// lie one behind the other, from an offset on that is a multiple of `count`.
+[[nodiscard]] bool keeps_together(const isa::MemoryLayout& layout, int dim, std::int64_t count);
+
+}  // namespace tilevm::backend

@@ -1,0 +1,29 @@
+// Asynchronous copies: prepared, issued, retired.
+#pragma once
+
+#include <cstddef>
+
+#include "sim/global_access.h"
+#include "sim/shared_access.h"
+
+namespace tilevm::sim {
+
+/// A CopyAsync, prepared: a tile that one thread loads and stores.
+struct CopyPlan {
+  GlobalAccess source;
+  SharedAccess destination;
+};
+
+/// Reads the tile and puts it among the pending copies; false after a fault.
+[[nodiscard]] bool issue_copy(const CopyPlan& plan, Context& context);
+
+/// The copies since the last commit become a group.
+void commit_copies(SharedMemory& shared);
+
+/// Retires all groups but the latest `pending`.
+void wait_for_copies(std::uint64_t pending, Span span, Context& context);
+
+/// All threads meet: what is retired becomes visible.
+void synchronize(Context& context);
+
+}  // namespace tilevm::sim

@@ -1,0 +1,58 @@
+// Tiles in shared memory: where they lie, who may touch them, and the copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "isa/rules.h"
+#include "sim/context.h"
+#include "sim/layout_parts.h"
+#include "sim/place_table.h"
+#include "sim/scalar_code.h"
+#include "sim/semantics.h"
+
+namespace tilevm::sim {
+
+/// An instruction's tile in a shared tensor, prepared. For a copy the register tile is its data,
+/// held by one thread.
+struct SharedAccess {
+  std::string_view mnemonic;
+  std::string_view tensor;      ///< its name
+  Span span{};                  ///< of the statement
+  std::uint32_t statement = 0;  ///< in Plan::shared_statements
+  SharedTile place;
+  std::uint64_t tensor_bits = 0;  ///< where the tensor begins
+  std::vector<ScalarCode> offsets;
+  Tile tile;
+  std::shared_ptr<const LayoutParts> parts;
+  std::size_t table = 0;  ///< in Scratch::shared_tables
+};
+
+/// A tile of `shape` at `offset` in the shared tensor `var`.
+[[nodiscard]] SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var,
+                                              const isa::Shape& shape,
+                                              const std::optional<isa::OffsetList>& offset,
+                                              const Tile& tile,
+                                              std::shared_ptr<const LayoutParts> parts,
+                                              const Preparation& preparation);
+
+/// Where the tile begins; false after a fault: an element outside of the tensor.
+[[nodiscard]] bool find_shared_origin(const SharedAccess& access, Context& context,
+                                      Numbers& origin);
+
+/// The runs of the tile at an origin, with bits from the begin of shared memory on.
+[[nodiscard]] FoundTable find_runs(const SharedAccess& access, Context& context,
+                                   const Numbers& origin);
+
+/// Moves a tile. The checks are done before.
+void read_shared(const FoundTable& runs, const SharedAccess& access, const SharedMemory& shared,
+                 std::uint8_t* registers);
+/// The first thread that holds an element writes it.
+void write_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* registers,
+                  SharedMemory& shared);
+
+}  // namespace tilevm::sim

@@ -1,0 +1,27 @@
+// What makes the result of a block depend on timing: races for shared memory, and accesses to what
+// an asynchronous copy still moves.
+#pragma once
+
+#include "sim/async_copy.h"
+#include "sim/shared_access.h"
+
+namespace tilevm::sim {
+
+/// Whether a tile may be touched now; takes note of who does. False after a fault.
+[[nodiscard]] bool check_touch(const SharedAccess& access, const FoundTable& runs,
+                               const Numbers& origin, bool writes, Context& context);
+
+/// Whether a copy may begin to fill a tile now, from any thread. Marks it as in flight.
+[[nodiscard]] bool check_copy(const SharedAccess& access, const FoundTable& runs,
+                              const Numbers& origin, Context& context);
+
+/// Says which copy fills or reads what, and what has to be waited for.
+void explain_copy(const PendingCopy& copy, Context& context);
+
+/// Forgets who touched what: all threads have met.
+void forget_touches(SharedMemory& shared);
+
+/// Takes back the marks of a copy that has become visible.
+void end_flight(const PendingCopy& copy, Context& context);
+
+}  // namespace tilevm::sim
