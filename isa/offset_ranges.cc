@@ -108,8 +108,13 @@ class Walker {
   }
   void visit(const WhileStmt& loop) { walk(loop.body); }
   void visit(const IfStmt& branch) {
-    for (const IfStmt::Arm& arm : branch.arms) walk(arm.body);
+    const std::size_t outer = tested_.size();
+    for (const IfStmt::Arm& arm : branch.arms) {
+      for_each_variable(arm.condition, [&](VarId var) { tested_.push_back(var); });
+      walk(arm.body);
+    }
     walk(branch.otherwise);
+    tested_.resize(outer);
   }
   void visit(const BreakStmt&) {}
   void visit(const ContinueStmt&) {}
@@ -136,11 +141,21 @@ class Walker {
     });
   }
 
+  /// Whether a condition around the statement restricts a variable of the offset.
+  bool is_tested(const Expr& expr) const {
+    bool found = false;
+    for_each_variable(expr, [&](VarId var) {
+      found = found || std::find(tested_.begin(), tested_.end(), var) != tested_.end();
+    });
+    return found;
+  }
+
   void check_offsets(const OffsetList& offset, const GlobalType& view, const std::string& name) {
     for (std::size_t d = 0; d < offset.entries.size() && d < view.extents.size(); ++d) {
       const auto range = ranges_.of(offset.entries[d].value);
       const auto extent = view.extents[d].constant_int();
       if (!range || !extent || range->high < *extent) continue;
+      if (is_tested(offset.entries[d].value)) continue;
       const Span span = offset.entries[d].value.span();
       auto& warning = diagnostics_.warning(
           Code::offset_out_of_range, span,
@@ -160,6 +175,7 @@ class Walker {
   Diagnostics& diagnostics_;
   std::vector<int> writes_;
   Ranges ranges_;
+  std::vector<VarId> tested_;  ///< by the conditions around the statement
 };
 
 }  // namespace
