@@ -47,6 +47,9 @@ bool issue_copy(const CopyPlan& plan, Context& context) {
   copy.source = context.state.views[plan.source.view];
   const FoundTable runs = find_runs(plan.destination, context, copy.shared_origin);
   if (!check_copy(plan.destination, runs, copy.shared_origin, context)) return false;
+  const GranuleRange range = granules_of(runs, context);
+  copy.low = range.begin;
+  copy.high = range.end;
   context.state.shared.pending_bytes += copy.data.size();
   context.state.shared.copies.push_back(std::move(copy));
   limit_pending(context);

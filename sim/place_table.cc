@@ -35,6 +35,9 @@ PlaceTable build_table(const SharedTile& tile, const LayoutParts& parts, const N
     table.run_bits.push_back(static_cast<std::uint32_t>(offsets[e]) * tile.bits);
     table.byte_aligned = table.byte_aligned && table.run_bits.back() % 8 == 0;
   }
+  const auto [low, high] = std::minmax_element(table.run_bits.begin(), table.run_bits.end());
+  table.low = *low;
+  table.high = *high + static_cast<std::uint32_t>(table.run_elements) * tile.bits;
   return table;
 }
 

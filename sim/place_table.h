@@ -20,6 +20,7 @@ struct PlaceTable {
   std::size_t run_elements = 1;
   std::size_t runs = 0;                 ///< of a thread
   std::vector<std::uint32_t> run_bits;  ///< [thread][run]: where it begins, in bits
+  std::uint32_t low = 0, high = 0;      ///< where the first begins and the last ends, in bits
   bool byte_aligned = false;            ///< all of it, and the runs' length
 };
 

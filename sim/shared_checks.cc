@@ -104,7 +104,12 @@ bool report_in_flight(const SharedAccess& access, const Numbers& origin, std::st
 
 bool is_in_flight(const SharedAccess& access, const FoundTable& runs, Context& context) {
   const SharedMemory& shared = context.state.shared;
-  if (shared.in_flight.empty() || shared.copies.empty()) return false;
+  if (shared.in_flight.empty()) return false;
+  const GranuleRange range = granules_of(runs, context);
+  const bool is_near = std::any_of(
+      shared.copies.begin(), shared.copies.end(),
+      [&](const PendingCopy& copy) { return range.begin < copy.high && copy.low < range.end; });
+  if (!is_near) return false;
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     const bool clear = for_each_granules(access, runs, t, context.settings.granule_shift,
                                          [&](std::uint64_t begin, std::uint64_t end) {
@@ -200,7 +205,8 @@ std::optional<std::size_t> add_party(std::array<std::uint16_t, 2>& parties, std:
   return std::nullopt;
 }
 
-bool has_conflict(const SharedAccess& access, const FoundTable& runs, bool writes, bool is_copy,
+/// Whether a write of the tile meets what another thread has touched.
+bool has_conflict(const SharedAccess& access, const FoundTable& runs, bool is_copy,
                   const Context& context) {
   const SharedMemory& shared = context.state.shared;
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
@@ -209,7 +215,7 @@ bool has_conflict(const SharedAccess& access, const FoundTable& runs, bool write
         for_each_granules(access, runs, t, context.settings.granule_shift,
                           [&](std::uint64_t begin, std::uint64_t end) {
                             for (; begin < end; ++begin) {
-                              if (conflicts(shared.touches[begin], shared.epoch, thread, writes))
+                              if (conflicts(shared.touches[begin], shared.epoch, thread, true))
                                 return false;
                             }
                             return true;
@@ -219,21 +225,23 @@ bool has_conflict(const SharedAccess& access, const FoundTable& runs, bool write
   return false;
 }
 
-void mark_reads(const SharedAccess& access, const FoundTable& runs, Context& context) {
+/// Marks what all threads read; false if another thread wrote some of it.
+bool mark_reads(const SharedAccess& access, const FoundTable& runs, Context& context) {
   SharedMemory& shared = context.state.shared;
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     const auto thread = static_cast<std::uint16_t>(t);
-    static_cast<void>(for_each_granules(access, runs, t, context.settings.granule_shift,
-                                        [&](std::uint64_t begin, std::uint64_t end) {
-                                          for (; begin < end; ++begin) {
-                                            Touch& touch =
-                                                current(shared.touches[begin], shared.epoch);
-                                            const auto place = add_party(touch.readers, thread);
-                                            if (place) touch.reading[*place] = access.statement;
-                                          }
-                                          return true;
-                                        }));
+    const auto mark = [&](std::uint64_t begin, std::uint64_t end) {
+      for (; begin < end; ++begin) {
+        Touch& touch = current(shared.touches[begin], shared.epoch);
+        if (other_than(touch.writers, t)) return false;
+        const auto place = add_party(touch.readers, thread);
+        if (place) touch.reading[*place] = access.statement;
+      }
+      return true;
+    };
+    if (!for_each_granules(access, runs, t, context.settings.granule_shift, mark)) return false;
   }
+  return true;
 }
 
 /// Marks what a thread writes; another thread's mark in the same tile is an overlap, unless it is a
@@ -273,18 +281,25 @@ bool mark_writes(const SharedAccess& access, const FoundTable& runs, Context& co
 
 }  // namespace
 
+GranuleRange granules_of(const FoundTable& runs, const Context& context) {
+  const unsigned shift = context.settings.granule_shift + 3;
+  return {(runs.base_bits + runs.table->low) >> shift,
+          ((runs.base_bits + runs.table->high - 1) >> shift) + 1};
+}
+
 bool check_touch(const SharedAccess& access, const FoundTable& runs, const Numbers& origin,
                  bool writes, Context& context) {
   if (is_in_flight(access, runs, context)) {
     return report_in_flight(access, origin, writes ? "writes" : "reads", context);
   }
   if (context.state.shared.touches.empty()) return true;
-  if (has_conflict(access, runs, writes, false, context)) {
-    return report_race(access, origin, writes, false, context);
+  if (!writes) {
+    return mark_reads(access, runs, context) || report_race(access, origin, false, false, context);
   }
-  if (writes) return mark_writes(access, runs, context);
-  mark_reads(access, runs, context);
-  return true;
+  if (has_conflict(access, runs, false, context)) {
+    return report_race(access, origin, true, false, context);
+  }
+  return mark_writes(access, runs, context);
 }
 
 bool check_copy(const SharedAccess& access, const FoundTable& runs, const Numbers& origin,
@@ -294,7 +309,7 @@ bool check_copy(const SharedAccess& access, const FoundTable& runs, const Number
     return report_in_flight(access, origin, "writes", context);
   }
   if (!shared.touches.empty() && context.settings.threads > 1 &&
-      has_conflict(access, runs, true, true, context)) {
+      has_conflict(access, runs, true, context)) {
     return report_race(access, origin, true, true, context);
   }
   if (shared.in_flight.empty()) return true;

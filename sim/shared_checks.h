@@ -7,6 +7,12 @@
 
 namespace tilevm::sim {
 
+/// The granules of shared memory between which a tile lies.
+struct GranuleRange {
+  std::uint64_t begin, end;
+};
+[[nodiscard]] GranuleRange granules_of(const FoundTable& runs, const Context& context);
+
 /// Whether a tile may be touched now; takes note of who does. False after a fault.
 [[nodiscard]] bool check_touch(const SharedAccess& access, const FoundTable& runs,
                                const Numbers& origin, bool writes, Context& context);

@@ -40,7 +40,8 @@ struct PendingCopy {
   std::uint64_t group = 0;  ///< from 1 on, once committed
   GlobalView source;
   Numbers source_origin{}, shared_origin{};
-  std::vector<std::uint8_t> data;  ///< the tile as a dense bit stream
+  std::uint64_t low = 0, high = 0;  ///< granules that it fills lie in [low, high)
+  std::vector<std::uint8_t> data;   ///< the tile as a dense bit stream
 };
 
 /// Who touched a granule of shared memory since the last barrier: the first thread, and one more

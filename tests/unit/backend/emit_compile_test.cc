@@ -49,7 +49,8 @@ TEST_CASE("figure 2 compiles for every target without spills or a stack") {
 
 TEST_CASE("the programs that ship compile") {
   if (!have_compiler()) return;
-  for (const char* name : {"matmul_f16_i6.tile", "vector_add.tile"}) {
+  for (const char* name :
+       {"matmul_f16_i6.tile", "vector_add.tile", "transpose.tile", "matmul_f16_pipelined.tile"}) {
     check_compiles(load_program(name), "sm_90a");
   }
 }

@@ -80,6 +80,27 @@ TEST_CASE("a fault of the run is shown with its place, and exits with 1") {
   CHECK(contains(streams.err.str(), "TV0401"));
 }
 
+TEST_CASE("the checks of the simulator can be chosen") {
+  const std::string racing =
+      "def f<1>(i32* x_ptr):\n"
+      "    g = ViewGlobal(x_ptr, shape=[4, 8])\n"
+      "    s = AllocateShared(i32, shape=[4, 8])\n"
+      "    StoreShared(LoadGlobal(g, layout=spatial(4, 8)), s)\n"
+      "    StoreGlobal(LoadShared(s, layout=column_spatial(4, 8)), g)\n";
+  for (const auto& [checks, status] :
+       std::vector<std::pair<std::string, Exit>>{{"all", Exit::fault},
+                                                 {"races", Exit::fault},
+                                                 {"bounds,races", Exit::fault},
+                                                 {"in_flight", Exit::ok},
+                                                 {"bounds", Exit::ok},
+                                                 {"none", Exit::ok}}) {
+    Streams streams(racing);
+    RunOptions options = options_for("-");
+    options.checks = checks;
+    CHECK_MESSAGE(run(options, streams.io) == status, checks);
+  }
+}
+
 TEST_CASE("what can be mistyped is a usage error that says what there is") {
   Streams streams(shift_program);
   RunOptions options = options_for("-");
