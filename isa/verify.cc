@@ -1,6 +1,7 @@
 #include "isa/verify.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -174,6 +175,13 @@ class KernelVerifier {
     constexpr std::int64_t alignment = 16, enough = std::int64_t{1} << 60;
     const std::int64_t bytes = (type.layout.storage_size() * type.dtype.bits + 7) / 8;
     info_.shared.push_back({var, info_.shared_bytes, bytes});
+    const std::int64_t before = std::exchange(
+        shared_elements_, std::min(enough, shared_elements_ + element_count(type.shape())));
+    if (before <= max_shared_elements && shared_elements_ > max_shared_elements) {
+      diagnostics_.error(Code::program_too_large, span,
+                         fmt::format("the shared tensors of `{}` have more than {} elements",
+                                     kernel_.name, max_shared_elements));
+    }
     const bool fits = info_.shared_bytes <= max_shared_bytes(target_);
     info_.shared_bytes =
         std::min(enough, info_.shared_bytes + (bytes + alignment - 1) / alignment * alignment);
@@ -367,6 +375,7 @@ class KernelVerifier {
   std::vector<bool> declared_;
   std::vector<VarId> scope_;
   Span shared_span_{};
+  std::int64_t shared_elements_ = 0;
   int depth_ = 0;
   int loops_ = 0;
 };

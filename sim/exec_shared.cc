@@ -61,7 +61,7 @@ Action prepare(const isa::StoreShared& inst, const Preparation& preparation) {
 Action prepare(const isa::CopyAsync& inst, const Preparation& preparation) {
   const isa::SharedType& type = preparation.shared_type(inst.dst.var);
   const isa::Shape shape = isa::tile_shape(inst, type);
-  const auto parts = std::make_shared<const LayoutParts>(shape);
+  const auto parts = preparation.tables.parts(shape);
   const Tile tile = data_tile(*parts, type.dtype.bits);
   auto plan = std::make_shared<const CopyPlan>(CopyPlan{
       make_global_access("CopyAsync", inst.src.var, shape, inst.offset, tile, parts, preparation),

@@ -18,6 +18,12 @@ std::shared_ptr<const isa::PlaceMap> SharedTables::places(const isa::RegisterLay
   return entry;
 }
 
+std::shared_ptr<const LayoutParts> SharedTables::parts(const isa::Shape& shape) {
+  auto& entry = shapes_[shape];
+  if (!entry) entry = std::make_shared<const LayoutParts>(shape);
+  return entry;
+}
+
 UnaryLoop SharedTables::cast(const isa::DType& from, const isa::DType& to) {
   UnaryLoop& loop = casts_[from][to];
   if (!loop) loop = cast_loop(from, to);

@@ -28,6 +28,8 @@ class SharedTables {
   /// Where a result's places find an operand that broadcasts to it; null: at the same places.
   std::shared_ptr<const isa::PlaceMap> places(const isa::RegisterLayout& result,
                                               const isa::RegisterLayout& operand);
+  /// Of a tile that one thread holds (LayoutParts).
+  std::shared_ptr<const LayoutParts> parts(const isa::Shape& shape);
   /// Of types of at most 32 bits (elements.h).
   UnaryLoop cast(const isa::DType& from, const isa::DType& to);
   /// Of a tile of rank 2 (matrix_tables.h).
@@ -42,6 +44,7 @@ class SharedTables {
     std::unordered_map<isa::RegisterLayout, std::shared_ptr<const isa::PlaceMap>> places;
   };
   std::unordered_map<isa::RegisterLayout, OfLayout> layouts_;
+  std::map<isa::Shape, std::shared_ptr<const LayoutParts>> shapes_;
   std::unordered_map<isa::DType, std::unordered_map<isa::DType, UnaryLoop>> casts_;
 };
 

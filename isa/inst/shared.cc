@@ -8,9 +8,6 @@
 namespace tilevm::isa {
 namespace {
 
-/// More than fit any target, unless strides of 0 lay them one on the other.
-constexpr std::int64_t max_shared_elements = 1 << 21;
-
 /// The constant strides of `strides(..)`; nothing after a report.
 std::optional<std::vector<std::int64_t>> constant_strides(const std::vector<Expr>& strides,
                                                           std::size_t slot,

@@ -26,6 +26,10 @@ constexpr std::size_t position_of(Slot Inst::* member) {
 inline constexpr std::int64_t max_tile_bits_per_thread = 1 << 15;
 inline constexpr std::int64_t max_threads = 1024;
 
+/// Elements of all shared tensors of a kernel: more than fit any target, unless strides of 0 lay
+/// them one on the other.
+inline constexpr std::int64_t max_shared_elements = 1 << 21;
+
 /// Extents are positive and within the limits of a tensor; reports otherwise.
 [[nodiscard]] bool check_extents(const Shape& extents, std::size_t slot,
                                  const RuleContext& context);
