@@ -45,9 +45,9 @@ bool issue_copy(const CopyPlan& plan, Context& context) {
   copy.data.resize(plan.source.tile.bytes());
   if (!load_to(plan.source, context, copy.data.data(), &copy.source_origin)) return false;
   copy.source = context.state.views[plan.source.view];
-  const FoundTable runs = find_runs(plan.destination, context, copy.shared_origin);
-  if (!check_copy(plan.destination, runs, copy.shared_origin, context)) return false;
-  const GranuleRange range = granules_of(runs, context);
+  if (!check_copy(plan.destination, copy.shared_origin, context)) return false;
+  const GranuleRange range =
+      granules_of(find_runs(plan.destination, context, copy.shared_origin), context);
   copy.low = range.begin;
   copy.high = range.end;
   context.state.shared.pending_bytes += copy.data.size();

@@ -34,9 +34,9 @@ Action prepare(const isa::LoadShared& inst, const Preparation& preparation) {
               preparation.tile(result), preparation.parts(result), preparation)](Context& context) {
     Numbers origin{};
     if (!find_shared_origin(access, context, origin)) return false;
-    const FoundTable runs = find_runs(access, context, origin);
-    if (!check_touch(access, runs, origin, false, context)) return false;
-    read_shared(runs, access, context.state.shared, context.state.registers.at(access.tile.offset));
+    if (!check_touch(access, origin, false, context)) return false;
+    read_shared(find_runs(access, context, origin), access, context.state.shared,
+                context.state.registers.at(access.tile.offset));
     return true;
   };
 }
@@ -48,10 +48,9 @@ Action prepare(const isa::StoreShared& inst, const Preparation& preparation) {
               preparation.tile(src), preparation.parts(src), preparation)](Context& context) {
     Numbers origin{};
     if (!find_shared_origin(access, context, origin)) return false;
-    const FoundTable runs = find_runs(access, context, origin);
-    if (!check_touch(access, runs, origin, true, context)) return false;
-    write_shared(runs, access, context.state.registers.at(access.tile.offset),
-                 context.state.shared);
+    if (!check_touch(access, origin, true, context)) return false;
+    write_shared(find_runs(access, context, origin), access,
+                 context.state.registers.at(access.tile.offset), context.state.shared);
     return true;
   };
 }

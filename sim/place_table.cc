@@ -21,6 +21,17 @@ std::size_t longest_run(const std::vector<std::int64_t>& offsets, std::size_t lo
   return length;
 }
 
+/// Whether two elements of a tile, replicas aside, have one offset.
+bool shares_places(const std::vector<std::int64_t>& offsets, const LayoutParts& parts) {
+  std::vector<std::int64_t> sorted;
+  for (const std::int32_t thread : parts.first_threads) {
+    const auto first = offsets.begin() + thread * static_cast<std::ptrdiff_t>(parts.locals);
+    sorted.insert(sorted.end(), first, first + static_cast<std::ptrdiff_t>(parts.locals));
+  }
+  std::sort(sorted.begin(), sorted.end());
+  return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+}
+
 PlaceTable build_table(const SharedTile& tile, const LayoutParts& parts, const Numbers& origin) {
   std::vector<std::int64_t> offsets(parts.threads * parts.locals);
   for (std::size_t e = 0; e < offsets.size(); ++e) {
@@ -35,6 +46,7 @@ PlaceTable build_table(const SharedTile& tile, const LayoutParts& parts, const N
     table.run_bits.push_back(static_cast<std::uint32_t>(offsets[e]) * tile.bits);
     table.byte_aligned = table.byte_aligned && table.run_bits.back() % 8 == 0;
   }
+  table.overlaps = shares_places(offsets, parts);
   const auto [low, high] = std::minmax_element(table.run_bits.begin(), table.run_bits.end());
   table.low = *low;
   table.high = *high + static_cast<std::uint32_t>(table.run_elements) * tile.bits;

@@ -21,6 +21,7 @@ struct PlaceTable {
   std::size_t runs = 0;                 ///< of a thread
   std::vector<std::uint32_t> run_bits;  ///< [thread][run]: where it begins, in bits
   std::uint32_t low = 0, high = 0;      ///< where the first begins and the last ends, in bits
+  bool overlaps = false;                ///< two elements that are no replicas share a place
   bool byte_aligned = false;            ///< all of it, and the runs' length
 };
 
@@ -49,7 +50,7 @@ struct SharedTile {
 /// At most as many tables as are kept for an access of this size.
 [[nodiscard]] std::size_t kept_tables(std::size_t elements);
 
-/// The table for an origin, and what is added to its bits.
+/// The table for an origin, and what is added to its bits; it may be gone after the next search.
 struct FoundTable {
   const PlaceTable* table;
   std::uint64_t base_bits;

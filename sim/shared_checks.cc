@@ -7,6 +7,8 @@
 #include <limits>
 #include <set>
 
+#include "isa/base/check.h"
+
 namespace tilevm::sim {
 namespace {
 
@@ -279,20 +281,29 @@ bool mark_writes(const SharedAccess& access, const FoundTable& runs, Context& co
   return true;
 }
 
-}  // namespace
-
-GranuleRange granules_of(const FoundTable& runs, const Context& context) {
-  const unsigned shift = context.settings.granule_shift + 3;
-  return {(runs.base_bits + runs.table->low) >> shift,
-          ((runs.base_bits + runs.table->high - 1) >> shift) + 1};
+/// Marks what was touched since the last barrier: from now on every granule counts.
+void mark_recent(Context& context) {
+  SharedMemory& shared = context.state.shared;
+  for (const RecentTouch& touch : shared.recent) {
+    const FoundTable runs = find_runs(*touch.access, context, touch.origin);
+    const bool clear = touch.writes ? mark_writes(*touch.access, runs, context)
+                                    : mark_reads(*touch.access, runs, context);
+    TILEVM_CHECK(clear, "touches that are apart do not conflict");
+  }
+  shared.recent.clear();
+  shared.marks_touches = true;
 }
 
-bool check_touch(const SharedAccess& access, const FoundTable& runs, const Numbers& origin,
-                 bool writes, Context& context) {
-  if (is_in_flight(access, runs, context)) {
-    return report_in_flight(access, origin, writes ? "writes" : "reads", context);
-  }
-  if (context.state.shared.touches.empty()) return true;
+/// Whether no tile since the last barrier lies near this one, unless both were only read.
+bool is_apart(const GranuleRange& range, bool writes, const SharedMemory& shared) {
+  return std::none_of(shared.recent.begin(), shared.recent.end(), [&](const RecentTouch& touch) {
+    return (writes || touch.writes) && range.begin < touch.high && touch.low < range.end;
+  });
+}
+
+/// Tests granule by granule, and marks.
+bool check_races(const SharedAccess& access, const Numbers& origin, bool writes, Context& context) {
+  const FoundTable runs = find_runs(access, context, origin);
   if (!writes) {
     return mark_reads(access, runs, context) || report_race(access, origin, false, false, context);
   }
@@ -302,18 +313,54 @@ bool check_touch(const SharedAccess& access, const FoundTable& runs, const Numbe
   return mark_writes(access, runs, context);
 }
 
-bool check_copy(const SharedAccess& access, const FoundTable& runs, const Numbers& origin,
-                Context& context) {
-  SharedMemory& shared = context.state.shared;
+/// Whether nobody has touched what a copy fills since the last barrier.
+bool copy_is_apart(const SharedAccess& access, const Numbers& origin, Context& context) {
+  const SharedMemory& shared = context.state.shared;
+  const GranuleRange range = granules_of(find_runs(access, context, origin), context);
+  if (!shared.marks_touches && is_apart(range, true, shared)) return true;
+  mark_recent(context);
+  return !has_conflict(access, find_runs(access, context, origin), true, context);
+}
+
+}  // namespace
+
+GranuleRange granules_of(const FoundTable& runs, const Context& context) {
+  const unsigned shift = context.settings.granule_shift + 3;
+  return {(runs.base_bits + runs.table->low) >> shift,
+          ((runs.base_bits + runs.table->high - 1) >> shift) + 1};
+}
+
+bool check_touch(const SharedAccess& access, const Numbers& origin, bool writes, Context& context) {
+  const FoundTable runs = find_runs(access, context, origin);
   if (is_in_flight(access, runs, context)) {
+    return report_in_flight(access, origin, writes ? "writes" : "reads", context);
+  }
+  SharedMemory& shared = context.state.shared;
+  if (shared.touches.empty()) return true;
+  const GranuleRange range = granules_of(runs, context);
+  constexpr std::size_t most_recent = 64;
+  const bool is_simple = !shared.marks_touches && shared.recent.size() < most_recent &&
+                         !(writes && runs.table->overlaps) && is_apart(range, writes, shared);
+  if (is_simple) {
+    shared.recent.push_back({&access, origin, writes, range.begin, range.end});
+    return true;
+  }
+  mark_recent(context);
+  return check_races(access, origin, writes, context);
+}
+
+bool check_copy(const SharedAccess& access, const Numbers& origin, Context& context) {
+  SharedMemory& shared = context.state.shared;
+  if (is_in_flight(access, find_runs(access, context, origin), context)) {
     return report_in_flight(access, origin, "writes", context);
   }
   if (!shared.touches.empty() && context.settings.threads > 1 &&
-      has_conflict(access, runs, true, context)) {
+      !copy_is_apart(access, origin, context)) {
     return report_race(access, origin, true, true, context);
   }
   if (shared.in_flight.empty()) return true;
-  return for_each_granules(access, runs, 0, context.settings.granule_shift,
+  const FoundTable found = find_runs(access, context, origin);
+  return for_each_granules(access, found, 0, context.settings.granule_shift,
                            [&](std::uint64_t begin, std::uint64_t end) {
                              for (; begin < end; ++begin) shared.in_flight[begin] = true;
                              return true;
@@ -349,6 +396,8 @@ void explain_copy(const PendingCopy& copy, Context& context) {
 }
 
 void forget_touches(SharedMemory& shared) {
+  shared.recent.clear();
+  shared.marks_touches = false;
   if (shared.epoch == std::numeric_limits<std::uint32_t>::max()) {
     std::fill(shared.touches.begin(), shared.touches.end(), Touch{});
     shared.epoch = 0;

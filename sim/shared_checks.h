@@ -13,13 +13,13 @@ struct GranuleRange {
 };
 [[nodiscard]] GranuleRange granules_of(const FoundTable& runs, const Context& context);
 
-/// Whether a tile may be touched now; takes note of who does. False after a fault.
-[[nodiscard]] bool check_touch(const SharedAccess& access, const FoundTable& runs,
-                               const Numbers& origin, bool writes, Context& context);
+/// Whether a tile may be touched now; takes note of who does. False after a fault. Runs found
+/// before may be gone.
+[[nodiscard]] bool check_touch(const SharedAccess& access, const Numbers& origin, bool writes,
+                               Context& context);
 
 /// Whether a copy may begin to fill a tile now, from any thread. Marks it as in flight.
-[[nodiscard]] bool check_copy(const SharedAccess& access, const FoundTable& runs,
-                              const Numbers& origin, Context& context);
+[[nodiscard]] bool check_copy(const SharedAccess& access, const Numbers& origin, Context& context);
 
 /// Says which copy fills or reads what, and what has to be waited for.
 void explain_copy(const PendingCopy& copy, Context& context);

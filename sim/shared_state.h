@@ -29,6 +29,7 @@ struct GlobalView {
 };
 
 struct CopyPlan;
+struct SharedAccess;
 
 /// An asynchronous copy between its issue and the barrier after its retirement. Its elements were
 /// read when it was issued (nobody may write them since) and reach shared memory when it retires,
@@ -54,6 +55,15 @@ struct Touch {
   std::uint32_t writing = 0;               ///< the statement of the writers
 };
 
+/// A tile that was touched since the last barrier and is not marked in SharedMemory::touches yet:
+/// as long as nothing else comes near it, that is not needed.
+struct RecentTouch {
+  const SharedAccess* access = nullptr;
+  Numbers origin{};
+  bool writes = false;
+  std::uint64_t low = 0, high = 0;  ///< its granules lie in [low, high)
+};
+
 /// The last CopyAsyncWaitGroup that ran.
 struct LastWait {
   Span span{};
@@ -70,6 +80,8 @@ struct SharedMemory {
   std::uint32_t epoch = 1;  ///< counts barriers
   /// By granule (Plan::granule_shift); empty if races are not checked.
   std::vector<Touch> touches;
+  std::vector<RecentTouch> recent;
+  bool marks_touches = false;  ///< since the last barrier: `recent` was not enough
   /// By granule: whether a copy to it is pending. Empty if that is not checked.
   std::vector<bool> in_flight;
 };

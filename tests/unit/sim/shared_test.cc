@@ -125,6 +125,39 @@ TEST_CASE("writes after reads and after writes race, reads after reads do not") 
   CHECK_FALSE(fault_of(head + fill + write, {.threads = 1, .checks = {.races = false}}));
 }
 
+TEST_CASE("tiles that lie between one another race only where they meet") {
+  const std::string halves =
+      head +
+      "    StoreShared(LoadGlobal(gx, layout=spatial(4, 8).local(4, 1)), s, offset=[0:, 0:])\n"
+      "    StoreShared(LoadGlobal(gx, layout=local(4, 1).spatial(4, 8)), s, offset=[0:, 8:])\n"
+      "    a = LoadShared(s, layout=spatial(4, 8).local(4, 1), offset=[0:, 0:])\n"
+      "    b = LoadShared(s, layout=local(4, 1).spatial(4, 8), offset=[0:, 8:])\n";
+  CHECK_FALSE(fault_of(halves));
+  const auto fault = fault_of(
+      halves + "    c = LoadShared(s, layout=spatial(4, 8).local(4, 1), offset=[0:, 8:])\n");
+  REQUIRE(fault.has_value());
+  CHECK(fault->diagnostic.message.find("first `s[1, 8]`: thread 0 reads what thread 8 wrote") !=
+        std::string::npos);
+}
+
+TEST_CASE("a race with one of many tiles is found") {
+  const std::string rows =
+      "def f<1>(i32* x_ptr, i32* y_ptr):\n"
+      "    s = AllocateShared(i32, shape=[100, 32])\n"
+      "    for i in range(100):\n"
+      "        StoreShared(AllocateRegister(i32, layout=spatial(1, 32), init=i), s, offset=[i:, "
+      "0:])\n";
+  CHECK_FALSE(fault_of(rows + "    t = LoadShared(s, layout=spatial(1, 32), offset=[3:, 0:])\n"));
+  for (const std::string row : {"0", "63", "64", "99"}) {
+    const auto fault = fault_of(
+        rows + "    t = LoadShared(s, layout=spatial(1, 16).replicated(2).local(1, 2), offset=[" +
+        row + ":, 0:])\n");
+    REQUIRE(fault.has_value());
+    CHECK(fault->diagnostic.message.find(
+              "first `s[" + row + ", 0]`: thread 1 reads what thread 0") != std::string::npos);
+  }
+}
+
 TEST_CASE("a copy arrives when its group is waited for, and not before") {
   const auto program =
       load(head +
