@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/granules.h"
 #include "sim/shared_checks.h"
+#include "sim/shared_races.h"
 
 namespace tilevm::sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/shared_checks.h"
+#include "sim/shared_races.h"
 
 namespace tilevm::sim {
 namespace {

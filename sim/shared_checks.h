@@ -7,12 +7,6 @@
 
 namespace tilevm::sim {
 
-/// The granules of shared memory between which a tile lies.
-struct GranuleRange {
-  std::uint64_t begin, end;
-};
-[[nodiscard]] GranuleRange granules_of(const FoundTable& runs, const Context& context);
-
 /// Whether a tile may be touched now; takes note of who does. False after a fault. Runs found
 /// before may be gone.
 [[nodiscard]] bool check_touch(const SharedAccess& access, const Numbers& origin, bool writes,
@@ -23,9 +17,6 @@ struct GranuleRange {
 
 /// Says which copy fills or reads what, and what has to be waited for.
 void explain_copy(const PendingCopy& copy, Context& context);
-
-/// Forgets who touched what: all threads have met.
-void forget_touches(SharedMemory& shared);
 
 /// Takes back the marks of a copy that has become visible.
 void end_flight(const PendingCopy& copy, Context& context);
