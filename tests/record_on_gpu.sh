@@ -25,3 +25,6 @@ compare $matmul -D M=64 -D N=1024 -D K=2048
 compare programs/figure2.tile
 compare programs/vector_add.tile
 compare programs/vector_add.tile -D N=1
+compare programs/matmul_f16_pipelined.tile -D M=300 -D N=200 -D K=333
+compare programs/matmul_f16_pipelined.tile
+compare programs/transpose.tile
