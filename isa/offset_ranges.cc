@@ -14,7 +14,7 @@ struct Interval {
   std::int64_t low, high;
 };
 // Products of two bounded values; __extension__ takes no `using`.
-__extension__ typedef __int128 wide;  // NOLINT(modernize-use-using)
+__extension__ typedef __int128 wide;                   // NOLINT(modernize-use-using)
 constexpr std::int64_t bound = std::int64_t{1} << 40;  // beyond it nothing is said
 
 std::optional<Interval> within_bound(wide low, wide high) {
