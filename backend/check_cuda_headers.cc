@@ -1,7 +1,7 @@
 // Proves at compile time that our declarations (cuda_api.h, nvrtc_api.h) agree with NVIDIA's.
 //
 // Nothing here is used at run time. The build compiles it a second time, with NVIDIA's headers,
-// where a toolkit is found (cmake_backend.cmake); without them it is empty.
+// where a toolkit is found (check_cuda_headers.cmake); without them it is empty.
 #ifdef TILEVM_HAVE_CUDA_HEADERS
 
 #include <cuda.h>
