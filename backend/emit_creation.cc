@@ -6,28 +6,9 @@
 namespace tilevm::backend {
 namespace {
 
-/// The element type with the values of a scalar.
-isa::DType element_type_of(isa::ScalarKind kind) {
-  switch (kind) {
-    case isa::ScalarKind::boolean:
-      return isa::u1;
-    case isa::ScalarKind::i32:
-      return isa::i32;
-    case isa::ScalarKind::u32:
-      return isa::u32;
-    case isa::ScalarKind::i64:
-      return isa::i64;
-    case isa::ScalarKind::u64:
-      return isa::u64;
-    case isa::ScalarKind::f32:
-      break;
-  }
-  return isa::f32;
-}
-
 /// The code that an element gets from a scalar.
 std::string initial_code(const isa::Expr& value, const isa::DType& dtype, KernelEmission& kernel) {
-  const isa::DType from = element_type_of(value.kind());
+  const isa::DType from = isa::element_type(value.kind());
   const std::string_view suffix = dtype.bits > 32 ? "ull" : "u";
   if (const auto constant = value.constant_value()) {
     return fmt::format("{:#x}{}", isa::cast(from, dtype, constant->bits), suffix);

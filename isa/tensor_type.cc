@@ -45,6 +45,24 @@ std::optional<Shape> GlobalType::static_shape() const {
   return shape;
 }
 
+DType element_type(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::boolean:
+      return u1;
+    case ScalarKind::i32:
+      return i32;
+    case ScalarKind::u32:
+      return u32;
+    case ScalarKind::i64:
+      return i64;
+    case ScalarKind::u64:
+      return u64;
+    case ScalarKind::f32:
+      break;
+  }
+  return f32;
+}
+
 std::string to_string(const Type& type) { return std::visit(TypeText{}, type); }
 std::string_view kind_name(const Type& type) { return std::visit(KindText{}, type); }
 

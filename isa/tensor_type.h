@@ -21,6 +21,9 @@ struct ScalarType {
   friend bool operator==(const ScalarType&, const ScalarType&) = default;
 };
 
+/// The element type that holds the bits of a scalar; a bool is one bit.
+[[nodiscard]] DType element_type(ScalarKind kind);
+
 /// A kernel parameter that points at global memory.
 struct PointerType {
   DType dtype;

@@ -103,25 +103,6 @@ bool make_view(const ViewCode& code, int buffer, Context& context) {
   return true;
 }
 
-/// The element type that holds a scalar's bits.
-isa::DType dtype_of(isa::ScalarKind kind) {
-  switch (kind) {
-    case isa::ScalarKind::boolean:
-      return isa::u1;
-    case isa::ScalarKind::i32:
-      return isa::i32;
-    case isa::ScalarKind::u32:
-      return isa::u32;
-    case isa::ScalarKind::i64:
-      return isa::i64;
-    case isa::ScalarKind::u64:
-      return isa::u64;
-    case isa::ScalarKind::f32:
-      return isa::f32;
-  }
-  return isa::i32;
-}
-
 /// Gives every element of a tile one code.
 void fill(const Tile& tile, std::uint64_t code, std::uint8_t* registers) {
   std::memset(registers, 0, code == 0 ? tile.bytes() : tile.thread_bytes);
@@ -160,7 +141,7 @@ Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation
     };
   }
   const isa::DType to = preparation.register_type(preparation.result()).dtype;
-  const isa::DType from = dtype_of(inst.init->value.kind());
+  const isa::DType from = isa::element_type(inst.init->value.kind());
   return [tile, from, to, value = ScalarCode(inst.init->value)](Context& context) {
     std::uint64_t bits = 0;
     if (!context.evaluate(value, bits)) return false;

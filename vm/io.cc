@@ -13,18 +13,6 @@ namespace tilevm::vm {
 
 namespace {
 
-std::string_view severity_name(Severity severity) {
-  switch (severity) {
-    case Severity::note:
-      return "note";
-    case Severity::warning:
-      return "warning";
-    case Severity::error:
-      return "error";
-  }
-  return "error";
-}
-
 void set_place(Json& object, Span span, const SourceFile& source) {
   const LineColumn begin = source.locate(span.begin);
   const LineColumn end = source.locate(span.end);
@@ -78,7 +66,7 @@ void show(Io& io, const Diagnostics& diagnostics, const SourceFile& source) {
 Json to_json(const Diagnostic& diagnostic, const SourceFile& source) {
   Json object = Json::object();
   object.set("code", to_string(diagnostic.code));
-  object.set("severity", severity_name(diagnostic.severity));
+  object.set("severity", to_string(diagnostic.severity));
   object.set("file", source.name());
   set_place(object, diagnostic.span, source);
   object.set("message", diagnostic.message);

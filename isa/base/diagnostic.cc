@@ -6,6 +6,18 @@
 
 namespace tilevm {
 
+std::string_view to_string(Severity severity) {
+  switch (severity) {
+    case Severity::note:
+      return "note";
+    case Severity::warning:
+      return "warning";
+    case Severity::error:
+      return "error";
+  }
+  return "";
+}
+
 void Diagnostics::report(Diagnostic diagnostic) {
   const bool is_error = diagnostic.severity == Severity::error;
   if (is_error) ++error_count_;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isa/base/codes.h"
@@ -16,6 +17,7 @@
 namespace tilevm {
 
 enum class Severity { note, warning, error };
+[[nodiscard]] std::string_view to_string(Severity severity);
 
 /// A second place that helps to understand a diagnostic. `has_place` is false for a plain remark.
 struct Note {

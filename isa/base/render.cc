@@ -18,18 +18,6 @@ constexpr std::string_view bold = "\x1b[1m";
 constexpr std::string_view green = "\x1b[1;32m";
 constexpr std::string_view reset = "\x1b[0m";
 
-std::string_view severity_name(Severity severity) {
-  switch (severity) {
-    case Severity::note:
-      return "note";
-    case Severity::warning:
-      return "warning";
-    case Severity::error:
-      return "error";
-  }
-  return "";
-}
-
 std::string_view severity_color(Severity severity) {
   switch (severity) {
     case Severity::note:
@@ -166,7 +154,7 @@ std::string headline(std::string_view place, Severity severity, std::string_view
                      std::string_view code, bool color) {
   std::string text;
   if (!place.empty()) text += paint(place, bold, color) + " ";
-  text += paint(fmt::format("{}:", severity_name(severity)), severity_color(severity), color) + " ";
+  text += paint(fmt::format("{}:", to_string(severity)), severity_color(severity), color) + " ";
   text += paint(printable(message), bold, color && severity != Severity::note);
   if (!code.empty()) text += fmt::format(" [{}]", code);
   return text + "\n";

@@ -47,7 +47,7 @@ class SvgWriter {
       : layout_(layout), labels_(layout), sheet_(layout.shape(), max_cells) {}
 
   std::string write(const std::string& title) {
-    measure();
+    measure(title.size());
     heading(margin, escaped(title), 14);
     for (const auto& panel : sheet_.panels()) write_panel(panel);
     if (sheet_.omitted() > 0) heading(margin, sheet_.omission(), 12);
@@ -59,8 +59,8 @@ class SvgWriter {
   }
 
  private:
-  /// The widest label sets the width of cells, the widest table that of the picture.
-  void measure() {
+  /// The widest label sets the width of cells; the widest table, or the title, that of the picture.
+  void measure(std::size_t title_length) {
     std::size_t longest = 0;
     std::int64_t columns = 1;
     for (const auto& panel : sheet_.panels()) {
@@ -70,7 +70,9 @@ class SvgWriter {
       });
     }
     cell_width_ = std::max(min_cell_width, static_cast<int>(longest) * 6 + 4);
-    width_ = std::max<std::int64_t>(2 * margin + columns * cell_width_, 320);
+    const std::int64_t title_width =
+        static_cast<std::int64_t>(title_length) * 9;  // 14 px monospace
+    width_ = 2 * margin + std::max(columns * cell_width_, title_width);
   }
 
   template <class F>
