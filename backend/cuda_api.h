@@ -135,6 +135,7 @@ inline constexpr unsigned event_default = 0;  ///< CU_EVENT_DEFAULT
 
 /// One pointer a function.
 struct Api {
+// Types cannot stand in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define TILEVM_DECLARE(name, nvidia, symbol, version, parameters) Code(*name) parameters = nullptr;
   TILEVM_DRIVER_FUNCTIONS(TILEVM_DECLARE)
   TILEVM_DRIVER_OPTIONAL_FUNCTIONS(TILEVM_DECLARE)

@@ -44,9 +44,9 @@ struct GlobalAccess {
 /// out_of_bounds for elements inside the extents but outside of the buffer.
 [[nodiscard]] bool load(const GlobalAccess& access, Context& context);
 
-/// The same into other memory of the tile's size; `origin` becomes where the tile begins.
+/// The same into other memory of the tile's size; `begin` becomes where the tile begins.
 [[nodiscard]] bool load_to(const GlobalAccess& access, Context& context, std::uint8_t* registers,
-                           Numbers* origin = nullptr);
+                           Numbers* begin = nullptr);
 
 /// Writes each element once; elements outside the view's extents are skipped. Faults as load,
 /// and in_flight_access for elements that a pending copy reads.

@@ -72,7 +72,7 @@ class SvgWriter {
     cell_width_ = std::max(min_cell_width, static_cast<int>(longest) * 6 + 4);
     const std::int64_t title_width =
         static_cast<std::int64_t>(title_length) * 9;  // 14 px monospace
-    width_ = 2 * margin + std::max(columns * cell_width_, title_width);
+    width_ = std::int64_t{2} * margin + std::max(columns * cell_width_, title_width);
   }
 
   template <class F>

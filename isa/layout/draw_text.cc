@@ -58,7 +58,7 @@ std::string draw_text(const RegisterLayout& layout, bool color, std::int64_t max
   const CellLabels labels(layout);
   return tables(
       Sheet(layout.shape(), max_cells), [&](const Index& index) { return labels.label(index); },
-      [&](const Index& index, std::string cell) {
+      [&](const Index& index, const std::string& cell) {
         return color ? painted(labels.thread(index) / warp_size, cell) : cell;
       });
 }

@@ -148,8 +148,8 @@ std::int64_t Swizzle::apply(std::int64_t offset) const {
   return static_cast<std::int64_t>(o ^ ((o >> (base + shift) & mask) << base));
 }
 
-Result<MemoryLayout> MemoryLayout::make(Shape shape, std::vector<std::int64_t> mode_shape,
-                                        std::vector<std::int64_t> mode_strides,
+Result<MemoryLayout> MemoryLayout::make(Shape shape, const std::vector<std::int64_t>& mode_shape,
+                                        const std::vector<std::int64_t>& mode_strides,
                                         std::optional<Swizzle> swizzle) {
   if (auto error = check_modes(shape, mode_shape, mode_strides)) return *error;
   if (swizzle) {

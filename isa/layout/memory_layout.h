@@ -36,8 +36,8 @@ class MemoryLayout {
   /// Checks: sizes positive, modes factor the shape, strides not negative, swizzle fields in 0..30,
   /// shift >= bits where bits > 0 (else the swizzle would change its own source bits), base + shift
   /// + bits <= 48, offsets and element count below 2^48.
-  static Result<MemoryLayout> make(Shape shape, std::vector<std::int64_t> mode_shape,
-                                   std::vector<std::int64_t> mode_strides,
+  static Result<MemoryLayout> make(Shape shape, const std::vector<std::int64_t>& mode_shape,
+                                   const std::vector<std::int64_t>& mode_strides,
                                    std::optional<Swizzle> swizzle = {});
 
   [[nodiscard]] const Shape& shape() const { return shape_; }

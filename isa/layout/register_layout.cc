@@ -127,9 +127,10 @@ Result<Digits> digits_of_dim(const Digits& spatial, const Digits& local, int dim
 
 }  // namespace
 
-Result<RegisterLayout> RegisterLayout::make(Shape shape, std::vector<std::int64_t> mode_shape,
-                                            std::vector<int> spatial_modes,
-                                            std::vector<int> local_modes) {
+Result<RegisterLayout> RegisterLayout::make(Shape shape,
+                                            const std::vector<std::int64_t>& mode_shape,
+                                            const std::vector<int>& spatial_modes,
+                                            const std::vector<int>& local_modes) {
   if (auto error = check_shape(shape, max_extent)) return *error;
   if (mode_shape.size() > max_modes || spatial_modes.size() > max_modes ||
       local_modes.size() > max_modes) {

@@ -59,8 +59,9 @@ class RegisterLayout {
 
   /// Builds a layout from the unified form, checks it (sizes positive, modes factor the shape,
   /// every mode used exactly once, limits below) and brings it into canonical form.
-  static Result<RegisterLayout> make(Shape shape, std::vector<std::int64_t> mode_shape,
-                                     std::vector<int> spatial_modes, std::vector<int> local_modes);
+  static Result<RegisterLayout> make(Shape shape, const std::vector<std::int64_t>& mode_shape,
+                                     const std::vector<int>& spatial_modes,
+                                     const std::vector<int>& local_modes);
 
   /// Builds a layout from its digits, most significant first; canonicalises. Fails if, in some
   /// dimension, the digits' strides are not those of a factorisation of the extent.

@@ -1,6 +1,8 @@
 // The function of a register layout and its inverse.
 #include "isa/layout/register_layout.h"
 
+#include <ranges>
+
 namespace tilevm::isa {
 namespace {
 
@@ -44,10 +46,10 @@ std::vector<std::int64_t> RegisterLayout::threads_of(const Index& index) const {
   std::vector<std::int64_t> threads{collect_terms(thread_terms_, index)};
   threads.reserve(static_cast<std::size_t>(num_replicas()));
   // From the least significant digit, each appending copies above what is there: ascending.
-  for (auto term = replica_terms_.rbegin(); term != replica_terms_.rend(); ++term) {
+  for (const Term& term : std::views::reverse(replica_terms_)) {
     const std::size_t block = threads.size();
-    for (std::int64_t copy = 1; copy < term->size; ++copy) {
-      for (std::size_t i = 0; i < block; ++i) threads.push_back(threads[i] + copy * term->divisor);
+    for (std::int64_t copy = 1; copy < term.size; ++copy) {
+      for (std::size_t i = 0; i < block; ++i) threads.push_back(threads[i] + copy * term.divisor);
     }
   }
   return threads;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "isa/layout/digits.h"
@@ -43,8 +44,7 @@ std::optional<Digit> lowest_piece(const Digit& digit, const Shape& shape,
 std::optional<Digits> distributed(const Digits& linear, const Shape& shape) {
   const auto strides = row_major_strides(shape);
   Digits pieces;  // least significant first
-  for (auto digit = linear.rbegin(); digit != linear.rend(); ++digit) {
-    Digit rest = *digit;
+  for (Digit rest : std::views::reverse(linear)) {
     if (rest.dim < 0) pieces.push_back(rest);
     while (rest.dim >= 0 && rest.size > 1) {
       const auto piece = lowest_piece(rest, shape, strides);
