@@ -39,3 +39,7 @@ compare $quantized -D M=100 -D N=200 -D K=300 -D Q=i6 -D W=6 -D ZERO=0
 compare $quantized -D M=33 -D N=130 -D K=100 -D Q=f4e2m1 -D W=4 -D ZERO=0
 compare $quantized -D M=128 -D N=72 -D K=512 -D Q=f8e4m3 -D W=8 -D ZERO=0 -D GROUP=128
 compare $quantized -D M=7 -D N=9 -D K=40 -D Q=f3e1m1 -D W=3 -D ZERO=0
+tiles=tests/bench/compare/matmul_f16.tile
+compare $tiles
+compare $tiles -D BM=64 -D BN=64 -D BK=32 -D WM=2 -D WN=2
+compare $tiles -D BM=128 -D BN=128 -D BK=64 -D WM=2 -D WN=2 -D M=128 -D N=128 -D K=256
