@@ -1,6 +1,7 @@
 // What an instruction works on while it runs, and how it reports a fault.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/lane_tiles.h"
 #include "sim/mma_tile.h"
 #include "sim/place_table.h"
 #include "sim/scalar_code.h"
@@ -24,7 +26,7 @@ struct Scratch {
   std::vector<TileTable> tables;           ///< by Preparation::new_table
   std::vector<PlaceTables> shared_tables;  ///< by Preparation::new_shared_table
   std::vector<std::uint32_t> codes_a, codes_b, codes_c;
-  std::vector<std::uint64_t> wide_a, wide_b, wide_c;
+  std::array<LaneBuffer, 4> lanes;  ///< of operands, and of a result
   std::vector<MmaOperandA> operands_a;
   std::vector<MmaOperandB> operands_b;
 };

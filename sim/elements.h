@@ -1,7 +1,5 @@
-// Tiles as arrays of codes: unpacked, worked on by tight loops, packed again.
-//
-// Codes of 32 bits or less are kept in 32-bit lanes, so that every loop between unpack and pack is
-// over flat arrays; wider ones in 64-bit lanes.
+// Tiles as arrays of codes: elements narrower than a byte are unpacked to lanes (lanes.h), worked
+// on by tight loops and packed again; all others are lanes where they lie.
 #pragma once
 
 #include <cstddef>
@@ -11,42 +9,30 @@
 
 #include "isa/type/arith.h"
 #include "isa/type/dtype.h"
+#include "sim/lanes.h"
 #include "sim/layout_parts.h"
 
 namespace tilevm::sim {
 
-/// Reads the elements of the threads [first, first + count): thread after thread, in local order.
-/// Up to 8 bytes behind the last thread's stream may be read. Lane is uint32_t (tile.bits <= 32) or
-/// uint64_t.
-template <class Lane>
+/// Reads the elements, narrower than a byte, of the threads [first, first + count) into lanes:
+/// thread after thread, in local order. Up to 8 bytes behind the last thread's stream may be read.
 void unpack(const Tile& tile, const std::uint8_t* registers, std::size_t first, std::size_t count,
-            Lane* out);
+            std::uint8_t* lanes);
 
 /// Writes them; padding bits of a thread's last byte become zero.
-template <class Lane>
-void pack(const Tile& tile, const Lane* in, std::size_t first, std::size_t count,
+void pack(const Tile& tile, const std::uint8_t* lanes, std::size_t first, std::size_t count,
           std::uint8_t* registers);
 
-/// Calls f(first thread, number of threads) for the whole tile in pieces of about 2048 elements.
-template <class F>
-void for_each_piece(const Tile& tile, F&& f) {
-  constexpr std::size_t elements = 2048;
-  const std::size_t step = tile.locals >= elements ? 1 : elements / tile.locals;
-  for (std::size_t t = 0; t < tile.threads; t += step) {
-    f(t, tile.threads - t < step ? tile.threads - t : step);
-  }
-}
+/// Loops over lanes (lanes.h) that equal the definitions on every code.
+[[nodiscard]] LaneLoop1 cast_loop(const isa::DType& from, const isa::DType& to,
+                                  SimdLevel level = best_simd_level());
+[[nodiscard]] LaneLoop1 unary_loop(isa::UnaryOp op, const isa::DType& type,
+                                   SimdLevel level = best_simd_level());
+[[nodiscard]] LaneLoop2 binary_loop(isa::BinaryOp op, const isa::DType& type,
+                                    SimdLevel level = best_simd_level());
 
-/// out[i] = f(in[i]) on codes in 32-bit lanes; in may be out.
-using UnaryLoop = std::function<void(const std::uint32_t* in, std::uint32_t* out, std::size_t n)>;
-/// a[i] = f(a[i], b[i]).
-using BinaryLoop = std::function<void(std::uint32_t* a, const std::uint32_t* b, std::size_t n)>;
-
-/// Equals isa::cast on every code; both types have at most 32 bits.
-[[nodiscard]] UnaryLoop cast_loop(const isa::DType& from, const isa::DType& to);
-
-/// Equals isa::apply on every code; at most 32 bits.
-[[nodiscard]] UnaryLoop unary_loop(isa::UnaryOp op, const isa::DType& type);
-[[nodiscard]] BinaryLoop binary_loop(isa::BinaryOp op, const isa::DType& type);
+/// A function of codes as a loop: by table for 16 bits and less, else by calls.
+using CodeFunction = std::function<std::uint64_t(std::uint64_t)>;
+[[nodiscard]] LaneLoop1 defined_loop(unsigned from_bits, unsigned to_bits, CodeFunction f);
 
 }  // namespace tilevm::sim

@@ -1,26 +1,35 @@
 // Conversions of single floats between formats, without branches, so that loops over them
-// vectorise. Each equals isa::cast on every code.
+// vectorise, and inlined, so that they are compiled with the instructions of the loop. Each equals
+// isa::cast on every code.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+
+#include "isa/type/dtype.h"
 
 namespace tilevm::sim {
 
 inline constexpr std::uint32_t f32_nan = 0x7fffffff;
 inline constexpr std::uint32_t f32_infinity = 0x7f800000;
 
-[[nodiscard]] inline float as_float(std::uint32_t bits) { return std::bit_cast<float>(bits); }
-[[nodiscard]] inline std::uint32_t as_bits(float value) {
+[[nodiscard, gnu::always_inline]] inline float as_float(std::uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
+[[nodiscard, gnu::always_inline]] inline std::uint32_t as_bits(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
 /// Any NaN becomes the canonical one.
-[[nodiscard]] inline std::uint32_t canonical_f32(std::uint32_t bits) {
+[[nodiscard, gnu::always_inline]] inline std::uint32_t canonical_f32(std::uint32_t bits) {
   return (bits & 0x7fffffff) > f32_infinity ? f32_nan : bits;
 }
 
-[[nodiscard]] inline std::uint32_t f16_to_f32(std::uint32_t code) {
+[[nodiscard, gnu::always_inline]] inline std::uint64_t canonical_f64(std::uint64_t bits) {
+  return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000 ? 0x7fffffffffffffff : bits;
+}
+
+[[nodiscard, gnu::always_inline]] inline std::uint32_t f16_to_f32(std::uint32_t code) {
   const std::uint32_t magnitude = (code & 0x7fff) << 13;
   const std::uint32_t sign = (code & 0x8000) << 16;
   const std::uint32_t normal = magnitude + (112U << 23);  // 127 - 15
@@ -33,7 +42,7 @@ inline constexpr std::uint32_t f32_infinity = 0x7f800000;
 }
 
 /// Nearest even; overflow to Inf.
-[[nodiscard]] inline std::uint32_t f32_to_f16(std::uint32_t code) {
+[[nodiscard, gnu::always_inline]] inline std::uint32_t f32_to_f16(std::uint32_t code) {
   const std::uint32_t magnitude = code & 0x7fffffff;
   const std::uint32_t sign = (code >> 16) & 0x8000;
   const std::uint32_t odd = (magnitude >> 13) & 1;
@@ -45,12 +54,60 @@ inline constexpr std::uint32_t f32_infinity = 0x7f800000;
   return magnitude > f32_infinity ? 0x7fff : finite | sign;
 }
 
-[[nodiscard]] inline std::uint32_t bf16_to_f32(std::uint32_t code) {
+/// A format of at most 8 bits, as far as conversions need it.
+struct SmallFloat {
+  explicit SmallFloat(const isa::DType& type);
+  std::uint32_t mantissa_bits, sign_shift;
+  std::uint32_t scale;         ///< f32: 2^(127 - bias)
+  std::uint32_t infinity;      ///< magnitude of Inf; none: beyond all
+  std::uint32_t first_nan;     ///< least magnitude of a NaN; none: beyond all
+  std::uint32_t max, nan;      ///< codes of the largest finite value and of what stands for NaN
+  std::uint32_t least_normal;  ///< f32
+  std::uint32_t rounder;       ///< f32 whose last bit is worth the least subnormal
+  std::uint32_t rebias;        ///< difference of the biases, in the place of the code's exponent
+};
+
+[[nodiscard, gnu::always_inline]] inline std::uint32_t small_to_f32(const SmallFloat& type,
+                                                                    std::uint32_t code) {
+  const std::uint32_t sign = (code >> type.sign_shift) << 31;
+  const std::uint32_t magnitude = code & ((1U << type.sign_shift) - 1);
+  const std::uint32_t fields = magnitude << (23 - type.mantissa_bits);
+  const std::uint32_t finite = as_bits(as_float(fields) * as_float(type.scale));
+  const std::uint32_t value = magnitude == type.infinity ? f32_infinity : finite;
+  return magnitude >= type.first_nan ? f32_nan : value | sign;
+}
+
+/// Nearest even, saturating.
+[[nodiscard, gnu::always_inline]] inline std::uint32_t f32_to_small(const SmallFloat& type,
+                                                                    std::uint32_t code) {
+  const std::uint32_t magnitude = code & 0x7fffffff;
+  const std::uint32_t sign = (code >> 31) << type.sign_shift;
+  const std::uint32_t drop = 23 - type.mantissa_bits;
+  const std::uint32_t odd = (magnitude >> drop) & 1;
+  const std::uint32_t below_half = (1U << (drop - 1)) - 1;
+  const std::uint32_t normal = ((magnitude + below_half + odd) >> drop) - type.rebias;
+  const std::uint32_t subnormal =
+      as_bits(as_float(magnitude) + as_float(type.rounder)) - type.rounder;
+  const std::uint32_t rounded = magnitude < type.least_normal ? subnormal : normal;
+  const std::uint32_t finite = rounded < type.max ? rounded : type.max;
+  return magnitude > f32_infinity ? type.nan : finite | sign;
+}
+
+/// Nearest, ties away from zero; overflow to Inf.
+[[nodiscard, gnu::always_inline]] inline std::uint32_t f32_to_tf32(std::uint32_t code) {
+  const std::uint32_t rounded = (code + 0x1000) & 0xffffe000;
+  return (code & 0x7fffffff) > f32_infinity ? 0x7fffe000 : rounded;
+}
+[[nodiscard, gnu::always_inline]] inline std::uint32_t tf32_to_f32(std::uint32_t code) {
+  return canonical_f32(code & 0xffffe000);
+}
+
+[[nodiscard, gnu::always_inline]] inline std::uint32_t bf16_to_f32(std::uint32_t code) {
   return canonical_f32(code << 16);
 }
 
 /// Nearest even; overflow to Inf.
-[[nodiscard]] inline std::uint32_t f32_to_bf16(std::uint32_t code) {
+[[nodiscard, gnu::always_inline]] inline std::uint32_t f32_to_bf16(std::uint32_t code) {
   const std::uint32_t rounded = (code + 0x7fff + ((code >> 16) & 1)) >> 16;
   return (code & 0x7fffffff) > f32_infinity ? 0x7fff : rounded;
 }

@@ -24,8 +24,8 @@ std::shared_ptr<const LayoutParts> SharedTables::parts(const isa::Shape& shape) 
   return entry;
 }
 
-UnaryLoop SharedTables::cast(const isa::DType& from, const isa::DType& to) {
-  UnaryLoop& loop = casts_[from][to];
+LaneLoop1 SharedTables::cast(const isa::DType& from, const isa::DType& to) {
+  LaneLoop1& loop = casts_[from][to];
   if (!loop) loop = cast_loop(from, to);
   return loop;
 }

@@ -30,8 +30,8 @@ class SharedTables {
                                               const isa::RegisterLayout& operand);
   /// Of a tile that one thread holds (LayoutParts).
   std::shared_ptr<const LayoutParts> parts(const isa::Shape& shape);
-  /// Of types of at most 32 bits (elements.h).
-  UnaryLoop cast(const isa::DType& from, const isa::DType& to);
+  /// elements.h.
+  LaneLoop1 cast(const isa::DType& from, const isa::DType& to);
   /// Of a tile of rank 2 (matrix_tables.h).
   Table owners(const isa::RegisterType& type, const MatrixOrder& order);
   Table positions(const isa::RegisterType& type, const MatrixOrder& order);
@@ -45,7 +45,7 @@ class SharedTables {
   };
   std::unordered_map<isa::RegisterLayout, OfLayout> layouts_;
   std::map<isa::Shape, std::shared_ptr<const LayoutParts>> shapes_;
-  std::unordered_map<isa::DType, std::unordered_map<isa::DType, UnaryLoop>> casts_;
+  std::unordered_map<isa::DType, std::unordered_map<isa::DType, LaneLoop1>> casts_;
 };
 
 }  // namespace tilevm::sim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 
 #include "isa/type/bits.h"
 
@@ -56,16 +57,29 @@ void copy_bits(const std::uint8_t* from, std::uint64_t from_bit, std::uint8_t* t
   }
 }
 
-/// Calls copy(register pointer, memory byte) for every run of a thread; `bytes` is the run's length
-/// where it is known at compile time, so that the copy is one move.
-template <std::size_t bytes, class Copy>
-void for_each_run(const TileTable& table, std::uint64_t start_bits, std::size_t run_bytes,
-                  Copy&& copy) {
-  const std::size_t length = bytes != 0 ? bytes : run_bytes;
-  std::size_t place = 0;
-  for (const std::uint64_t run : table.run_bits) {
-    copy(place, (start_bits + run) / 8, length);
-    place += length;
+/// Copies one run of every thread, which lie `stride` bytes apart in memory; `bytes` is the run's
+/// length where it is known at compile time, so that the copy is one move.
+template <std::size_t bytes, class To, class From>
+void copy_evenly(To* to, std::size_t to_stride, From* from, std::size_t from_stride,
+                 std::size_t threads, std::size_t length) {
+  for (std::size_t t = 0; t < threads; ++t) {
+    std::memcpy(to + t * to_stride, from + t * from_stride, bytes != 0 ? bytes : length);
+  }
+}
+
+/// Calls copy(register byte, memory byte, length) for every run of the given threads.
+template <class Threads, class Copy>
+void for_each_run(const TileTable& table, const Tile& tile, const Threads& threads,
+                  std::uint64_t base, std::size_t length, Copy&& copy) {
+  const std::uint64_t* const thread_bits = table.thread_bits.data();
+  const std::uint64_t* const run_bits = table.run_bits.data();
+  const std::size_t runs = table.run_bits.size(), thread_bytes = tile.thread_bytes;
+  for (const auto thread : threads) {
+    const auto t = static_cast<std::size_t>(thread);
+    const std::uint64_t begin = base + thread_bits[t];
+    for (std::size_t r = 0; r < runs; ++r) {
+      copy(t * thread_bytes + r * length, (begin + run_bits[r]) / 8, length);
+    }
   }
 }
 
@@ -104,9 +118,20 @@ void TileTable::prepare(const LayoutParts& parts, const Tile& tile, const Number
   byte_aligned = run_elements * tile.bits % 8 == 0 &&
                  std::all_of(thread_bits.begin(), thread_bits.end(), multiple_of_8) &&
                  std::all_of(run_bits.begin(), run_bits.end(), multiple_of_8);
+  find_even_threads();
   one_piece = byte_aligned && run_bits.size() == 1 && tile.is_dense();
   for (std::size_t t = 0; t < thread_bits.size(); ++t) {
     one_piece = one_piece && thread_bits[t] == t * tile.thread_bytes * 8;
+  }
+}
+
+/// Few runs of many threads: then going from thread to thread follows memory.
+void TileTable::find_even_threads() {
+  thread_stride = thread_bits.size() > 1 ? thread_bits[1] / 8 : 0;
+  constexpr std::size_t most = std::size_t{1} << 48;  // no stride downward
+  even = byte_aligned && run_bits.size() < thread_bits.size() && thread_stride < most;
+  for (std::size_t t = 0; t < thread_bits.size(); ++t) {
+    even = even && thread_bits[t] == t * thread_stride * 8;
   }
 }
 
@@ -127,13 +152,19 @@ void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8
     return;
   }
   with_run_length(run_bits / 8, [&]<std::size_t bytes>() {
-    for (std::size_t t = 0; t < tile.threads; ++t) {
-      std::uint8_t* to = registers + t * tile.thread_bytes;
-      for_each_run<bytes>(table, base_bits + table.thread_bits[t], run_bits / 8,
-                          [&](std::size_t place, std::uint64_t byte, std::size_t length) {
-                            std::memcpy(to + place, memory + byte, length);
-                          });
+    const std::size_t length = bytes != 0 ? bytes : run_bits / 8;
+    if (table.even) {
+      for (std::size_t r = 0; r < table.run_bits.size(); ++r) {
+        copy_evenly<bytes>(registers + r * length, tile.thread_bytes,
+                           memory + (base_bits + table.run_bits[r]) / 8, table.thread_stride,
+                           tile.threads, length);
+      }
+      return;
     }
+    for_each_run(table, tile, std::views::iota(std::size_t{0}, tile.threads), base_bits, length,
+                 [&](std::size_t place, std::uint64_t byte, std::size_t count) {
+                   std::memcpy(registers + place, memory + byte, bytes != 0 ? bytes : count);
+                 });
   });
 }
 
@@ -151,15 +182,23 @@ void copy_to_memory(const TileTable& table, const Tile& tile,
     }
     return;
   }
+  if (table.one_piece) {  // no replicas then
+    std::memcpy(memory + base_bits / 8, registers, tile.bytes());
+    return;
+  }
   with_run_length(run_bits / 8, [&]<std::size_t bytes>() {
-    for (const std::int32_t thread : threads) {
-      const auto t = static_cast<std::size_t>(thread);
-      const std::uint8_t* from = registers + t * tile.thread_bytes;
-      for_each_run<bytes>(table, base_bits + table.thread_bits[t], run_bits / 8,
-                          [&](std::size_t place, std::uint64_t byte, std::size_t length) {
-                            std::memcpy(memory + byte, from + place, length);
-                          });
+    const std::size_t length = bytes != 0 ? bytes : run_bits / 8;
+    if (table.even && threads.size() == tile.threads) {
+      for (std::size_t r = 0; r < table.run_bits.size(); ++r) {
+        copy_evenly<bytes>(memory + (base_bits + table.run_bits[r]) / 8, table.thread_stride,
+                           registers + r * length, tile.thread_bytes, tile.threads, length);
+      }
+      return;
     }
+    for_each_run(table, tile, threads, base_bits, length,
+                 [&](std::size_t place, std::uint64_t byte, std::size_t count) {
+                   std::memcpy(memory + byte, registers + place, bytes != 0 ? bytes : count);
+                 });
   });
 }
 

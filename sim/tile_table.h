@@ -24,8 +24,14 @@ struct TileTable {
   bool byte_aligned = false;  ///< all of the above are multiples of 8 bits
   bool one_piece = false;     ///< thread after thread, the tile is one dense piece of memory
 
+  bool even = false;  ///< each thread's runs lie thread_stride behind those of the one before
+  std::size_t thread_stride = 0;  ///< bytes
+
   /// Builds the table unless it is there for these strides.
   void prepare(const LayoutParts& parts, const Tile& tile, const Numbers& tile_strides);
+
+ private:
+  void find_even_threads();
 };
 
 /// Fills a tile, or writes the first replica of each element; the elements lie inside the memory.

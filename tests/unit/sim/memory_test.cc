@@ -183,6 +183,34 @@ TEST_CASE("a negative stride runs backwards") {
   CHECK(values<std::int32_t>(memory[1]) == std::vector<std::int32_t>{3, 2, 1});
 }
 
+TEST_CASE("threads at even strides, upward and downward, in runs and in one piece") {
+  // Rows of 3 by runs of 2: layouts whose threads follow each other in memory, or do not.
+  for (const char* layout : {"local(3, 1).spatial(1, 8).local(1, 2)", "spatial(3, 8).local(1, 2)",
+                             "spatial(1, 8).local(3, 2)", "local(3, 2).spatial(1, 8)"}) {
+    for (const std::int32_t s : {1, -1, 2}) {
+      const auto program = load(std::string("def f<1>(i16* p, i16* q, i32 s):\n"
+                                            "    L = ViewGlobal(p, shape=[99, 16], "
+                                            "layout=strides(16, s))\n"
+                                            "    t = LoadGlobal(L, layout=") +
+                                layout +
+                                ", offset=[1:, 0:])\n"
+                                "    StoreGlobal(t, ViewGlobal(q, shape=[99, 16], "
+                                "layout=strides(32, s)), offset=[1:, 0:])\n");
+      std::vector<std::int16_t> p(128), wanted(256, -1);
+      std::iota(p.begin(), p.end(), std::int16_t{100});
+      for (int i = 1; i < 4; ++i) {
+        for (int j = 0; j < 16; ++j) {
+          wanted[static_cast<std::size_t>(32 * i + s * j)] =
+              p[static_cast<std::size_t>(16 * i + s * j)];
+        }
+      }
+      std::vector<Buffer> memory{buffer("p", p), buffer("q", std::vector<std::int16_t>(256, -1))};
+      run_well(program, {0, 1, isa::Scalar::i32(s)}, memory);
+      CHECK(values<std::int16_t>(memory[1]) == wanted);
+    }
+  }
+}
+
 TEST_CASE("replicas all load, and each element is stored once") {
   const auto program = load(
       "def f<1>(i32* p, i32* q):\n"

@@ -1,0 +1,162 @@
+// Element-wise instructions of two operands as loops over lanes: with the host's arithmetic where
+// it has the operation, which is everywhere but for remainders. Each equals isa::apply on every
+// code.
+#include <cmath>
+
+#include "isa/type/bits.h"
+#include "sim/elements.h"
+#include "sim/float_bits.h"
+
+namespace tilevm::sim {
+namespace {
+
+using isa::BinaryOp;
+using isa::DType;
+
+template <BinaryOp op, class T>
+TILEVM_INLINE T operate(T a, T b) {
+  if constexpr (op == BinaryOp::add) {
+    return a + b;
+  } else if constexpr (op == BinaryOp::sub) {
+    return a - b;
+  } else if constexpr (op == BinaryOp::mul) {
+    return a * b;
+  } else if constexpr (op == BinaryOp::div) {
+    return a / b;
+  } else {
+    static_assert(op == BinaryOp::mod);
+    return std::fmod(a, b);
+  }
+}
+
+// ---- Integers -----------------------------------------------------------------------------------
+
+/// A lane in arithmetic that wraps, without the way through int.
+template <class Lane>
+using Word = decltype(Lane{} + 0U);
+
+template <BinaryOp op, class Lane>
+struct Wrapping {
+  Lane mask;
+  TILEVM_INLINE Lane operator()(Lane a, Lane b) const {
+    return static_cast<Lane>(operate<op, Word<Lane>>(a, b) & mask);
+  }
+};
+
+/// Quotients and remainders; a divisor of zero gives 0, and -1 never overflows.
+template <BinaryOp op, class Lane>
+struct Dividing {
+  unsigned bits;
+  bool is_signed;
+  [[nodiscard]] std::int64_t extend(Lane code) const {
+    return static_cast<std::int64_t>(std::uint64_t{code} << (64 - bits)) >> (64 - bits);
+  }
+  TILEVM_INLINE Lane operator()(Lane a, Lane b) const {
+    constexpr bool quotient = op == BinaryOp::div;
+    if (b == 0) return 0;
+    if (!is_signed) return static_cast<Lane>(quotient ? a / b : a % b);
+    const std::int64_t x = extend(a), y = extend(b);
+    std::uint64_t result = 0;
+    if (y == -1) {
+      result = quotient ? 0 - static_cast<std::uint64_t>(x) : 0;
+    } else {
+      result = static_cast<std::uint64_t>(quotient ? x / y : x % y);
+    }
+    return static_cast<Lane>(result & isa::low_mask(bits));
+  }
+};
+
+template <BinaryOp op>
+LaneLoop2 integer_loop(const DType& type, SimdLevel level) {
+  const unsigned bits = type.bits;
+  return with_lane(bits, [&]<class Lane>() {
+    if constexpr (op == BinaryOp::div || op == BinaryOp::mod) {
+      return scalar_loop2<Lane, Lane>(Dividing<op, Lane>{bits, type.is_signed_int()});
+    } else {
+      const auto mask = static_cast<Lane>(isa::low_mask(bits));
+      return loop2<Lane, Lane>(level, Wrapping<op, Lane>{mask});
+    }
+  });
+}
+
+// ---- Floats -------------------------------------------------------------------------------------
+
+template <BinaryOp op>
+struct OnF32 {
+  TILEVM_INLINE std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
+    return canonical_f32(as_bits(operate<op>(as_float(a), as_float(b))));
+  }
+};
+
+template <BinaryOp op>
+struct OnF64 {
+  TILEVM_INLINE std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const {
+    const auto result = std::bit_cast<std::uint64_t>(
+        operate<op>(std::bit_cast<double>(a), std::bit_cast<double>(b)));
+    return canonical_f64(result);
+  }
+};
+
+/// Through f32, rounded once more.
+template <BinaryOp op>
+struct OnF16 {
+  TILEVM_INLINE std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
+    return f32_to_f16(OnF32<op>{}(f16_to_f32(a), f16_to_f32(b)));
+  }
+};
+template <BinaryOp op>
+struct OnBf16 {
+  TILEVM_INLINE std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
+    return f32_to_bf16(OnF32<op>{}(bf16_to_f32(a), bf16_to_f32(b)));
+  }
+};
+template <BinaryOp op>
+struct OnTf32 {
+  TILEVM_INLINE std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
+    return f32_to_tf32(OnF32<op>{}(tf32_to_f32(a), tf32_to_f32(b)));
+  }
+};
+template <BinaryOp op>
+struct OnSmall {
+  SmallFloat type;
+  TILEVM_INLINE std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
+    return f32_to_small(type, OnF32<op>{}(small_to_f32(type, a), small_to_f32(type, b)));
+  }
+};
+
+template <class Lane, BinaryOp op, class F>
+LaneLoop2 float_loop(SimdLevel level, const F& f) {
+  if constexpr (op == BinaryOp::mod) return scalar_loop2<Lane, Lane>(f);
+  return loop2<Lane, Lane>(level, f);
+}
+
+template <BinaryOp op>
+LaneLoop2 loop_of(const DType& type, SimdLevel level) {
+  if (type.is_integer()) return integer_loop<op>(type, level);
+  if (type == isa::f32) return float_loop<std::uint32_t, op>(level, OnF32<op>{});
+  if (type == isa::f64) return float_loop<std::uint64_t, op>(level, OnF64<op>{});
+  if (type == isa::f16) return float_loop<std::uint16_t, op>(level, OnF16<op>{});
+  if (type == isa::bf16) return float_loop<std::uint16_t, op>(level, OnBf16<op>{});
+  if (type == isa::tf32) return float_loop<std::uint32_t, op>(level, OnTf32<op>{});
+  return float_loop<std::uint8_t, op>(level, OnSmall<op>{SmallFloat(type)});
+}
+
+}  // namespace
+
+LaneLoop2 binary_loop(BinaryOp op, const DType& type, SimdLevel level) {
+  switch (op) {
+    case BinaryOp::add:
+      return loop_of<BinaryOp::add>(type, level);
+    case BinaryOp::sub:
+      return loop_of<BinaryOp::sub>(type, level);
+    case BinaryOp::mul:
+      return loop_of<BinaryOp::mul>(type, level);
+    case BinaryOp::div:
+      return loop_of<BinaryOp::div>(type, level);
+    case BinaryOp::mod:
+      return loop_of<BinaryOp::mod>(type, level);
+  }
+  return {};
+}
+
+}  // namespace tilevm::sim
