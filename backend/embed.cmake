@@ -3,7 +3,7 @@
 function(tilevm_embed_prelude)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/prelude_text.cc)
   set(code "#include \"backend/prelude.h\"\n\nnamespace tilevm::backend {\n")
-  foreach(part device memory element arithmetic scalar)
+  foreach(part device memory element arithmetic scalar print)
     set(file ${CMAKE_CURRENT_SOURCE_DIR}/backend/prelude/${part}.cuh)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} text)

@@ -54,7 +54,7 @@ std::string definitions(const UsedDefinitions& used) {
   return text;
 }
 
-std::string prelude() {
+std::string prelude(bool prints) {
   std::string text;
   const auto append = [&](std::string_view name, std::string_view part) {
     text += fmt::format("#line 1 \"prelude/{}.cuh\"\n{}", name, part);
@@ -64,6 +64,7 @@ std::string prelude() {
   append("element", prelude_element);
   append("arithmetic", prelude_arithmetic);
   append("scalar", prelude_scalar);
+  if (prints) append("print", prelude_print);
   return text;
 }
 
@@ -91,12 +92,15 @@ CudaSource emit_cuda(const isa::VerifiedProgram& program) {
   CodeWriter writer(file.empty() ? "program.tile" : file);
   UsedDefinitions used;
   NameTable entries;
+  bool prints = false;
   for (int i = 0; i < static_cast<int>(program.program().kernels.size()); ++i) {
     KernelEmission kernel(program, i, entries, writer, used);
     kernel.run();
     source.kernels.push_back(kernel.kernel());
+    prints = prints || !program.info(i).prints.empty();
   }
-  source.text = "// Made by tilevm. Above: the device prelude; below: the program.\n" + prelude();
+  source.text =
+      "// Made by tilevm. Above: the device prelude; below: the program.\n" + prelude(prints);
   source.prelude_size = source.text.size();
   source.text += "#line 1 \"definitions\"\n" + definitions(used) + writer.text();
   return source;

@@ -16,11 +16,12 @@
 
 namespace tilevm::backend {
 
-/// A parameter of an emitted kernel: the program's parameters in order, then its workspaces.
+/// A parameter of an emitted kernel: the program's parameters in order, then its workspaces, then,
+/// if it prints, the print buffer.
 struct CudaParameter {
-  enum class Role : std::uint8_t { pointer, scalar, workspace };
+  enum class Role : std::uint8_t { pointer, scalar, workspace, prints };
   Role role = Role::pointer;
-  isa::VarId var;                                 ///< of the program's kernel
+  isa::VarId var;                                 ///< of the program's kernel; not for prints
   isa::ScalarKind scalar = isa::ScalarKind::i32;  ///< Role::scalar
   std::int64_t workspace_bytes = 0;               ///< Role::workspace
 

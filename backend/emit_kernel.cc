@@ -88,16 +88,24 @@ void KernelEmission::add_parameters() {
     result_.parameters.push_back(
         {CudaParameter::Role::workspace, workspace.var, {}, workspace.bytes});
   }
+  if (!info().prints.empty()) {
+    result_.parameters.push_back({CudaParameter::Role::prints, {}, {}, 0});
+  }
+}
+
+std::string KernelEmission::parameter_name(const CudaParameter& parameter) const {
+  if (parameter.role == CudaParameter::Role::prints) return "prints_";
+  const bool hidden = parameter.role == CudaParameter::Role::workspace;
+  return hidden ? workspace(parameter.var) : name(parameter.var);
 }
 
 std::string KernelEmission::signature() const {
   std::string parameters;
   for (const CudaParameter& parameter : result_.parameters) {
     const bool scalar = parameter.role == CudaParameter::Role::scalar;
-    const bool hidden = parameter.role == CudaParameter::Role::workspace;
-    parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ",
-                              scalar ? scalar_type(parameter.scalar) : "tv::u8*",
-                              hidden ? workspace(parameter.var) : name(parameter.var));
+    parameters +=
+        fmt::format("{}{} {}", parameters.empty() ? "" : ", ",
+                    scalar ? scalar_type(parameter.scalar) : "tv::u8*", parameter_name(parameter));
   }
   return fmt::format("TV_KERNEL({}) {}({})", result_.threads, result_.entry, parameters);
 }
@@ -172,6 +180,7 @@ void KernelEmission::run() {
   quote_source(kernel_.span, 1);
   out.open(signature());
   if (result_.shared_bytes > 0) out.plain("TV_SHARED(shared_);");
+  if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
   write(kernel_.body);
   out.close();
   out.at(0);

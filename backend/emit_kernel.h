@@ -70,6 +70,7 @@ class KernelEmission {
  private:
   void name_variables();
   void add_parameters();
+  [[nodiscard]] std::string parameter_name(const CudaParameter& parameter) const;
   [[nodiscard]] std::string signature() const;
   void quote_source(Span span, int max_lines);
   void write(const isa::Block& block);
@@ -113,5 +114,6 @@ void emit_instruction(const isa::View&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Dot&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Synchronize&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Exit&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::Print&, const isa::InstStmt&, KernelEmission&);
 
 }  // namespace tilevm::backend

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/print_buffer.h"
 #include "backend/toolchain.h"
 
 namespace tilevm::backend {
@@ -151,6 +152,7 @@ Result<LaunchArguments> CudaEngine::bind(const isa::Kernel& kernel, const CudaKe
   std::size_t next_workspace = 0;
   for (std::size_t i = 0; i < emitted.parameters.size(); ++i) {
     const CudaParameter& parameter = emitted.parameters[i];
+    if (parameter.role == CudaParameter::Role::prints) break;
     if (parameter.role == CudaParameter::Role::workspace) {
       const auto bytes = static_cast<std::size_t>(parameter.workspace_bytes);
       if (Status status = memory.reserve_workspace(device_, next_workspace, bytes); !status) {
@@ -185,6 +187,21 @@ Status DeviceMemory::reserve_workspace(const Device& device, std::size_t positio
   return Done{};
 }
 
+Status CudaEngine::prepare_prints(const std::array<unsigned, 3>& grid, DeviceMemory& memory) const {
+  std::uint64_t blocks = 1;
+  for (std::size_t d = 0; d < grid.size(); ++d) {
+    memory.print_grid_[d] = grid[d];
+    blocks *= grid[d];
+  }
+  return clear_print_buffer(device_, blocks, memory.prints_);
+}
+
+Result<isa::LaunchPrints> CudaEngine::read_prints(const LoadedProgram& program, int kernel,
+                                                  const DeviceMemory& memory) const {
+  return read_print_buffer(memory.prints_, kernel, memory.print_grid_,
+                           program.program().info(kernel).prints);
+}
+
 Status CudaEngine::launch(const LoadedProgram& program, int kernel,
                           const std::vector<Argument>& arguments, DeviceMemory& memory) const {
   const CudaKernel& emitted = program.source().kernels[static_cast<std::size_t>(kernel)];
@@ -194,10 +211,14 @@ Status CudaEngine::launch(const LoadedProgram& program, int kernel,
                  fmt::format("`{}` takes {} arguments, {} were given", definition.name,
                              definition.parameters.size(), arguments.size())};
   }
-  const Result<LaunchArguments> bound = bind(definition, emitted, arguments, memory);
+  Result<LaunchArguments> bound = bind(definition, emitted, arguments, memory);
   if (!bound) return bound.error();
   const Result<std::array<unsigned, 3>> grid = grid_of(definition, emitted, arguments);
   if (!grid) return grid.error();
+  if (!program.program().info(kernel).prints.empty()) {
+    if (Status status = prepare_prints(*grid, memory); !status) return status;
+    bound->add(memory.prints_);
+  }
   LaunchShape shape;
   shape.grid = *grid;
   shape.block[0] = static_cast<unsigned>(emitted.threads);

@@ -11,6 +11,7 @@
 //     engine->download(*memory, buffers);                 // waits, device -> host bytes
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "backend/emit.h"
 #include "isa/base/result.h"
 #include "isa/expr.h"
+#include "isa/print.h"
 #include "isa/verify.h"
 
 namespace tilevm::backend {
@@ -64,6 +66,8 @@ class DeviceMemory {
   std::vector<DeviceBuffer> buffers_;
   std::vector<std::size_t> bytes_;        // of the host buffers, without padding
   std::vector<DeviceBuffer> workspaces_;  // launches run one after another and share them
+  DeviceBuffer prints_;                   // of the latest launch that prints
+  std::array<std::int64_t, 3> print_grid_{1, 1, 1};
 };
 
 class CudaEngine {
@@ -88,6 +92,11 @@ class CudaEngine {
   Status launch(const LoadedProgram& program, int kernel, const std::vector<Argument>& arguments,
                 DeviceMemory& memory) const;
 
+  /// What the latest launch of a kernel that prints has printed; waits for it. Call it before the
+  /// next launch. Errors: program (a kernel faulted; its prints are lost).
+  [[nodiscard]] Result<isa::LaunchPrints> read_prints(const LoadedProgram& program, int kernel,
+                                                      const DeviceMemory& memory) const;
+
   /// Waits for the launches and copies every buffer back to where it came from (sizes as at the
   /// upload). Errors: program (a kernel faulted), limit (a timeout; 0 waits for ever).
   Status download(const DeviceMemory& memory, HostBuffers& buffers,
@@ -101,10 +110,12 @@ class CudaEngine {
  private:
   struct Cache;
   explicit CudaEngine(Device device);
-  /// The arguments of a launch in the order of the emitted parameters.
+  /// The arguments of a launch in the order of the emitted parameters; the print buffer follows.
   [[nodiscard]] Result<LaunchArguments> bind(const isa::Kernel& kernel, const CudaKernel& emitted,
                                              const std::vector<Argument>& arguments,
                                              DeviceMemory& memory) const;
+  /// Makes the print buffer ready for a launch.
+  Status prepare_prints(const std::array<unsigned, 3>& grid, DeviceMemory& memory) const;
 
   Device device_;
   std::shared_ptr<Cache> cache_;

@@ -13,5 +13,6 @@ extern const std::string_view prelude_memory;      ///< packed registers, views 
 extern const std::string_view prelude_element;     ///< element types, casts
 extern const std::string_view prelude_arithmetic;  ///< on elements and tiles
 extern const std::string_view prelude_scalar;      ///< scalars
+extern const std::string_view prelude_print;       ///< records of Print, for programs that have it
 
 }  // namespace tilevm::backend

@@ -64,6 +64,28 @@ class SlotBinder {
     if (value) slot.value = std::move(*value);
     return value.has_value();
   }
+  bool bind(const ast::Expr& expr, isa::ValueOperand& slot) {
+    if (std::holds_alternative<ast::String>(expr.node)) {
+      names_.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                               "a register tile or a scalar is expected here, not a text");
+      return false;
+    }
+    if (!names_tensor(expr)) return bind(expr, slot.value.emplace<isa::ScalarOperand>());
+    isa::VarId& var = slot.value.emplace<isa::RegisterOperand>().var;
+    if (!bind_variable(expr, var)) return false;
+    const isa::Variable& variable = names_.variables->variable(var);
+    if (const auto* scalar = std::get_if<isa::ScalarType>(&variable.type)) {
+      slot.value =
+          isa::ScalarOperand{isa::Expr::variable(var, variable.name, scalar->kind, expr.span)};
+    }
+    return true;
+  }
+  bool bind(const ast::Expr& expr, isa::Text& slot) {
+    const auto* text = std::get_if<ast::String>(&expr.node);
+    if (text == nullptr) return wrong(expr, "a text in quotes");
+    slot.value = text->value;
+    return true;
+  }
   bool bind(const ast::Expr& expr, isa::OffsetList& slot) {
     const auto* list = std::get_if<ast::List>(&expr.node);
     if (list == nullptr) {
@@ -102,6 +124,18 @@ class SlotBinder {
   }
 
  private:
+  /// An instruction's call, or the name of a variable that is no scalar.
+  bool names_tensor(const ast::Expr& expr) const {
+    if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
+      return is_instruction(call->callee.text);
+    }
+    const auto* name = std::get_if<ast::Name>(&expr.node);
+    if (name == nullptr || names_.variables == nullptr) return false;
+    const auto binding = names_.variables->find(name->text);
+    return binding && !binding->poisoned() &&
+           !std::holds_alternative<isa::ScalarType>(names_.variables->variable(binding->var).type);
+  }
+
   static std::optional<isa::ViewLayout::Form> packed_form(std::string_view name) {
     if (name == "row_major") return isa::ViewLayout::Form::row_major;
     if (name == "column_major") return isa::ViewLayout::Form::column_major;

@@ -13,6 +13,7 @@
 #include "isa/inst/compute.h"
 #include "isa/inst/control.h"
 #include "isa/inst/creation.h"
+#include "isa/inst/debug.h"
 #include "isa/inst/indexing.h"
 #include "isa/inst/shared.h"
 #include "isa/inst/transfer.h"
@@ -25,7 +26,8 @@ using Instruction = std::variant<BlockIndices,                                  
                                  LoadGlobal, LoadShared, StoreGlobal, StoreShared,              //
                                  CopyAsync, CopyAsyncCommitGroup, CopyAsyncWaitGroup,           //
                                  Add, Sub, Mul, Div, Mod, Neg, Cast, View, Dot,                 //
-                                 Synchronize, Exit>;
+                                 Synchronize, Exit,                                             //
+                                 Print>;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction>;
 

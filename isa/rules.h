@@ -80,6 +80,7 @@ RuleResult result_types(const View&, const RuleContext&);
 RuleResult result_types(const Dot&, const RuleContext&);
 RuleResult result_types(const Synchronize&, const RuleContext&);
 RuleResult result_types(const Exit&, const RuleContext&);
+RuleResult result_types(const Print&, const RuleContext&);
 
 /// Checks the kinds of the operands, then applies the instruction's rule.
 RuleResult infer(const Instruction& instruction, const RuleContext& context);

@@ -8,11 +8,15 @@
 //   ExtentList                                                   extents known at run time
 //   OffsetList                                                   where a tile begins
 //   ScalarOperand                                                a scalar value
+//   ValueOperand                                                 a register tile or a scalar value
+//   Text                                                         words in quotes
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "isa/expr.h"
@@ -87,9 +91,21 @@ struct ScalarOperand {
   friend bool operator==(const ScalarOperand&, const ScalarOperand&) = default;
 };
 
+/// A register tile or a scalar value, whichever the program gives.
+struct ValueOperand {
+  std::variant<RegisterOperand, ScalarOperand> value;
+  friend bool operator==(const ValueOperand&, const ValueOperand&) = default;
+};
+
+/// Words that mean nothing to the program.
+struct Text {
+  std::string value;
+  friend bool operator==(const Text&, const Text&) = default;
+};
+
 /// The list of slot types; consumers check that they cover it.
 using SlotTypes =
     std::tuple<RegisterOperand, SharedOperand, GlobalOperand, PointerOperand, DType, RegisterLayout,
-               ViewLayout, TileShape, ExtentList, OffsetList, ScalarOperand>;
+               ViewLayout, TileShape, ExtentList, OffsetList, ScalarOperand, ValueOperand, Text>;
 
 }  // namespace tilevm::isa

@@ -274,6 +274,12 @@ class KernelVerifier {
   static void for_each_use(const ScalarOperand& slot, F&& f) {
     for_each_variable(slot.value, f);
   }
+  template <class F>
+  static void for_each_use(const ValueOperand& slot, F&& f) {
+    std::visit([&](const auto& value) { for_each_use(value, f); }, slot.value);
+  }
+  template <class F>
+  static void for_each_use(const Text&, F&&) {}
   template <class Slot, class F>
   static void for_each_use(const std::optional<Slot>& slot, F&& f) {
     if (slot) for_each_use(*slot, f);
@@ -389,6 +395,12 @@ const KernelInfo::SharedTile& KernelInfo::shared_tile(VarId var) const {
   return *found;
 }
 
+std::uint32_t KernelInfo::print_site(const InstStmt& stmt) const {
+  const auto found = print_sites.find(&stmt);
+  TILEVM_CHECK(found != print_sites.end(), "a Print of another program");
+  return found->second;
+}
+
 const DotPlan& VerifiedProgram::dot_plan(const InstStmt& stmt) const {
   const auto found = state_->dot_plans.find(&stmt);
   TILEVM_CHECK(found != state_->dot_plans.end(), "a Dot of another program");
@@ -410,6 +422,13 @@ std::optional<VerifiedProgram> verify(Program program, const Target& target,
     verify_pipeline(state->program, pipeline, state->uses, diagnostics);
   }
   if (diagnostics.error_count() > errors_before) return std::nullopt;
+  for (std::size_t i = 0; i < state->infos.size(); ++i) {
+    KernelInfo& info = state->infos[i];
+    info.prints = scan_prints(state->program.kernels[i], *state->program.source);
+    for (std::uint32_t p = 0; p < info.prints.size(); ++p) {
+      info.print_sites[info.prints[p].stmt] = p;
+    }
+  }
   return VerifiedProgram(std::move(state));
 }
 

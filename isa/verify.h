@@ -23,6 +23,7 @@
 #include "isa/base/diagnostic.h"
 #include "isa/dot.h"
 #include "isa/numeric/target.h"
+#include "isa/print.h"
 #include "isa/program.h"
 
 namespace tilevm::isa {
@@ -44,6 +45,11 @@ struct KernelInfo {
   std::vector<SharedTile> shared;
   std::int64_t shared_bytes = 0;  ///< of all together, a multiple of 16
   [[nodiscard]] const SharedTile& shared_tile(VarId var) const;
+  /// Print statements in the order of the text.
+  std::vector<PrintSite> prints;
+  std::map<const InstStmt*, std::uint32_t> print_sites;  // keys point into the program
+  /// The position of a Print statement of this kernel.
+  [[nodiscard]] std::uint32_t print_site(const InstStmt& stmt) const;
   /// How often each variable is written by a statement of the text.
   std::vector<int> write_count;
 };

@@ -43,6 +43,7 @@ struct RunSettings {
   const std::vector<SharedStatement>* shared_statements = nullptr;  ///< by SharedAccess::statement
   unsigned granule_shift = 0;  ///< log2 of the bytes that Touch and in_flight stand for
   std::int64_t threads = 1;    ///< of a block
+  std::uint64_t print_quota = isa::max_block_print_bytes;  ///< isa::PrintRecords::add
 };
 
 class Context {

@@ -33,12 +33,12 @@ std::uint64_t add_in(isa::ScalarKind kind, std::uint64_t a, std::uint64_t b) {
 
 Machine::Machine(const Plan& plan, const Memory& memory,
                  const std::vector<std::uint64_t>& parameters, std::uint64_t max_steps,
-                 const Checks& checks)
+                 const Checks& checks, std::uint64_t print_quota)
     : plan_(plan),
       parameters_(parameters),
       max_steps_(max_steps),
       context_(state_, memory, scratch_,
-               {checks, &plan.shared_statements, plan.granule_shift, plan.threads}),
+               {checks, &plan.shared_statements, plan.granule_shift, plan.threads, print_quota}),
       executed_(plan.records.size(), 0) {
   state_.registers = RegisterSlab(plan.register_bytes);
   state_.views.resize(plan.view_slots);
@@ -54,6 +54,7 @@ void Machine::start(const std::array<std::int64_t, 3>& block) {
   state_.scalars.assign(plan_.scalar_slots, 0);
   std::copy(parameters_.begin(), parameters_.end(), state_.scalars.begin());
   start_shared_memory();
+  state_.prints.clear();
   state_.next = 0;
   state_.steps = 0;
   context_.fault.reset();

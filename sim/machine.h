@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/context.h"
@@ -18,7 +19,8 @@ class Machine {
   /// `initial` holds the values of the kernel's parameters; every block starts from a copy of its
   /// scalars.
   Machine(const Plan& plan, const Memory& memory, const std::vector<std::uint64_t>& parameters,
-          std::uint64_t max_steps, const Checks& checks = {});
+          std::uint64_t max_steps, const Checks& checks = {},
+          std::uint64_t print_quota = isa::max_block_print_bytes);
 
   /// Runs one block from begin to end; the fault that stopped it, if one did.
   std::optional<Fault> run_block(const std::array<std::int64_t, 3>& block);
@@ -31,6 +33,8 @@ class Machine {
   bool step();
 
   [[nodiscard]] const BlockState& state() const { return state_; }
+  /// What the block printed so far.
+  [[nodiscard]] isa::PrintRecords take_prints() { return std::exchange(state_.prints, {}); }
   /// How often each record ran, over all blocks so far.
   [[nodiscard]] const std::vector<std::uint64_t>& executed() const { return executed_; }
 

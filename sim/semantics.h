@@ -101,6 +101,7 @@ Action prepare(const isa::View&, const Preparation&);
 Action prepare(const isa::Dot&, const Preparation&);
 Action prepare(const isa::Synchronize&, const Preparation&);
 Action prepare(const isa::Exit&, const Preparation&);
+Action prepare(const isa::Print&, const Preparation&);
 
 namespace detail {
 

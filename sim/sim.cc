@@ -24,14 +24,16 @@ namespace {
 class BlockRun {
  public:
   BlockRun(const Plan& plan, const Memory& memory, const std::vector<std::uint64_t>& parameters,
-           const Grid& grid, const Options& options)
+           const Grid& grid, const Options& options, isa::PrintLog prints)
       : plan_(plan),
         memory_(memory),
         parameters_(parameters),
         grid_(grid),
         max_steps_(options.max_steps),
         checks_(options.checks),
-        executed_(plan.records.size(), 0) {
+        quota_(isa::print_quota(grid.blocks())),
+        executed_(plan.records.size(), 0),
+        prints_(std::move(prints)) {
     const auto wanted = static_cast<std::uint64_t>(
         options.threads > 0 ? options.threads : std::thread::hardware_concurrency());
     threads_ = std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(grid.blocks(), 1024));
@@ -55,6 +57,9 @@ class BlockRun {
   }
 
   [[nodiscard]] std::optional<Fault> take_fault() { return std::move(fault_); }
+  [[nodiscard]] isa::LaunchPrints take_prints() {
+    return prints_.take(fault_ ? std::optional(first_fault_.load()) : std::nullopt);
+  }
 
   [[nodiscard]] Counters counters() const {
     Counters counters;
@@ -72,7 +77,7 @@ class BlockRun {
  private:
   void work() {
     try {
-      Machine machine(plan_, memory_, parameters_, max_steps_, checks_);
+      Machine machine(plan_, memory_, parameters_, max_steps_, checks_, quota_.block_bytes);
       run_blocks(machine);
       const std::lock_guard lock(mutex_);
       for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
@@ -90,6 +95,7 @@ class BlockRun {
       for (std::uint64_t b = begin; b < std::min(begin + share_, blocks); ++b) {
         if (b >= first_fault_) return;
         if (auto fault = machine.run_block(grid_.block(b))) keep(b, *std::move(fault));
+        if (!machine.state().prints.empty()) keep(b, machine.take_prints());
       }
     }
   }
@@ -106,12 +112,19 @@ class BlockRun {
     fault_ = std::move(fault);
   }
 
+  void keep(std::uint64_t block, isa::PrintRecords records) {
+    const std::lock_guard lock(mutex_);
+    if (block < quota_.blocks) return prints_.add(block, std::move(records));
+    prints_.add_cut(block, records.count() + records.cut());
+  }
+
   const Plan& plan_;
   const Memory& memory_;
   const std::vector<std::uint64_t>& parameters_;
   const Grid grid_;
   const std::uint64_t max_steps_;
   const Checks checks_;
+  const isa::PrintQuota quota_;
   std::uint64_t threads_ = 1;
   std::uint64_t share_ = 1;  ///< blocks handed out at once
   std::atomic<std::uint64_t> next_{0};
@@ -120,6 +133,7 @@ class BlockRun {
   std::mutex mutex_;  // guards what follows
   std::optional<Fault> fault_;
   std::vector<std::uint64_t> executed_;
+  isa::PrintLog prints_;
 };
 
 Error out_of_memory(const isa::Kernel& kernel) {
@@ -135,7 +149,7 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
   const auto parameters = bind_arguments(program, kernel, arguments, memory.size());
   if (!parameters) return parameters.error();
   const auto grid = evaluate_grid(code, *parameters);
-  if (const auto* fault = std::get_if<Fault>(&grid)) return Report{*fault, {}};
+  if (const auto* fault = std::get_if<Fault>(&grid)) return Report{*fault, {}, {}};
   const auto launch_memory = make_memory(program, kernel, memory);
   if (!launch_memory) return launch_memory.error();
   const Plan plan = build_plan(program, kernel);
@@ -146,9 +160,12 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
                              "bytes a block; the simulator's limit is {}",
                              code.name, block_bytes, max_block_bytes)};
   }
-  BlockRun run(plan, launch_memory->buffers, *parameters, *std::get_if<Grid>(&grid), options);
+  const Grid& blocks = *std::get_if<Grid>(&grid);
+  BlockRun run(plan, launch_memory->buffers, *parameters, blocks, options,
+               isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));
   if (!run.run()) return out_of_memory(code);
   Report report;
+  report.prints = run.take_prints();
   report.fault = run.take_fault();
   if (!report.fault) report.counters = run.counters();
   return report;

@@ -19,6 +19,7 @@
 #include "isa/base/result.h"
 #include "isa/expr.h"
 #include "isa/instruction_set.h"
+#include "isa/print.h"
 #include "isa/verify.h"
 
 namespace tilevm::sim {
@@ -66,6 +67,7 @@ struct Counters {
 struct Report {
   std::optional<Fault> fault;  ///< of the block that comes first in the grid, x fastest
   Counters counters;
+  isa::LaunchPrints prints;  ///< up to the fault
 };
 
 /// Runs every block of a kernel. `arguments` has one entry a parameter, `memory` is updated in

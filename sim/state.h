@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "isa/print.h"
 #include "sim/shared_state.h"
 
 namespace tilevm::sim {
@@ -35,6 +36,7 @@ struct BlockState {
   std::vector<GlobalView> views;        ///< by the variable's index
   RegisterSlab registers;
   SharedMemory shared;
+  isa::PrintRecords prints;
   std::size_t next = 0;     ///< the record that runs next
   std::uint64_t steps = 0;  ///< records that ran
 };

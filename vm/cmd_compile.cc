@@ -30,6 +30,10 @@ std::string parameters(const isa::Kernel& kernel, const backend::CudaKernel& emi
       texts.push_back(fmt::format("{} bytes of workspace", parameter.workspace_bytes));
       continue;
     }
+    if (parameter.role == backend::CudaParameter::Role::prints) {
+      texts.emplace_back("the print buffer");
+      continue;
+    }
     const isa::Variable& variable = kernel.variable(parameter.var);
     const auto* pointer = std::get_if<isa::PointerType>(&variable.type);
     texts.push_back(pointer != nullptr

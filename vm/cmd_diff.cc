@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <charconv>
 #include <ostream>
 #include <system_error>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -79,6 +81,7 @@ class Differ {
     reporter_.set("backends", Json::array().push(engines_.a->name()).push(engines_.b->name()));
     reporter_.set("device", engines_.b->device());
     reporter_.set("results", std::move(results_));
+    reporter_.set("prints", std::move(prints_));
     reporter_.set("exact", worst == Exit::ok);
     return reporter_.finish(worst);
   }
@@ -93,18 +96,42 @@ class Differ {
     Result<std::vector<HostTensor>> a = make_tensors(entry_, {seed, options_.execution.wild});
     if (!a) return stop(reporter_.fail(a.error()));
     std::vector<HostTensor> b = *a;
-    RunReport report;
-    for (const auto& [engine, tensors] :
-         {std::pair{engines_.a.get(), &*a}, {engines_.b.get(), &b}}) {
-      if (const auto failure = engine->run(program_, entry_, *tensors, report)) {
+    RunReport report_a, report_b;
+    for (const auto& [engine, tensors, report] :
+         {std::tuple{engines_.a.get(), &*a, &report_a}, {engines_.b.get(), &b, &report_b}}) {
+      if (const auto failure = engine->run(program_, entry_, *tensors, *report)) {
         return stop(reporter_.fail(*failure, program_.source()));
       }
     }
-    const Exit status = compare_outputs(*a, b, seed, several);
+    const Exit prints = compare_prints(report_a.prints, report_b.prints, seed, several);
+    const Exit status = std::max(prints, compare_outputs(*a, b, seed, several));
     if (!options_.record.empty()) {
       if (Status s = record(b, seed); !s) return stop(reporter_.fail(s.error()));
     }
     return status;
+  }
+
+  /// Says nothing of programs that print nothing.
+  Exit compare_prints(const Prints& a, const Prints& b, std::uint64_t seed, bool several) {
+    if (a.empty() && b.empty()) return Exit::ok;
+    const std::optional<PrintDifference> difference = vm::compare_prints(program_, a, b);
+    const std::size_t count = count_prints(program_, a);
+    Json object = Json::object();
+    object.set("seed", seed).set("exact", !difference).set("count", count);
+    if (difference) object.set("a", difference->a).set("b", difference->b);
+    prints_.push(std::move(object));
+    if (reporter_.json()) return difference ? Exit::fault : Exit::ok;
+    Io& io = reporter_.io();
+    if (several) io.out << fmt::format("seed {}: ", seed);
+    io.out << fmt::format("prints: {}", difference ? paint("different", Style::red, io.color_out)
+                                                   : paint("exact", Style::green, io.color_out));
+    if (!difference) {
+      io.out << fmt::format(" ({})\n", count);
+      return Exit::ok;
+    }
+    io.out << fmt::format("; the first in {}:\n{}and in {}:\n{}", engines_.a->name(), difference->a,
+                          engines_.b->name(), difference->b);
+    return Exit::fault;
   }
 
   Exit compare_outputs(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b,
@@ -187,7 +214,7 @@ class Differ {
   const Engines& engines_;
   const DiffOptions& options_;
   Reporter& reporter_;
-  Json results_ = Json::array();
+  Json results_ = Json::array(), prints_ = Json::array();
   bool failed_ = false;
 };
 

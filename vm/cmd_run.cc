@@ -47,6 +47,15 @@ Status deliver(const Entry::Tensor& tensor, const HostTensor& data, Reporter& re
   return Done{};
 }
 
+void deliver_prints(const isa::VerifiedProgram& program, const Prints& prints, Reporter& reporter) {
+  if (!reporter.json()) {
+    reporter.io().out << format_prints(program, prints);
+    return;
+  }
+  reporter.set("prints", prints_json(program, prints));
+  reporter.set("prints_cut", cut_json(prints));
+}
+
 void show_stats(const Engine& engine, const RunReport& report, Io& io) {
   io.err << fmt::format("{}: {}\n  launches  {:.3f} ms\n", engine.name(), engine.device(),
                         report.milliseconds);
@@ -85,7 +94,9 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
     }
   }
   RunReport report;
-  if (const std::optional<Failure> failure = engine.run(program, *entry, *tensors, report)) {
+  const std::optional<Failure> failure = engine.run(program, *entry, *tensors, report);
+  deliver_prints(program, report.prints, reporter);
+  if (failure) {
     return reporter.fail(*failure, program.source());
   }
   Json outputs = Json::array();

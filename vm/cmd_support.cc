@@ -14,13 +14,8 @@ namespace tilevm::vm {
 
 namespace {
 
-/// A value as JSON: integers exactly, floats as the nearest double.
 Json value_json(const HostTensor& tensor, std::size_t k) {
-  const isa::DType& type = tensor.dtype;
-  const std::uint64_t code = tensor.code(k);
-  if (type.is_float()) return isa::to_double(isa::decode(type, code));
-  if (type == isa::u64) return code;
-  return static_cast<std::int64_t>(isa::cast(type, isa::i64, code));
+  return code_json(tensor.dtype, tensor.code(k));
 }
 
 Json shape_json(const isa::Shape& shape) {
@@ -51,6 +46,12 @@ Result<Loaded> load_program(const ProgramOptions& options, std::string_view targ
 std::string target_for(const Engine& engine) {
   const std::optional<isa::Target> target = engine.target();
   return target ? isa::to_string(*target) : std::string(default_target);
+}
+
+Json code_json(const isa::DType& type, std::uint64_t code) {
+  if (type.is_float()) return isa::to_double(isa::decode(type, code));
+  if (type == isa::u64) return code;
+  return static_cast<std::int64_t>(isa::cast(type, isa::i64, code));
 }
 
 Json output_json(const std::string& name, const HostTensor& tensor) {

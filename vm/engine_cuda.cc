@@ -60,6 +60,10 @@ class CudaRunner final : public Engine {
     for (const isa::Launch& launch : entry.launches) {
       Status status = engine_.launch(program, launch.kernel, launch.arguments, *memory);
       if (!status) return status;
+      if (program.program().info(launch.kernel).prints.empty()) continue;
+      Result<isa::LaunchPrints> prints = engine_.read_prints(program, launch.kernel, *memory);
+      if (!prints) return prints.error();
+      if (!prints->empty()) report.prints.push_back(*std::move(prints));
     }
     if (Status status = end->record(); !status) return status;
     if (Status status = engine_.download(*memory, buffers); !status) return status;

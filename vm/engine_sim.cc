@@ -59,6 +59,7 @@ class SimEngine final : public Engine {
     if (!result) return result.error();
     report.blocks += result->counters.blocks;
     report.steps += result->counters.steps;
+    if (!result->prints.empty()) report.prints.push_back(std::move(result->prints));
     if (result->fault) return to_failure(*result->fault);
     return std::nullopt;
   }

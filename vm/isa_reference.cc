@@ -28,6 +28,10 @@ struct SlotName {
   constexpr std::string_view operator()(const isa::ExtentList*) const { return "extents"; }
   constexpr std::string_view operator()(const isa::OffsetList*) const { return "offsets"; }
   constexpr std::string_view operator()(const isa::ScalarOperand*) const { return "scalar"; }
+  constexpr std::string_view operator()(const isa::ValueOperand*) const {
+    return "register tile or scalar";
+  }
+  constexpr std::string_view operator()(const isa::Text*) const { return "text"; }
   template <class Slot>
   constexpr std::string_view operator()(const std::optional<Slot>*) const {
     return (*this)(static_cast<const Slot*>(nullptr));

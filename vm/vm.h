@@ -22,6 +22,7 @@
 #include "isa/numeric/target.h"
 #include "isa/program.h"
 #include "isa/verify.h"
+#include "vm/prints.h"
 #include "vm/spec.h"
 #include "vm/tensor.h"
 
@@ -125,6 +126,7 @@ struct RunReport {
   double prepare_milliseconds = 0;  ///< compiling and loading
   std::uint64_t blocks = 0;         ///< simulator: thread blocks run
   std::uint64_t steps = 0;          ///< simulator: instructions executed by blocks
+  Prints prints;                    ///< of the launches that printed, also of a failed run
 };
 
 /// Something that runs a program's launches on host tensors.

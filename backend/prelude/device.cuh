@@ -30,6 +30,12 @@ TV_FN i32 block_x() { return static_cast<i32>(blockIdx.x); }
 TV_FN i32 block_y() { return static_cast<i32>(blockIdx.y); }
 TV_FN i32 block_z() { return static_cast<i32>(blockIdx.z); }
 
+/// The number of this block in the grid, x fastest.
+TV_FN u64 block_number() {
+  const u64 row = blockIdx.y + static_cast<u64>(gridDim.y) * blockIdx.z;
+  return blockIdx.x + row * gridDim.x;
+}
+
 /// Ends the launch with an error.
 TV_FN void fault() { asm volatile("trap;"); }
 
@@ -56,6 +62,9 @@ TV_FN void store_bits(u8* address, u32 mask, u32 value) {
     seen = before;
   }
 }
+
+/// Adds 1 to 64 bits that all blocks share.
+TV_FN void count(u8* address) { atomicAdd(reinterpret_cast<u64*>(address), u64{1}); }
 
 // Shared memory.
 /// Waits for all threads of the block.

@@ -99,6 +99,8 @@ class RegisterLayout {
   [[nodiscard]] Index element(std::int64_t thread, std::int64_t local) const;
   /// The threads that hold an element, ascending. The index must lie in the shape.
   [[nodiscard]] std::vector<std::int64_t> threads_of(const Index& index) const;
+  /// The first of them.
+  [[nodiscard]] std::int64_t first_thread_of(const Index& index) const;
   /// The local place of an element, the same in every replica.
   [[nodiscard]] std::int64_t local_of(const Index& index) const;
 

@@ -43,7 +43,7 @@ Index RegisterLayout::local_part(std::int64_t local) const {
 }
 
 std::vector<std::int64_t> RegisterLayout::threads_of(const Index& index) const {
-  std::vector<std::int64_t> threads{collect_terms(thread_terms_, index)};
+  std::vector<std::int64_t> threads{first_thread_of(index)};
   threads.reserve(static_cast<std::size_t>(num_replicas()));
   // From the least significant digit, each appending copies above what is there: ascending.
   for (const Term& term : std::views::reverse(replica_terms_)) {
@@ -53,6 +53,10 @@ std::vector<std::int64_t> RegisterLayout::threads_of(const Index& index) const {
     }
   }
   return threads;
+}
+
+std::int64_t RegisterLayout::first_thread_of(const Index& index) const {
+  return collect_terms(thread_terms_, index);
 }
 
 std::int64_t RegisterLayout::local_of(const Index& index) const {

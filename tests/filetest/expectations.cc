@@ -35,8 +35,8 @@ struct Directive {
 };
 
 std::optional<Directive> find_directive(std::string_view line) {
-  constexpr std::array<std::string_view, 5> keys = {"test", "args", "expect", "expect-corner",
-                                                    "error"};
+  constexpr std::array<std::string_view, 6> keys = {"test",          "args",          "expect",
+                                                    "expect-corner", "expect-prints", "error"};
   for (const std::string_view key : keys) {
     const std::string mark = fmt::format("# {}:", key);
     const std::size_t at = line.find(mark);
@@ -108,6 +108,7 @@ class Reader {
     if (directive.key == "args") return read_args(directive.rest);
     if (directive.key == "error") return read_error(directive);
     if (directive.key == "expect") return read_output(directive.rest);
+    if (directive.key == "expect-prints") return read_prints();
     read_corner(std::string(directive.rest));
   }
 
@@ -126,7 +127,8 @@ class Reader {
   }
 
   void read_args(std::string_view rest) {
-    if (has_args_ || file_.cases.empty() || !file_.cases.back().outputs.empty()) {
+    if (has_args_ || file_.cases.empty() || !file_.cases.back().outputs.empty() ||
+        !file_.cases.back().prints.empty()) {
       const Kind kind = file_.cases.empty() ? Kind::run : file_.cases.back().kind;
       file_.cases.emplace_back().kind = kind;
     }
@@ -153,16 +155,20 @@ class Reader {
     output(name).hash = rest.substr(5);
   }
 
-  void read_corner(const std::string& name) {
+  /// The lines below a directive that are indented comments.
+  std::vector<std::string> read_lines() {
     file_.is_expectation[line_] = true;
-    std::vector<std::string> corner;
+    std::vector<std::string> lines;
     while (line_ + 1 < file_.lines.size() && file_.lines[line_ + 1].starts_with("#   ")) {
       ++line_;
       file_.is_expectation[line_] = true;
-      corner.emplace_back(trim(std::string_view(file_.lines[line_]).substr(1)));
+      lines.emplace_back(trim(std::string_view(file_.lines[line_]).substr(1)));
     }
-    output(name).corner = std::move(corner);
+    return lines;
   }
+
+  void read_corner(const std::string& name) { output(name).corner = read_lines(); }
+  void read_prints() { current().prints = read_lines(); }
 
   void read_error(const Directive& directive) {
     const std::string& line = file_.lines[line_];

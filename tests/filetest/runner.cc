@@ -81,6 +81,13 @@ void add(Outcome& outcome, const Diagnostics& diagnostics, const SourceFile& sou
   }
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
 void run_program(const isa::VerifiedProgram& program, const Arguments& arguments,
                  vm::Engine& engine, Outcome& outcome) {
   const Result<vm::Entry> entry = resolve_entry(program, arguments.entry, arguments.data);
@@ -88,7 +95,9 @@ void run_program(const isa::VerifiedProgram& program, const Arguments& arguments
   Result<std::vector<vm::HostTensor>> tensors = make_tensors(*entry, arguments.seeding);
   if (!tensors) return add(outcome, tensors.error());
   vm::RunReport report;
-  if (const auto failure = engine.run(program, *entry, *tensors, report)) {
+  const auto failure = engine.run(program, *entry, *tensors, report);
+  outcome.prints = lines_of(vm::format_prints(program, report.prints));
+  if (failure) {
     if (const auto* error = std::get_if<Error>(&*failure)) return add(outcome, *error);
     return add(outcome, std::get<Diagnostics>(*failure), program.source());
   }
@@ -117,16 +126,13 @@ std::string words_of(const std::string& line) {
   return joined;
 }
 
-std::vector<std::string> corner_lines(const vm::HostTensor& tensor) {
-  std::vector<std::string> lines;
-  std::istringstream stream(format_corner(tensor));
-  for (std::string line; std::getline(stream, line);) lines.push_back(words_of(line));
+std::vector<std::string> normal(std::vector<std::string> lines) {
+  for (std::string& line : lines) line = words_of(line);
   return lines;
 }
 
-std::vector<std::string> corner_lines(std::vector<std::string> expected) {
-  for (std::string& line : expected) line = words_of(line);
-  return expected;
+std::vector<std::string> corner_lines(const vm::HostTensor& tensor) {
+  return normal(lines_of(format_corner(tensor)));
 }
 
 bool matches(const ErrorExpectation& expected, const SeenError& seen) {
@@ -171,12 +177,19 @@ void compare_outputs(const Case& test, const Outcome& outcome, std::vector<std::
       wrong.push_back(
           fmt::format("`{}` has hash {}, expected {}", expected.name, hash, expected.hash));
     }
-    if (expected.corner && corner_lines(*expected.corner) != corner_lines(found->second)) {
+    if (expected.corner && normal(*expected.corner) != corner_lines(found->second)) {
       wrong.push_back(fmt::format("the corner of `{}` is\n    {}\n  expected\n    {}",
                                   expected.name, fmt::join(corner_lines(found->second), "\n    "),
                                   fmt::join(*expected.corner, "\n    ")));
     }
   }
+}
+
+void compare_prints(const Case& test, const Outcome& outcome, std::vector<std::string>& wrong) {
+  if (normal(test.prints) == normal(outcome.prints)) return;
+  wrong.push_back(fmt::format("it prints\n    {}\n  expected\n    {}",
+                              fmt::join(outcome.prints, "\n    "),
+                              fmt::join(test.prints, "\n    ")));
 }
 
 std::vector<std::string> expectation_lines(const Case& test, const Outcome& outcome) {
@@ -190,6 +203,8 @@ std::vector<std::string> expectation_lines(const Case& test, const Outcome& outc
       for (const std::string& line : corner_lines(tensor)) lines.push_back("#   " + line);
     }
   }
+  if (!outcome.prints.empty()) lines.emplace_back("# expect-prints:");
+  for (const std::string& line : outcome.prints) lines.push_back("#   " + line);
   return lines;
 }
 
@@ -251,7 +266,9 @@ std::vector<std::string> complaints(const TestFile& file, const Case& test,
   std::vector<std::string> wrong;
   compare_errors(file, outcome, wrong);
   compare_outputs(test, outcome, wrong);
-  if (test.kind == Kind::run && file.errors.empty() && test.outputs.empty()) {
+  compare_prints(test, outcome, wrong);
+  if (test.kind == Kind::run && file.errors.empty() && test.outputs.empty() &&
+      test.prints.empty()) {
     wrong.emplace_back("the case expects nothing; TILEVM_BLESS=1 writes what it gives");
   }
   return wrong;

@@ -23,6 +23,7 @@ struct SeenError {
 struct Outcome {
   std::vector<SeenError> errors;
   std::vector<std::pair<std::string, vm::HostTensor>> outputs;
+  std::vector<std::string> prints;  ///< lines
 };
 
 /// `engine` is null for kinds of tests that need none.

@@ -23,6 +23,11 @@ using u64 = unsigned long long;
 using i32 = std::int32_t;
 using i64 = long long;
 
+inline u64 host_block = 0;
+inline u32 host_thread = 0;
+inline u64 block_number() { return host_block; }
+inline u32 thread() { return host_thread; }
+
 inline int faults = 0;
 inline void fault() { ++faults; }
 
@@ -39,6 +44,8 @@ void store_as(u8* address, T value) {
 inline void store_bits(u8* address, u32 mask, u32 value) {
   store_as<u32>(address, (load_as<u32>(address) & ~mask) | value);
 }
+
+inline void count(u8* address) { store_as<u64>(address, load_as<u64>(address) + 1); }
 
 namespace host {
 using tilevm::isa::BinaryOp;
@@ -95,4 +102,5 @@ inline float f32_value(u32 a) { return std::bit_cast<float>(a); }
 #include "backend/prelude/element.cuh"
 #include "backend/prelude/arithmetic.cuh"
 #include "backend/prelude/scalar.cuh"
+#include "backend/prelude/print.cuh"
 // clang-format on

@@ -1,0 +1,31 @@
+// Instructions that show what a program does (the paper's Table 1, "Others").
+#pragma once
+
+#include <optional>
+
+#include "isa/schema.h"
+#include "isa/slots.h"
+
+namespace tilevm::isa {
+
+struct Print {
+  ValueOperand value;
+  std::optional<Text> label;
+
+  static constexpr auto schema = define<Print>(
+      {.mnemonic = "Print",
+       .category = Category::debug,
+       .summary = "Shows a register tile or a scalar.",
+       .detail =
+           "Prints appear in the order of the blocks (x fastest), and within a block in the order "
+           "in which it made them, on every engine and however the blocks were scheduled. A tile "
+           "is shown once, whatever its layout and its replicas. Of a tile of more than 1024 "
+           "elements the first and last indices of each dimension are shown. A block may print "
+           "256 KiB (less in a grid of more than 1024 blocks), a launch 4 MiB; what is beyond is "
+           "counted."},
+      slot("value", &Print::value, "what to show"),
+      slot("label", &Print::label, "a text that is shown with it, such as `\"after the loop\"`"));
+  friend bool operator==(const Print&, const Print&) = default;
+};
+
+}  // namespace tilevm::isa

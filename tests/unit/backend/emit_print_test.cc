@@ -1,0 +1,121 @@
+// Print on the GPU: the emitted text, and the prelude's records against those of the simulator.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "backend/emit.h"
+#include "backend/prelude.h"
+#include "isa/print.h"
+#include "tests/unit/backend/emit_host_prelude.h"
+#include "tests/unit/backend/emit_support.h"
+
+namespace tilevm::backend {
+namespace {
+
+constexpr const char* printing = R"(
+def quiet<1>(f32* p):
+    x = LoadGlobal(ViewGlobal(p, shape=[4]), layout=spatial(4))
+
+def loud<2>(f32* p, i64 n):
+    w = AllocateGlobal(f32, shape=[4])
+    x = LoadGlobal(ViewGlobal(p, shape=[4]), layout=replicated(2).spatial(4))
+    Print(x, "with */ and \\")
+    Print(n)
+    Print(AllocateRegister(u3, layout=spatial(8, 1).local(64, 64), init=1))
+)";
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("only kernels that print have a print buffer, behind all other parameters") {
+  const CudaSource source = emit_cuda(make_program(printing));
+  REQUIRE(source.kernels.size() == 2);
+  CHECK(source.kernels[0].parameters.size() == 1);
+  REQUIRE(source.kernels[1].parameters.size() == 4);
+  CHECK(source.kernels[1].parameters[2].role == CudaParameter::Role::workspace);
+  CHECK(source.kernels[1].parameters[3].role == CudaParameter::Role::prints);
+  CHECK(source.kernels[1].parameters[3].bytes() == 8);
+  CHECK(contains(source.text, prelude_print));
+}
+
+TEST_CASE("programs that print nothing carry nothing of it") {
+  const CudaSource source = emit_cuda(load_program("vector_add.tile"));
+  CHECK_FALSE(contains(source.text, prelude_print));
+  CHECK_FALSE(contains(source.text, "print_"));
+}
+
+TEST_CASE("one replica records a tile, and of a large tile only what is shown") {
+  const std::string text = emit_cuda(make_program(printing)).text;
+  CHECK(contains(text, "tv::print_record(print_, 0, 24)"));
+  CHECK(contains(text, "if (tv::thread() / 4 % 2 == 0) tv::store<32>(record_, p0_, "));
+  CHECK(contains(text, "const tv::u64 code_ = static_cast<tv::u64>(n);"));
+  CHECK(contains(text, "tv::shown_place<512, 8>("));
+  CHECK(contains(text, "if (p0_ < 8 && p1_ < 8) tv::store<8>(record_, p0_ * 8 + p1_,"));
+  CHECK(contains(text, "tv::get<3>(v_AllocateRegister_2, l_)"));
+}
+
+TEST_CASE("the shown places are those of the simulator") {
+  isa::PrintSite site;
+  site.shape = {100};
+  site.shown = {8};
+  for (tv::u32 i = 0; i < 100; ++i) {
+    const tv::u32 place = tv::shown_place<100, 8>(i);
+    const bool shown = i < 4 || i >= 96;
+    CHECK((place < 8) == shown);
+    if (shown) CHECK(site.tile_index(0, place) == i);
+    CHECK(tv::shown_place<100, 100>(i) == i);
+  }
+  CHECK(tv::shown_place<3, 2>(0) == 0);
+  CHECK(tv::shown_place<3, 2>(1) == 2);
+  CHECK(tv::shown_place<3, 2>(2) == 1);
+}
+
+/// A launch's buffer in host memory, for few blocks.
+struct HostBuffer {
+  isa::PrintQuota quota;
+  std::vector<std::uint64_t> words;
+
+  explicit HostBuffer(isa::PrintQuota wanted)
+      : quota(wanted), words(4 + wanted.blocks * (1 + wanted.block_bytes / 8)) {
+    words[1] = quota.block_bytes;
+    words[2] = quota.blocks;
+  }
+  tv::u8* data() { return reinterpret_cast<tv::u8*>(words.data()); }
+};
+
+TEST_CASE("the prelude records, cuts and counts as the simulator does") {
+  std::vector<isa::PrintSite> sites(3);
+  sites[0].record_bytes = 16;
+  sites[1].record_bytes = 264;
+  sites[2].record_bytes = 1032;
+  HostBuffer buffer({2000, 4});
+  std::uint64_t cut = 0;
+  for (const std::uint64_t block : {3, 0, 4, 2}) {
+    tv::host_block = block;
+    isa::PrintRecords wanted;
+    tv::Printer printer = tv::printer(buffer.data());
+    for (std::uint32_t i = 0; i < 12 * block; ++i) {
+      const std::uint32_t site = (i * 7 + static_cast<std::uint32_t>(block)) % 3;
+      const auto bytes = static_cast<tv::u32>(sites[site].record_bytes);
+      const std::uint64_t room = block < 4 ? buffer.quota.block_bytes : 0;
+      std::uint8_t* const expected = wanted.add(site, sites[site], room);
+      tv::u8* const got = tv::print_record(printer, site, bytes);
+      REQUIRE((expected != nullptr) == (got != nullptr));
+      if (got == nullptr) continue;
+      expected[0] = got[0] = static_cast<std::uint8_t>(i);
+      expected[bytes - 9] = got[bytes - 9] = 0xee;
+    }
+    cut += wanted.cut();
+    if (block >= 4) continue;
+    CHECK(buffer.words[4 + block] == (wanted.count() << 32 | wanted.bytes().size()));
+    const tv::u8* const records = buffer.data() + 32 + 4 * 8 + block * buffer.quota.block_bytes;
+    CHECK(std::memcmp(records, wanted.bytes().data(), wanted.bytes().size()) == 0);
+  }
+  CHECK(buffer.words[0] == cut);
+  CHECK(cut > 0);
+}
+
+}  // namespace
+}  // namespace tilevm::backend
