@@ -68,7 +68,7 @@ bool is_cut(const isa::PrintSite& site, std::size_t dim) {
 /// The elements of a tile as lines.
 class TileText {
  public:
-  explicit TileText(const PrintRecord& record) : record_(record), site_(*record.site) {
+  explicit TileText(const PrintRecord& record) : site_(*record.site) {
     const std::int64_t count = isa::element_count(site_.shown);
     for (std::int64_t k = 0; k < count; ++k) cells_.push_back(record.text(k));
     for (const std::string& cell : cells_) width_ = std::max(width_, cell.size());
@@ -139,7 +139,6 @@ class TileText {
     }
   }
 
-  const PrintRecord& record_;
   const isa::PrintSite& site_;
   std::vector<std::string> cells_;
   std::size_t width_ = 0;
