@@ -108,6 +108,10 @@ class KernelVerifier {
         add_note(diagnostic, fmt::format("`{}` is spread over {} threads", first->name, *threads),
                  first->span);
       }
+      if (*threads > own && *threads % own == 0) {
+        add_note(diagnostic, fmt::format("`replicated({}) * {}` lets all threads hold it",
+                                         *threads / own, to_string(type->layout)));
+      }
     }
     info_.num_threads = threads.value_or(1);
     if (info_.num_threads < 1 || info_.num_threads > max_threads) {
