@@ -119,8 +119,9 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
 Exit run(const RunOptions& options, Io& io) {
   Reporter reporter(io, "run", options.json);
   reporter.set("file", options.program.file);
-  const Result<EngineOptions> settings = engine_options(options.checks, options.execution.threads);
+  Result<EngineOptions> settings = engine_options(options.checks, options.execution.threads);
   if (!settings) return reporter.fail(settings.error());
+  settings->max_steps = options.max_steps;
   Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
   Result<std::unique_ptr<Engine>> engine = make_engine(options.backend, *settings);

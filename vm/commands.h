@@ -77,6 +77,7 @@ struct RunOptions {
   ExecutionOptions execution;
   std::string backend = "sim";
   std::string checks = "all";  ///< all, none, or a list
+  std::optional<std::uint64_t> max_steps;
   bool stats = false;
   bool json = false;
 };

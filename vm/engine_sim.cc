@@ -28,6 +28,7 @@ class SimEngine final : public Engine {
  public:
   explicit SimEngine(const EngineOptions& options) {
     options_.threads = options.threads;
+    options_.max_steps = options.max_steps.value_or(options_.max_steps);
     options_.checks = {options.races, options.in_flight};
   }
 

@@ -200,6 +200,10 @@ void add_running_commands(CLI::App& root, Commands& commands) {
                     "checks of the simulator: all (default), none, or a list "
                     "of: races, in_flight, bounds (always)")
         ->type_name("LIST");
+    app->add_option("--max-steps", o->max_steps,
+                    "statements that a block may execute in the simulator; 4294967296 if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62))
+        ->type_name("N");
     app->add_flag("--stats", o->stats, "times and counters to standard error");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }

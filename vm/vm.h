@@ -156,7 +156,9 @@ class Engine {
 };
 
 struct EngineOptions {
-  int threads = 0;        ///< host threads of the simulator; 0: all cores
+  int threads = 0;  ///< host threads of the simulator; 0: all cores
+  /// Statements that one block may execute in the simulator; empty: its default.
+  std::optional<std::uint64_t> max_steps = {};
   bool races = true;      ///< whether it looks for races for shared memory
   bool in_flight = true;  ///< and for accesses to what asynchronous copies still move
 };
