@@ -5,9 +5,9 @@
 namespace tilevm::isa {
 namespace {
 
-/// Which pointer parameter each view variable was made of.
-std::map<int, VarId> views_of_pointers(const Kernel& kernel) {
-  std::map<int, VarId> pointer_of;
+/// Which pointer parameters each view variable was made of; several if it was assigned again.
+std::multimap<int, VarId> views_of_pointers(const Kernel& kernel) {
+  std::multimap<int, VarId> pointer_of;
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
     if (inst == nullptr || inst->results.size() != 1) return;
@@ -16,7 +16,7 @@ std::map<int, VarId> views_of_pointers(const Kernel& kernel) {
           for_each_slot<Inst>([&](const auto& info, std::size_t) {
             const auto& slot = value.*info.member;
             if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, PointerOperand>) {
-              pointer_of[inst->results[0].index] = slot.var;
+              pointer_of.emplace(inst->results[0].index, slot.var);
             }
           });
         },
@@ -79,11 +79,12 @@ std::vector<PointerUse> scan_pointers(const Kernel& kernel) {
           for_each_slot<Inst>([&](const auto& info, std::size_t) {
             const auto& slot = value.*info.member;
             if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, GlobalOperand>) {
-              const auto pointer = pointer_of.find(slot.var.index);
-              if (pointer == pointer_of.end()) return;
-              PointerUse& use = uses[use_of.at(pointer->second.index)];
-              use.read |= info.access == Access::read;
-              use.written |= info.access == Access::write;
+              const auto [begin, end] = pointer_of.equal_range(slot.var.index);
+              for (auto pointer = begin; pointer != end; ++pointer) {
+                PointerUse& use = uses[use_of.at(pointer->second.index)];
+                use.read |= info.access == Access::read;
+                use.written |= info.access == Access::write;
+              }
             }
           });
         },

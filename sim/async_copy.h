@@ -20,10 +20,14 @@ struct CopyPlan {
 /// The copies since the last commit become a group.
 void commit_copies(SharedMemory& shared);
 
-/// Retires all groups but the latest `pending`.
-void wait_for_copies(std::uint64_t pending, Span span, Context& context);
+/// Retires all groups but the latest `pending`. `number` is the statement's in Plan::barriers, here
+/// and below.
+void wait_for_copies(std::uint64_t pending, Span span, std::uint32_t number, Context& context);
+
+/// Completion::Time::random: each pending copy arrives now, or does not.
+void let_copies_arrive(Context& context);
 
 /// All threads meet: what is retired becomes visible.
-void synchronize(Context& context);
+void synchronize(std::uint32_t number, Context& context);
 
 }  // namespace tilevm::sim

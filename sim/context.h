@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -31,19 +32,36 @@ struct Scratch {
   std::vector<MmaOperandB> operands_b;
 };
 
-/// A statement that touches shared memory, for messages.
-struct SharedStatement {
+/// A statement that touches memory, for messages.
+struct MemoryStatement {
   std::string_view mnemonic;
   Span span{};
 };
 
-/// What is the same for all blocks of a launch.
+class LaunchShadow;
+class Replay;
+
+/// What is the same for all blocks of a launch. Pointers must outlive it.
 struct RunSettings {
   Checks checks{};
-  const std::vector<SharedStatement>* shared_statements = nullptr;  ///< by SharedAccess::statement
-  unsigned granule_shift = 0;  ///< log2 of the bytes that Touch and in_flight stand for
-  std::int64_t threads = 1;    ///< of a block
+  Completion completion{};
+  std::uint64_t max_steps = 0;
+  const std::vector<MemoryStatement>* memory_statements = nullptr;  ///< by their number
+  unsigned granule_shift = 0;         ///< log2 of the bytes of shared memory that are told apart
+  unsigned global_granule_shift = 0;  ///< log2 of the bits of global memory that are told apart
+  std::int64_t threads = 1;           ///< of a block
   std::uint64_t print_quota = isa::max_block_print_bytes;  ///< isa::PrintRecords::add
+  /// By barrier or wait: whether a block has shown that the run needs it. Null: nobody asks.
+  std::atomic<bool>* needed = nullptr;
+  /// By buffer; null if global memory is not looked at.
+  const std::vector<BufferUse>* uses = nullptr;
+  LaunchShadow* shadow = nullptr;  ///< null if blocks are not compared
+  Replay* replay = nullptr;        ///< null unless a race is looked for again
+
+  /// Whether accesses to a buffer have to be looked at.
+  [[nodiscard]] bool tracks(int buffer) const {
+    return uses != nullptr && (*uses)[static_cast<std::size_t>(buffer)].written;
+  }
 };
 
 class Context {

@@ -12,6 +12,7 @@
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "sim/elements.h"
+#include "sim/replicas.h"
 #include "sim/semantics.h"
 
 namespace tilevm::sim {
@@ -136,11 +137,19 @@ Action prepare(const isa::Cast& inst, const Preparation& preparation) {
 /// is nothing to do.
 Action prepare(const isa::View& inst, const Preparation& preparation) {
   const Tile source = preparation.tile(inst.src.var), result = preparation.result_tile();
-  if (source.offset == result.offset) return [](Context&) { return true; };
-  return [source, result](Context& context) {
+  Action action = [source, result](Context& context) {
+    if (source.offset == result.offset) return true;
     std::memcpy(context.state.registers.at(result.offset),
                 context.state.registers.at(source.offset), result.bytes());
     return true;
+  };
+  const isa::VarId to = preparation.result();
+  const isa::RegisterLayout& layout = preparation.register_type(to).layout;
+  if (!may_differ(preparation.register_type(inst.src.var).layout, layout)) return action;
+  return [action = std::move(action),
+          check = ReplicaCheck{result, first_holders(layout), preparation.parts(to),
+                               preparation.variable(to).name, preparation.span}](Context& context) {
+    return action(context) && (!context.settings.checks.replicas || check_replicas(check, context));
   };
 }
 

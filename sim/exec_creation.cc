@@ -135,8 +135,11 @@ Action prepare(const isa::AllocateGlobal&, const Preparation& preparation) {
 Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation) {
   const Tile tile = preparation.result_tile();
   if (!inst.init) {
-    return [tile](Context& context) {
+    return [tile, span = preparation.span](Context& context) {
       fill(tile, 0, context.state.registers.at(tile.offset));
+      if (context.settings.checks.uninitialized) {
+        context.state.undefined.fill(tile, {"AllocateRegister", span, "give it `init=`"});
+      }
       return true;
     };
   }

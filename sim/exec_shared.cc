@@ -34,9 +34,17 @@ Action prepare(const isa::LoadShared& inst, const Preparation& preparation) {
               preparation.tile(result), preparation.parts(result), preparation)](Context& context) {
     Numbers origin{};
     if (!find_shared_origin(access, context, origin)) return false;
-    if (!check_touch(access, origin, false, context)) return false;
-    read_shared(find_runs(access, context, origin), access, context.state.shared,
-                context.state.registers.at(access.tile.offset));
+    if (!check_touch(access, origin, SharedUse::read, context)) return false;
+    const FoundTable runs = find_runs(access, context, origin);
+    const SharedMemory& shared = context.state.shared;
+    read_shared(runs, access, shared.bytes.data(), context.state.registers.at(access.tile.offset));
+    UndefinedRegisters& undefined = context.state.undefined;
+    if (may_be_undefined(access, shared)) {
+      read_shared(runs, access, shared.undefined.data(), undefined.at(access.tile.offset));
+      undefined.update(access.tile, {"LoadShared", access.span});
+    } else if (undefined.any()) {
+      undefined.clear(access.tile);
+    }
     return true;
   };
 }
@@ -48,9 +56,11 @@ Action prepare(const isa::StoreShared& inst, const Preparation& preparation) {
               preparation.tile(src), preparation.parts(src), preparation)](Context& context) {
     Numbers origin{};
     if (!find_shared_origin(access, context, origin)) return false;
-    if (!check_touch(access, origin, true, context)) return false;
-    write_shared(find_runs(access, context, origin), access,
-                 context.state.registers.at(access.tile.offset), context.state.shared);
+    if (!check_touch(access, origin, SharedUse::write, context)) return false;
+    const FoundTable runs = find_runs(access, context, origin);
+    SharedMemory& shared = context.state.shared;
+    write_shared(runs, access, context.state.registers.at(access.tile.offset), shared.bytes.data());
+    if (may_be_undefined(access, shared)) define_shared(runs, access, shared);
     return true;
   };
 }
@@ -78,15 +88,16 @@ Action prepare(const isa::CopyAsyncCommitGroup&, const Preparation&) {
 
 Action prepare(const isa::CopyAsyncWaitGroup& inst, const Preparation& preparation) {
   const auto pending = static_cast<std::uint64_t>(inst.pending.value.constant_int().value_or(0));
-  return [pending, span = preparation.span](Context& context) {
-    wait_for_copies(pending, span, context);
+  return [pending, span = preparation.span,
+          number = preparation.new_barrier("CopyAsyncWaitGroup")](Context& context) {
+    wait_for_copies(pending, span, number, context);
     return true;
   };
 }
 
-Action prepare(const isa::Synchronize&, const Preparation&) {
-  return [](Context& context) {
-    synchronize(context);
+Action prepare(const isa::Synchronize&, const Preparation& preparation) {
+  return [number = preparation.new_barrier("Synchronize")](Context& context) {
+    synchronize(number, context);
     return true;
   };
 }

@@ -12,8 +12,11 @@ namespace {
 GlobalAccess of_registers(std::string_view mnemonic, isa::VarId view, isa::VarId tile,
                           const std::optional<isa::OffsetList>& offset,
                           const Preparation& preparation) {
-  return make_global_access(mnemonic, view, preparation.register_type(tile).shape(), offset,
-                            preparation.tile(tile), preparation.parts(tile), preparation);
+  GlobalAccess access =
+      make_global_access(mnemonic, view, preparation.register_type(tile).shape(), offset,
+                         preparation.tile(tile), preparation.parts(tile), preparation);
+  access.tile_name = preparation.variable(tile).name;
+  return access;
 }
 
 }  // namespace
@@ -28,6 +31,7 @@ GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, cons
   access.view_name = variable.name;
   access.view_span = variable.span;
   access.span = preparation.span;
+  access.statement = preparation.new_memory_statement(mnemonic);
   access.view = static_cast<std::size_t>(view.index);
   access.tile = tile;
   access.parts = std::move(parts);

@@ -6,104 +6,16 @@
 #include <algorithm>
 
 #include "isa/type/bits.h"
+#include "sim/global_place.h"
+#include "sim/global_touches.h"
+#include "sim/redundancy.h"
 #include "sim/shared_checks.h"
 
 namespace tilevm::sim {
 namespace {
 
-__extension__ using Int128 = __int128;
-
 /// Offsets beyond this are outside of every view, with room for the tile's own indices.
 constexpr std::int64_t far_away = std::int64_t{1} << 50;
-
-/// Where a tile lies in a view, this time.
-class Place {
- public:
-  Place(const GlobalAccess& access, const Context& context, const Numbers& origin)
-      : Place(access, context.state.views[access.view], context, origin) {}
-  Place(const GlobalAccess& access, const GlobalView& view, const Context& context,
-        const Numbers& origin)
-      : access_(access),
-        view_(view),
-        buffer_(context.memory[static_cast<std::size_t>(view_.buffer)]),
-        origin_(origin),
-        index_(static_cast<std::size_t>(view_.rank)) {}
-
-  [[nodiscard]] const GlobalView& view() const { return view_; }
-  [[nodiscard]] const MemoryBuffer& buffer() const { return buffer_; }
-
-  /// Whether all elements lie inside the view's extents.
-  [[nodiscard]] bool inside_view() const {
-    for (std::size_t d = 0; d < index_.size(); ++d) {
-      if (origin_[d] < 0 || origin_[d] + access_.extents[d] > view_.extents[d]) return false;
-    }
-    return true;
-  }
-
-  /// Whether all elements of a tile inside the view lie inside the buffer; if so, the bit of its
-  /// first element. Strided views only.
-  [[nodiscard]] bool inside_buffer(std::uint64_t& base_bits) const {
-    Int128 base = 0, lowest = 0, highest = 0;
-    for (std::size_t d = 0; d < index_.size(); ++d) {
-      const Int128 reach = static_cast<Int128>(access_.extents[d] - 1) * view_.strides[d];
-      base += static_cast<Int128>(origin_[d]) * view_.strides[d];
-      (reach < 0 ? lowest : highest) += reach;
-    }
-    base_bits = static_cast<std::uint64_t>(base) * access_.tile.bits;
-    return base + lowest >= 0 && (base + highest + 1) * access_.tile.bits <= buffer_bits();
-  }
-
-  /// The strides of the tile's own dimensions.
-  [[nodiscard]] Numbers tile_strides() const {
-    Numbers strides{};
-    for (std::size_t d = 0; d < index_.size(); ++d) {
-      if (access_.tile_dims[d] < 0) continue;
-      strides[static_cast<std::size_t>(access_.tile_dims[d])] = view_.strides[d];
-    }
-    return strides;
-  }
-
-  /// Finds element (t, i): false if it is outside the view, else `index` and `bit` are its own.
-  [[nodiscard]] bool locate(std::size_t t, std::size_t i) {
-    const std::int32_t* thread = access_.parts->thread_part(t);
-    const std::int32_t* local = access_.parts->local_part(i);
-    Int128 offset = 0;
-    for (std::size_t d = 0; d < index_.size(); ++d) {
-      index_[d] = origin_[d];
-      if (access_.tile_dims[d] >= 0) {
-        const auto dim = static_cast<std::size_t>(access_.tile_dims[d]);
-        index_[d] += thread[dim] + local[dim];
-      }
-      if (index_[d] < 0 || index_[d] >= view_.extents[d]) return false;
-      offset += static_cast<Int128>(index_[d]) * view_.strides[d];
-    }
-    if (view_.layout != nullptr) offset = view_.layout->offset(index_);
-    bit_ = offset * access_.tile.bits;
-    return true;
-  }
-  /// Of the element found last: whether it lies in the buffer, and where.
-  [[nodiscard]] bool in_buffer() const {
-    return bit_ >= 0 && bit_ + access_.tile.bits <= buffer_bits();
-  }
-  [[nodiscard]] std::uint64_t bit() const { return static_cast<std::uint64_t>(bit_); }
-  [[nodiscard]] const isa::Index& index() const { return index_; }
-  /// The first byte that it would touch, for messages; far beyond is cut at 2^62.
-  [[nodiscard]] std::int64_t byte() const {
-    constexpr Int128 limit = static_cast<Int128>(1) << 62;
-    const Int128 bytes = (bit_ < 0 ? bit_ - 7 : bit_) / 8;
-    return static_cast<std::int64_t>(std::clamp<Int128>(bytes, -limit, limit));
-  }
-
- private:
-  [[nodiscard]] Int128 buffer_bits() const { return static_cast<Int128>(buffer_.bytes) * 8; }
-
-  const GlobalAccess& access_;
-  const GlobalView& view_;
-  const MemoryBuffer& buffer_;
-  Numbers origin_;
-  isa::Index index_;
-  Int128 bit_ = 0;
-};
 
 /// Evaluates where the tile begins. What lies far outside stays outside when it is cut.
 bool evaluate_origin(const GlobalAccess& access, Context& context, Numbers& origin) {
@@ -140,6 +52,26 @@ bool report_out_of_bounds(const GlobalAccess& access, Place& place, Context& con
   add_note(context.fault->diagnostic,
            fmt::format("`{}` is viewed here; a view's extents must not reach beyond its buffer",
                        access.view_name),
+           access.view_span);
+  return false;
+}
+
+/// Reports elements of a copy's source that nothing has written.
+bool report_unwritten(const GlobalAccess& access, Place& place, const std::uint8_t* shadow,
+                      Context& context) {
+  std::size_t count = 0;
+  isa::Index index;
+  for (std::size_t i = 0; i < access.tile.locals; ++i) {
+    if (isa::get_bits(shadow, i * access.tile.bits, access.tile.bits) == 0) continue;
+    static_cast<void>(place.locate(0, i));
+    if (count++ == 0) index = place.index();
+  }
+  context.fail(Code::uninitialized_read, access.span,
+               fmt::format("`{}` copies {} of {} elements of `{}` that have no defined value, "
+                           "first `{}[{}]`",
+                           access.mnemonic, count, access.tile.locals, access.view_name,
+                           access.view_name, fmt::join(index, ", ")));
+  add_note(context.fault->diagnostic, "nothing had written them; store them before",
            access.view_span);
   return false;
 }
@@ -200,20 +132,10 @@ bool spares_sources(const GlobalAccess& access, const Place& place, Context& con
   });
 }
 
-}  // namespace
-
-bool load(const GlobalAccess& access, Context& context) {
-  return load_to(access, context, context.state.registers.at(access.tile.offset));
-}
-
-bool load_to(const GlobalAccess& access, Context& context, std::uint8_t* registers,
-             Numbers* begin) {
-  Numbers origin{};
-  if (!evaluate_origin(access, context, origin)) return false;
-  if (begin != nullptr) *begin = origin;
-  Place place(access, context, origin);
+/// Fills a tile from memory, or its shadow from memory's; zeros for what lies outside the view.
+bool move_in(const GlobalAccess& access, Place& place, const std::uint8_t* memory,
+             std::uint8_t* registers, Context& context) {
   const Tile& tile = access.tile;
-  const std::uint8_t* memory = place.buffer().data;
   std::uint64_t base_bits = 0;
   if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
     TileTable& table = context.scratch.tables[access.table];
@@ -225,8 +147,11 @@ bool load_to(const GlobalAccess& access, Context& context, std::uint8_t* registe
     for (std::size_t i = 0; i < tile.locals; ++i) {
       std::uint64_t code = 0;
       if (place.locate(t, i)) {
-        if (!place.in_buffer()) return report_out_of_bounds(access, place, context);
-        code = isa::get_bits(memory, place.bit(), tile.bits);
+        if (place.in_buffer()) {
+          code = isa::get_bits(memory, place.bit(), tile.bits);
+        } else if (context.settings.checks.bounds) {
+          return report_out_of_bounds(access, place, context);
+        }
       }
       isa::put_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits, code);
     }
@@ -234,14 +159,10 @@ bool load_to(const GlobalAccess& access, Context& context, std::uint8_t* registe
   return true;
 }
 
-bool store(const GlobalAccess& access, Context& context) {
-  Numbers origin{};
-  if (!evaluate_origin(access, context, origin)) return false;
-  Place place(access, context, origin);
-  if (!spares_sources(access, place, context)) return false;
+/// Writes a tile to memory, or its shadow to memory's; nothing outside the view.
+bool move_out(const GlobalAccess& access, Place& place, const std::uint8_t* registers,
+              std::uint8_t* memory, Context& context) {
   const Tile& tile = access.tile;
-  const std::uint8_t* registers = context.state.registers.at(tile.offset);
-  std::uint8_t* memory = place.buffer().data;
   std::uint64_t base_bits = 0;
   if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
     TileTable& table = context.scratch.tables[access.table];
@@ -253,13 +174,100 @@ bool store(const GlobalAccess& access, Context& context) {
     const auto t = static_cast<std::size_t>(first);
     for (std::size_t i = 0; i < tile.locals; ++i) {
       if (!place.locate(t, i)) continue;
-      if (!place.in_buffer()) return report_out_of_bounds(access, place, context);
+      if (!place.in_buffer()) {
+        if (context.settings.checks.bounds) return report_out_of_bounds(access, place, context);
+        continue;
+      }
       isa::put_bits_atomic(
           memory, place.bit(), tile.bits,
           isa::get_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits));
     }
   }
   return true;
+}
+
+}  // namespace
+
+namespace {
+
+/// Where the elements lie that the access touches.
+Pieces find_pieces(const GlobalAccess& access, Place& place, Context& context) {
+  std::uint64_t base_bits = 0;
+  if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
+    return context.scratch.tables[access.table].pieces_at(*access.parts, access.tile, base_bits);
+  }
+  Pieces pieces;
+  for (const std::int32_t first : access.parts->first_threads) {
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      if (!place.locate(static_cast<std::size_t>(first), i) || !place.in_buffer()) continue;
+      pieces.bits.push_back({place.bit(), place.bit() + access.tile.bits});
+    }
+  }
+  pieces.overlap = merge_intervals(pieces.bits);
+  return pieces;
+}
+
+/// Takes note of the access if its buffer is tracked; false after a fault. The tile has moved.
+bool check_access(const GlobalAccess& access, Place& place, const Numbers& origin, GlobalUse use,
+                  Context& context) {
+  if (!context.settings.tracks(place.view().buffer)) return true;
+  return check_global({&access, place.view(), origin, use}, find_pieces(access, place, context),
+                      context);
+}
+
+}  // namespace
+
+bool load(const GlobalAccess& access, Context& context) {
+  Numbers origin{};
+  if (!evaluate_origin(access, context, origin)) return false;
+  Place place(access, context, origin);
+  const std::size_t offset = access.tile.offset;
+  if (!move_in(access, place, place.buffer().data, context.state.registers.at(offset), context)) {
+    return false;
+  }
+  UndefinedRegisters& undefined = context.state.undefined;
+  if (place.buffer().undefined != nullptr) {
+    if (!move_in(access, place, place.buffer().undefined, undefined.at(offset), context)) {
+      return false;
+    }
+    undefined.update(access.tile, {access.mnemonic, access.span});
+  } else if (undefined.any()) {
+    undefined.clear(access.tile);
+  }
+  return check_access(access, place, origin, GlobalUse::load, context);
+}
+
+bool load_for_copy(const GlobalAccess& access, Context& context, std::vector<std::uint8_t>& data,
+                   Numbers& origin) {
+  if (!evaluate_origin(access, context, origin)) return false;
+  Place place(access, context, origin);
+  data.resize(access.tile.bytes());
+  if (!move_in(access, place, place.buffer().data, data.data(), context)) return false;
+  if (!check_access(access, place, origin, GlobalUse::copy, context)) return false;
+  if (place.buffer().undefined == nullptr) return true;
+  std::vector<std::uint8_t> shadow(access.tile.bytes());
+  if (!move_in(access, place, place.buffer().undefined, shadow.data(), context)) return false;
+  return !has_bits(shadow.data(), shadow.size()) ||
+         report_unwritten(access, place, shadow.data(), context);
+}
+
+bool store(const GlobalAccess& access, Context& context) {
+  Numbers origin{};
+  if (!evaluate_origin(access, context, origin)) return false;
+  Place place(access, context, origin);
+  if (!spares_sources(access, place, context)) return false;
+  const Tile& tile = access.tile;
+  UndefinedRegisters& undefined = context.state.undefined;
+  const bool defined =
+      check_defined(access.mnemonic, access.span, access.tile_name, tile, *access.parts, context,
+                    [&](std::size_t t, std::size_t i) { return place.locate(t, i); });
+  if (!defined) return false;
+  const std::uint8_t* registers = context.state.registers.at(tile.offset);
+  if (!move_out(access, place, registers, place.buffer().data, context)) return false;
+  if (!check_access(access, place, origin, GlobalUse::store, context)) return false;
+  if (place.buffer().undefined == nullptr) return true;
+  // What reaches memory is defined; elements of the tile that are not lie outside of the view.
+  return move_out(access, place, undefined.at(tile.offset), place.buffer().undefined, context);
 }
 
 }  // namespace tilevm::sim

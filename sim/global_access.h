@@ -21,6 +21,8 @@ namespace tilevm::sim {
 struct GlobalAccess {
   std::string_view mnemonic;
   std::string view_name;
+  std::uint32_t statement = 0;  ///< in Plan::memory_statements
+  std::string tile_name;        ///< of a StoreGlobal
   Span view_span{}, span{};
   std::size_t view = 0;  ///< slot
   Tile tile;
@@ -44,9 +46,10 @@ struct GlobalAccess {
 /// out_of_bounds for elements inside the extents but outside of the buffer.
 [[nodiscard]] bool load(const GlobalAccess& access, Context& context);
 
-/// The same into other memory of the tile's size; `begin` becomes where the tile begins.
-[[nodiscard]] bool load_to(const GlobalAccess& access, Context& context, std::uint8_t* registers,
-                           Numbers* begin = nullptr);
+/// The same into `data`; `origin` becomes where the tile begins. Faults also if elements are
+/// undefined.
+[[nodiscard]] bool load_for_copy(const GlobalAccess& access, Context& context,
+                                 std::vector<std::uint8_t>& data, Numbers& origin);
 
 /// Writes each element once; elements outside the view's extents are skipped. Faults as load,
 /// and in_flight_access for elements that a pending copy reads.

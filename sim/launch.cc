@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/scalar_code.h"
+#include "sim/undefined.h"
 
 namespace tilevm::sim {
 namespace {
@@ -32,7 +33,7 @@ std::array<std::int64_t, 3> Grid::block(std::uint64_t linear) const {
 }
 
 Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel,
-                                 std::vector<Buffer>& memory) {
+                                 std::vector<Buffer>& memory, bool track) {
   LaunchMemory result;
   const isa::Kernel& code = program.kernel(kernel);
   std::int64_t total = 0;
@@ -48,13 +49,43 @@ Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel
                                variable.name, code.name, workspace.bytes)};
     }
     total += workspace.bytes;
-    result.buffers.push_back({variable.name, data.get(), bytes});
+    result.undefined.emplace_back(track && bytes <= max_tracked_bytes ? bytes : 0, 0xff);
+    std::uint8_t* undefined =
+        result.undefined.back().empty() ? nullptr : result.undefined.back().data();
+    result.buffers.push_back({variable.name, data.get(), bytes, undefined});
     result.workspaces.push_back(std::move(data));
   }
   for (Buffer& buffer : memory) {
-    result.buffers.push_back({buffer.name, buffer.bytes.data(), buffer.bytes.size()});
+    const bool tracked =
+        track && buffer.undefined.size() == buffer.bytes.size() && !buffer.undefined.empty();
+    result.buffers.push_back({buffer.name, buffer.bytes.data(), buffer.bytes.size(),
+                              tracked ? buffer.undefined.data() : nullptr});
   }
   return result;
+}
+
+void forget_defined(std::vector<Buffer>& memory) {
+  for (Buffer& buffer : memory) {
+    if (!has_bits(buffer.undefined.data(), buffer.undefined.size())) buffer.undefined.clear();
+  }
+}
+
+std::vector<BufferUse> buffer_uses(const isa::VerifiedProgram& program, int kernel,
+                                   const std::vector<Argument>& arguments,
+                                   std::size_t buffer_count) {
+  const std::size_t workspaces = program.info(kernel).workspaces.size();
+  std::vector<BufferUse> uses(workspaces, {.read = true, .written = true});
+  uses.resize(workspaces + buffer_count);
+  std::size_t pointer = 0;
+  for (const Argument& argument : arguments) {
+    const auto* buffer = std::get_if<int>(&argument);
+    if (buffer == nullptr) continue;
+    const isa::PointerUse& use = program.pointer_uses(kernel)[pointer++];
+    BufferUse& known = uses[workspaces + static_cast<std::size_t>(*buffer)];
+    known.read |= use.read;
+    known.written |= use.written;
+  }
+  return uses;
 }
 
 Result<std::vector<std::uint64_t>> bind_arguments(const isa::VerifiedProgram& program, int kernel,

@@ -18,6 +18,7 @@ namespace tilevm::sim {
 /// all workspaces.
 inline constexpr std::size_t max_block_bytes = std::size_t{1} << 28;
 inline constexpr std::int64_t max_workspace_bytes = std::int64_t{1} << 36;
+inline constexpr std::size_t max_tracked_bytes = std::size_t{1} << 30;
 
 struct Grid {
   std::array<std::int64_t, 3> extents{1, 1, 1};
@@ -40,12 +41,22 @@ using ZeroedBytes = std::unique_ptr<std::uint8_t[], Free>;
 /// A kernel's global memory: its workspaces in order, then the caller's buffers.
 struct LaunchMemory {
   std::vector<ZeroedBytes> workspaces;
+  std::vector<std::vector<std::uint8_t>> undefined;  ///< of the workspaces
   Memory buffers;
 };
 
 /// Zeroed workspaces and views of the caller's buffers. Error (limit): there is not that much.
+/// `track` says whether undefined elements are looked for; in workspaces of more than
+/// max_tracked_bytes they are not.
 [[nodiscard]] Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel,
-                                               std::vector<Buffer>& memory);
+                                               std::vector<Buffer>& memory, bool track);
+/// Empties Buffer::undefined where a launch has written everything.
+void forget_defined(std::vector<Buffer>& memory);
+
+/// How the kernel uses each of LaunchMemory::buffers, through any of its parameters.
+[[nodiscard]] std::vector<BufferUse> buffer_uses(const isa::VerifiedProgram& program, int kernel,
+                                                 const std::vector<Argument>& arguments,
+                                                 std::size_t buffer_count);
 
 /// The values of the kernel's scalar slots when a block begins: scalars are converted to their
 /// parameter's kind, pointers become indices into the LaunchMemory. Error (usage): arguments do not

@@ -36,6 +36,14 @@ LayoutParts::LayoutParts(const isa::Shape& shape)
   }
 }
 
+isa::Index LayoutParts::index(std::size_t t, std::size_t i) const {
+  isa::Index index(rank);
+  for (std::size_t d = 0; d < rank; ++d) {
+    index[d] = std::int64_t{thread_part(t)[d]} + local_part(i)[d];
+  }
+  return index;
+}
+
 std::optional<std::vector<std::int64_t>> plain_strides(const isa::MemoryLayout& layout) {
   if (layout.swizzle()) return std::nullopt;
   std::vector<std::int64_t> strides;

@@ -30,6 +30,8 @@ struct LayoutParts {
   [[nodiscard]] const std::int32_t* local_part(std::size_t i) const {
     return local_parts.data() + i * rank;
   }
+  /// Of the element at place i of thread t.
+  [[nodiscard]] isa::Index index(std::size_t t, std::size_t i) const;
 };
 
 /// Where a tile lies in the register slab, and how its elements are packed.

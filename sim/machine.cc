@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/async_copy.h"
+#include "sim/redundancy.h"
 #include "sim/shared_races.h"
 
 namespace tilevm::sim {
@@ -32,31 +34,39 @@ std::uint64_t add_in(isa::ScalarKind kind, std::uint64_t a, std::uint64_t b) {
 }  // namespace
 
 Machine::Machine(const Plan& plan, const Memory& memory,
-                 const std::vector<std::uint64_t>& parameters, std::uint64_t max_steps,
-                 const Checks& checks, std::uint64_t print_quota)
+                 const std::vector<std::uint64_t>& parameters, const RunSettings& settings)
     : plan_(plan),
       parameters_(parameters),
-      max_steps_(max_steps),
-      context_(state_, memory, scratch_,
-               {checks, &plan.shared_statements, plan.granule_shift, plan.threads, print_quota}),
+      context_(state_, memory, scratch_, settings),
       executed_(plan.records.size(), 0) {
+  const Checks& checks = settings.checks;
   state_.registers = RegisterSlab(plan.register_bytes);
+  state_.undefined = UndefinedRegisters(checks.uninitialized ? plan.register_bytes : 0);
   state_.views.resize(plan.view_slots);
   scratch_.tables.resize(plan.table_count);
   scratch_.shared_tables.resize(plan.shared_table_count);
   const std::size_t granules = plan.shared_bytes >> plan.granule_shift;
-  if (checks.races) state_.shared.touches.resize(granules);
+  if (checks.races) state_.shared.since_barrier.touches.resize(granules);
   if (checks.in_flight) state_.shared.in_flight.resize(granules);
+  if (settings.needed != nullptr) state_.shared.without.touches.touches.resize(granules);
+  if (settings.uses != nullptr) {
+    state_.global.since_barrier.resize(memory.size());
+    state_.global.block.resize(memory.size());
+    if (settings.needed != nullptr) state_.global.without.resize(memory.size());
+  }
 }
 
-void Machine::start(const std::array<std::int64_t, 3>& block) {
+void Machine::start(const std::array<std::int64_t, 3>& block, std::uint64_t order) {
   state_.block = block;
+  state_.order = order;
   state_.scalars.assign(plan_.scalar_slots, 0);
   std::copy(parameters_.begin(), parameters_.end(), state_.scalars.begin());
   start_shared_memory();
   state_.prints.clear();
+  state_.undefined.reset();
   state_.next = 0;
   state_.steps = 0;
+  state_.draws = 0;
   context_.fault.reset();
 }
 
@@ -64,6 +74,10 @@ void Machine::start(const std::array<std::int64_t, 3>& block) {
 void Machine::start_shared_memory() {
   SharedMemory& shared = state_.shared;
   shared.bytes.assign(plan_.shared_bytes, 0);
+  if (context_.settings.checks.uninitialized) {
+    shared.undefined = plan_.shared_contents.undefined;
+    shared.unwritten = plan_.shared_contents.unwritten;
+  }
   if (!shared.copies.empty()) {
     shared.in_flight.assign(shared.in_flight.size(), false);
     shared.copies.clear();
@@ -71,26 +85,33 @@ void Machine::start_shared_memory() {
   shared.pending_bytes = 0;
   shared.groups = 0;
   shared.last_wait = {};
-  forget_touches(shared);
+  forget_touches(shared.since_barrier);
+  stop_imagining(context_);
+  shared.without.unwaited.clear();
 }
 
-std::optional<Fault> Machine::run_block(const std::array<std::int64_t, 3>& block) {
-  start(block);
-  while (!done()) {
-    if (!step()) return std::move(context_.fault);
+std::optional<Fault> Machine::run_block(const std::array<std::int64_t, 3>& block,
+                                        std::uint64_t order) {
+  start(block, order);
+  while (!done() && step()) {
   }
-  return std::nullopt;
+  hand_on_touches(context_);
+  return std::exchange(context_.fault, std::nullopt);
 }
 
 bool Machine::step() {
   const Record& record = plan_.records[state_.next];
-  if (state_.steps >= max_steps_) return step_limit(record);
+  if (state_.steps >= context_.settings.max_steps) return step_limit(record);
   ++state_.steps;
   ++executed_[state_.next];
   ++state_.next;
   switch (record.kind) {
     case Record::Kind::instruction:
-      return record.action(context_);
+      if (!state_.shared.copies.empty() &&
+          context_.settings.completion.time == Completion::Time::random) {
+        let_copies_arrive(context_);
+      }
+      return state_.undefined.any() ? step_undefined(record) : record.action(context_);
     case Record::Kind::assign: {
       std::uint64_t bits = 0;
       if (!context_.evaluate(record.values[0], bits)) return false;
@@ -112,6 +133,14 @@ bool Machine::step() {
       next_of_loop(record);
       return true;
   }
+  return true;
+}
+
+/// An instruction while some tiles hold undefined elements.
+bool Machine::step_undefined(const Record& record) {
+  if (record.flow.before && !record.flow.before(context_)) return false;
+  if (!record.action(context_)) return false;
+  if (record.flow.after) record.flow.after(context_);
   return true;
 }
 
@@ -149,7 +178,7 @@ bool Machine::step_limit(const Record& record) {
       Code::step_limit, in_loop ? record.loop : record.span,
       fmt::format("a block did not end within {} steps{}; raise the limit if it is meant to run "
                   "that long",
-                  max_steps_, in_loop ? ", and was in this loop then" : ""));
+                  context_.settings.max_steps, in_loop ? ", and was in this loop then" : ""));
 }
 
 }  // namespace tilevm::sim

@@ -16,17 +16,16 @@ namespace tilevm::sim {
 /// One host thread's machine. The plan and the memory must outlive it.
 class Machine {
  public:
-  /// `initial` holds the values of the kernel's parameters; every block starts from a copy of its
-  /// scalars.
+  /// Every block starts with the kernel's parameters as scalars.
   Machine(const Plan& plan, const Memory& memory, const std::vector<std::uint64_t>& parameters,
-          std::uint64_t max_steps, const Checks& checks = {},
-          std::uint64_t print_quota = isa::max_block_print_bytes);
+          const RunSettings& settings);
 
-  /// Runs one block from begin to end; the fault that stopped it, if one did.
-  std::optional<Fault> run_block(const std::array<std::int64_t, 3>& block);
+  /// Runs one block from begin to end; the fault that stopped it, if one did. `order` is its place
+  /// in the order of the launch.
+  std::optional<Fault> run_block(const std::array<std::int64_t, 3>& block, std::uint64_t order);
 
   /// Puts the machine at the beginning of a block.
-  void start(const std::array<std::int64_t, 3>& block);
+  void start(const std::array<std::int64_t, 3>& block, std::uint64_t order);
   /// Whether the block has ended.
   [[nodiscard]] bool done() const { return state_.next >= plan_.records.size(); }
   /// Runs the next record; false after a fault.
@@ -40,13 +39,13 @@ class Machine {
 
  private:
   void start_shared_memory();
+  bool step_undefined(const Record& record);
   bool enter_loop(const Record& record);
   void next_of_loop(const Record& record);
   bool step_limit(const Record& record);
 
   const Plan& plan_;
   const std::vector<std::uint64_t>& parameters_;
-  std::uint64_t max_steps_;
   BlockState state_;
   Scratch scratch_;
   Context context_;

@@ -1,8 +1,10 @@
 #include "sim/plan.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
+#include "isa/type/bits.h"
 #include "sim/semantics.h"
 
 namespace tilevm::sim {
@@ -19,6 +21,46 @@ unsigned granule_shift(const isa::Kernel& kernel, const isa::KernelInfo& info) {
   return shift > 3 ? shift - 3 : 0;
 }
 
+/// log2 of the largest power of two, in bits, that no element of a view splits.
+unsigned global_granule_shift(const isa::Kernel& kernel) {
+  unsigned bits = 64;
+  for (const isa::Variable& variable : kernel.variables) {
+    if (const auto* view = std::get_if<isa::GlobalType>(&variable.type)) bits |= view->dtype.bits;
+  }
+  return static_cast<unsigned>(std::countr_zero(bits));
+}
+
+/// The bits of a shared tensor's elements; what lies between them belongs to nobody.
+void mark_elements(const isa::SharedType& type, std::size_t first_bit,
+                   std::vector<std::uint8_t>& bits) {
+  const std::int64_t count = isa::element_count(type.layout.shape());
+  const auto mark = [&](std::int64_t offset, std::size_t elements) {
+    std::size_t bit = first_bit + static_cast<std::size_t>(offset) * type.dtype.bits;
+    for (std::size_t left = elements * type.dtype.bits; left > 0;) {
+      const auto n = static_cast<unsigned>(std::min<std::size_t>(left, 64));
+      isa::put_bits(bits.data(), bit, n, ~std::uint64_t{0});
+      bit += n;
+      left -= n;
+    }
+  };
+  if (type.layout.storage_size() == count) return mark(0, static_cast<std::size_t>(count));
+  for (std::int64_t x = 0; x < count; ++x) {
+    mark(type.layout.offset(isa::unravel(x, type.layout.shape())), 1);
+  }
+}
+
+SharedContents unwritten_contents(const isa::Kernel& kernel, const isa::KernelInfo& info) {
+  SharedContents contents;
+  contents.undefined.resize(static_cast<std::size_t>(info.shared_bytes), 0);
+  for (const auto& tile : info.shared) {
+    const auto begin = static_cast<std::size_t>(tile.offset);
+    contents.unwritten.push_back({begin, begin + static_cast<std::size_t>(tile.bytes)});
+    mark_elements(*std::get_if<isa::SharedType>(&kernel.variable(tile.var).type), begin * 8,
+                  contents.undefined);
+  }
+  return contents;
+}
+
 class PlanBuilder {
  public:
   PlanBuilder(const isa::VerifiedProgram& program, int kernel)
@@ -30,7 +72,9 @@ class PlanBuilder {
     plan_.register_bytes = registers_.bytes();
     plan_.shared_bytes = static_cast<std::size_t>(info_.shared_bytes);
     plan_.granule_shift = granule_shift(kernel_, info_);
+    plan_.shared_contents = unwritten_contents(kernel_, info_);
     plan_.threads = info_.num_threads;
+    plan_.global_granule_shift = global_granule_shift(kernel_);
   }
 
   Plan build() && {
@@ -72,13 +116,16 @@ class PlanBuilder {
   }
 
   void add_statement(const isa::InstStmt& stmt, Span span) {
-    const Preparation preparation{program_,   kernel_,      info_,
-                                  registers_, stmt,         span,
-                                  tables_,    table_count_, plan_.shared_statements};
+    const Preparation preparation{program_,      kernel_,      info_,
+                                  registers_,    stmt,         span,
+                                  tables_,       table_count_, plan_.memory_statements,
+                                  plan_.barriers};
     Action action =
         std::visit([&](const auto& inst) { return prepare(inst, preparation); }, stmt.inst);
+    plan_.barrier_records.resize(plan_.barriers.size(), here());
     add({.kind = Record::Kind::instruction,
          .action = std::move(action),
+         .flow = make_flow(preparation),
          .instruction = stmt.inst.index()},
         span);
   }

@@ -11,6 +11,7 @@
 #include "sim/context.h"
 #include "sim/register_file.h"
 #include "sim/scalar_code.h"
+#include "sim/undefined_flow.h"
 
 namespace tilevm::sim {
 
@@ -27,6 +28,7 @@ struct Record {
   Span span{};
   Span loop{};  ///< of the innermost loop around it, or empty
   Action action{};
+  Flow flow{};
   std::size_t instruction = 0;  ///< place in isa::Instruction
   std::size_t target = 0;
   std::size_t slot = 0;
@@ -43,10 +45,14 @@ struct Plan {
   std::size_t table_count = 0;         ///< of Scratch::tables
   std::size_t shared_table_count = 0;  ///< of Scratch::shared_tables
   std::size_t shared_bytes = 0;        ///< of a block
+  SharedContents shared_contents;      ///< as a block finds it
   unsigned granule_shift = 0;          ///< RunSettings
   std::int64_t threads = 1;            ///< of a block
-  std::vector<SharedStatement> shared_statements;
-  std::size_t table_bytes = 0;  ///< that all tables take at most
+  unsigned global_granule_shift = 0;   ///< RunSettings
+  std::vector<MemoryStatement> memory_statements;
+  std::vector<MemoryStatement> barriers;     ///< Synchronize and CopyAsyncWaitGroup
+  std::vector<std::size_t> barrier_records;  ///< by barrier
+  std::size_t table_bytes = 0;               ///< that all tables take at most
 };
 
 [[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel);

@@ -1,11 +1,10 @@
 #include "sim/register_file.h"
 
 #include "sim/layout_parts.h"
+#include "sim/register_slab.h"
 
 namespace tilevm::sim {
 namespace {
-
-constexpr std::size_t alignment = 64;
 
 /// The variable whose bytes a View's result shares: its source, if each of the two is written by
 /// one statement only. The result's scope then ends before that statement writes the source again.
@@ -35,7 +34,8 @@ RegisterFile::RegisterFile(const isa::Kernel& kernel, const isa::KernelInfo& inf
     if (type == nullptr || source_of[v] >= 0) continue;
     offsets_[v] = bytes_;
     const std::size_t bytes = make_tile(*type, 0).bytes();
-    bytes_ += (bytes + alignment - 1) / alignment * alignment;
+    bytes_ +=
+        (bytes + RegisterSlab::alignment - 1) / RegisterSlab::alignment * RegisterSlab::alignment;
   }
   for (std::size_t v = 0; v < offsets_.size(); ++v) {
     int root = static_cast<int>(v);  // views of views; chains end because each has its own source

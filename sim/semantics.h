@@ -38,7 +38,8 @@ struct Preparation {
   Span span;
   SharedTables& tables;
   TableCount& table_count;
-  std::vector<SharedStatement>& shared_statements;
+  std::vector<MemoryStatement>& memory_statements;
+  std::vector<MemoryStatement>& barriers;
 
   [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }
   [[nodiscard]] const isa::RegisterType& register_type(isa::VarId var) const {
@@ -74,10 +75,15 @@ struct Preparation {
     table_count.bytes += elements * kept_tables(elements) * sizeof(std::uint32_t);
     return table_count.shared_tables++;
   }
-  /// The number of this statement among those that touch shared memory.
-  [[nodiscard]] std::uint32_t new_shared_statement(std::string_view mnemonic) const {
-    shared_statements.push_back({mnemonic, span});
-    return static_cast<std::uint32_t>(shared_statements.size() - 1);
+  /// The number of this statement among those that touch memory.
+  [[nodiscard]] std::uint32_t new_memory_statement(std::string_view mnemonic) const {
+    memory_statements.push_back({mnemonic, span});
+    return static_cast<std::uint32_t>(memory_statements.size() - 1);
+  }
+  /// The number of this statement among barriers and waits.
+  [[nodiscard]] std::uint32_t new_barrier(std::string_view mnemonic) const {
+    barriers.push_back({mnemonic, span});
+    return static_cast<std::uint32_t>(barriers.size() - 1);
   }
 };
 

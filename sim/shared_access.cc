@@ -101,8 +101,10 @@ SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const
   access.mnemonic = mnemonic;
   access.tensor = preparation.variable(var).name;
   access.span = preparation.span;
-  access.statement = preparation.new_shared_statement(mnemonic);
+  access.statement = preparation.new_memory_statement(mnemonic);
   access.tensor_bits = static_cast<std::uint64_t>(preparation.info.shared_tile(var).offset) * 8;
+  access.tensor_number =
+      static_cast<std::size_t>(&preparation.info.shared_tile(var) - preparation.info.shared.data());
   access.tile = tile;
   access.parts = std::move(parts);
   access.table = preparation.new_shared_table(tile);
@@ -132,7 +134,12 @@ bool find_shared_origin(const SharedAccess& access, Context& context, Numbers& o
     origin[d] = std::clamp(origin[d], -far_away, far_away);
     inside = inside && origin[d] >= 0 && origin[d] + access.place.extents[d] <= shape[d];
   }
-  return inside || report_outside(access, origin, context);
+  if (inside) return true;
+  if (context.settings.checks.bounds) return report_outside(access, origin, context);
+  for (std::size_t d = 0; d < access.offsets.size(); ++d) {
+    origin[d] = std::clamp<std::int64_t>(origin[d], 0, shape[d] - access.place.extents[d]);
+  }
+  return true;
 }
 
 FoundTable find_runs(const SharedAccess& access, Context& context, const Numbers& origin) {
@@ -142,9 +149,8 @@ FoundTable find_runs(const SharedAccess& access, Context& context, const Numbers
   return found;
 }
 
-void read_shared(const FoundTable& runs, const SharedAccess& access, const SharedMemory& shared,
+void read_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* memory,
                  std::uint8_t* registers) {
-  const std::uint8_t* memory = shared.bytes.data();
   const std::size_t run_bits = runs.table->run_elements * access.tile.bits;
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     std::uint8_t* to = registers + t * access.tile.thread_bytes;
@@ -162,8 +168,7 @@ void read_shared(const FoundTable& runs, const SharedAccess& access, const Share
 }
 
 void write_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* registers,
-                  SharedMemory& shared) {
-  std::uint8_t* memory = shared.bytes.data();
+                  std::uint8_t* memory) {
   const std::size_t run_bits = runs.table->run_elements * access.tile.bits;
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
@@ -177,6 +182,20 @@ void write_shared(const FoundTable& runs, const SharedAccess& access, const std:
       for_each_run(runs, t, run_bits, [&](std::size_t place, std::uint64_t bit) {
         copy_bits(from, place, memory, bit, run_bits);
       });
+    }
+  }
+}
+
+void define_shared(const FoundTable& runs, const SharedAccess& access, SharedMemory& shared) {
+  const std::vector<std::uint8_t> defined(access.tile.bytes(), 0);
+  write_shared(runs, access, defined.data(), shared.undefined.data());
+}
+
+void update_unwritten(SharedMemory& shared) {
+  for (SharedRange& range : shared.unwritten) {
+    if (range.begin == range.end) continue;
+    if (!has_bits(shared.undefined.data() + range.begin, range.end - range.begin)) {
+      range.end = range.begin;
     }
   }
 }

@@ -23,9 +23,10 @@ struct SharedAccess {
   std::string_view mnemonic;
   std::string_view tensor;      ///< its name
   Span span{};                  ///< of the statement
-  std::uint32_t statement = 0;  ///< in Plan::shared_statements
+  std::uint32_t statement = 0;  ///< in Plan::memory_statements
   SharedTile place;
   std::uint64_t tensor_bits = 0;  ///< where the tensor begins
+  std::size_t tensor_number = 0;  ///< among the kernel's shared tensors
   std::vector<ScalarCode> offsets;
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;
@@ -40,7 +41,8 @@ struct SharedAccess {
                                               std::shared_ptr<const LayoutParts> parts,
                                               const Preparation& preparation);
 
-/// Where the tile begins; false after a fault: an element outside of the tensor.
+/// Where the tile begins; false after a fault: an element outside of the tensor. If that is not
+/// checked the tile is moved to the nearest place inside.
 [[nodiscard]] bool find_shared_origin(const SharedAccess& access, Context& context,
                                       Numbers& origin);
 
@@ -48,11 +50,21 @@ struct SharedAccess {
 [[nodiscard]] FoundTable find_runs(const SharedAccess& access, Context& context,
                                    const Numbers& origin);
 
-/// Moves a tile. The checks are done before.
-void read_shared(const FoundTable& runs, const SharedAccess& access, const SharedMemory& shared,
+/// Moves a tile, or its shadow. The checks are done before.
+void read_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* memory,
                  std::uint8_t* registers);
 /// The first thread that holds an element writes it.
 void write_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* registers,
-                  SharedMemory& shared);
+                  std::uint8_t* memory);
+
+/// Whether the tensor may hold elements that nothing has written.
+[[nodiscard]] inline bool may_be_undefined(const SharedAccess& access, const SharedMemory& shared) {
+  return !shared.unwritten.empty() &&
+         shared.unwritten[access.tensor_number].begin < shared.unwritten[access.tensor_number].end;
+}
+/// The elements of the tile were written.
+void define_shared(const FoundTable& runs, const SharedAccess& access, SharedMemory& shared);
+/// Looks which tensors still have elements that nothing has written.
+void update_unwritten(SharedMemory& shared);
 
 }  // namespace tilevm::sim

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/granules.h"
+#include "sim/redundancy.h"
 #include "sim/shared_races.h"
 
 namespace tilevm::sim {
@@ -60,23 +61,22 @@ bool is_in_flight(const SharedAccess& access, const FoundTable& runs, Context& c
 
 }  // namespace
 
-bool check_touch(const SharedAccess& access, const Numbers& origin, bool writes, Context& context) {
-  const FoundTable runs = find_runs(access, context, origin);
-  if (is_in_flight(access, runs, context)) {
-    return report_in_flight(access, origin, writes ? "writes" : "reads", context);
+bool check_touch(const SharedAccess& access, const Numbers& origin, SharedUse use,
+                 Context& context) {
+  if (is_in_flight(access, find_runs(access, context, origin), context)) {
+    return report_in_flight(access, origin, use == SharedUse::read ? "reads" : "writes", context);
   }
-  return check_race(access, origin, writes, context);
+  if (!check_race(access, origin, use, context)) return false;
+  look_without(access, origin, use, context);
+  return true;
 }
 
 bool check_copy(const SharedAccess& access, const Numbers& origin, Context& context) {
+  if (!check_touch(access, origin, SharedUse::copy, context)) return false;
   SharedMemory& shared = context.state.shared;
-  if (is_in_flight(access, find_runs(access, context, origin), context)) {
-    return report_in_flight(access, origin, "writes", context);
-  }
-  if (!check_copy_race(access, origin, context)) return false;
   if (shared.in_flight.empty()) return true;
-  const FoundTable found = find_runs(access, context, origin);
-  return for_each_granules(access, found, 0, context.settings.granule_shift,
+  return for_each_granules(access, find_runs(access, context, origin), 0,
+                           context.settings.granule_shift,
                            [&](std::uint64_t begin, std::uint64_t end) {
                              for (; begin < end; ++begin) shared.in_flight[begin] = true;
                              return true;

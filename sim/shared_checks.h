@@ -4,12 +4,13 @@
 
 #include "sim/async_copy.h"
 #include "sim/shared_access.h"
+#include "sim/shared_races.h"
 
 namespace tilevm::sim {
 
 /// Whether a tile may be touched now; takes note of who does. False after a fault. Runs found
 /// before may be gone.
-[[nodiscard]] bool check_touch(const SharedAccess& access, const Numbers& origin, bool writes,
+[[nodiscard]] bool check_touch(const SharedAccess& access, const Numbers& origin, SharedUse use,
                                Context& context);
 
 /// Whether a copy may begin to fill a tile now, from any thread. Marks it as in flight.

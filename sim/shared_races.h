@@ -5,16 +5,23 @@
 
 namespace tilevm::sim {
 
-/// Whether every thread may touch its part of a tile; takes note of it. False after a fault. Runs
-/// found before may be gone.
-[[nodiscard]] bool check_race(const SharedAccess& access, const Numbers& origin, bool writes,
+/// What is done to a tile of shared memory; a copy writes it from threads that nobody knows.
+enum class SharedUse : std::uint8_t { read, write, copy };
+
+/// Whether the tile races with what a set holds. If not, it is added; a copy is not, since it is in
+/// flight. Runs found before may be gone.
+[[nodiscard]] bool meets_touches(TouchSet& set, const SharedAccess& access, const Numbers& origin,
+                                 SharedUse use, Context& context);
+
+/// Whether a tile may be used now as far as other threads go; takes note of it. False after a
+/// fault.
+[[nodiscard]] bool check_race(const SharedAccess& access, const Numbers& origin, SharedUse use,
                               Context& context);
 
-/// Whether nobody has touched since the last barrier what a copy, made by any thread, will fill.
-[[nodiscard]] bool check_copy_race(const SharedAccess& access, const Numbers& origin,
-                                   Context& context);
+/// Says whose access a race is with, and what to do.
+void explain_opponent(const Opponent& other, std::uint32_t statement, Context& context);
 
 /// Forgets who touched what: all threads have met.
-void forget_touches(SharedMemory& shared);
+void forget_touches(TouchSet& set);
 
 }  // namespace tilevm::sim

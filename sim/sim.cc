@@ -12,32 +12,57 @@
 #include <thread>
 #include <utility>
 
+#include "sim/block_sequence.h"
 #include "sim/launch.h"
+#include "sim/launch_shadow.h"
 #include "sim/machine.h"
 #include "sim/plan.h"
 
 namespace tilevm::sim {
 namespace {
 
-/// The blocks of a launch, spread over host threads. Blocks are handed out in ascending order and
-/// those before a faulting one always run, so the fault that is kept does not depend on timing.
+/// A launch, ready to run; outlives the machines that run it.
+struct LaunchPlan {
+  const Plan& plan;
+  const Memory& memory;
+  const std::vector<std::uint64_t>& parameters;
+  Grid grid;
+  std::vector<BufferUse> uses;  ///< by buffer
+};
+
+/// The blocks of a launch, spread over host threads. They are handed out in their order, and those
+/// before a faulting one always run, so the fault that is kept does not depend on timing.
 class BlockRun {
  public:
-  BlockRun(const Plan& plan, const Memory& memory, const std::vector<std::uint64_t>& parameters,
-           const Grid& grid, const Options& options, isa::PrintLog prints)
-      : plan_(plan),
-        memory_(memory),
-        parameters_(parameters),
-        grid_(grid),
-        max_steps_(options.max_steps),
-        checks_(options.checks),
-        quota_(isa::print_quota(grid.blocks())),
-        executed_(plan.records.size(), 0),
+  BlockRun(const LaunchPlan& launch, const Options& options, isa::PrintLog prints)
+      : launch_(launch),
+        blocks_(launch.grid.blocks()),
+        quota_(isa::print_quota(blocks_)),
+        sequence_(options.block_order, blocks_),
+        keeps_prints_(options.block_order.kind == BlockOrder::Kind::ascending),
+        needed_(launch.plan.barriers.size()),
+        shadow_(launch.memory, launch.uses, launch.plan.global_granule_shift),
+        executed_(launch.plan.records.size(), 0),
         prints_(std::move(prints)) {
     const auto wanted = static_cast<std::uint64_t>(
         options.threads > 0 ? options.threads : std::thread::hardware_concurrency());
-    threads_ = std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(grid.blocks(), 1024));
-    share_ = std::clamp<std::uint64_t>(grid.blocks() / (threads_ * 8), 1, 256);
+    threads_ = std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(blocks_, 1024));
+    share_ = std::clamp<std::uint64_t>(blocks_ / (threads_ * 8), 1, 256);
+    const Checks& checks = options.checks;
+    const Plan& plan = launch.plan;
+    settings_ = {.checks = checks,
+                 .completion = options.completion,
+                 .max_steps = options.max_steps,
+                 .memory_statements = &plan.memory_statements,
+                 .granule_shift = plan.granule_shift,
+                 .global_granule_shift = plan.global_granule_shift,
+                 .threads = plan.threads,
+                 .print_quota = quota_.block_bytes};
+    if (checks.races) settings_.uses = &launch.uses;
+    if (checks.races && blocks_ > 1 && blocks_ < LaunchShadow::max_blocks) {
+      settings_.shadow = &shadow_;
+    }
+    if (checks.races && checks.in_flight && checks.redundant) settings_.needed = needed_.data();
   }
 
   /// False if memory ran out.
@@ -53,19 +78,21 @@ class BlockRun {
       }
       work();
     }
+    if (!out_of_memory_) find_race_of_blocks();
     return !out_of_memory_;
   }
 
   [[nodiscard]] std::optional<Fault> take_fault() { return std::move(fault_); }
   [[nodiscard]] isa::LaunchPrints take_prints() {
+    if (fault_ && !keeps_prints_) return {};
     return prints_.take(fault_ ? std::optional(first_fault_.load()) : std::nullopt);
   }
 
   [[nodiscard]] Counters counters() const {
     Counters counters;
-    counters.blocks = grid_.blocks();
+    counters.blocks = blocks_;
     for (std::size_t i = 0; i < executed_.size(); ++i) {
-      const Record& record = plan_.records[i];
+      const Record& record = launch_.plan.records[i];
       counters.steps += executed_[i];
       if (record.kind == Record::Kind::instruction) {
         counters.instructions[record.instruction] += executed_[i];
@@ -74,10 +101,21 @@ class BlockRun {
     return counters;
   }
 
+  [[nodiscard]] std::vector<BarrierUse> barriers() const {
+    std::vector<BarrierUse> barriers;
+    if (settings_.needed == nullptr) return barriers;
+    for (std::size_t i = 0; i < launch_.plan.barriers.size(); ++i) {
+      const MemoryStatement& barrier = launch_.plan.barriers[i];
+      barriers.push_back({barrier.mnemonic, barrier.span,
+                          executed_[launch_.plan.barrier_records[i]] > 0, needed_[i]});
+    }
+    return barriers;
+  }
+
  private:
   void work() {
     try {
-      Machine machine(plan_, memory_, parameters_, max_steps_, checks_, quota_.block_bytes);
+      Machine machine(launch_.plan, launch_.memory, launch_.parameters, settings_);
       run_blocks(machine);
       const std::lock_guard lock(mutex_);
       for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
@@ -88,43 +126,71 @@ class BlockRun {
   }
 
   void run_blocks(Machine& machine) {
-    const std::uint64_t blocks = grid_.blocks();
     while (true) {
       const std::uint64_t begin = next_.fetch_add(share_);
-      if (begin >= blocks) return;
-      for (std::uint64_t b = begin; b < std::min(begin + share_, blocks); ++b) {
-        if (b >= first_fault_) return;
-        if (auto fault = machine.run_block(grid_.block(b))) keep(b, *std::move(fault));
-        if (!machine.state().prints.empty()) keep(b, machine.take_prints());
+      if (begin >= blocks_) return;
+      for (std::uint64_t b = begin; b < std::min(begin + share_, blocks_); ++b) {
+        if (b >= first_fault_ || b > shadow_.earliest()) return;
+        if (auto fault = machine.run_block(block(b), b)) keep(b, *std::move(fault));
+        if (!machine.state().prints.empty()) keep(sequence_[b], machine.take_prints());
       }
     }
   }
 
-  void keep(std::uint64_t block, Fault fault) {
+  [[nodiscard]] std::array<std::int64_t, 3> block(std::uint64_t place) const {
+    return launch_.grid.block(sequence_[place]);
+  }
+  [[nodiscard]] std::vector<std::int64_t> block_index(std::uint64_t place) const {
+    const auto index = block(place);
+    return {index.begin(), index.begin() + static_cast<std::ptrdiff_t>(launch_.grid.rank)};
+  }
+
+  void keep(std::uint64_t place, Fault fault) {
     const std::lock_guard lock(mutex_);
-    if (block >= first_fault_) return;
-    first_fault_ = block;
-    const auto index = grid_.block(block);
-    fault.block.assign(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(grid_.rank));
-    std::string place = fmt::format("met by block [{}]", fmt::join(fault.block, ", "));
-    if (fault.thread) place += fmt::format(", thread {}", *fault.thread);
-    add_note(fault.diagnostic, std::move(place));
+    if (place >= first_fault_) return;
+    first_fault_ = place;
+    fault.block = block_index(place);
+    std::string met = fmt::format("met by block [{}]", fmt::join(fault.block, ", "));
+    if (fault.thread) met += fmt::format(", thread {}", *fault.thread);
+    add_note(fault.diagnostic, std::move(met));
     fault_ = std::move(fault);
   }
 
+  /// Prints are kept by the block's linear index.
   void keep(std::uint64_t block, isa::PrintRecords records) {
     const std::lock_guard lock(mutex_);
     if (block < quota_.blocks) return prints_.add(block, std::move(records));
     prints_.add_cut(block, records.count() + records.cut());
   }
 
-  const Plan& plan_;
-  const Memory& memory_;
-  const std::vector<std::uint64_t>& parameters_;
-  const Grid grid_;
-  const std::uint64_t max_steps_;
-  const Checks checks_;
+  /// If two blocks race, both run again, to see where. A fault of the second one may be what the
+  /// race did, so the race is told.
+  void find_race_of_blocks() {
+    const std::optional<BlockPair> race = shadow_.race();
+    if (!race || race->second > first_fault_) return;
+    Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
+    RunSettings settings = settings_;
+    settings.checks = {.in_flight = false, .uninitialized = false, .replicas = false};
+    settings.needed = nullptr;
+    settings.shadow = nullptr;
+    settings.replay = &replay;
+    Machine machine(launch_.plan, launch_.memory, launch_.parameters, settings);
+    static_cast<void>(machine.run_block(block(race->first), race->first));
+    replay.compare(block_index(race->first));
+    auto fault = machine.run_block(block(race->second), race->second);
+    if (!fault) return;
+    first_fault_ = std::numeric_limits<std::uint64_t>::max();
+    keep(race->second, *std::move(fault));
+  }
+
+  const LaunchPlan& launch_;
+  const std::uint64_t blocks_;
   const isa::PrintQuota quota_;
+  const BlockSequence sequence_;
+  const bool keeps_prints_;                // after a fault
+  std::vector<std::atomic<bool>> needed_;  // by barrier
+  LaunchShadow shadow_;
+  RunSettings settings_;
   std::uint64_t threads_ = 1;
   std::uint64_t share_ = 1;  ///< blocks handed out at once
   std::atomic<std::uint64_t> next_{0};
@@ -149,8 +215,12 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
   const auto parameters = bind_arguments(program, kernel, arguments, memory.size());
   if (!parameters) return parameters.error();
   const auto grid = evaluate_grid(code, *parameters);
-  if (const auto* fault = std::get_if<Fault>(&grid)) return Report{*fault, {}, {}};
-  const auto launch_memory = make_memory(program, kernel, memory);
+  Report report;
+  if (const auto* fault = std::get_if<Fault>(&grid)) {
+    report.fault = *fault;
+    return report;
+  }
+  const auto launch_memory = make_memory(program, kernel, memory, options.checks.uninitialized);
   if (!launch_memory) return launch_memory.error();
   const Plan plan = build_plan(program, kernel);
   const std::size_t block_bytes = plan.register_bytes + plan.table_bytes;
@@ -161,13 +231,16 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
                              code.name, block_bytes, max_block_bytes)};
   }
   const Grid& blocks = *std::get_if<Grid>(&grid);
-  BlockRun run(plan, launch_memory->buffers, *parameters, blocks, options,
-               isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));
+  const LaunchPlan launch{plan, launch_memory->buffers, *parameters, blocks,
+                          buffer_uses(program, kernel, arguments, memory.size())};
+  BlockRun run(launch, options, isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));
   if (!run.run()) return out_of_memory(code);
-  Report report;
   report.prints = run.take_prints();
   report.fault = run.take_fault();
-  if (!report.fault) report.counters = run.counters();
+  forget_defined(memory);
+  if (report.fault) return report;
+  report.counters = run.counters();
+  report.barriers = run.barriers();
   return report;
 }
 

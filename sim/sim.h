@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -29,22 +30,66 @@ namespace tilevm::sim {
 struct Buffer {
   std::string name;
   std::vector<std::uint8_t> bytes;
+  /// By bit: whether it has no defined value, as in memory that was just allocated. Empty: all have
+  /// one. A run clears what it writes, and empties it when nothing is left.
+  std::vector<std::uint8_t> undefined = {};
 };
 
 /// What a kernel parameter is given: for a pointer an index into the memory, for a scalar its
 /// value.
 using Argument = std::variant<int, isa::Scalar>;
 
-/// What is looked for beyond the bounds of memory, which are always checked.
+/// What is looked for. No check changes the result of a program that passes it.
 struct Checks {
-  bool races = true;      ///< threads of a block that race for shared memory
-  bool in_flight = true;  ///< accesses to what an asynchronous copy still moves
+  bool bounds = true;
+  bool races = true;
+  bool in_flight = true;
+  bool uninitialized = true;
+  bool replicas = true;
+  bool redundant = true;
+};
+
+/// A check by its name on the command line.
+struct NamedCheck {
+  std::string_view name;
+  bool Checks::* member;
+  std::string_view what;  ///< that is found
+};
+inline constexpr std::array<NamedCheck, 6> named_checks{{
+    {"bounds", &Checks::bounds, "accesses outside of a buffer or a shared tensor"},
+    {"races", &Checks::races, "threads of a block, or blocks, that race for memory"},
+    {"in_flight", &Checks::in_flight, "accesses to what an asynchronous copy still moves"},
+    {"uninitialized", &Checks::uninitialized, "elements without a defined value that matter"},
+    {"replicas", &Checks::replicas, "replicas of an element that differ"},
+    {"redundant", &Checks::redundant, "barriers and waits that this run does not need (notes)"},
+}};
+
+/// When the data of an asynchronous copy arrives. No program that passes the check `in_flight` can
+/// tell.
+struct Completion {
+  enum class Time : std::uint8_t {
+    latest,    ///< when its group is waited for
+    earliest,  ///< at once
+    random,    ///< at some time between, and in any order, by the seed
+  };
+  Time time = Time::latest;
+  std::uint64_t seed = 0;
+};
+
+/// The order in which blocks begin. No program that passes the check `races` can tell. After a
+/// fault prints are kept in ascending order only, where it is known which blocks ran before.
+struct BlockOrder {
+  enum class Kind : std::uint8_t { ascending, descending, random };
+  Kind kind = Kind::ascending;
+  std::uint64_t seed = 0;
 };
 
 struct Options {
   int threads = 0;                                   ///< host threads; 0: all cores
   std::uint64_t max_steps = std::uint64_t{1} << 32;  ///< statements that one block may execute
   Checks checks{};
+  Completion completion{};
+  BlockOrder block_order{};
 };
 
 /// Why a run stopped: an error of the user's program with its place, and who met it.
@@ -64,10 +109,19 @@ struct Counters {
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 
+/// A barrier or a wait of the text.
+struct BarrierUse {
+  std::string_view mnemonic;
+  Span span{};
+  bool executed = false;
+  bool needed = true;  ///< the run would have been wrong without it alone
+};
+
 struct Report {
-  std::optional<Fault> fault;  ///< of the block that comes first in the grid, x fastest
+  std::optional<Fault> fault;  ///< of the block that comes first in the order; x is fastest
   Counters counters;
-  isa::LaunchPrints prints;  ///< up to the fault
+  isa::LaunchPrints prints;          ///< up to the fault
+  std::vector<BarrierUse> barriers;  ///< in the order of the text; empty if not checked
 };
 
 /// Runs every block of a kernel. `arguments` has one entry a parameter, `memory` is updated in

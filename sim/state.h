@@ -8,37 +8,26 @@
 #include <vector>
 
 #include "isa/print.h"
+#include "sim/global_touches.h"
+#include "sim/register_slab.h"
 #include "sim/shared_state.h"
+#include "sim/undefined.h"
 
 namespace tilevm::sim {
 
-/// The register files of a block's threads. A tile occupies consecutive bytes: the bit streams of
-/// its threads one after another, each rounded up to whole bytes. Tiles start at multiples of 64
-/// bytes, and 64 bytes more may be read behind the last.
-class RegisterSlab {
- public:
-  explicit RegisterSlab(std::size_t bytes = 0) : lines_(bytes / sizeof(Line) + 2) {}
-  [[nodiscard]] std::uint8_t* at(std::size_t byte) { return lines_.data()->bytes.data() + byte; }
-  [[nodiscard]] const std::uint8_t* at(std::size_t byte) const {
-    return lines_.data()->bytes.data() + byte;
-  }
-
- private:
-  struct alignas(64) Line {
-    std::array<std::uint8_t, 64> bytes{};
-  };
-  std::vector<Line> lines_;
-};
-
 struct BlockState {
   std::array<std::int64_t, 3> block{};  ///< BlockIndices: x, y, z
+  std::uint64_t order = 0;              ///< the block's place in the order of the launch
   std::vector<std::uint64_t> scalars;   ///< isa::Scalar::bits by slot (plan.h)
   std::vector<GlobalView> views;        ///< by the variable's index
   RegisterSlab registers;
+  UndefinedRegisters undefined;
   SharedMemory shared;
   isa::PrintRecords prints;
+  GlobalTouches global;     ///< empty if nothing is tracked
   std::size_t next = 0;     ///< the record that runs next
   std::uint64_t steps = 0;  ///< records that ran
+  std::uint64_t draws = 0;  ///< random numbers that were drawn
 };
 
 /// A buffer of global memory while a kernel runs; shared by all blocks.
@@ -46,6 +35,8 @@ struct MemoryBuffer {
   std::string_view name;
   std::uint8_t* data = nullptr;
   std::size_t bytes = 0;
+  /// By bit: whether it has no defined value. Null: all have one, or it is not checked.
+  std::uint8_t* undefined = nullptr;
 };
 using Memory = std::vector<MemoryBuffer>;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <ranges>
 
 #include "isa/type/bits.h"
@@ -107,6 +108,7 @@ void TileTable::prepare(const LayoutParts& parts, const Tile& tile, const Number
   if (built && strides == tile_strides) return;
   strides = tile_strides;
   built = true;
+  pieces = {};
   thread_bits = offsets_of(parts.thread_parts, parts.threads, parts.rank, strides);
   const auto locals = offsets_of(parts.local_parts, parts.locals, parts.rank, strides);
   run_elements = longest_run(locals);
@@ -133,6 +135,29 @@ void TileTable::find_even_threads() {
   for (std::size_t t = 0; t < thread_bits.size(); ++t) {
     even = even && thread_bits[t] == t * thread_stride * 8;
   }
+}
+
+Pieces TileTable::pieces_at(const LayoutParts& parts, const Tile& tile, std::uint64_t base_bits) {
+  if (pieces.bits.empty()) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    const std::uint64_t length = run_elements * tile.bits;
+    for (const std::int32_t thread : parts.first_threads) {
+      for (const std::uint64_t run : run_bits) {
+        const std::uint64_t begin = thread_bits[static_cast<std::size_t>(thread)] + run;
+        least = std::min(least, static_cast<std::int64_t>(begin));
+        pieces.bits.push_back({begin, begin + length});
+      }
+    }
+    lowest = static_cast<std::uint64_t>(least);
+    for (Interval& piece : pieces.bits) piece = {piece.begin - lowest, piece.end - lowest};
+    pieces.overlap = merge_intervals(pieces.bits);
+  }
+  Pieces result = pieces;
+  for (Interval& piece : result.bits) {
+    piece.begin += base_bits + lowest;
+    piece.end += base_bits + lowest;
+  }
+  return result;
 }
 
 void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8_t* memory,

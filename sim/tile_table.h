@@ -23,12 +23,17 @@ struct TileTable {
   std::size_t run_elements = 1;
   bool byte_aligned = false;  ///< all of the above are multiples of 8 bits
   bool one_piece = false;     ///< thread after thread, the tile is one dense piece of memory
+  Pieces pieces;              ///< where elements lie, from `lowest` on; built when asked for
+  std::uint64_t lowest = 0;
 
   bool even = false;  ///< each thread's runs lie thread_stride behind those of the one before
   std::size_t thread_stride = 0;  ///< bytes
 
   /// Builds the table unless it is there for these strides.
   void prepare(const LayoutParts& parts, const Tile& tile, const Numbers& tile_strides);
+  /// Where the elements of the tile lie that begins at `base_bits`.
+  [[nodiscard]] Pieces pieces_at(const LayoutParts& parts, const Tile& tile,
+                                 std::uint64_t base_bits);
 
  private:
   void find_even_threads();

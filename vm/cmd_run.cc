@@ -1,3 +1,4 @@
+#include <charconv>
 #include <ostream>
 #include <sstream>
 
@@ -11,22 +12,68 @@ namespace tilevm::vm {
 
 namespace {
 
-/// `--check`: which checks the simulator makes; it checks bounds always.
-Result<EngineOptions> engine_options(const std::string& list, int threads) {
-  EngineOptions options{.threads = threads, .races = list == "all", .in_flight = list == "all"};
-  if (list == "all" || list == "none") return options;
-  std::string_view rest = list;
-  while (true) {
-    const std::size_t comma = rest.find(',');
-    const std::string name(rest.substr(0, comma));
-    const Status status =
-        check_choice("check", name, {"bounds", "races", "in_flight", "all", "none"});
-    if (!status) return status.error();
-    options.races = options.races || name == "races" || name == "all";
-    options.in_flight = options.in_flight || name == "in_flight" || name == "all";
-    if (comma == std::string_view::npos) return options;
-    rest.remove_prefix(comma + 1);
+/// `--check`: the checks that a list names.
+Result<sim::Checks> parse_checks(std::string_view list) {
+  sim::Checks checks;
+  std::vector<std::string> choices{"all", "none"};
+  for (const sim::NamedCheck& check : sim::named_checks) {
+    checks.*check.member = false;
+    choices.emplace_back(check.name);
   }
+  while (true) {
+    const std::size_t comma = list.find(',');
+    const std::string name(list.substr(0, comma));
+    const Status status = check_choice("check", name, choices);
+    if (!status) return status.error();
+    for (const sim::NamedCheck& check : sim::named_checks) {
+      if (name == check.name || name == "all") checks.*check.member = true;
+    }
+    if (comma == std::string_view::npos) return checks;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+/// "random:7" as "random" and 7. Error (usage): no such name, or no number where one may stand.
+Result<std::uint64_t> parse_seeded(std::string_view what, std::string& text,
+                                   const std::vector<std::string>& choices) {
+  std::uint64_t seed = 0;
+  const std::string random = "random:";
+  if (text.starts_with(random)) {
+    const char* begin = text.data() + random.size();
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(begin, end, seed);
+    if (error != std::errc{} || stop != end) {
+      return Error{ErrorKind::usage, fmt::format("`{}` is no seed of `random`; a seed is a number "
+                                                 "from 0 to 2^64 - 1",
+                                                 text.substr(random.size()))};
+    }
+    text = "random";
+  }
+  const Status status = check_choice(what, text, choices);
+  if (!status) return status.error();
+  return seed;
+}
+
+Result<EngineOptions> engine_options(const RunOptions& options) {
+  using Time = sim::Completion::Time;
+  using Kind = sim::BlockOrder::Kind;
+  const Result<sim::Checks> checks = parse_checks(options.checks);
+  if (!checks) return checks.error();
+  std::string time = options.completion, order = options.block_order;
+  const auto time_seed = parse_seeded("completion", time, {"latest", "earliest", "random"});
+  if (!time_seed) return time_seed.error();
+  const auto order_seed = parse_seeded("block order", order, {"ascending", "descending", "random"});
+  if (!order_seed) return order_seed.error();
+  EngineOptions result{.threads = options.execution.threads, .checks = *checks};
+  result.completion = {time == "latest"     ? Time::latest
+                       : time == "earliest" ? Time::earliest
+                                            : Time::random,
+                       *time_seed};
+  result.block_order = {order == "ascending"    ? Kind::ascending
+                        : order == "descending" ? Kind::descending
+                                                : Kind::random,
+                        *order_seed};
+  return result;
 }
 
 /// Writes an output, or shows it.
@@ -99,6 +146,7 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   if (failure) {
     return reporter.fail(*failure, program.source());
   }
+  reporter.diagnostics(report.notes, program.source());
   Json outputs = Json::array();
   for (std::size_t i = 0; i < tensors->size(); ++i) {
     if (!entry->tensors[i].output) continue;
@@ -119,7 +167,7 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
 Exit run(const RunOptions& options, Io& io) {
   Reporter reporter(io, "run", options.json);
   reporter.set("file", options.program.file);
-  Result<EngineOptions> settings = engine_options(options.checks, options.execution.threads);
+  Result<EngineOptions> settings = engine_options(options);
   if (!settings) return reporter.fail(settings.error());
   settings->max_steps = options.max_steps;
   Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);

@@ -76,7 +76,9 @@ struct RunOptions {
   ProgramOptions program;
   ExecutionOptions execution;
   std::string backend = "sim";
-  std::string checks = "all";  ///< all, none, or a list
+  std::string checks = "all";             ///< all, none, or a list
+  std::string completion = "latest";      ///< of copies: latest, earliest, random[:SEED]
+  std::string block_order = "ascending";  ///< ascending, descending, random[:SEED]
   std::optional<std::uint64_t> max_steps;
   bool stats = false;
   bool json = false;

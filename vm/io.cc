@@ -59,7 +59,7 @@ Exit fail(Io& io, const Error& error) {
 }
 
 void show(Io& io, const Diagnostics& diagnostics, const SourceFile& source) {
-  if (diagnostics.error_count() + diagnostics.warning_count() == 0) return;
+  if (diagnostics.sorted().empty()) return;
   io.err << render(diagnostics, source, io.color_err);
 }
 

@@ -189,6 +189,14 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
   }
 }
 
+std::string check_help() {
+  std::string names;
+  for (const tilevm::sim::NamedCheck& check : tilevm::sim::named_checks) {
+    names += (names.empty() ? "" : ", ") + std::string(check.name);
+  }
+  return "checks of the simulator: all (default), none, or a list of: " + names;
+}
+
 void add_running_commands(CLI::App& root, Commands& commands) {
   {
     auto [app, o] = add_command<tilevm::vm::RunOptions>(
@@ -196,14 +204,19 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     add_program(app, o->program, "the device's, or sm_90, if left out");
     add_execution(app, o->execution);
     app->add_option("--backend", o->backend, "sim (default) or cuda")->type_name("NAME");
-    app->add_option("--check", o->checks,
-                    "checks of the simulator: all (default), none, or a list "
-                    "of: races, in_flight, bounds (always)")
-        ->type_name("LIST");
+    app->add_option("--check", o->checks, check_help())->type_name("LIST");
     app->add_option("--max-steps", o->max_steps,
                     "statements that a block may execute in the simulator; 4294967296 if left out")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62))
         ->type_name("N");
+    app->add_option("--async", o->completion,
+                    "when the simulator lets asynchronous copies arrive: latest (default), "
+                    "earliest, random[:SEED]")
+        ->type_name("TIME");
+    app->add_option("--block-order", o->block_order,
+                    "the order in which the simulator begins blocks: ascending (default), "
+                    "descending, random[:SEED]")
+        ->type_name("ORDER");
     app->add_flag("--stats", o->stats, "times and counters to standard error");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }

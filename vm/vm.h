@@ -22,6 +22,7 @@
 #include "isa/numeric/target.h"
 #include "isa/program.h"
 #include "isa/verify.h"
+#include "sim/sim.h"
 #include "vm/prints.h"
 #include "vm/spec.h"
 #include "vm/tensor.h"
@@ -127,6 +128,7 @@ struct RunReport {
   std::uint64_t blocks = 0;         ///< simulator: thread blocks run
   std::uint64_t steps = 0;          ///< simulator: instructions executed by blocks
   Prints prints;                    ///< of the launches that printed, also of a failed run
+  Diagnostics notes;                ///< simulator: barriers and waits that the run does not need
 };
 
 /// Something that runs a program's launches on host tensors.
@@ -159,8 +161,9 @@ struct EngineOptions {
   int threads = 0;  ///< host threads of the simulator; 0: all cores
   /// Statements that one block may execute in the simulator; empty: its default.
   std::optional<std::uint64_t> max_steps = {};
-  bool races = true;      ///< whether it looks for races for shared memory
-  bool in_flight = true;  ///< and for accesses to what asynchronous copies still move
+  sim::Checks checks{};  ///< what it looks for
+  sim::Completion completion{};
+  sim::BlockOrder block_order{};
 };
 
 /// Names of the engines there are.

@@ -471,6 +471,24 @@ Synchronize stands between: which comes first is left to chance.
     StoreShared(x, s)
     y = LoadShared(s, layout=other)                # reads what another thread wrote
 Put a Synchronize() between the two; in a loop also between the end and the next begin.)"};
+    case Code::replicas_differ:
+      return CodeInfo{
+          "replicas of an element differ",
+          R"(A layout with replicated(n) says that n threads hold the same element, so they must hold
+the same bits. A View gave such a layout to a tile whose threads hold different bits.
+    a = LoadGlobal(g, layout=spatial(32).local(2))
+    b = View(a, layout=replicated(32).local(2))    # 32 threads with different bits
+Load the tile in the replicated layout, or view it in one without replicas.)"};
+    case Code::redundant_barrier:
+      return CodeInfo{
+          "a barrier or a wait that this run does not need",
+          R"(A note, not an error: nothing in this run would have been wrong without this
+Synchronize or CopyAsyncWaitGroup alone. It may be needed for other sizes, or together with another
+one that is as redundant.
+    StoreShared(x, s)
+    Synchronize()
+    Synchronize()                                  # separates nothing more
+A barrier costs time on a GPU: remove it, run again, and compare.)"};
 
     // Input and output data.
     case Code::bad_specification:

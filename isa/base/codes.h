@@ -88,6 +88,8 @@ enum class Code : std::uint16_t {
   uninitialized_read = 404,
   in_flight_access = 405,
   race = 406,
+  replicas_differ = 407,
+  redundant_barrier = 408,
 
   // Input and output data.
   bad_specification = 501,

@@ -234,7 +234,10 @@ TEST_CASE("workspaces start as zeros and are shared by all blocks of a launch") 
       "    z = LoadGlobal(v, layout=local(2))\n"
       "    StoreGlobal(Add(Add(x, y), z), ViewGlobal(q, shape=[4, 2]), offset=[t, 0:])\n");
   std::vector<Buffer> memory{buffer("q", std::vector<std::int32_t>(8, -1))};
-  run_well(program, {0}, memory);
+  const Report report = run(program, {0}, memory);
+  REQUIRE(report.fault);
+  CHECK(report.fault->diagnostic.code == Code::uninitialized_read);
+  run_well(program, {0}, memory, {.threads = 1, .checks = {.uninitialized = false}});
   CHECK(values<std::int32_t>(memory[0]) == std::vector<std::int32_t>{1, 1, 2, 2, 3, 3, 4, 4});
 }
 

@@ -168,7 +168,8 @@ TEST_CASE("a copy arrives when its group is waited for, and not before") {
            "    StoreGlobal(LoadShared(s, layout=spatial(4, 8).local(4, 2)), gy)\n"
            "    CopyAsyncWaitGroup(0)\n"
            "    StoreGlobal(LoadShared(s, layout=spatial(4, 8).local(4, 2)), gy)\n");
-  const Options unchecked{.threads = 1, .checks = {.races = false, .in_flight = false}};
+  const Options unchecked{.threads = 1,
+                          .checks = {.races = false, .in_flight = false, .uninitialized = false}};
   std::vector<Buffer> memory{buffer("x", numbers(256)),
                              buffer("y", std::vector<std::int32_t>(256, 7))};
   run_well(program, {0, 1}, memory, unchecked);

@@ -1,0 +1,90 @@
+// A number for every granule of a buffer, compressed: large pieces with one number cost little.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace tilevm::sim {
+
+/// Granules are numbered from 0; each has an owner, at first 0. Chunks of granules are kept as one
+/// interval of one owner for as long as that is enough.
+template <class Owner>
+class OwnerMap {
+ public:
+  OwnerMap() = default;
+  explicit OwnerMap(std::uint64_t granules) : chunks_(granules / chunk_granules + 1) {}
+
+  /// Replaces the owner of each granule in [begin, end) by f(owner). `f` is called once or more for
+  /// each owner that is found, and depends on nothing else.
+  template <class F>
+  void update(std::uint64_t begin, std::uint64_t end, F&& f) {
+    while (begin < end) {
+      const std::uint64_t limit = (begin / chunk_granules + 1) * chunk_granules;
+      const std::uint64_t stop = end < limit ? end : limit;
+      update_chunk(chunks_[begin / chunk_granules],
+                   static_cast<std::uint32_t>(begin % chunk_granules),
+                   static_cast<std::uint32_t>(stop - limit + chunk_granules), f);
+      begin = stop;
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t chunk_granules = 1024;
+  using Owners = std::array<Owner, chunk_granules>;
+  struct Chunk {
+    Owner owner = 0;  ///< of [begin, end); all others have none
+    std::uint32_t begin = 0, end = 0;
+    std::unique_ptr<Owners> owners;  ///< of each, once one interval is not enough
+  };
+
+  /// Granules [begin, end) of a chunk.
+  template <class F>
+  static void update_chunk(Chunk& chunk, std::uint32_t begin, std::uint32_t end, F& f) {
+    if (!chunk.owners && update_interval(chunk, {begin, end}, f)) return;
+    if (!chunk.owners) spread(chunk);
+    Owners& owners = *chunk.owners;
+    for (std::uint32_t g = begin; g < end;) {
+      const Owner old = owners[g], next = f(old);
+      for (; g < end && owners[g] == old; ++g) owners[g] = next;
+    }
+  }
+
+  struct Range {
+    std::uint32_t begin, end;
+  };
+
+  /// The same as long as the chunk is one interval; false if it would be none any more.
+  template <class F>
+  static bool update_interval(Chunk& chunk, Range range, F& f) {
+    if (chunk.begin == chunk.end) {
+      chunk.owner = f(Owner{0});
+      if (chunk.owner != 0) chunk.begin = range.begin, chunk.end = range.end;
+      return true;
+    }
+    const bool meets = range.begin < chunk.end && chunk.begin < range.end;
+    const bool sticks_out = range.begin < chunk.begin || chunk.end < range.end;
+    const bool covers = range.begin <= chunk.begin && chunk.end <= range.end;
+    const bool touches = range.begin <= chunk.end && chunk.begin <= range.end;
+    const Owner inside = meets ? f(chunk.owner) : chunk.owner;
+    const Owner outside = sticks_out ? f(Owner{0}) : inside;
+    if (inside == chunk.owner && (outside == 0 || !sticks_out)) return true;
+    if (!touches || inside != outside || (inside != chunk.owner && !covers)) return false;
+    chunk.owner = inside;
+    if (range.begin < chunk.begin) chunk.begin = range.begin;
+    if (range.end > chunk.end) chunk.end = range.end;
+    return true;
+  }
+
+  static void spread(Chunk& chunk) {
+    chunk.owners = std::make_unique<Owners>();
+    chunk.owners->fill(0);
+    for (std::uint32_t g = chunk.begin; g < chunk.end; ++g) (*chunk.owners)[g] = chunk.owner;
+  }
+
+  std::vector<Chunk> chunks_;
+};
+
+}  // namespace tilevm::sim

@@ -1,0 +1,117 @@
+// Every barrier and wait of the programs that ship is needed, or called redundant.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "tests/unit/vm/commands_support.h"
+
+namespace {
+
+using namespace tilevm;
+using namespace tilevm::vm;
+
+using Lines = std::vector<std::string>;
+
+Lines read_lines(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  Lines lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string joined(const Lines& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+/// The -D options of the `# args:` lines of a program, one list for each line.
+std::vector<Lines> sizes_of(const Lines& lines) {
+  std::vector<Lines> sizes;
+  for (const std::string& line : lines) {
+    if (!line.starts_with("# args:")) continue;
+    sizes.emplace_back();
+    std::istringstream words(line.substr(7));
+    for (std::string word; words >> word;) {
+      if (word == "-D" && words >> word) sizes.back().push_back(word);
+    }
+  }
+  return sizes;
+}
+
+struct Ran {
+  Exit exit;
+  std::set<std::size_t> redundant;  ///< lines, from 1
+  std::string said;
+};
+
+Ran run_text(const std::string& text, const Lines& defines) {
+  Streams streams(text);
+  RunOptions options;
+  options.program.file = "-";
+  options.program.defines = defines;
+  const Exit exit = run(options, streams.io);
+  Ran ran{exit, {}, streams.err.str()};
+  std::istringstream said(ran.said);
+  for (std::string line; std::getline(said, line);) {
+    const std::size_t place = line.find("<stdin>:");
+    if (place != std::string::npos && contains(line, "[TV0408]")) {
+      ran.redundant.insert(std::stoul(line.substr(place + 8)));
+    }
+  }
+  return ran;
+}
+
+bool is_barrier(const std::string& line) {
+  const std::size_t begin = line.find_first_not_of(' ');
+  return begin != std::string::npos && (line.substr(begin).starts_with("Synchronize()") ||
+                                        line.substr(begin).starts_with("CopyAsyncWaitGroup("));
+}
+
+}  // namespace
+
+TEST_CASE("without any one barrier or wait a program faults, or it was called redundant") {
+  std::size_t removed = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(TILEVM_SOURCE_DIR) + "/programs")) {
+    const Lines lines = read_lines(entry.path());
+    for (const Lines& defines : sizes_of(lines)) {
+      const Ran whole = run_text(joined(lines), defines);
+      if (whole.exit != Exit::ok) continue;  // a program that is wrong on purpose
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (!is_barrier(lines[i])) continue;
+        Lines without = lines;
+        without[i].clear();
+        const Ran ran = run_text(joined(without), defines);
+        const bool redundant = whole.redundant.contains(i + 1);
+        INFO(entry.path().filename().string(), ":", i + 1, "\n", ran.said);
+        CHECK(ran.exit == (redundant ? Exit::ok : Exit::fault));
+        ++removed;
+      }
+    }
+  }
+  CHECK(removed >= 10);
+}
+
+TEST_CASE("a note tells of a barrier that separates nothing, and does not fail the run") {
+  const std::string text =
+      "def f<2>(i32* x_ptr, i32* y_ptr):\n"
+      "    s = AllocateShared(i32, shape=[4, 8])\n"
+      "    StoreShared(LoadGlobal(ViewGlobal(x_ptr, shape=[4, 8]), layout=spatial(4, 8)), s)\n"
+      "    Synchronize()\n"
+      "    y = LoadShared(s, layout=column_spatial(4, 8))\n"
+      "    Synchronize()\n"
+      "    b = BlockIndices()\n"
+      "    StoreGlobal(y, ViewGlobal(y_ptr, shape=[2, 4, 8]), offset=[b, 0:, 0:])\n";
+  const Ran ran = run_text(text, {});
+  CHECK(ran.exit == Exit::ok);
+  CHECK(ran.redundant == std::set<std::size_t>{6});
+  CHECK(contains(ran.said, "for these sizes it is redundant"));
+  // Two in a row: each alone is redundant.
+  std::string twice = text;
+  twice.insert(twice.find("    y ="), "    Synchronize()\n");
+  CHECK(run_text(twice, {}).redundant == std::set<std::size_t>{4, 5, 7});
+}
