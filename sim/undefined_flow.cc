@@ -154,6 +154,9 @@ std::vector<std::pair<isa::VarId, std::size_t>> register_operands(const Inst& in
       operands.emplace_back(value.var, position);
     } else if constexpr (std::is_same_v<Slot, std::optional<isa::RegisterOperand>>) {
       if (value) operands.emplace_back(value->var, position);
+    } else if constexpr (std::is_same_v<Slot, isa::ValueOperand>) {
+      const auto* tile = std::get_if<isa::RegisterOperand>(&value.value);
+      if (tile != nullptr) operands.emplace_back(tile->var, position);
     }
   });
   return operands;

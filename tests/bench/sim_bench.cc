@@ -58,18 +58,29 @@ BENCHMARK_CAPTURE(load_and_verify, figure2, "figure2.tile")->Unit(benchmark::kMi
 BENCHMARK_CAPTURE(load_and_verify, matmul_f16_i6, "matmul_f16_i6.tile")
     ->Unit(benchmark::kMicrosecond);
 
-/// Runs kernel 0 of a program again and again on the same buffers.
+/// Runs kernel 0 of a program again and again on the same buffers: on range(0) host threads, with
+/// all checks or (range(1) is 0) with none.
 void run_kernel(benchmark::State& state, const isa::VerifiedProgram& program,
                 std::vector<sim::Buffer> memory, double work) {
   std::vector<sim::Argument> arguments;
   for (std::size_t i = 0; i < memory.size(); ++i) arguments.emplace_back(static_cast<int>(i));
-  const sim::Options options{.threads = static_cast<int>(state.range(0))};
+  sim::Options options{.threads = static_cast<int>(state.range(0))};
+  if (state.range(1) == 0) {
+    for (const sim::NamedCheck& check : sim::named_checks) options.checks.*check.member = false;
+  }
   for (auto _ : state) {
     const auto report = sim::run_kernel(program, 0, arguments, memory, options);
     TILEVM_CHECK(report.ok() && !report->fault, "a shipped program runs");
   }
   state.counters["rate"] = benchmark::Counter(work, benchmark::Counter::kIsIterationInvariantRate);
 }
+
+#define TILEVM_BENCHMARK(name)          \
+  BENCHMARK(name)                       \
+      ->ArgNames({"threads", "checks"}) \
+      ->ArgsProduct({{1, 2}, {1, 0}})   \
+      ->UseRealTime()                   \
+      ->Unit(benchmark::kMillisecond)
 
 void figure2(benchmark::State& state) {
   constexpr std::int64_t m = 256, n = 256, k = 1024;
@@ -79,7 +90,25 @@ void figure2(benchmark::State& state) {
               random_buffer("c", isa::f16, m * n)},
              static_cast<double>(m * n * k));
 }
-BENCHMARK(figure2)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+TILEVM_BENCHMARK(figure2);
+
+/// A product in f16 with tiles of 128 x 128 x 64, as the comparison with other simulators has it.
+void large_tiles(benchmark::State& state) {
+  constexpr std::int64_t size = 512;
+  const auto program = load(read_program("../tests/bench/compare/matmul_f16.tile"), {{"BM", "128"},
+                                                                                     {"BN", "128"},
+                                                                                     {"BK", "64"},
+                                                                                     {"WM", "4"},
+                                                                                     {"WN", "2"},
+                                                                                     {"M", "512"},
+                                                                                     {"N", "512"},
+                                                                                     {"K", "512"}});
+  run_kernel(state, program,
+             {random_buffer("a", isa::f16, size * size), random_buffer("b", isa::f16, size * size),
+              random_buffer("c", isa::f32, size * size)},
+             static_cast<double>(size * size * size));
+}
+TILEVM_BENCHMARK(large_tiles);
 
 void vector_add(benchmark::State& state) {
   constexpr std::int64_t n = 1 << 22;
@@ -89,7 +118,7 @@ void vector_add(benchmark::State& state) {
               random_buffer("c", isa::f32, n)},
              static_cast<double>(n));
 }
-BENCHMARK(vector_add)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+TILEVM_BENCHMARK(vector_add);
 
 }  // namespace
 

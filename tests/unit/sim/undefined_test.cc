@@ -44,6 +44,13 @@ TEST_CASE("undefined registers matter when they are stored, not before") {
                                  "    StoreShared(a, s)\n") == "256 of 256 elements of `a`");
 }
 
+TEST_CASE("a print shows defined elements only") {
+  CHECK(undefined_in("    a = AllocateRegister(i32, layout=spatial(4, 8))\n    Print(a)\n") ==
+        "32 of 32 elements of `a`");
+  CHECK(undefined_in("    a = AllocateRegister(i32, layout=spatial(4, 8))\n    Print(1 + 2)\n") ==
+        "");
+}
+
 TEST_CASE("what is written anew is defined") {
   CHECK(undefined_in("    a = AllocateRegister(i32, layout=spatial(4, 8).local(4, 2))\n"
                      "    LoadGlobal(gx, out=a)\n"
