@@ -25,7 +25,8 @@ import cases
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 TILEVM = os.environ.get("TILEVM", str(ROOT / "build" / "tilevm"))
-REPEATS = int(os.environ.get("REPEATS", "5"))
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+REPEATS = int(os.environ.get("REPEATS", "3"))
 ENVIRONMENT = dict(os.environ, TRITON_INTERPRET="1", NUMBA_ENABLE_CUDASIM="1",
                    OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
 CHECKS = ["--data-races", "--uninitialized"]
@@ -103,39 +104,58 @@ def count_different(folder):
     return int((theirs.view(bits) != ours.view(bits)).sum()), int(ours.size)
 
 
-def row(name, engine, variant, size, seconds):
-    median = statistics.median(seconds)
-    return {"case": name, "engine": engine, "variant": variant, "size": list(size),
-            "seconds": seconds, "median": median, "rate": cases.work(size) / median}
+def row(name, engine, variant, size):
+    return {"case": name, "engine": engine, "variant": variant, "size": list(size), "seconds": []}
+
+
+def time_other(command, made, folder):
+    """Adds one round of another engine to its row; also what it computed, compared with tilevm."""
+    case = cases.CASES[made["case"]]
+    write_inputs(case, made["size"], folder)
+    status, output = run([*command, made["case"], folder, REPEATS])
+    if status != 0 or "FATAL" in output:
+        raise RuntimeError(f"{made['engine']} {made['case']}: {output}")
+    made["seconds"] += json.loads(re.search(r'(?m)^\{"seconds".*$', output)[0])["seconds"]
+    time_tilevm(tilevm_command(case, made["size"], folder))
+    made["different"], made["of"] = count_different(folder)
+
+
+def time_ours(rows, folder):
+    """Adds one round of every variant of tilevm to its row."""
+    case, size = cases.CASES[rows[0]["case"]], rows[0]["size"]
+    write_inputs(case, size, folder)
+    command = tilevm_command(case, size, folder)
+    for made in rows:
+        options = TILEVM_VARIANTS[made["variant"]]
+        made["seconds"] += [time_tilevm([*command, *options]) for _ in range(REPEATS + 1)][1:]
+
+
+def speed_of(name):
+    """The rows of a case. Rounds go through all engines, so that a busy minute hits all alike."""
+    sizes = cases.CASES[name]["sizes"]
+    others = [(command, row(name, engine, variant, sizes[engine]))
+              for (engine, variant), command in ENGINES.items() if engine in sizes]
+    ours = [row(name, "tilevm", variant, sizes["tilevm"]) for variant in TILEVM_VARIANTS]
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as folder:
+            time_ours(ours, folder)
+            for command, made in others:
+                time_other(command, made, folder)
+    rows = ours + [made for _, made in others]
+    for made in rows:
+        made["median"] = statistics.median(made["seconds"])
+        made["rate"] = cases.work(made["size"]) / made["median"]
+    return rows
 
 
 def speed():
-    """One row for each case, engine and variant."""
-    rows = []
-    for name, case in cases.CASES.items():
-        for (engine, variant), command in ENGINES.items():
-            if engine not in case["sizes"]:
-                continue
-            size = case["sizes"][engine]
-            with tempfile.TemporaryDirectory() as folder:
-                write_inputs(case, size, folder)
-                status, output = run([*command, name, folder, REPEATS])
-                if status != 0 or "FATAL" in output:
-                    raise RuntimeError(f"{engine} {name}: {output}")
-                reported = re.search(r'(?m)^\{"seconds".*$', output)[0]
-                made = row(name, engine, variant, size, json.loads(reported)["seconds"])
-                time_tilevm(tilevm_command(case, size, folder))
-                made["different"], made["of"] = count_different(folder)
-            rows.append(made)
-        with tempfile.TemporaryDirectory() as folder:
-            size = case["sizes"]["tilevm"]
-            write_inputs(case, size, folder)
-            command = tilevm_command(case, size, folder)
-            for variant, options in TILEVM_VARIANTS.items():
-                seconds = [time_tilevm([*command, *options]) for _ in range(REPEATS + 1)][1:]
-                rows.append(row(name, "tilevm", variant, size, seconds))
-        print(f"{name}: done, load {os.getloadavg()[0]:.1f}", file=sys.stderr)
-    return {"speed": rows, "load": os.getloadavg()}
+    """The rows of all cases, and the load of the machine at the begin and at the end."""
+    rows, loads = [], [os.getloadavg()[0]]
+    for name in cases.CASES:
+        rows += speed_of(name)
+        loads.append(os.getloadavg()[0])
+        print(f"{name}: done, load {loads[-1]:.1f}", file=sys.stderr)
+    return {"speed": rows, "load": loads}
 
 
 # Faults -----------------------------------------------------------------------------------------
