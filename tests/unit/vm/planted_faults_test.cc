@@ -123,6 +123,7 @@ std::vector<Report> reports_of(const std::string& name, const std::string& text,
   REQUIRE(tensors);
   RunReport report;
   const auto failure = (*engine)->run(*loaded.program, *entry, *tensors, report);
+  add_reports(report.notes, *loaded.source, reports);
   if (!failure) return reports;
   REQUIRE(std::holds_alternative<Diagnostics>(*failure));
   add_reports(std::get<Diagnostics>(*failure), *loaded.source, reports);
