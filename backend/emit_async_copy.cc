@@ -1,13 +1,12 @@
-// Asynchronous copies: the tile in chunks of 16, 8 or 4 bytes where layouts and offsets keep these
-// together and aligned on both sides, else element by element by ordinary moves, since the data may
-// arrive early.
+// Asynchronous copies: the tile in pieces of 16, 8 or 4 bytes where the plan has them, else element
+// by element by ordinary moves, since the data may arrive early.
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "backend/alignment.h"
 #include "backend/emit_index.h"
 #include "backend/emit_kernel.h"
+#include "isa/access_plan.h"
 #include "isa/inst/async_copy.h"
 #include "isa/rules.h"
 
@@ -23,21 +22,19 @@ class CopyEmission {
         global_(kernel.type<isa::GlobalType>(inst.src.var)),
         shared_name_(kernel.name(inst.dst.var)),
         view_(kernel.name(inst.src.var)),
-        shape_(isa::tile_shape(inst, shared_)),
+        plan_(isa::plan_access(inst, kernel.definition(), kernel.info())),
         shared_place_(isa::place_tile(inst.shared_offset, shared_.layout.rank(), rank())),
         global_place_(isa::place_tile(inst.offset, global_.rank(), rank())) {}
 
   void run() {
-    const std::int64_t chunk = find_chunk();
-    chunk_ = std::max<std::int64_t>(chunk, 1);
     open_loop();
     write_indices();
-    chunk > 0 ? move_chunk() : move_element();
+    plan_.form == isa::AccessForm::copy ? move_piece() : move_element();
     kernel_.out.close();
   }
 
  private:
-  [[nodiscard]] int rank() const { return static_cast<int>(shape_.size()); }
+  [[nodiscard]] int rank() const { return static_cast<int>(plan_.pieces.size()); }
   [[nodiscard]] std::int64_t bits() const { return shared_.dtype.bits; }
 
   /// The tensor dimension along which the tile's last one runs, or -1.
@@ -48,67 +45,28 @@ class CopyEmission {
     return -1;
   }
 
-  /// Elements that one asynchronous copy moves; 0 if ordinary moves must do.
-  [[nodiscard]] std::int64_t find_chunk() const {
-    const Multiples multiples(kernel_.definition(), kernel_.info());
-    for (const std::int64_t bytes : {16, 8, 4}) {
-      const std::int64_t count = bytes * 8 / bits();
-      if (count * bits() != bytes * 8) continue;
-      if (shared_fits(count) && global_fits(count, multiples)) return count;
-    }
-    return 0;
-  }
-
-  [[nodiscard]] bool shared_fits(std::int64_t count) const {
-    const int dim = last_dimension(shared_place_);
-    return dim >= 0 && keeps_together(shared_.layout, dim, count);
-  }
-
-  [[nodiscard]] bool global_fits(std::int64_t count, const Multiples& multiples) const {
-    const int dim = last_dimension(global_place_);
-    if (dim < 0) return false;
-    const auto at = static_cast<std::size_t>(dim);
-    if (multiples.of(global_place_.dimensions[at].offset) % count != 0) return false;
-    // What is left of the last chunk must be whole bytes.
-    if (bits() < 8 && multiples.of(global_.extents[at]) * bits() % 8 != 0) return false;
-    if (const auto* layout = global_.layout.memory_layout()) {
-      return keeps_together(*layout, dim, count);
-    }
-    const auto& strides = *global_.layout.strides();
-    if (count > 1 && strides[at].constant_int() != std::int64_t{1}) return false;
-    for (std::size_t d = 0; d < strides.size(); ++d) {
-      if (d != at && multiples.of(strides[d]) % count != 0) return false;
-    }
-    return true;
-  }
-
-  /// x_ counts the chunks of this thread, neighbours in neighbouring threads.
+  /// x_ counts the pieces of this thread, neighbours in neighbouring threads.
   void open_loop() {
     constexpr std::int64_t most_unrolled = 16;
-    std::int64_t chunks = 1;
-    for (const std::int64_t extent : shape_) chunks *= extent;
-    chunks /= chunk_;
-    const std::int64_t rounds = (chunks + kernel_.threads() - 1) / kernel_.threads();
     kernel_.out.open_plain(fmt::format("{}for (tv::u32 x_ = tv::thread(); x_ < {}; x_ += {})",
-                                       rounds <= most_unrolled ? "TV_UNROLL " : "", chunks,
-                                       kernel_.threads()));
+                                       plan_.count <= most_unrolled ? "TV_UNROLL " : "",
+                                       isa::element_count(plan_.pieces), kernel_.threads()));
   }
 
   /// The tile's own index along a dimension, from x_.
   [[nodiscard]] std::string tile_index(int tile_dim) const {
     if (tile_dim < 0) return "";
     std::int64_t divisor = 1;
-    for (int d = rank() - 1; d > tile_dim; --d) divisor *= extent_in_chunks(d);
-    const std::int64_t extent = extent_in_chunks(tile_dim);
+    for (int d = rank() - 1; d > tile_dim; --d) divisor *= pieces(d);
+    const std::int64_t extent = pieces(tile_dim);
     if (extent == 1) return "";
     std::string text = divisor == 1 ? "x_" : fmt::format("x_ / {}", divisor);
     if (tile_dim > 0) text += fmt::format(" % {}", extent);
-    if (tile_dim == rank() - 1 && chunk_ > 1) text += fmt::format(" * {}", chunk_);
+    if (tile_dim == rank() - 1 && plan_.elements > 1) text += fmt::format(" * {}", plan_.elements);
     return text;
   }
-  [[nodiscard]] std::int64_t extent_in_chunks(int d) const {
-    const std::int64_t extent = shape_[static_cast<std::size_t>(d)];
-    return d == rank() - 1 ? extent / chunk_ : extent;
+  [[nodiscard]] std::int64_t pieces(int d) const {
+    return plan_.pieces[static_cast<std::size_t>(d)];
   }
 
   /// Declares s0_, s1_, ... in the shared tensor and i0_, i1_, ... in the view.
@@ -152,12 +110,12 @@ class CopyEmission {
     return bits() == 8 ? offset : fmt::format("({}) * {}", offset, bits() / 8);
   }
 
-  void move_chunk() {
-    const std::int64_t bytes = chunk_ * bits() / 8;
+  void move_piece() {
+    const std::int64_t bytes = plan_.elements * bits() / 8;
     const int dim = last_dimension(global_place_);
     kernel_.out.line(fmt::format(
         "const tv::u32 valid_ = inside_ ? tv::valid_bytes<{}, {}>({}.extent[{}] - i{}_) : 0;",
-        chunk_, bits(), view_, dim, dim));
+        plan_.elements, bits(), view_, dim, dim));
     kernel_.out.line(fmt::format(
         "tv::copy_async<{}>({} + {}, {}.data + (inside_ ? {} : 0), valid_);", bytes, shared_name_,
         bytes_of(layout_offset(shared_.layout, "s")), view_, bytes_of(global_offset())));
@@ -173,9 +131,8 @@ class CopyEmission {
   const isa::SharedType& shared_;
   const isa::GlobalType& global_;
   const std::string &shared_name_, &view_;
-  isa::Shape shape_;
+  isa::AccessPlan plan_;
   isa::TilePlacement shared_place_, global_place_;
-  std::int64_t chunk_ = 1;  ///< elements of one move
 };
 
 }  // namespace

@@ -6,14 +6,16 @@
 
 #include "backend/emit_index.h"
 #include "backend/emit_kernel.h"
+#include "isa/access_plan.h"
 #include "isa/rules.h"
 
 namespace tilevm::backend {
 namespace {
 
 /// Opens the loop over a thread's elements of a tile; inside it, i0_, i1_, ... is the index.
-void open_loop(const isa::RegisterLayout& tile, int rank,
+void open_loop(const isa::RegisterType& type, int rank,
                const std::optional<isa::OffsetList>& offset, KernelEmission& kernel) {
+  const isa::RegisterLayout& tile = type.layout;
   const isa::TilePlacement placement = isa::place_tile(offset, rank, tile.rank());
   kernel.out.open_plain();
   std::string bases, indices;
@@ -30,7 +32,7 @@ void open_loop(const isa::RegisterLayout& tile, int rank,
   }
   if (!bases.empty()) kernel.out.line(fmt::format("const tv::u32 {};", bases));
   kernel.out.open_plain(
-      fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", tile.num_locals()));
+      fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", isa::plan_access(type).count));
   if (!indices.empty()) kernel.out.line(fmt::format("const tv::u32 {};", indices));
 }
 
@@ -56,7 +58,7 @@ void emit_instruction(const isa::LoadShared& inst, const isa::InstStmt& stmt,
   const auto& source = kernel.type<isa::SharedType>(inst.src.var);
   const int bits = type.dtype.bits;
   kernel.declare_tile(stmt);
-  open_loop(type.layout, source.layout.rank(), inst.offset, kernel);
+  open_loop(type, source.layout.rank(), inst.offset, kernel);
   kernel.out.line(fmt::format("tv::put<{}>({}, l_, tv::load<{}>({}, {}));", bits,
                               kernel.name(result), bits, kernel.name(inst.src.var),
                               layout_offset(source.layout)));
@@ -68,7 +70,7 @@ void emit_instruction(const isa::StoreShared& inst, const isa::InstStmt&, Kernel
   const auto& type = kernel.type<isa::RegisterType>(inst.src.var);
   const auto& target = kernel.type<isa::SharedType>(inst.dst.var);
   const int bits = type.dtype.bits;
-  open_loop(type.layout, target.layout.rank(), inst.offset, kernel);
+  open_loop(type, target.layout.rank(), inst.offset, kernel);
   kernel.out.line(fmt::format("tv::store<{}>({}, {}, tv::get<{}>({}, l_));", bits,
                               kernel.name(inst.dst.var), layout_offset(target.layout), bits,
                               kernel.name(inst.src.var)));

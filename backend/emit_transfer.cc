@@ -1,12 +1,13 @@
 // Transfers between global memory and registers, element by element.
 //
 // A tile's index along a tensor dimension is offset + thread part + local part. The first two are
-// computed once; the last is a constant after unrolling. What one access moves is decided here
-// alone, so wider accesses are a matter of this file.
+// computed once; the last is a constant after unrolling. What one access moves is the plan's
+// (isa/access_plan.h).
 #include <fmt/format.h>
 
 #include "backend/emit_index.h"
 #include "backend/emit_kernel.h"
+#include "isa/access_plan.h"
 #include "isa/rules.h"
 
 namespace tilevm::backend {
@@ -17,12 +18,13 @@ using isa::RegisterLayout;
 /// A tile in a tensor: how to reach its elements.
 class TileAccess {
  public:
-  TileAccess(const RegisterLayout& tile, isa::VarId view,
+  TileAccess(const isa::RegisterType& tile, isa::VarId view,
              const std::optional<isa::OffsetList>& offset, KernelEmission& kernel)
-      : tile_(tile),
+      : tile_(tile.layout),
+        plan_(isa::plan_access(tile)),
         type_(kernel.type<isa::GlobalType>(view)),
         view_(kernel.name(view)),
-        placement_(isa::place_tile(offset, type_.rank(), tile.rank())),
+        placement_(isa::place_tile(offset, type_.rank(), tile_.rank())),
         kernel_(kernel) {}
 
   /// Opens the loop over a thread's elements; inside it, i0_, i1_, ... is the index.
@@ -41,8 +43,7 @@ class TileAccess {
           fmt::format("{}i{}_ = {}", d > 0 ? ", " : "", d, sum(fmt::format("base{}_", d), local));
     }
     if (!bases.empty()) kernel_.out.line(fmt::format("const tv::u64 {};", bases));
-    kernel_.out.open_plain(
-        fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", tile_.num_locals()));
+    kernel_.out.open_plain(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", plan_.count));
     if (!indices.empty()) kernel_.out.line(fmt::format("const tv::u64 {};", indices));
   }
 
@@ -74,6 +75,7 @@ class TileAccess {
 
  private:
   const RegisterLayout& tile_;
+  isa::AccessPlan plan_;  ///< l_ counts its accesses
   const isa::GlobalType& type_;
   const std::string& view_;
   isa::TilePlacement placement_;
@@ -88,7 +90,7 @@ void emit_instruction(const isa::LoadGlobal& inst, const isa::InstStmt& stmt,
   const auto& type = kernel.type<isa::RegisterType>(result);
   const int bits = type.dtype.bits;
   kernel.declare_tile(stmt);
-  TileAccess access(type.layout, inst.src.var, inst.offset, kernel);
+  TileAccess access(type, inst.src.var, inst.offset, kernel);
   access.open();
   kernel.out.line(fmt::format("const bool inside_ = {};", access.inside()));
   kernel.out.line(fmt::format("tv::put<{}>({}, l_, inside_ ? tv::load<{}>({}.data, {}) : 0);", bits,
@@ -100,7 +102,7 @@ void emit_instruction(const isa::LoadGlobal& inst, const isa::InstStmt& stmt,
 void emit_instruction(const isa::StoreGlobal& inst, const isa::InstStmt&, KernelEmission& kernel) {
   const auto& type = kernel.type<isa::RegisterType>(inst.src.var);
   const int bits = type.dtype.bits;
-  TileAccess access(type.layout, inst.dst.var, inst.offset, kernel);
+  TileAccess access(type, inst.dst.var, inst.offset, kernel);
   access.open();
   kernel.out.line(fmt::format("const bool inside_ = {};", access.inside()));
   kernel.out.line(fmt::format("if (inside_) tv::store<{}>({}.data, {}, tv::get<{}>({}, l_));", bits,

@@ -38,7 +38,8 @@ Machine::Machine(const Plan& plan, const Memory& memory,
     : plan_(plan),
       parameters_(parameters),
       context_(state_, memory, scratch_, settings),
-      executed_(plan.records.size(), 0) {
+      executed_(plan.records.size(), 0),
+      accesses_(plan.counts_accesses ? plan.records.size() : 0) {
   const Checks& checks = settings.checks;
   state_.registers = RegisterSlab(plan.register_bytes);
   state_.undefined = UndefinedRegisters(checks.uninitialized ? plan.register_bytes : 0);
@@ -104,6 +105,7 @@ bool Machine::step() {
   if (state_.steps >= context_.settings.max_steps) return step_limit(record);
   ++state_.steps;
   ++executed_[state_.next];
+  if (record.meter) record.meter(state_, meter_cache_, accesses_[state_.next]);
   ++state_.next;
   switch (record.kind) {
     case Record::Kind::instruction:

@@ -36,6 +36,9 @@ class Machine {
   [[nodiscard]] isa::PrintRecords take_prints() { return std::exchange(state_.prints, {}); }
   /// How often each record ran, over all blocks so far.
   [[nodiscard]] const std::vector<std::uint64_t>& executed() const { return executed_; }
+  /// What the accesses of each record cost, over all blocks so far; empty unless
+  /// the plan counts accesses.
+  [[nodiscard]] const std::vector<AccessCounts>& accesses() const { return accesses_; }
 
  private:
   void start_shared_memory();
@@ -50,6 +53,8 @@ class Machine {
   Scratch scratch_;
   Context context_;
   std::vector<std::uint64_t> executed_;
+  std::vector<AccessCounts> accesses_;
+  MeterCache meter_cache_;
 };
 
 }  // namespace tilevm::sim

@@ -63,8 +63,10 @@ SharedContents unwritten_contents(const isa::Kernel& kernel, const isa::KernelIn
 
 class PlanBuilder {
  public:
-  PlanBuilder(const isa::VerifiedProgram& program, int kernel)
+  PlanBuilder(const isa::VerifiedProgram& program, int kernel, bool count_accesses)
       : program_(program),
+        index_(kernel),
+        count_accesses_(count_accesses),
         kernel_(program.kernel(kernel)),
         info_(program.info(kernel)),
         registers_(kernel_, info_) {
@@ -75,6 +77,7 @@ class PlanBuilder {
     plan_.shared_contents = unwritten_contents(kernel_, info_);
     plan_.threads = info_.num_threads;
     plan_.global_granule_shift = global_granule_shift(kernel_);
+    plan_.counts_accesses = count_accesses;
   }
 
   Plan build() && {
@@ -123,11 +126,15 @@ class PlanBuilder {
     Action action =
         std::visit([&](const auto& inst) { return prepare(inst, preparation); }, stmt.inst);
     plan_.barrier_records.resize(plan_.barriers.size(), here());
-    add({.kind = Record::Kind::instruction,
-         .action = std::move(action),
-         .flow = make_flow(preparation),
-         .instruction = stmt.inst.index()},
-        span);
+    Record record{.kind = Record::Kind::instruction,
+                  .action = std::move(action),
+                  .flow = make_flow(preparation),
+                  .instruction = stmt.inst.index()};
+    if (count_accesses_) {
+      record.meter = make_meter(program_, index_, stmt, tables_, here());
+      record.mma = count_mma(program_, index_, stmt);
+    }
+    add(std::move(record), span);
   }
 
   void add_statement(const isa::ScalarStmt& stmt, Span span) {
@@ -189,6 +196,8 @@ class PlanBuilder {
   void add_statement(const isa::ContinueStmt&, Span span) { add_jump(loops_.back().head, span); }
 
   const isa::VerifiedProgram& program_;
+  int index_;
+  bool count_accesses_;
   const isa::Kernel& kernel_;
   const isa::KernelInfo& info_;
   RegisterFile registers_;
@@ -200,8 +209,8 @@ class PlanBuilder {
 
 }  // namespace
 
-Plan build_plan(const isa::VerifiedProgram& program, int kernel) {
-  return PlanBuilder(program, kernel).build();
+Plan build_plan(const isa::VerifiedProgram& program, int kernel, bool count_accesses) {
+  return PlanBuilder(program, kernel, count_accesses).build();
 }
 
 }  // namespace tilevm::sim

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "isa/verify.h"
+#include "sim/access_meter.h"
 #include "sim/context.h"
 #include "sim/register_file.h"
 #include "sim/scalar_code.h"
@@ -35,6 +36,8 @@ struct Record {
   std::size_t counter = 0;  ///< slot of the loop's next value; the count and the step follow
   isa::ScalarKind scalar_kind = isa::ScalarKind::i32;  ///< of the loop variable
   std::array<ScalarCode, 3> values{};
+  Meter meter{};   ///< of an instruction that moves a tile, if accesses are counted
+  MmaCount mma{};  ///< the same, of a Dot
 };
 
 struct Plan {
@@ -49,12 +52,14 @@ struct Plan {
   unsigned granule_shift = 0;          ///< RunSettings
   std::int64_t threads = 1;            ///< of a block
   unsigned global_granule_shift = 0;   ///< RunSettings
+  bool counts_accesses = false;        ///< whether records have meters
   std::vector<MemoryStatement> memory_statements;
   std::vector<MemoryStatement> barriers;     ///< Synchronize and CopyAsyncWaitGroup
   std::vector<std::size_t> barrier_records;  ///< by barrier
   std::size_t table_bytes = 0;               ///< that all tables take at most
 };
 
-[[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel);
+[[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel,
+                              bool count_accesses = false);
 
 }  // namespace tilevm::sim

@@ -43,6 +43,7 @@ class BlockRun {
         needed_(launch.plan.barriers.size()),
         shadow_(launch.memory, launch.uses, launch.plan.global_granule_shift),
         executed_(launch.plan.records.size(), 0),
+        accesses_(launch.plan.counts_accesses ? launch.plan.records.size() : 0),
         prints_(std::move(prints)) {
     const auto wanted = static_cast<std::uint64_t>(
         options.threads > 0 ? options.threads : std::thread::hardware_concurrency());
@@ -94,9 +95,11 @@ class BlockRun {
     for (std::size_t i = 0; i < executed_.size(); ++i) {
       const Record& record = launch_.plan.records[i];
       counters.steps += executed_[i];
-      if (record.kind == Record::Kind::instruction) {
-        counters.instructions[record.instruction] += executed_[i];
-      }
+      if (record.kind != Record::Kind::instruction) continue;
+      counters.instructions[record.instruction] += executed_[i];
+      if (!launch_.plan.counts_accesses) continue;
+      counters.statements.push_back({record.span, record.instruction, executed_[i], accesses_[i],
+                                     record.mma.name, record.mma.instructions * executed_[i]});
     }
     return counters;
   }
@@ -119,6 +122,7 @@ class BlockRun {
       run_blocks(machine);
       const std::lock_guard lock(mutex_);
       for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
+      for (std::size_t i = 0; i < accesses_.size(); ++i) accesses_[i] += machine.accesses()[i];
     } catch (const std::bad_alloc&) {
       out_of_memory_ = true;
       first_fault_ = 0;  // the others need not go on
@@ -199,6 +203,7 @@ class BlockRun {
   std::mutex mutex_;  // guards what follows
   std::optional<Fault> fault_;
   std::vector<std::uint64_t> executed_;
+  std::vector<AccessCounts> accesses_;
   isa::PrintLog prints_;
 };
 
@@ -222,7 +227,7 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
   }
   const auto launch_memory = make_memory(program, kernel, memory, options.checks.uninitialized);
   if (!launch_memory) return launch_memory.error();
-  const Plan plan = build_plan(program, kernel);
+  const Plan plan = build_plan(program, kernel, options.count_accesses);
   const std::size_t block_bytes = plan.register_bytes + plan.table_bytes;
   if (block_bytes > max_block_bytes) {
     return Error{ErrorKind::limit,

@@ -7,7 +7,6 @@
 // how many there are, as long as no two blocks race for the same global elements.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,9 +18,9 @@
 #include "isa/base/diagnostic.h"
 #include "isa/base/result.h"
 #include "isa/expr.h"
-#include "isa/instruction_set.h"
 #include "isa/print.h"
 #include "isa/verify.h"
+#include "sim/counters.h"
 
 namespace tilevm::sim {
 
@@ -90,6 +89,7 @@ struct Options {
   Checks checks{};
   Completion completion{};
   BlockOrder block_order{};
+  bool count_accesses = false;  ///< Counters::statements
 };
 
 /// Why a run stopped: an error of the user's program with its place, and who met it.
@@ -97,16 +97,6 @@ struct Fault {
   Diagnostic diagnostic;
   std::vector<std::int64_t> block;  ///< block index, one entry a grid extent; empty: no block ran
   std::optional<std::int64_t> thread;  ///< the thread inside the block, where there is one
-};
-
-/// What was executed; sums over all blocks. Meaningless after a fault.
-struct Counters {
-  std::uint64_t blocks = 0;
-  std::uint64_t steps = 0;  ///< statements of any kind, loop iterations included
-  /// Instructions executed, by their place in isa::Instruction.
-  std::array<std::uint64_t, isa::instruction_count> instructions{};
-
-  friend bool operator==(const Counters&, const Counters&) = default;
 };
 
 /// A barrier or a wait of the text.

@@ -60,6 +60,8 @@ expect 0 'c: f32[5], hash 248bd2a8fc3a3568' run $add -DN=5 --in a=iota --in b=fu
 expect 0 '"status": 0}' run --json $add -D N=5
 expect 2 'max-steps' run --max-steps 0 $add
 expect 4 'TV0402' run --max-steps 5 $add
+expect 0 'LoadGlobal at 16:5 takes 4.00 times the sectors it needs' run --stats $add
+expect 0 '"sectors": 100000' run --stats --json $add
 expect 0 'c: exact (5 elements' diff $add -D N=5 --backends sim,sim
 expect 0 'TV0104' explain 104
 expect 0 '[2, 1]' layout '[local(2, 1)]'

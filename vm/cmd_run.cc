@@ -7,6 +7,7 @@
 #include "vm/cmd_support.h"
 #include "vm/commands.h"
 #include "vm/file.h"
+#include "vm/stats.h"
 
 namespace tilevm::vm {
 
@@ -103,7 +104,8 @@ void deliver_prints(const isa::VerifiedProgram& program, const Prints& prints, R
   reporter.set("prints_cut", cut_json(prints));
 }
 
-void show_stats(const Engine& engine, const RunReport& report, Io& io) {
+void show_stats(const isa::VerifiedProgram& program, const Engine& engine, const RunReport& report,
+                Io& io) {
   io.err << fmt::format("{}: {}\n  launches  {:.3f} ms\n", engine.name(), engine.device(),
                         report.milliseconds);
   if (report.prepare_milliseconds > 0) {
@@ -113,13 +115,18 @@ void show_stats(const Engine& engine, const RunReport& report, Io& io) {
   if (report.blocks > 0) {
     io.err << fmt::format("  blocks    {}\n  steps     {}\n", report.blocks, report.steps);
   }
+  for (const KernelStats& kernel : report.kernels) io.err << stats_table(program, kernel);
 }
 
-void set_stats(const Engine& engine, const RunReport& report, Reporter& reporter) {
+void set_stats(const isa::VerifiedProgram& program, const Engine& engine, const RunReport& report,
+               Reporter& reporter) {
   Json stats = Json::object();
   stats.set("device", engine.device()).set("compiler", engine.compiler());
   stats.set("prepare_ms", report.prepare_milliseconds);
   stats.set("blocks", report.blocks).set("steps", report.steps);
+  Json kernels = Json::array();
+  for (const KernelStats& kernel : report.kernels) kernels.push(stats_json(program, kernel));
+  stats.set("kernels", std::move(kernels));
   reporter.set("stats", std::move(stats));
 }
 
@@ -156,8 +163,8 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   reporter.set("outputs", std::move(outputs));
   reporter.set("time_ms", report.milliseconds);
   if (options.stats) {
-    set_stats(engine, report, reporter);
-    if (!options.json) show_stats(engine, report, reporter.io());
+    set_stats(program, engine, report, reporter);
+    if (!options.json) show_stats(program, engine, report, reporter.io());
   }
   return reporter.finish(Exit::ok);
 }
@@ -170,6 +177,7 @@ Exit run(const RunOptions& options, Io& io) {
   Result<EngineOptions> settings = engine_options(options);
   if (!settings) return reporter.fail(settings.error());
   settings->max_steps = options.max_steps;
+  settings->count_accesses = options.stats;
   Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
   Result<std::unique_ptr<Engine>> engine = make_engine(options.backend, *settings);

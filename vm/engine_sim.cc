@@ -6,6 +6,7 @@
 
 #include "sim/sim.h"
 #include "vm/engine.h"
+#include "vm/stats.h"
 
 namespace tilevm::vm {
 
@@ -72,6 +73,7 @@ class SimEngine final : public Engine {
     options_.checks = options.checks;
     options_.completion = options.completion;
     options_.block_order = options.block_order;
+    options_.count_accesses = options.count_accesses;
   }
 
   [[nodiscard]] std::string_view name() const override { return "sim"; }
@@ -117,6 +119,7 @@ class SimEngine final : public Engine {
       known.executed = known.executed || use.executed;
       known.needed = known.needed || (use.executed && use.needed);
     }
+    if (options_.count_accesses) add_launch(report.kernels, launch.kernel, result->counters);
     return std::nullopt;
   }
 

@@ -121,6 +121,13 @@ struct Seeding {
 // ---------------------------------------------------------------------------------------------
 // Running
 
+/// What the launches of a kernel counted.
+struct KernelStats {
+  int kernel = 0;
+  std::uint64_t launches = 0;
+  sim::Counters counters;
+};
+
 /// What a run took and counted.
 struct RunReport {
   double milliseconds = 0;          ///< the launches alone, without compiling and copying
@@ -129,6 +136,8 @@ struct RunReport {
   std::uint64_t steps = 0;          ///< simulator: instructions executed by blocks
   Prints prints;                    ///< of the launches that printed, also of a failed run
   Diagnostics notes;                ///< simulator: barriers and waits that the run does not need
+  /// Simulator: in the order of their first launch; empty unless EngineOptions::count_accesses.
+  std::vector<KernelStats> kernels;
 };
 
 /// Something that runs a program's launches on host tensors.
@@ -164,6 +173,7 @@ struct EngineOptions {
   sim::Checks checks{};  ///< what it looks for
   sim::Completion completion{};
   sim::BlockOrder block_order{};
+  bool count_accesses = false;  ///< whether it fills RunReport::kernels
 };
 
 /// Names of the engines there are.

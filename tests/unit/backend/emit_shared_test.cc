@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "backend/alignment.h"
 #include "backend/emit.h"
 #include "backend/toolchain.h"
+#include "isa/alignment.h"
 #include "tests/unit/backend/emit_support.h"
 
 using namespace tilevm;
@@ -79,7 +79,7 @@ TEST_CASE("what keeps together is consecutive and aligned") {
     const int dim = *rc::gen::inRange(0, 2);
     const auto at = static_cast<std::size_t>(dim);
     const auto count = *rc::gen::element<std::int64_t>(1, 2, 4, 8);
-    if (!keeps_together(*layout, dim, count)) return;
+    if (!isa::keeps_together(*layout, dim, count)) return;
     isa::Index index(2);
     for (index[1 - at] = 0; index[1 - at] < shape[1 - at]; ++index[1 - at]) {
       for (index[at] = 0; index[at] < shape[at]; ++index[at]) {

@@ -1,13 +1,10 @@
-#include "backend/alignment.h"
+#include "isa/alignment.h"
 
 #include <algorithm>
 #include <variant>
 
-namespace tilevm::backend {
+namespace tilevm::isa {
 namespace {
-
-using isa::Expr;
-using isa::ScalarBinary;
 
 constexpr std::int64_t largest = 1 << 20;
 
@@ -24,23 +21,23 @@ std::int64_t power_of_two_in(std::int64_t value) {
 
 /// Statements are visited in the order of the text, in which a variable stands before its uses. One
 /// that is written more than once says nothing.
-Multiples::Multiples(const isa::Kernel& kernel, const isa::KernelInfo& info)
+Multiples::Multiples(const Kernel& kernel, const KernelInfo& info)
     : of_variable_(kernel.variables.size(), 1) {
-  const auto set = [&](isa::VarId var, std::int64_t multiple) {
+  const auto set = [&](VarId var, std::int64_t multiple) {
     const auto at = static_cast<std::size_t>(var.index);
     if (info.write_count[at] == 1) of_variable_[at] = multiple;
   };
-  isa::for_each_statement(kernel.body, [&](const isa::Stmt& stmt) {
-    if (const auto* scalar = std::get_if<isa::ScalarStmt>(&stmt.node)) {
+  for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    if (const auto* scalar = std::get_if<ScalarStmt>(&stmt.node)) {
       set(scalar->target, of(scalar->value));
-    } else if (const auto* loop = std::get_if<isa::ForStmt>(&stmt.node)) {
+    } else if (const auto* loop = std::get_if<ForStmt>(&stmt.node)) {
       set(loop->var, std::min(of(loop->begin), of(loop->step)));
     }
   });
 }
 
 std::int64_t Multiples::of(const Expr& expr) const {
-  if (expr.kind() == isa::ScalarKind::f32 || expr.kind() == isa::ScalarKind::boolean) return 1;
+  if (expr.kind() == ScalarKind::f32 || expr.kind() == ScalarKind::boolean) return 1;
   if (const auto value = expr.constant_value()) return power_of_two_in(value->as_int());
   if (const auto* variable = std::get_if<Expr::Variable>(&expr.node())) {
     return of_variable_[static_cast<std::size_t>(variable->var.index)];
@@ -65,7 +62,7 @@ std::int64_t Multiples::of(const Expr::Binary& binary) const {
   }
 }
 
-bool keeps_together(const isa::MemoryLayout& layout, int dim, std::int64_t count) {
+bool keeps_together(const MemoryLayout& layout, int dim, std::int64_t count) {
   if (layout.swizzle() && (std::int64_t{1} << layout.swizzle()->base) % count != 0) return false;
   if (layout.shape()[static_cast<std::size_t>(dim)] % count != 0) return false;
   std::size_t mode = layout.mode_shape().size();
@@ -86,4 +83,4 @@ bool keeps_together(const isa::MemoryLayout& layout, int dim, std::int64_t count
   return together;
 }
 
-}  // namespace tilevm::backend
+}  // namespace tilevm::isa

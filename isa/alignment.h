@@ -9,23 +9,23 @@
 #include "isa/program.h"
 #include "isa/verify.h"
 
-namespace tilevm::backend {
+namespace tilevm::isa {
 
 /// Powers of two that divide the scalars of a kernel, from the statements that give them values.
 class Multiples {
  public:
-  Multiples(const isa::Kernel& kernel, const isa::KernelInfo& info);
+  Multiples(const Kernel& kernel, const KernelInfo& info);
 
   /// The largest power of two that is known to divide an integer; zero has the largest there is.
-  [[nodiscard]] std::int64_t of(const isa::Expr& expr) const;
+  [[nodiscard]] std::int64_t of(const Expr& expr) const;
 
  private:
-  [[nodiscard]] std::int64_t of(const isa::Expr::Binary& binary) const;
+  [[nodiscard]] std::int64_t of(const Expr::Binary& binary) const;
   std::vector<std::int64_t> of_variable_;
 };
 
 /// Whether `count` (a power of two) elements that begin at a multiple of `count` along a dimension
 /// lie one behind the other, from an offset on that is a multiple of `count`.
-[[nodiscard]] bool keeps_together(const isa::MemoryLayout& layout, int dim, std::int64_t count);
+[[nodiscard]] bool keeps_together(const MemoryLayout& layout, int dim, std::int64_t count);
 
-}  // namespace tilevm::backend
+}  // namespace tilevm::isa
