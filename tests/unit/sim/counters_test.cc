@@ -264,8 +264,8 @@ TEST_CASE("stores of narrow elements are words changed one by one") {
   const auto program = load(
       "def f<1>(u8* x_ptr, u8* y_ptr):\n    g = ViewGlobal(x_ptr, dtype=i6, shape=[60])\n"
       "    StoreGlobal(AllocateRegister(i6, layout=local(2).spatial(32), init=1), g)\n");
-  const auto& count =
-      of(statement(count_run(program, 48), program, "StoreGlobal"), Traffic::global_store);
+  const Counters counters = count_run(program, 48);
+  const auto& count = of(statement(counters, program, "StoreGlobal"), Traffic::global_store);
   // 60 elements in 360 bits; those at bits 30, 60, 90 .. of a word's end reach into the next.
   std::uint64_t words = 0;
   for (int e = 0; e < 60; ++e) words += e * 6 / 32 == (e * 6 + 5) / 32 ? 1 : 2;
