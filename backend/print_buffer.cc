@@ -1,26 +1,34 @@
 #include "backend/print_buffer.h"
 
 #include <algorithm>
-#include <cstring>
+#include <map>
 #include <utility>
+
+#include "isa/type/bits.h"
 
 namespace tilevm::backend {
 namespace {
 
+using Bytes = std::vector<std::uint8_t>;
+
 /// The words at the beginning of the buffer.
 struct Head {
-  std::uint64_t cut = 0, quota = 0, blocks = 0, zero = 0;
+  std::uint64_t cut = 0, share = 0, blocks = 0, pool_bytes = 0, pool_count = 0, zeros[3] = {};
 };
 
-/// What a block used.
+/// What a block has in its share.
 struct Used {
-  std::uint32_t bytes = 0, records = 0;
+  std::uint32_t bytes = 0, count = 0;
 };
 
-constexpr std::size_t max_piece = std::size_t{1} << 23;
+/// Shares are read in pieces of about this many bytes.
+constexpr std::size_t piece_bytes = std::size_t{1} << 23;
 
-std::size_t records_offset(const isa::PrintQuota& quota) {
-  return sizeof(Head) + quota.blocks * sizeof(Used);
+std::size_t shares_offset(const isa::PrintShares& shares) {
+  return sizeof(Head) + shares.blocks * sizeof(Used);
+}
+std::size_t pool_offset(const isa::PrintShares& shares) {
+  return shares_offset(shares) + shares.blocks * shares.bytes;
 }
 
 Error damaged() {
@@ -29,66 +37,113 @@ Error damaged() {
           "own; the simulator finds where"};
 }
 
-/// Reads the records of blocks in order, several at a time.
 class Reader {
  public:
-  Reader(const DeviceBuffer& buffer, const isa::PrintQuota& quota,
-         const std::vector<isa::PrintSite>& sites, isa::PrintLog& log)
-      : buffer_(buffer), quota_(quota), sites_(sites), log_(log) {}
+  Reader(const DeviceBuffer& buffer, std::uint64_t blocks, const std::vector<isa::PrintSite>& sites,
+         isa::PrintLog& log)
+      : buffer_(buffer), blocks_(blocks), sites_(sites), log_(log), shares_(log.shares()) {}
 
   Status read() {
-    used_.resize(quota_.blocks);
-    Status status = buffer_.read(used_.data(), used_.size() * sizeof(Used), sizeof(Head));
-    const std::uint64_t step = std::max<std::uint64_t>(max_piece / quota_.block_bytes, 1);
-    for (std::uint64_t first = 0; status && first < used_.size(); first += step) {
-      status = read_blocks(first, std::min<std::uint64_t>(first + step, used_.size()));
-    }
-    return status;
-  }
-
- private:
-  Status read_blocks(std::uint64_t begin, std::uint64_t end) {
-    while (begin < end && used_[begin].bytes == 0) ++begin;
-    while (begin < end && used_[end - 1].bytes == 0) --end;
-    std::vector<std::uint8_t> piece;
-    if (begin < end && !log_.full()) {
-      piece.resize((end - begin) * quota_.block_bytes);
-      const std::size_t offset = records_offset(quota_) + begin * quota_.block_bytes;
-      if (Status s = buffer_.read(piece.data(), piece.size(), offset); !s) return s;
-    }
-    for (std::uint64_t block = begin; block < end; ++block) {
-      if (log_.full()) {
-        log_.add_cut(block, used_[block].records);
-        continue;
-      }
-      if (used_[block].bytes > quota_.block_bytes) return damaged();
-      const auto* at = piece.data() + (block - begin) * quota_.block_bytes;
-      auto records = isa::PrintRecords::read({at, at + used_[block].bytes}, sites_);
-      if (!records || records->count() != used_[block].records) return damaged();
-      if (!records->empty()) log_.add(block, *std::move(records));
+    if (Status status = buffer_.read(&head_, sizeof head_); !status) return status;
+    if (head_.share != shares_.bytes || head_.blocks != shares_.blocks) return damaged();
+    log_.add_cut(0, head_.cut);
+    if (Status status = read_pool(); !status) return status;
+    if (Status status = read_shares(); !status) return status;
+    for (auto& [block, records] : pool_) {
+      if (Status status = add(block, std::move(records)); !status) return status;
     }
     return Done{};
   }
 
+ private:
+  /// Fills pool_, if all that asked for memory got it.
+  Status read_pool() {
+    if (head_.pool_bytes > isa::print_pool_bytes) {
+      log_.add_cut(0, head_.pool_count);
+      return Done{};
+    }
+    Bytes pool(head_.pool_bytes);
+    const std::size_t offset = pool_offset(shares_);
+    if (Status status = buffer_.read(pool.data(), pool.size(), offset); !status) return status;
+    for (std::size_t at = 0; at < pool.size();) {
+      if (pool.size() - at < 16) return damaged();
+      const std::uint64_t block = isa::get_bits(pool.data() + at, 0, 64);
+      const std::uint64_t site = isa::get_bits(pool.data() + at + 8, 0, 32);
+      at += isa::print_pool_header_bytes;
+      const bool known = block < blocks_ && site < sites_.size();
+      if (!known || sites_[site].record_bytes > pool.size() - at) return damaged();
+      const auto* record = pool.data() + at;
+      Bytes& of_block = pool_[block];
+      of_block.insert(of_block.end(), record, record + sites_[site].record_bytes);
+      at += sites_[site].record_bytes;
+    }
+    return Done{};
+  }
+
+  /// In the order of the blocks; takes their parts of pool_ along.
+  Status read_shares() {
+    used_.resize(shares_.blocks);
+    Status status = buffer_.read(used_.data(), used_.size() * sizeof(Used), sizeof(Head));
+    const std::uint64_t step = std::max<std::uint64_t>(piece_bytes / shares_.bytes, 1);
+    for (std::uint64_t first = 0; status && first < used_.size(); first += step) {
+      status = read_piece(first, std::min<std::uint64_t>(first + step, used_.size()));
+    }
+    return status;
+  }
+
+  Status read_piece(std::uint64_t first, std::uint64_t end) {
+    while (first < end && used_[first].bytes == 0) ++first;
+    while (first < end && used_[end - 1].bytes == 0) --end;
+    Bytes piece;
+    if (!log_.full()) piece.resize((end - first) * shares_.bytes);
+    const std::size_t offset = shares_offset(shares_) + first * shares_.bytes;
+    if (Status s = buffer_.read(piece.data(), piece.size(), offset); !s) return s;
+    for (std::uint64_t block = first; block < end; ++block) {
+      if (piece.empty()) {
+        log_.add_cut(block, used_[block].count);
+        continue;
+      }
+      if (used_[block].bytes > shares_.bytes) return damaged();
+      if (used_[block].bytes == 0) continue;
+      const auto* at = piece.data() + (block - first) * shares_.bytes;
+      Bytes records(at, at + used_[block].bytes);
+      if (const auto more = pool_.extract(block)) {
+        records.insert(records.end(), more.mapped().begin(), more.mapped().end());
+      }
+      if (Status s = add(block, std::move(records)); !s) return s;
+    }
+    return Done{};
+  }
+
+  Status add(std::uint64_t block, Bytes bytes) {
+    auto records = isa::PrintRecords::read(std::move(bytes), sites_);
+    if (!records) return damaged();
+    log_.add(block, *std::move(records));
+    return Done{};
+  }
+
   const DeviceBuffer& buffer_;
-  const isa::PrintQuota quota_;
+  const std::uint64_t blocks_;  ///< of the launch
   const std::vector<isa::PrintSite>& sites_;
   isa::PrintLog& log_;
+  const isa::PrintShares shares_;
+  Head head_;
   std::vector<Used> used_;
+  std::map<std::uint64_t, Bytes> pool_;
 };
 
 }  // namespace
 
 Status clear_print_buffer(const Device& device, std::uint64_t blocks, DeviceBuffer& buffer) {
-  const isa::PrintQuota quota = isa::print_quota(blocks);
-  const std::size_t bytes = records_offset(quota) + quota.blocks * quota.block_bytes;
+  const isa::PrintShares shares = isa::print_shares(blocks);
+  const std::size_t bytes = pool_offset(shares) + isa::print_pool_bytes;
   if (buffer.size() < bytes) {
     Result<DeviceBuffer> larger = device.allocate(bytes);
     if (!larger) return larger.error();
     buffer = *std::move(larger);
   }
   if (Status status = buffer.fill(0); !status) return status;
-  const Head head{0, quota.block_bytes, quota.blocks, 0};
+  const Head head{.share = shares.bytes, .blocks = shares.blocks};
   return buffer.write(&head, sizeof head);
 }
 
@@ -97,13 +152,8 @@ Result<isa::LaunchPrints> read_print_buffer(const DeviceBuffer& buffer, int kern
                                             const std::vector<isa::PrintSite>& sites) {
   std::uint64_t blocks = 1;
   for (const std::int64_t extent : grid) blocks *= static_cast<std::uint64_t>(extent);
-  const isa::PrintQuota quota = isa::print_quota(blocks);
   isa::PrintLog log(kernel, grid, sites);
-  Head head;
-  if (Status status = buffer.read(&head, sizeof head); !status) return status.error();
-  if (head.quota != quota.block_bytes || head.blocks != quota.blocks) return damaged();
-  if (Status status = Reader(buffer, quota, sites, log).read(); !status) return status.error();
-  log.add_cut(0, head.cut);
+  if (Status status = Reader(buffer, blocks, sites, log).read(); !status) return status.error();
   return log.take(std::nullopt);
 }
 

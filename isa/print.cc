@@ -1,6 +1,7 @@
 #include "isa/print.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tilevm::isa {
@@ -8,8 +9,8 @@ namespace {
 
 /// Indices from each end of a dimension of a large tile; fewer where there are many dimensions.
 constexpr std::int64_t max_edge = 4;
-/// Bytes that the quotas of all blocks may take together, and the least quota: one scalar.
-constexpr std::uint64_t all_quotas = std::uint64_t{1} << 28, least_quota = 16;
+/// Bytes of all shares together, and of the smallest: one scalar.
+constexpr std::uint64_t all_shares = std::uint64_t{1} << 28, least_share = 16;
 /// Longer names are cut.
 constexpr std::size_t max_name = 60;
 
@@ -85,13 +86,13 @@ std::vector<PrintSite> scan_prints(const Kernel& kernel, const SourceFile& sourc
   return sites;
 }
 
-PrintQuota print_quota(std::uint64_t blocks) {
-  blocks = std::clamp<std::uint64_t>(blocks, 1, all_quotas / least_quota);
-  return {std::min(max_block_print_bytes, all_quotas / blocks / 8 * 8), blocks};
+PrintShares print_shares(std::uint64_t blocks) {
+  blocks = std::clamp<std::uint64_t>(blocks, 1, all_shares / least_share);
+  return {std::min(max_block_print_bytes, all_shares / blocks / 8 * 8), blocks};
 }
 
-std::uint8_t* PrintRecords::add(std::uint32_t site, const PrintSite& shown, std::uint64_t quota) {
-  if (cut_ > 0 || bytes_.size() + shown.record_bytes > quota) {
+std::uint8_t* PrintRecords::add(std::uint32_t site, const PrintSite& shown) {
+  if (cut_ > 0 || bytes_.size() + shown.record_bytes > max_block_print_bytes) {
     ++cut_;
     return nullptr;
   }
@@ -135,17 +136,36 @@ void PrintRecords::truncate(std::uint64_t bytes, const std::vector<PrintSite>& s
   cut_ += std::exchange(count_, count) - count;
 }
 
+PrintLog::PrintLog(int kernel, const std::array<std::int64_t, 3>& grid,
+                   const std::vector<PrintSite>& sites)
+    : kernel_(kernel),
+      grid_(grid),
+      shares_(
+          print_shares(static_cast<std::uint64_t>(grid[0]) * static_cast<std::uint64_t>(grid[1]) *
+                       static_cast<std::uint64_t>(grid[2]))),
+      sites_(sites) {}
+
+/// Records go to the share until one does not fit.
+PrintLog::Kept PrintLog::split(std::uint64_t block, PrintRecords records) const {
+  Kept kept;
+  const std::uint64_t share = shares_.of(block);
+  for_each_record(records.bytes(), sites_, [&](const PrintSite& site, const std::uint8_t*) {
+    const bool fits = kept.pool_bytes == 0 && kept.share_bytes + site.record_bytes <= share;
+    if (fits) kept.share_bytes += site.record_bytes;
+    if (!fits) kept.pool_bytes += site.record_bytes + print_pool_header_bytes;
+  });
+  kept.records = std::move(records);
+  return kept;
+}
+
 void PrintLog::add(std::uint64_t block, PrintRecords records) {
   if (records.count() == 0) return add_cut(block, records.cut());
-  bytes_ += records.bytes().size();
-  kept_.emplace(block, std::move(records));
-  // As long as more than the limit lies before it, no record of the last block will be kept.
-  while (bytes_ - kept_.rbegin()->second.bytes().size() > max_launch_print_bytes) {
-    const auto last = std::prev(kept_.end());
-    bytes_ -= last->second.bytes().size();
-    add_cut(last->first, last->second.count() + last->second.cut());
-    kept_.erase(last);
-  }
+  Kept kept = split(block, std::move(records));
+  bytes_ += kept.share_bytes;
+  if (kept.pool_bytes > 0) pool_.emplace(block, kept.pool_bytes);
+  pool_bytes_ += kept.pool_bytes;
+  kept_.emplace(block, std::move(kept));
+  drop_what_has_no_chance();
 }
 
 void PrintLog::add_cut(std::uint64_t block, std::uint64_t count) {
@@ -154,14 +174,51 @@ void PrintLog::add_cut(std::uint64_t block, std::uint64_t count) {
   first_cut_ = std::min(first_cut_.value_or(block), block);
 }
 
+/// Of the last blocks, what is cut already by what lies before them.
+void PrintLog::drop_what_has_no_chance() {
+  while (pool_bytes_ > print_pool_bytes) {
+    const auto [block, bytes] = *pool_.rbegin();
+    if (pool_bytes_ - bytes <= print_pool_bytes) break;
+    pool_bytes_ -= bytes;
+    pool_.erase(block);
+    leave_pool(block);
+  }
+  while (bytes_ > max_launch_print_bytes) {
+    const auto& [block, kept] = *kept_.rbegin();
+    if (bytes_ - kept.share_bytes <= max_launch_print_bytes) break;
+    bytes_ -= kept.share_bytes;
+    add_cut(block, kept.records.count() + kept.records.cut());
+    kept_.erase(block);
+  }
+}
+
+void PrintLog::leave_pool(std::uint64_t block) {
+  const auto found = kept_.find(block);
+  if (found == kept_.end()) return;
+  PrintRecords& records = found->second.records;
+  records.truncate(found->second.share_bytes, sites_);
+  if (records.count() > 0) return;
+  add_cut(block, records.cut());
+  kept_.erase(found);
+}
+
+bool PrintLog::pool_suffices(std::uint64_t last_block) const {
+  std::uint64_t sum = 0;
+  for (const auto& [block, bytes] : pool_) sum += block <= last_block ? bytes : 0;
+  return sum <= print_pool_bytes;
+}
+
 LaunchPrints PrintLog::take(std::optional<std::uint64_t> faulty) {
+  constexpr auto all = std::numeric_limits<std::uint64_t>::max();
+  const bool has_pool = pool_suffices(faulty.value_or(all));
   LaunchPrints prints;
   prints.kernel = kernel_;
   std::uint64_t left = max_launch_print_bytes;
-  for (auto& [block, records] : kept_) {
-    if (faulty && block > *faulty) break;
-    const std::uint64_t wanted = records.bytes().size();
-    records.truncate(left, sites_);
+  for (auto& [block, kept] : kept_) {
+    if (block > faulty.value_or(all)) break;
+    PrintRecords& records = kept.records;
+    const std::uint64_t wanted = has_pool ? records.bytes().size() : kept.share_bytes;
+    records.truncate(std::min(left, wanted), sites_);
     left = records.bytes().size() < wanted ? 0 : left - wanted;
     add_cut(block, records.cut());
     if (records.bytes().empty()) continue;

@@ -50,7 +50,6 @@ struct RunSettings {
   unsigned granule_shift = 0;         ///< log2 of the bytes of shared memory that are told apart
   unsigned global_granule_shift = 0;  ///< log2 of the bits of global memory that are told apart
   std::int64_t threads = 1;           ///< of a block
-  std::uint64_t print_quota = isa::max_block_print_bytes;  ///< isa::PrintRecords::add
   /// By barrier or wait: whether a block has shown that the run needs it. Null: nobody asks.
   std::atomic<bool>* needed = nullptr;
   /// By buffer; null if global memory is not looked at.

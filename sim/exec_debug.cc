@@ -35,7 +35,7 @@ Action prepare(const isa::Print& inst, const Preparation& preparation) {
   if (const auto* tile = std::get_if<isa::RegisterOperand>(&inst.value.value)) {
     return [number, &site, tile = preparation.tile(tile->var),
             &layout = preparation.register_type(tile->var).layout](Context& context) {
-      std::uint8_t* to = context.state.prints.add(number, site, context.settings.print_quota);
+      std::uint8_t* to = context.state.prints.add(number, site);
       if (to == nullptr) return true;
       record_tile(site, layout, tile, context.state.registers.at(tile.offset), to);
       return true;
@@ -45,7 +45,7 @@ Action prepare(const isa::Print& inst, const Preparation& preparation) {
   return [number, &site, value = ScalarCode(scalar.value)](Context& context) {
     std::uint64_t bits = 0;
     if (!context.evaluate(value, bits)) return false;
-    std::uint8_t* to = context.state.prints.add(number, site, context.settings.print_quota);
+    std::uint8_t* to = context.state.prints.add(number, site);
     if (to != nullptr) put(bits, site.element_bytes, to);
     return true;
   };

@@ -37,7 +37,6 @@ class BlockRun {
   BlockRun(const LaunchPlan& launch, const Options& options, isa::PrintLog prints)
       : launch_(launch),
         blocks_(launch.grid.blocks()),
-        quota_(isa::print_quota(blocks_)),
         sequence_(options.block_order, blocks_),
         keeps_prints_(options.block_order.kind == BlockOrder::Kind::ascending),
         needed_(launch.plan.barriers.size()),
@@ -57,8 +56,7 @@ class BlockRun {
                  .memory_statements = &plan.memory_statements,
                  .granule_shift = plan.granule_shift,
                  .global_granule_shift = plan.global_granule_shift,
-                 .threads = plan.threads,
-                 .print_quota = quota_.block_bytes};
+                 .threads = plan.threads};
     if (checks.races) settings_.uses = &launch.uses;
     if (checks.races && blocks_ > 1 && blocks_ < LaunchShadow::max_blocks) {
       settings_.shadow = &shadow_;
@@ -163,8 +161,7 @@ class BlockRun {
   /// Prints are kept by the block's linear index.
   void keep(std::uint64_t block, isa::PrintRecords records) {
     const std::lock_guard lock(mutex_);
-    if (block < quota_.blocks) return prints_.add(block, std::move(records));
-    prints_.add_cut(block, records.count() + records.cut());
+    prints_.add(block, std::move(records));
   }
 
   /// If two blocks race, both run again, to see where. A fault of the second one may be what the
@@ -189,7 +186,6 @@ class BlockRun {
 
   const LaunchPlan& launch_;
   const std::uint64_t blocks_;
-  const isa::PrintQuota quota_;
   const BlockSequence sequence_;
   const bool keeps_prints_;                // after a fault
   std::vector<std::atomic<bool>> needed_;  // by barrier

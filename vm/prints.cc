@@ -166,8 +166,8 @@ std::string format_cut(const isa::VerifiedProgram& program, const isa::LaunchPri
   if (launch.cut == 0 && !launch.cut_unknown) return {};
   const std::string number = launch.cut_unknown ? "some" : fmt::format("{}", launch.cut);
   return fmt::format(
-      "{} print{} of {} not shown: a block prints {} KiB at most (less in a grid of more than "
-      "1024 blocks), a launch {} MiB\n",
+      "{} print{} of {} not shown: a block prints {} KiB at most (less where many of more than "
+      "1024 blocks print), a launch {} MiB\n",
       number, launch.cut == 1 ? "" : "s", program.kernel(launch.kernel).name,
       isa::max_block_print_bytes >> 10, isa::max_launch_print_bytes >> 20);
 }

@@ -66,6 +66,16 @@ TV_FN void store_bits(u8* address, u32 mask, u32 value) {
 /// Adds 1 to 64 bits that all blocks share.
 TV_FN void count(u8* address) { atomicAdd(reinterpret_cast<u64*>(address), u64{1}); }
 
+/// Adds n to 64 bits that all blocks share, once for this block; gives what was there before to all
+/// its threads, for which it waits.
+TV_FN u64 add_for_block(u8* address, u64 n) {
+  __shared__ u64 before;
+  __syncthreads();
+  if (threadIdx.x == 0) before = atomicAdd(reinterpret_cast<u64*>(address), n);
+  __syncthreads();
+  return before;
+}
+
 // Shared memory.
 /// Waits for all threads of the block.
 TV_FN void synchronize() { __syncthreads(); }

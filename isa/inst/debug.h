@@ -20,9 +20,10 @@ struct Print {
            "Prints appear in the order of the blocks (x fastest), and within a block in the order "
            "in which it made them, on every engine and however the blocks were scheduled. A tile "
            "is shown once, whatever its layout and its replicas. Of a tile of more than 1024 "
-           "elements the first and last indices of each dimension are shown. A block may print "
-           "256 KiB (less in a grid of more than 1024 blocks), a launch 4 MiB; what is beyond is "
-           "counted."},
+           "elements the first and last indices of each dimension are shown. A block prints 256 "
+           "KiB "
+           "at most (less where many of more than 1024 blocks print), a launch 4 MiB; what is "
+           "beyond is counted."},
       slot("value", &Print::value, "what to show"),
       slot("label", &Print::label, "a text that is shown with it, such as `\"after the loop\"`"));
   friend bool operator==(const Print&, const Print&) = default;

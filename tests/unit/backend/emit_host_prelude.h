@@ -46,6 +46,11 @@ inline void store_bits(u8* address, u32 mask, u32 value) {
 }
 
 inline void count(u8* address) { store_as<u64>(address, load_as<u64>(address) + 1); }
+inline u64 add_for_block(u8* address, u64 n) {
+  const u64 before = load_as<u64>(address);
+  store_as<u64>(address, before + n);
+  return before;
+}
 
 namespace host {
 using tilevm::isa::BinaryOp;

@@ -1,7 +1,7 @@
 // Print on the GPU: the emitted text, and the prelude's records against those of the simulator.
 #include <doctest/doctest.h>
 
-#include <cstring>
+#include <map>
 #include <vector>
 
 #include "backend/emit.h"
@@ -74,47 +74,99 @@ TEST_CASE("the shown places are those of the simulator") {
 
 /// A launch's buffer in host memory, for few blocks.
 struct HostBuffer {
-  isa::PrintQuota quota;
+  isa::PrintShares shares;
   std::vector<std::uint64_t> words;
 
-  explicit HostBuffer(isa::PrintQuota wanted)
-      : quota(wanted), words(4 + wanted.blocks * (1 + wanted.block_bytes / 8)) {
-    words[1] = quota.block_bytes;
-    words[2] = quota.blocks;
+  explicit HostBuffer(isa::PrintShares wanted)
+      : shares(wanted),
+        words(8 + wanted.blocks * (1 + wanted.bytes / 8) + isa::print_pool_bytes / 8) {
+    words[1] = shares.bytes;
+    words[2] = shares.blocks;
   }
   tv::u8* data() { return reinterpret_cast<tv::u8*>(words.data()); }
+  tv::u8* share(std::uint64_t block) {
+    return data() + 64 + shares.blocks * 8 + block * shares.bytes;
+  }
+  tv::u8* pool() { return share(shares.blocks); }
+  /// Records that a block has in its share.
+  std::vector<std::uint8_t> in_share(std::uint64_t block) {
+    if (block >= shares.blocks) return {};
+    return {share(block), share(block) + (words[8 + block] & 0xffffffff)};
+  }
 };
 
-TEST_CASE("the prelude records, cuts and counts as the simulator does") {
+/// Sites with records of 16, 264 and 1032 bytes.
+std::vector<isa::PrintSite> small_sites() {
   std::vector<isa::PrintSite> sites(3);
   sites[0].record_bytes = 16;
   sites[1].record_bytes = 264;
   sites[2].record_bytes = 1032;
-  HostBuffer buffer({2000, 4});
-  std::uint64_t cut = 0;
-  for (const std::uint64_t block : {3, 0, 4, 2}) {
-    tv::host_block = block;
-    isa::PrintRecords wanted;
-    tv::Printer printer = tv::printer(buffer.data());
-    for (std::uint32_t i = 0; i < 12 * block; ++i) {
-      const std::uint32_t site = (i * 7 + static_cast<std::uint32_t>(block)) % 3;
-      const auto bytes = static_cast<tv::u32>(sites[site].record_bytes);
-      const std::uint64_t room = block < 4 ? buffer.quota.block_bytes : 0;
-      std::uint8_t* const expected = wanted.add(site, sites[site], room);
-      tv::u8* const got = tv::print_record(printer, site, bytes);
-      REQUIRE((expected != nullptr) == (got != nullptr));
-      if (got == nullptr) continue;
-      expected[0] = got[0] = static_cast<std::uint8_t>(i);
-      expected[bytes - 9] = got[bytes - 9] = 0xee;
-    }
-    cut += wanted.cut();
-    if (block >= 4) continue;
-    CHECK(buffer.words[4 + block] == (wanted.count() << 32 | wanted.bytes().size()));
-    const tv::u8* const records = buffer.data() + 32 + 4 * 8 + block * buffer.quota.block_bytes;
-    CHECK(std::memcmp(records, wanted.bytes().data(), wanted.bytes().size()) == 0);
+  return sites;
+}
+
+/// One block prints `count` records through the prelude; gives those that the simulator makes.
+isa::PrintRecords print_block(HostBuffer& buffer, std::uint64_t block, std::uint32_t count) {
+  const std::vector<isa::PrintSite> sites = small_sites();
+  tv::host_block = block;
+  isa::PrintRecords wanted;
+  tv::Printer printer = tv::printer(buffer.data());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t site = (i * 7 + static_cast<std::uint32_t>(block)) % 3;
+    const auto bytes = static_cast<tv::u32>(sites[site].record_bytes);
+    std::uint8_t* const expected = wanted.add(site, sites[site]);
+    tv::u8* const got = tv::print_record(printer, site, bytes);
+    REQUIRE((expected != nullptr) == (got != nullptr));
+    if (got == nullptr) continue;
+    expected[0] = got[0] = static_cast<std::uint8_t>(i);
+    expected[bytes - 9] = got[bytes - 9] = 0xee;
   }
+  return wanted;
+}
+
+TEST_CASE("the prelude has the limits of the simulator") {
+  CHECK(tv::max_print_bytes == isa::max_block_print_bytes);
+  CHECK(tv::print_pool_bytes == isa::print_pool_bytes);
+}
+
+TEST_CASE("the prelude records, cuts and counts as the simulator does") {
+  HostBuffer buffer({2000, 4});
+  const std::vector<isa::PrintSite> sites = small_sites();
+  std::map<std::uint64_t, std::vector<std::uint8_t>> wanted, got;
+  std::uint64_t cut = 0;
+  for (const std::uint64_t block : {3, 0, 5, 4, 2}) {
+    const isa::PrintRecords records =
+        print_block(buffer, block, block == 5 ? 1500 : static_cast<std::uint32_t>(12 * block));
+    wanted[block] = records.bytes();
+    got[block] = buffer.in_share(block);
+    CHECK(got[block].size() <= 2000);
+    cut += records.cut();
+  }
+  std::uint64_t in_pool = 0;
+  for (std::uint64_t at = 0; at < buffer.words[3]; ++in_pool) {
+    const auto block = tv::load_as<tv::u64>(buffer.pool() + at);
+    const auto* const record = buffer.pool() + at + 8;
+    const std::size_t bytes = sites.at(tv::load_as<tv::u32>(record)).record_bytes;
+    got[block].insert(got[block].end(), record, record + bytes);
+    at += 8 + bytes;
+  }
+  CHECK(got == wanted);
+  CHECK(got[5].size() > 250000);
+  CHECK(buffer.words[4] == in_pool);
   CHECK(buffer.words[0] == cut);
   CHECK(cut > 0);
+}
+
+TEST_CASE("what no longer fits the pool is asked for all the same") {
+  HostBuffer buffer({16, 2});
+  buffer.words[3] = isa::print_pool_bytes - 40;
+  tv::host_block = 1;
+  tv::Printer printer = tv::printer(buffer.data());
+  CHECK(tv::print_record(printer, 0, 16) == buffer.share(1) + 8);
+  CHECK(tv::print_record(printer, 0, 32) == buffer.pool() + isa::print_pool_bytes - 40 + 16);
+  CHECK(tv::print_record(printer, 0, 16) == nullptr);
+  CHECK(buffer.words[3] > isa::print_pool_bytes);
+  CHECK(buffer.words[4] == 2);
+  CHECK(buffer.words[0] == 0);
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ def k<7, 5, 3>():
         std::vector<std::int32_t>{10, 1, 1, 1, 1});
 }
 
-TEST_CASE("a block may print up to its quota, and a launch up to its limit") {
+TEST_CASE("a block may print up to its limit, and so may a launch") {
   const auto program = load(R"(
 const N, TIMES = 3, 20000
 def k<N>():
@@ -115,6 +115,20 @@ def k<100000>():
   CHECK(first == prints_of(many, 8));
   CHECK(first.blocks.size() == isa::max_launch_print_bytes / 64);
   CHECK(first.cut == 4 * (100000 - first.blocks.size()));
+
+  const auto late = load(R"(
+def k<1000, 100, 10>():
+    x, y, z = BlockIndices()
+    if x == 999 and y % 33 == 0 and z > 7:
+        for i in range(4):
+            Print(AllocateRegister(i32, layout=local(1024), init=x + y + z))
+)");
+  const auto few = prints_of(late, 1);
+  CHECK(few == prints_of(late, 8));
+  CHECK(few.blocks.size() == 8);
+  CHECK(few.blocks[7].block == std::array<std::int64_t, 3>{999, 99, 9});
+  CHECK(few.blocks[7].records.size() == 4 * 4104);
+  CHECK(few.cut == 0);
 }
 
 TEST_CASE("what was printed before a fault is shown, and nothing of the blocks behind it") {
