@@ -133,6 +133,7 @@ void PrintRecords::truncate(std::uint64_t bytes, const std::vector<PrintSite>& s
     ++count;
   });
   bytes_.resize(kept);
+  bytes_.shrink_to_fit();  // many blocks may be held
   cut_ += std::exchange(count_, count) - count;
 }
 

@@ -17,9 +17,12 @@ void put(std::uint64_t code, std::size_t bytes, std::uint8_t* to) {
 void record_tile(const isa::PrintSite& site, const isa::RegisterLayout& layout, const Tile& tile,
                  const std::uint8_t* registers, std::uint8_t* to) {
   const std::int64_t count = isa::element_count(site.shown);
+  isa::Index index(site.shape.size(), 0);
   for (std::int64_t k = 0; k < count; ++k, to += site.element_bytes) {
-    isa::Index index = isa::unravel(k, site.shown);
-    for (std::size_t d = 0; d < index.size(); ++d) index[d] = site.tile_index(d, index[d]);
+    std::int64_t rest = k;
+    for (std::size_t d = index.size(); d-- > 0; rest /= site.shown[d]) {
+      index[d] = site.tile_index(d, rest % site.shown[d]);
+    }
     const auto thread = static_cast<std::size_t>(layout.first_thread_of(index));
     const auto local = static_cast<std::size_t>(layout.local_of(index));
     put(isa::get_bits(registers + thread * tile.thread_bytes, local * tile.bits, tile.bits),
