@@ -39,7 +39,7 @@ def work(size):
 
 
 def make_inputs(kind, size, seed=7):
-    """Inputs as numpy arrays: f16 and f32 in [-1, 1), 6-bit codes as a dense little-endian stream."""
+    """Inputs as numpy arrays: f16 and f32 in [-1, 1), 6-bit codes as a dense stream of bits."""
     random = np.random.default_rng(seed)
     uniform = lambda shape, dtype: random.uniform(-1, 1, shape).astype(dtype)
     if kind == "vadd":
@@ -77,7 +77,7 @@ def report(seconds):
 
 
 def arguments():
-    """CASE FOLDER REPEATS of an engine's command line: the case, its size and inputs are in FOLDER."""
+    """CASE FOLDER REPEATS of the command line: FOLDER has the size and the inputs."""
     name, folder, repeats = sys.argv[1:4]
     with open(f"{folder}/size.json", encoding="utf-8") as file:
         size = tuple(json.load(file))

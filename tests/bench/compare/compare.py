@@ -233,7 +233,8 @@ def number(value):
 
 def speed_table(rows):
     """One line a case and engine, fastest variant of tilevm with all checks as the measure."""
-    print("| case | engine | size | rate | tilevm does this many times as much | differing elements |")
+    print("| case | engine | size | rate | tilevm does this many times as much "
+          "| differing elements |")
     print("|---|---|---|---|---|---|")
     for name, case in cases.CASES.items():
         mine = [r for r in rows if r["case"] == name]
@@ -268,6 +269,8 @@ def fault_table(rows):
 
 
 def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in ("speed", "faults", "tables"):
+        sys.exit(__doc__)
     what, path = sys.argv[1], pathlib.Path(sys.argv[2])
     results = json.loads(path.read_text("utf-8")) if path.exists() else {"schema": 1}
     if what == "tables":
@@ -275,8 +278,8 @@ def main():
         print()
         fault_table(results["faults"])
         return
-    results["machine"] = machine()
-    results.update({"speed": speed, "faults": faults}[what]())
+    results.setdefault("machines", {})[what] = machine()
+    results.update(speed() if what == "speed" else faults())
     path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 

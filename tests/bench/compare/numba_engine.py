@@ -15,7 +15,7 @@ def threads_of(tile):
 
 
 def make_matmul(tile, quantized):
-    """The kernel for a tile; b is f16[K, N], or a stream of 6-bit integers with one byte to spare."""
+    """The kernel for a tile; b is f16[K, N], or 6-bit integers with one byte to spare."""
     BM, BN, BK = tile
     TY, TX = threads_of(tile)
     RM, RN = BM // TY, BN // TX

@@ -1,5 +1,8 @@
-"""NUMBA_ENABLE_CUDASIM=1 python numba_faults.py FAULT [fixed]: the kernels of faults.cl that numba has
-words for. It has no asynchronous copies. An empty local or shared array is the only thing without a
+"""The kernels of faults.cl that numba has words for.
+
+    NUMBA_ENABLE_CUDASIM=1 python numba_faults.py FAULT [fixed]
+
+It has no asynchronous copies. An empty local or shared array is the only thing without a
 value."""
 
 import sys

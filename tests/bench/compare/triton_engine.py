@@ -1,4 +1,4 @@
-"""The cases in Triton, for its interpreter: TRITON_INTERPRET=1 python triton_engine.py CASE FOLDER N."""
+"""The cases in Triton: TRITON_INTERPRET=1 python triton_engine.py CASE FOLDER REPEATS."""
 
 import numpy as np
 import triton

@@ -1,5 +1,8 @@
-"""TRITON_INTERPRET=1 python triton_faults.py FAULT [fixed]: the kernels of faults.cl that Triton has words
-for. Shared memory, barriers and asynchronous copies are its compiler's business, and every value
+"""The kernels of faults.cl that Triton has words for.
+
+    TRITON_INTERPRET=1 python triton_faults.py FAULT [fixed]
+
+Shared memory, barriers and asynchronous copies are its compiler's business, and every value
 has a definition."""
 
 import sys
@@ -44,7 +47,7 @@ def main():
     if name not in globals():
         print("cannot be said")
         return
-    memory = np.zeros(256, np.int32)  # y with room behind it, so that a stray store does no harm here
+    memory = np.zeros(256, np.int32)  # y with room behind it for a stray store
     x, y = HostTensor(np.arange(64, dtype=np.int32)), HostTensor(memory[:64])
     globals()[name][(2 if name == "inter_block_race" else 1,)](x, y, "fixed" in sys.argv[2:])
 
