@@ -63,6 +63,8 @@ std::string prelude(bool prints) {
   append("memory", prelude_memory);
   append("element", prelude_element);
   append("arithmetic", prelude_arithmetic);
+  append("sequences", prelude_sequences);
+  append("function", prelude_function);
   append("scalar", prelude_scalar);
   if (prints) append("print", prelude_print);
   return text;

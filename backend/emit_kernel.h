@@ -106,14 +106,27 @@ void emit_instruction(const isa::StoreShared&, const isa::InstStmt&, KernelEmiss
 void emit_instruction(const isa::CopyAsync&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::CopyAsyncCommitGroup&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::CopyAsyncWaitGroup&, const isa::InstStmt&, KernelEmission&);
-template <isa::BinaryOp op>
-void emit_instruction(const isa::Binary<op>&, const isa::InstStmt&, KernelEmission&);
-void emit_instruction(const isa::Neg&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::Where&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Cast&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::View&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Dot&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Synchronize&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Exit&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Print&, const isa::InstStmt&, KernelEmission&);
+
+// Families.
+void emit_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
+                 const isa::InstStmt&, KernelEmission&);
+void emit_unary(isa::UnaryOp op, isa::RegisterOperand a, const isa::InstStmt&, KernelEmission&);
+template <isa::BinaryOp op>
+void emit_instruction(const isa::Binary<op>& inst, const isa::InstStmt& stmt,
+                      KernelEmission& kernel) {
+  emit_binary(op, inst.a, inst.b, stmt, kernel);
+}
+template <isa::UnaryOp op>
+void emit_instruction(const isa::Unary<op>& inst, const isa::InstStmt& stmt,
+                      KernelEmission& kernel) {
+  emit_unary(op, inst.a, stmt, kernel);
+}
 
 }  // namespace tilevm::backend

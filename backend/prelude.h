@@ -1,5 +1,6 @@
 // The text that stands above every emitted program: functions for all that is not plain C++, and
-// the arithmetic of element types. The files are backend/prelude/*.cuh, embedded at build time.
+// the arithmetic of element types. The files are backend/prelude/*.cuh and
+// isa/numeric/functions.h, embedded at build time.
 #pragma once
 
 #include <string_view>
@@ -12,6 +13,8 @@ extern const std::string_view prelude_device;
 extern const std::string_view prelude_memory;      ///< packed registers, views of global memory
 extern const std::string_view prelude_element;     ///< element types, casts
 extern const std::string_view prelude_arithmetic;  ///< on elements and tiles
+extern const std::string_view prelude_sequences;   ///< isa/numeric/functions.h
+extern const std::string_view prelude_function;    ///< the same on elements of every type
 extern const std::string_view prelude_scalar;      ///< scalars
 extern const std::string_view prelude_print;       ///< records of Print, for programs that have it
 

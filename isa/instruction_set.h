@@ -14,6 +14,7 @@
 #include "isa/inst/control.h"
 #include "isa/inst/creation.h"
 #include "isa/inst/debug.h"
+#include "isa/inst/elementwise.h"
 #include "isa/inst/indexing.h"
 #include "isa/inst/shared.h"
 #include "isa/inst/transfer.h"
@@ -25,7 +26,11 @@ using Instruction = std::variant<BlockIndices,                                  
                                  AllocateGlobal, AllocateShared, AllocateRegister, ViewGlobal,  //
                                  LoadGlobal, LoadShared, StoreGlobal, StoreShared,              //
                                  CopyAsync, CopyAsyncCommitGroup, CopyAsyncWaitGroup,           //
-                                 Add, Sub, Mul, Div, Mod, Neg, Cast, View, Dot,                 //
+                                 Add, Sub, Mul, Div, Mod, Neg, Abs, Min, Max,                   //
+                                 And, Or, Xor, Shl, Shr, Eq, Ne, Lt, Le, Gt, Ge, Where,         //
+                                 Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid,                 //
+                                 Sqrt, Rsqrt, Rcp,                                              //
+                                 Cast, View, Dot,                                               //
                                  Synchronize, Exit,                                             //
                                  Print>;
 

@@ -72,15 +72,25 @@ RuleResult result_types(const StoreShared&, const RuleContext&);
 RuleResult result_types(const CopyAsync&, const RuleContext&);
 RuleResult result_types(const CopyAsyncCommitGroup&, const RuleContext&);
 RuleResult result_types(const CopyAsyncWaitGroup&, const RuleContext&);
-template <BinaryOp op>
-RuleResult result_types(const Binary<op>&, const RuleContext&);
-RuleResult result_types(const Neg&, const RuleContext&);
+RuleResult result_types(const Where&, const RuleContext&);
 RuleResult result_types(const Cast&, const RuleContext&);
 RuleResult result_types(const View&, const RuleContext&);
 RuleResult result_types(const Dot&, const RuleContext&);
 RuleResult result_types(const Synchronize&, const RuleContext&);
 RuleResult result_types(const Exit&, const RuleContext&);
 RuleResult result_types(const Print&, const RuleContext&);
+
+// Families.
+RuleResult binary_types(BinaryOp op, RegisterOperand a, RegisterOperand b, const RuleContext&);
+RuleResult unary_types(UnaryOp op, RegisterOperand a, const RuleContext&);
+template <BinaryOp op>
+RuleResult result_types(const Binary<op>& inst, const RuleContext& context) {
+  return binary_types(op, inst.a, inst.b, context);
+}
+template <UnaryOp op>
+RuleResult result_types(const Unary<op>& inst, const RuleContext& context) {
+  return unary_types(op, inst.a, context);
+}
 
 /// Checks the kinds of the operands, then applies the instruction's rule.
 RuleResult infer(const Instruction& instruction, const RuleContext& context);

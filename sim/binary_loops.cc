@@ -2,6 +2,7 @@
 // it has the operation, which is everywhere but for remainders. Each equals isa::apply on every
 // code.
 #include <cmath>
+#include <type_traits>
 
 #include "isa/type/bits.h"
 #include "sim/elements.h"
@@ -79,6 +80,52 @@ LaneLoop2 integer_loop(const DType& type, SimdLevel level) {
   });
 }
 
+template <BinaryOp op, class Lane>
+struct OnBits {
+  TILEVM_INLINE Lane operator()(Lane a, Lane b) const {
+    if constexpr (op == BinaryOp::bit_and) return a & b;
+    if constexpr (op == BinaryOp::bit_or) return a | b;
+    return a ^ b;
+  }
+};
+
+/// Codes of `bits` bits, at the top of the lane while they are shifted.
+template <BinaryOp op, class Lane, bool is_signed>
+struct Shifting {
+  unsigned bits;
+  TILEVM_INLINE Lane operator()(Lane a, Lane b) const {
+    using Value = std::conditional_t<is_signed, std::make_signed_t<Lane>, Lane>;
+    const auto width = static_cast<Lane>(bits);
+    const unsigned room = static_cast<unsigned>(sizeof(Lane) * 8) - bits;
+    const bool out = b >= width;
+    if constexpr (op == BinaryOp::shl) {
+      const Word<Lane> shifted = Word<Lane>{a} << (out ? 0 : b);
+      return out ? Lane{0} : static_cast<Lane>(shifted & (static_cast<Lane>(~Lane{0}) >> room));
+    } else {
+      const auto top = static_cast<Value>(static_cast<Lane>(Word<Lane>{a} << room));
+      const auto value = static_cast<Value>(top >> room);
+      const unsigned count = out ? bits - 1 : static_cast<unsigned>(b);
+      const auto shifted = static_cast<Lane>(static_cast<Value>(value >> count));
+      const auto cut = static_cast<Lane>(shifted & (static_cast<Lane>(~Lane{0}) >> room));
+      return out && !is_signed ? Lane{0} : cut;
+    }
+  }
+};
+
+template <BinaryOp op>
+LaneLoop2 bitwise_loop(const DType& type, SimdLevel level) {
+  return with_lane(type.bits, [&]<class Lane>() {
+    if constexpr (op == BinaryOp::bit_and || op == BinaryOp::bit_or || op == BinaryOp::bit_xor) {
+      return loop2<Lane, Lane>(level, OnBits<op, Lane>{});
+    } else {
+      if (type.is_signed_int()) {
+        return loop2<Lane, Lane>(level, Shifting<op, Lane, true>{type.bits});
+      }
+      return loop2<Lane, Lane>(level, Shifting<op, Lane, false>{type.bits});
+    }
+  });
+}
+
 // ---- Floats -------------------------------------------------------------------------------------
 
 template <BinaryOp op>
@@ -143,6 +190,10 @@ LaneLoop2 loop_of(const DType& type, SimdLevel level) {
 
 }  // namespace
 
+LaneLoop3 where_loop(const DType& type, SimdLevel level) {
+  return with_lane(type.bits, [&]<class Lane>() { return choice_loop<Lane>(level); });
+}
+
 LaneLoop2 binary_loop(BinaryOp op, const DType& type, SimdLevel level) {
   switch (op) {
     case BinaryOp::add:
@@ -155,8 +206,19 @@ LaneLoop2 binary_loop(BinaryOp op, const DType& type, SimdLevel level) {
       return loop_of<BinaryOp::div>(type, level);
     case BinaryOp::mod:
       return loop_of<BinaryOp::mod>(type, level);
+    case BinaryOp::bit_and:
+      return bitwise_loop<BinaryOp::bit_and>(type, level);
+    case BinaryOp::bit_or:
+      return bitwise_loop<BinaryOp::bit_or>(type, level);
+    case BinaryOp::bit_xor:
+      return bitwise_loop<BinaryOp::bit_xor>(type, level);
+    case BinaryOp::shl:
+      return bitwise_loop<BinaryOp::shl>(type, level);
+    case BinaryOp::shr:
+      return bitwise_loop<BinaryOp::shr>(type, level);
+    default:
+      return ordering_loop(op, type, level);
   }
-  return {};
 }
 
 }  // namespace tilevm::sim

@@ -31,6 +31,15 @@ void pack(const Tile& tile, const std::uint8_t* lanes, std::size_t first, std::s
 [[nodiscard]] LaneLoop2 binary_loop(isa::BinaryOp op, const isa::DType& type,
                                     SimdLevel level = best_simd_level());
 
+/// Of functions; unary_loop's part.
+[[nodiscard]] LaneLoop1 function_loop(isa::UnaryOp op, const isa::DType& type, SimdLevel level);
+
+/// Of min, max and comparisons; binary_loop's part.
+[[nodiscard]] LaneLoop2 ordering_loop(isa::BinaryOp op, const isa::DType& type, SimdLevel level);
+
+/// Of conditions (u1) and two operands of the type.
+[[nodiscard]] LaneLoop3 where_loop(const isa::DType& type, SimdLevel level = best_simd_level());
+
 /// A function of codes as a loop: by table for 16 bits and less, else by calls.
 using CodeFunction = std::function<std::uint64_t(std::uint64_t)>;
 [[nodiscard]] LaneLoop1 defined_loop(unsigned from_bits, unsigned to_bits, CodeFunction f);

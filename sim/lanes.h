@@ -57,6 +57,9 @@ TILEVM_INLINE void store_lane(std::uint8_t* lanes, std::size_t i, Lane lane) {
 using LaneLoop1 = std::function<void(const std::uint8_t* a, std::uint8_t* out, std::size_t n)>;
 using LaneLoop2 = std::function<void(const std::uint8_t* a, const std::uint8_t* b,
                                      std::uint8_t* out, std::size_t n)>;
+/// out[i] = c[i] ? a[i] : b[i], with conditions in bytes.
+using LaneLoop3 = std::function<void(const std::uint8_t* c, const std::uint8_t* a,
+                                     const std::uint8_t* b, std::uint8_t* out, std::size_t n)>;
 
 namespace detail {
 
@@ -74,6 +77,19 @@ struct Body {
     TILEVM_LOOP
     for (std::size_t i = 0; i < n; ++i) {
       store_lane(out, i, static_cast<Out>(f(load_lane<In>(a, i), load_lane<In>(b, i))));
+    }
+  }
+};
+
+template <class Lane>
+struct ChoiceBody {
+  TILEVM_INLINE void operator()(const std::uint8_t* c, const std::uint8_t* a, const std::uint8_t* b,
+                                std::uint8_t* out, std::size_t n) const {
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto mask = static_cast<Lane>(Lane{0} - Lane{c[i]});
+      const Lane x = load_lane<Lane>(a, i), y = load_lane<Lane>(b, i);
+      store_lane(out, i, static_cast<Lane>((x & mask) | (y & ~mask)));
     }
   }
 };
@@ -118,7 +134,14 @@ LaneLoop2 loop2(SimdLevel level, const F& f) {
       level, detail::Body<Out, In, F>{f});
 }
 
-/// The same where vector instructions do not help: calls and divisions.
+template <class Lane>
+LaneLoop3 choice_loop(SimdLevel level) {
+  using Lanes = const std::uint8_t*;
+  return detail::at_level<Lanes, Lanes, Lanes, std::uint8_t*, std::size_t>(
+      level, detail::ChoiceBody<Lane>{});
+}
+
+/// loop2 where vector instructions do not help: calls and divisions.
 template <class Out, class In, class F>
 LaneLoop2 scalar_loop2(const F& f) {
   const detail::Body<Out, In, F> body{f};

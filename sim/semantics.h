@@ -99,15 +99,26 @@ Action prepare(const isa::StoreShared&, const Preparation&);
 Action prepare(const isa::CopyAsync&, const Preparation&);
 Action prepare(const isa::CopyAsyncCommitGroup&, const Preparation&);
 Action prepare(const isa::CopyAsyncWaitGroup&, const Preparation&);
-template <isa::BinaryOp op>
-Action prepare(const isa::Binary<op>&, const Preparation&);
-Action prepare(const isa::Neg&, const Preparation&);
+Action prepare(const isa::Where&, const Preparation&);
 Action prepare(const isa::Cast&, const Preparation&);
 Action prepare(const isa::View&, const Preparation&);
 Action prepare(const isa::Dot&, const Preparation&);
 Action prepare(const isa::Synchronize&, const Preparation&);
 Action prepare(const isa::Exit&, const Preparation&);
 Action prepare(const isa::Print&, const Preparation&);
+
+// Families; the positions of the operands' slots are those of the struct.
+Action prepare_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
+                      const Preparation&);
+Action prepare_unary(isa::UnaryOp op, isa::RegisterOperand a, const Preparation&);
+template <isa::BinaryOp op>
+Action prepare(const isa::Binary<op>& inst, const Preparation& preparation) {
+  return prepare_binary(op, inst.a, inst.b, preparation);
+}
+template <isa::UnaryOp op>
+Action prepare(const isa::Unary<op>& inst, const Preparation& preparation) {
+  return prepare_unary(op, inst.a, preparation);
+}
 
 namespace detail {
 

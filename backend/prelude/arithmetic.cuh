@@ -83,7 +83,15 @@ TV_LONG_FN u64 f64_mod(u64 a, u64 b) { return float_mod<Float<64, 11, 52>>(a, b)
 
 // ---- Arithmetic on elements -------------------------------------------------------------------
 
-struct Add {
+/// An operation that is one of i32, u32, i64, u64, f32 and f64, or one on the codes of any type.
+struct OnValues {
+  static constexpr bool on_codes = false;
+};
+struct OnCodes {
+  static constexpr bool on_codes = true;
+};
+
+struct Add : OnValues {
   template <class T>
   static TV_FN Code<T::bits> integer(Code<T::bits> a, Code<T::bits> b) {
     return a + b;
@@ -91,7 +99,7 @@ struct Add {
   static TV_FN u32 f32(u32 a, u32 b) { return f32_add(a, b); }
   static TV_FN u64 f64(u64 a, u64 b) { return f64_add(a, b); }
 };
-struct Sub {
+struct Sub : OnValues {
   template <class T>
   static TV_FN Code<T::bits> integer(Code<T::bits> a, Code<T::bits> b) {
     return a - b;
@@ -99,7 +107,7 @@ struct Sub {
   static TV_FN u32 f32(u32 a, u32 b) { return f32_sub(a, b); }
   static TV_FN u64 f64(u64 a, u64 b) { return f64_sub(a, b); }
 };
-struct Mul {
+struct Mul : OnValues {
   template <class T>
   static TV_FN Code<T::bits> integer(Code<T::bits> a, Code<T::bits> b) {
     return a * b;
@@ -107,7 +115,7 @@ struct Mul {
   static TV_FN u32 f32(u32 a, u32 b) { return f32_mul(a, b); }
   static TV_FN u64 f64(u64 a, u64 b) { return f64_mul(a, b); }
 };
-struct Div {
+struct Div : OnValues {
   template <class T>
   static TV_FN Code<T::bits> integer(Code<T::bits> a, Code<T::bits> b) {
     return static_cast<Code<T::bits>>(div(standard<T>(a), standard<T>(b)));
@@ -115,7 +123,7 @@ struct Div {
   static TV_FN u32 f32(u32 a, u32 b) { return f32_canonical(f32_div(a, b)); }
   static TV_FN u64 f64(u64 a, u64 b) { return f64_div(a, b); }
 };
-struct Mod {
+struct Mod : OnValues {
   template <class T>
   static TV_FN Code<T::bits> integer(Code<T::bits> a, Code<T::bits> b) {
     return static_cast<Code<T::bits>>(mod(standard<T>(a), standard<T>(b)));
@@ -124,13 +132,151 @@ struct Mod {
   static TV_FN u64 f64(u64 a, u64 b) { return f64_mod(a, b); }
 };
 
+// ---- Order: min, max and comparisons ------------------------------------------------------------
+// Codes as integers whose order is that of the values.
+
+template <class T>
+TV_FN bool is_nan(Code<T::bits> code) {
+  if constexpr (T::kind != floating || T::special == all_finite) {
+    return false;
+  } else {
+    const u64 magnitude = static_cast<u64>(code >> T::unused) & all_ones<T>();
+    return magnitude > largest_code<T>() + (T::special == ieee ? 1 : 0);
+  }
+}
+
+/// -0 is less than +0; or, with `zeros_alike`, equal to it.
+template <class T, bool zeros_alike>
+TV_FN i64 rank(Code<T::bits> code) {
+  if constexpr (T::kind == floating) {
+    const i64 magnitude = static_cast<i64>(static_cast<u64>(code >> T::unused) & all_ones<T>());
+    const bool negative = (code >> (T::bits - 1) & 1) != 0;
+    return negative ? (zeros_alike ? -magnitude : -1 - magnitude) : magnitude;
+  } else {
+    return to_integer<T>(code);
+  }
+}
+
+/// Whether a is less than b; neither is NaN.
+template <class T, bool zeros_alike>
+TV_FN bool less(Code<T::bits> a, Code<T::bits> b) {
+  if constexpr (T::kind == unsigned_int) {
+    return a < b;
+  } else if constexpr (T::bits <= 32) {
+    return static_cast<i32>(rank<T, zeros_alike>(a)) < static_cast<i32>(rank<T, zeros_alike>(b));
+  } else {
+    return rank<T, zeros_alike>(a) < rank<T, zeros_alike>(b);
+  }
+}
+
+template <class T, bool largest>
+TV_FN Code<T::bits> choose(Code<T::bits> a, Code<T::bits> b) {
+  if constexpr (T::kind == floating && T::bits == 32 && T::unused == 0) {
+    return largest ? f32_max(a, b) : f32_min(a, b);
+  } else {
+    const bool a_nan = is_nan<T>(a), b_nan = is_nan<T>(b);
+    if (a_nan && b_nan) return static_cast<Code<T::bits>>(all_ones<T>()) << T::unused;
+    const bool first = b_nan || (!a_nan && less<T, false>(a, b) != largest);
+    return (first ? a : b) >> T::unused << T::unused;
+  }
+}
+
+enum Relation { equal, unequal, is_less, is_less_or_equal, is_greater, is_greater_or_equal };
+
+template <Relation relation, class T>
+TV_FN u32 compare(Code<T::bits> a, Code<T::bits> b) {
+  if (is_nan<T>(a) || is_nan<T>(b)) return relation == unequal;
+  const bool below = less<T, true>(a, b), above = less<T, true>(b, a);
+  if (relation == equal) return !below && !above;
+  if (relation == unequal) return below || above;
+  if (relation == is_less) return below;
+  if (relation == is_greater) return above;
+  return relation == is_less_or_equal ? !above : !below;
+}
+
+struct Min : OnCodes {
+  template <class T>
+  static TV_FN Code<T::bits> codes(Code<T::bits> a, Code<T::bits> b) {
+    return choose<T, false>(a, b);
+  }
+};
+struct Max : OnCodes {
+  template <class T>
+  static TV_FN Code<T::bits> codes(Code<T::bits> a, Code<T::bits> b) {
+    return choose<T, true>(a, b);
+  }
+};
+
+template <Relation relation>
+struct Comparison : OnCodes {
+  template <class T>
+  static TV_FN u32 codes(Code<T::bits> a, Code<T::bits> b) {
+    return compare<relation, T>(a, b);
+  }
+};
+typedef Comparison<equal> Eq;
+typedef Comparison<unequal> Ne;
+typedef Comparison<is_less> Lt;
+typedef Comparison<is_less_or_equal> Le;
+typedef Comparison<is_greater> Gt;
+typedef Comparison<is_greater_or_equal> Ge;
+
+// ---- Bits of integers ---------------------------------------------------------------------------
+
+struct And : OnCodes {
+  template <class T>
+  static TV_FN Code<T::bits> codes(Code<T::bits> a, Code<T::bits> b) {
+    return a & b;
+  }
+};
+struct Or : OnCodes {
+  template <class T>
+  static TV_FN Code<T::bits> codes(Code<T::bits> a, Code<T::bits> b) {
+    return a | b;
+  }
+};
+struct Xor : OnCodes {
+  template <class T>
+  static TV_FN Code<T::bits> codes(Code<T::bits> a, Code<T::bits> b) {
+    return a ^ b;
+  }
+};
+/// Counts clamp at the width.
+struct Shl : OnCodes {
+  template <class T>
+  static TV_FN Code<T::bits> codes(Code<T::bits> a, Code<T::bits> b) {
+    return b < T::bits ? a << b & low_mask<T::bits>() : Code<T::bits>{0};
+  }
+};
+struct Shr : OnCodes {
+  template <class T>
+  static TV_FN Code<T::bits> codes(Code<T::bits> a, Code<T::bits> b) {
+    const Code<T::bits> last = T::bits - 1;
+    if constexpr (T::kind == unsigned_int) {
+      return b > last ? Code<T::bits>{0} : a >> b;
+    } else {
+      return static_cast<Code<T::bits>>(standard<T>(a) >> (b > last ? last : b)) &
+             low_mask<T::bits>();
+    }
+  }
+};
+
+template <int n>
+TV_FN Code<n> where(u32 condition, Code<n> a, Code<n> b) {
+  return condition != 0 ? a : b;
+}
+
+// ---- Any operation ------------------------------------------------------------------------------
+
 TV_FN u64 f64_canonical(u64 a) {
   return (a & 0x7fffffffffffffffull) > 0x7ff0000000000000ull ? 0x7fffffffffffffffull : a;
 }
 
 template <class Op, class T>
-TV_FN Code<T::bits> binary(Code<T::bits> a, Code<T::bits> b) {
-  if constexpr (T::is_int) {
+TV_FN auto binary(Code<T::bits> a, Code<T::bits> b) {
+  if constexpr (Op::on_codes) {
+    return Op::template codes<T>(a, b);
+  } else if constexpr (T::is_int) {
     return Op::template integer<T>(a, b) & low_mask<T::bits>();
   } else if constexpr (T::kind == bipolar) {
     const u32 result = Op::template integer<Int<32>>(static_cast<u32>(to_integer<T>(a)),  //
@@ -161,6 +307,29 @@ TV_FN Code<T::bits> negate(Code<T::bits> a) {
   }
 }
 
+template <class T>
+TV_FN Code<T::bits> absolute(Code<T::bits> a) {
+  const bool top = (a >> (T::bits - 1) & 1) != 0;
+  if constexpr (T::kind == floating) {
+    return negate<T>(top ? a : negate<T>(a));
+  } else {
+    return T::kind == unsigned_int || top == (T::kind == bipolar) ? a : negate<T>(a);
+  }
+}
+
+struct Neg {
+  template <class T>
+  static TV_FN Code<T::bits> apply(Code<T::bits> a) {
+    return negate<T>(a);
+  }
+};
+struct Abs {
+  template <class T>
+  static TV_FN Code<T::bits> apply(Code<T::bits> a) {
+    return absolute<T>(a);
+  }
+};
+
 // ---- Elementwise, on a thread's share of a tile -------------------------------------------------
 
 template <class T, int count>
@@ -185,10 +354,12 @@ TV_FN void binary_tile(u32* d, const u32* a, const u32* b) {
   }
 }
 
-template <class T, int count>
-TV_FN void negate_tile(u32* d, const u32* a) {
+template <class Op, class T, int count>
+TV_FN void unary_tile(u32* d, const u32* a) {
   TV_UNROLL
-  for (int i = 0; i < count; ++i) put<T::bits>(d, i, negate<T>(get<T::bits>(a, i)));
+  for (int i = 0; i < count; ++i) {
+    put<T::bits>(d, i, Op::template apply<T>(get<T::bits>(a, i)));
+  }
 }
 
 template <int words>

@@ -122,6 +122,28 @@ TV_FN u32 f32_div(u32 a, u32 b) {
   return d;
 }
 
+TV_FN u32 f32_fma(u32 a, u32 b, u32 c) {
+  u32 d;
+  asm("fma.rn.f32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+TV_FN u32 f32_sqrt(u32 a) {
+  u32 d;
+  asm("sqrt.rn.f32 %0, %1;" : "=r"(d) : "r"(a));
+  return d;
+}
+// A NaN loses against a number; -0 is less than +0.
+TV_FN u32 f32_min(u32 a, u32 b) {
+  u32 d;
+  asm("min.f32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+TV_FN u32 f32_max(u32 a, u32 b) {
+  u32 d;
+  asm("max.f32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
 // f64 arithmetic; NaN results are made canonical by the caller.
 TV_FN u64 f64_add(u64 a, u64 b) {
   u64 d;
@@ -141,6 +163,11 @@ TV_FN u64 f64_mul(u64 a, u64 b) {
 TV_FN u64 f64_div(u64 a, u64 b) {
   u64 d;
   asm("div.rn.f64 %0, %1, %2;" : "=l"(d) : "l"(a), "l"(b));
+  return d;
+}
+TV_FN u64 f64_sqrt(u64 a) {
+  u64 d;
+  asm("sqrt.rn.f64 %0, %1;" : "=l"(d) : "l"(a));
   return d;
 }
 

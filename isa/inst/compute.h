@@ -1,83 +1,13 @@
-// Instructions that compute on register tiles (the paper's Table 1, "Register Tensor Computation").
+// Instructions that compute on register tiles (the paper's Table 1, "Register Tensor Computation"),
+// but for those that work element by element (elementwise.h).
 #pragma once
 
 #include <optional>
 
 #include "isa/schema.h"
 #include "isa/slots.h"
-#include "isa/type/arith.h"
 
 namespace tilevm::isa {
-
-/// What differs between the members of the family c = Op(a, b).
-constexpr Description describe(BinaryOp op) {
-  const auto description = [](std::string_view mnemonic, std::string_view summary,
-                              std::string_view detail) {
-    return Description{.mnemonic = mnemonic,
-                       .category = Category::compute,
-                       .result = ResultKind::register_tile,
-                       .summary = summary,
-                       .detail = detail};
-  };
-  constexpr std::string_view wraps =
-      "Integers wrap; floats round to nearest even; types narrower than 16 bits, and tf32, are "
-      "converted to i32, u32 or f32, operated on, and cast back. Both tiles have one element type, "
-      "and one layout or shapes that broadcast (docs/semantics.md, Broadcasting).";
-  switch (op) {
-    case BinaryOp::add:
-      return description("Add", "Adds two tiles element by element.", wraps);
-    case BinaryOp::sub:
-      return description("Sub", "Subtracts the second tile from the first, element by element.",
-                         wraps);
-    case BinaryOp::mul:
-      return description("Mul", "Multiplies two tiles element by element.", wraps);
-    case BinaryOp::div:
-      return description(
-          "Div", "Divides the first tile by the second, element by element.",
-          "Integer quotients truncate toward zero, and a divisor of zero is a fault (TV0403); "
-          "float "
-          "quotients round to nearest even. Types, layouts and narrow types are as for Add.");
-    case BinaryOp::mod:
-      return description("Mod",
-                         "Gives the remainder of the first tile by the second, element by element.",
-                         "a - b * trunc(a / b), exactly, for integers and floats: it has the sign "
-                         "of a. An integer "
-                         "divisor of zero is a fault (TV0403); for floats, b = 0 or an infinite a "
-                         "give NaN. Types, "
-                         "layouts and narrow types are as for Add.");
-  }
-  return {};
-}
-
-template <BinaryOp op>
-struct Binary {
-  RegisterOperand a;
-  RegisterOperand b;
-
-  static constexpr auto schema =
-      define<Binary>(describe(op), slot("a", &Binary::a, "the first tile"),
-                     slot("b", &Binary::b, "the second tile"));
-  friend bool operator==(const Binary&, const Binary&) = default;
-};
-
-using Add = Binary<BinaryOp::add>;
-using Sub = Binary<BinaryOp::sub>;
-using Mul = Binary<BinaryOp::mul>;
-using Div = Binary<BinaryOp::div>;
-using Mod = Binary<BinaryOp::mod>;
-
-struct Neg {
-  RegisterOperand a;
-
-  static constexpr auto schema =
-      define<Neg>({.mnemonic = "Neg",
-                   .category = Category::compute,
-                   .result = ResultKind::register_tile,
-                   .summary = "Negates a tile element by element.",
-                   .detail = "Integers wrap; floats flip their sign bit, NaN becomes canonical."},
-                  slot("a", &Neg::a, "the tile"));
-  friend bool operator==(const Neg&, const Neg&) = default;
-};
 
 struct Cast {
   RegisterOperand src;

@@ -69,6 +69,13 @@ std::optional<RegisterType> make_tile(const DType& dtype, const RegisterLayout& 
   return type;
 }
 
+void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleContext& context) {
+  add_note(diagnostic,
+           fmt::format("{} is {}", context.name(operand.var),
+                       to_string(context.variable(operand.var).type)),
+           context.variable(operand.var).span);
+}
+
 bool check_shape_agrees(const std::optional<TileShape>& shape, const RegisterLayout& layout,
                         std::size_t slot, const RuleContext& context) {
   if (!shape || shape->extents == layout.shape()) return true;

@@ -39,6 +39,9 @@ inline constexpr std::int64_t max_shared_elements = 1 << 21;
                                                     const RegisterLayout& layout, std::size_t slot,
                                                     const RuleContext& context);
 
+/// Adds "`x` is f16[..]" with the place where x was made.
+void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleContext& context);
+
 /// A shape that was given beside a layout agrees with it.
 [[nodiscard]] bool check_shape_agrees(const std::optional<TileShape>& shape,
                                       const RegisterLayout& layout, std::size_t slot,

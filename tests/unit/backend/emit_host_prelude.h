@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -82,6 +83,14 @@ inline u32 f32_div(u32 a, u32 b) {
   const float x = std::bit_cast<float>(a) / std::bit_cast<float>(b);
   return x != x ? 0x7fffffffU : std::bit_cast<u32>(x);
 }
+inline u32 f32_fma(u32 a, u32 b, u32 c) {
+  return std::bit_cast<u32>(
+      std::fma(std::bit_cast<float>(a), std::bit_cast<float>(b), std::bit_cast<float>(c)));
+}
+inline u32 f32_sqrt(u32 a) { return std::bit_cast<u32>(std::sqrt(std::bit_cast<float>(a))); }
+inline u64 f64_sqrt(u64 a) { return std::bit_cast<u64>(std::sqrt(std::bit_cast<double>(a))); }
+inline u32 f32_min(u32 a, u32 b) { return host::f32(host::BinaryOp::min, a, b); }
+inline u32 f32_max(u32 a, u32 b) { return host::f32(host::BinaryOp::max, a, b); }
 inline u64 f64_add(u64 a, u64 b) { return host::f64(host::BinaryOp::add, a, b); }
 inline u64 f64_sub(u64 a, u64 b) { return host::f64(host::BinaryOp::sub, a, b); }
 inline u64 f64_mul(u64 a, u64 b) { return host::f64(host::BinaryOp::mul, a, b); }
@@ -106,6 +115,8 @@ inline float f32_value(u32 a) { return std::bit_cast<float>(a); }
 #include "backend/prelude/memory.cuh"
 #include "backend/prelude/element.cuh"
 #include "backend/prelude/arithmetic.cuh"
+#include "isa/numeric/functions.h"
+#include "backend/prelude/function.cuh"
 #include "backend/prelude/scalar.cuh"
 #include "backend/prelude/print.cuh"
 // clang-format on

@@ -74,6 +74,23 @@ void check_arithmetic(std::uint64_t a, std::uint64_t b) {
   check_binary<tv::Mul, T>(isa::BinaryOp::mul, a, b);
   check_binary<tv::Div, T>(isa::BinaryOp::div, a, b);
   check_binary<tv::Mod, T>(isa::BinaryOp::mod, a, b);
+  check_binary<tv::Min, T>(isa::BinaryOp::min, a, b);
+  check_binary<tv::Max, T>(isa::BinaryOp::max, a, b);
+  check_binary<tv::Eq, T>(isa::BinaryOp::eq, a, b);
+  check_binary<tv::Ne, T>(isa::BinaryOp::ne, a, b);
+  check_binary<tv::Lt, T>(isa::BinaryOp::lt, a, b);
+  check_binary<tv::Le, T>(isa::BinaryOp::le, a, b);
+  check_binary<tv::Gt, T>(isa::BinaryOp::gt, a, b);
+  check_binary<tv::Ge, T>(isa::BinaryOp::ge, a, b);
+  if constexpr (T::is_int) {
+    check_binary<tv::And, T>(isa::BinaryOp::bit_and, a, b);
+    check_binary<tv::Or, T>(isa::BinaryOp::bit_or, a, b);
+    check_binary<tv::Xor, T>(isa::BinaryOp::bit_xor, a, b);
+    check_binary<tv::Shl, T>(isa::BinaryOp::shl, a, b);
+    check_binary<tv::Shr, T>(isa::BinaryOp::shr, a, b);
+    check_binary<tv::Shl, T>(isa::BinaryOp::shl, a, b % (T::bits + 1));
+    check_binary<tv::Shr, T>(isa::BinaryOp::shr, a, b % (T::bits + 1));
+  }
 }
 
 TEST_CASE("arithmetic on every type is isa's") {
@@ -116,6 +133,8 @@ void check_remainders() {
     const std::uint64_t a = draw(0);
     check_binary<tv::Mod, T>(isa::BinaryOp::mod, a, draw(a));
     check_binary<tv::Div, T>(isa::BinaryOp::div, a, draw(a));
+    check_binary<tv::Min, T>(isa::BinaryOp::min, a, draw(a));
+    check_binary<tv::Le, T>(isa::BinaryOp::le, a, draw(a));
   }));
 }
 
@@ -126,13 +145,15 @@ TEST_CASE("quotients and remainders of unlike floats are isa's") {
   check_remainders<tv::Float<16, 5, 10>>();
 }
 
-TEST_CASE("negation on every type is isa's") {
+TEST_CASE("negation and absolute values on every type are isa's") {
   for_each_type<AllTypes>([]<class T>() {
     const auto check = [](std::uint64_t code) {
       const std::string type = to_string(dtype_of<T>());
       INFO(type, " of ", code);
       CHECK(tv::negate<T>(static_cast<tv::Code<T::bits>>(code)) ==
             isa::apply(isa::UnaryOp::neg, dtype_of<T>(), code));
+      CHECK(tv::absolute<T>(static_cast<tv::Code<T::bits>>(code)) ==
+            isa::apply(isa::UnaryOp::abs, dtype_of<T>(), code));
     };
     const std::uint64_t mask = tv::low_mask<T::bits>();
     for (std::uint64_t code = 0; code <= (mask & 0xff); ++code) {

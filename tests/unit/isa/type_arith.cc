@@ -37,7 +37,7 @@ oracle::Real exact(BinaryOp op, oracle::Real a, oracle::Real b) {
       return a * b;
     case BinaryOp::div:
       return a / b;
-    case BinaryOp::mod:
+    default:
       break;
   }
   return remainder(a, b);

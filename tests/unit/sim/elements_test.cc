@@ -11,8 +11,14 @@ using isa::DType;
 
 namespace {
 
-constexpr isa::BinaryOp all_ops[] = {isa::BinaryOp::add, isa::BinaryOp::sub, isa::BinaryOp::mul,
-                                     isa::BinaryOp::div, isa::BinaryOp::mod};
+std::vector<isa::BinaryOp> defined_ops(const DType& type) {
+  std::vector<isa::BinaryOp> ops;
+  for (int i = 0; i <= static_cast<int>(isa::BinaryOp::ge); ++i) {
+    const auto op = static_cast<isa::BinaryOp>(i);
+    if (isa::is_defined(op, type)) ops.push_back(op);
+  }
+  return ops;
+}
 
 std::vector<std::uint32_t> all_codes(const DType& type) {
   std::vector<std::uint32_t> codes(std::size_t{1} << type.bits);
@@ -73,22 +79,26 @@ void check_cast(const DType& from, const DType& to, const std::vector<std::uint3
 /// The loop of every level, in place as well, against the definition.
 void check_binary(isa::BinaryOp op, const DType& type, const std::vector<std::uint8_t>& a,
                   const std::vector<std::uint8_t>& b) {
+  const DType result = isa::result_type(op, type);
   const std::size_t n = a.size() / sim::lane_bytes(type.bits);
-  std::vector<std::uint64_t> wanted(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    wanted[i] = isa::apply(op, type, lane_at(a, i, type), lane_at(b, i, type));
-  }
   for (const sim::SimdLevel level : sim::simd_levels()) {
     const auto loop = sim::binary_loop(op, type, level);
-    auto apart = a, in_place = a;
-    loop(a.data(), b.data(), apart.data(), n);
-    loop(in_place.data(), b.data(), in_place.data(), n);
-    REQUIRE(apart == in_place);
+    std::vector<std::uint8_t> out(n * sim::lane_bytes(result.bits));
+    loop(a.data(), b.data(), out.data(), n);
+    if (result == type) {
+      auto first = a, second = b;
+      loop(first.data(), b.data(), first.data(), n);
+      loop(a.data(), second.data(), second.data(), n);
+      REQUIRE(out == first);
+      REQUIRE(out == second);
+    }
     for (std::size_t i = 0; i < n; ++i) {
-      if (lane_at(apart, i, type) == wanted[i]) continue;
+      const std::uint64_t x = lane_at(a, i, type), y = lane_at(b, i, type);
+      const std::uint64_t wanted = isa::apply(op, type, x, y);
+      if (lane_at(out, i, result) == wanted) continue;
       FAIL_CHECK(isa::to_string(type), " operation ", static_cast<int>(op), ", ",
-                 sim::to_string(level), ": ", lane_at(a, i, type), " and ", lane_at(b, i, type),
-                 " give ", lane_at(apart, i, type), ", not ", wanted[i]);
+                 sim::to_string(level), ": ", x, " and ", y, " give ", lane_at(out, i, result),
+                 ", not ", wanted);
       return;
     }
   }
@@ -137,7 +147,8 @@ TEST_CASE("arithmetic loops equal apply on every pair of codes of types of 8 bit
         b.push_back(y);
       }
     }
-    for (const auto op : all_ops) check_binary(op, type, to_lanes(a, type), to_lanes(b, type));
+    for (const auto op : defined_ops(type))
+      check_binary(op, type, to_lanes(a, type), to_lanes(b, type));
   }
 }
 
@@ -151,7 +162,8 @@ TEST_CASE("arithmetic loops equal apply on boundaries and noise of wide types") 
       a.push_back(words[i] >> shift);
       b.push_back(words[(i * 7919) % words.size()] >> shift);
     }
-    for (const auto op : all_ops) check_binary(op, type, to_lanes(a, type), to_lanes(b, type));
+    for (const auto op : defined_ops(type))
+      check_binary(op, type, to_lanes(a, type), to_lanes(b, type));
   }
 }
 
@@ -182,11 +194,28 @@ std::vector<std::uint8_t> wide_lanes(std::size_t n, std::uint64_t seed) {
 
 TEST_CASE("arithmetic loops equal apply on types of 64 bits") {
   for (const DType& type : {isa::i64, isa::u64, isa::f64}) {
-    for (const auto op : all_ops) check_binary(op, type, wide_lanes(3001, 1), wide_lanes(3001, 2));
+    for (const auto op : defined_ops(type))
+      check_binary(op, type, wide_lanes(3001, 1), wide_lanes(3001, 2));
   }
 }
 
-TEST_CASE("negation loops equal apply on every code") {
+TEST_CASE("where takes the bits of one or the other, in every width") {
+  for (const DType& type : {isa::u1, isa::f8e4m3, isa::f16, isa::f32, isa::f64}) {
+    const std::size_t n = 1001, bytes = sim::lane_bytes(type.bits);
+    auto a = wide_lanes(n, 4), b = wide_lanes(n, 5);
+    std::vector<std::uint8_t> conditions(n);
+    for (std::size_t i = 0; i < n; ++i) conditions[i] = a[i * 8 + 3] & 1;
+    for (const sim::SimdLevel level : sim::simd_levels()) {
+      std::vector<std::uint8_t> out(n * bytes);
+      sim::where_loop(type, level)(conditions.data(), a.data(), b.data(), out.data(), n);
+      for (std::size_t i = 0; i < n * bytes; ++i) {
+        REQUIRE(out[i] == (conditions[i / bytes] != 0 ? a[i] : b[i]));
+      }
+    }
+  }
+}
+
+TEST_CASE("negation and absolute value loops equal apply on every code") {
   for (const DType& type : isa::all_dtypes()) {
     if (type.is_bipolar()) continue;
     const auto codes = type.bits > 32    ? wide_lanes(3001, 3)
@@ -194,11 +223,12 @@ TEST_CASE("negation loops equal apply on every code") {
                                          : to_lanes(interesting_words(), type);
     const std::size_t n = codes.size() / sim::lane_bytes(type.bits);
     for (const sim::SimdLevel level : sim::simd_levels()) {
-      auto result = codes;
-      sim::unary_loop(isa::UnaryOp::neg, type, level)(codes.data(), result.data(), n);
-      for (std::size_t i = 0; i < n; ++i) {
-        REQUIRE(lane_at(result, i, type) ==
-                isa::apply(isa::UnaryOp::neg, type, lane_at(codes, i, type)));
+      for (const auto op : {isa::UnaryOp::neg, isa::UnaryOp::abs}) {
+        auto result = codes;
+        sim::unary_loop(op, type, level)(codes.data(), result.data(), n);
+        for (std::size_t i = 0; i < n; ++i) {
+          REQUIRE(lane_at(result, i, type) == isa::apply(op, type, lane_at(codes, i, type)));
+        }
       }
     }
   }

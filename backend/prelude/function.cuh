@@ -1,0 +1,66 @@
+// The machine, part 5, in plain C++: the functions of the part before, on elements of every type.
+
+namespace tv {
+
+struct Machine {
+  static TV_FN u32 add(u32 a, u32 b) { return f32_add(a, b); }
+  static TV_FN u32 sub(u32 a, u32 b) { return f32_sub(a, b); }
+  static TV_FN u32 mul(u32 a, u32 b) { return f32_mul(a, b); }
+  static TV_FN u32 div(u32 a, u32 b) { return f32_div(a, b); }
+  static TV_FN u32 fma(u32 a, u32 b, u32 c) { return f32_fma(a, b, c); }
+  static TV_FN u32 sqrt(u32 a) { return f32_sqrt(a); }
+  static TV_FN bool less(u32 a, u32 b) { return f32_value(a) < f32_value(b); }
+  static TV_FN i32 leading_zeros(u64 a) { return tv::leading_zeros(a); }
+};
+
+template <class Op>
+struct Function {
+  template <class T>
+  static TV_FN Code<T::bits> apply(Code<T::bits> a) {
+    if constexpr (T::bits == 64) {
+      return f64_canonical(Op::f64(a));
+    } else if constexpr (T::bits == 32 && T::unused == 0) {
+      return Op::f32(a);
+    } else {
+      return from_f32<T>(Op::f32(to_f32<T>(a)));
+    }
+  }
+};
+
+struct Exp2 : Function<Exp2> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::exp2<Machine>(a); }
+};
+struct Exp : Function<Exp> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::exp<Machine>(a); }
+};
+struct Log2 : Function<Log2> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::log2<Machine>(a); }
+};
+struct Log : Function<Log> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::log<Machine>(a); }
+};
+struct Sin : Function<Sin> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::sin<Machine>(a); }
+};
+struct Cos : Function<Cos> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::cos<Machine>(a); }
+};
+struct Tanh : Function<Tanh> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::tanh<Machine>(a); }
+};
+struct Sigmoid : Function<Sigmoid> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::sigmoid<Machine>(a); }
+};
+struct Sqrt : Function<Sqrt> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::sqrt<Machine>(a); }
+  static TV_FN u64 f64(u64 a) { return f64_sqrt(a); }
+};
+struct Rsqrt : Function<Rsqrt> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::rsqrt<Machine>(a); }
+};
+struct Rcp : Function<Rcp> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::rcp<Machine>(a); }
+  static TV_FN u64 f64(u64 a) { return f64_div(0x3ff0000000000000ull, a); }
+};
+
+}  // namespace tv

@@ -1,0 +1,214 @@
+// Instructions that work on tiles element by element: families of one struct template each, so that
+// what is said of an operation stands once (the paper's Table 1, and beyond it).
+#pragma once
+
+#include "isa/schema.h"
+#include "isa/slots.h"
+#include "isa/type/arith.h"
+
+namespace tilevm::isa {
+
+namespace detail {
+
+constexpr Description elementwise(std::string_view mnemonic, std::string_view summary,
+                                  std::string_view detail) {
+  return {.mnemonic = mnemonic,
+          .category = Category::compute,
+          .result = ResultKind::register_tile,
+          .summary = summary,
+          .detail = detail};
+}
+
+inline constexpr std::string_view arithmetic_detail =
+    "Integers wrap; floats round to nearest even; types narrower than 16 bits, and tf32, are "
+    "converted to i32, u32 or f32, operated on, and cast back. Both tiles have one element type, "
+    "and one layout or shapes that broadcast (docs/semantics.md, Broadcasting).";
+inline constexpr std::string_view choice_detail =
+    "The result is one of the two elements. -0 is less than +0; a NaN loses against every number, "
+    "and two of them give the canonical NaN. Types and layouts are as for Add.";
+inline constexpr std::string_view comparison_detail =
+    "The result is a tile of u1, 1 where it holds. -0 equals +0; with a NaN nothing holds but Ne. "
+    "Types and layouts are as for Add.";
+inline constexpr std::string_view bitwise_detail =
+    "On integers of any width; View turns other types into integers. Layouts are as for Add.";
+inline constexpr std::string_view shift_detail =
+    "On integers of any width. The count is an element of the second tile, read as unsigned; at "
+    "the width of the type and beyond all bits are shifted out. Layouts are as for Add.";
+inline constexpr std::string_view function_detail =
+    "A fixed sequence of f32 operations, the same on every engine; docs/semantics.md, Functions, "
+    "has its largest error. Defined on floats but f64; narrower ones and tf32 are converted to "
+    "f32, "
+    "and the result is cast back.";
+inline constexpr std::string_view root_detail =
+    "Rounded correctly, on f32 and f64. Narrower floats and tf32 are converted to f32, and the "
+    "result is cast back (docs/semantics.md, Functions).";
+
+}  // namespace detail
+
+/// What differs between the members of the family c = Op(a, b).
+constexpr Description describe(BinaryOp op) {
+  using namespace detail;
+  switch (op) {
+    case BinaryOp::add:
+      return elementwise("Add", "Adds two tiles element by element.", arithmetic_detail);
+    case BinaryOp::sub:
+      return elementwise("Sub", "Subtracts the second tile from the first, element by element.",
+                         arithmetic_detail);
+    case BinaryOp::mul:
+      return elementwise("Mul", "Multiplies two tiles element by element.", arithmetic_detail);
+    case BinaryOp::div:
+      return elementwise(
+          "Div", "Divides the first tile by the second, element by element.",
+          "Integer quotients truncate toward zero, and a divisor of zero is a fault (TV0403); "
+          "float quotients round to nearest even. Types, layouts and narrow types are as for Add.");
+    case BinaryOp::mod:
+      return elementwise(
+          "Mod", "Gives the remainder of the first tile by the second, element by element.",
+          "a - b * trunc(a / b), exactly, for integers and floats: it has the sign of a. An "
+          "integer divisor of zero is a fault (TV0403); for floats, b = 0 or an infinite a give "
+          "NaN. Types, layouts and narrow types are as for Add.");
+    case BinaryOp::min:
+      return elementwise("Min", "Gives the smaller of two elements.", choice_detail);
+    case BinaryOp::max:
+      return elementwise("Max", "Gives the larger of two elements.", choice_detail);
+    case BinaryOp::bit_and:
+      return elementwise("And", "Combines the bits of two tiles by and.", bitwise_detail);
+    case BinaryOp::bit_or:
+      return elementwise("Or", "Combines the bits of two tiles by or.", bitwise_detail);
+    case BinaryOp::bit_xor:
+      return elementwise("Xor", "Combines the bits of two tiles by exclusive or.", bitwise_detail);
+    case BinaryOp::shl:
+      return elementwise("Shl", "Shifts the elements of the first tile to the left.", shift_detail);
+    case BinaryOp::shr:
+      return elementwise("Shr",
+                         "Shifts the elements of the first tile to the right; signed ones keep "
+                         "their sign.",
+                         shift_detail);
+    case BinaryOp::eq:
+      return elementwise("Eq", "Tells where two tiles are equal.", comparison_detail);
+    case BinaryOp::ne:
+      return elementwise("Ne", "Tells where two tiles differ.", comparison_detail);
+    case BinaryOp::lt:
+      return elementwise("Lt", "Tells where the first tile is less than the second.",
+                         comparison_detail);
+    case BinaryOp::le:
+      return elementwise("Le", "Tells where the first tile is less than the second, or equal.",
+                         comparison_detail);
+    case BinaryOp::gt:
+      return elementwise("Gt", "Tells where the first tile is greater than the second.",
+                         comparison_detail);
+    case BinaryOp::ge:
+      return elementwise("Ge", "Tells where the first tile is greater than the second, or equal.",
+                         comparison_detail);
+  }
+  return {};
+}
+
+template <BinaryOp op>
+struct Binary {
+  RegisterOperand a;
+  RegisterOperand b;
+
+  static constexpr auto schema =
+      define<Binary>(describe(op), slot("a", &Binary::a, "the first tile"),
+                     slot("b", &Binary::b, "the second tile"));
+  friend bool operator==(const Binary&, const Binary&) = default;
+};
+
+using Add = Binary<BinaryOp::add>;
+using Sub = Binary<BinaryOp::sub>;
+using Mul = Binary<BinaryOp::mul>;
+using Div = Binary<BinaryOp::div>;
+using Mod = Binary<BinaryOp::mod>;
+using Min = Binary<BinaryOp::min>;
+using Max = Binary<BinaryOp::max>;
+using And = Binary<BinaryOp::bit_and>;
+using Or = Binary<BinaryOp::bit_or>;
+using Xor = Binary<BinaryOp::bit_xor>;
+using Shl = Binary<BinaryOp::shl>;
+using Shr = Binary<BinaryOp::shr>;
+using Eq = Binary<BinaryOp::eq>;
+using Ne = Binary<BinaryOp::ne>;
+using Lt = Binary<BinaryOp::lt>;
+using Le = Binary<BinaryOp::le>;
+using Gt = Binary<BinaryOp::gt>;
+using Ge = Binary<BinaryOp::ge>;
+
+/// What differs between the members of the family b = Op(a).
+constexpr Description describe(UnaryOp op) {
+  using namespace detail;
+  switch (op) {
+    case UnaryOp::neg:
+      return elementwise("Neg", "Negates a tile element by element.",
+                         "Integers wrap; floats flip their sign bit, NaN becomes canonical.");
+    case UnaryOp::abs:
+      return elementwise("Abs", "Takes the absolute value of every element.",
+                         "Integers wrap; floats clear their sign bit, NaN becomes canonical.");
+    case UnaryOp::exp2:
+      return elementwise("Exp2", "Raises 2 to the power of every element.", function_detail);
+    case UnaryOp::exp:
+      return elementwise("Exp", "Raises e to the power of every element.", function_detail);
+    case UnaryOp::log2:
+      return elementwise("Log2", "Takes the logarithm to the base 2 of every element.",
+                         function_detail);
+    case UnaryOp::log:
+      return elementwise("Log", "Takes the natural logarithm of every element.", function_detail);
+    case UnaryOp::sin:
+      return elementwise("Sin", "Takes the sine of every element, in radians.", function_detail);
+    case UnaryOp::cos:
+      return elementwise("Cos", "Takes the cosine of every element, in radians.", function_detail);
+    case UnaryOp::tanh:
+      return elementwise("Tanh", "Takes the hyperbolic tangent of every element.", function_detail);
+    case UnaryOp::sigmoid:
+      return elementwise("Sigmoid", "Gives 1 / (1 + exp(-x)) of every element x.", function_detail);
+    case UnaryOp::sqrt:
+      return elementwise("Sqrt", "Takes the square root of every element.", root_detail);
+    case UnaryOp::rsqrt:
+      return elementwise("Rsqrt", "Gives 1 / sqrt(x) of every element x, rounded correctly.",
+                         function_detail);
+    case UnaryOp::rcp:
+      return elementwise("Rcp", "Gives 1 / x of every element x.", root_detail);
+  }
+  return {};
+}
+
+template <UnaryOp op>
+struct Unary {
+  RegisterOperand a;
+
+  static constexpr auto schema = define<Unary>(describe(op), slot("a", &Unary::a, "the tile"));
+  friend bool operator==(const Unary&, const Unary&) = default;
+};
+
+using Neg = Unary<UnaryOp::neg>;
+using Abs = Unary<UnaryOp::abs>;
+using Exp2 = Unary<UnaryOp::exp2>;
+using Exp = Unary<UnaryOp::exp>;
+using Log2 = Unary<UnaryOp::log2>;
+using Log = Unary<UnaryOp::log>;
+using Sin = Unary<UnaryOp::sin>;
+using Cos = Unary<UnaryOp::cos>;
+using Tanh = Unary<UnaryOp::tanh>;
+using Sigmoid = Unary<UnaryOp::sigmoid>;
+using Sqrt = Unary<UnaryOp::sqrt>;
+using Rsqrt = Unary<UnaryOp::rsqrt>;
+using Rcp = Unary<UnaryOp::rcp>;
+
+struct Where {
+  RegisterOperand condition;
+  RegisterOperand a;
+  RegisterOperand b;
+
+  static constexpr auto schema = define<Where>(
+      detail::elementwise("Where",
+                          "Takes elements of one tile where a condition holds, of another "
+                          "where it does not.",
+                          "The bits are taken as they are, of any type. The three tiles have one "
+                          "layout, or shapes that broadcast (docs/semantics.md, Broadcasting)."),
+      slot("condition", &Where::condition, "a tile of u1, such as a comparison gives"),
+      slot("a", &Where::a, "the tile taken from where the condition is 1"),
+      slot("b", &Where::b, "the tile taken from where it is 0; a's type"));
+  friend bool operator==(const Where&, const Where&) = default;
+};
+
+}  // namespace tilevm::isa
