@@ -175,7 +175,9 @@ TV_FN Code<T::bits> choose(Code<T::bits> a, Code<T::bits> b) {
     return largest ? f32_max(a, b) : f32_min(a, b);
   } else {
     const bool a_nan = is_nan<T>(a), b_nan = is_nan<T>(b);
-    if (a_nan && b_nan) return static_cast<Code<T::bits>>(all_ones<T>()) << T::unused;
+    if constexpr (T::kind == floating) {
+      if (a_nan && b_nan) return static_cast<Code<T::bits>>(all_ones<T>()) << T::unused;
+    }
     const bool first = b_nan || (!a_nan && less<T, false>(a, b) != largest);
     return (first ? a : b) >> T::unused << T::unused;
   }

@@ -47,7 +47,8 @@ inline constexpr std::string_view root_detail =
 
 /// What differs between the members of the family c = Op(a, b).
 constexpr Description describe(BinaryOp op) {
-  using namespace detail;
+  using detail::elementwise, detail::arithmetic_detail, detail::choice_detail;
+  using detail::comparison_detail, detail::bitwise_detail, detail::shift_detail;
   switch (op) {
     case BinaryOp::add:
       return elementwise("Add", "Adds two tiles element by element.", arithmetic_detail);
@@ -136,7 +137,7 @@ using Ge = Binary<BinaryOp::ge>;
 
 /// What differs between the members of the family b = Op(a).
 constexpr Description describe(UnaryOp op) {
-  using namespace detail;
+  using detail::elementwise, detail::function_detail, detail::root_detail;
   switch (op) {
     case UnaryOp::neg:
       return elementwise("Neg", "Negates a tile element by element.",
