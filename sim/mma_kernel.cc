@@ -309,7 +309,9 @@ SimdLevel best_simd_level() {
 std::vector<SimdLevel> simd_levels() {
   std::vector<SimdLevel> levels{SimdLevel::portable};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) levels.push_back(SimdLevel::avx2);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    levels.push_back(SimdLevel::avx2);
+  }
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
     levels.push_back(SimdLevel::avx512);
