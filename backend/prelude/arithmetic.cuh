@@ -172,7 +172,7 @@ TV_FN bool less(Code<T::bits> a, Code<T::bits> b) {
 template <class T, bool largest>
 TV_FN Code<T::bits> choose(Code<T::bits> a, Code<T::bits> b) {
   if constexpr (T::kind == floating && T::bits == 32 && T::unused == 0) {
-    return largest ? f32_max(a, b) : f32_min(a, b);
+    return f32_canonical(largest ? f32_max(a, b) : f32_min(a, b));
   } else {
     const bool a_nan = is_nan<T>(a), b_nan = is_nan<T>(b);
     if constexpr (T::kind == floating) {
