@@ -34,7 +34,7 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
   // StoreGlobal(Neg(a), w)
   tv::u32 v_Neg_1[1] = {};
 #line 7
-  tv::negate_tile<tile::u3, 4>(v_Neg_1, a);
+  tv::unary_tile<tv::Neg, tile::u3, 4>(v_Neg_1, a);
   // StoreGlobal(Neg(a), w)
   {
 #line 7
