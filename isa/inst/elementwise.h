@@ -47,8 +47,8 @@ inline constexpr std::string_view root_detail =
 
 /// What differs between the members of the family c = Op(a, b).
 constexpr Description describe(BinaryOp op) {
-  using detail::elementwise, detail::arithmetic_detail, detail::choice_detail;
   using detail::comparison_detail, detail::bitwise_detail, detail::shift_detail;
+  using detail::elementwise, detail::arithmetic_detail, detail::choice_detail;
   switch (op) {
     case BinaryOp::add:
       return elementwise("Add", "Adds two tiles element by element.", arithmetic_detail);
