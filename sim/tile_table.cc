@@ -1,6 +1,7 @@
 #include "sim/tile_table.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <ranges>
@@ -58,12 +59,27 @@ void copy_bits(const std::uint8_t* from, std::uint64_t from_bit, std::uint8_t* t
   }
 }
 
-/// Copies one run of every thread, which lie `stride` bytes apart in memory; `bytes` is the run's
-/// length where it is known at compile time, so that the copy is one move.
-template <std::size_t bytes, class To, class From>
-void copy_evenly(To* to, std::size_t to_stride, From* from, std::size_t from_stride,
-                 std::size_t threads, std::size_t length) {
+/// Asks for the memory behind a place: the next block works on it, if blocks follow each other
+/// there. It may lie outside of the buffer, where nothing happens.
+inline void prefetch_behind(const std::uint8_t* place) {
+  constexpr std::uintptr_t distance = 4096;
+  __builtin_prefetch(
+      reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(place) + distance));
+}
+
+/// The same of a whole piece of memory.
+void prefetch_behind(const std::uint8_t* begin, std::size_t bytes) {
+  constexpr std::size_t line = 64;
+  for (std::size_t b = 0; b < bytes; b += line) prefetch_behind(begin + b);
+}
+
+/// Copies one run of every thread, which lie a stride of bytes apart; `bytes` is the run's length
+/// where it is known at compile time, so that the copy is one move.
+template <std::size_t bytes, bool from_memory>
+void copy_evenly(std::uint8_t* to, std::size_t to_stride, const std::uint8_t* from,
+                 std::size_t from_stride, std::size_t threads, std::size_t length) {
   for (std::size_t t = 0; t < threads; ++t) {
+    prefetch_behind(from_memory ? from + t * from_stride : to + t * to_stride);
     std::memcpy(to + t * to_stride, from + t * from_stride, bytes != 0 ? bytes : length);
   }
 }
@@ -173,6 +189,7 @@ void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8
     return;
   }
   if (table.one_piece) {
+    prefetch_behind(memory + base_bits / 8, tile.bytes());
     std::memcpy(registers, memory + base_bits / 8, tile.bytes());
     return;
   }
@@ -180,9 +197,9 @@ void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8
     const std::size_t length = bytes != 0 ? bytes : run_bits / 8;
     if (table.even) {
       for (std::size_t r = 0; r < table.run_bits.size(); ++r) {
-        copy_evenly<bytes>(registers + r * length, tile.thread_bytes,
-                           memory + (base_bits + table.run_bits[r]) / 8, table.thread_stride,
-                           tile.threads, length);
+        copy_evenly<bytes, true>(registers + r * length, tile.thread_bytes,
+                                 memory + (base_bits + table.run_bits[r]) / 8, table.thread_stride,
+                                 tile.threads, length);
       }
       return;
     }
@@ -208,6 +225,7 @@ void copy_to_memory(const TileTable& table, const Tile& tile,
     return;
   }
   if (table.one_piece) {  // no replicas then
+    prefetch_behind(memory + base_bits / 8, tile.bytes());
     std::memcpy(memory + base_bits / 8, registers, tile.bytes());
     return;
   }
@@ -215,8 +233,8 @@ void copy_to_memory(const TileTable& table, const Tile& tile,
     const std::size_t length = bytes != 0 ? bytes : run_bits / 8;
     if (table.even && threads.size() == tile.threads) {
       for (std::size_t r = 0; r < table.run_bits.size(); ++r) {
-        copy_evenly<bytes>(memory + (base_bits + table.run_bits[r]) / 8, table.thread_stride,
-                           registers + r * length, tile.thread_bytes, tile.threads, length);
+        copy_evenly<bytes, false>(memory + (base_bits + table.run_bits[r]) / 8, table.thread_stride,
+                                  registers + r * length, tile.thread_bytes, tile.threads, length);
       }
       return;
     }
