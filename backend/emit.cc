@@ -65,6 +65,7 @@ std::string prelude(bool prints) {
   append("arithmetic", prelude_arithmetic);
   append("sequences", prelude_sequences);
   append("function", prelude_function);
+  append("dot", prelude_dot);
   append("scalar", prelude_scalar);
   if (prints) append("print", prelude_print);
   return text;

@@ -1,7 +1,8 @@
-// Dot: the verifier's plan, one call a step, on registers gathered from the packed tiles.
+// Dot: the verifier's plan. With tensor cores one call a step, on registers gathered from the
+// packed tiles.
 #include <fmt/format.h>
 
-#include "backend/emit_kernel.h"
+#include "backend/emit_dot.h"
 #include "backend/emit_mma.h"
 
 namespace tilevm::backend {
@@ -87,35 +88,51 @@ void emit_step(const std::string& function, const Operand& c, const isa::Fragmen
   kernel.out.close();
 }
 
-}  // namespace
-
-void emit_instruction(const isa::Dot& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
-  const isa::DotPlan& plan = kernel.program().dot_plan(stmt);
+void emit_mma_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
+                  KernelEmission& kernel) {
   const isa::MmaShape& shape = *plan.shape;
   const std::string function = kernel.mma_function(shape);
-  const isa::VarId result = stmt.results[0];
-  const auto words = tile_words(kernel.type<isa::RegisterType>(result));
-  // A result that replaces an operand is built beside it.
-  const bool apart = result == inst.a.var || result == inst.b.var;
   const Operand a{kernel.name(inst.a.var), shape.a.bits, mma_registers(shape.a, shape.a_layout)};
   const Operand b{kernel.name(inst.b.var), shape.b.bits, mma_registers(shape.b, shape.b_layout)};
-  const Operand c{apart ? "d_" : kernel.name(result), shape.accumulator.bits,
-                  mma_registers(shape.accumulator, shape.c_layout)};
-  kernel.declare_tile(stmt);
-  if (apart) {
-    kernel.out.open_plain();
-    kernel.out.plain(fmt::format("tv::u32 d_[{}];", words));
-  }
-  if (apart || result != inst.c.var) {
-    kernel.out.line(
-        fmt::format("tv::copy_words<{}>({}, {});", words, c.tile, kernel.name(inst.c.var)));
+  const Operand c{target, shape.accumulator.bits, mma_registers(shape.accumulator, shape.c_layout)};
+  if (target != kernel.name(inst.c.var)) {
+    kernel.out.line(fmt::format("tv::copy_words<{}>({}, {});",
+                                tile_words(kernel.type<isa::RegisterType>(inst.c.var)), target,
+                                kernel.name(inst.c.var)));
   }
   for (const isa::DotPlan::Step& step : plan.steps) {
     const std::string inputs = gather_all(a, plan.a[static_cast<std::size_t>(step.a)]) + ", " +
                                gather_all(b, plan.b[static_cast<std::size_t>(step.b)]);
     emit_step(function, c, plan.c[static_cast<std::size_t>(step.c)], inputs, kernel);
   }
-  if (!apart) return;
+}
+
+void emit_by_method(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
+                    KernelEmission& kernel) {
+  switch (plan.method) {
+    case isa::DotMethod::mma:
+      return emit_mma_dot(inst, plan, target, kernel);
+    case isa::DotMethod::bipolar:
+      return emit_bipolar_dot(inst, plan, target, kernel);
+    case isa::DotMethod::chain:
+      return emit_chain_dot(inst, plan, target, kernel);
+  }
+}
+
+}  // namespace
+
+void emit_instruction(const isa::Dot& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const isa::DotPlan& plan = kernel.program().dot_plan(stmt);
+  const isa::VarId result = stmt.results[0];
+  kernel.declare_tile(stmt);
+  if (result != inst.a.var && result != inst.b.var) {
+    return emit_by_method(inst, plan, kernel.name(result), kernel);
+  }
+  // A result that replaces an operand is built beside it.
+  const auto words = tile_words(kernel.type<isa::RegisterType>(result));
+  kernel.out.open_plain();
+  kernel.out.plain(fmt::format("tv::u32 d_[{}];", words));
+  emit_by_method(inst, plan, "d_", kernel);
   kernel.out.line(fmt::format("tv::copy_words<{}>({}, d_);", words, kernel.name(result)));
   kernel.out.close();
 }

@@ -11,7 +11,7 @@ using isa::DType;
 using isa::MmaShape;
 using isa::TypeKind;
 
-/// The name of a type in PTX.
+/// The name of a type in PTX; one bit is b1 there.
 std::string ptx_type(const DType& type) {
   switch (type.kind) {
     case TypeKind::signed_int:
@@ -86,8 +86,8 @@ std::string mma_function(const MmaShape& shape) {
   std::string text =
       fmt::format("TV_FN void {}({},\n    {},\n    {}) {{\n", mma_function_name(shape),
                   parameters(c, true), parameters(a, false), parameters(b, false));
-  text += fmt::format("  asm(\"mma.sync.aligned.{}.row.col.{} \"\n", shape.name,
-                      operand_types(shape, '.'));
+  text += fmt::format("  asm(\"mma.sync.aligned.{}.row.col.{}{} \"\n", shape.name,
+                      operand_types(shape, '.'), shape.a == isa::u1 ? ".and.popc" : "");
   text += fmt::format("      \"{0}, {1}, {2}, {0};\"\n", group(c, 0), group(a, first_a),
                       group(b, first_b));
   text += fmt::format("      : {}\n      : {},\n        {});\n}}\n", constraints(c, "+"),

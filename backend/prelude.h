@@ -15,6 +15,7 @@ extern const std::string_view prelude_element;     ///< element types, casts
 extern const std::string_view prelude_arithmetic;  ///< on elements and tiles
 extern const std::string_view prelude_sequences;   ///< isa/numeric/functions.h
 extern const std::string_view prelude_function;    ///< the same on elements of every type
+extern const std::string_view prelude_dot;         ///< multiply-adds, bipolar operands
 extern const std::string_view prelude_scalar;      ///< scalars
 extern const std::string_view prelude_print;       ///< records of Print, for programs that have it
 

@@ -1,49 +1,60 @@
-// How a Dot becomes tensor-core instructions.
+// How a Dot is computed: by which instructions, on which registers, in which order.
 //
-// An mma instruction is described by data (MmaShape): extents, operand types and the layouts of its
-// fragments over one warp of 32 threads. plan_dot tiles a Dot's operands by a shape's fragments;
-// the plan tells both engines which instruction runs, in which order, on which registers. Since the
-// result of a tensor core depends on where a long sum is cut, the plan is part of the meaning of
-// Dot.
+// plan_dot tiles a Dot's operands by the fragments of a tensor-core instruction (mma_shapes.h), or,
+// where no instruction fits and every thread holds what it needs, makes a chain of multiply-adds of
+// each element. The plan tells both engines what to do. Since the result of a tensor core depends
+// on where a long sum is cut, the plan is part of the meaning of Dot.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "isa/layout/register_layout.h"
+#include "isa/mma_shapes.h"
 #include "isa/numeric/target.h"
 #include "isa/tensor_type.h"
 
 namespace tilevm::isa {
 
-/// A tensor-core instruction, PTX `mma.sync.aligned.<name>`: D[m, n] = A[m, k] * B[k, n] + C[m, n].
-struct MmaShape {
-  std::string_view name;  ///< "m16n8k16"
-  std::int64_t m, n, k;
-  DType a, b, accumulator;
-  RegisterLayout a_layout, b_layout, c_layout;  ///< fragments over one warp
-  int min_sm;                                   ///< 80 for sm_80 and later
+enum class DotMethod : std::uint8_t {
+  mma,      ///< tensor-core instructions on the operands as they are
+  bipolar,  ///< the same on the integers behind bipolar operands (OperandForm); the sum is exact
+  chain,    ///< acc = fma(a, b, acc) with k ascending, in the accumulator's type
 };
-
-/// Every instruction known, larger k first.
-[[nodiscard]] const std::vector<MmaShape>& mma_shapes();
 
 /// The local places, in one thread, of the elements of one fragment, in the fragment's own local
 /// order. The same in every thread.
 using Fragment = std::vector<std::int32_t>;
 
+/// How an operand of a bipolar Dot becomes operands of the instruction:
+///   value = scale * sum over p of 2^p plane_p + offset
+/// With u1 instructions plane p is bit p of the codes. With i8 instructions there is one plane, the
+/// value itself, or (value - 1) / 2 where the value needs more than 8 bits.
+struct OperandForm {
+  int planes = 1;
+  std::int32_t scale = 1;
+  std::int32_t offset = 0;
+};
+
+/// Where a thread finds the operands of its element at place i of c: a(m, k) at place
+/// a_row[i] + a_depth[k] and b(k, n) at place b_depth[k] + b_column[i]. The same in every thread.
+struct ChainPlaces {
+  Fragment a_row, a_depth, b_depth, b_column;
+};
+
 struct DotPlan {
-  const MmaShape* shape = nullptr;
+  DotMethod method = DotMethod::mma;
+  const MmaShape* shape = nullptr;  ///< none for a chain
   std::vector<Fragment> a, b, c;
   /// One mma: c += a * b, by indices into the lists of fragments.
   struct Step {
     std::int32_t a, b, c;
   };
-  /// In order of execution; the steps of one c fragment have ascending k.
+  /// In order of execution; the steps of one c fragment follow one another with ascending k.
   std::vector<Step> steps;
+  OperandForm a_form, b_form;  ///< for DotMethod::bipolar
+  ChainPlaces chain;           ///< for DotMethod::chain
 };
 
 /// Why no plan exists, and layouts that would fit (with c's, or a's and b's, as they are).
@@ -57,5 +68,10 @@ struct DotMismatch {
 [[nodiscard]] std::optional<DotPlan> plan_dot(const RegisterType& a, const RegisterType& b,
                                               const RegisterType& c, const Target& target,
                                               DotMismatch* mismatch);
+
+/// The instructions that may compute a Dot of these types: those of the types themselves, or for
+/// bipolar operands those of u1 (all bits by AND and population count), then of i8.
+[[nodiscard]] std::vector<const MmaShape*> dot_shapes(const Target& target, const DType& a,
+                                                      const DType& b, const DType& accumulator);
 
 }  // namespace tilevm::isa

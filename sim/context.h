@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/dot_codes.h"
 #include "sim/lane_tiles.h"
 #include "sim/mma_tile.h"
 #include "sim/place_table.h"
@@ -30,6 +31,7 @@ struct Scratch {
   std::array<LaneBuffer, 4> lanes;  ///< of operands, and of a result
   std::vector<MmaOperandA> operands_a;
   std::vector<MmaOperandB> operands_b;
+  DotBuffers dot;
 };
 
 /// A statement that touches memory, for messages.

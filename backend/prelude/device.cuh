@@ -145,6 +145,22 @@ TV_FN u32 f32_max(u32 a, u32 b) {
   return d;
 }
 
+// f16 and bf16: one rounding of a * b + c; NaN becomes 0x7fff.
+TV_FN u32 f16_fma(u32 a, u32 b, u32 c) {
+  u16 d;
+  asm("fma.rn.f16 %0, %1, %2, %3;"
+      : "=h"(d)
+      : "h"(static_cast<u16>(a)), "h"(static_cast<u16>(b)), "h"(static_cast<u16>(c)));
+  return d;
+}
+TV_FN u32 bf16_fma(u32 a, u32 b, u32 c) {
+  u16 d;
+  asm("fma.rn.bf16 %0, %1, %2, %3;"
+      : "=h"(d)
+      : "h"(static_cast<u16>(a)), "h"(static_cast<u16>(b)), "h"(static_cast<u16>(c)));
+  return d;
+}
+
 // f64 arithmetic; NaN results are made canonical by the caller.
 TV_FN u64 f64_add(u64 a, u64 b) {
   u64 d;
@@ -159,6 +175,11 @@ TV_FN u64 f64_sub(u64 a, u64 b) {
 TV_FN u64 f64_mul(u64 a, u64 b) {
   u64 d;
   asm("mul.rn.f64 %0, %1, %2;" : "=l"(d) : "l"(a), "l"(b));
+  return d;
+}
+TV_FN u64 f64_fma(u64 a, u64 b, u64 c) {
+  u64 d;
+  asm("fma.rn.f64 %0, %1, %2, %3;" : "=l"(d) : "l"(a), "l"(b), "l"(c));
   return d;
 }
 TV_FN u64 f64_div(u64 a, u64 b) {

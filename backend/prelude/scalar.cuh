@@ -1,4 +1,4 @@
-// The machine, part 6, in plain C++: scalars.
+// The machine, part 7, in plain C++: scalars.
 
 namespace tv {
 

@@ -90,7 +90,8 @@ std::optional<MmaRule> mma_rule(const Target& target, const DType& a, const DTyp
     return std::nullopt;
   }
   const bool integers = (is_integer_operand(a, 8) && is_integer_operand(b, 8)) ||
-                        (is_integer_operand(a, 4) && is_integer_operand(b, 4));
+                        (is_integer_operand(a, 4) && is_integer_operand(b, 4)) ||
+                        (a == u1 && b == u1);
   if (accumulator == i32 && integers) {
     return MmaRule{MmaMethod::integer, 0, 0, 0, MmaRounding::none, Evidence::by_definition};
   }

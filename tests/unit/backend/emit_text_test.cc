@@ -94,7 +94,8 @@ TEST_CASE("the text begins with the prelude and depends on nothing but the progr
   const CudaSource source = emit_cuda(program);
   CHECK(source.text == emit_cuda(make_program(narrow_program)).text);
   CHECK(source.text.find(prelude_device) < source.prelude_size);
-  for (const auto part : {prelude_memory, prelude_element, prelude_arithmetic, prelude_scalar}) {
+  for (const auto part :
+       {prelude_memory, prelude_element, prelude_arithmetic, prelude_dot, prelude_scalar}) {
     CHECK(source.text.find(part) < source.prelude_size);
   }
   CHECK(source.text.find("asm", source.prelude_size) == std::string::npos);

@@ -1,0 +1,43 @@
+// The tensor-core instructions that Dot uses: one table of types, extents and targets, from which
+// the fragments follow.
+//
+// In every fragment, thread t of a warp holds registers of e elements (32 bits, or one element of
+// 64) side by side along k; r is the register, j the element in it (PTX ISA, "Matrix Fragments for
+// mma"):
+//   A  row = t/4 + 8 * (r % (m/8)),  k = 4e * (r / (m/8)) + e * (t%4) + j
+//   B  column = t/4,                 k = 4e * r + e * (t%4) + j
+//   C  row = t/4 + 8 * (i/2),        column = 2 * (t%4) + i%2
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "isa/layout/register_layout.h"
+#include "isa/numeric/target.h"
+#include "isa/type/dtype.h"
+
+namespace tilevm::isa {
+
+inline constexpr std::int64_t warp_size = 32;
+
+/// PTX `mma.sync.aligned.<name>`: D[m, n] = A[m, k] * B[k, n] + C[m, n].
+struct MmaShape {
+  std::string name;  ///< "m16n8k16"
+  std::int64_t m, n, k;
+  DType a, b, accumulator;
+  RegisterLayout a_layout, b_layout, c_layout;  ///< fragments over one warp
+  int min_sm;                                   ///< 80 for sm_80 and later
+};
+
+/// Every instruction known. Of the same types those with larger m stand first, then larger k.
+[[nodiscard]] const std::vector<MmaShape>& mma_shapes();
+
+/// The instructions that a target has for these types, in that order.
+[[nodiscard]] std::vector<const MmaShape*> mma_shapes(const Target& target, const DType& a,
+                                                      const DType& b, const DType& accumulator);
+
+/// The types that a target's instructions take, for messages: "f16 x f16 + f32 or f16, ...".
+[[nodiscard]] std::string list_mma_types(const Target& target);
+
+}  // namespace tilevm::isa

@@ -1,0 +1,91 @@
+// Between register tiles and the dense arrays that the kernels of Dot work on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+#include "isa/type/bits.h"
+
+namespace tilevm::sim {
+
+/// Bits of a tile at which elements begin, below 2^32 (matrix_tables.h).
+using CodePlaces = std::vector<std::uint32_t>;
+
+/// The code of `bits` <= 32 bits that begins at a bit; up to 8 bytes from there may be read.
+[[nodiscard]] inline std::uint32_t code_at(const std::uint8_t* tile, std::uint32_t place,
+                                           unsigned bits) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, tile + place / 8, sizeof word);
+  return static_cast<std::uint32_t>(word >> place % 8 & isa::low_mask(bits));
+}
+
+namespace detail {
+
+template <class Stored, class Lane, class F>
+void gather_whole(const CodePlaces& places, const std::uint8_t* tile, Lane* out, F&& f) {
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    Stored code = 0;
+    std::memcpy(&code, tile + places[p] / 8, sizeof code);
+    out[p] = f(code);
+  }
+}
+
+}  // namespace detail
+
+/// out[p] = f(the code at places[p]), for elements of 1 to 64 bits.
+template <class Lane, class F>
+void gather(const CodePlaces& places, unsigned bits, const std::uint8_t* tile, Lane* out, F&& f) {
+  switch (bits) {
+    case 8:
+      return detail::gather_whole<std::uint8_t>(places, tile, out, f);
+    case 16:
+      return detail::gather_whole<std::uint16_t>(places, tile, out, f);
+    case 32:
+      return detail::gather_whole<std::uint32_t>(places, tile, out, f);
+    case 64:
+      return detail::gather_whole<std::uint64_t>(places, tile, out, f);
+    default:
+      for (std::size_t p = 0; p < places.size(); ++p) out[p] = f(code_at(tile, places[p], bits));
+  }
+}
+
+/// out[p] = the code at places[p].
+template <class Lane>
+void gather(const CodePlaces& places, unsigned bits, const std::uint8_t* tile, Lane* out) {
+  gather(places, bits, tile, out, [](auto code) { return static_cast<Lane>(code); });
+}
+
+/// Element x of the tile, of as many bits as Stored, becomes f(values[positions[x]]).
+template <class Stored, class Lane, class F>
+void scatter(const std::vector<std::uint32_t>& positions, const Lane* values, std::uint8_t* tile,
+             F&& f) {
+  for (std::size_t x = 0; x < positions.size(); ++x) {
+    const auto code = static_cast<Stored>(f(values[positions[x]]));
+    std::memcpy(tile + x * sizeof code, &code, sizeof code);
+  }
+}
+
+template <class Stored, class Lane>
+void scatter(const std::vector<std::uint32_t>& positions, const Lane* values, std::uint8_t* tile) {
+  scatter<Stored>(positions, values, tile, [](Lane code) { return code; });
+}
+
+/// The matrices of one Dot in the type that its kernel computes in.
+template <class T>
+struct DotMatrices {
+  std::vector<T> a, b, c;
+};
+
+/// Kept between Dots.
+struct DotBuffers {
+  std::vector<std::int16_t> integers_a, integers_b;
+  std::tuple<DotMatrices<float>, DotMatrices<double>, DotMatrices<std::uint32_t>,
+             DotMatrices<std::uint64_t>>
+      matrices;
+};
+
+}  // namespace tilevm::sim
