@@ -59,7 +59,8 @@ struct Dot {
        .detail =
            "a is [m, k], b is [k, n], c and d are [m, n]. The tensor-core instruction follows "
            "from types, layouts and target; k ascends. The arithmetic is that of the target's "
-           "tensor cores, bit for bit (docs/semantics.md, Dot)."},
+           "tensor cores, bit for bit. Where no instruction fits, and each thread holds all of k "
+           "for its part of c, it is a chain of multiply-adds (docs/semantics.md, Dot)."},
       slot("a", &Dot::a, "the left matrix, [m, k]"), slot("b", &Dot::b, "the right matrix, [k, n]"),
       slot("c", &Dot::c, "what is added, [m, n]; its type and layout are the result's"));
   friend bool operator==(const Dot&, const Dot&) = default;

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "isa/dot_chain.h"
 #include "isa/layout/layout_ops.h"
 
 namespace {
@@ -132,6 +133,127 @@ TEST_CASE("a mismatch says why and shows layouts that fit") {
   REQUIRE(mismatch.suggestions.size() == 1);
   CHECK(mismatch.suggestions[0] ==
         "a would fit as spatial(2, 1).replicated(2).column_local(2, 2).spatial(8, 4).local(1, 2)");
+}
+
+TEST_CASE("every fragment follows the formulas of the PTX manual") {
+  for (const MmaShape& shape : mma_shapes()) {
+    CAPTURE(shape.name);
+    CAPTURE(to_string(shape.a));
+    const std::int64_t e = shape.a.bits >= 32 ? 1 : 32 / shape.a.bits, halves = shape.m / 8;
+    REQUIRE(shape.a_layout.shape() == Shape{shape.m, shape.k});
+    REQUIRE(shape.b_layout.shape() == Shape{shape.k, shape.n});
+    REQUIRE(shape.c_layout.shape() == Shape{shape.m, shape.n});
+    bool equal = true;
+    for (std::int64_t t = 0; t < 32; ++t) {
+      for (std::int64_t i = 0; i < shape.a_layout.num_locals(); ++i) {
+        const std::int64_t r = i / e, j = i % e;
+        const Index a{t / 4 + 8 * (r % halves), 4 * e * (r / halves) + e * (t % 4) + j};
+        equal = equal && shape.a_layout.element(t, i) == a;
+      }
+      for (std::int64_t i = 0; i < shape.b_layout.num_locals(); ++i) {
+        const Index b{4 * e * (i / e) + e * (t % 4) + i % e, t / 4};
+        equal = equal && shape.b_layout.element(t, i) == b;
+      }
+      for (std::int64_t i = 0; i < shape.c_layout.num_locals(); ++i) {
+        const Index c{t / 4 + 8 * (i / 2), 2 * (t % 4) + i % 2};
+        equal = equal && shape.c_layout.element(t, i) == c;
+      }
+    }
+    CHECK(equal);
+  }
+}
+
+TEST_CASE("an instruction with its own layouts is one step of itself, checked by replay") {
+  for (const MmaShape& shape : mma_shapes()) {
+    CAPTURE(shape.name);
+    CAPTURE(to_string(shape.a));
+    const RegisterType a{shape.a, product({spatial({2, 1}), local({1, 3}), shape.a_layout})};
+    const RegisterType b{shape.b, product({replicated(2), local({3, 2}), shape.b_layout})};
+    const RegisterType c{shape.accumulator,
+                         product({spatial({2, 1}), local({1, 2}), shape.c_layout})};
+    const auto plan = plan_dot(a, b, c, Target{120, true}, nullptr);
+    REQUIRE(plan);
+    CHECK(plan->method == DotMethod::mma);
+    CHECK(plan->shape == &shape);
+    check_plan(a, b, c, *plan);
+  }
+}
+
+TEST_CASE("bipolar operands use the bits or the values, as their layouts have it") {
+  const MmaShape& bits = shape_named("m16n8k256", u1);
+  const MmaShape& values = shape_named("m16n8k32", i8);
+  const auto plan_of = [](const MmaShape& shape, int a_bits, int b_bits) {
+    return plan_dot({bipolar(a_bits), shape.a_layout}, {bipolar(b_bits), shape.b_layout},
+                    {i32, shape.c_layout}, {}, nullptr);
+  };
+  const auto planes = plan_of(bits, 2, 5);
+  REQUIRE(planes);
+  CHECK(planes->method == DotMethod::bipolar);
+  CHECK(planes->shape == &bits);
+  CHECK(planes->a_form.planes == 2);
+  CHECK(planes->a_form.scale == 2);
+  CHECK(planes->a_form.offset == -3);
+  CHECK(planes->b_form.planes == 5);
+  CHECK(planes->b_form.offset == -31);
+  const auto bytes = plan_of(values, 7, 8);
+  REQUIRE(bytes);
+  CHECK(bytes->shape == &values);
+  CHECK(bytes->a_form.scale == 1);
+  CHECK(bytes->a_form.offset == 0);
+  CHECK(bytes->b_form.scale == 2);
+  CHECK(bytes->b_form.offset == 1);
+}
+
+TEST_CASE("threads with all of k for their elements need no tensor core") {
+  const RegisterType a{f32, product({spatial({4, 1}), replicated(2), column_local({3, 5})})};
+  const RegisterType b{f16, product({replicated(4), local({5, 2}), spatial({1, 2})})};
+  const RegisterType c{f32, product({spatial({4, 1}), local({3, 2}), spatial({1, 2})})};
+  const auto plan = plan_dot(a, b, c, {}, nullptr);
+  REQUIRE(plan);
+  CHECK(plan->method == DotMethod::chain);
+  const ChainPlaces& at = plan->chain;
+  for (std::int64_t t = 0; t < 8; ++t) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      const Index out = c.layout.element(t, static_cast<std::int64_t>(i));
+      for (std::size_t k = 0; k < 5; ++k) {
+        const auto depth = static_cast<std::int64_t>(k);
+        CHECK(a.layout.element(t, at.a_row[i] + at.a_depth[k]) == Index{out[0], depth});
+        CHECK(b.layout.element(t, at.b_depth[k] + at.b_column[i]) == Index{depth, out[1]});
+      }
+    }
+  }
+}
+
+TEST_CASE("a chain takes what its accumulator holds exactly") {
+  CHECK(chain_takes(f16, i16, f32));
+  CHECK(chain_takes(tf32, bipolar(8), f32));
+  CHECK(chain_takes(i32, u32, f64));
+  CHECK(chain_takes(f8e5m2, f8e4m3, f16));
+  CHECK(chain_takes(u8, i8, bf16));
+  CHECK(chain_takes(i64, bipolar(2), u64));
+  CHECK_FALSE(chain_takes(i32, f32, f32));
+  CHECK_FALSE(chain_takes(i64, f64, f64));
+  CHECK_FALSE(chain_takes(bf16, bf16, f16));
+  CHECK_FALSE(chain_takes(f16, f16, bf16));
+  CHECK_FALSE(chain_takes(i16, i16, f16));
+  CHECK_FALSE(chain_takes(small_float(6, 1), f16, f16));
+  CHECK_FALSE(chain_takes(f32, f32, tf32));
+  CHECK_FALSE(chain_takes(i8, i8, i16));
+  CHECK_FALSE(chain_takes(i64, i8, i32));
+  CHECK_FALSE(chain_takes(f16, f16, i32));
+}
+
+TEST_CASE("a target without an instruction for the types says what it has, and who has it") {
+  const MmaShape& mma = shape_named("m16n8k32", f8e4m3);
+  const RegisterType a{f8e4m3, mma.a_layout}, b{f8e4m3, mma.b_layout}, c{f32, mma.c_layout};
+  DotMismatch mismatch;
+  CHECK_FALSE(plan_dot(a, b, c, Target{86, false}, &mismatch));
+  CHECK(mismatch.reason ==
+        "no tensor-core instruction of sm_86 computes f8e4m3 x f8e4m3 + f32 (sm_89 and later do)");
+  REQUIRE(mismatch.suggestions.size() == 2);
+  CHECK(mismatch.suggestions[0].find("sm_86 computes f16 x f16 + f32 or f16") == 0);
+  CHECK(mismatch.suggestions[0].find("f8e4m3") == std::string::npos);
+  CHECK(mismatch.suggestions[1].find("without tensor cores") == 0);
 }
 
 TEST_CASE("types without an instruction are named") {

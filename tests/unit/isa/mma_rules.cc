@@ -59,6 +59,8 @@ TEST_CASE("operand types that may be mixed, and those that may not") {
   CHECK(mma_rule(sm_90, f8e4m3, f8e5m2, f32));
   CHECK(mma_rule(sm_90, i8, u8, i32));
   CHECK(mma_rule(sm_90, signed_int(4), unsigned_int(4), i32));
+  CHECK(mma_rule(sm_90, u1, u1, i32));
+  CHECK(!mma_rule(sm_90, signed_int(1), u1, i32));
   CHECK(!mma_rule(sm_90, i8, signed_int(4), i32));
   CHECK(!mma_rule(sm_90, f16, bf16, f32));
   CHECK(!mma_rule(sm_90, bf16, bf16, f16));

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "isa/type/bits.h"
 #include "isa/type/number.h"
 #include "sim/mma_model.h"
 #include "sim/mma_tile.h"
+#include "tests/unit/sim/mma_random.h"
 
 namespace tilevm::sim {
 namespace {
@@ -17,73 +17,18 @@ using isa::DType;
 using isa::MmaRule;
 using Tile = std::vector<std::uint32_t>;
 
-/// splitmix64.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
+using testing::Random;
+using testing::random_code;
+using testing::random_spreads;
+using testing::Spread;
+using testing::Spreads;
 
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  int below(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
-  bool one_in(int n) { return below(n) == 0; }
-
- private:
-  std::uint64_t state_;
-};
-
-/// How a tile's numbers lie: exponents in [center, center + spread), and one in `special` NaN or
-/// Inf (0: none).
-struct Shape {
-  int center, spread, special;
-};
-
-/// A code of a float type: mostly of the wanted exponents, sometimes subnormal, zero, near the
-/// largest, or special.
-std::uint32_t random_code(Random& random, const DType& type, const Shape& shape) {
-  const int fields = 1 << type.exponent_bits;
-  const std::uint64_t sign = random.next() & 1;
-  std::uint64_t mantissa = random.next() & isa::low_mask(type.mantissa_bits);
-  if (random.one_in(4)) mantissa &= mantissa >> 1 & mantissa >> 2;
-  int field = shape.center + random.below(shape.spread);
-  field = field < 1 ? 1 : field > fields - 2 ? fields - 2 : field;
-  if (random.one_in(16)) field = 0;
-  if (random.one_in(16)) field = 0, mantissa = 0;
-  if (shape.special != 0 && random.one_in(shape.special)) {
-    field = fields - 1;
-    if (random.one_in(2)) mantissa = type == isa::f8e4m3 ? 7 : 0;
-  }
-  const std::uint64_t code = (sign << type.exponent_bits | static_cast<std::uint64_t>(field))
-                                 << type.mantissa_bits |
-                             mantissa;
-  const unsigned unused = type.bits - 1u - type.exponent_bits - type.mantissa_bits;
-  return static_cast<std::uint32_t>(code << unused | (random.next() & isa::low_mask(unused)));
-}
-
-Tile random_tile(Random& random, const DType& type, std::size_t count, const Shape& shape) {
+Tile random_tile(Random& random, const DType& type, std::size_t count, const Spread& spread) {
   Tile tile(count);
-  for (std::uint32_t& code : tile) code = random_code(random, type, shape);
+  for (std::uint32_t& code : tile) {
+    code = static_cast<std::uint32_t>(random_code(random, type, spread));
+  }
   return tile;
-}
-
-/// Where the exponents of operands and accumulator lie, so that their alignments overlap.
-struct Case {
-  Shape a, b, c;
-};
-
-Case random_case(Random& random, const DType& a, const DType& b, const DType& c) {
-  const int special = random.one_in(3) ? 64 : 0;
-  const int a_fields = 1 << a.exponent_bits, b_fields = 1 << b.exponent_bits;
-  const int spread = 1 + random.below(12);
-  const Shape a_shape{random.below(a_fields), spread, special};
-  const Shape b_shape{random.below(b_fields), spread, special};
-  // The accumulator's exponent beside that of the products, give or take.
-  const int product = a_shape.center - a.bias() + b_shape.center - b.bias();
-  const int c_center = product + random.below(40) - 20 + c.bias();
-  return {a_shape, b_shape, {c_center, spread, special}};
 }
 
 std::uint64_t expected(const MmaRule& rule, const DType& a_type, const DType& b_type, int k,
@@ -105,7 +50,7 @@ struct Class {
 
 /// One random tile; the number of outputs in which some level differs from the model.
 int count_wrong(Random& random, const MmaRule& rule, const Class& type, int columns) {
-  const Case shape = random_case(random, type.a, type.b, type.accumulator);
+  const Spreads shape = random_spreads(random, type.a, type.b, type.accumulator);
   const auto depth = static_cast<std::size_t>(type.k);
   const auto outputs = static_cast<std::size_t>(columns) * 16;
   const Tile a = random_tile(random, type.a, depth * 16, shape.a);
@@ -174,7 +119,7 @@ TEST_CASE("the random tiles meet every kind of result") {
   int nan = 0, inf = 0, zero = 0, subnormal = 0;
   const MmaRule rule = *mma_rule({90, false}, isa::bf16, isa::bf16, isa::f32);
   for (int i = 0; i < 200; ++i) {
-    const Case shape = random_case(random, isa::bf16, isa::bf16, isa::f32);
+    const Spreads shape = random_spreads(random, isa::bf16, isa::bf16, isa::f32);
     const Tile a = random_tile(random, isa::bf16, 256, shape.a);
     const Tile b = random_tile(random, isa::bf16, 128, shape.b);
     Tile d = random_tile(random, isa::f32, 128, shape.c);

@@ -16,9 +16,9 @@
 namespace tilevm::sim::testing {
 
 inline isa::VerifiedProgram load(const std::string& text,
-                                 const std::vector<frontend::Define>& defines = {}) {
+                                 const std::vector<frontend::Define>& defines = {},
+                                 const isa::Target& target = {}) {
   const auto source = std::make_shared<const SourceFile>("test.tile", text);
-  const isa::Target target{};
   Diagnostics diagnostics;
   std::optional<isa::VerifiedProgram> verified;
   if (auto program = frontend::load(source, {defines, target}, diagnostics)) {
