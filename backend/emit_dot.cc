@@ -88,6 +88,12 @@ void emit_step(const std::string& function, const Operand& c, const isa::Fragmen
   kernel.out.close();
 }
 
+/// Instructions on f64 keep the payload of a NaN.
+void emit_canonical(const Operand& c, const isa::RegisterType& type, KernelEmission& kernel) {
+  kernel.out.line(fmt::format("tv::canonical_tile<{}, {}>({});", kernel.element_type(type.dtype),
+                              type.layout.num_locals(), c.tile));
+}
+
 void emit_mma_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
                   KernelEmission& kernel) {
   const isa::MmaShape& shape = *plan.shape;
@@ -104,6 +110,9 @@ void emit_mma_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::str
     const std::string inputs = gather_all(a, plan.a[static_cast<std::size_t>(step.a)]) + ", " +
                                gather_all(b, plan.b[static_cast<std::size_t>(step.b)]);
     emit_step(function, c, plan.c[static_cast<std::size_t>(step.c)], inputs, kernel);
+  }
+  if (shape.accumulator == isa::f64) {
+    emit_canonical(c, kernel.type<isa::RegisterType>(inst.c.var), kernel);
   }
 }
 

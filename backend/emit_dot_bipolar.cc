@@ -6,6 +6,7 @@
 // The instructions give sum A B plane by plane, sum A against ones and sum B against ones, each
 // from zero; everything is modulo 2^32.
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -64,25 +65,54 @@ class BipolarEmission {
   /// Fills the registers of an operand.
   void prepare(const PlaneOperand& operand, isa::VarId tile,
                const std::vector<isa::Fragment>& fragments) {
-    const int bits = kernel_.type<isa::RegisterType>(tile).dtype.bits;
-    const int elements = operand.registers.elements;
-    isa::Fragment places;
+    const auto registers = fragments.size() * static_cast<std::size_t>(operand.registers.count);
+    const auto planes = static_cast<std::size_t>(operand.form.planes);
+    const auto elements = static_cast<std::size_t>(operand.registers.elements);
+    kernel_.out.plain(fmt::format("tv::u32 {}[{}];", operand.array, registers * planes));
+    std::size_t next = 0;
     for (const isa::Fragment& fragment : fragments) {
-      places.insert(places.end(), fragment.begin(), fragment.end());
+      for (std::size_t e = 0; e < fragment.size(); e += elements) {
+        const std::span places = std::span(fragment).subspan(e, elements);
+        if (plan_.shape->a == isa::u1) {
+          prepare_planes(operand, tile, places, next);
+        } else {
+          prepare_bytes(operand, tile, places, next);
+        }
+        next += planes;
+      }
     }
-    const std::size_t registers = places.size() / static_cast<std::size_t>(elements);
-    kernel_.out.plain(fmt::format("constexpr int {}at_[{}] = {{{}}};", operand.array, places.size(),
-                                  fmt::join(places, ", ")));
-    kernel_.out.line(fmt::format("tv::u32 {}[{}] = {{}};", operand.array,
-                                 registers * static_cast<std::size_t>(operand.form.planes)));
-    kernel_.out.open_plain(fmt::format("TV_UNROLL for (int i_ = 0; i_ < {}; ++i_)", places.size()));
-    const std::string code =
-        fmt::format("tv::get<{}>({}, {}at_[i_])", bits, kernel_.name(tile), operand.array);
-    const bool planes = plan_.shape->a == isa::u1;
-    kernel_.out.line(fmt::format("tv::{}<{}>({} + i_ / {} * {}, i_ % {}, {});",
-                                 planes ? "put_planes" : "put_bipolar", bits, operand.array,
-                                 elements, operand.form.planes, elements, code));
-    kernel_.out.close();
+  }
+
+  void prepare_bytes(const PlaneOperand& operand, isa::VarId tile,
+                     std::span<const std::int32_t> places, std::size_t at) {
+    kernel_.out.line(fmt::format("{}[{}] = tv::bipolar_bytes<{}>({}, {});", operand.array, at,
+                                 bits_of(tile), kernel_.name(tile), fmt::join(places, ", ")));
+  }
+
+  void prepare_planes(const PlaneOperand& operand, isa::VarId tile,
+                      std::span<const std::int32_t> places, std::size_t at) {
+    bool whole = places[0] % 32 == 0;
+    for (std::size_t j = 0; j < places.size(); ++j) {
+      whole = whole && places[j] == places[0] + static_cast<std::int32_t>(j);
+    }
+    const std::string table = fmt::format("{}{}_", operand.array, at);
+    if (!whole) {
+      kernel_.out.plain(
+          fmt::format("constexpr int {}[32] = {{{}}};", table, fmt::join(places, ", ")));
+    }
+    for (int p = 0; p < operand.form.planes; ++p) {
+      const std::string codes =
+          whole ? fmt::format("plane<{}>({} + {}, {})", bits_of(tile), kernel_.name(tile),
+                              places[0] / 32 * bits_of(tile), p)
+                : fmt::format("gather_plane<{}>({}, {}, {})", bits_of(tile), kernel_.name(tile),
+                              table, p);
+      kernel_.out.line(
+          fmt::format("{}[{}] = tv::{};", operand.array, at + static_cast<std::size_t>(p), codes));
+    }
+  }
+
+  [[nodiscard]] int bits_of(isa::VarId tile) const {
+    return kernel_.type<isa::RegisterType>(tile).dtype.bits;
   }
 
   /// The steps of each c fragment, and which of them share all of a or of b.

@@ -121,10 +121,10 @@ std::uint64_t fp8_split(const MmaRule& rule, const DType& a_type, const DType& b
     std::size_t count = 0;
     for (std::size_t k = 0; k < a.size(); ++k) {
       if ((k >> 1 & 1) != half) continue;
-      a_half[count] = a[k];
-      b_half[count++] = b[k];
+      a_half[count] = isa::cast(a_type, isa::f16, a[k]);
+      b_half[count++] = isa::cast(b_type, isa::f16, b[k]);
     }
-    accumulator = mma_block(rule, a_type, b_type, std::span(a_half).first(count),
+    accumulator = mma_block(rule, isa::f16, isa::f16, std::span(a_half).first(count),
                             std::span(b_half).first(count), accumulator);
   }
   return ieee_add(result_type(rule.output), c, accumulator);

@@ -1,6 +1,7 @@
 #include "sim/mma_tile.h"
 
 #include <algorithm>
+#include <span>
 
 #include "isa/base/check.h"
 #include "isa/type/arith.h"
@@ -38,6 +39,23 @@ void fill_order(bool is_split, std::size_t k, std::array<std::size_t, mma_max_de
   }
 }
 
+using F16Codes = std::array<std::uint16_t, 256>;
+
+F16Codes f16_codes(const isa::DType& type) {
+  F16Codes codes{};
+  for (std::size_t code = 0; code < codes.size(); ++code) {
+    codes[code] = static_cast<std::uint16_t>(isa::cast(type, isa::f16, code));
+  }
+  return codes;
+}
+
+/// Codes of an 8-bit float become those of f16.
+void widen(const isa::DType& type, std::span<std::uint32_t> codes) {
+  static const F16Codes from_e4m3 = f16_codes(isa::f8e4m3), from_e5m2 = f16_codes(isa::f8e5m2);
+  const F16Codes& table = type == isa::f8e4m3 ? from_e4m3 : from_e5m2;
+  for (std::uint32_t& code : codes) code = table[code & 0xff];
+}
+
 bool is_special(const isa::DType& type, std::uint32_t code) {
   return isa::decode(type, code).cls != isa::Number::Class::finite;
 }
@@ -56,6 +74,8 @@ MmaTile::MmaTile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::
     : rule_(rule),
       a_type_(a_type),
       b_type_(b_type),
+      a_decoded_(rule.method == MmaMethod::fp8_split ? isa::f16 : a_type),
+      b_decoded_(rule.method == MmaMethod::fp8_split ? isa::f16 : b_type),
       k_(k),
       plan_(make_plan(rule, k)),
       kernels_(&mma_kernels(level)) {
@@ -71,7 +91,8 @@ void MmaTile::load_a(const std::uint32_t* codes, MmaOperandA& out) const {
   for (std::size_t k = 0; k < depth; ++k) {
     std::copy_n(codes + order_[k] * mma_rows, mma_rows, ordered.begin() + k * mma_rows);
   }
-  const bool special = kernels_->decode(float_fields(a_type_), ordered.data(), count,
+  if (a_decoded_ != a_type_) widen(a_type_, std::span(ordered).first(count));
+  const bool special = kernels_->decode(float_fields(a_decoded_), ordered.data(), count,
                                         out.mantissa.data(), out.exponent.data());
   out.special_rows = 0;
   if (!special) return;
@@ -89,9 +110,10 @@ void MmaTile::load_b(const std::uint32_t* codes, int n, MmaOperandB& out) const 
   for (std::size_t i = 0; i < count; i += depth) {
     for (std::size_t k = 0; k < depth; ++k) ordered[i + k] = codes[i + order_[k]];
   }
+  if (b_decoded_ != b_type_) widen(b_type_, std::span(ordered).first(count));
   const std::size_t padded = (count + 15) / 16 * 16;
   std::fill(ordered.begin() + count, ordered.begin() + padded, 0u);
-  const bool special = kernels_->decode(float_fields(b_type_), ordered.data(), padded,
+  const bool special = kernels_->decode(float_fields(b_decoded_), ordered.data(), padded,
                                         out.mantissa.data(), out.exponent.data());
   out.columns = n;
   out.special_columns = 0;

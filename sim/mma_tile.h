@@ -70,6 +70,8 @@ class MmaTile {
 
   isa::MmaRule rule_;
   isa::DType a_type_, b_type_;
+  /// What is decoded: the operands as they are, or as f16 (MmaMethod::fp8_split).
+  isa::DType a_decoded_, b_decoded_;
   int k_;
   MmaPlan plan_;
   const MmaKernels* kernels_;

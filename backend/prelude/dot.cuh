@@ -17,6 +17,12 @@ TV_FN Code<T::bits> canonical(Code<T::bits> a) {
   }
 }
 
+template <class T, int count>
+TV_FN void canonical_tile(u32* d) {
+  TV_UNROLL
+  for (int i = 0; i < count; ++i) put<T::bits>(d, i, canonical<T>(get<T::bits>(d, i)));
+}
+
 /// a * b + c in the type C, rounded once.
 template <class C>
 TV_FN Code<C::bits> fused(Code<C::bits> a, Code<C::bits> b, Code<C::bits> c) {
@@ -48,18 +54,61 @@ TV_FN Code<C::bits> multiply_add(Code<A::bits> a, Code<B::bits> b, Code<C::bits>
 
 // ---- Bipolar integers on tensor cores -----------------------------------------------------------
 
-/// Bit p of a code of n bits becomes bit j of planes[p].
-template <int n>
-TV_FN void put_planes(u32* planes, int j, u32 code) {
-  TV_UNROLL
-  for (int p = 0; p < n; ++p) planes[p] |= (code >> p & 1u) << j;
+/// The bits [n * g * u, n * g * u + g) for all u.
+TV_FN constexpr u32 every(int n, int g) {
+  u32 mask = 0;
+  for (int bit = 0; bit < 32; ++bit) mask |= static_cast<u32>(bit % (n * g) < g) << bit;
+  return mask;
 }
 
-/// A bipolar code of n bits becomes byte j of the word: its value, or with 8 bits (value - 1) / 2.
+/// Bits 0, n, 2n, .. become bits 0, 1, 2, ..: groups of one, two, four .. bits move together.
 template <int n>
-TV_FN void put_bipolar(u32* word, int j, u32 code) {
-  const u32 value = n == 8 ? code ^ 0x80u : 2 * code - low_mask<n>();
-  *word |= (value & 0xffu) << (8 * j);
+TV_FN u32 compress(u32 bits) {
+  constexpr u32 masks[] = {every(n, 1), every(n, 2), every(n, 4), every(n, 8), every(n, 16)};
+  bits &= masks[0];
+  TV_UNROLL
+  for (int step = 0; n << step < 32; ++step) {
+    bits = (bits | bits >> ((n - 1) << step)) & masks[step + 1];
+  }
+  return bits;
+}
+
+/// Bit p of each of 32 codes of n bits that fill the words.
+template <int n>
+TV_FN u32 plane(const u32* words, int p) {
+  if constexpr (n == 1) {
+    return words[0];
+  } else {
+    u32 bits = 0;
+    TV_UNROLL
+    for (int i = 0; i < n; ++i) {
+      const int first = 32 * i <= p ? 0 : (32 * i - p + n - 1) / n;  // code whose bit is in word i
+      bits |= compress<n>(words[i] >> (first * n + p - 32 * i)) << first;
+    }
+    return bits;
+  }
+}
+
+/// The same of codes that stand anywhere.
+template <int n>
+TV_FN u32 gather_plane(const u32* words, const int (&places)[32], int p) {
+  u32 bits = 0;
+  TV_UNROLL
+  for (int j = 0; j < 32; ++j) bits |= (get<n>(words, places[j]) >> p & 1u) << j;
+  return bits;
+}
+
+/// Bipolar codes of n bits as bytes: their values, or with 8 bits (value - 1) / 2.
+template <int n>
+TV_FN u32 bipolar_bytes(const u32* words, int first, int second, int third, int fourth) {
+  const int places[] = {first, second, third, fourth};
+  u32 bytes = 0;
+  TV_UNROLL
+  for (int j = 0; j < 4; ++j) {
+    const u32 code = get<n>(words, places[j]);
+    bytes |= ((n == 8 ? code ^ 0x80u : 2 * code - low_mask<n>()) & 0xffu) << (8 * j);
+  }
+  return bytes;
 }
 
 template <int count>

@@ -190,6 +190,23 @@ TEST_CASE("an instruction without products rounds its accumulator") {
   CHECK(mma_block(r, isa::f16, isa::f16, Codes{}, Codes{}, 0x7f7fffff) == 0x7f7fffff);
 }
 
+TEST_CASE("fp8 on sm_90 is aligned as f16, where a subnormal of f8e4m3 is normal") {
+  // 2^-9 * 2^15 twice, cancelling, and 2^-3 * 2^-15: as f16 the first ones have exponent 6, so that
+  // 2^-19 is kept; with the exponent of subnormals it would be 9, and 2^-18 cut away.
+  Codes a(16, 0), b(16, 0);
+  a[0] = 0x01, b[0] = 0x78, a[1] = 0x81, b[1] = 0x78, a[4] = 0x20, b[4] = 0x02;
+  for (const auto& [x, y, x_type, y_type] :
+       {std::tuple{a, b, isa::f8e4m3, isa::f8e5m2}, {b, a, isa::f8e5m2, isa::f8e4m3}}) {
+    const auto run = [&](int sm) {
+      return mma_reference(*mma_rule({sm, false}, x_type, y_type, isa::f32), x_type, y_type, x, y,
+                           0);
+    };
+    CHECK(run(90) == 0x36800000);
+    CHECK(run(100) == 0x36800000);
+    CHECK(run(120) == 0);
+  }
+}
+
 TEST_CASE("fp8 on sm_89 keeps 13 fraction bits, on sm_120 all") {
   const DType e4m3 = isa::f8e4m3;
   const Codes one{0x38}, zero{0x00};
