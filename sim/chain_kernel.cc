@@ -5,8 +5,7 @@
 
 #include "isa/base/check.h"
 #include "sim/float_bits.h"
-
-#define TILEVM_INLINE [[gnu::always_inline]] inline
+#include "sim/lanes.h"
 
 namespace tilevm::sim {
 namespace {

@@ -83,6 +83,8 @@ struct DotMatrices {
 /// Kept between Dots.
 struct DotBuffers {
   std::vector<std::int16_t> integers_a, integers_b;
+  std::vector<std::uint32_t> codes;
+  std::vector<std::uint8_t> lanes;  ///< codes of another type, before they are converted
   std::tuple<DotMatrices<float>, DotMatrices<double>, DotMatrices<std::uint32_t>,
              DotMatrices<std::uint64_t>>
       matrices;

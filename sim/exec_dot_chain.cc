@@ -6,6 +6,7 @@
 #include "sim/chain_kernel.h"
 #include "sim/dot_actions.h"
 #include "sim/float_bits.h"
+#include "sim/lanes.h"
 
 namespace tilevm::sim {
 namespace {
@@ -33,11 +34,11 @@ struct Loader {
     if (to != dtype) convert = tables.cast(dtype, to);
   }
 
-  void load(const std::uint8_t* tile, std::vector<std::uint32_t>& codes, std::vector<T>& out) const;
+  void load(const std::uint8_t* tile, DotBuffers& buffers, std::vector<T>& out) const;
 
   DType dtype, to;
   SharedTables::Table owners;
-  UnaryLoop convert;
+  LaneLoop1 convert;
 
  private:
   [[nodiscard]] T value(std::uint32_t code) const {
@@ -52,9 +53,9 @@ struct Loader {
 };
 
 template <class T>
-void Loader<T>::load(const std::uint8_t* tile, std::vector<std::uint32_t>& codes,
-                     std::vector<T>& out) const {
-  out.resize(owners->size());
+void Loader<T>::load(const std::uint8_t* tile, DotBuffers& buffers, std::vector<T>& out) const {
+  const std::size_t count = owners->size();
+  out.resize(count);
   if (dtype.bits == 64) {
     if constexpr (sizeof(T) == 8) {
       gather(*owners, 64, tile, out.data(),
@@ -62,10 +63,17 @@ void Loader<T>::load(const std::uint8_t* tile, std::vector<std::uint32_t>& codes
     }
     return;
   }
-  codes.resize(owners->size());
-  gather(*owners, dtype.bits, tile, codes.data());
-  if (convert) convert(codes.data(), codes.data(), codes.size());
-  for (std::size_t i = 0; i < codes.size(); ++i) out[i] = value(codes[i]);
+  buffers.codes.resize(count);
+  if (convert) {
+    buffers.lanes.resize(count * lane_bytes(dtype.bits));
+    with_lane(dtype.bits, [&]<class Lane>() {
+      gather(*owners, dtype.bits, tile, reinterpret_cast<Lane*>(buffers.lanes.data()));
+    });
+    convert(buffers.lanes.data(), reinterpret_cast<std::uint8_t*>(buffers.codes.data()), count);
+  } else {
+    gather(*owners, dtype.bits, tile, buffers.codes.data());
+  }
+  for (std::size_t i = 0; i < count; ++i) out[i] = value(buffers.codes[i]);
 }
 
 std::uint64_t code_of(double value) {
@@ -125,9 +133,9 @@ void ChainDot<T>::run(Context& context) const {
   RegisterSlab& registers = context.state.registers;
   Scratch& scratch = context.scratch;
   auto& matrices = std::get<DotMatrices<T>>(scratch.dot.matrices);
-  a.load(registers.at(operands.a.offset), scratch.codes_a, matrices.a);
-  b.load(registers.at(operands.b.offset), scratch.codes_a, matrices.b);
-  c.load(registers.at(operands.c.offset), scratch.codes_a, matrices.c);
+  a.load(registers.at(operands.a.offset), scratch.dot, matrices.a);
+  b.load(registers.at(operands.b.offset), scratch.dot, matrices.b);
+  c.load(registers.at(operands.c.offset), scratch.dot, matrices.c);
   multiply(type,
            ChainProduct<T>{operands.m, operands.n, operands.k, matrices.a.data(), matrices.b.data(),
                            matrices.c.data()},

@@ -3,12 +3,11 @@
 #include <cstring>
 
 #include "isa/base/check.h"
+#include "sim/lanes.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-
-#define TILEVM_INLINE [[gnu::always_inline]] inline
 
 namespace tilevm::sim {
 namespace {

@@ -120,6 +120,53 @@ void vector_add(benchmark::State& state) {
 }
 TILEVM_BENCHMARK(vector_add);
 
+/// c[128, 128] += a[128, k] b[k, 128] again and again, four warps two by two; fragments of
+/// m16n8k`step` with `e` elements in a register.
+void dot(benchmark::State& state, const std::string& types, int k, int step, int e) {
+  const std::string a = types.substr(0, types.find(' ')), c = types.substr(types.find(' ') + 1);
+  const std::string text =
+      "const K, S, E = " + std::to_string(k) + ", " + std::to_string(step) + ", " +
+      std::to_string(e) + "\n" +
+      "const A: layout = column_local(2, S / (4 * E)).spatial(8, 4).local(1, E)\n"
+      "const B: layout = local(S / (4 * E), 1).column_spatial(4, 8).local(E, 1)\n"
+      "const C: layout = local(2, 1).spatial(8, 4).local(1, 2)\n"
+      "def f<8>(" +
+      a + "* a_ptr, " + a + "* b_ptr, " + c + "* c_ptr):\n" +
+      "    a = LoadGlobal(ViewGlobal(a_ptr, shape=[128, K]),"
+      " layout=spatial(2, 1).replicated(2).local(4, K / S) * A)\n"
+      "    b = LoadGlobal(ViewGlobal(b_ptr, shape=[K, 128]),"
+      " layout=replicated(2).spatial(1, 2).local(K / S, 8) * B)\n"
+      "    c = LoadGlobal(ViewGlobal(c_ptr, shape=[128, 128]),"
+      " layout=spatial(2, 2).local(4, 8) * C)\n"
+      "    for i in range(16):\n"
+      "        Dot(a, b, c, out=c)\n"
+      "    StoreGlobal(c, ViewGlobal(c_ptr, shape=[128, 128]))\n";
+  const auto program = load(std::make_shared<const SourceFile>("dot.tile", text));
+  const isa::DType type = *isa::parse_dtype(a);
+  run_kernel(state, program,
+             {random_buffer("a", type, std::int64_t{128} * k),
+              random_buffer("b", type, std::int64_t{128} * k),
+              random_buffer("c", *isa::parse_dtype(c), 128 * 128)},
+             128.0 * 128 * k * 16 * 8);
+}
+// NOLINTBEGIN(bugprone-macro-parentheses)
+#define TILEVM_DOT_BENCHMARK(name, types, k, step, e) \
+  BENCHMARK_CAPTURE(dot, name, types, k, step, e)     \
+      ->Arg(1)                                        \
+      ->UseRealTime()                                 \
+      ->Unit(benchmark::kMillisecond)
+// NOLINTEND(bugprone-macro-parentheses)
+TILEVM_DOT_BENCHMARK(f16, "f16 f32", 64, 16, 2);
+TILEVM_DOT_BENCHMARK(bf16, "bf16 f32", 64, 16, 2);
+TILEVM_DOT_BENCHMARK(f16_f16, "f16 f16", 64, 16, 2);
+TILEVM_DOT_BENCHMARK(tf32, "tf32 f32", 32, 8, 1);
+TILEVM_DOT_BENCHMARK(f8e4m3, "f8e4m3 f32", 64, 32, 4);
+TILEVM_DOT_BENCHMARK(i8, "i8 i32", 64, 32, 4);
+TILEVM_DOT_BENCHMARK(u4, "u4 i32", 128, 64, 8);
+TILEVM_DOT_BENCHMARK(b1, "b1 i32", 256, 256, 32);
+TILEVM_DOT_BENCHMARK(b3, "b3 i32", 256, 256, 32);
+TILEVM_DOT_BENCHMARK(f64, "f64 f64", 32, 16, 1);
+
 }  // namespace
 
 BENCHMARK_MAIN();
