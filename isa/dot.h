@@ -57,6 +57,10 @@ struct DotPlan {
   ChainPlaces chain;           ///< for DotMethod::chain
 };
 
+/// The tensor-core instructions that each warp executes, those for the sums of bipolar operands
+/// included; none for a chain.
+[[nodiscard]] std::uint64_t count_instructions(const DotPlan& plan);
+
 /// Why no plan exists, and layouts that would fit (with c's, or a's and b's, as they are).
 struct DotMismatch {
   std::string reason;

@@ -317,11 +317,12 @@ Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::Ins
 MmaCount count_mma(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt) {
   if (!std::holds_alternative<isa::Dot>(stmt.inst)) return {};
   const isa::DotPlan& plan = program.dot_plan(stmt);
+  if (plan.shape == nullptr) return {};
   const isa::MmaShape& shape = *plan.shape;
   const std::string c = to_string(shape.accumulator);
   const auto warps = static_cast<std::uint64_t>(program.info(kernel).num_threads / warp_size);
   return {fmt::format("{} {}.{}.{}.{}", shape.name, c, to_string(shape.a), to_string(shape.b), c),
-          plan.steps.size() * warps};
+          isa::count_instructions(plan) * warps};
 }
 
 }  // namespace tilevm::sim
