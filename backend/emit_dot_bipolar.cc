@@ -95,19 +95,19 @@ class BipolarEmission {
     for (std::size_t j = 0; j < places.size(); ++j) {
       whole = whole && places[j] == places[0] + static_cast<std::int32_t>(j);
     }
-    const std::string table = fmt::format("{}{}_", operand.array, at);
+    const int bits = bits_of(tile);
+    std::string words = fmt::format("{} + {}", kernel_.name(tile), places[0] / 32 * bits);
     if (!whole) {
+      words = fmt::format("{}{}_", operand.array, at);
       kernel_.out.plain(
-          fmt::format("constexpr int {}[32] = {{{}}};", table, fmt::join(places, ", ")));
+          fmt::format("constexpr int {}at_[32] = {{{}}};", words, fmt::join(places, ", ")));
+      kernel_.out.plain(fmt::format("tv::u32 {}[{}] = {{}};", words, bits));
+      kernel_.out.line(fmt::format("tv::gather_codes<{}>({}, {}, {}at_);", bits, words,
+                                   kernel_.name(tile), words));
     }
     for (int p = 0; p < operand.form.planes; ++p) {
-      const std::string codes =
-          whole ? fmt::format("plane<{}>({} + {}, {})", bits_of(tile), kernel_.name(tile),
-                              places[0] / 32 * bits_of(tile), p)
-                : fmt::format("gather_plane<{}>({}, {}, {})", bits_of(tile), kernel_.name(tile),
-                              table, p);
-      kernel_.out.line(
-          fmt::format("{}[{}] = tv::{};", operand.array, at + static_cast<std::size_t>(p), codes));
+      kernel_.out.line(fmt::format("{}[{}] = tv::plane<{}>({}, {});", operand.array,
+                                   at + static_cast<std::size_t>(p), bits, words, p));
     }
   }
 

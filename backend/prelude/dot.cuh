@@ -89,13 +89,11 @@ TV_FN u32 plane(const u32* words, int p) {
   }
 }
 
-/// The same of codes that stand anywhere.
+/// 32 codes of n bits that stand anywhere, side by side.
 template <int n>
-TV_FN u32 gather_plane(const u32* words, const int (&places)[32], int p) {
-  u32 bits = 0;
+TV_FN void gather_codes(u32* to, const u32* words, const int (&places)[32]) {
   TV_UNROLL
-  for (int j = 0; j < 32; ++j) bits |= (get<n>(words, places[j]) >> p & 1u) << j;
-  return bits;
+  for (int j = 0; j < 32; ++j) put<n>(to, j, get<n>(words, places[j]));
 }
 
 /// Bipolar codes of n bits as bytes: their values, or with 8 bits (value - 1) / 2.
