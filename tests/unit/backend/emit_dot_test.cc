@@ -67,7 +67,7 @@ TEST_CASE("a Dot without tensor cores calls none; small ones are unrolled") {
   const std::string small =
       emit_dot(isa::f32, isa::f16, isa::f32, "local(4, 8)", "local(8, 2)", "local(4, 2)");
   CHECK(count(small, "mma_") == 0);
-  CHECK(count(small, "tv::multiply_add<tile::f32, tile::f16, tile::f32>") == 1);
+  CHECK(count(small, "tv::multiply_add<") == 1);
   CHECK(count(small, "TV_UNROLL for") == 2);
   const std::string large =
       emit_dot(isa::f32, isa::f32, isa::f32, "local(20, 20)", "local(20, 20)", "local(20, 20)");
