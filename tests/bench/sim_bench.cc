@@ -136,23 +136,24 @@ void dot(benchmark::State& state, const std::string& types, int k, int step, int
       " layout=spatial(2, 1).replicated(2).local(4, K / S) * A)\n"
       "    b = LoadGlobal(ViewGlobal(b_ptr, shape=[K, 128]),"
       " layout=replicated(2).spatial(1, 2).local(K / S, 8) * B)\n"
-      "    c = LoadGlobal(ViewGlobal(c_ptr, shape=[128, 128]),"
-      " layout=spatial(2, 2).local(4, 8) * C)\n"
+      "    n = BlockIndices()\n"
+      "    g = ViewGlobal(c_ptr, shape=[8, 128, 128])\n"
+      "    c = LoadGlobal(g, layout=spatial(2, 2).local(4, 8) * C, offset=[n, 0:, 0:])\n"
       "    for i in range(16):\n"
       "        Dot(a, b, c, out=c)\n"
-      "    StoreGlobal(c, ViewGlobal(c_ptr, shape=[128, 128]))\n";
+      "    StoreGlobal(c, g, offset=[n, 0:, 0:])\n";
   const auto program = load(std::make_shared<const SourceFile>("dot.tile", text));
   const isa::DType type = *isa::parse_dtype(a);
   run_kernel(state, program,
              {random_buffer("a", type, std::int64_t{128} * k),
               random_buffer("b", type, std::int64_t{128} * k),
-              random_buffer("c", *isa::parse_dtype(c), 128 * 128)},
+              random_buffer("c", *isa::parse_dtype(c), 8 * 128 * 128)},
              128.0 * 128 * k * 16 * 8);
 }
 // NOLINTBEGIN(bugprone-macro-parentheses)
 #define TILEVM_DOT_BENCHMARK(name, types, k, step, e) \
   BENCHMARK_CAPTURE(dot, name, types, k, step, e)     \
-      ->Arg(1)                                        \
+      ->Args({1, 1})                                  \
       ->UseRealTime()                                 \
       ->Unit(benchmark::kMillisecond)
 // NOLINTEND(bugprone-macro-parentheses)
