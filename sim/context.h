@@ -58,6 +58,7 @@ struct RunSettings {
   const std::vector<BufferUse>* uses = nullptr;
   LaunchShadow* shadow = nullptr;  ///< null if blocks are not compared
   Replay* replay = nullptr;        ///< null unless a race is looked for again
+  const Trace* trace = nullptr;    ///< null if nobody is told
 
   /// Whether accesses to a buffer have to be looked at.
   [[nodiscard]] bool tracks(int buffer) const {

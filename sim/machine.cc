@@ -68,6 +68,8 @@ void Machine::start(const std::array<std::int64_t, 3>& block, std::uint64_t orde
   state_.next = 0;
   state_.steps = 0;
   state_.draws = 0;
+  const Trace* trace = context_.settings.trace;
+  traces_ = trace != nullptr && trace->block == block;
   context_.fault.reset();
 }
 
@@ -107,6 +109,21 @@ bool Machine::step() {
   ++executed_[state_.next];
   if (record.meter) record.meter(state_, meter_cache_, accesses_[state_.next]);
   ++state_.next;
+  if (!execute(record)) return false;
+  if (traces_) tell(record);
+  return true;
+}
+
+/// Says what a statement gave, if it gave anything or is an instruction.
+void Machine::tell(const Record& record) {
+  const bool loop_ended = record.kind == Record::Kind::loop_next && state_.next == record.target;
+  if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return;
+  TraceEvent event{state_.steps, record.span, record.mnemonic, {}, {}};
+  show_values(record.written, state_, event);
+  traces_ = context_.settings.trace->tell(event);
+}
+
+bool Machine::execute(const Record& record) {
   switch (record.kind) {
     case Record::Kind::instruction:
       if (!state_.shared.copies.empty() &&

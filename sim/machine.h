@@ -42,6 +42,8 @@ class Machine {
 
  private:
   void start_shared_memory();
+  bool execute(const Record& record);
+  void tell(const Record& record);
   bool step_undefined(const Record& record);
   bool enter_loop(const Record& record);
   void next_of_loop(const Record& record);
@@ -51,6 +53,7 @@ class Machine {
   const std::vector<std::uint64_t>& parameters_;
   BlockState state_;
   Scratch scratch_;
+  bool traces_ = false;  ///< this block
   Context context_;
   std::vector<std::uint64_t> executed_;
   std::vector<AccessCounts> accesses_;

@@ -129,7 +129,9 @@ class PlanBuilder {
     Record record{.kind = Record::Kind::instruction,
                   .action = std::move(action),
                   .flow = make_flow(preparation),
-                  .instruction = stmt.inst.index()};
+                  .instruction = stmt.inst.index(),
+                  .mnemonic = isa::mnemonic(stmt.inst),
+                  .written = written(stmt.results)};
     if (count_accesses_) {
       record.meter = make_meter(program_, index_, stmt, tables_, here());
       record.mma = count_mma(program_, index_, stmt);
@@ -137,10 +139,17 @@ class PlanBuilder {
     add(std::move(record), span);
   }
 
+  [[nodiscard]] std::vector<TracedVariable> written(const std::vector<isa::VarId>& results) const {
+    std::vector<TracedVariable> variables;
+    for (const isa::VarId result : results) add_traced(kernel_, registers_, result, variables);
+    return variables;
+  }
+
   void add_statement(const isa::ScalarStmt& stmt, Span span) {
     add({.kind = Record::Kind::assign,
          .slot = static_cast<std::size_t>(stmt.target.index),
-         .values = {ScalarCode(stmt.value)}},
+         .values = {ScalarCode(stmt.value)},
+         .written = written({stmt.target})},
         span);
   }
 
@@ -156,7 +165,8 @@ class PlanBuilder {
     const std::size_t next = add({.kind = Record::Kind::loop_next,
                                   .slot = static_cast<std::size_t>(stmt.var.index),
                                   .counter = counter,
-                                  .scalar_kind = stmt.begin.kind()},
+                                  .scalar_kind = stmt.begin.kind(),
+                                  .written = written({stmt.var})},
                                  span);
     add_block(stmt.body);
     add_jump(next, span);

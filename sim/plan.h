@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "isa/verify.h"
@@ -12,6 +13,7 @@
 #include "sim/context.h"
 #include "sim/register_file.h"
 #include "sim/scalar_code.h"
+#include "sim/traced.h"
 #include "sim/undefined_flow.h"
 
 namespace tilevm::sim {
@@ -36,6 +38,8 @@ struct Record {
   std::size_t counter = 0;  ///< slot of the loop's next value; the count and the step follow
   isa::ScalarKind scalar_kind = isa::ScalarKind::i32;  ///< of the loop variable
   std::array<ScalarCode, 3> values{};
+  std::string_view mnemonic{};            ///< of an instruction
+  std::vector<TracedVariable> written{};  ///< what it writes
   Meter meter{};   ///< of an instruction that moves a tile, if accesses are counted
   MmaCount mma{};  ///< the same, of a Dot
 };

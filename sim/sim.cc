@@ -57,6 +57,7 @@ class BlockRun {
                  .granule_shift = plan.granule_shift,
                  .global_granule_shift = plan.global_granule_shift,
                  .threads = plan.threads};
+    if (options.trace.tell) settings_.trace = &options.trace;
     if (checks.races) settings_.uses = &launch.uses;
     if (checks.races && blocks_ > 1 && blocks_ < LaunchShadow::max_blocks) {
       settings_.shadow = &shadow_;
@@ -175,6 +176,7 @@ class BlockRun {
     settings.needed = nullptr;
     settings.shadow = nullptr;
     settings.replay = &replay;
+    settings.trace = nullptr;
     Machine machine(launch_.plan, launch_.memory, launch_.parameters, settings);
     static_cast<void>(machine.run_block(block(race->first), race->first));
     replay.compare(block_index(race->first));

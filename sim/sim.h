@@ -21,6 +21,7 @@
 #include "isa/print.h"
 #include "isa/verify.h"
 #include "sim/counters.h"
+#include "sim/trace.h"
 
 namespace tilevm::sim {
 
@@ -90,6 +91,7 @@ struct Options {
   Completion completion{};
   BlockOrder block_order{};
   bool count_accesses = false;  ///< Counters::statements
+  Trace trace{};
 };
 
 /// Why a run stopped: an error of the user's program with its place, and who met it.

@@ -85,6 +85,15 @@ struct RunOptions {
 };
 Exit run(const RunOptions& options, Io& io);
 
+struct TraceOptions {
+  ProgramOptions program;
+  ExecutionOptions execution;
+  std::string block = "0";     ///< X, X,Y or X,Y,Z
+  std::uint64_t limit = 1000;  ///< statements that are shown
+  bool json = false;
+};
+Exit trace(const TraceOptions& options, Io& io);
+
 struct DiffOptions {
   ProgramOptions program;
   ExecutionOptions execution;

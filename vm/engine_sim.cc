@@ -74,6 +74,8 @@ class SimEngine final : public Engine {
     options_.completion = options.completion;
     options_.block_order = options.block_order;
     options_.count_accesses = options.count_accesses;
+    options_.trace.block = options.traced_block;
+    trace_ = options.trace;
   }
 
   [[nodiscard]] std::string_view name() const override { return "sim"; }
@@ -107,8 +109,14 @@ class SimEngine final : public Engine {
   std::optional<Failure> run_launch(const isa::VerifiedProgram& program, const isa::Launch& launch,
                                     std::vector<sim::Buffer>& memory, RunReport& report,
                                     Barriers& barriers) const {
+    sim::Options options = options_;
+    if (trace_) {
+      options.trace.tell = [&](const sim::TraceEvent& event) {
+        return trace_(launch.kernel, event);
+      };
+    }
     Result<sim::Report> result =
-        sim::run_kernel(program, launch.kernel, launch.arguments, memory, options_);
+        sim::run_kernel(program, launch.kernel, launch.arguments, memory, options);
     if (!result) return result.error();
     report.blocks += result->counters.blocks;
     report.steps += result->counters.steps;
@@ -124,6 +132,7 @@ class SimEngine final : public Engine {
   }
 
   sim::Options options_;
+  std::function<bool(int, const sim::TraceEvent&)> trace_;
 };
 
 }  // namespace

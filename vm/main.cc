@@ -61,6 +61,10 @@ class ExamplesFirst : public CLI::Formatter {
        "  tilevm run programs/figure2.tile\n"
        "  tilevm run programs/figure2.tile -D M=64 -D N=64 --in a=rand:7 --out c=c.npy\n"
        "  tilevm run programs/figure2.tile --json | jq .outputs\n"},
+      {"trace",
+       "  tilevm trace programs/figure2.tile -D K=32\n"
+       "  tilevm trace programs/figure2.tile --block 1,2 --limit 20\n"
+       "  tilevm trace programs/figure2.tile --json | jq '.events[0]'\n"},
       {"diff",
        "  tilevm diff programs/figure2.tile\n"
        "  tilevm diff programs/figure2.tile -D K=64 --seeds 0..19 --wild\n"
@@ -218,6 +222,19 @@ void add_running_commands(CLI::App& root, Commands& commands) {
                     "descending, random[:SEED]")
         ->type_name("ORDER");
     app->add_flag("--stats", o->stats, "times and counters to standard error");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<tilevm::vm::TraceOptions>(
+        root, commands, "trace", "Shows what every statement of one block gives.",
+        tilevm::vm::trace);
+    add_program(app, o->program, "sm_90 if left out");
+    add_execution(app, o->execution);
+    app->add_option("--block", o->block, "the block, in every launch; 0 if left out")
+        ->type_name("X[,Y[,Z]]");
+    app->add_option("--limit", o->limit, "statements that are shown; 1000 if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
+        ->type_name("N");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {

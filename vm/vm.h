@@ -5,7 +5,9 @@
 // Nothing here prints, exits or looks at the command line; commands.h does that on top of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -174,6 +176,9 @@ struct EngineOptions {
   sim::Completion completion{};
   sim::BlockOrder block_order{};
   bool count_accesses = false;  ///< whether it fills RunReport::kernels
+  /// Told what the statements of one block of every launch gave, with the kernel's index.
+  std::function<bool(int kernel, const sim::TraceEvent&)> trace = {};
+  std::array<std::int64_t, 3> traced_block{};
 };
 
 /// Names of the engines there are.
