@@ -22,7 +22,7 @@ Action prepare(const isa::View& inst, const Preparation& preparation) {
   if (!may_differ(preparation.register_type(inst.src.var).layout, layout)) return action;
   return [action = std::move(action),
           check = ReplicaCheck{result, first_holders(layout), preparation.parts(to),
-                               preparation.variable(to).name, preparation.span}](Context& context) {
+                               preparation.name(to), preparation.span}](Context& context) {
     return action(context) && (!context.settings.checks.replicas || check_replicas(check, context));
   };
 }

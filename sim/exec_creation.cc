@@ -35,7 +35,7 @@ ViewCode compile_view(const Preparation& preparation, Span span) {
   ViewCode code;
   code.view = static_cast<std::size_t>(preparation.result().index);
   code.span = span;
-  code.name = preparation.variable(preparation.result()).name;
+  code.name = preparation.name(preparation.result());
   for (const isa::Expr& extent : type.extents) code.extents.push_back(as_integer(extent));
   if (const auto* strides = type.layout.strides()) {
     for (const isa::Expr& stride : *strides) code.strides.push_back(as_integer(stride));

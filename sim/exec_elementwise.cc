@@ -99,7 +99,7 @@ Action prepare_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOpe
   if (!isa::faults_on_zero(op, type)) return action;
   constexpr std::size_t divisor = isa::position_of(&isa::Div::b);
   return unless_zero({preparation.tile(b.var), preparation.parts(b.var), isa::describe(op).mnemonic,
-                      preparation.variable(b.var).name, preparation.slot_span(divisor)},
+                      preparation.name(b.var), preparation.slot_span(divisor)},
                      std::move(action));
 }
 

@@ -15,7 +15,7 @@ GlobalAccess of_registers(std::string_view mnemonic, isa::VarId view, isa::VarId
   GlobalAccess access =
       make_global_access(mnemonic, view, preparation.register_type(tile).shape(), offset,
                          preparation.tile(tile), preparation.parts(tile), preparation);
-  access.tile_name = preparation.variable(tile).name;
+  access.tile_name = preparation.name(tile);
   return access;
 }
 
@@ -28,7 +28,7 @@ GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, cons
   const isa::Variable& variable = preparation.variable(view);
   GlobalAccess access;
   access.mnemonic = mnemonic;
-  access.view_name = variable.name;
+  access.view_name = preparation.name(view);
   access.view_span = variable.span;
   access.span = preparation.span;
   access.statement = preparation.new_memory_statement(mnemonic);

@@ -190,6 +190,11 @@ bool move_out(const GlobalAccess& access, Place& place, const std::uint8_t* regi
 
 namespace {
 
+/// The shadow of the buffer's bits; null if all are defined or nobody asks, as in a replay.
+std::uint8_t* undefined_bits(const Place& place, const Context& context) {
+  return context.settings.checks.uninitialized ? place.buffer().undefined : nullptr;
+}
+
 /// Where the elements lie that the access touches.
 Pieces find_pieces(const GlobalAccess& access, Place& place, Context& context) {
   std::uint64_t base_bits = 0;
@@ -226,8 +231,8 @@ bool load(const GlobalAccess& access, Context& context) {
     return false;
   }
   UndefinedRegisters& undefined = context.state.undefined;
-  if (place.buffer().undefined != nullptr) {
-    if (!move_in(access, place, place.buffer().undefined, undefined.at(offset), context)) {
+  if (undefined_bits(place, context) != nullptr) {
+    if (!move_in(access, place, undefined_bits(place, context), undefined.at(offset), context)) {
       return false;
     }
     undefined.update(access.tile, {access.mnemonic, access.span});
@@ -244,9 +249,9 @@ bool load_for_copy(const GlobalAccess& access, Context& context, std::vector<std
   data.resize(access.tile.bytes());
   if (!move_in(access, place, place.buffer().data, data.data(), context)) return false;
   if (!check_access(access, place, origin, GlobalUse::copy, context)) return false;
-  if (place.buffer().undefined == nullptr) return true;
+  if (undefined_bits(place, context) == nullptr) return true;
   std::vector<std::uint8_t> shadow(access.tile.bytes());
-  if (!move_in(access, place, place.buffer().undefined, shadow.data(), context)) return false;
+  if (!move_in(access, place, undefined_bits(place, context), shadow.data(), context)) return false;
   return !has_bits(shadow.data(), shadow.size()) ||
          report_unwritten(access, place, shadow.data(), context);
 }
@@ -265,9 +270,10 @@ bool store(const GlobalAccess& access, Context& context) {
   const std::uint8_t* registers = context.state.registers.at(tile.offset);
   if (!move_out(access, place, registers, place.buffer().data, context)) return false;
   if (!check_access(access, place, origin, GlobalUse::store, context)) return false;
-  if (place.buffer().undefined == nullptr) return true;
+  if (undefined_bits(place, context) == nullptr) return true;
   // What reaches memory is defined; elements of the tile that are not lie outside of the view.
-  return move_out(access, place, undefined.at(tile.offset), place.buffer().undefined, context);
+  return move_out(access, place, undefined.at(tile.offset), undefined_bits(place, context),
+                  context);
 }
 
 }  // namespace tilevm::sim

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "isa/instruction_set.h"
 #include "isa/program.h"
@@ -42,6 +43,13 @@ struct Preparation {
   std::vector<MemoryStatement>& barriers;
 
   [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }
+  /// What messages call a variable: its name, or "Cast(..)" for what a nested call gives, which the
+  /// frontend names "(Cast 3)".
+  [[nodiscard]] std::string name(isa::VarId var) const {
+    const std::string& given = variable(var).name;
+    if (!given.starts_with('(')) return given;
+    return given.substr(1, given.find(' ') - 1) + "(..)";
+  }
   [[nodiscard]] const isa::RegisterType& register_type(isa::VarId var) const {
     return *std::get_if<isa::RegisterType>(&variable(var).type);
   }

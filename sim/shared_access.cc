@@ -99,7 +99,7 @@ SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const
   const isa::SharedType& type = preparation.shared_type(var);
   SharedAccess access;
   access.mnemonic = mnemonic;
-  access.tensor = preparation.variable(var).name;
+  access.tensor = preparation.name(var);
   access.span = preparation.span;
   access.statement = preparation.new_memory_statement(mnemonic);
   access.tensor_bits = static_cast<std::uint64_t>(preparation.info.shared_tile(var).offset) * 8;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace tilevm::sim {
 /// held by one thread.
 struct SharedAccess {
   std::string_view mnemonic;
-  std::string_view tensor;      ///< its name
+  std::string tensor;           ///< its name
   Span span{};                  ///< of the statement
   std::uint32_t statement = 0;  ///< in Plan::memory_statements
   SharedTile place;

@@ -166,15 +166,15 @@ std::vector<std::pair<isa::VarId, std::size_t>> register_operands(const Inst& in
 template <class Inst>
 Action use_of(const Inst& inst, const Preparation& preparation) {
   struct Use {
-    std::string_view name;
+    std::string name;
     Span span;
     Tile tile;
     std::shared_ptr<const LayoutParts> parts;
   };
   std::vector<Use> uses;
   for (const auto& [var, position] : register_operands(inst)) {
-    uses.push_back({preparation.variable(var).name, preparation.slot_span(position),
-                    preparation.tile(var), preparation.parts(var)});
+    uses.push_back({preparation.name(var), preparation.slot_span(position), preparation.tile(var),
+                    preparation.parts(var)});
   }
   if (uses.empty()) return {};
   return [uses = std::move(uses)](Context& context) {
