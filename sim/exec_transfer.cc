@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "isa/rules.h"
+#include "sim/access_places.h"
 #include "sim/global_access.h"
 #include "sim/semantics.h"
 
@@ -36,14 +37,10 @@ GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, cons
   access.tile = tile;
   access.parts = std::move(parts);
   access.table = preparation.new_table(tile);
-  const int rank = preparation.global_type(view).rank();
-  const auto placement = isa::place_tile(offset, rank, static_cast<int>(shape.size()));
-  for (const auto& dimension : placement.dimensions) {
-    access.offsets.emplace_back(dimension.offset);
-    access.tile_dims.push_back(dimension.tile_dim);
-    access.extents.push_back(
-        dimension.tile_dim < 0 ? 1 : shape[static_cast<std::size_t>(dimension.tile_dim)]);
-  }
+  TilePosition position(offset, preparation.global_type(view).rank(), shape);
+  access.offsets = std::move(position.offsets);
+  access.tile_dims = std::move(position.tile_dims);
+  access.extents = std::move(position.extents);
   return access;
 }
 

@@ -7,21 +7,11 @@
 #include <cstring>
 #include <utility>
 
-#include "isa/type/bits.h"
+#include "sim/access_places.h"
+#include "sim/bit_copy.h"
 
 namespace tilevm::sim {
 namespace {
-
-void copy_bits(const std::uint8_t* from, std::uint64_t from_bit, std::uint8_t* to,
-               std::uint64_t to_bit, std::uint64_t count) {
-  while (count > 0) {
-    const auto n = static_cast<unsigned>(std::min<std::uint64_t>(count, 64));
-    isa::put_bits(to, to_bit, n, isa::get_bits(from, from_bit, n));
-    from_bit += n;
-    to_bit += n;
-    count -= n;
-  }
-}
 
 /// Calls f(bit in the thread's stream, bit in memory) for the runs of a thread.
 template <class F>
@@ -114,14 +104,10 @@ SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const
     access.place.plain = true;
     access.place.strides = *std::move(strides);
   }
-  const auto placement =
-      isa::place_tile(offset, type.layout.rank(), static_cast<int>(shape.size()));
-  for (const auto& dimension : placement.dimensions) {
-    access.offsets.emplace_back(dimension.offset);
-    access.place.tile_dims.push_back(dimension.tile_dim);
-    access.place.extents.push_back(
-        dimension.tile_dim < 0 ? 1 : shape[static_cast<std::size_t>(dimension.tile_dim)]);
-  }
+  TilePosition position(offset, type.layout.rank(), shape);
+  access.offsets = std::move(position.offsets);
+  access.place.tile_dims = std::move(position.tile_dims);
+  access.place.extents = std::move(position.extents);
   return access;
 }
 
@@ -161,7 +147,7 @@ void read_shared(const FoundTable& runs, const SharedAccess& access, const std::
                  });
     } else {
       for_each_run(runs, t, run_bits, [&](std::size_t place, std::uint64_t bit) {
-        copy_bits(memory, bit, to, place, run_bits);
+        copy_bits<false>(memory, bit, to, place, run_bits);
       });
     }
   }
@@ -180,7 +166,7 @@ void write_shared(const FoundTable& runs, const SharedAccess& access, const std:
                  });
     } else {
       for_each_run(runs, t, run_bits, [&](std::size_t place, std::uint64_t bit) {
-        copy_bits(from, place, memory, bit, run_bits);
+        copy_bits<false>(from, place, memory, bit, run_bits);
       });
     }
   }

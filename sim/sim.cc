@@ -40,7 +40,6 @@ class BlockRun {
         sequence_(options.block_order, blocks_),
         keeps_prints_(options.block_order.kind == BlockOrder::Kind::ascending),
         needed_(launch.plan.barriers.size()),
-        shadow_(launch.memory, launch.uses, launch.plan.global_granule_shift),
         executed_(launch.plan.records.size(), 0),
         accesses_(launch.plan.counts_accesses ? launch.plan.records.size() : 0),
         prints_(std::move(prints)) {
@@ -60,7 +59,8 @@ class BlockRun {
     if (options.trace.tell) settings_.trace = &options.trace;
     if (checks.races) settings_.uses = &launch.uses;
     if (checks.races && blocks_ > 1 && blocks_ < LaunchShadow::max_blocks) {
-      settings_.shadow = &shadow_;
+      settings_.shadow =
+          &shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
     }
     if (checks.races && checks.in_flight && checks.redundant) settings_.needed = needed_.data();
   }
@@ -133,7 +133,7 @@ class BlockRun {
       const std::uint64_t begin = next_.fetch_add(share_);
       if (begin >= blocks_) return;
       for (std::uint64_t b = begin; b < std::min(begin + share_, blocks_); ++b) {
-        if (b >= first_fault_ || b > shadow_.earliest()) return;
+        if (b >= first_fault_ || (shadow_ && b > shadow_->earliest())) return;
         if (auto fault = machine.run_block(block(b), b)) keep(b, *std::move(fault));
         if (!machine.state().prints.empty()) keep(sequence_[b], machine.take_prints());
       }
@@ -168,7 +168,8 @@ class BlockRun {
   /// If two blocks race, both run again, to see where. A fault of the second one may be what the
   /// race did, so the race is told.
   void find_race_of_blocks() {
-    const std::optional<BlockPair> race = shadow_.race();
+    if (!shadow_) return;
+    const std::optional<BlockPair> race = shadow_->race();
     if (!race || race->second > first_fault_) return;
     Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
     RunSettings settings = settings_;
@@ -191,7 +192,7 @@ class BlockRun {
   const BlockSequence sequence_;
   const bool keeps_prints_;                // after a fault
   std::vector<std::atomic<bool>> needed_;  // by barrier
-  LaunchShadow shadow_;
+  std::optional<LaunchShadow> shadow_;     ///< if blocks are compared
   RunSettings settings_;
   std::uint64_t threads_ = 1;
   std::uint64_t share_ = 1;  ///< blocks handed out at once

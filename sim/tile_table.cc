@@ -6,7 +6,7 @@
 #include <limits>
 #include <ranges>
 
-#include "isa/type/bits.h"
+#include "sim/bit_copy.h"
 
 namespace tilevm::sim {
 namespace {
@@ -40,24 +40,6 @@ std::size_t longest_run(const std::vector<std::uint64_t>& offsets) {
 }
 
 bool multiple_of_8(std::uint64_t bits) { return bits % 8 == 0; }
-
-/// Copies bits between streams; `shared` if other host threads may write the neighbours.
-template <bool shared>
-void copy_bits(const std::uint8_t* from, std::uint64_t from_bit, std::uint8_t* to,
-               std::uint64_t to_bit, std::uint64_t count) {
-  while (count > 0) {
-    const auto n = static_cast<unsigned>(std::min<std::uint64_t>(count, 64));
-    const std::uint64_t bits = isa::get_bits(from, from_bit, n);
-    if constexpr (shared) {
-      isa::put_bits_atomic(to, to_bit, n, bits);
-    } else {
-      isa::put_bits(to, to_bit, n, bits);
-    }
-    from_bit += n;
-    to_bit += n;
-    count -= n;
-  }
-}
 
 /// Asks for the memory behind a place: the next block works on it, if blocks follow each other
 /// there. It may lie outside of the buffer, where nothing happens.
