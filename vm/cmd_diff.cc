@@ -9,6 +9,7 @@
 #include "vm/cmd_support.h"
 #include "vm/commands.h"
 #include "vm/compare.h"
+#include "vm/file.h"
 #include "vm/hash.h"
 #include "vm/record.h"
 
@@ -203,10 +204,8 @@ class Differ {
     line.backend = engines_.b->name();
     line.device = engines_.b->device();
     line.driver = engines_.b->driver();
-    // Without the folder behind it: records are kept, machines differ.
-    line.compiler = engines_.b->compiler();
-    line.compiler = line.compiler.substr(0, line.compiler.find(" ("));
-    return append_record(options_.record, line);
+    line.compiler = compiler_of(*engines_.b);
+    return append_line(options_.record, format_record(line));
   }
 
   const isa::VerifiedProgram& program_;

@@ -105,6 +105,19 @@ struct DiffOptions {
 };
 Exit diff(const DiffOptions& options, Io& io);
 
+struct RecordOptions {
+  std::string size = "quick";  ///< quick, full, exhaustive
+  std::string only;            ///< a part of a case's name, or a result's name; empty: all cases
+  std::string target;          ///< empty: the device's
+  std::string backend = "cuda";
+  std::string output;  ///< a file that one line a case is appended to; empty: standard output
+  std::uint64_t seed = 0;
+  int threads = 0;
+  std::optional<double> time_limit;  ///< seconds after which no case begins
+  bool force = false;                ///< also cases that `output` has
+};
+Exit record(const RecordOptions& options, Io& io);
+
 struct DemoOptions {
   std::string program_folder;  ///< where the shipped programs are; empty: looked for
   std::string source_folder;   ///< of the build, tried last

@@ -138,6 +138,15 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path, std::uint64
   }
 }
 
+Status append_line(const std::string& path, std::string_view line) {
+  Handle file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!file.ok()) return cannot_write(path, errno);
+  const bool whole = ::write(file.fd(), line.data(), line.size()) == std::ssize(line);
+  const int code = errno;
+  if (!whole || !file.close()) return cannot_write(path, whole ? errno : code);
+  return Done{};
+}
+
 Status check_writable(const std::string& path) {
   const std::string target = resolve(path);
   struct stat info{};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isa/base/result.h"
@@ -20,6 +21,10 @@ namespace tilevm::vm {
 /// (/dev/null) is written to directly. Error (usage): the folder or the disk refuses.
 [[nodiscard]] Status write_file_atomic(const std::string& path,
                                        std::span<const std::uint8_t> bytes);
+
+/// Appends a line (with its break) to a file in one write, so that it stands there whole or not at
+/// all. Error (usage): the file refuses.
+[[nodiscard]] Status append_line(const std::string& path, std::string_view line);
 
 /// Whether write_file_atomic would find a folder that it may write to: asked before a long run.
 /// Error (usage): it would not.

@@ -69,6 +69,10 @@ class ExamplesFirst : public CLI::Formatter {
        "  tilevm diff programs/figure2.tile\n"
        "  tilevm diff programs/figure2.tile -D K=64 --seeds 0..19 --wild\n"
        "  tilevm diff programs/figure2.tile --backends sim,sim --json\n"},
+      {"record",
+       "  tilevm record --size full -o records.jsonl\n"
+       "  tilevm record --size exhaustive -o records.jsonl --time-limit 600\n"
+       "  tilevm record --only 'Dot f16'\n"},
       {"compile",
        "  tilevm compile programs/figure2.tile --target sm_90a --emit cuda\n"
        "  tilevm compile programs/figure2.tile --emit ptx -o figure2.ptx --explain\n"
@@ -254,6 +258,37 @@ void add_running_commands(CLI::App& root, Commands& commands) {
   }
 }
 
+void add_record_command(CLI::App& root, Commands& commands) {
+  auto [app, o] = add_command<tilevm::vm::RecordOptions>(
+      root, commands, "record",
+      "Compares every instruction on every type with a GPU, bit for bit, and records the outcome.",
+      tilevm::vm::record);
+  app->add_option("--size", o->size,
+                  "quick (default), full (some millions of outputs a case), or exhaustive (every "
+                  "input where there are at most 2^32)")
+      ->type_name("SIZE");
+  app->add_option("--only", o->only,
+                  "cases whose name contains the text, or that have a result of this name")
+      ->type_name("TEXT");
+  app->add_option("-o,--output", o->output,
+                  "append one line a case, and skip cases that the file has for this device with "
+                  "as many outputs; standard output if left out")
+      ->type_name("FILE");
+  app->add_flag("--force", o->force, "repeat them");
+  app->add_option("--time-limit", o->time_limit, "begin no case after so many seconds; exit 4")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
+  app->add_option("--backend", o->backend,
+                  "cuda (default); sim compares the simulator with itself, to try cases out")
+      ->type_name("NAME");
+  app->add_option("--target", o->target, "of the simulator; the device's if left out")
+      ->type_name("TARGET");
+  app->add_option("--seed", o->seed, "of the operands beyond the kept ones; 0 if left out")
+      ->check(is_seed, "");
+  app->add_option("--threads", o->threads, "host threads of the simulator; 0: all cores")
+      ->check(CLI::Range(0, 4096));
+}
+
 void add_other_commands(CLI::App& root, Commands& commands) {
   {
     auto [app, o] = add_command<tilevm::vm::CompileOptions>(
@@ -370,6 +405,7 @@ Exit run_main(int argc, char** argv, Io& io) {
   root.require_subcommand(0, 1);
   root.fallthrough();
   add_running_commands(root, commands);
+  add_record_command(root, commands);
   add_reading_commands(root, commands);
   add_other_commands(root, commands);
   try {

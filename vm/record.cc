@@ -1,10 +1,5 @@
 #include "vm/record.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -105,16 +100,9 @@ Result<Record> parse_record(const std::string& line) {
   }
 }
 
-Status append_record(const std::string& path, const Record& record) {
-  const std::string line = format_record(record);
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  const bool written =
-      file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-  const int reason = errno;
-  if (file >= 0) ::close(file);
-  if (written) return Done{};
-  return Error{ErrorKind::usage,
-               fmt::format("cannot append to `{}`: {}", path, std::strerror(reason))};
+std::string compiler_of(const Engine& engine) {
+  const std::string compiler = engine.compiler();
+  return compiler.substr(0, compiler.find(" ("));
 }
 
 std::optional<std::string> replay(const Record& record, const std::string& root, Engine& engine) {

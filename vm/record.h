@@ -36,8 +36,8 @@ struct Record {
 /// Error (program): not such a line, or of another schema.
 [[nodiscard]] Result<Record> parse_record(const std::string& line);
 
-/// Appends a line to a file in one write. Error (usage): the file refuses.
-[[nodiscard]] Status append_record(const std::string& path, const Record& record);
+/// An engine's compiler without the folder behind it: records are kept, machines differ.
+[[nodiscard]] std::string compiler_of(const Engine& engine);
 
 /// Runs what a record describes on an engine; the file is looked for under `root`. Nothing if
 /// every output has the recorded hash, else what is different, in words.

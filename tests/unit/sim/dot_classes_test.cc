@@ -8,12 +8,13 @@
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
 #include "sim/mma_model.h"
-#include "tests/unit/sim/mma_random.h"
 #include "tests/unit/sim/running.h"
+#include "vm/fidelity/random_operands.h"
 
 using namespace tilevm;
 using namespace tilevm::sim;
 using namespace tilevm::sim::testing;
+using namespace tilevm::vm::fidelity;
 
 namespace {
 

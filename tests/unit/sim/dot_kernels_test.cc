@@ -5,12 +5,12 @@
 
 #include "sim/chain_kernel.h"
 #include "sim/integer_kernel.h"
-#include "tests/unit/sim/mma_random.h"
+#include "vm/fidelity/random_operands.h"
 
 namespace tilevm::sim {
 namespace {
 
-using testing::Random;
+using vm::fidelity::Random;
 
 struct Extents {
   std::size_t m, n, k;

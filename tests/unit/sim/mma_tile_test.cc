@@ -8,7 +8,7 @@
 #include "isa/type/number.h"
 #include "sim/mma_model.h"
 #include "sim/mma_tile.h"
-#include "tests/unit/sim/mma_random.h"
+#include "vm/fidelity/random_operands.h"
 
 namespace tilevm::sim {
 namespace {
@@ -17,11 +17,11 @@ using isa::DType;
 using isa::MmaRule;
 using Tile = std::vector<std::uint32_t>;
 
-using testing::Random;
-using testing::random_code;
-using testing::random_spreads;
-using testing::Spread;
-using testing::Spreads;
+using vm::fidelity::Random;
+using vm::fidelity::random_code;
+using vm::fidelity::random_spreads;
+using vm::fidelity::Spread;
+using vm::fidelity::Spreads;
 
 Tile random_tile(Random& random, const DType& type, std::size_t count, const Spread& spread) {
   Tile tile(count);

@@ -1,5 +1,5 @@
-// Random operands of Dot that meet its corners: exponents close enough that alignment cuts, sums
-// that cancel, subnormals, zeros, Inf and NaN, the ends of integers.
+// Random operands that meet the corners of arithmetic: exponents close enough that alignment cuts,
+// sums that cancel, subnormals, zeros, Inf and NaN, the ends of integers.
 //
 // A seed gives the same codes on every machine: results that GPUs gave for them are kept.
 #pragma once
@@ -10,7 +10,7 @@
 #include "isa/type/bits.h"
 #include "isa/type/dtype.h"
 
-namespace tilevm::sim::testing {
+namespace tilevm::vm::fidelity {
 
 /// splitmix64.
 class Random {
@@ -29,6 +29,11 @@ class Random {
  private:
   std::uint64_t state_;
 };
+
+/// The numbers of one block of a case. Changing this changes every kept hash.
+inline Random block_random(std::uint64_t seed, std::int64_t block) {
+  return Random(seed * 1'000'003 + static_cast<std::uint64_t>(block));
+}
 
 /// How numbers lie: exponents in [center, center + spread), and one in `special` NaN or Inf (0:
 /// none).
@@ -95,4 +100,4 @@ inline Spreads random_spreads(Random& random, const isa::DType& a, const isa::DT
   return spreads;
 }
 
-}  // namespace tilevm::sim::testing
+}  // namespace tilevm::vm::fidelity
