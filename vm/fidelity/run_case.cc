@@ -33,26 +33,6 @@ std::int64_t blocks_in_a_launch(const Case& each) {
   return static_cast<std::int64_t>(std::max<std::size_t>(1, launch_bytes * 8 / bits));
 }
 
-/// Draws on all host threads; no block depends on another.
-void fill(const Case& each, std::uint64_t seed, std::int64_t first, std::int64_t count,
-          std::vector<HostTensor>& tensors) {
-  const auto draw_block = [&](std::int64_t block) {
-    const auto codes = each.draw(first + block < each.kept ? 0 : seed, first + block);
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      const std::size_t at = static_cast<std::size_t>(block) * block_bits(each.operands[i]);
-      isa::pack_bits(tensors[i].data.data(), at, tensors[i].dtype.bits, codes[i]);
-    }
-  };
-  const std::int64_t workers = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, 64);
-  std::vector<std::thread> threads;
-  for (std::int64_t w = 0; w < workers; ++w) {
-    threads.emplace_back([&, w] {
-      for (std::int64_t i = count * w / workers; i < count * (w + 1) / workers; ++i) draw_block(i);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
 /// The tensors of `count` blocks, zero, and the launch that uses them.
 Status add_tensors(const Case& each, std::int64_t count, Job& job) {
   for (const auto* parts : {&each.operands, &each.results}) {
@@ -99,20 +79,6 @@ std::string operand_text(const Case& each, const std::vector<HostTensor>& tensor
   return fmt::format("{}", fmt::join(codes, ", "));
 }
 
-/// Adds the elements in which a result differs.
-void compare_result(const Case& each, const HostTensor& device, const HostTensor& simulator,
-                    const std::vector<HostTensor>& operands, std::int64_t first_block,
-                    Outcome& outcome) {
-  if (device.data == simulator.data) return;
-  for (std::size_t k = 0, size = device.size(); k < size; ++k) {
-    if (device.code(k) == simulator.code(k)) continue;
-    if (outcome.different++ > 0) continue;
-    outcome.first = fmt::format("{} from block {} on: device 0x{:x}, simulator 0x{:x}, {}",
-                                format_index(device.shape, k), first_block, device.code(k),
-                                simulator.code(k), operand_text(each, operands, k));
-  }
-}
-
 std::vector<Outcome> name_outcomes(const Case& each) {
   std::vector<Outcome> outcomes;
   for (const Part& result : each.results) outcomes.push_back({result.name, {}, 0, {}});
@@ -126,10 +92,29 @@ void take_hashes(const Job& job, std::vector<Outcome>& outcomes) {
   }
 }
 
+/// Runs blocks on both engines; memory is used again as long as their number stays the same.
+class Comparer {
+ public:
+  Comparer(const Case& each, const isa::Target& target)
+      : each_(each), target_(target), outcomes_(name_outcomes(each)) {}
+
+  [[nodiscard]] const std::vector<Outcome>& outcomes() const { return outcomes_; }
+  Status run(std::uint64_t seed, std::int64_t first, std::int64_t count, Engine& device,
+             Engine& simulator);
+
+ private:
+  /// Counts the elements in which the results differ.
+  void compare(std::int64_t first_block);
+
+  const Case& each_;
+  isa::Target target_;
+  std::vector<Outcome> outcomes_;
+  std::vector<Job> jobs_;  // the device's, the simulator's
+};
+
 }  // namespace
 
-Result<Job> make_job(const Case& each, const isa::Target& target, std::uint64_t seed,
-                     std::int64_t first, std::int64_t count) {
+Result<Job> make_job(const Case& each, const isa::Target& target, std::int64_t count) {
   const auto source = std::make_shared<const SourceFile>(each.name, each.text);
   const Loaded loaded = load(source, {}, target);
   if (!loaded.program) {
@@ -137,8 +122,26 @@ Result<Job> make_job(const Case& each, const isa::Target& target, std::uint64_t 
   }
   Job job{*loaded.program, {"f", false, {}, {isa::Launch{}}}, {}};
   if (Status added = add_tensors(each, count, job); !added) return added.error();
-  fill(each, seed, first, count, job.tensors);
   return job;
+}
+
+void draw(const Case& each, std::uint64_t seed, std::int64_t first, Job& job) {
+  const std::int64_t count = job.tensors[0].shape[0];
+  const auto draw_block = [&](std::int64_t block) {
+    const auto codes = each.draw(first + block < each.kept ? 0 : seed, first + block);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      const std::size_t at = static_cast<std::size_t>(block) * block_bits(each.operands[i]);
+      isa::pack_bits(job.tensors[i].data.data(), at, job.tensors[i].dtype.bits, codes[i]);
+    }
+  };
+  const std::int64_t workers = std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, 64);
+  std::vector<std::thread> threads;
+  for (std::int64_t w = 0; w < workers; ++w) {
+    threads.emplace_back([&, w] {
+      for (std::int64_t i = count * w / workers; i < count * (w + 1) / workers; ++i) draw_block(i);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 Status run_job(Job& job, Engine& engine) {
@@ -151,39 +154,65 @@ Status run_job(Job& job, Engine& engine) {
 }
 
 Result<std::vector<Outcome>> run_kept(const Case& each, const isa::Target& target, Engine& engine) {
-  Result<Job> job = make_job(each, target, 0, 0, each.kept);
+  Result<Job> job = make_job(each, target, each.kept);
   if (!job) return job.error();
+  draw(each, 0, 0, *job);
   if (Status done = run_job(*job, engine); !done) return done.error();
   std::vector<Outcome> outcomes = name_outcomes(each);
   take_hashes(*job, outcomes);
   return outcomes;
 }
 
+Status Comparer::run(std::uint64_t seed, std::int64_t first, std::int64_t count, Engine& device,
+                     Engine& simulator) {
+  if (jobs_.empty() || jobs_[0].tensors[0].shape[0] != count) {
+    jobs_.clear();
+    Result<Job> made = make_job(each_, target_, count);
+    if (!made) return made.error();
+    jobs_.assign(2, *std::move(made));
+  }
+  Job &seen = jobs_[0], &expected = jobs_[1];
+  draw(each_, seed, first, seen);
+  const auto operands = static_cast<std::ptrdiff_t>(each_.operands.size());
+  std::copy_n(seen.tensors.begin(), operands, expected.tensors.begin());
+  std::future<Status> simulated =
+      std::async(std::launch::async, [&] { return run_job(expected, simulator); });
+  const Status done = run_job(seen, device);
+  const Status expected_done = simulated.get();
+  if (!done) return done;
+  if (!expected_done) return expected_done;
+  if (first == 0) take_hashes(seen, outcomes_);
+  compare(first);
+  return Done{};
+}
+
+void Comparer::compare(std::int64_t first_block) {
+  for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+    const std::size_t at = each_.operands.size() + i;
+    const HostTensor &seen = jobs_[0].tensors[at], &expected = jobs_[1].tensors[at];
+    if (seen.data == expected.data) continue;
+    for (std::size_t k = 0, size = seen.size(); k < size; ++k) {
+      if (seen.code(k) == expected.code(k) || outcomes_[i].different++ > 0) continue;
+      outcomes_[i].first = fmt::format("{} from block {} on: device 0x{:x}, simulator 0x{:x}, {}",
+                                       format_index(seen.shape, k), first_block, seen.code(k),
+                                       expected.code(k), operand_text(each_, jobs_[1].tensors, k));
+    }
+  }
+}
+
 Result<std::vector<Outcome>> compare_case(const Case& each, const isa::Target& target,
                                           std::uint64_t seed, std::int64_t blocks, Engine& device,
                                           Engine& simulator) {
-  std::vector<Outcome> outcomes = name_outcomes(each);
+  Comparer comparer(each, target);
   const std::int64_t most = blocks_in_a_launch(each);
   for (std::int64_t first = 0; first < blocks;) {
     const std::int64_t count = first == 0 ? each.kept : std::min(most, blocks - first);
-    Result<Job> on_device = make_job(each, target, seed, first, count);
-    if (!on_device) return on_device.error();
-    Job simulated = *on_device;
-    std::future<Status> other =
-        std::async(std::launch::async, [&] { return run_job(simulated, simulator); });
-    const Status done = run_job(*on_device, device);
-    const Status other_done = other.get();
-    if (!done) return done.error();
-    if (!other_done) return other_done.error();
-    if (first == 0) take_hashes(*on_device, outcomes);
-    const std::size_t operands = each.operands.size();
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      compare_result(each, on_device->tensors[operands + i], simulated.tensors[operands + i],
-                     simulated.tensors, first, outcomes[i]);
+    if (Status done = comparer.run(seed, first, count, device, simulator); !done) {
+      return done.error();
     }
     first += count;
   }
-  return outcomes;
+  return comparer.outcomes();
 }
 
 }  // namespace tilevm::vm::fidelity

@@ -16,12 +16,14 @@ namespace tilevm::vm::fidelity {
 struct Job {
   isa::VerifiedProgram program;
   Entry entry;
-  std::vector<HostTensor> tensors;  ///< operands drawn, then results, zero
+  std::vector<HostTensor> tensors;  ///< operands, then results
 };
 
-/// Draws the operands of `count` blocks from `first` on. Errors: limit (memory).
-[[nodiscard]] Result<Job> make_job(const Case& each, const isa::Target& target, std::uint64_t seed,
-                                   std::int64_t first, std::int64_t count);
+/// `count` blocks, all tensors zero. Errors: limit (memory).
+[[nodiscard]] Result<Job> make_job(const Case& each, const isa::Target& target, std::int64_t count);
+
+/// Draws the operands of the job's blocks, the first of which is `first`, on all host threads.
+void draw(const Case& each, std::uint64_t seed, std::int64_t first, Job& job);
 
 /// Runs a job on an engine, in place.
 [[nodiscard]] Status run_job(Job& job, Engine& engine);
