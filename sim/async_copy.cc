@@ -5,6 +5,7 @@
 
 #include "sim/granules.h"
 #include "sim/redundancy.h"
+#include "sim/shadow_access.h"
 #include "sim/shared_checks.h"
 #include "sim/shared_races.h"
 
@@ -24,8 +25,10 @@ void arrive(PendingCopy& copy, Context& context) {
   const FoundTable runs = find_runs(destination, context, copy.shared_origin);
   write_shared(runs, destination, copy.data.data(), shared.bytes.data());
   if (may_be_undefined(destination, shared)) define_shared(runs, destination, shared);
+  if (context.state.shadow.kept) store_shadow(runs, destination, copy.shadow, context);
   shared.pending_bytes -= copy.data.size();
   copy.data.clear();
+  copy.shadow.clear();
   copy.arrived = true;
 }
 
@@ -54,7 +57,7 @@ bool issue_copy(const CopyPlan& plan, Context& context) {
   PendingCopy copy;
   copy.plan = &plan;
   if (!find_shared_origin(plan.destination, context, copy.shared_origin)) return false;
-  if (!load_for_copy(plan.source, context, copy.data, copy.source_origin)) return false;
+  if (!load_for_copy(plan.source, context, copy)) return false;
   copy.source = context.state.views[plan.source.view];
   if (!check_copy(plan.destination, copy.shared_origin, context)) return false;
   const GranuleRange range =

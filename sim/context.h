@@ -32,6 +32,7 @@ struct Scratch {
   std::vector<MmaOperandA> operands_a;
   std::vector<MmaOperandB> operands_b;
   DotBuffers dot;
+  ShadowPairs shadow, shadow_a, shadow_b;  ///< of a result, and of a Dot's operands
 };
 
 /// A statement that touches memory, for messages.

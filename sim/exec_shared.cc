@@ -4,6 +4,7 @@
 
 #include "sim/async_copy.h"
 #include "sim/semantics.h"
+#include "sim/shadow_access.h"
 #include "sim/shared_access.h"
 #include "sim/shared_checks.h"
 
@@ -45,6 +46,7 @@ Action prepare(const isa::LoadShared& inst, const Preparation& preparation) {
     } else if (undefined.any()) {
       undefined.clear(access.tile);
     }
+    if (context.state.shadow.kept) load_shadow(runs, access, context);
     return true;
   };
 }
@@ -61,6 +63,7 @@ Action prepare(const isa::StoreShared& inst, const Preparation& preparation) {
     SharedMemory& shared = context.state.shared;
     write_shared(runs, access, context.state.registers.at(access.tile.offset), shared.bytes.data());
     if (may_be_undefined(access, shared)) define_shared(runs, access, shared);
+    if (context.state.shadow.kept) store_shadow(runs, access, context);
     return true;
   };
 }

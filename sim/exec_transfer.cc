@@ -34,6 +34,7 @@ GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, cons
   access.span = preparation.span;
   access.statement = preparation.new_memory_statement(mnemonic);
   access.view = static_cast<std::size_t>(view.index);
+  access.dtype = preparation.global_type(view).dtype;
   access.tile = tile;
   access.parts = std::move(parts);
   access.table = preparation.new_table(tile);

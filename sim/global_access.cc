@@ -9,6 +9,7 @@
 #include "sim/global_place.h"
 #include "sim/global_touches.h"
 #include "sim/redundancy.h"
+#include "sim/shadow_access.h"
 #include "sim/shared_checks.h"
 
 namespace tilevm::sim {
@@ -239,15 +240,17 @@ bool load(const GlobalAccess& access, Context& context) {
   } else if (undefined.any()) {
     undefined.clear(access.tile);
   }
+  if (context.state.shadow.kept) load_shadow(access, place, context);
   return check_access(access, place, origin, GlobalUse::load, context);
 }
 
-bool load_for_copy(const GlobalAccess& access, Context& context, std::vector<std::uint8_t>& data,
-                   Numbers& origin) {
+bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& copy) {
+  Numbers& origin = copy.source_origin;
   if (!evaluate_origin(access, context, origin)) return false;
   Place place(access, context, origin);
-  data.resize(access.tile.bytes());
-  if (!move_in(access, place, place.buffer().data, data.data(), context)) return false;
+  copy.data.resize(access.tile.bytes());
+  if (!move_in(access, place, place.buffer().data, copy.data.data(), context)) return false;
+  if (context.state.shadow.kept) copy.shadow = read_shadow(access, place);
   if (!check_access(access, place, origin, GlobalUse::copy, context)) return false;
   if (undefined_bits(place, context) == nullptr) return true;
   std::vector<std::uint8_t> shadow(access.tile.bytes());
@@ -269,6 +272,7 @@ bool store(const GlobalAccess& access, Context& context) {
   if (!defined) return false;
   const std::uint8_t* registers = context.state.registers.at(tile.offset);
   if (!move_out(access, place, registers, place.buffer().data, context)) return false;
+  if (context.state.shadow.kept) store_shadow(access, place, context);
   if (!check_access(access, place, origin, GlobalUse::store, context)) return false;
   if (undefined_bits(place, context) == nullptr) return true;
   // What reaches memory is defined; elements of the tile that are not lie outside of the view.

@@ -25,6 +25,7 @@ struct GlobalAccess {
   std::string tile_name;        ///< of a StoreGlobal
   Span view_span{}, span{};
   std::size_t view = 0;  ///< slot
+  isa::DType dtype;
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;
   std::size_t table = 0;  ///< in Scratch::tables
@@ -46,10 +47,9 @@ struct GlobalAccess {
 /// out_of_bounds for elements inside the extents but outside of the buffer.
 [[nodiscard]] bool load(const GlobalAccess& access, Context& context);
 
-/// The same into `data`; `origin` becomes where the tile begins. Faults also if elements are
+/// The same into the copy's data; takes note of where the tile begins. Faults also if elements are
 /// undefined.
-[[nodiscard]] bool load_for_copy(const GlobalAccess& access, Context& context,
-                                 std::vector<std::uint8_t>& data, Numbers& origin);
+[[nodiscard]] bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& copy);
 
 /// Writes each element once; elements outside the view's extents are skipped. Faults as load,
 /// and in_flight_access for elements that a pending copy reads.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <utility>
 
 #include "sim/scalar_code.h"
@@ -32,8 +33,23 @@ std::array<std::int64_t, 3> Grid::block(std::uint64_t linear) const {
   return index;
 }
 
+Result<ShadowMemory> make_shadow(std::string_view name, const isa::DType& type, std::size_t bytes) {
+  const std::size_t shadow_bytes = bytes * 8 / type.bits * sizeof(ShadowSlot);
+  const Error too_large{
+      ErrorKind::limit,
+      fmt::format("the shadow values of `{}` take {} bytes; the limit is {}, and there must be as "
+                  "much memory: take smaller sizes",
+                  name, shadow_bytes, max_shadow_bytes)};
+  if (shadow_bytes > max_shadow_bytes) return too_large;
+  try {
+    return ShadowMemory(type, bytes);
+  } catch (const std::bad_alloc&) {
+    return too_large;
+  }
+}
+
 Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel,
-                                 std::vector<Buffer>& memory, bool track) {
+                                 std::vector<Buffer>& memory, const Followed& followed) {
   LaunchMemory result;
   const isa::Kernel& code = program.kernel(kernel);
   std::int64_t total = 0;
@@ -49,17 +65,26 @@ Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel
                                variable.name, code.name, workspace.bytes)};
     }
     total += workspace.bytes;
-    result.undefined.emplace_back(track && bytes <= max_tracked_bytes ? bytes : 0, 0xff);
+    result.undefined.emplace_back(followed.undefined && bytes <= max_tracked_bytes ? bytes : 0,
+                                  0xff);
     std::uint8_t* undefined =
         result.undefined.back().empty() ? nullptr : result.undefined.back().data();
-    result.buffers.push_back({variable.name, data.get(), bytes, undefined});
+    ShadowMemory* shadow = nullptr;
+    if (followed.shadow) {
+      const auto* type = std::get_if<isa::GlobalType>(&variable.type);
+      Result<ShadowMemory> made = make_shadow(variable.name, type->dtype, bytes);
+      if (!made) return made.error();
+      shadow = result.shadows.emplace_back(std::make_unique<ShadowMemory>(*std::move(made))).get();
+    }
+    result.buffers.push_back({variable.name, data.get(), bytes, undefined, shadow});
     result.workspaces.push_back(std::move(data));
   }
   for (Buffer& buffer : memory) {
-    const bool tracked =
-        track && buffer.undefined.size() == buffer.bytes.size() && !buffer.undefined.empty();
+    const bool tracked = followed.undefined && buffer.undefined.size() == buffer.bytes.size() &&
+                         !buffer.undefined.empty();
     result.buffers.push_back({buffer.name, buffer.bytes.data(), buffer.bytes.size(),
-                              tracked ? buffer.undefined.data() : nullptr});
+                              tracked ? buffer.undefined.data() : nullptr,
+                              followed.shadow && buffer.shadow ? &*buffer.shadow : nullptr});
   }
   return result;
 }

@@ -19,6 +19,7 @@ namespace tilevm::sim {
 inline constexpr std::size_t max_block_bytes = std::size_t{1} << 28;
 inline constexpr std::int64_t max_workspace_bytes = std::int64_t{1} << 36;
 inline constexpr std::size_t max_tracked_bytes = std::size_t{1} << 30;
+inline constexpr std::size_t max_block_shadow_bytes = std::size_t{1} << 30;
 
 struct Grid {
   std::array<std::int64_t, 3> extents{1, 1, 1};
@@ -41,15 +42,21 @@ using ZeroedBytes = std::unique_ptr<std::uint8_t[], Free>;
 /// A kernel's global memory: its workspaces in order, then the caller's buffers.
 struct LaunchMemory {
   std::vector<ZeroedBytes> workspaces;
-  std::vector<std::vector<std::uint8_t>> undefined;  ///< of the workspaces
+  std::vector<std::vector<std::uint8_t>> undefined;    ///< of the workspaces
+  std::vector<std::unique_ptr<ShadowMemory>> shadows;  ///< likewise
   Memory buffers;
 };
 
+/// What is followed beside the bytes of memory.
+struct Followed {
+  bool undefined = false;  ///< in workspaces of at most max_tracked_bytes
+  bool shadow = false;
+};
+
 /// Zeroed workspaces and views of the caller's buffers. Error (limit): there is not that much.
-/// `track` says whether undefined elements are looked for; in workspaces of more than
-/// max_tracked_bytes they are not.
 [[nodiscard]] Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel,
-                                               std::vector<Buffer>& memory, bool track);
+                                               std::vector<Buffer>& memory,
+                                               const Followed& followed);
 /// Empties Buffer::undefined where a launch has written everything.
 void forget_defined(std::vector<Buffer>& memory);
 

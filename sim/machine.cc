@@ -39,11 +39,14 @@ Machine::Machine(const Plan& plan, const Memory& memory,
       parameters_(parameters),
       context_(state_, memory, scratch_, settings),
       executed_(plan.records.size(), 0),
-      accesses_(plan.counts_accesses ? plan.records.size() : 0) {
+      accesses_(plan.counts_accesses ? plan.records.size() : 0),
+      errors_(plan.keeps_shadow ? plan.records.size() : 0) {
   const Checks& checks = settings.checks;
   state_.registers = RegisterSlab(plan.register_bytes);
   state_.undefined = UndefinedRegisters(checks.uninitialized ? plan.register_bytes : 0);
   state_.views.resize(plan.view_slots);
+  state_.shadow.kept = plan.keeps_shadow;
+  state_.shadow.registers.resize(plan.shadow_registers);
   scratch_.tables.resize(plan.table_count);
   scratch_.shared_tables.resize(plan.shared_table_count);
   const std::size_t granules = plan.shared_bytes >> plan.granule_shift;
@@ -77,6 +80,7 @@ void Machine::start(const std::array<std::int64_t, 3>& block, std::uint64_t orde
 void Machine::start_shared_memory() {
   SharedMemory& shared = state_.shared;
   shared.bytes.assign(plan_.shared_bytes, 0);
+  state_.shadow.shared.assign(plan_.shadow_shared, {});
   if (context_.settings.checks.uninitialized) {
     shared.undefined = plan_.shared_contents.undefined;
     shared.unwritten = plan_.shared_contents.unwritten;
@@ -130,7 +134,7 @@ bool Machine::execute(const Record& record) {
           context_.settings.completion.time == Completion::Time::random) {
         let_copies_arrive(context_);
       }
-      return state_.undefined.any() ? step_undefined(record) : record.action(context_);
+      return plan_.keeps_shadow ? step_shadow(record) : run_action(record);
     case Record::Kind::assign: {
       std::uint64_t bits = 0;
       if (!context_.evaluate(record.values[0], bits)) return false;
@@ -152,6 +156,19 @@ bool Machine::execute(const Record& record) {
       next_of_loop(record);
       return true;
   }
+  return true;
+}
+
+bool Machine::run_action(const Record& record) {
+  return state_.undefined.any() ? step_undefined(record) : record.action(context_);
+}
+
+/// An instruction while shadow values are kept.
+bool Machine::step_shadow(const Record& record) {
+  const auto number = static_cast<std::size_t>(&record - plan_.records.data());
+  if (record.shadow.before) record.shadow.before(context_);
+  if (!run_action(record)) return false;
+  if (record.shadow.after) record.shadow.after(context_, errors_[number]);
   return true;
 }
 

@@ -39,10 +39,15 @@ class Machine {
   /// What the accesses of each record cost, over all blocks so far; empty unless
   /// the plan counts accesses.
   [[nodiscard]] const std::vector<AccessCounts>& accesses() const { return accesses_; }
+  /// The errors of each record's results, over all blocks so far; empty unless the plan keeps
+  /// shadow values.
+  [[nodiscard]] const std::vector<InstructionErrors>& errors() const { return errors_; }
 
  private:
   void start_shared_memory();
   bool execute(const Record& record);
+  bool run_action(const Record& record);
+  bool step_shadow(const Record& record);
   void tell(const Record& record);
   bool step_undefined(const Record& record);
   bool enter_loop(const Record& record);
@@ -57,6 +62,7 @@ class Machine {
   Context context_;
   std::vector<std::uint64_t> executed_;
   std::vector<AccessCounts> accesses_;
+  std::vector<InstructionErrors> errors_;
   MeterCache meter_cache_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "isa/type/bits.h"
 #include "sim/semantics.h"
+#include "sim/shadow_access.h"
 
 namespace tilevm::sim {
 namespace {
@@ -63,10 +64,9 @@ SharedContents unwritten_contents(const isa::Kernel& kernel, const isa::KernelIn
 
 class PlanBuilder {
  public:
-  PlanBuilder(const isa::VerifiedProgram& program, int kernel, bool count_accesses)
+  PlanBuilder(const isa::VerifiedProgram& program, int kernel, const PlanExtras& extras)
       : program_(program),
         index_(kernel),
-        count_accesses_(count_accesses),
         kernel_(program.kernel(kernel)),
         info_(program.info(kernel)),
         registers_(kernel_, info_) {
@@ -77,7 +77,11 @@ class PlanBuilder {
     plan_.shared_contents = unwritten_contents(kernel_, info_);
     plan_.threads = info_.num_threads;
     plan_.global_granule_shift = global_granule_shift(kernel_);
-    plan_.counts_accesses = count_accesses;
+    plan_.counts_accesses = extras.count_accesses;
+    plan_.keeps_shadow = extras.keep_shadow;
+    if (!plan_.keeps_shadow) return;
+    plan_.shadow_registers = registers_.shadow_count();
+    plan_.shadow_shared = shared_shadow(kernel_, info_, info_.shared.size());
   }
 
   Plan build() && {
@@ -132,7 +136,8 @@ class PlanBuilder {
                   .instruction = stmt.inst.index(),
                   .mnemonic = isa::mnemonic(stmt.inst),
                   .written = written(stmt.results)};
-    if (count_accesses_) {
+    if (plan_.keeps_shadow) record.shadow = make_shadow_flow(preparation);
+    if (plan_.counts_accesses) {
       record.meter = make_meter(program_, index_, stmt, tables_, here());
       record.mma = count_mma(program_, index_, stmt);
     }
@@ -207,7 +212,6 @@ class PlanBuilder {
 
   const isa::VerifiedProgram& program_;
   int index_;
-  bool count_accesses_;
   const isa::Kernel& kernel_;
   const isa::KernelInfo& info_;
   RegisterFile registers_;
@@ -219,8 +223,8 @@ class PlanBuilder {
 
 }  // namespace
 
-Plan build_plan(const isa::VerifiedProgram& program, int kernel, bool count_accesses) {
-  return PlanBuilder(program, kernel, count_accesses).build();
+Plan build_plan(const isa::VerifiedProgram& program, int kernel, const PlanExtras& extras) {
+  return PlanBuilder(program, kernel, extras).build();
 }
 
 }  // namespace tilevm::sim

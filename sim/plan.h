@@ -13,6 +13,7 @@
 #include "sim/context.h"
 #include "sim/register_file.h"
 #include "sim/scalar_code.h"
+#include "sim/shadow_flow.h"
 #include "sim/traced.h"
 #include "sim/undefined_flow.h"
 
@@ -40,8 +41,9 @@ struct Record {
   std::array<ScalarCode, 3> values{};
   std::string_view mnemonic{};            ///< of an instruction
   std::vector<TracedVariable> written{};  ///< what it writes
-  Meter meter{};   ///< of an instruction that moves a tile, if accesses are counted
-  MmaCount mma{};  ///< the same, of a Dot
+  Meter meter{};        ///< of an instruction that moves a tile, if accesses are counted
+  MmaCount mma{};       ///< the same, of a Dot
+  ShadowFlow shadow{};  ///< if shadow values are kept
 };
 
 struct Plan {
@@ -57,13 +59,22 @@ struct Plan {
   std::int64_t threads = 1;            ///< of a block
   unsigned global_granule_shift = 0;   ///< RunSettings
   bool counts_accesses = false;        ///< whether records have meters
+  bool keeps_shadow = false;           ///< whether records have shadow flows
+  std::size_t shadow_registers = 0;    ///< ShadowValues::registers
+  std::size_t shadow_shared = 0;       ///< ShadowValues::shared
   std::vector<MemoryStatement> memory_statements;
   std::vector<MemoryStatement> barriers;     ///< Synchronize and CopyAsyncWaitGroup
   std::vector<std::size_t> barrier_records;  ///< by barrier
   std::size_t table_bytes = 0;               ///< that all tables take at most
 };
 
+/// What a plan does besides running.
+struct PlanExtras {
+  bool count_accesses = false;
+  bool keep_shadow = false;
+};
+
 [[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel,
-                              bool count_accesses = false);
+                              const PlanExtras& extras = {});
 
 }  // namespace tilevm::sim

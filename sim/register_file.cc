@@ -27,13 +27,17 @@ std::vector<int> find_aliases(const isa::Kernel& kernel, const isa::KernelInfo& 
 }  // namespace
 
 RegisterFile::RegisterFile(const isa::Kernel& kernel, const isa::KernelInfo& info)
-    : offsets_(kernel.variables.size(), 0) {
+    : offsets_(kernel.variables.size(), 0), shadows_(kernel.variables.size(), 0) {
   const std::vector<int> source_of = find_aliases(kernel, info);
   for (std::size_t v = 0; v < offsets_.size(); ++v) {
     const auto* type = std::get_if<isa::RegisterType>(&kernel.variables[v].type);
-    if (type == nullptr || source_of[v] >= 0) continue;
+    if (type == nullptr) continue;
+    const Tile tile = make_tile(*type, 0);
+    shadows_[v] = shadow_count_;
+    shadow_count_ += tile.threads * tile.locals;
+    if (source_of[v] >= 0) continue;
     offsets_[v] = bytes_;
-    const std::size_t bytes = make_tile(*type, 0).bytes();
+    const std::size_t bytes = tile.bytes();
     bytes_ +=
         (bytes + RegisterSlab::alignment - 1) / RegisterSlab::alignment * RegisterSlab::alignment;
   }

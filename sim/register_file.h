@@ -22,10 +22,17 @@ class RegisterFile {
   }
   /// Bytes of all tiles together.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// The first shadow value of a register tile; there is one for each element in each thread, and
+  /// a View has its own.
+  [[nodiscard]] std::size_t shadow(isa::VarId var) const {
+    return shadows_[static_cast<std::size_t>(var.index)];
+  }
+  /// Shadow values of all tiles together.
+  [[nodiscard]] std::size_t shadow_count() const { return shadow_count_; }
 
  private:
-  std::vector<std::size_t> offsets_;  // by variable
-  std::size_t bytes_ = 0;
+  std::vector<std::size_t> offsets_, shadows_;  // by variable
+  std::size_t bytes_ = 0, shadow_count_ = 0;
 };
 
 }  // namespace tilevm::sim

@@ -60,7 +60,9 @@ struct Preparation {
     return *std::get_if<isa::SharedType>(&variable(var).type);
   }
   [[nodiscard]] Tile tile(isa::VarId var) const {
-    return make_tile(register_type(var), registers.offset(var));
+    Tile tile = make_tile(register_type(var), registers.offset(var));
+    tile.shadow = registers.shadow(var);
+    return tile;
   }
   [[nodiscard]] isa::VarId result() const { return stmt.results[0]; }
   [[nodiscard]] Tile result_tile() const { return tile(result()); }

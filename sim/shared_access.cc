@@ -9,6 +9,7 @@
 
 #include "sim/access_places.h"
 #include "sim/bit_copy.h"
+#include "sim/shadow_access.h"
 
 namespace tilevm::sim {
 namespace {
@@ -95,6 +96,8 @@ SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const
   access.tensor_bits = static_cast<std::uint64_t>(preparation.info.shared_tile(var).offset) * 8;
   access.tensor_number =
       static_cast<std::size_t>(&preparation.info.shared_tile(var) - preparation.info.shared.data());
+  access.shadow = shared_shadow(preparation.kernel, preparation.info, access.tensor_number);
+  access.dtype = type.dtype;
   access.tile = tile;
   access.parts = std::move(parts);
   access.table = preparation.new_shared_table(tile);

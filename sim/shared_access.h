@@ -28,6 +28,8 @@ struct SharedAccess {
   SharedTile place;
   std::uint64_t tensor_bits = 0;  ///< where the tensor begins
   std::size_t tensor_number = 0;  ///< among the kernel's shared tensors
+  std::size_t shadow = 0;         ///< the tensor's first element in ShadowValues::shared
+  isa::DType dtype;
   std::vector<ScalarCode> offsets;
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;

@@ -11,6 +11,7 @@
 #include "isa/layout/memory_layout.h"
 #include "isa/layout/register_layout.h"
 #include "sim/intervals.h"
+#include "sim/shadow_memory.h"
 #include "sim/touch.h"
 
 namespace tilevm::sim {
@@ -46,6 +47,7 @@ struct PendingCopy {
   Numbers source_origin{}, shared_origin{};
   std::uint64_t low = 0, high = 0;  ///< granules that it fills lie in [low, high)
   std::vector<std::uint8_t> data;   ///< the tile as a dense bit stream
+  std::vector<ShadowSlot> shadow;   ///< by element; empty if nobody asks
 };
 
 /// A tile that was touched since the last barrier and is not marked in TouchSet::touches yet:

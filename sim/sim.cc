@@ -42,6 +42,7 @@ class BlockRun {
         needed_(launch.plan.barriers.size()),
         executed_(launch.plan.records.size(), 0),
         accesses_(launch.plan.counts_accesses ? launch.plan.records.size() : 0),
+        errors_(launch.plan.keeps_shadow ? launch.plan.records.size() : 0),
         prints_(std::move(prints)) {
     const auto wanted = static_cast<std::uint64_t>(
         options.threads > 0 ? options.threads : std::thread::hardware_concurrency());
@@ -103,6 +104,18 @@ class BlockRun {
     return counters;
   }
 
+  [[nodiscard]] std::vector<StatementErrors> errors() const {
+    std::vector<StatementErrors> errors;
+    for (std::size_t i = 0; i < errors_.size(); ++i) {
+      const Record& record = launch_.plan.records[i];
+      const isa::RegisterType* type = record.shadow.measured;
+      if (type == nullptr) continue;
+      errors.push_back({record.span, record.instruction, type->dtype, type->shape(), errors_[i].own,
+                        errors_[i].accumulated});
+    }
+    return errors;
+  }
+
   [[nodiscard]] std::vector<BarrierUse> barriers() const {
     std::vector<BarrierUse> barriers;
     if (settings_.needed == nullptr) return barriers;
@@ -122,6 +135,7 @@ class BlockRun {
       const std::lock_guard lock(mutex_);
       for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
       for (std::size_t i = 0; i < accesses_.size(); ++i) accesses_[i] += machine.accesses()[i];
+      for (std::size_t i = 0; i < errors_.size(); ++i) errors_[i] += machine.errors()[i];
     } catch (const std::bad_alloc&) {
       out_of_memory_ = true;
       first_fault_ = 0;  // the others need not go on
@@ -203,6 +217,7 @@ class BlockRun {
   std::optional<Fault> fault_;
   std::vector<std::uint64_t> executed_;
   std::vector<AccessCounts> accesses_;
+  std::vector<InstructionErrors> errors_;
   isa::PrintLog prints_;
 };
 
@@ -210,6 +225,25 @@ Error out_of_memory(const isa::Kernel& kernel) {
   return {
       ErrorKind::limit,
       fmt::format("the simulation of kernel `{}` needs more memory than there is", kernel.name)};
+}
+
+/// What one block takes is within limits.
+Status check_size(const Plan& plan, const isa::Kernel& kernel) {
+  const std::size_t bytes = plan.register_bytes + plan.table_bytes;
+  if (bytes > max_block_bytes) {
+    return Error{ErrorKind::limit,
+                 fmt::format("the register tiles of kernel `{}` and their index tables take {} "
+                             "bytes a block; the simulator's limit is {}",
+                             kernel.name, bytes, max_block_bytes)};
+  }
+  const std::size_t shadow = (plan.shadow_registers + plan.shadow_shared) * sizeof(double);
+  if (shadow > max_block_shadow_bytes) {
+    return Error{ErrorKind::limit,
+                 fmt::format("the shadow values of kernel `{}` take {} bytes a block; the limit is "
+                             "{}",
+                             kernel.name, shadow, max_block_shadow_bytes)};
+  }
+  return Done{};
 }
 
 Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
@@ -224,16 +258,12 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
     report.fault = *fault;
     return report;
   }
-  const auto launch_memory = make_memory(program, kernel, memory, options.checks.uninitialized);
+  const auto launch_memory =
+      make_memory(program, kernel, memory,
+                  {.undefined = options.checks.uninitialized, .shadow = options.keep_shadow});
   if (!launch_memory) return launch_memory.error();
-  const Plan plan = build_plan(program, kernel, options.count_accesses);
-  const std::size_t block_bytes = plan.register_bytes + plan.table_bytes;
-  if (block_bytes > max_block_bytes) {
-    return Error{ErrorKind::limit,
-                 fmt::format("the register tiles of kernel `{}` and their index tables take {} "
-                             "bytes a block; the simulator's limit is {}",
-                             code.name, block_bytes, max_block_bytes)};
-  }
+  const Plan plan = build_plan(program, kernel, {options.count_accesses, options.keep_shadow});
+  if (Status status = check_size(plan, code); !status) return status.error();
   const Grid& blocks = *std::get_if<Grid>(&grid);
   const LaunchPlan launch{plan, launch_memory->buffers, *parameters, blocks,
                           buffer_uses(program, kernel, arguments, memory.size())};
@@ -245,6 +275,7 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
   if (report.fault) return report;
   report.counters = run.counters();
   report.barriers = run.barriers();
+  report.errors = run.errors();
   return report;
 }
 

@@ -21,6 +21,8 @@
 #include "isa/print.h"
 #include "isa/verify.h"
 #include "sim/counters.h"
+#include "sim/error_stats.h"
+#include "sim/shadow_memory.h"
 #include "sim/trace.h"
 
 namespace tilevm::sim {
@@ -33,7 +35,17 @@ struct Buffer {
   /// By bit: whether it has no defined value, as in memory that was just allocated. Empty: all have
   /// one. A run clears what it writes, and empties it when nothing is left.
   std::vector<std::uint8_t> undefined = {};
+  /// What its elements would be without rounding; kept from launch to launch. Without it, writes
+  /// lose their shadow values.
+  std::optional<ShadowMemory> shadow = {};
 };
+
+/// Bytes that the shadow values of one buffer or workspace may take: 8 for each element.
+inline constexpr std::size_t max_shadow_bytes = std::size_t{1} << 31;
+
+/// For Buffer::shadow, which keeps elements of this type. Error (limit): there is not that much.
+[[nodiscard]] Result<ShadowMemory> make_shadow(std::string_view name, const isa::DType& type,
+                                               std::size_t bytes);
 
 /// What a kernel parameter is given: for a pointer an index into the memory, for a scalar its
 /// value.
@@ -91,6 +103,7 @@ struct Options {
   Completion completion{};
   BlockOrder block_order{};
   bool count_accesses = false;  ///< Counters::statements
+  bool keep_shadow = false;     ///< Report::errors
   Trace trace{};
 };
 
@@ -109,11 +122,23 @@ struct BarrierUse {
   bool needed = true;  ///< the run would have been wrong without it alone
 };
 
+/// An instruction of the text that computes, and the errors of its results over all blocks.
+struct StatementErrors {
+  Span span{};
+  std::size_t instruction = 0;  ///< its place in isa::Instruction
+  isa::DType dtype;             ///< of the result, as is the shape
+  isa::Shape shape;
+  ErrorStats own;          ///< against the exact result of its operands as they are
+  ErrorStats accumulated;  ///< against the shadow values
+};
+
 struct Report {
   std::optional<Fault> fault;  ///< of the block that comes first in the order; x is fastest
   Counters counters;
   isa::LaunchPrints prints;          ///< up to the fault
   std::vector<BarrierUse> barriers;  ///< in the order of the text; empty if not checked
+  /// In the order of the text; empty unless Options::keep_shadow.
+  std::vector<StatementErrors> errors;
 };
 
 /// Runs every block of a kernel. `arguments` has one entry a parameter, `memory` is updated in

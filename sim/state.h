@@ -10,6 +10,7 @@
 #include "isa/print.h"
 #include "sim/global_touches.h"
 #include "sim/register_slab.h"
+#include "sim/shadow_values.h"
 #include "sim/shared_state.h"
 #include "sim/undefined.h"
 
@@ -22,6 +23,7 @@ struct BlockState {
   std::vector<GlobalView> views;        ///< by the variable's index
   RegisterSlab registers;
   UndefinedRegisters undefined;
+  ShadowValues shadow;
   SharedMemory shared;
   isa::PrintRecords prints;
   GlobalTouches global;     ///< empty if nothing is tracked
@@ -37,6 +39,8 @@ struct MemoryBuffer {
   std::size_t bytes = 0;
   /// By bit: whether it has no defined value. Null: all have one, or it is not checked.
   std::uint8_t* undefined = nullptr;
+  /// Null: no kernel writes it, or nobody asks.
+  ShadowMemory* shadow = nullptr;
 };
 using Memory = std::vector<MemoryBuffer>;
 

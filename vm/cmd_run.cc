@@ -7,6 +7,7 @@
 #include "vm/cmd_support.h"
 #include "vm/commands.h"
 #include "vm/file.h"
+#include "vm/shadow.h"
 #include "vm/stats.h"
 
 namespace tilevm::vm {
@@ -162,6 +163,10 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   }
   reporter.set("outputs", std::move(outputs));
   reporter.set("time_ms", report.milliseconds);
+  if (options.shadow) {
+    reporter.set("shadow", shadow_json(program, report));
+    if (!options.json) reporter.io().out << shadow_table(program, report);
+  }
   if (options.stats) {
     set_stats(program, engine, report, reporter);
     if (!options.json) show_stats(program, engine, report, reporter.io());
@@ -178,6 +183,12 @@ Exit run(const RunOptions& options, Io& io) {
   if (!settings) return reporter.fail(settings.error());
   settings->max_steps = options.max_steps;
   settings->count_accesses = options.stats;
+  settings->keep_shadow = options.shadow;
+  if (options.shadow && options.backend == "cuda") {
+    return reporter.fail(Error{ErrorKind::usage,
+                               "`--shadow` needs the simulator, since a GPU computes every value "
+                               "once; run it with `--backend sim`, which gives the same bits"});
+  }
   Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
   Result<std::unique_ptr<Engine>> engine = make_engine(options.backend, *settings);

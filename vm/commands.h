@@ -81,6 +81,7 @@ struct RunOptions {
   std::string block_order = "ascending";  ///< ascending, descending, random[:SEED]
   std::optional<std::uint64_t> max_steps;
   bool stats = false;
+  bool shadow = false;  ///< with the simulator only
   bool json = false;
 };
 Exit run(const RunOptions& options, Io& io);

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "sim/shadow_values.h"
 #include "sim/sim.h"
 #include "vm/engine.h"
+#include "vm/shadow.h"
 #include "vm/stats.h"
 
 namespace tilevm::vm {
@@ -23,20 +25,58 @@ void give_back(std::vector<sim::Buffer>& memory, std::vector<HostTensor>& tensor
   for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].data = std::move(memory[i].bytes);
 }
 
-/// Whether a tensor has no defined contents when the run begins and a kernel reads it, so that it
-/// matters. What is only written is not tracked, which would cost time.
-bool begins_undefined(const isa::VerifiedProgram& program, const Entry& entry, std::size_t tensor) {
-  if (entry.tensors[tensor].input) return false;
-  return std::any_of(entry.launches.begin(), entry.launches.end(), [&](const auto& launch) {
+/// What the kernels do with a tensor, through any of their parameters.
+isa::PointerUse use_of(const isa::VerifiedProgram& program, const Entry& entry,
+                       std::size_t tensor) {
+  isa::PointerUse all;
+  for (const isa::Launch& launch : entry.launches) {
     std::size_t pointer = 0;
     for (const auto& argument : launch.arguments) {
       const auto* index = std::get_if<int>(&argument);
       if (index == nullptr) continue;
       const isa::PointerUse& use = program.pointer_uses(launch.kernel)[pointer++];
-      if (static_cast<std::size_t>(*index) == tensor && use.read) return true;
+      if (static_cast<std::size_t>(*index) != tensor) continue;
+      all.read = all.read || use.read;
+      all.written = all.written || use.written;
     }
-    return false;
-  });
+  }
+  return all;
+}
+
+/// Makes a tensor's memory ready: its name; which elements are undefined, where it matters since a
+/// kernel reads it; shadow values, if they are asked for and a kernel writes it.
+Status prepare_buffer(const Entry::Tensor& tensor, const isa::PointerUse& use, bool keep_shadow,
+                      sim::Buffer& buffer) {
+  buffer.name = tensor.name;
+  if (!tensor.input && use.read) buffer.undefined.assign(buffer.bytes.size(), 0xff);
+  if (!keep_shadow || !use.written) return Done{};
+  Result<sim::ShadowMemory> shadow =
+      sim::make_shadow(tensor.name, tensor.dtype, buffer.bytes.size());
+  if (!shadow) return shadow.error();
+  buffer.shadow = *std::move(shadow);
+  return Done{};
+}
+
+/// The errors of a tensor against its shadow values.
+OutputErrors compare_with_shadow(const Entry::Tensor& tensor, const HostTensor& data,
+                                 const sim::ShadowMemory& shadow) {
+  OutputErrors result{tensor.name, tensor.dtype, tensor.shape, {}};
+  const sim::ErrorMeter meter(tensor.dtype);
+  const auto shadow_of = [&](std::size_t k) {
+    return shadow.load(tensor.dtype, k * tensor.dtype.bits).value();
+  };
+  for (std::size_t k = 0; k < data.size(); ++k) {
+    const std::optional<double> reference = shadow_of(k);
+    if (!reference) continue;
+    const double value = sim::value_of(tensor.dtype, data.code(k));
+    meter.add(value, *reference, {{}, k}, result.errors);
+  }
+  const std::size_t worst = result.errors.ulp.worst.element;
+  if (result.errors.ulp.max > 0) {
+    result.worst = sim::value_of(tensor.dtype, data.code(worst));
+    result.worst_shadow = *shadow_of(worst);
+  }
+  return result;
 }
 
 Failure to_failure(const sim::Fault& fault) {
@@ -74,6 +114,7 @@ class SimEngine final : public Engine {
     options_.completion = options.completion;
     options_.block_order = options.block_order;
     options_.count_accesses = options.count_accesses;
+    options_.keep_shadow = options.keep_shadow;
     options_.trace.block = options.traced_block;
     trace_ = options.trace;
   }
@@ -85,23 +126,26 @@ class SimEngine final : public Engine {
                                            std::vector<HostTensor>& tensors,
                                            RunReport& report) override {
     std::vector<sim::Buffer> memory = lend(tensors);
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      memory[i].name = entry.tensors[i].name;
-      if (begins_undefined(program, entry, i)) {
-        memory[i].undefined.assign(memory[i].bytes.size(), 0xff);
-      }
+    std::optional<Failure> failure;
+    for (std::size_t i = 0; i < tensors.size() && !failure; ++i) {
+      const Status status = prepare_buffer(entry.tensors[i], use_of(program, entry, i),
+                                           options_.keep_shadow, memory[i]);
+      if (!status) failure = status.error();
     }
     const auto start = std::chrono::steady_clock::now();
-    std::optional<Failure> failure;
     Barriers barriers;
-    for (const isa::Launch& launch : entry.launches) {
-      failure = run_launch(program, launch, memory, report, barriers);
-      if (failure) break;
+    for (std::size_t i = 0; i < entry.launches.size() && !failure; ++i) {
+      failure = run_launch(program, entry.launches[i], memory, report, barriers);
     }
     if (!failure) note_redundant(barriers, report.notes);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     report.milliseconds = took.count();
     give_back(memory, tensors);
+    for (std::size_t i = 0; i < tensors.size() && !failure; ++i) {
+      if (!entry.tensors[i].output || !memory[i].shadow) continue;
+      report.output_errors.push_back(
+          compare_with_shadow(entry.tensors[i], tensors[i], *memory[i].shadow));
+    }
     return failure;
   }
 
@@ -126,6 +170,9 @@ class SimEngine final : public Engine {
       sim::BarrierUse& known = barriers.try_emplace(use.span.begin, use).first->second;
       known.executed = known.executed || use.executed;
       known.needed = known.needed || (use.executed && use.needed);
+    }
+    if (options_.keep_shadow) {
+      add_launch(report.kernel_errors, launch.kernel, std::move(result->errors));
     }
     if (options_.count_accesses) add_launch(report.kernels, launch.kernel, result->counters);
     return std::nullopt;

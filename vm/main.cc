@@ -60,7 +60,8 @@ class ExamplesFirst : public CLI::Formatter {
       {"run",
        "  tilevm run programs/figure2.tile\n"
        "  tilevm run programs/figure2.tile -D M=64 -D N=64 --in a=rand:7 --out c=c.npy\n"
-       "  tilevm run programs/figure2.tile --json | jq .outputs\n"},
+       "  tilevm run programs/figure2.tile --json | jq .outputs\n"
+       "  tilevm run programs/figure2.tile -D M=64 -D N=64 -D K=256 --shadow\n"},
       {"trace",
        "  tilevm trace programs/figure2.tile -D K=32\n"
        "  tilevm trace programs/figure2.tile --block 1,2 --limit 20\n"
@@ -226,6 +227,9 @@ void add_running_commands(CLI::App& root, Commands& commands) {
                     "descending, random[:SEED]")
         ->type_name("ORDER");
     app->add_flag("--stats", o->stats, "times and counters to standard error");
+    app->add_flag("--shadow", o->shadow,
+                  "compute every value also without rounding, and show the errors of outputs and "
+                  "statements; simulator only");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {

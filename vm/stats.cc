@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "vm/table.h"
+
 namespace tilevm::vm {
 namespace {
 
@@ -18,60 +20,6 @@ using sim::Traffic;
 
 constexpr std::array<std::string_view, sim::traffic_count> traffic_names{
     "global_load", "global_copy", "global_store", "shared_load", "shared_store"};
-
-std::string_view mnemonic(std::size_t instruction) {
-  static const auto names = [] {
-    std::array<std::string_view, isa::instruction_count> all{};
-    std::size_t i = 0;
-    isa::for_each_instruction([&]<class Inst>() { all[i++] = Inst::schema.description.mnemonic; });
-    return all;
-  }();
-  return names[instruction];
-}
-
-/// 1234567 as "1,234,567".
-std::string grouped(std::uint64_t value) {
-  std::string text = fmt::format("{}", value);
-  for (std::ptrdiff_t at = std::ssize(text) - 3; at > 0; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), ",");
-  }
-  return text;
-}
-
-/// Columns as wide as they must be; the first is aligned left.
-class Table {
- public:
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  /// One more cell in the last row.
-  void extend(std::string cell) { rows_.back().push_back(std::move(cell)); }
-  [[nodiscard]] bool has_rows() const { return rows_.size() > 1; }
-
-  [[nodiscard]] std::string text() const {
-    std::vector<std::size_t> widths;
-    for (const auto& row : rows_) {
-      widths.resize(std::max(widths.size(), row.size()));
-      for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-    }
-    std::string text;
-    for (const auto& row : rows_) {
-      std::string line = fmt::format("  {:<{}}", row[0], widths[0]);
-      for (std::size_t c = 1; c < row.size(); ++c) {
-        line += fmt::format("  {:>{}}", row[c], widths[c]);
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      text += line + '\n';
-    }
-    return text;
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
-
-std::string place_of(const isa::VerifiedProgram& program, const StatementCount& statement) {
-  const auto place = program.source().locate(statement.span.begin);
-  return fmt::format("{}:{}", place.line, place.column);
-}
 
 std::string ratio(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "";
@@ -108,7 +56,7 @@ std::string access_table(const isa::VerifiedProgram& program, const sim::Counter
     for (std::size_t t = 0; t < sim::traffic_count; ++t) {
       const AccessCount& count = statement.accesses[t];
       if (is_empty(count) || sim::is_global(static_cast<Traffic>(t)) != global) continue;
-      table.add({std::string(mnemonic(statement.instruction)), place_of(program, statement),
+      table.add({std::string(mnemonic(statement.instruction)), place_of(program, statement.span),
                  grouped(statement.executions), grouped(count.bytes), grouped(count.requests),
                  grouped(count.transfers), ratio(count.transfers, count.requests),
                  grouped(count.ideal),
@@ -125,7 +73,7 @@ std::string mma_table(const isa::VerifiedProgram& program, const sim::Counters& 
   table.add({"tensor cores", "at", "executed", "shape and types (D.A.B.C)", "instructions"});
   for (const StatementCount& statement : counters.statements) {
     if (statement.mma.empty()) continue;
-    table.add({std::string(mnemonic(statement.instruction)), place_of(program, statement),
+    table.add({std::string(mnemonic(statement.instruction)), place_of(program, statement.span),
                grouped(statement.executions), statement.mma, grouped(statement.mma_instructions)});
   }
   return table.has_rows() ? table.text() : "";
@@ -160,10 +108,10 @@ std::string waste(const isa::VerifiedProgram& program, const sim::Counters& coun
     }
   }
   if (worst == nullptr) return "";
-  return fmt::format("  most wasted in {} memory: {} at {} takes {} times the {} it needs\n",
-                     global ? "global" : "shared", mnemonic(worst->instruction),
-                     place_of(program, *worst), ratio(worst_count.transfers, worst_count.ideal),
-                     global ? "sectors" : "wavefronts");
+  return fmt::format(
+      "  most wasted in {} memory: {} at {} takes {} times the {} it needs\n",
+      global ? "global" : "shared", mnemonic(worst->instruction), place_of(program, worst->span),
+      ratio(worst_count.transfers, worst_count.ideal), global ? "sectors" : "wavefronts");
 }
 
 Json count_json(Traffic traffic, const AccessCount& count) {

@@ -130,6 +130,21 @@ struct KernelStats {
   sim::Counters counters;
 };
 
+/// The errors of a kernel's results over all of its launches (EngineOptions::keep_shadow).
+struct KernelErrors {
+  int kernel = 0;
+  std::vector<sim::StatementErrors> statements;
+};
+
+/// The errors of an output, against its shadow values.
+struct OutputErrors {
+  std::string name;
+  isa::DType dtype;
+  isa::Shape shape;
+  sim::ErrorStats errors;              ///< of the elements that have shadow values
+  double worst = 0, worst_shadow = 0;  ///< the element that is most ulps away
+};
+
 /// What a run took and counted.
 struct RunReport {
   double milliseconds = 0;          ///< the launches alone, without compiling and copying
@@ -140,6 +155,9 @@ struct RunReport {
   Diagnostics notes;                ///< simulator: barriers and waits that the run does not need
   /// Simulator: in the order of their first launch; empty unless EngineOptions::count_accesses.
   std::vector<KernelStats> kernels;
+  /// Simulator, if EngineOptions::keep_shadow: likewise; and of each output that kernels write.
+  std::vector<KernelErrors> kernel_errors;
+  std::vector<OutputErrors> output_errors;
 };
 
 /// Something that runs a program's launches on host tensors.
@@ -176,6 +194,7 @@ struct EngineOptions {
   sim::Completion completion{};
   sim::BlockOrder block_order{};
   bool count_accesses = false;  ///< whether it fills RunReport::kernels
+  bool keep_shadow = false;     ///< whether it fills RunReport::kernel_errors and output_errors
   /// Told what the statements of one block of every launch gave, with the kernel's index.
   std::function<bool(int kernel, const sim::TraceEvent&)> trace = {};
   std::array<std::int64_t, 3> traced_block{};

@@ -1,0 +1,89 @@
+// How far results lie from what they would be without rounding: sums and maxima of errors
+// (docs/semantics.md, Shadow evaluation).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "isa/type/dtype.h"
+
+namespace tilevm::sim {
+
+/// A sum of numbers from 0 on that does not depend on their order, so that host threads may share
+/// the work: fixed point, 64 bits before and 64 behind the point. A term from 2^63 on, or a sum
+/// from 2^64 on, makes it infinite.
+class FixedSum {
+ public:
+  void add(double term);
+  FixedSum& operator+=(const FixedSum& other);
+  [[nodiscard]] double value() const;
+
+  friend bool operator==(const FixedSum&, const FixedSum&) = default;
+
+ private:
+  __extension__ using Fixed = unsigned __int128;
+  static constexpr Fixed infinite = ~Fixed{0};
+
+  void add_fixed(Fixed term);
+
+  Fixed sum_ = 0;
+};
+
+/// An element of a tile or a tensor.
+struct ErrorPlace {
+  std::array<std::int64_t, 3> block{};  ///< x, y, z
+  std::uint64_t element = 0;            ///< in row-major order
+
+  friend bool operator==(const ErrorPlace&, const ErrorPlace&) = default;
+};
+
+/// Errors of one kind.
+struct ErrorSpread {
+  std::uint64_t count = 0;
+  double max = 0;
+  ErrorPlace worst;  ///< where the maximum is, in the earliest block; nowhere if it is 0
+  FixedSum sum;
+
+  void add(double error, const ErrorPlace& place);
+  ErrorSpread& operator+=(const ErrorSpread& other);
+  [[nodiscard]] double mean() const {
+    return count == 0 ? 0 : sum.value() / static_cast<double>(count);
+  }
+
+  friend bool operator==(const ErrorSpread&, const ErrorSpread&) = default;
+
+ private:
+  void raise(double error, const ErrorPlace& place);
+};
+
+/// What comparing the elements of a tile with their references gave.
+struct ErrorStats {
+  std::uint64_t elements = 0;    ///< that were compared
+  std::uint64_t not_finite = 0;  ///< NaN or Inf in one of the two; they are in no spread
+  ErrorSpread ulp;               ///< in units of the last place
+  ErrorSpread relative;          ///< only where the reference is not 0, unless both are
+
+  ErrorStats& operator+=(const ErrorStats& other);
+  /// Whether all results are what they should be.
+  [[nodiscard]] bool exact() const { return not_finite == 0 && ulp.max == 0; }
+
+  friend bool operator==(const ErrorStats&, const ErrorStats&) = default;
+};
+
+/// Compares results of one type with their references.
+class ErrorMeter {
+ public:
+  explicit ErrorMeter(const isa::DType& type);
+
+  /// The distance of neighbours of the type at a value: that of the least normal numbers below
+  /// them, that of the largest numbers above them. 1 of integers.
+  [[nodiscard]] double ulp(double value) const;
+  void add(double result, double reference, const ErrorPlace& place, ErrorStats& stats) const;
+
+ private:
+  bool is_float_;
+  int mantissa_bits_;
+  int least_exponent_, largest_exponent_;  ///< of normal numbers
+};
+
+}  // namespace tilevm::sim
