@@ -53,7 +53,7 @@ std::string output_table(const std::vector<OutputErrors>& outputs) {
   Table table;
   table.add(row({"output", "type"}, heads(), "most ulps at"));
   for (const OutputErrors& output : outputs) {
-    std::string worst;
+    std::string worst = output.errors.elements == 0 ? "no shadow values" : "";
     if (output.errors.ulp.max > 0) {
       worst = fmt::format("{}: {} instead of {}",
                           format_index(output.shape, output.errors.ulp.worst.element), output.worst,

@@ -35,8 +35,8 @@ struct Directive {
 };
 
 std::optional<Directive> find_directive(std::string_view line) {
-  constexpr std::array<std::string_view, 6> keys = {"test",          "args",          "expect",
-                                                    "expect-corner", "expect-prints", "error"};
+  constexpr std::array<std::string_view, 7> keys = {
+      "test", "args", "expect", "expect-corner", "expect-prints", "expect-shadow", "error"};
   for (const std::string_view key : keys) {
     const std::string mark = fmt::format("# {}:", key);
     const std::size_t at = line.find(mark);
@@ -98,6 +98,10 @@ class Reader {
   }
 
  private:
+  static bool expects_something(const Case& test) {
+    return !test.outputs.empty() || !test.prints.empty() || !test.shadow.empty();
+  }
+
   Case& current() {
     if (file_.cases.empty()) file_.cases.emplace_back();
     return file_.cases.back();
@@ -108,7 +112,8 @@ class Reader {
     if (directive.key == "args") return read_args(directive.rest);
     if (directive.key == "error") return read_error(directive);
     if (directive.key == "expect") return read_output(directive.rest);
-    if (directive.key == "expect-prints") return read_prints();
+    if (directive.key == "expect-prints") return read_into(current().prints);
+    if (directive.key == "expect-shadow") return read_into(current().shadow);
     read_corner(std::string(directive.rest));
   }
 
@@ -127,8 +132,7 @@ class Reader {
   }
 
   void read_args(std::string_view rest) {
-    if (has_args_ || file_.cases.empty() || !file_.cases.back().outputs.empty() ||
-        !file_.cases.back().prints.empty()) {
+    if (has_args_ || file_.cases.empty() || expects_something(file_.cases.back())) {
       const Kind kind = file_.cases.empty() ? Kind::run : file_.cases.back().kind;
       file_.cases.emplace_back().kind = kind;
     }
@@ -168,7 +172,7 @@ class Reader {
   }
 
   void read_corner(const std::string& name) { output(name).corner = read_lines(); }
-  void read_prints() { current().prints = read_lines(); }
+  void read_into(std::vector<std::string>& lines) { lines = read_lines(); }
 
   void read_error(const Directive& directive) {
     const std::string& line = file_.lines[line_];

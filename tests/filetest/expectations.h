@@ -7,6 +7,8 @@
 //   #   1 2 3
 //   # expect-prints:                  what Print statements show, line by line below; a case that
 //   #   line 9, k block [0]: i = 3    prints must have it
+//   # expect-shadow:                what `tilevm run --shadow` shows of errors, line by line below;
+//   #   shadow: errors against ..   such a case runs in the simulator only, with shadow values
 //   # error: TV0104 some words          an error on this line, or on the code line above if the
 //   # error: TV0104 @ 3:7 some words    comment stands alone; or on line 3, column 7
 //   # error: usage some words           an error without a place: usage, program, limit
@@ -37,6 +39,7 @@ struct Case {
   std::vector<std::string> args;
   std::vector<OutputExpectation> outputs;
   std::vector<std::string> prints;  ///< lines without indentation
+  std::vector<std::string> shadow;  ///< likewise
   /// The line (from 0) behind which expectations of this case are written, if it has one.
   std::optional<std::size_t> head;
 };

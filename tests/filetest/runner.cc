@@ -10,6 +10,7 @@
 #include "frontend/grammar.h"
 #include "frontend/print.h"
 #include "vm/hash.h"
+#include "vm/shadow.h"
 
 namespace tilevm::filetest {
 
@@ -22,6 +23,7 @@ struct Arguments {
   vm::Seeding seeding;
   std::string entry;
   std::string target = "sm_90";
+  bool shadow = false;
 };
 
 Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
@@ -30,6 +32,10 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& words) {
     const std::string& word = words[i];
     if (word == "--wild") {
       arguments.seeding.wild = true;
+      continue;
+    }
+    if (word == "--shadow") {
+      arguments.shadow = true;
       continue;
     }
     if (word.starts_with("-D") && word.size() > 2) {
@@ -97,6 +103,7 @@ void run_program(const isa::VerifiedProgram& program, const Arguments& arguments
   vm::RunReport report;
   const auto failure = engine.run(program, *entry, *tensors, report);
   outcome.prints = lines_of(vm::format_prints(program, report.prints));
+  if (arguments.shadow) outcome.shadow = lines_of(vm::shadow_table(program, report));
   if (failure) {
     if (const auto* error = std::get_if<Error>(&*failure)) return add(outcome, *error);
     return add(outcome, std::get<Diagnostics>(*failure), program.source());
@@ -185,11 +192,11 @@ void compare_outputs(const Case& test, const Outcome& outcome, std::vector<std::
   }
 }
 
-void compare_prints(const Case& test, const Outcome& outcome, std::vector<std::string>& wrong) {
-  if (normal(test.prints) == normal(outcome.prints)) return;
-  wrong.push_back(fmt::format("it prints\n    {}\n  expected\n    {}",
-                              fmt::join(outcome.prints, "\n    "),
-                              fmt::join(test.prints, "\n    ")));
+void compare_lines(std::string_view what, const std::vector<std::string>& expected,
+                   const std::vector<std::string>& seen, std::vector<std::string>& wrong) {
+  if (normal(expected) == normal(seen)) return;
+  wrong.push_back(fmt::format("it {}\n    {}\n  expected\n    {}", what, fmt::join(seen, "\n    "),
+                              fmt::join(expected, "\n    ")));
 }
 
 std::vector<std::string> expectation_lines(const Case& test, const Outcome& outcome) {
@@ -203,8 +210,12 @@ std::vector<std::string> expectation_lines(const Case& test, const Outcome& outc
       for (const std::string& line : corner_lines(tensor)) lines.push_back("#   " + line);
     }
   }
-  if (!outcome.prints.empty()) lines.emplace_back("# expect-prints:");
-  for (const std::string& line : outcome.prints) lines.push_back("#   " + line);
+  const auto add = [&](const std::string& head, const std::vector<std::string>& below) {
+    if (!below.empty()) lines.push_back(head);
+    for (const std::string& line : below) lines.push_back("#   " + line);
+  };
+  add("# expect-prints:", outcome.prints);
+  add("# expect-shadow:", outcome.shadow);
   return lines;
 }
 
@@ -243,9 +254,17 @@ Outcome run_case(const Case& test, const std::shared_ptr<const SourceFile>& sour
   }
   const vm::Loaded loaded = vm::load(source, *defines, *target);
   add(outcome, loaded.diagnostics, *source);
-  if (loaded.program && test.kind == Kind::run && engine != nullptr) {
+  if (!loaded.program || test.kind != Kind::run || engine == nullptr) return outcome;
+  if (!arguments->shadow) {
     run_program(*loaded.program, *arguments, *engine, outcome);
+    return outcome;
   }
+  const auto with_shadow = vm::make_engine("sim", {.keep_shadow = true});
+  if (!with_shadow) {
+    add(outcome, with_shadow.error());
+    return outcome;
+  }
+  run_program(*loaded.program, *arguments, **with_shadow, outcome);
   return outcome;
 }
 
@@ -255,6 +274,7 @@ std::string why_not(const TestFile& file, const vm::Engine& engine) {
   if (!file.errors.empty()) return "its errors are found without it";
   for (const Case& test : file.cases) {
     const Result<Arguments> arguments = parse_arguments(test.args);
+    if (arguments && arguments->shadow) return "a GPU has no shadow values";
     const Result<isa::Target> target = isa::parse_target(arguments ? arguments->target : "sm_90");
     if (target && target->sm != device->sm) return "it is for " + isa::to_string(*target);
   }
@@ -266,7 +286,8 @@ std::vector<std::string> complaints(const TestFile& file, const Case& test,
   std::vector<std::string> wrong;
   compare_errors(file, outcome, wrong);
   compare_outputs(test, outcome, wrong);
-  compare_prints(test, outcome, wrong);
+  compare_lines("prints", test.prints, outcome.prints, wrong);
+  compare_lines("shows the errors", test.shadow, outcome.shadow, wrong);
   if (test.kind == Kind::run && file.errors.empty() && test.outputs.empty() &&
       test.prints.empty()) {
     wrong.emplace_back("the case expects nothing; TILEVM_BLESS=1 writes what it gives");

@@ -24,6 +24,7 @@ struct Outcome {
   std::vector<SeenError> errors;
   std::vector<std::pair<std::string, vm::HostTensor>> outputs;
   std::vector<std::string> prints;  ///< lines
+  std::vector<std::string> shadow;  ///< likewise
 };
 
 /// `engine` is null for kinds of tests that need none.
