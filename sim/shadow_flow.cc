@@ -14,7 +14,7 @@ namespace tilevm::sim {
 namespace {
 
 using isa::BinaryOp, isa::UnaryOp;
-using Prepare = std::function<void(Context&)>;
+using Before = std::function<void(Context&)>;
 using Function1 = double (*)(double);
 using Function2 = double (*)(double, double);
 using ResultTile = std::shared_ptr<const ShadowTile>;
@@ -70,7 +70,7 @@ void measure(const ShadowTile& result, const ErrorMeter& meter, Context& context
 }
 
 /// The results that `before` expects are compared, and become the shadow values.
-ShadowFlow measured(Prepare before, ResultTile result) {
+ShadowFlow measured(Before before, ResultTile result) {
   const isa::RegisterType* type = &result->type();
   return {std::move(before),
           [result = std::move(result), meter = ErrorMeter(type->dtype)](Context& context,
@@ -85,7 +85,7 @@ ShadowFlow measured(Prepare before, ResultTile result) {
 template <std::size_t n, class F>
 ShadowFlow elementwise(std::array<Operand, n> operands, F f, const Preparation& preparation) {
   ResultTile result = shared_result(preparation);
-  Prepare before = [operands = std::move(operands), result, f](Context& context) {
+  Before before = [operands = std::move(operands), result, f](Context& context) {
     ShadowPairs& results = results_for(*result, context);
     result->for_each([&](std::size_t t, std::size_t i, std::size_t e) {
       std::apply(
@@ -210,8 +210,8 @@ ShadowFlow shadow_of(const isa::LoadShared&, const Preparation&) { return {}; }
 ShadowFlow shadow_of(const isa::AllocateRegister& inst, const Preparation& preparation) {
   if (!inst.init) return restart(preparation);
   ResultTile result = shared_result(preparation);
-  Prepare before = [result, code = ScalarCode(inst.init->value),
-                    type = isa::element_type(inst.init->value.kind())](Context& context) {
+  Before before = [result, code = ScalarCode(inst.init->value),
+                   type = isa::element_type(inst.init->value.kind())](Context& context) {
     ShadowPairs& results = results_for(*result, context);
     std::uint64_t bits = 0;
     Span fault{};
@@ -270,9 +270,8 @@ ShadowFlow shadow_of(const isa::View& inst, const Preparation& preparation) {
 
 ShadowFlow shadow_of(const isa::Dot& inst, const Preparation& preparation) {
   ResultTile result = shared_result(preparation);
-  Prepare before = [a = ShadowTile(inst.a.var, preparation),
-                    b = ShadowTile(inst.b.var, preparation),
-                    c = ShadowTile(inst.c.var, preparation)](Context& context) {
+  Before before = [a = ShadowTile(inst.a.var, preparation), b = ShadowTile(inst.b.var, preparation),
+                   c = ShadowTile(inst.c.var, preparation)](Context& context) {
     Scratch& scratch = context.scratch;
     a.read(context.state, scratch.shadow_a);
     b.read(context.state, scratch.shadow_b);
