@@ -62,7 +62,7 @@ expect 2 'max-steps' run --max-steps 0 $add
 expect 4 'TV0402' run --max-steps 5 $add
 expect 0 'LoadGlobal at 16:5 takes 4.00 times the sectors it needs' run --stats $add
 expect 0 '"sectors": 100000' run --stats --json $add
-expect 0 'c     f32         5        0' run --shadow $add -D N=5
+expect 0 'c        f32         5     0.25' run --shadow $add -D N=5
 expect 0 '"shadow": {"outputs": [{"name": "c"' run --shadow --json $add -D N=5
 expect 2 '`--shadow` needs the simulator' run --shadow $add --backend cuda
 expect 0 'c: exact (5 elements' diff $add -D N=5 --backends sim,sim
