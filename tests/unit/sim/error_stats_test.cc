@@ -100,7 +100,7 @@ TEST_CASE("of equal errors the earliest block's first is kept") {
 }
 
 TEST_CASE("a sum does not depend on the order of its terms") {
-  rc::check([](std::vector<std::uint32_t> codes) {
+  rc::check([](const std::vector<std::uint32_t>& codes) {
     std::vector<double> terms;
     for (const std::uint32_t code : codes) {
       terms.push_back(std::ldexp(code & 0xffffff, static_cast<int>(code >> 26) - 50));
