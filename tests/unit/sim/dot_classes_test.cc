@@ -5,74 +5,17 @@
 
 #include "isa/dot.h"
 #include "isa/numeric/mma_rules.h"
-#include "isa/type/bits.h"
 #include "isa/type/number.h"
 #include "sim/mma_model.h"
-#include "tests/unit/sim/running.h"
-#include "vm/fidelity/random_operands.h"
+#include "tests/unit/sim/dot_running.h"
 
 using namespace tilevm;
 using namespace tilevm::sim;
 using namespace tilevm::sim::testing;
-using namespace tilevm::vm::fidelity;
 
 namespace {
 
 using isa::DType;
-using Codes = std::vector<std::uint64_t>;
-
-struct Extents {
-  std::size_t m, n, k;
-};
-
-Buffer pack(std::string name, const DType& type, const Codes& codes) {
-  Buffer result{std::move(name),
-                std::vector<std::uint8_t>(isa::bytes_for_bits(codes.size() * type.bits))};
-  isa::pack_bits(result.bytes.data(), 0, type.bits, codes);
-  return result;
-}
-
-Codes unpack(const Buffer& buffer, const DType& type, std::size_t count) {
-  Codes codes(count);
-  isa::unpack_bits(buffer.bytes.data(), 0, type.bits, codes);
-  return codes;
-}
-
-/// One block: d = a b + c with the given layouts.
-isa::VerifiedProgram program(const DType& a, const DType& b, const DType& c, const Extents& size,
-                             const std::string& a_layout, const std::string& b_layout,
-                             const std::string& c_layout, const isa::Target& target = {}) {
-  const auto m = std::to_string(size.m), n = std::to_string(size.n), k = std::to_string(size.k);
-  return load(
-      "def f<1>(" + to_string(a) + "* a_ptr, " + to_string(b) + "* b_ptr, " + to_string(c) +
-          "* c_ptr, " + to_string(c) + "* d_ptr):\n" +
-          "    a = LoadGlobal(ViewGlobal(a_ptr, shape=[" + m + ", " + k + "]), layout=" + a_layout +
-          ")\n" + "    b = LoadGlobal(ViewGlobal(b_ptr, shape=[" + k + ", " + n +
-          "]), layout=" + b_layout + ")\n" + "    c = LoadGlobal(ViewGlobal(c_ptr, shape=[" + m +
-          ", " + n + "]), layout=" + c_layout + ")\n" +
-          "    StoreGlobal(Dot(a, b, c), ViewGlobal(d_ptr, shape=[" + m + ", " + n + "]))\n",
-      {}, target);
-}
-
-struct Operands {
-  Codes a, b, c;
-};
-
-Operands random_operands(Random& random, const DType& a, const DType& b, const DType& c,
-                         const Extents& size) {
-  const Spreads spreads = random_spreads(random, a, b, c);
-  return {random_codes(random, a, size.m * size.k, spreads.a),
-          random_codes(random, b, size.k * size.n, spreads.b),
-          random_codes(random, c, size.m * size.n, spreads.c)};
-}
-
-Codes run_dot(const isa::VerifiedProgram& dot, const DType& a, const DType& b, const DType& c,
-              const Extents& size, const Operands& in) {
-  std::vector<Buffer> memory{pack("a", a, in.a), pack("b", b, in.b), pack("c", c, in.c),
-                             pack("d", c, Codes(size.m * size.n, 0))};
-  run_well(dot, {0, 1, 2, 3}, memory);
-  return unpack(memory[3], c, size.m * size.n);
-}
 
 /// f(row of a, column of b, c) for every element.
 template <class F>
@@ -99,19 +42,6 @@ std::uint64_t chain_of(const isa::MmaRule& rule, const DType& a, const DType& b,
                       std::span(column).subspan(k, step), c);
   }
   return c;
-}
-
-/// Three by two fragments in each thread, three steps of k: no larger instruction fits.
-isa::VerifiedProgram program_of(const isa::MmaShape& shape, const DType& a, const DType& b,
-                                const Extents& size, const isa::Target& target) {
-  return program(a, b, shape.accumulator, size, "local(3, 3)." + to_string(shape.a_layout),
-                 "local(3, 2)." + to_string(shape.b_layout),
-                 "local(3, 2)." + to_string(shape.c_layout), target);
-}
-
-Extents extents_of(const isa::MmaShape& shape) {
-  return {3 * static_cast<std::size_t>(shape.m), 2 * static_cast<std::size_t>(shape.n),
-          3 * static_cast<std::size_t>(shape.k)};
 }
 
 std::int64_t bipolar_value(const DType& type, std::uint64_t code) {
@@ -281,49 +211,6 @@ TEST_CASE("one thread may hold everything") {
   const Codes d = run_dot(dot, isa::f32, isa::f32, isa::f32, size, in);
   // Row 2 by column 4: sum of (14 + k) (5 k + 4).
   CHECK(isa::to_double(isa::decode(isa::f32, d[14])) == 14 * 133 + 5 * 91 + 4 * 21);
-}
-
-namespace {
-
-constexpr std::string_view f8_a = "local(2, 1).spatial(8, 4).local(1, 4)",
-                           f8_b = "column_spatial(4, 8).local(4, 1)",
-                           c_layout = "local(2, 1).spatial(8, 4).local(1, 2)";
-
-/// The first element of a Dot whose first row and column are given.
-std::uint64_t first_element(int sm, const DType& type, const Codes& row, const Codes& column,
-                            std::uint64_t c) {
-  const Extents size{16, 8, 16};
-  const bool is_f16 = type == isa::f16;
-  const auto dot =
-      program(type, type, isa::f32, size,
-              is_f16 ? "column_local(2, 2).spatial(8, 4).local(1, 2)" : std::string(f8_a),
-              is_f16 ? "local(2, 1).column_spatial(4, 8).local(2, 1)" : std::string(f8_b),
-              std::string(c_layout), {sm, false});
-  Operands in{Codes(256, 0), Codes(128, 0), Codes(128, 0)};
-  for (std::size_t k = 0; k < row.size(); ++k) in.a[k] = row[k], in.b[k * 8] = column[k];
-  in.c[0] = c;
-  return run_dot(dot, type, type, isa::f32, size, in)[0];
-}
-
-}  // namespace
-
-TEST_CASE("each generation gives its own bits") {
-  // f16, 2^24 - 2^24 + 2^-2: sm_80 and sm_89 add k 8 .. 15 after k 0 .. 7, later ones all at once.
-  Codes row(16, 0), column(16, 0);
-  row[0] = 0x6c00, column[0] = 0x6c00, row[1] = 0xec00, column[1] = 0x6c00;
-  row[8] = 0x3800, column[8] = 0x3800;
-  for (const int sm : {80, 86, 89})
-    CHECK(first_element(sm, isa::f16, row, column, 0) == 0x3e800000);
-  for (const int sm : {90, 100, 120}) CHECK(first_element(sm, isa::f16, row, column, 0) == 0);
-  // f8e4m3, 1 * 1 + (1 + 3 * 2^-23): sm_89 keeps 13 bits; sm_90 and sm_100 round to nearest in an
-  // addition at the end; sm_120 truncates.
-  const auto fp8 = [](int sm) {
-    return first_element(sm, isa::f8e4m3, {0x38}, {0x38}, 0x3f800003);
-  };
-  CHECK(fp8(89) == 0x40000000);
-  CHECK(fp8(90) == 0x40000002);
-  CHECK(fp8(100) == 0x40000002);
-  CHECK(fp8(120) == 0x40000001);
 }
 
 TEST_CASE("what a generation does not have it does not compute") {
