@@ -7,6 +7,7 @@
 #include "vm/cmd_support.h"
 #include "vm/commands.h"
 #include "vm/fidelity/case_record.h"
+#include "vm/fidelity/report.h"
 #include "vm/file.h"
 #include "vm/record.h"
 
@@ -74,7 +75,7 @@ class Recorder {
       if (options_.time_limit && elapsed() >= *options_.time_limit) {
         io_.err << fmt::format("stopped at the time limit with {} of {} cases done\n", i,
                                wanted.size());
-        return std::max(worst, Exit::limit);
+        return worst == Exit::fault ? worst : Exit::limit;
       }
       const Result<bool> exact = run_case(*wanted[i], i + 1, wanted.size());
       if (!exact) return fail(io_, exact.error());
@@ -157,6 +158,20 @@ class Recorder {
   double remaining_ = 0, done_ = 0;
 };
 
+Exit show_report(const std::vector<std::string>& files, Io& io) {
+  std::vector<CaseRecord> records;
+  for (const std::string& file : files) {
+    Result<std::vector<CaseRecord>> read = fidelity::read_records(file);
+    if (!read) return fail(io, read.error());
+    if (read->empty()) {
+      return fail(io, {ErrorKind::usage, fmt::format("`{}` has no records", file)});
+    }
+    records.insert(records.end(), read->begin(), read->end());
+  }
+  io.out << fidelity::markdown_report(records);
+  return Exit::ok;
+}
+
 bool is_asked_for(const Case& each, const std::string& text) {
   return each.name.find(text) != std::string::npos ||
          std::any_of(each.results.begin(), each.results.end(),
@@ -166,6 +181,7 @@ bool is_asked_for(const Case& each, const std::string& text) {
 }  // namespace
 
 Exit record(const RecordOptions& options, Io& io) {
+  if (!options.report.empty()) return show_report(options.report, io);
   if (Status s = check_choice("size", options.size, fidelity::size_names()); !s) {
     return fail(io, s.error());
   }

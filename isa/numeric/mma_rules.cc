@@ -23,18 +23,42 @@ int exponent_floor(Generation g, bool f16_result) {
   return least_exponent - (is_before_hopper(g) ? 6 : 7);
 }
 
-Evidence evidence(Generation g) {
+/// Khattak and Mikaitis: arXiv 2512.07004, and the hardware results in their repository
+/// MATLAB-tensor-core. MMA-Sim: arXiv 2511.10909.
+struct Source {
+  Evidence evidence;
+  std::string_view words;
+};
+
+Source source_of_floats(Generation g) {
   switch (g) {
-    case Generation::hopper:
-      return Evidence::measured;
-    case Generation::ampere:  // the cut of an instruction into blocks is claimed
+    case Generation::ampere:
+      return {Evidence::published,
+              "agrees with the results of an A100 and an A2 that Khattak and Mikaitis published, "
+              "for one block; the cut of an instruction into blocks and the exponent floor are "
+              "their and MMA-Sim's claims"};
     case Generation::ada:
+      return {Evidence::published,
+              "agrees with the results of an Ada card and an L40S that Khattak and Mikaitis "
+              "published, for one block; the cut of an instruction into blocks and the exponent "
+              "floor are their and MMA-Sim's claims"};
+    case Generation::hopper:
+      return {Evidence::measured, "found by probes of an H200"};
     case Generation::blackwell:
-      return Evidence::published;
+      return {Evidence::published,
+              "agrees with the results of a B200 that Khattak and Mikaitis published; the exponent "
+              "floor is their claim"};
     case Generation::blackwell_consumer:
       break;
   }
-  return Evidence::claimed;
+  return {Evidence::claimed, "claimed by MMA-Sim; no results of hardware are public"};
+}
+
+Source source_of_f64(Generation g) {
+  if (g == Generation::hopper) return source_of_floats(g);
+  return {Evidence::claimed,
+          "the PTX manual says that it equals multiply-adds; the ascending order is taken from "
+          "what an H200 does"};
 }
 
 MmaRule block_rule(Generation g, int block, bool f16_result) {
@@ -43,7 +67,8 @@ MmaRule block_rule(Generation g, int block, bool f16_result) {
           is_before_hopper(g) ? 24 : 25,
           exponent_floor(g, f16_result),
           f16_result ? MmaRounding::f16_nearest_even : MmaRounding::f32_toward_zero,
-          evidence(g)};
+          source_of_floats(g).evidence,
+          source_of_floats(g).words};
 }
 
 std::optional<MmaRule> fp8_rule(Generation g, bool f16_result) {
@@ -93,15 +118,12 @@ std::optional<MmaRule> mma_rule(const Target& target, const DType& a, const DTyp
                         (is_integer_operand(a, 4) && is_integer_operand(b, 4)) ||
                         (a == u1 && b == u1);
   if (accumulator == i32 && integers) {
-    return MmaRule{MmaMethod::integer, 0, 0, 0, MmaRounding::none, Evidence::by_definition};
+    return MmaRule{MmaMethod::integer,        0, 0, 0, MmaRounding::none, Evidence::by_definition,
+                   "an exact sum modulo 2^32"};
   }
   if (accumulator == f64 && a == f64 && b == f64) {
-    return MmaRule{MmaMethod::f64_chain,
-                   1,
-                   0,
-                   0,
-                   MmaRounding::none,
-                   g == Generation::hopper ? Evidence::measured : Evidence::claimed};
+    return MmaRule{MmaMethod::f64_chain,  1, 0, 0, MmaRounding::none, source_of_f64(g).evidence,
+                   source_of_f64(g).words};
   }
   return std::nullopt;
 }

@@ -9,12 +9,12 @@
 //   a NaN operand, 0 * Inf, or Infs of both signs give the canonical NaN, another Inf wins;
 //   a zero result is +0, whatever was added or truncated.
 //
-// Sources: our measurements on an H200 (sm_90); Khattak and Mikaitis, arXiv 2512.07004, with
-// published vectors; MMA-Sim, arXiv 2511.10909. sim/mma_model.h computes by these rules.
+// Every rule names its source. sim/mma_model.h computes by these rules.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "isa/numeric/target.h"
 #include "isa/type/dtype.h"
@@ -54,6 +54,7 @@ struct MmaRule {
   int min_exponent = 0;   ///< the least alignment exponent
   MmaRounding output = MmaRounding::none;
   Evidence evidence = Evidence::claimed;
+  std::string_view source = {};  ///< whose evidence, in words
 
   friend bool operator==(const MmaRule&, const MmaRule&) = default;
 };

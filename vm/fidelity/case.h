@@ -42,7 +42,16 @@ struct Part {
 using Draw =
     std::function<std::vector<std::vector<std::uint64_t>>(std::uint64_t seed, std::int64_t block)>;
 
+enum class Family : std::uint8_t {
+  tensor_core,  ///< Dot by instructions
+  chain,        ///< Dot without them
+  cast,         ///< a type to every type
+  unary,        ///< every operation of one operand
+  binary,       ///< every operation of two, and Where
+};
+
 struct Case {
+  Family family = Family::tensor_core;
   std::string name;  ///< "Dot f16 f16 f32 m16n8k16", "Cast f16"
   int min_sm = 80;   ///< the first target that has it
   /// A kernel `f<n>(operands.., results.., i32 n)`; n is the number of blocks.

@@ -131,6 +131,7 @@ Case make_case(const Product& product) {
   };
   const auto& [shape, a, b, c, a_layout, b_layout, c_layout, m, n, k, min_sm] = product;
   Case made;
+  made.family = shape == "chain" ? Family::chain : Family::tensor_core;
   made.name = fmt::format("Dot {} {} {} {}", to_string(a), to_string(b), to_string(c), shape);
   made.min_sm = min_sm;
   made.text = text_of(product);

@@ -61,9 +61,10 @@ class ElementProgram {
                          value, pointer, block_size);
   }
 
-  [[nodiscard]] Case finish(std::string name, Draw draw) {
+  [[nodiscard]] Case finish(Family family, std::string_view name, Draw draw) {
     Case made;
-    made.name = std::move(name);
+    made.family = family;
+    made.name = fmt::format("{} {}", name, to_string(operands_[0].type));
     made.text = fmt::format("def f<n>({}i32 n):\n    i = BlockIndices()\n{}", pointers_, body_);
     made.operands = std::move(operands_);
     made.results = std::move(results_);
@@ -121,7 +122,7 @@ Case cast_case(const DType& from) {
   for (const DType& to : isa::all_dtypes()) {
     program.store(to_string(to), "Cast", fmt::format("Cast(a, {})", to_string(to)), to);
   }
-  Case made = program.finish("Cast " + to_string(from), draw_one(from, false));
+  Case made = program.finish(Family::cast, "Cast", draw_one(from, false));
   set_sizes(from, blocks_for(100'000'000), made);
   return made;
 }
@@ -159,7 +160,7 @@ Case unary_case(const DType& type) {
     program.store(name, name, name + "(a)", type);
   }
   const bool all = type == isa::f32;
-  Case made = program.finish("Unary " + to_string(type), draw_one(type, all));
+  Case made = program.finish(Family::unary, "Unary", draw_one(type, all));
   constexpr std::int64_t all_words = blocks_for(std::int64_t{1} << 32);
   set_sizes(type, all ? kept_draws + all_words : blocks_for(1 << 26), made);
   return made;
@@ -219,7 +220,7 @@ Case binary_case(const DType& type) {
     program.store(name, name, fmt::format("{}(a, {})", name, right), result_type(op, type));
   }
   program.store("Where", "Where", "Where(condition, a, b)", type);
-  Case made = program.finish("Binary " + to_string(type), draw_two(type));
+  Case made = program.finish(Family::binary, "Binary", draw_two(type));
   if (type.bits <= 8) {
     made.kept = blocks_for(std::int64_t{1} << (2 * type.bits));
     return made;

@@ -1,4 +1,4 @@
-// Results of real GPUs, kept in tests/data/*.jsonl, against the simulator of today.
+// Results of real GPUs, kept in tests/data/recorded*.jsonl, against the simulator of today.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -19,7 +19,8 @@ std::vector<std::filesystem::path> record_files() {
   std::error_code missing;
   const std::string folder = std::string(TILEVM_SOURCE_DIR) + "/tests/data";
   for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
-    if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("recorded") && name.ends_with(".jsonl")) files.push_back(entry.path());
   }
   return files;
 }
