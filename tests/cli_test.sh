@@ -37,6 +37,9 @@ expect 2 'unknown target `sm_91`; did you mean `sm_90`?' check $add --target sm_
 expect 2 'unknown backend `smi`' run $add --backend smi
 expect 2 'not in this version' run $add --backend emu
 expect 2 'not in this version' diff $add --bisect
+expect 2 'unknown size `ful`; did you mean `full`?' record --size ful
+expect 2 'names no case' record --backend sim --only f99
+expect 2 'has no records' record --report nowhere.jsonl
 expect 2 'no seed' run $add --seed -1
 expect 2 'no seed' run $add --seed 18446744073709551616
 expect 2 '--threads' run $add --threads abc
@@ -49,7 +52,7 @@ expect 2 'cannot write `/no/such/folder/x`' compile $add --emit cuda -o /no/such
 expect 2 '--color' check $add --color sometimes
 
 # Help opens with commands that work as they stand.
-for command in run diff check fmt layout isa explain compile doctor demo; do
+for command in run diff record check fmt layout isa explain compile doctor demo; do
   expect 0 "  tilevm $command" $command --help
 done
 expect 0 'tilevm demo' --help

@@ -35,23 +35,24 @@ Source source_of_floats(Generation g) {
     case Generation::ampere:
       return {Evidence::published,
               "agrees with the results of an A100 and an A2 that Khattak and Mikaitis published, "
-              "for one block; the cut of an instruction into blocks and the exponent floor are "
-              "their and MMA-Sim's claims"};
+              "for one block; the cut of an instruction into blocks is their and MMA-Sim's claim, "
+              "the exponent floor theirs"};
     case Generation::ada:
       return {Evidence::published,
               "agrees with the results of an Ada card and an L40S that Khattak and Mikaitis "
-              "published, for one block; the cut of an instruction into blocks and the exponent "
-              "floor are their and MMA-Sim's claims"};
+              "published, for one block; the cut of an instruction into blocks is their and "
+              "MMA-Sim's claim, the exponent floor theirs"};
     case Generation::hopper:
       return {Evidence::measured, "found by probes of an H200"};
     case Generation::blackwell:
-      return {Evidence::published,
-              "agrees with the results of a B200 that Khattak and Mikaitis published; the exponent "
-              "floor is their claim"};
+      return {
+          Evidence::published,
+          "agrees with the results of a B200 that Khattak and Mikaitis published, for one block; "
+          "the exponent floor is their claim"};
     case Generation::blackwell_consumer:
       break;
   }
-  return {Evidence::claimed, "claimed by MMA-Sim; no results of hardware are public"};
+  return {Evidence::claimed, "claimed by MMA-Sim"};
 }
 
 Source source_of_f64(Generation g) {

@@ -38,12 +38,12 @@ std::uint64_t float_code(const DType& type, std::uint64_t field, Random& random)
 }
 
 std::uint64_t wide_float(const DType& type, std::uint64_t k, Random& random) {
-  const std::uint64_t fields = low_mask(type.exponent_bits);
+  std::uint64_t field = k & low_mask(type.exponent_bits);
   if (type.exponent_bits > 8 && random.one_in(2)) {
-    return float_code(type, static_cast<std::uint64_t>(type.bias() - 160 + random.below(320)),
-                      random);
+    const int near_f32 = type.bias() - 160 + random.below(320);
+    field = static_cast<std::uint64_t>(near_f32);
   }
-  return float_code(type, k & fields, random);
+  return float_code(type, field, random);
 }
 
 std::uint64_t wide_integer(const DType& type, Random& random) {

@@ -229,10 +229,18 @@ class Report {
 
   // --- Element by element ----------------------------------------------------------------------
 
-  /// The row in which a result stands.
+  /// The row in which a result stands: of casts the destination.
   static std::string label_of(const Case& each, const Part& result) {
-    if (each.family == Family::cast) return "`Cast` to " + group_of(result.type);
-    return fmt::format("`{}`", result.instruction);
+    return each.family == Family::cast ? group_of(result.type)
+                                       : fmt::format("`{}`", result.instruction);
+  }
+
+  /// What rows that say the same are called together.
+  static std::string head_of(const std::vector<std::string>& labels) {
+    const std::vector<std::string> groups = type_groups();
+    if (labels == groups) return "`Cast` to any type";
+    const bool casts = std::find(groups.begin(), groups.end(), labels[0]) != groups.end();
+    return fmt::format("{}{}", casts ? "`Cast` to " : "", fmt::join(labels, ", "));
   }
 
   [[nodiscard]] std::string elements(int sm) const {
@@ -263,7 +271,7 @@ class Report {
       while (i < labels.size() && cells_of(table[labels[i]], columns) == cells) {
         names.push_back(labels[i++]);
       }
-      text += row_text(fmt::format("{}", fmt::join(names, ", ")), cells);
+      text += row_text(head_of(names), cells);
     }
     return text;
   }

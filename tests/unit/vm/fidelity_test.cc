@@ -99,11 +99,11 @@ TEST_CASE("record writes a line a case, and skips what stands in the file") {
   const ScratchFolder folder;
   RecordOptions options;
   options.backend = "sim";
-  options.only = "Cast i3";
+  options.only = "Cast i5";
   options.output = folder / "records.jsonl";
   Streams first;
   CHECK(record(options, first.io) == Exit::ok);
-  CHECK(contains(first.err.str(), "[1/1] Cast i3: 56 x 1024 outputs, exact"));
+  CHECK(contains(first.err.str(), "[1/1] Cast i5: 56 x 1024 outputs, exact"));
   const std::string line = read_text(options.output);
   CHECK(std::count(line.begin(), line.end(), '\n') == 1);
   Streams second;
