@@ -34,6 +34,23 @@ std::vector<CaseRecord> kept_records() {
   return *records;
 }
 
+/// A simulator that gets the last element of the last tensor wrong.
+class WrongEngine final : public Engine {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "wrong"; }
+  [[nodiscard]] std::string device() const override { return "wrong"; }
+  [[nodiscard]] std::optional<Failure> run(const isa::VerifiedProgram& program, const Entry& entry,
+                                           std::vector<HostTensor>& tensors,
+                                           RunReport& report) override {
+    const std::optional<Failure> failure = (*right_)->run(program, entry, tensors, report);
+    tensors.back().data.back() ^= 1;
+    return failure;
+  }
+
+ private:
+  Result<std::unique_ptr<Engine>> right_ = make_engine("sim", {});
+};
+
 }  // namespace
 
 TEST_CASE("the simulator gives what a GPU gave for every case") {
@@ -72,6 +89,25 @@ TEST_CASE("docs/fidelity.md is what the records say") {
   const std::string page = read_text(std::string(TILEVM_SOURCE_DIR) + "/docs/fidelity.md");
   CHECK_MESSAGE(page == fidelity::markdown_report(kept_records()),
                 "run: tilevm record --report tests/data/fidelity_sm_90.jsonl > docs/fidelity.md");
+}
+
+TEST_CASE("an element that differs is found, with what it was computed from") {
+  const auto simulator = make_engine("sim", {});
+  REQUIRE(simulator);
+  WrongEngine wrong;
+  for (const Case& each : fidelity::make_cases(h200)) {
+    const bool dot = each.name == "Dot u8 i8 i32 m8n8k16";
+    if (!dot && each.name != "Binary i2") continue;
+    // What is kept, and one launch behind it.
+    const auto outcomes = compare_case(each, h200, 1, each.kept + 2, wrong, **simulator);
+    REQUIRE(outcomes);
+    CHECK(outcomes->back().different == 2);
+    CHECK(outcomes->back().hash != fidelity::run_kept(each, h200, **simulator)->back().hash);
+    const std::string& first = outcomes->back().first;
+    CHECK(contains(first, dot ? "[63, 7, 15] from block 0 on" : "[0, 1023] from block 0 on"));
+    CHECK(contains(first, dot ? ", c = 0x" : "a = 0x3, b = 0x3, divisor = 0x3, condition = 0x"));
+    if (!dot) CHECK(outcomes->front().different == 0);
+  }
 }
 
 TEST_CASE("a difference shows in the record and on the page") {
