@@ -6,9 +6,14 @@
 
 #include <cuda.h>
 #include <nvrtc.h>
+#if __has_include(<cublas_api.h>)
+#include <cublas_api.h>
+#define TILEVM_HAVE_CUBLAS_HEADERS
+#endif
 
 #include <type_traits>
 
+#include "backend/cublas_api.h"
 #include "backend/cuda_api.h"
 #include "backend/nvrtc_api.h"
 
@@ -132,6 +137,30 @@ TILEVM_SAME_NUMBER(nvrtc::compilation_failed, NVRTC_ERROR_COMPILATION);
 TILEVM_SAME_NUMBER(nvrtc::builtin_operation_failure, NVRTC_ERROR_BUILTIN_OPERATION_FAILURE);
 #if CUDA_VERSION >= 13000
 TILEVM_SAME_NUMBER(nvrtc::cancelled, NVRTC_ERROR_CANCELLED);
+#endif
+
+#ifdef TILEVM_HAVE_CUBLAS_HEADERS
+#define TILEVM_CHECK_CALL(name, nvidia, parameters) \
+  static_assert(SameCall<decltype(cublas::Api::name), decltype(&::nvidia)>::value, #nvidia);
+// The other meaning of the name has the type of the computation as a cudaDataType.
+using Gemm = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
+                                const void*, const void*, cudaDataType, int, const void*,
+                                cudaDataType, int, const void*, void*, cudaDataType, int,
+                                cublasComputeType_t, cublasGemmAlgo_t);
+#define TILEVM_CHECK_OVERLOADED(name, nvidia, parameters)                                   \
+  static_assert(                                                                            \
+      SameCall<decltype(cublas::Api::name), decltype(static_cast<Gemm>(&::nvidia))>::value, \
+      #nvidia);
+TILEVM_CUBLAS_FUNCTIONS(TILEVM_CHECK_CALL, TILEVM_CHECK_OVERLOADED)
+#undef TILEVM_CHECK_OVERLOADED
+#undef TILEVM_CHECK_CALL
+TILEVM_SAME_NUMBER(cublas::success, CUBLAS_STATUS_SUCCESS);
+TILEVM_SAME_NUMBER(cublas::op_n, CUBLAS_OP_N);
+TILEVM_SAME_NUMBER(cublas::op_t, CUBLAS_OP_T);
+TILEVM_SAME_NUMBER(cublas::real_16f, CUDA_R_16F);
+TILEVM_SAME_NUMBER(cublas::real_16bf, CUDA_R_16BF);
+TILEVM_SAME_NUMBER(cublas::compute_32f, CUBLAS_COMPUTE_32F);
+TILEVM_SAME_NUMBER(cublas::algorithm_default, CUBLAS_GEMM_DEFAULT);
 #endif
 #undef TILEVM_SAME_NUMBER
 

@@ -171,6 +171,13 @@ Status Device::wait(std::chrono::milliseconds timeout) const {
   }
 }
 
+Status Device::with_current(const std::function<Status()>& call) const {
+  if (Status usable = state_->usable(); !usable) return usable;
+  const CurrentContext current(*state_);
+  if (Status pushed = state_->check(current.code(), "taking the context"); !pushed) return pushed;
+  return call();
+}
+
 Result<std::vector<DeviceProperties>> list_devices() {
   const Result<std::shared_ptr<const Driver>> driver = Driver::open();
   if (!driver) return driver.error();

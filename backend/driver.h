@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -201,6 +202,10 @@ class Device {
   /// Waits for all launches. Errors: program (a kernel faulted), limit (not done in time; a
   /// timeout of 0 waits for ever).
   Status wait(std::chrono::milliseconds timeout = std::chrono::milliseconds{0}) const;
+
+  /// Calls `call` with the device's context current, for other CUDA libraries. Error (program): the
+  /// context is lost; else that of `call`.
+  Status with_current(const std::function<Status()>& call) const;
 
   /// True after a fault or a timeout: nothing runs on this context any more.
   [[nodiscard]] bool lost() const;

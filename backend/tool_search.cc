@@ -107,8 +107,9 @@ Result<std::string> find_named_program(const std::string& name, const std::strin
 std::vector<std::string> cuda_library_folders() {
   std::vector<std::string> folders;
   for (const fs::path& root : toolkit_roots()) {
-    // The last is the layout of Python wheels up to CUDA 12: one folder a component, side by side.
-    for (const char* below : {"lib64", "lib", "targets/x86_64-linux/lib", "../cuda_nvrtc/lib"}) {
+    // The last two are of Python wheels up to CUDA 12: one folder a component, side by side.
+    for (const char* below :
+         {"lib64", "lib", "targets/x86_64-linux/lib", "../cuda_nvrtc/lib", "../cublas/lib"}) {
       std::error_code error;
       const fs::path folder = fs::canonical(root / below, error);
       if (error || !fs::is_directory(folder, error)) continue;

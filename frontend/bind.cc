@@ -23,10 +23,7 @@ class ProgramBinder {
 
   isa::Program bind(const ast::Program& tree) {
     // Constants first, wherever they stand; then kernels; then the pipelines that call them.
-    for_each<ast::ConstDecl>(tree, [&](const auto& node) { constants_.bind(node); });
-    constants_.finish();
-    for_each<ast::Require>(tree,
-                           [&](const auto& node) { constants_.check(node, *program_.source); });
+    constants_.bind(tree, *program_.source);
     for_each<ast::Kernel>(tree, [&](const auto& node) { bind(node); });
     for_each<ast::Pipeline>(tree, [&](const auto& node) { bind(node); });
     if (tree.items.empty()) {

@@ -75,6 +75,17 @@ std::string to_string(const ConstantValue& value) {
   return std::visit([](const auto& x) { return isa::to_string(x); }, value);
 }
 
+void ConstantBinder::bind(const ast::Program& tree, const SourceFile& source) {
+  for (const ast::Item& item : tree.items) {
+    if (const auto* constant = std::get_if<ast::ConstDecl>(&item.node)) bind(*constant);
+  }
+  finish();
+  for (const ast::Item& item : tree.items) {
+    if (const auto* requirement = std::get_if<ast::Require>(&item.node))
+      check(*requirement, source);
+  }
+}
+
 void ConstantBinder::bind(const ast::ConstDecl& tree) {
   if (tree.values.size() != tree.names.size()) {
     diagnostics_.error(

@@ -18,15 +18,17 @@ class ConstantBinder {
   ConstantBinder(const std::vector<Define>& defines, Diagnostics& diagnostics)
       : defines_(defines), used_(defines.size(), false), diagnostics_(diagnostics) {}
 
-  void bind(const ast::ConstDecl& tree);
-  void check(const ast::Require& tree, const SourceFile& source);
-  /// Reports overrides that name no constant of the file.
-  void finish();
+  /// Binds every constant of a file, then checks its requirements, wherever they stand.
+  void bind(const ast::Program& tree, const SourceFile& source);
 
   [[nodiscard]] const Constants& constants() const { return constants_; }
   [[nodiscard]] std::vector<isa::Tunable> take_tunables() { return std::move(tunables_); }
 
  private:
+  void bind(const ast::ConstDecl& tree);
+  void check(const ast::Require& tree, const SourceFile& source);
+  /// Reports overrides that name no constant of the file.
+  void finish();
   void bind_one(const ast::ConstDecl& tree, std::size_t i);
   [[nodiscard]] std::optional<ConstantValue> evaluate(const ast::Expr& expr, const Names& names,
                                                       const ast::ConstDecl& tree) const;

@@ -69,7 +69,7 @@ bool is_check_of_cuda(std::string_view file) {
   return file.ends_with("/check_cuda_headers.cc") || file == "tests/oracles/nvidia_headers_test.cc";
 }
 
-constexpr std::array<Fence, 9> fences = {{
+constexpr std::array<Fence, 10> fences = {{
     {"boost/spirit", [](std::string_view file) { return file == "frontend/grammar.cc"; },
      "Boost.Spirit stands in frontend/grammar.cc only"},
     {"boost/",
@@ -84,6 +84,8 @@ constexpr std::array<Fence, 9> fences = {{
     {"fmt/", [](std::string_view file) { return file.ends_with(".cc"); },
      "fmt stands in .cc files only: every header that has it slows all builds"},
     {"cuda", is_check_of_cuda,
+     "CUDA's headers stand in check_cuda_headers.cc and in their oracle only"},
+    {"cublas", is_check_of_cuda,
      "CUDA's headers stand in check_cuda_headers.cc and in their oracle only"},
     {"nvrtc", is_check_of_cuda,
      "CUDA's headers stand in check_cuda_headers.cc and in their oracle only"},

@@ -120,6 +120,22 @@ struct RecordOptions {
 };
 Exit record(const RecordOptions& options, Io& io);
 
+struct BenchOptions {
+  ProgramOptions program;  ///< the target is the device's
+  std::string entry;
+  std::vector<std::string> inputs;  ///< "NAME=SPEC"
+  std::uint64_t seed = 0;
+  std::string kernel;     ///< empty: all that the entry launches
+  int rounds = 30;        ///< timed launches of each kernel
+  bool warm = false;      ///< L2 keeps what the last launch left
+  std::string baseline;   ///< "cublas" or empty
+  std::string reference;  ///< an entry that computes the same; empty: none
+  bool check = true;      ///< a second run must give the same bits
+  std::string output;     ///< a file that one line of JSON is appended to
+  bool json = false;
+};
+Exit bench(const BenchOptions& options, Io& io);
+
 struct DemoOptions {
   std::string program_folder;  ///< where the shipped programs are; empty: looked for
   std::string source_folder;   ///< of the build, tried last

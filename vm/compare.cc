@@ -1,5 +1,7 @@
 #include "vm/compare.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "isa/base/check.h"
@@ -53,6 +55,18 @@ Comparison compare(const HostTensor& a, const HostTensor& b) {
     if (!result.worst || here.ulps > result.worst->ulps) result.worst = here;
   }
   return result;
+}
+
+double relative_error(const HostTensor& a, const HostTensor& b) {
+  TILEVM_CHECK(a.shape == b.shape, "comparing tensors of different shapes");
+  double difference = 0, whole = 0;
+  const std::size_t size = a.size();
+  for (std::size_t k = 0; k < size; ++k) {
+    const double x = value_of(a, k), y = value_of(b, k);
+    difference += (x - y) * (x - y);
+    whole += y * y;
+  }
+  return difference == 0 ? 0 : std::sqrt(difference / whole);
 }
 
 std::string format_difference(const HostTensor& tensor, const Difference& difference) {

@@ -37,6 +37,10 @@ struct Comparison {
 /// Compares two tensors of one type and shape.
 [[nodiscard]] Comparison compare(const HostTensor& a, const HostTensor& b);
 
+/// |a - b| / |b| in the Frobenius norm, in double; tensors of one shape, of any types. 0 where all
+/// is equal, infinite where b is zero and a is not; NaN where a number is missing.
+[[nodiscard]] double relative_error(const HostTensor& a, const HostTensor& b);
+
 /// "[3, 7]: 0x3c00 (1) against 0x3c01 (1.001), 1 ulp".
 [[nodiscard]] std::string format_difference(const HostTensor& tensor, const Difference& difference);
 

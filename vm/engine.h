@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
+#include "backend/engine.h"
 #include "isa/base/result.h"
 #include "vm/vm.h"
 
@@ -11,5 +13,14 @@ namespace tilevm::vm {
 [[nodiscard]] std::unique_ptr<Engine> make_sim_engine(const EngineOptions& options);
 /// Error (unavailable): no driver, no device, no compiler.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_cuda_engine();
+
+/// A GPU that programs can be compiled for and run on.
+struct CudaMachine {
+  backend::CudaEngine engine;
+  isa::Target target;
+  std::string compiler;  ///< in words
+};
+/// Error (unavailable): no driver, no device, no compiler.
+[[nodiscard]] Result<CudaMachine> open_cuda();
 
 }  // namespace tilevm::vm

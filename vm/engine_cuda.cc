@@ -80,7 +80,7 @@ class CudaRunner final : public Engine {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> make_cuda_engine() {
+Result<CudaMachine> open_cuda() {
   Result<backend::CudaEngine> engine = backend::CudaEngine::create();
   if (!engine) return engine.error();
   const Result<isa::Target> target = isa::parse_target(engine->target());
@@ -91,8 +91,14 @@ Result<std::unique_ptr<Engine>> make_cuda_engine() {
   const Result<std::string> compiler =
       backend::describe_compiler(backend::CompilerChoice::automatic);
   if (!compiler) return compiler.error();
-  return std::unique_ptr<Engine>(
-      std::make_unique<CudaRunner>(*std::move(engine), *target, *compiler));
+  return CudaMachine{*std::move(engine), *target, *compiler};
+}
+
+Result<std::unique_ptr<Engine>> make_cuda_engine() {
+  Result<CudaMachine> machine = open_cuda();
+  if (!machine) return machine.error();
+  return std::unique_ptr<Engine>(std::make_unique<CudaRunner>(
+      std::move(machine->engine), machine->target, std::move(machine->compiler)));
 }
 
 }  // namespace tilevm::vm

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 
 #include "isa/base/suggest.h"
 #include "vm/commands.h"
+#include "vm/help.h"
 
 namespace {
 
@@ -42,67 +42,10 @@ using Commands = std::vector<Command>;
 class ExamplesFirst : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {
-    const auto found = examples_.find(app->get_name());
+    const std::string examples = tilevm::vm::help_examples(app->get_name());
     const std::string summary = app->get_description() + "\n";
-    return found == examples_.end() ? summary : summary + "\n" + found->second + "\n";
+    return examples.empty() ? summary : summary + "\n" + examples + "\n";
   }
-
- private:
-  const std::map<std::string, std::string> examples_ = {
-      {"tilevm",
-       "  tilevm demo                              see it work\n"
-       "  tilevm run programs/figure2.tile         run a program in the simulator\n"
-       "  tilevm diff programs/figure2.tile        simulator against GPU, bit for bit\n"},
-      {"check",
-       "  tilevm check programs/figure2.tile\n"
-       "  tilevm check programs/figure2.tile -D K=128 --target sm_80\n"
-       "  cat prog.tile | tilevm check -\n"},
-      {"run",
-       "  tilevm run programs/figure2.tile\n"
-       "  tilevm run programs/figure2.tile -D M=64 -D N=64 --in a=rand:7 --out c=c.npy\n"
-       "  tilevm run programs/figure2.tile --json | jq .outputs\n"
-       "  tilevm run programs/figure2.tile -D M=64 -D N=64 -D K=256 --shadow\n"},
-      {"trace",
-       "  tilevm trace programs/figure2.tile -D K=32\n"
-       "  tilevm trace programs/figure2.tile --block 1,2 --limit 20\n"
-       "  tilevm trace programs/figure2.tile --json | jq '.events[0]'\n"},
-      {"diff",
-       "  tilevm diff programs/figure2.tile\n"
-       "  tilevm diff programs/figure2.tile -D K=64 --seeds 0..19 --wild\n"
-       "  tilevm diff programs/figure2.tile --backends sim,sim --json\n"},
-      {"record",
-       "  tilevm record --size full -o records.jsonl\n"
-       "  tilevm record --size exhaustive -o records.jsonl --time-limit 600\n"
-       "  tilevm record --only 'Dot f16'\n"},
-      {"compile",
-       "  tilevm compile programs/figure2.tile --target sm_90a --emit cuda\n"
-       "  tilevm compile programs/figure2.tile --emit ptx -o figure2.ptx --explain\n"
-       "  tilevm compile programs/figure2.tile --emit fatbin -o figure2.fatbin\n"},
-      {"layout",
-       "  tilevm layout 'local(2, 1).spatial(8, 4).local(1, 2)'\n"
-       "  tilevm layout 'spatial(8, 4).local(1, 4)' -o picture.svg\n"
-       "  tilevm layout 'row_major(16, 8).swizzle(3, 3, 3)'\n"},
-      {"isa",
-       "  tilevm isa\n"
-       "  tilevm isa Dot\n"
-       "  tilevm isa --markdown > isa.md\n"},
-      {"explain",
-       "  tilevm explain TV0104\n"
-       "  tilevm explain 104\n"
-       "  tilevm explain                           every code in one line\n"},
-      {"doctor",
-       "  tilevm doctor\n"
-       "  tilevm doctor --json\n"
-       "  TILEVM_LIBCUDA=/opt/lib/libcuda.so.1 tilevm doctor\n"},
-      {"fmt",
-       "  tilevm fmt prog.tile                     canonical text to standard output\n"
-       "  tilevm fmt -i prog.tile                  rewrite the file\n"
-       "  tilevm fmt --check programs/*.tile       exit 1 if a file would change\n"},
-      {"demo",
-       "  tilevm demo\n"
-       "  tilevm demo --threads 1\n"
-       "  tilevm demo --color never > demo.txt\n"},
-  };
 };
 
 void add_list(CLI::App* app, const std::string& name, std::vector<std::string>& values,
@@ -110,11 +53,16 @@ void add_list(CLI::App* app, const std::string& name, std::vector<std::string>& 
   app->add_option(name, values, description)->type_name(form)->allow_extra_args(false);
 }
 
-void add_program(CLI::App* app, tilevm::vm::ProgramOptions& options, const std::string& target) {
+/// A program for the device's target.
+void add_device_program(CLI::App* app, tilevm::vm::ProgramOptions& options) {
   app->add_option("file", options.file, "the program; - reads standard input")
       ->required()
       ->type_name("FILE");
   add_list(app, "-D,--define", options.defines, "overrides a constant", "NAME=VALUE");
+}
+
+void add_program(CLI::App* app, tilevm::vm::ProgramOptions& options, const std::string& target) {
+  add_device_program(app, options);
   app->add_option(
          "--target", options.target,
          "the architecture: sm_80 sm_86 sm_89 sm_90 sm_90a sm_100 sm_100a sm_120 ...; " + target)
@@ -130,20 +78,25 @@ std::string is_seed(const std::string& text) {
   return "`" + text + "` is no seed, an integer from 0 to 2^64 - 1";
 }
 
-void add_execution(CLI::App* app, tilevm::vm::ExecutionOptions& options) {
-  app->add_option("--entry", options.entry,
+void add_entry(CLI::App* app, std::string& entry, std::vector<std::string>& inputs,
+               std::uint64_t& seed) {
+  app->add_option("--entry", entry,
                   "the pipeline or kernel to run; the only pipeline, else main, else the only "
                   "kernel if left out")
       ->type_name("NAME");
-  add_list(app, "--in", options.data.inputs,
+  add_list(app, "--in", inputs,
            "what an input holds: FILE.npy, rand[:SEED], wild[:SEED], zeros, iota, full:VALUE, "
            "codes:FILE.npy, packed:FILE.npy; or a scalar's value. For a kernel alone also with a "
            "type: 'a=f16[64,64]=rand'",
            "NAME=SPEC");
+  app->add_option("--seed", seed, "of random inputs that name none; 0 if left out")
+      ->check(is_seed, "");
+}
+
+void add_execution(CLI::App* app, tilevm::vm::ExecutionOptions& options) {
+  add_entry(app, options.entry, options.data.inputs, options.seed);
   add_list(app, "--out", options.data.outputs, "where an output goes: FILE.npy or codes:FILE.npy",
            "NAME=DEST");
-  app->add_option("--seed", options.seed, "of random inputs that name none; 0 if left out")
-      ->check(is_seed, "");
   app->add_flag("--wild", options.wild,
                 "inputs that are not given hold random bits of every exponent instead of [-1, 1)");
   app->add_option("--threads", options.threads, "host threads of the simulator; 0: all cores")
@@ -296,6 +249,33 @@ void add_record_command(CLI::App& root, Commands& commands) {
       ->check(CLI::Range(0, 4096));
 }
 
+void add_measuring_commands(CLI::App& root, Commands& commands) {
+  {
+    auto [app, o] = add_command<tilevm::vm::BenchOptions>(
+        root, commands, "bench", "Times the kernels of a program on the GPU.", tilevm::vm::bench);
+    add_device_program(app, o->program);
+    add_entry(app, o->entry, o->inputs, o->seed);
+    app->add_option("--kernel", o->kernel, "time only this kernel")->type_name("NAME");
+    app->add_option("--repeat", o->rounds, "timed launches of each kernel; 30 if left out")
+        ->check(CLI::Range(1, 100000))
+        ->type_name("N");
+    app->add_flag("--warm", o->warm, "keep in L2 what the last launch left there");
+    app->add_option("--baseline", o->baseline,
+                    "compare with cublas: f16 (bf16 if an input is) in and out, f32 added up; "
+                    "sizes are the constants M, N and K")
+        ->type_name("NAME");
+    app->add_option("--verify-against", o->reference,
+                    "another pipeline with the same inputs and outputs; shows the relative error "
+                    "of each output")
+        ->type_name("ENTRY");
+    app->add_flag("--check,!--no-check", o->check,
+                  "run once more after the timing, and demand the same bits (the default)");
+    app->add_option("-o,--output", o->output, "append the result as one line of JSON")
+        ->type_name("FILE");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+}
+
 void add_other_commands(CLI::App& root, Commands& commands) {
   {
     auto [app, o] = add_command<tilevm::vm::CompileOptions>(
@@ -413,6 +393,7 @@ Exit run_main(int argc, char** argv, Io& io) {
   root.fallthrough();
   add_running_commands(root, commands);
   add_record_command(root, commands);
+  add_measuring_commands(root, commands);
   add_reading_commands(root, commands);
   add_other_commands(root, commands);
   try {

@@ -1,0 +1,11 @@
+// Examples that open the help page of each command.
+#pragma once
+
+#include <string>
+
+namespace tilevm::vm {
+
+/// Lines that can be typed as they stand, each with its line break; "" for an unknown command.
+[[nodiscard]] std::string help_examples(const std::string& command);
+
+}  // namespace tilevm::vm
