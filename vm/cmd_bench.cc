@@ -1,24 +1,13 @@
-#include <fstream>
 #include <ostream>
-
-#include <fmt/format.h>
 
 #include "vm/bench_report.h"
 #include "vm/cmd_support.h"
 #include "vm/commands.h"
+#include "vm/file.h"
 
 namespace tilevm::vm {
 
 namespace {
-
-/// Adds a line to a file. Error (usage): it cannot be written.
-Status append_line(const std::string& path, const std::string& line) {
-  std::ofstream file(path, std::ios::app | std::ios::binary);
-  file << line << '\n';
-  file.flush();
-  if (file) return Done{};
-  return Error{ErrorKind::usage, fmt::format("cannot write to `{}`", path)};
-}
 
 Result<BenchReport> bench_program(CudaMachine& machine, const isa::VerifiedProgram& program,
                                   const BenchOptions& options, const BenchSettings& settings) {
@@ -47,7 +36,7 @@ Status deliver(const BenchReport& report, const BenchOptions& options, Reporter&
     reporter.set(key, value);
     line.set(key, std::move(value));
   }
-  return options.output.empty() ? Status(Done{}) : append_line(options.output, line.text());
+  return options.output.empty() ? Status(Done{}) : append_line(options.output, line.text() + "\n");
 }
 
 }  // namespace

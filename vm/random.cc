@@ -1,5 +1,9 @@
 #include "vm/random.h"
 
+#include <algorithm>
+#include <thread>
+#include <vector>
+
 #include "isa/type/number.h"
 #include "vm/hash.h"
 
@@ -37,10 +41,27 @@ std::uint64_t finite_float(std::uint64_t r, const isa::DType& type) {
   return (scale(r, magnitudes) << dead) | ((r & 1) << (type.bits - 1));
 }
 
+/// Calls f(begin, end) for parts of 0..size, large ones on threads of their own. A part begins at a
+/// multiple of 8 elements, so that parts share no byte.
+template <class F>
+void in_parts(std::size_t size, F f) {
+  constexpr std::size_t worth_a_thread = std::size_t{1} << 20;
+  const std::size_t most = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t part = (std::max(worth_a_thread, size / most) + 8) / 8 * 8;
+  std::vector<std::jthread> threads;
+  for (std::size_t begin = part; begin < size; begin += part) {
+    threads.emplace_back([=] { f(begin, std::min(begin + part, size)); });
+  }
+  f(0, std::min(part, size));
+}
+
 template <class Draw>
 void fill(HostTensor& tensor, std::uint64_t key, Draw draw) {
-  const std::size_t size = tensor.size();
-  for (std::size_t k = 0; k < size; ++k) tensor.set_code(k, draw(splitmix64(key, k), tensor.dtype));
+  in_parts(tensor.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      tensor.set_code(k, draw(splitmix64(key, k), tensor.dtype));
+    }
+  });
 }
 
 }  // namespace

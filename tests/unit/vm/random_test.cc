@@ -139,3 +139,14 @@ TEST_CASE("an element does not depend on how many there are") {
     for (std::size_t k = 0; k < small.size(); ++k) RC_ASSERT((small.code(k) == large.code(k)));
   }));
 }
+
+TEST_CASE("large tensors, which several threads fill, have the same elements") {
+  HostTensor tensor = blank(isa::u3, 5'000'003);
+  fill_rand(tensor, 9, "t");
+  const std::uint64_t key = random_key(9, "t");
+  std::size_t wrong = 0;
+  for (std::size_t k = 0; k < tensor.size(); ++k) {
+    if (tensor.code(k) != splitmix64(key, k) >> 61) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
