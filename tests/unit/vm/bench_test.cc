@@ -186,7 +186,7 @@ TEST_CASE("the table shows times, rates, shares, the ratio and resources") {
                  "is evicted by reading 512 MiB"));
   CHECK(words_of(text, "matmul ") ==
         "matmul 10.00 9.00..11.00 1.0 0.10 40 % 50 % 200.0 T 2.50 x 96 8 4096 128");
-  CHECK(words_of(text, "transform ") == "transform 5.00 4.00..6.00 0.0 0.00 100 % 0 % - - 0 0 0 0");
+  CHECK(words_of(text, "transform ") == "transform 5.00 4.00..6.00 0.0 0.00 100 % - - - 0 0 0 0");
   CHECK(contains(text,
                  "matmul: reading as many bytes takes 4.00 us, cuBLAS 30.00 us (nn) and 25.00 "
                  "us (tn)\n"));
