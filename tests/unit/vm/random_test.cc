@@ -141,7 +141,7 @@ TEST_CASE("an element does not depend on how many there are") {
 }
 
 TEST_CASE("large tensors, which several threads fill, have the same elements") {
-  HostTensor tensor = blank(isa::u3, 5'000'003);
+  HostTensor tensor = blank(*isa::parse_dtype("u3"), 5'000'003);
   fill_rand(tensor, 9, "t");
   const std::uint64_t key = random_key(9, "t");
   std::size_t wrong = 0;
