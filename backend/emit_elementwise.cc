@@ -49,16 +49,56 @@ void emit_elements(std::span<const isa::RegisterOperand> operands, const std::st
   kernel.out.close();
 }
 
+/// A word of the operand that has the elements for places 2 w_ and 2 w_ + 1 of the result.
+std::string halves_of(isa::VarId operand, const isa::RegisterLayout& result,
+                      KernelEmission& kernel) {
+  const std::string& name = kernel.name(operand);
+  const std::string place = place_of(operand, result, kernel);
+  if (place == "l_") return name + "[w_]";
+  return fmt::format("tv::halves({0}, {0}_at_[2 * w_], {0}_at_[2 * w_ + 1])", name);
+}
+
+/// Two elements at a time, in the halves of words.
+void emit_halves(const std::string& function, isa::RegisterOperand a, isa::RegisterOperand b,
+                 const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const auto& layout = kernel.type<isa::RegisterType>(stmt.results[0]).layout;
+  kernel.declare_tile(stmt);
+  kernel.out.open_plain();
+  const std::string first = halves_of(a.var, layout, kernel);
+  const std::string second = b == a ? first : halves_of(b.var, layout, kernel);
+  kernel.out.open_plain(
+      fmt::format("TV_UNROLL for (int w_ = 0; w_ < {}; ++w_)", layout.num_locals() / 2));
+  kernel.out.line(fmt::format("{}[w_] = {}({}, {});", kernel.name(stmt.results[0]), function, first,
+                              second));
+  kernel.out.close();
+  kernel.out.close();
+}
+
+/// Whether tv::binary_halves has the operation.
+bool works_on_halves(isa::BinaryOp op, const isa::RegisterType& result) {
+  const bool has = op == isa::BinaryOp::add || op == isa::BinaryOp::sub || op == isa::BinaryOp::mul;
+  return has && (result.dtype == isa::f16 || result.dtype == isa::bf16) &&
+         result.layout.num_locals() % 2 == 0;
+}
+
 }  // namespace
 
 void emit_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
                  const isa::InstStmt& stmt, KernelEmission& kernel) {
+  if (const OffsetCast* cast = kernel.offsets().find(stmt)) {
+    return emit_cast(cast->source, cast->offset, stmt, kernel);
+  }
   const isa::VarId target = stmt.results[0];
   const auto& result = kernel.type<isa::RegisterType>(target);
   const isa::DType& type = kernel.type<isa::RegisterType>(a.var).dtype;
   const std::string functor = fmt::format("tv::{}", isa::describe(op).mnemonic);
   const bool alike = kernel.type<isa::RegisterType>(a.var) == result &&
                      kernel.type<isa::RegisterType>(b.var) == result;
+  if (!alike && works_on_halves(op, result)) {
+    return emit_halves(
+        fmt::format("tv::binary_halves<{}, {}>", functor, kernel.element_type(type)), a, b, stmt,
+        kernel);
+  }
   if (!alike || isa::is_comparison(op)) {
     const isa::RegisterOperand operands[] = {a, b};
     return emit_elements(operands,

@@ -57,7 +57,12 @@ std::int64_t tile_words(const isa::RegisterType& type) {
 
 KernelEmission::KernelEmission(const isa::VerifiedProgram& program, int kernel, NameTable& entries,
                                CodeWriter& writer, UsedDefinitions& used)
-    : out(writer), program_(program), kernel_(program.kernel(kernel)), used_(used) {
+    : out(writer),
+      program_(program),
+      kernel_(program.kernel(kernel)),
+      used_(used),
+      chains_(program, kernel),
+      offsets_(program, kernel, chains_) {
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
   result_.threads = program.info(kernel).num_threads;

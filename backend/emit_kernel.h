@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/bit_chains.h"
+#include "backend/cast_offsets.h"
 #include "backend/code_writer.h"
 #include "backend/emit.h"
 #include "backend/emit_names.h"
@@ -42,6 +44,8 @@ class KernelEmission {
   [[nodiscard]] std::int64_t threads() const { return result_.threads; }
   [[nodiscard]] const isa::KernelInfo& info() const { return program_.info(result_.kernel); }
   [[nodiscard]] const isa::Kernel& definition() const { return kernel_; }
+  [[nodiscard]] const BitChains& chains() const { return chains_; }
+  [[nodiscard]] const CastOffsets& offsets() const { return offsets_; }
   [[nodiscard]] const std::string& name(isa::VarId var) const {
     return names_[static_cast<std::size_t>(var.index)];
   }
@@ -85,11 +89,16 @@ class KernelEmission {
   const isa::VerifiedProgram& program_;
   const isa::Kernel& kernel_;
   UsedDefinitions& used_;
+  BitChains chains_;
+  CastOffsets offsets_;
   CudaKernel result_;
   NameTable locals_;
   std::vector<std::string> names_;       // by variable
   std::vector<std::string> workspaces_;  // by position in KernelInfo::workspaces
 };
+
+/// Writes the cast of a tile, plus a constant, by a recipe.
+void emit_cast(isa::VarId source, double offset, const isa::InstStmt&, KernelEmission&);
 
 /// Words of 32 bits that hold a thread's share of a tile.
 [[nodiscard]] std::int64_t tile_words(const isa::RegisterType& type);
@@ -109,6 +118,7 @@ void emit_instruction(const isa::CopyAsyncWaitGroup&, const isa::InstStmt&, Kern
 void emit_instruction(const isa::Where&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Cast&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::View&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::ConvertLayout&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Dot&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Synchronize&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Exit&, const isa::InstStmt&, KernelEmission&);

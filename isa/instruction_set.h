@@ -30,7 +30,7 @@ using Instruction = std::variant<BlockIndices,                                  
                                  And, Or, Xor, Shl, Shr, Eq, Ne, Lt, Le, Gt, Ge, Where,         //
                                  Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid,                 //
                                  Sqrt, Rsqrt, Rcp,                                              //
-                                 Cast, View, Dot,                                               //
+                                 Cast, View, ConvertLayout, Dot,                                //
                                  Synchronize, Exit,                                             //
                                  Print>;
 

@@ -75,6 +75,7 @@ RuleResult result_types(const CopyAsyncWaitGroup&, const RuleContext&);
 RuleResult result_types(const Where&, const RuleContext&);
 RuleResult result_types(const Cast&, const RuleContext&);
 RuleResult result_types(const View&, const RuleContext&);
+RuleResult result_types(const ConvertLayout&, const RuleContext&);
 RuleResult result_types(const Dot&, const RuleContext&);
 RuleResult result_types(const Synchronize&, const RuleContext&);
 RuleResult result_types(const Exit&, const RuleContext&);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -113,6 +114,16 @@ Action prepare(const isa::Where& inst, const Preparation& preparation) {
                              operand(inst.a.var, preparation), operand(inst.b.var, preparation)},
                   preparation.result_tile(),
                   where_loop(preparation.register_type(inst.a.var).dtype));
+}
+
+/// Each place takes its element from another place of the same thread.
+Action prepare(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  const Tile result = preparation.result_tile();
+  const std::size_t bytes = lane_bytes(result.bits);
+  return on_lanes(std::array{operand(inst.src.var, preparation)}, result,
+                  [bytes](const std::uint8_t* in, std::uint8_t* out, std::size_t count) {
+                    if (in != out) std::memcpy(out, in, count * bytes);
+                  });
 }
 
 Action prepare(const isa::Cast& inst, const Preparation& preparation) {

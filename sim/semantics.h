@@ -112,6 +112,7 @@ Action prepare(const isa::CopyAsyncWaitGroup&, const Preparation&);
 Action prepare(const isa::Where&, const Preparation&);
 Action prepare(const isa::Cast&, const Preparation&);
 Action prepare(const isa::View&, const Preparation&);
+Action prepare(const isa::ConvertLayout&, const Preparation&);
 Action prepare(const isa::Dot&, const Preparation&);
 Action prepare(const isa::Synchronize&, const Preparation&);
 Action prepare(const isa::Exit&, const Preparation&);

@@ -87,6 +87,25 @@ std::function<void(Context&)> view_flow(const Tile& source, const Tile& result) 
   };
 }
 
+/// The bits move to other places of their threads.
+std::function<void(Context&)> convert_flow(Source source, const Tile& result) {
+  if (!source.places) return view_flow(source.tile, result);
+  return [source = std::move(source), result](Context& context) {
+    UndefinedRegisters& undefined = context.state.undefined;
+    if (!undefined.marked(source.tile)) return undefined.clear(result);
+    std::vector<std::uint8_t> bits(result.bytes(), 0);
+    for (std::size_t t = 0; t < result.threads; ++t) {
+      const std::uint8_t* from = undefined.at(source.tile.offset) + t * result.thread_bytes;
+      for (std::size_t i = 0; i < result.locals; ++i) {
+        const auto place = static_cast<std::size_t>((*source.places)[i]);
+        isa::put_bits(bits.data() + t * result.thread_bytes, i * result.bits, result.bits,
+                      isa::get_bits(from, place * result.bits, result.bits));
+      }
+    }
+    set_shadow(result, bits, Origin(undefined.origin(source.tile)), undefined);
+  };
+}
+
 struct Matrix {
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;
@@ -210,6 +229,10 @@ Flow flow_of(const isa::AllocateRegister& inst, const Preparation& preparation) 
 
 Flow flow_of(const isa::View& inst, const Preparation& preparation) {
   return {{}, view_flow(preparation.tile(inst.src.var), preparation.result_tile())};
+}
+
+Flow flow_of(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  return {{}, convert_flow(make_source(inst.src.var, preparation), preparation.result_tile())};
 }
 
 Flow flow_of(const isa::Dot& inst, const Preparation& preparation) {

@@ -86,34 +86,47 @@ TV_LONG_FN u64 f64_mod(u64 a, u64 b) { return float_mod<Float<64, 11, 52>>(a, b)
 /// An operation that is one of i32, u32, i64, u64, f32 and f64, or one on the codes of any type.
 struct OnValues {
   static constexpr bool on_codes = false;
+  /// Whether f16 and bf16 have an instruction for both halves of a word that rounds once: as f32
+  /// would, rounded again, since f32 has more than twice their bits.
+  static constexpr bool on_halves = false;
+};
+struct OnHalves : OnValues {
+  static constexpr bool on_halves = true;
 };
 struct OnCodes {
   static constexpr bool on_codes = true;
+  static constexpr bool on_halves = false;
 };
 
-struct Add : OnValues {
+struct Add : OnHalves {
   template <class T>
   static TV_FN Code<T::bits> integer(Code<T::bits> a, Code<T::bits> b) {
     return a + b;
   }
   static TV_FN u32 f32(u32 a, u32 b) { return f32_add(a, b); }
   static TV_FN u64 f64(u64 a, u64 b) { return f64_add(a, b); }
+  static TV_FN u32 f16x2(u32 a, u32 b) { return f16x2_add(a, b); }
+  static TV_FN u32 bf16x2(u32 a, u32 b) { return bf16x2_fma(a, 0x3f803f80u, b); }
 };
-struct Sub : OnValues {
+struct Sub : OnHalves {
   template <class T>
   static TV_FN Code<T::bits> integer(Code<T::bits> a, Code<T::bits> b) {
     return a - b;
   }
   static TV_FN u32 f32(u32 a, u32 b) { return f32_sub(a, b); }
   static TV_FN u64 f64(u64 a, u64 b) { return f64_sub(a, b); }
+  static TV_FN u32 f16x2(u32 a, u32 b) { return f16x2_sub(a, b); }
+  static TV_FN u32 bf16x2(u32 a, u32 b) { return bf16x2_fma(b, 0xbf80bf80u, a); }
 };
-struct Mul : OnValues {
+struct Mul : OnHalves {
   template <class T>
   static TV_FN Code<T::bits> integer(Code<T::bits> a, Code<T::bits> b) {
     return a * b;
   }
   static TV_FN u32 f32(u32 a, u32 b) { return f32_mul(a, b); }
   static TV_FN u64 f64(u64 a, u64 b) { return f64_mul(a, b); }
+  static TV_FN u32 f16x2(u32 a, u32 b) { return f16x2_mul(a, b); }
+  static TV_FN u32 bf16x2(u32 a, u32 b) { return bf16x2_fma(a, b, 0x80008000u); }
 };
 struct Div : OnValues {
   template <class T>
@@ -293,6 +306,12 @@ TV_FN auto binary(Code<T::bits> a, Code<T::bits> b) {
   }
 }
 
+/// Op::on_halves, and T is f16 or bf16.
+template <class Op, class T>
+TV_FN u32 binary_halves(u32 a, u32 b) {
+  return T::exponent == 5 ? Op::f16x2(a, b) : Op::bf16x2(a, b);
+}
+
 template <class T>
 TV_FN Code<T::bits> negate(Code<T::bits> a) {
   if constexpr (T::is_int) {
@@ -340,19 +359,46 @@ TV_FN void fill_tile(u32* d, Code<T::bits> code) {
   for (int i = 0; i < count; ++i) put<T::bits>(d, i, code);
 }
 
+template <class T>
+TV_FN constexpr bool is_half() {
+  return T::kind == floating && T::bits == 16;
+}
+
 template <class From, class To, int count>
 TV_FN void cast_tile(u32* d, const u32* a) {
-  TV_UNROLL
-  for (int i = 0; i < count; ++i) {
-    put<To::bits>(d, i, cast<From, To>(get<From::bits>(a, i)));
+  constexpr bool rounds_pairs = is_half<To>() && From::kind == floating && From::bits == 32 &&
+                                From::unused == 0 && count % 2 == 0;
+  if constexpr (rounds_pairs) {
+    TV_UNROLL
+    for (int i = 0; i < count / 2; ++i) {
+      d[i] = To::exponent == 5 ? f16x2_from_f32(a[2 * i], a[2 * i + 1])
+                               : bf16x2_from_f32(a[2 * i], a[2 * i + 1]);
+    }
+  } else {
+    TV_UNROLL
+    for (int i = 0; i < count; ++i) {
+      put<To::bits>(d, i, cast<From, To>(get<From::bits>(a, i)));
+    }
   }
+}
+
+/// Elements i and j of 16 bits in one word.
+TV_FN u32 halves(const u32* words, int i, int j) {
+  if (i % 2 == 0 && j == i + 1) return words[i / 2];
+  const u32 low = i % 2 == 0 ? 0x10 : 0x32, high = j % 2 == 0 ? 0x5400 : 0x7600;
+  return permute_bytes(words[i / 2], words[j / 2], low | high);
 }
 
 template <class Op, class T, int count>
 TV_FN void binary_tile(u32* d, const u32* a, const u32* b) {
-  TV_UNROLL
-  for (int i = 0; i < count; ++i) {
-    put<T::bits>(d, i, binary<Op, T>(get<T::bits>(a, i), get<T::bits>(b, i)));
+  if constexpr (Op::on_halves && is_half<T>()) {
+    TV_UNROLL
+    for (int i = 0; i < (count + 1) / 2; ++i) d[i] = binary_halves<Op, T>(a[i], b[i]);
+  } else {
+    TV_UNROLL
+    for (int i = 0; i < count; ++i) {
+      put<T::bits>(d, i, binary<Op, T>(get<T::bits>(a, i), get<T::bits>(b, i)));
+    }
   }
 }
 

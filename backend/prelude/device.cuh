@@ -161,6 +161,48 @@ TV_FN u32 bf16_fma(u32 a, u32 b, u32 c) {
   return d;
 }
 
+// The same in both halves of a word.
+TV_FN u32 f16x2_fma(u32 a, u32 b, u32 c) {
+  u32 d;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+TV_FN u32 f16x2_add(u32 a, u32 b) {
+  u32 d;
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+TV_FN u32 f16x2_sub(u32 a, u32 b) {
+  u32 d;
+  asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+TV_FN u32 f16x2_mul(u32 a, u32 b) {
+  u32 d;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+TV_FN u32 bf16x2_fma(u32 a, u32 b, u32 c) {
+  u32 d;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+
+// Words as bits. The first is written as one instruction, so that shifts of a word stay shared.
+/// (a & mask) ^ b.
+TV_FN u32 and_xor(u32 a, u32 mask, u32 b) {
+  u32 d;
+  asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(d) : "r"(a), "r"(mask), "r"(b));
+  return d;
+}
+TV_FN u32 rotate_left(u32 a, u32 n) { return __funnelshift_l(a, a, n); }
+/// The low word of (high : low) >> n.
+TV_FN u32 funnel_right(u32 low, u32 high, u32 n) { return __funnelshift_r(low, high, n); }
+/// Byte i is byte (selector >> 4i & 7) of (high : low).
+TV_FN u32 permute_bytes(u32 low, u32 high, u32 selector) {
+  return __byte_perm(low, high, selector);
+}
+
 // f64 arithmetic; NaN results are made canonical by the caller.
 TV_FN u64 f64_add(u64 a, u64 b) {
   u64 d;
@@ -202,6 +244,22 @@ TV_FN u32 f16_from_f32(u32 a) {
 TV_FN u32 bf16_from_f32(u32 a) {
   u16 d;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(d) : "r"(a));
+  return d;
+}
+TV_FN u32 f16x2_from_f32(u32 low, u32 high) {
+  u32 d;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "r"(high), "r"(low));
+  return d;
+}
+TV_FN u32 bf16x2_from_f32(u32 low, u32 high) {
+  u32 d;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "r"(high), "r"(low));
+  return d;
+}
+/// The two low bytes, each an f8e4m3; from sm_89 on.
+TV_FN u32 f16x2_from_e4m3x2(u32 a) {
+  u32 d;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(d) : "h"(static_cast<u16>(a)));
   return d;
 }
 TV_FN u32 f32_from_f16(u32 a) {

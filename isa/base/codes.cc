@@ -292,6 +292,13 @@ Change the layout on either side until both products agree.)"};
                       R"(View moves nothing between threads, so both layouts have the same threads.
     b = View(a, dtype=u8, layout=local(3).spatial(32))   # a is over 64 threads
 Choose a layout with the number of threads of the source.)"};
+    case Code::convert_crosses_threads:
+      return CodeInfo{
+          "ConvertLayout would move elements between threads",
+          R"(ConvertLayout changes the places of elements inside each thread, so the new layout
+spreads the tile over the threads exactly as the old one does.
+    y = ConvertLayout(x, layout=local(2).spatial(32))    # x: spatial(32).local(2)
+Between threads, store the tile to shared memory, Synchronize, and load it in the new layout.)"};
     case Code::no_dot_instruction:
       return CodeInfo{
           "no tensor-core instruction fits this Dot",

@@ -66,6 +66,7 @@ enum class Code : std::uint16_t {
   division_by_zero = 216,
   value_not_representable = 217,
   not_supported = 218,
+  convert_crosses_threads = 219,
 
   // The whole program.
   require_failed = 301,

@@ -4,6 +4,7 @@
 
 #include "isa/dot.h"
 #include "isa/inst/support.h"
+#include "isa/layout/layout_ops.h"
 #include "isa/rules.h"
 
 namespace tilevm::isa {
@@ -60,6 +61,39 @@ RuleResult result_types(const View& inst, const RuleContext& context) {
   const auto tile = make_tile(result.dtype, result.layout, layout_slot, context);
   if (!tile) return std::nullopt;
   return std::vector<Type>{*tile};
+}
+
+RuleResult result_types(const ConvertLayout& inst, const RuleContext& context) {
+  const RegisterType& source = context.type(inst.src);
+  constexpr auto slot = position_of(&ConvertLayout::layout);
+  const auto error = [&](Code code, const std::string& message) {
+    auto& diagnostic = context.error(code, slot, "`ConvertLayout` " + message);
+    note_operand(diagnostic, inst.src, context);
+    return &diagnostic;
+  };
+  if (inst.layout.shape() != source.shape()) {
+    error(Code::shape_mismatch, fmt::format("changes the shape: {} has {}, the new layout {}",
+                                            context.name(inst.src.var), to_string(source.shape()),
+                                            to_string(inst.layout.shape())));
+    return std::nullopt;
+  }
+  if (inst.layout.num_threads() != source.layout.num_threads()) {
+    error(Code::convert_crosses_threads,
+          fmt::format("changes the number of threads: {} has {}, the new layout {}",
+                      context.name(inst.src.var), source.layout.num_threads(),
+                      inst.layout.num_threads()));
+    return std::nullopt;
+  }
+  if (const auto crossing = find_crossing(source.layout, inst.layout)) {
+    add_note(*error(Code::convert_crosses_threads,
+                    fmt::format("would move element {} of {} from thread {} to thread {}",
+                                to_string(crossing->element), context.name(inst.src.var),
+                                crossing->from, crossing->to)),
+             "between threads, elements move through shared memory: StoreShared in this layout, "
+             "Synchronize, LoadShared in the new one");
+    return std::nullopt;
+  }
+  return std::vector<Type>{RegisterType{source.dtype, inst.layout}};
 }
 
 RuleResult result_types(const Dot& inst, const RuleContext& context) {

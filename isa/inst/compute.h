@@ -46,6 +46,25 @@ struct View {
   friend bool operator==(const View&, const View&) = default;
 };
 
+struct ConvertLayout {
+  RegisterOperand src;
+  RegisterLayout layout;
+
+  static constexpr auto schema = define<ConvertLayout>(
+      {.mnemonic = "ConvertLayout",
+       .category = Category::compute,
+       .result = ResultKind::register_tile,
+       .summary = "Gives a tile another layout; every element keeps its index.",
+       .detail =
+           "Elements change their places inside a thread and never their threads, so both layouts "
+           "have the same shape and the same spatial part, replicas included. Between two Views "
+           "to u1 it permutes bits; where a Cast follows, the CUDA backend reads the permuted bits "
+           "where they are. Between threads, elements move through shared memory."},
+      slot("src", &ConvertLayout::src, "the tile"),
+      slot("layout", &ConvertLayout::layout, "the new layout"));
+  friend bool operator==(const ConvertLayout&, const ConvertLayout&) = default;
+};
+
 struct Dot {
   RegisterOperand a;
   RegisterOperand b;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "isa/base/check.h"
 #include "isa/layout/digits.h"
 
 namespace tilevm::isa {
@@ -283,6 +284,28 @@ Result<RegisterLayout> auto_local_spatial(std::int64_t threads, const Shape& sha
 bool thread_local_equivalent(const RegisterLayout& a, const RegisterLayout& b) {
   // The local digits then cover the same set of places: all that the spatial digits leave.
   return a.shape() == b.shape() && a.spatial_digits() == b.spatial_digits();
+}
+
+std::optional<Crossing> find_crossing(const RegisterLayout& from, const RegisterLayout& to) {
+  if (thread_local_equivalent(from, to)) return std::nullopt;
+  const auto holds = [](const RegisterLayout& layout, std::int64_t thread, const Index& element) {
+    return layout.element(thread, layout.local_of(element)) == element;
+  };
+  for (std::int64_t t = 0; t < from.num_threads(); ++t) {
+    // Of the first elements of a thread in either layout, one is not in that thread in the other
+    // unless both are the same element.
+    Index before = from.thread_part(t), after = to.thread_part(t);
+    if (!holds(to, t, before)) {
+      const std::int64_t thread = to.first_thread_of(before);
+      return Crossing{std::move(before), t, thread};
+    }
+    if (!holds(from, t, after)) {
+      const std::int64_t thread = from.first_thread_of(after);
+      return Crossing{std::move(after), thread, t};
+    }
+  }
+  TILEVM_CHECK(false, "layouts that differ between threads, in no thread");
+  return std::nullopt;
 }
 
 std::int64_t contiguity(const RegisterLayout& l, int dim) {

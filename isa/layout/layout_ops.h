@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "isa/layout/register_layout.h"
@@ -57,6 +58,18 @@ namespace tilevm::isa {
 /// Whether two layouts put every element into the same threads and differ at most by a permutation
 /// of places inside each thread. Such a conversion needs no exchange between threads.
 [[nodiscard]] bool thread_local_equivalent(const RegisterLayout& a, const RegisterLayout& b);
+
+/// An element that one of two threads would have to give to the other.
+struct Crossing {
+  Index element;
+  std::int64_t from, to;
+};
+
+/// Why a tile in layout `from` cannot be brought into layout `to`, of the same shape and threads,
+/// inside each thread; nothing if they are thread_local_equivalent. Law: `from` has the element in
+/// thread `from`, `to` has it in thread `to`, and one of them does not have it in the other's.
+[[nodiscard]] std::optional<Crossing> find_crossing(const RegisterLayout& from,
+                                                    const RegisterLayout& to);
 
 /// The largest n such that, in every thread, every aligned group of n consecutive local places
 /// holds n elements with consecutive indices in dimension `dim` (other indices equal), the first a

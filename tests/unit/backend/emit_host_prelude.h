@@ -111,8 +111,51 @@ inline u32 small_fma(const tilevm::isa::DType& type, u32 a, u32 b, u32 c) {
 }  // namespace host
 inline u32 f16_fma(u32 a, u32 b, u32 c) { return host::small_fma(tilevm::isa::f16, a, b, c); }
 inline u32 bf16_fma(u32 a, u32 b, u32 c) { return host::small_fma(tilevm::isa::bf16, a, b, c); }
+namespace host {
+template <class F>
+u32 in_halves(F f, u32 a, u32 b, u32 c = 0) {
+  return f(a & 0xffff, b & 0xffff, c & 0xffff) | f(a >> 16, b >> 16, c >> 16) << 16;
+}
+inline u32 half(BinaryOp op, u32 a, u32 b) {
+  return in_halves(
+      [op](u32 x, u32 y, u32) {
+        return static_cast<u32>(tilevm::isa::apply(op, tilevm::isa::f16, x, y));
+      },
+      a, b);
+}
+}  // namespace host
+inline u32 f16x2_fma(u32 a, u32 b, u32 c) { return host::in_halves(f16_fma, a, b, c); }
+inline u32 bf16x2_fma(u32 a, u32 b, u32 c) { return host::in_halves(bf16_fma, a, b, c); }
+inline u32 f16x2_add(u32 a, u32 b) { return host::half(host::BinaryOp::add, a, b); }
+inline u32 f16x2_sub(u32 a, u32 b) { return host::half(host::BinaryOp::sub, a, b); }
+inline u32 f16x2_mul(u32 a, u32 b) { return host::half(host::BinaryOp::mul, a, b); }
+inline u32 and_xor(u32 a, u32 mask, u32 b) { return (a & mask) ^ b; }
+inline u32 rotate_left(u32 a, u32 n) { return std::rotl(a, static_cast<int>(n)); }
+inline u32 funnel_right(u32 low, u32 high, u32 n) {
+  return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> n);
+}
+inline u32 permute_bytes(u32 low, u32 high, u32 selector) {
+  const u64 bytes = static_cast<u64>(high) << 32 | low;
+  u32 result = 0;
+  for (u32 i = 0; i < 4; ++i) {
+    result |= static_cast<u32>(bytes >> (8 * (selector >> (4 * i) & 7)) & 0xff) << (8 * i);
+  }
+  return result;
+}
 inline u32 f16_from_f32(u32 a) { return host::convert(tilevm::isa::f32, tilevm::isa::f16, a); }
 inline u32 bf16_from_f32(u32 a) { return host::convert(tilevm::isa::f32, tilevm::isa::bf16, a); }
+inline u32 f16x2_from_f32(u32 low, u32 high) {
+  return f16_from_f32(low) | f16_from_f32(high) << 16;
+}
+inline u32 bf16x2_from_f32(u32 low, u32 high) {
+  return bf16_from_f32(low) | bf16_from_f32(high) << 16;
+}
+inline u32 f16x2_from_e4m3x2(u32 a) {
+  const auto f16_from = [](u32 code) {
+    return host::convert(tilevm::isa::f8e4m3, tilevm::isa::f16, code & 0xff);
+  };
+  return f16_from(a) | f16_from(a >> 8) << 16;
+}
 inline u32 f32_from_f16(u32 a) { return host::convert(tilevm::isa::f16, tilevm::isa::f32, a); }
 inline u32 f32_from_i32(i32 a) { return std::bit_cast<u32>(static_cast<float>(a)); }
 inline u32 f32_from_u32(u32 a) { return std::bit_cast<u32>(static_cast<float>(a)); }

@@ -357,6 +357,17 @@ TEST_CASE("equivalence inside threads is equality of each thread's set of elemen
     const auto sets = sets_of(a);
     for (const auto& b : layouts) {
       REQUIRE(thread_local_equivalent(a, b) == (sets == sets_of(b)));
+      if (a.num_threads() != b.num_threads()) continue;
+      const auto crossing = find_crossing(a, b);
+      REQUIRE(crossing.has_value() != thread_local_equivalent(a, b));
+      if (!crossing) continue;
+      const auto has = [&](const auto& sets_of_layout, std::int64_t thread) {
+        return sets_of_layout[std::size_t(thread)].count(crossing->element) == 1;
+      };
+      const auto other = sets_of(b);
+      REQUIRE(has(sets, crossing->from));
+      REQUIRE(has(other, crossing->to));
+      REQUIRE((!has(other, crossing->from) || !has(sets, crossing->to)));
       equivalent += thread_local_equivalent(a, b) ? 1U : 0U;
     }
   }

@@ -1,0 +1,182 @@
+// Recipes of casts: equal to isa's cast for every code at every place, and as short as they should be.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "isa/type/arith.h"
+#include "isa/type/bits.h"
+#include "isa/type/number.h"
+#include "tests/unit/backend/recipe_machine.h"
+
+namespace tilevm::backend {
+namespace {
+
+constexpr isa::Target with_fp8{90, true}, without_fp8{80, false};
+
+std::vector<isa::DType> narrow_types() {
+  std::vector<isa::DType> types;
+  for (const isa::DType& type : isa::all_dtypes()) {
+    if (type.bits <= 8) types.push_back(type);
+  }
+  return types;
+}
+
+std::vector<BitPlace> random_order(int elements, int bits, unsigned seed) {
+  std::vector<BitPlace> places = sequential(elements, bits);
+  std::shuffle(places.begin(), places.end(), std::mt19937(seed));
+  return places;
+}
+
+/// The cast of every code, plus a number of the type.
+std::vector<std::uint64_t> cast_codes(const isa::DType& from, const isa::DType& to,
+                                      double offset = 0) {
+  std::vector<std::uint64_t> codes;
+  for (std::uint64_t code = 0; code < std::uint64_t{1} << from.bits; ++code) {
+    codes.push_back(isa::cast(from, to, code));
+    if (offset == 0) continue;
+    const std::uint64_t term = isa::encode(to, isa::number_from(offset));
+    codes.back() = isa::apply(isa::BinaryOp::add, to, codes.back(), term);
+  }
+  return codes;
+}
+
+/// Every code at every element; the number of results that are not those wanted of its code.
+int count_wrong(const isa::DType& from, const isa::DType& to, const BitRecipe& recipe,
+                const std::vector<BitPlace>& places, const std::vector<std::uint64_t>& wanted) {
+  const std::size_t bits = from.bits, elements = places.size() / bits;
+  int wrong = 0;
+  for (std::size_t round = 0; round < wanted.size(); ++round) {
+    const auto code = [&](std::size_t i) { return (round + 37 * i) % wanted.size(); };
+    std::vector<std::uint32_t> source((places.size() + 31) / 32 + 1, 0xa5a5a5a5U);
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const auto place = static_cast<std::size_t>(places[k]);
+      const std::uint32_t bit = std::uint32_t{1} << place % 32;
+      const bool set = (code(k / bits) >> (k % bits) & 1) != 0;
+      source[place / 32] = set ? source[place / 32] | bit : source[place / 32] & ~bit;
+    }
+    const auto results = run_recipe(recipe, source);
+    for (std::size_t i = 0; i < elements; ++i) {
+      const std::size_t bit = i * to.bits;
+      const std::uint64_t got = results[bit / 32] >> bit % 32 & isa::low_mask(to.bits);
+      wrong += got != wanted[code(i)] ? 1 : 0;
+    }
+  }
+  return wrong;
+}
+
+void check_order(const isa::DType& from, const isa::DType& to, const isa::Target& target,
+                 const std::vector<BitPlace>& places) {
+  const auto form = cast_form(from, to, target);
+  if (!form) return;
+  INFO(to_string(from), " -> ", to_string(to), ", ", places.size(), " bits");
+  CHECK(count_wrong(from, to, make_recipe(*form, places), places, cast_codes(from, to)) == 0);
+}
+
+TEST_CASE("recipes give isa's casts, for every code, in every order of bits") {
+  for (const isa::DType& from : narrow_types()) {
+    for (const isa::DType& to : {isa::f16, isa::bf16, isa::i8, isa::u8}) {
+      check_order(from, to, with_fp8, sequential(32, from.bits));
+      check_order(from, to, with_fp8, sequential(7, from.bits));
+      check_order(from, to, with_fp8, lane_stream(32, from.bits));
+      check_order(from, to, with_fp8, random_order(8, from.bits, from.bits));
+    }
+  }
+  for (const isa::DType& to : {isa::f16, isa::bf16}) {
+    check_order(isa::f8e4m3, to, without_fp8, sequential(9, 8));
+    check_order(isa::f8e4m3, to, without_fp8, lane_stream(8, 8));
+  }
+}
+
+TEST_CASE("recipes add what an Add or Sub would, and round once, or decline") {
+  int made = 0;
+  for (const isa::DType& from : narrow_types()) {
+    for (const isa::DType& to : {isa::f16, isa::bf16}) {
+      for (const double offset : {-1.0, 8.0, -128.0, 0.5, 2047.0, -60000.0, 0.0999755859375}) {
+        if (from.is_float() || !isa::representable(to, isa::number_from(offset))) continue;
+        const auto form = cast_form(from, to, with_fp8, offset);
+        if (!form) continue;
+        ++made;
+        INFO(to_string(from), " -> ", to_string(to), " + ", offset);
+        const std::vector<BitPlace> places = lane_stream(8, from.bits);
+        const BitRecipe recipe = make_recipe(*form, places);
+        CHECK(count_wrong(from, to, recipe, places, cast_codes(from, to, offset)) == 0);
+      }
+    }
+  }
+  CHECK(made > 100);
+  CHECK(cast_form(isa::unsigned_int(4), isa::f16, with_fp8, -8).has_value());
+  CHECK_FALSE(cast_form(isa::unsigned_int(4), isa::f16, with_fp8, 0.0999755859375).has_value());
+}
+
+TEST_CASE("which casts have recipes") {
+  for (const isa::DType& from : narrow_types()) {
+    INFO(to_string(from));
+    // More exponents than f16 has, or one that f16 means Inf by.
+    const bool fits = !from.is_float() || from.exponent_bits < 5 || from == isa::f8e5m2;
+    CHECK(cast_form(from, isa::f16, with_fp8).has_value() == fits);
+    CHECK(cast_form(from, isa::bf16, with_fp8).has_value());
+    CHECK(cast_form(from, isa::i8, with_fp8).has_value() == from.is_integer());
+    CHECK_FALSE(cast_form(from, isa::f32, with_fp8).has_value());
+  }
+  CHECK_FALSE(cast_form(isa::f32, isa::f16, with_fp8).has_value());
+}
+
+double cost(const isa::DType& from, const isa::DType& to, const std::vector<BitPlace>& places) {
+  const BitRecipe recipe = make_recipe(*cast_form(from, to, with_fp8), places);
+  const int elements = static_cast<int>(places.size()) / from.bits;
+  return static_cast<double>(recipe.cost() * recipe.repetitions) / elements;
+}
+
+TEST_CASE("instructions for an element") {
+  struct Row {
+    isa::DType from;
+    double f16, bf16, sequential;
+  };
+  // bf16 has 7 bits for a field, and exact conversion of 8 bits takes two steps.
+  const Row rows[] = {
+      {isa::unsigned_int(1), 1.04, 1.07, 1.6}, {isa::unsigned_int(2), 1.07, 1.13, 1.7},
+      {isa::unsigned_int(3), 1.22, 1.32, 1.9}, {isa::unsigned_int(4), 1.13, 1.38, 1.9},
+      {isa::unsigned_int(5), 1.41, 1.66, 2.1}, {isa::unsigned_int(6), 1.57, 1.69, 2.2},
+      {isa::unsigned_int(7), 1.75, 1.85, 2.4}, {isa::unsigned_int(8), 1.0, 1.5, 1.0},
+      {isa::signed_int(4), 1.13, 1.38, 1.9},   {isa::signed_int(8), 1.25, 1.75, 1.25},
+  };
+  for (const Row& row : rows) {
+    const double f16 = cost(row.from, isa::f16, lane_stream(32, row.from.bits)),
+                 bf16 = cost(row.from, isa::bf16, lane_stream(32, row.from.bits)),
+                 in_order = cost(row.from, isa::f16, sequential(32, row.from.bits));
+    INFO(to_string(row.from), ": ", f16, " ", bf16, " ", in_order);
+    CHECK(f16 <= row.f16);
+    CHECK(bf16 <= row.bf16);
+    CHECK(in_order <= row.sequential);
+  }
+}
+
+TEST_CASE("orders that repeat give short recipes, used often") {
+  const auto form = cast_form(isa::unsigned_int(4), isa::f16, with_fp8);
+  const BitRecipe recipe = make_recipe(*form, lane_stream(64, 4));
+  CHECK(recipe.repetitions == 8);
+  CHECK(recipe.source_words == 1);
+  CHECK(recipe.results.size() == 4);
+}
+
+TEST_CASE("bits are gathered from any order") {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const int bits = 1 + static_cast<int>(seed * 13 % 150);
+    const std::vector<BitPlace> places = random_order(bits, 1, seed);
+    std::vector<std::uint32_t> source;
+    std::mt19937 random(seed);
+    for (int w = 0; w * 32 < bits; ++w) source.push_back(random());
+    const auto gathered = run_recipe(gather_recipe(places), source);
+    for (std::size_t j = 0; j < places.size(); ++j) {
+      const auto place = static_cast<std::size_t>(places[j]);
+      REQUIRE((gathered[j / 32] >> j % 32 & 1) == (source[place / 32] >> place % 32 & 1));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilevm::backend
