@@ -96,8 +96,8 @@ BitOrigin BitChains::origin(VarId tile) const {
   while (link(origin.base).source.index >= 0) {
     const auto [source, converts] = link(origin.base);
     if (converts) {
-      const auto places = converted_places(tile_type(kernel_, source),
-                                           tile_type(kernel_, origin.base).layout);
+      const auto places =
+          converted_places(tile_type(kernel_, source), tile_type(kernel_, origin.base).layout);
       for (BitPlace& place : origin.places) place = places[static_cast<std::size_t>(place)];
     }
     origin.base = source;

@@ -1,9 +1,10 @@
 // Tiles that are other tiles' bits in another order.
 //
-// View and ConvertLayout move bits inside a thread or not at all. Where such a tile is written once,
-// and so is the tile that it is made of, its bits can be taken from there: the tile is in scope only
-// until its source is made anew. What reads bits one by one (View, ConvertLayout, a Cast that has a
-// recipe) looks through the whole chain, and links that nobody else reads are not emitted.
+// View and ConvertLayout move bits inside a thread or not at all. Where such a tile is written
+// once, and so is the tile that it is made of, its bits can be taken from there: the tile is in
+// scope only until its source is made anew. What reads bits one by one (View, ConvertLayout, a Cast
+// that has a recipe) looks through the whole chain, and links that nobody else reads are not
+// emitted.
 #pragma once
 
 #include <vector>

@@ -1,10 +1,10 @@
 // Short straight-line programs that gather bits into 32-bit words.
 //
-// A word of the result consists of lanes, one an element. Each bit of an element comes from some bit
-// of the source words, in any order. What can move together does: all bits of a source word that
-// need the same rotation are one AND of the rotated word, and a rotated word serves every result
-// that needs it. Where an element stands in its lane is often free (the arithmetic that follows
-// scales it back), so the search chooses the places that share the most.
+// A word of the result consists of lanes, one an element. Each bit of an element comes from some
+// bit of the source words, in any order. What can move together does: all bits of a source word
+// that need the same rotation are one AND of the rotated word, and a rotated word serves every
+// result that needs it. Where an element stands in its lane is often free (the arithmetic that
+// follows scales it back), so the search chooses the places that share the most.
 //
 //   cost = pieces (one word, one rotation, one mask) + distinct rotated words + what follows
 #pragma once
@@ -42,8 +42,8 @@ struct RecipeStep {
   friend auto operator<=>(const RecipeStep&, const RecipeStep&) = default;
 };
 
-/// A recipe fills results.size() words from source_words words. It is used `repetitions` times, each
-/// time on the next words of both.
+/// A recipe fills results.size() words from source_words words. It is used `repetitions` times,
+/// each time on the next words of both.
 struct BitRecipe {
   std::vector<RecipeStep> steps{};
   std::vector<int> results{};  ///< by word of the result, a step
@@ -73,10 +73,10 @@ struct LaneForm {
 
 /// What is made of source bits.
 struct WordForm {
-  int element_bits = 1;               ///< of the source
+  int element_bits = 1;  ///< of the source
   int lane_bits = 32;
-  std::vector<int> lanes;             ///< where the lanes of a word begin; other bits do not matter
-  std::vector<LaneForm> forms;        ///< an element may have any of these
+  std::vector<int> lanes;       ///< where the lanes of a word begin; other bits do not matter
+  std::vector<LaneForm> forms;  ///< an element may have any of these
   /// Adds what follows when the lanes are gathered in a step: forms[chosen[lane]] were chosen.
   std::function<int(RecipeSteps&, int gathered, const std::vector<int>& chosen)> finish;
 };

@@ -1,5 +1,5 @@
-// Casts of integers to which a constant is added, as zero points are: the multiply-add at the end of
-// a cast's recipe adds it at no cost, and rounds once where the Add or Sub would have rounded.
+// Casts of integers to which a constant is added, as zero points are: the multiply-add at the end
+// of a cast's recipe adds it at no cost, and rounds once where the Add or Sub would have rounded.
 #pragma once
 
 #include <map>

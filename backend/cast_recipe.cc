@@ -76,8 +76,8 @@ WordForm with_magic(const DType& from, const DType& to, const IntegerCode& code)
     const double factor = code.factor * std::exp2(-s);
     const double addend = code.offset - factor * std::exp2(mantissa);
     if (!holds(to, addend)) continue;
-    form.forms.push_back({in_order(from.bits, s),
-                          code_of(to, std::exp2(mantissa)) ^ code.inverted << s});
+    form.forms.push_back(
+        {in_order(from.bits, s), code_of(to, std::exp2(mantissa)) ^ code.inverted << s});
     scalings.push_back({factor, addend});
   }
   form.finish = [to, scalings](RecipeSteps& steps, int gathered, const std::vector<int>& chosen) {
@@ -107,8 +107,8 @@ WordForm with_fields(const DType& from, const DType& to) {
   std::vector<int> positions = in_order(from.bits - 1, to.mantissa_bits - from.mantissa_bits);
   positions.push_back(15);
   form.forms.push_back({std::move(positions), 0});
-  form.finish = [to, scale = std::exp2(to.bias() - from.bias())](
-                    RecipeSteps& steps, int gathered, const std::vector<int>&) {
+  form.finish = [to, scale = std::exp2(to.bias() - from.bias())](RecipeSteps& steps, int gathered,
+                                                                 const std::vector<int>&) {
     return multiply_add(steps, to, gathered, scale, -0.0);
   };
   return form;
@@ -149,8 +149,7 @@ WordForm bf16_through_f16(WordForm form) {
   return form;
 }
 
-std::optional<WordForm> float_form(const DType& from, const DType& to,
-                                   const isa::Target& target) {
+std::optional<WordForm> float_form(const DType& from, const DType& to, const isa::Target& target) {
   const bool special = from.specials() != isa::Specials::finite;
   if (to == isa::bf16 && special) return bf16_through_f16(*float_form(from, isa::f16, target));
   if (from == isa::f8e4m3) {
@@ -198,8 +197,11 @@ std::optional<WordForm> cast_form(const DType& from, const DType& to, const isa:
 }
 
 BitRecipe gather_recipe(const std::vector<BitPlace>& places) {
-  const WordForm bits{.element_bits = 1, .lane_bits = 1, .lanes = in_order(32, 0),
-                      .forms = {{{0}, 0}}, .finish = {}};
+  const WordForm bits{.element_bits = 1,
+                      .lane_bits = 1,
+                      .lanes = in_order(32, 0),
+                      .forms = {{{0}, 0}},
+                      .finish = {}};
   return make_recipe(bits, places);
 }
 

@@ -1,17 +1,21 @@
 // Casts of whole tiles from types of 8 bits or fewer, as bit recipes.
 //
-// A register of the result holds two elements of f16 or bf16, or four of 8 bits. Source bits are put
-// where they make a float that is known up to a scale and an offset, and one multiply-add corrects
-// both. Every step is exact for every code, so the result is that of isa::cast:
+// A register of the result holds two elements of f16 or bf16, or four of 8 bits. Source bits are
+// put where they make a float that is known up to a scale and an offset, and one multiply-add
+// corrects both. Every step is exact for every code, so the result is that of isa::cast:
 //
-//   integers    0x6400 | q << s is 1024 + q 2^s in f16, s + n <= 10; 0x4300 | q << s is 128 + q 2^s in
-//               bf16, s + n <= 7. Without the constant, q << s is q 2^(s - 133) in bf16, s + n <= 8;
-//               2^(133 - s) takes two steps. A signed code with its sign inverted is the unsigned code
-//               of the value + 2^(n - 1); a bipolar value is twice its code - (2^n - 1).
-//   floats      the sign at bit 15, exponent and mantissa at the lower end of the result's exponent,
+//   integers    0x6400 | q << s is 1024 + q 2^s in f16, s + n <= 10; 0x4300 | q << s is 128 + q 2^s
+//   in
+//               bf16, s + n <= 7. Without the constant, q << s is q 2^(s - 133) in bf16, s + n <=
+//               8; 2^(133 - s) takes two steps. A signed code with its sign inverted is the
+//               unsigned code of the value + 2^(n - 1); a bipolar value is twice its code - (2^n -
+//               1).
+//   floats      the sign at bit 15, exponent and mantissa at the lower end of the result's
+//   exponent,
 //               times 2^(difference of the biases), which subnormals survive. Inf and NaN of f8e5m2
 //               are f16's; a NaN of f8e4m3 gets the exponent bit that it lacks.
-//   to 8 bits   the bits of the code; the sign is spread by adding 0x80 - 2^(n - 1) to the code with
+//   to 8 bits   the bits of the code; the sign is spread by adding 0x80 - 2^(n - 1) to the code
+//   with
 //               its sign inverted, and 0x80, which no byte carries out of.
 #pragma once
 

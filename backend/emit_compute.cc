@@ -29,9 +29,9 @@ void emit_bits(const BitOrigin& origin, const isa::InstStmt& stmt, KernelEmissio
 void emit_cast(isa::VarId source, double offset, const isa::InstStmt& stmt,
                KernelEmission& kernel) {
   const isa::VarId result = stmt.results[0];
-  const auto form = cast_form(kernel.type<isa::RegisterType>(source).dtype,
-                              kernel.type<isa::RegisterType>(result).dtype,
-                              kernel.program().target(), offset);
+  const auto form =
+      cast_form(kernel.type<isa::RegisterType>(source).dtype,
+                kernel.type<isa::RegisterType>(result).dtype, kernel.program().target(), offset);
   const BitOrigin origin = kernel.chains().origin(source);
   kernel.declare_tile(stmt);
   emit_recipe(make_recipe(*form, origin.places), kernel.name(result), kernel.name(origin.base),

@@ -68,8 +68,8 @@ void emit_halves(const std::string& function, isa::RegisterOperand a, isa::Regis
   const std::string second = b == a ? first : halves_of(b.var, layout, kernel);
   kernel.out.open_plain(
       fmt::format("TV_UNROLL for (int w_ = 0; w_ < {}; ++w_)", layout.num_locals() / 2));
-  kernel.out.line(fmt::format("{}[w_] = {}({}, {});", kernel.name(stmt.results[0]), function, first,
-                              second));
+  kernel.out.line(
+      fmt::format("{}[w_] = {}({}, {});", kernel.name(stmt.results[0]), function, first, second));
   kernel.out.close();
   kernel.out.close();
 }
@@ -95,9 +95,8 @@ void emit_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand 
   const bool alike = kernel.type<isa::RegisterType>(a.var) == result &&
                      kernel.type<isa::RegisterType>(b.var) == result;
   if (!alike && works_on_halves(op, result)) {
-    return emit_halves(
-        fmt::format("tv::binary_halves<{}, {}>", functor, kernel.element_type(type)), a, b, stmt,
-        kernel);
+    return emit_halves(fmt::format("tv::binary_halves<{}, {}>", functor, kernel.element_type(type)),
+                       a, b, stmt, kernel);
   }
   if (!alike || isa::is_comparison(op)) {
     const isa::RegisterOperand operands[] = {a, b};

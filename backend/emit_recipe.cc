@@ -22,8 +22,8 @@ class RecipeText {
   void write() {
     recipe_.repetitions == 1
         ? out_.open_plain()
-        : out_.open_plain(fmt::format("TV_UNROLL for (int i_ = 0; i_ < {}; ++i_)",
-                                      recipe_.repetitions));
+        : out_.open_plain(
+              fmt::format("TV_UNROLL for (int i_ = 0; i_ < {}; ++i_)", recipe_.repetitions));
     std::size_t next = 0;  // step that has no name yet
     for (std::size_t k = 0; k < recipe_.results.size(); ++k) {
       const int result = recipe_.results[k];
@@ -84,8 +84,9 @@ class RecipeText {
         return fmt::format("tv::and_xor({}, {:#x}u, {})", operand(step.a), step.x, second(step));
       case Op::add:
         return fmt::format("({} + {:#x}u)", operand(step.a), step.x);
-      case Op::f16_fma:
-        return call("f16x2_fma", step.x, step.y);
+      case Op::f16_fma:  // times one: a sum, which needs no register for the factor
+        return step.x == 0x3c003c00U && step.y != 0x80008000U ? call("f16x2_add", step.y)
+                                                              : call("f16x2_fma", step.x, step.y);
       case Op::bf16_fma:
         return call("bf16x2_fma", step.x, step.y);
       case Op::f16_from_e4m3:

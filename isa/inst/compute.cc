@@ -72,9 +72,9 @@ RuleResult result_types(const ConvertLayout& inst, const RuleContext& context) {
     return &diagnostic;
   };
   if (inst.layout.shape() != source.shape()) {
-    error(Code::shape_mismatch, fmt::format("changes the shape: {} has {}, the new layout {}",
-                                            context.name(inst.src.var), to_string(source.shape()),
-                                            to_string(inst.layout.shape())));
+    error(Code::shape_mismatch,
+          fmt::format("changes the shape: {} has {}, the new layout {}", context.name(inst.src.var),
+                      to_string(source.shape()), to_string(inst.layout.shape())));
     return std::nullopt;
   }
   if (inst.layout.num_threads() != source.layout.num_threads()) {

@@ -1,4 +1,5 @@
-// Recipes of casts: equal to isa's cast for every code at every place, and as short as they should be.
+// Recipes of casts: equal to isa's cast for every code at every place, and as short as they should
+// be.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -38,7 +38,8 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-const std::string store_half = "    StoreGlobal(Cast(q, f16), ViewGlobal(half_ptr, shape=[1024]))\n";
+const std::string store_half =
+    "    StoreGlobal(Cast(q, f16), ViewGlobal(half_ptr, shape=[1024]))\n";
 
 TEST_CASE("a cast takes its bits from the beginning of a chain, which is not emitted") {
   const auto type = isa::unsigned_int(4);
@@ -71,7 +72,8 @@ std::string sum_text(const std::string& body) {
 }
 
 TEST_CASE("a cast adds a constant") {
-  const std::string zero = "    zero = AllocateRegister(f16, layout=spatial(32).local(32), init=8)\n";
+  const std::string zero =
+      "    zero = AllocateRegister(f16, layout=spatial(32).local(32), init=8)\n";
   const std::string store = "    StoreGlobal(c, ViewGlobal(half_ptr, shape=[1024]))\n";
   const std::string cast = "    a = Cast(q, f16)\n";
   // -1024 - 8
@@ -108,8 +110,9 @@ TEST_CASE("casts of every type compile, from both orders of bits") {
     const std::string name = to_string(type);
     program += lane_stream_kernel(
         "lanes_" + name, type,
-        store_half + "    StoreGlobal(Cast(q, bf16), ViewGlobal(brain_ptr, shape=[1024]))\n"
-                     "    StoreGlobal(Cast(q, i8), ViewGlobal(byte_ptr, shape=[1024]))\n");
+        store_half +
+            "    StoreGlobal(Cast(q, bf16), ViewGlobal(brain_ptr, shape=[1024]))\n"
+            "    StoreGlobal(Cast(q, i8), ViewGlobal(byte_ptr, shape=[1024]))\n");
     program += fmt::format(
         "def order_{0}<1>({0}* p, f16* h, bf16* b):\n"
         "    q = LoadGlobal(ViewGlobal(p, shape=[288]), layout=spatial(32).local(9))\n"

@@ -68,8 +68,8 @@ inline std::vector<BitPlace> sequential(int elements, int bits) {
   return places;
 }
 
-/// The stream of the first elements of all pairs in the low halves of words, that of the second ones
-/// in the high halves.
+/// The stream of the first elements of all pairs in the low halves of words, that of the second
+/// ones in the high halves.
 inline std::vector<BitPlace> lane_stream(int elements, int bits) {
   std::vector<BitPlace> places;
   for (int i = 0; i < elements; ++i) {

@@ -361,13 +361,12 @@ TEST_CASE("equivalence inside threads is equality of each thread's set of elemen
       const auto crossing = find_crossing(a, b);
       REQUIRE(crossing.has_value() != thread_local_equivalent(a, b));
       if (!crossing) continue;
-      const auto has = [&](const auto& sets_of_layout, std::int64_t thread) {
-        return sets_of_layout[std::size_t(thread)].count(crossing->element) == 1;
-      };
+      const auto [element, from, to] = *crossing;
       const auto other = sets_of(b);
-      REQUIRE(has(sets, crossing->from));
-      REQUIRE(has(other, crossing->to));
-      REQUIRE((!has(other, crossing->from) || !has(sets, crossing->to)));
+      REQUIRE(sets[std::size_t(from)].count(element) == 1);
+      REQUIRE(other[std::size_t(to)].count(element) == 1);
+      const auto back = other[std::size_t(from)].count(element);
+      REQUIRE(back * sets[std::size_t(to)].count(element) == 0);
       equivalent += thread_local_equivalent(a, b) ? 1U : 0U;
     }
   }
