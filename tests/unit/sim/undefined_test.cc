@@ -91,6 +91,24 @@ TEST_CASE("single elements stay undefined through shared memory, arithmetic and 
                      "    StoreGlobal(b, gy)\n") == "16 of 32 elements of `b`");
 }
 
+TEST_CASE("a conversion of layouts carries each bit") {
+  // Of each thread's 32 bits the upper half is undefined; interleaved, half of every element is.
+  const std::string bits =
+      "    s = AllocateShared(u16, shape=[32, 2])\n"
+      "    w = AllocateRegister(u16, layout=spatial(32, 1), init=1)\n"
+      "    StoreShared(w, s, offset=[0:, 0:])\n"
+      "    q = LoadShared(s, layout=spatial(32, 1).local(1, 2))\n"
+      "    b = View(q, dtype=u1, layout=spatial(32, 1, 1).local(1, 2, 1).local(1, 1, 16))\n"
+      "    m = ConvertLayout(b, layout=spatial(32, 1, 1).local(1, 1, 16).local(1, 2, 1))\n"
+      "    r = ConvertLayout(m, layout=spatial(32, 1, 1).local(1, 2, 1).local(1, 1, 16))\n";
+  const auto stored = [](const std::string& tile) {
+    return "    c = Cast(View(" + tile +
+           ", dtype=u4, layout=spatial(4, 8).local(4, 2)), i32)\n    StoreGlobal(c, gy)\n";
+  };
+  CHECK(undefined_in(bits + stored("m")) == "256 of 256 elements of `c`");
+  CHECK(undefined_in(bits + stored("r")) == "128 of 256 elements of `c`");
+}
+
 TEST_CASE("a view carries each bit") {
   // The last two of each thread's four bytes are undefined: so is its second half-word.
   CHECK(undefined_in("    s = AllocateShared(u8, shape=[32, 4])\n"
