@@ -240,21 +240,39 @@ ShadowFlow shadow_of(const isa::Unary<op>& inst, const Preparation& preparation)
   return elementwise(std::array{Operand(inst.a, preparation)}, function_of(op), preparation);
 }
 
-/// The condition's own bits choose.
-ShadowFlow shadow_of(const isa::Where& inst, const Preparation& preparation) {
+/// Each shadow value is that of an operand: shadow(state, thread, place of the result).
+template <class F>
+ShadowFlow moved(F shadow, const Preparation& preparation) {
   ResultTile result = shared_result(preparation);
-  const std::array operands{Operand(inst.condition, preparation), Operand(inst.a, preparation),
-                            Operand(inst.b, preparation)};
-  return {[operands, result](Context& context) {
+  return {[shadow = std::move(shadow), result](Context& context) {
             ShadowPairs& results = results_for(*result, context);
             result->for_each([&](std::size_t t, std::size_t i, std::size_t e) {
-              const bool holds = operands[0].own(context.state, t, i) != 0;
-              results.shadow[e] = operands[holds ? 1 : 2].shadow(context.state, t, i);
+              results.shadow[e] = shadow(context.state, t, i);
             });
           },
           [result](Context& context, InstructionErrors&) {
             result->write(context.scratch.shadow.shadow, context.state);
           }};
+}
+
+/// The condition's own bits choose.
+ShadowFlow shadow_of(const isa::Where& inst, const Preparation& preparation) {
+  const std::array operands{Operand(inst.condition, preparation), Operand(inst.a, preparation),
+                            Operand(inst.b, preparation)};
+  return moved(
+      [operands](BlockState& state, std::size_t t, std::size_t i) {
+        const bool holds = operands[0].own(state, t, i) != 0;
+        return operands[holds ? 1 : 2].shadow(state, t, i);
+      },
+      preparation);
+}
+
+ShadowFlow shadow_of(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  return moved(
+      [source = Operand(inst.src, preparation)](BlockState& state, std::size_t t, std::size_t i) {
+        return source.shadow(state, t, i);
+      },
+      preparation);
 }
 
 ShadowFlow shadow_of(const isa::View& inst, const Preparation& preparation) {
