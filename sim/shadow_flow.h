@@ -4,9 +4,8 @@
 //                                      type: from the operands' own values, which is what the
 //                                      result would be if this instruction were exact, and from
 //                                      their shadow values
-//   Where, ConvertLayout, View to the  move them
-//   same type
-//   comparisons, bits, View            begin anew with the values of the result
+//   Where, ConvertLayout               move them, as does View to the same type
+//   comparisons, bits, other Views     begin anew with the values of the result
 //   loads and stores                   move them themselves (shadow_access.h)
 #pragma once
 
