@@ -29,9 +29,8 @@ TEST_CASE("an operand of a smaller shape is read through a table of places") {
   for (std::string word; words >> word;) text += word + " ";
   const auto contains = [&](const char* part) { return text.find(part) != std::string::npos; };
   CHECK(contains("constexpr int bias_at_[4] = {0, 1, 0, 1};"));
-  CHECK(
-      contains("tv::binary<tv::Add, tile::f16>(tv::get<16>(x, l_), "
-               "tv::get<16>(bias, bias_at_[l_]))"));
+  CHECK(contains("x[w_], tv::halves(bias, bias_at_[2 * w_], bias_at_[2 * w_ + 1]))"));
+  CHECK(contains("tv::binary_halves<tv::Add, tile::f16>("));
   CHECK(
       contains("tv::binary<tv::Mod, tile::f16>(tv::get<16>(bias, bias_at_[l_]), "
                "tv::get<16>(x, l_))"));

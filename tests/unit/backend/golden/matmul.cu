@@ -3,7 +3,6 @@
 namespace tile {
 typedef tv::Float<16, 5, 10> f16;
 typedef tv::Float<32, 8, 23> f32;
-typedef tv::Int<6> i6;
 }  // namespace tile
 
 namespace tv {
@@ -76,13 +75,16 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
       }
     }
     // b1 = View(b, dtype=i6, layout=local(2, 1).column_spatial(4, 8).local(2, 1))
-    tv::u32 b1[1] = {};
-#line 12
-    tv::copy_words<1>(b1, b);
     // Dot(a, Cast(b1, f16), acc, out=acc)
     tv::u32 v_Cast_1[2] = {};
+    {
 #line 13
-    tv::cast_tile<tile::i6, tile::f16, 4>(v_Cast_1, b1);
+      v_Cast_1[0] = tv::f16x2_add(tv::and_xor((b[0] << 10), 0x3f0000u,
+          tv::and_xor(b[0], 0x3fu, 0x64206420u)), 0xe420e420u);
+#line 13
+      v_Cast_1[1] = tv::f16x2_fma(tv::and_xor((b[0] >> 12), 0x3fu,
+          tv::and_xor(b[0], 0xfc0000u, 0x64806420u)), 0x34003c00u, 0xdc80e420u);
+    }
     // Dot(a, Cast(b1, f16), acc, out=acc)
 #line 13
     tv::mma_m16n8k16_f32_f16_f16_f32(acc[0], acc[1], acc[2], acc[3], a[0], a[1], a[2], a[3],
