@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +21,10 @@ struct FileConstants {
   std::vector<isa::Tunable> tunables;
 };
 
-/// Evaluates `const` and checks `require`, with the overrides; nothing after an error.
-[[nodiscard]] std::optional<FileConstants> evaluate_constants(const ast::Program& tree,
-                                                              const SourceFile& source,
-                                                              const std::vector<Define>& defines,
-                                                              Diagnostics& diagnostics);
+/// Evaluates `const` and checks `require`, with the overrides. After an error that was reported, it
+/// gives what could be evaluated.
+[[nodiscard]] FileConstants evaluate_constants(const ast::Program& tree, const SourceFile& source,
+                                               const std::vector<Define>& defines,
+                                               Diagnostics& diagnostics);
 
 }  // namespace tilevm::frontend

@@ -41,6 +41,8 @@ expect 2 'unknown size `ful`; did you mean `full`?' record --size ful
 expect 2 'names no case' record --backend sim --only f99
 expect 2 'has no records' record --report nowhere.jsonl
 expect 2 'no seed' run $add --seed -1
+expect 2 'name a file' tune -
+expect 2 'is no assignment: write -D NAME=VALUE' tune $add --reduce N
 expect 2 'unknown baseline `cubblas`; did you mean `cublas`?' bench $add --baseline cubblas
 expect 2 'no seed' run $add --seed 18446744073709551616
 expect 2 '--threads' run $add --threads abc

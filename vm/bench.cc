@@ -8,6 +8,7 @@
 #include "backend/cuda_library.h"
 #include "isa/base/suggest.h"
 #include "vm/compare.h"
+#include "vm/file_lock.h"
 
 namespace tilevm::vm {
 
@@ -296,6 +297,8 @@ Result<BenchReport> measure(CudaMachine& machine, const isa::VerifiedProgram& pr
   if (Status s = check_launches(program, data.entry, settings.kernel); !s) return s.error();
   Result<backend::LoadedProgram> loaded = machine.engine.prepare(program);
   if (!loaded) return loaded.error();
+  const Result<FileLock> lock = FileLock::take(settings.lock);
+  if (!lock) return lock.error();
   BenchReport report;
   report.environment = environment_of(machine);
   report.entry = data.entry.name;

@@ -46,6 +46,7 @@ struct BenchSettings {
   bool peak = true;   ///< measure reading at full size, too
   bool check = true;  ///< run the entry once more after the timing: the same bits must come out
   std::optional<MatmulSize> size;
+  std::string lock;  ///< a file that is locked while the device is used; empty: none
 };
 
 /// cuBLAS on the same problem, in both layouts of b.

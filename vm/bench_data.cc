@@ -34,10 +34,10 @@ std::optional<MatmulSize> matmul_size(const SourceFile& source,
   const auto tree = frontend::parse(source, diagnostics);
   if (!tree) return std::nullopt;
   const auto constants = frontend::evaluate_constants(*tree, source, defines, diagnostics);
-  if (!constants) return std::nullopt;
+  if (diagnostics.has_errors()) return std::nullopt;
   const auto extent = [&](std::string_view name) {
-    const auto found = constants->integers.find(name);
-    return found == constants->integers.end() ? 0 : found->second;
+    const auto found = constants.integers.find(name);
+    return found == constants.integers.end() ? 0 : found->second;
   };
   const MatmulSize size{extent("M"), extent("N"), extent("K")};
   const auto fits = [](std::int64_t n) { return n >= 1 && n <= 0x7fffffff; };

@@ -63,6 +63,8 @@ Exit bench(const BenchOptions& options, Io& io) {
   settings.timing.warm = options.warm;
   settings.cublas = options.baseline == "cublas";
   settings.check = options.check;
+  settings.peak = options.peak;
+  settings.lock = options.lock;
   settings.size = matmul_size(**source, *parse_defines(options.program.defines));
   const Result<BenchReport> report = bench_program(*machine, *loaded->program, options, settings);
   if (!report) return reporter.fail(report.error());

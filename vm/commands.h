@@ -131,10 +131,27 @@ struct BenchOptions {
   std::string baseline;   ///< "cublas" or empty
   std::string reference;  ///< an entry that computes the same; empty: none
   bool check = true;      ///< a second run must give the same bits
+  bool peak = true;       ///< measure the device's full reading rate
+  std::string lock;       ///< a file that is locked while the GPU is used; empty: none
   std::string output;     ///< a file that one line of JSON is appended to
   bool json = false;
 };
 Exit bench(const BenchOptions& options, Io& io);
+
+struct TuneOptions {
+  ProgramOptions program;  ///< the target is the device's; defines fix what they name
+  std::string entry, kernel;
+  std::vector<std::string> reduced;  ///< "NAME=VALUE": of the problem that the simulator checks
+  std::string output = "tune.jsonl";
+  double time_limit = 0;  ///< seconds; 0: none
+  int jobs = 0;           ///< processes that compile at a time; 0: as many as cores, up to 8
+  int rounds = 30;
+  std::uint64_t most = 512;  ///< points that are timed; more are halved from a random choice
+  std::uint64_t seed = 0;
+  std::string worker;  ///< the program that is started for each point: this one
+  bool json = false;
+};
+Exit tune(const TuneOptions& options, Io& io);
 
 struct DemoOptions {
   std::string program_folder;  ///< where the shipped programs are; empty: looked for

@@ -37,6 +37,10 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm bench programs/matmul_quantized_pipelined.tile -D M=16 -D N=8192 -D K=8192\n"
        "  tilevm bench FILE --kernel matmul --baseline cublas -o results.jsonl\n"
        "  tilevm bench FILE --verify-against plain --json | jq '.kernels[].us.median'\n"},
+      {"tune",
+       "  tilevm tune FILE --kernel matmul --reduce N=256 --reduce K=512\n"
+       "  tilevm tune FILE -D BM=16 --time-limit 300 -o tune.jsonl\n"
+       "  tilevm tune FILE -D M=16 --jobs 16 --points 2000\n"},
       {"compile",
        "  tilevm compile programs/figure2.tile --target sm_90a --emit cuda\n"
        "  tilevm compile programs/figure2.tile --emit ptx -o figure2.ptx --explain\n"

@@ -270,8 +270,43 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
         ->type_name("ENTRY");
     app->add_flag("--check,!--no-check", o->check,
                   "run once more after the timing, and demand the same bits (the default)");
+    app->add_flag("!--no-peak", o->peak, "leave out the reading of 4 GiB");
+    app->add_option("--lock", o->lock, "lock this file while the GPU is used, to share the GPU")
+        ->type_name("FILE");
     app->add_option("-o,--output", o->output, "append the result as one line of JSON")
         ->type_name("FILE");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<tilevm::vm::TuneOptions>(
+        root, commands, "tune", "Finds the fastest values of a program's tunables on the GPU.",
+        tilevm::vm::tune);
+    add_device_program(app, o->program);
+    app->add_option("--entry", o->entry, "the pipeline or kernel to tune")->type_name("NAME");
+    app->add_option("--kernel", o->kernel, "only this kernel's time counts; else the sum of all")
+        ->type_name("NAME");
+    add_list(app, "--reduce", o->reduced,
+             "a constant of the smaller problem on which a winner must give the simulator's bits; "
+             "the file's line `# reduce: NAME=VALUE ..` if left out",
+             "NAME=VALUE");
+    app->add_option("-o,--output", o->output,
+                    "a line for each point; points that it has are not timed again; tune.jsonl if "
+                    "left out")
+        ->type_name("FILE");
+    app->add_option("--time-limit", o->time_limit, "begin no point after so many seconds")
+        ->check(CLI::PositiveNumber)
+        ->type_name("SECONDS");
+    app->add_option("--jobs", o->jobs, "processes at a time; 0: one for each core, up to 8")
+        ->check(CLI::Range(0, 256));
+    app->add_option("--repeat", o->rounds, "timed launches of each point; 30 if left out")
+        ->check(CLI::Range(1, 100000))
+        ->type_name("N");
+    app->add_option("--points", o->most,
+                    "the most points that are timed; of more, so many are chosen at random, and "
+                    "the best quarter once more; 512 if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
+        ->type_name("N");
+    app->add_option("--seed", o->seed, "of the random choice; 0 if left out")->check(is_seed, "");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
 }

@@ -1,0 +1,133 @@
+#include "vm/tune/trial.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <boost/json.hpp>
+
+#include "vm/bench_report.h"
+
+namespace tilevm::vm::tuning {
+
+namespace {
+
+std::string text_of(const boost::json::object& object, const char* key) {
+  return std::string(object.at(key).as_string());
+}
+
+bool same_environment(const boost::json::object& object, const Environment& environment) {
+  return Environment{text_of(object, "device"), text_of(object, "target"),
+                     text_of(object, "driver"), text_of(object, "compiler")} == environment;
+}
+
+/// Throws what Boost.JSON throws where a member is missing or of another type.
+Trial read_object(const boost::json::object& object) {
+  Trial trial;
+  trial.key = text_of(object, "key");
+  trial.point = text_of(object, "point");
+  trial.rounds = object.at("rounds").to_number<int>();
+  if (!object.at("us").is_null()) trial.us = object.at("us").to_number<double>();
+  trial.reason = text_of(object, "reason");
+  trial.registers = object.at("registers").to_number<int>();
+  trial.spill_bytes = object.at("spill_bytes").to_number<std::int64_t>();
+  trial.shared_bytes = object.at("shared_bytes").to_number<std::int64_t>();
+  if (!object.at("exact").is_null()) trial.exact = object.at("exact").as_bool();
+  return trial;
+}
+
+Trial read_bench_object(const boost::json::object& object, int status) {
+  Trial trial;
+  if (const auto* error = object.if_contains("error")) trial.reason = error->as_string();
+  const auto* kernels = object.if_contains("kernels");
+  if (status != 0 || kernels == nullptr) return trial;
+  trial.rounds = object.at("rounds").to_number<int>();
+  double sum = 0;
+  for (const boost::json::value& each : kernels->as_array()) {
+    const boost::json::object& kernel = each.as_object();
+    sum += kernel.at("us").at("median").to_number<double>();
+    trial.registers = std::max(trial.registers, kernel.at("registers").to_number<int>());
+    trial.spill_bytes =
+        std::max(trial.spill_bytes, kernel.at("spill_bytes").to_number<std::int64_t>());
+    trial.shared_bytes =
+        std::max(trial.shared_bytes, kernel.at("shared_bytes").to_number<std::int64_t>());
+  }
+  trial.us = sum;
+  return trial;
+}
+
+std::string last_line(const std::string& output) {
+  const std::size_t end = output.find_last_not_of('\n');
+  if (end == std::string::npos) return {};
+  const std::size_t begin = output.rfind('\n', end) + 1;  // npos + 1 is 0
+  return output.substr(begin, end + 1 - begin);
+}
+
+std::string ending(int status) {
+  return status > 128 ? fmt::format("ended by signal {}", status - 128)
+                      : fmt::format("ended with status {}", status);
+}
+
+}  // namespace
+
+std::string to_line(const Trial& trial, const Environment& environment) {
+  Json object = Json::object();
+  object.set("schema", 1).set("command", "tune").set("key", trial.key);
+  object.set("point", trial.point).set("rounds", trial.rounds);
+  object.set("us", trial.us ? Json(*trial.us) : Json()).set("reason", trial.reason);
+  object.set("registers", trial.registers).set("spill_bytes", trial.spill_bytes);
+  object.set("shared_bytes", trial.shared_bytes);
+  object.set("exact", trial.exact ? Json(*trial.exact) : Json());
+  object.set("environment", to_json(environment));
+  return object.text() + "\n";
+}
+
+Result<Trials> read_trials(const std::string& path, const Environment& environment) {
+  Trials trials;
+  std::ifstream file(path, std::ios::binary);
+  int number = 0, damaged = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    try {
+      const boost::json::object object = boost::json::parse(line).as_object();
+      if (!same_environment(object.at("environment").as_object(), environment)) continue;
+      Trial trial = read_object(object);
+      const std::pair at{trial.key, trial.rounds};
+      trials.insert_or_assign(at, std::move(trial));
+    } catch (const std::exception&) {
+      if (++damaged == 1) continue;
+      return Error{ErrorKind::usage,
+                   fmt::format("`{}`, line {}, is no result of `tilevm tune`; name another file "
+                               "with -o",
+                               path, number)};
+    }
+  }
+  return trials;
+}
+
+Trial read_bench(const std::string& output, int status) {
+  const std::string last = last_line(output);
+  Trial trial;
+  try {
+    trial = read_bench_object(boost::json::parse(last).as_object(), status);
+  } catch (const std::exception&) {
+    trial.reason = last;  // it ended before it could answer
+  }
+  if (!trial.us && trial.reason.empty()) trial.reason = read_refusal(output, status);
+  return trial;
+}
+
+std::string read_refusal(const std::string& output, int status) {
+  const std::string last = last_line(output);
+  try {
+    const boost::json::object object = boost::json::parse(last).as_object();
+    if (object.contains("exact")) return "other bits than the simulator's";
+    if (const auto* error = object.if_contains("error")) return std::string(error->as_string());
+    return std::string(
+        object.at("diagnostics").as_array().at(0).as_object().at("message").as_string());
+  } catch (const std::exception&) {
+    return last.empty() ? ending(status) : last;
+  }
+}
+
+}  // namespace tilevm::vm::tuning

@@ -1,0 +1,44 @@
+// Outcomes of points, as lines of a file from which a search goes on after an interrupt.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "isa/base/result.h"
+#include "vm/bench.h"
+
+namespace tilevm::vm::tuning {
+
+/// One point, timed so often.
+struct Trial {
+  std::string key;
+  std::string point;  ///< "BM=16 BN=8"
+  int rounds = 0;
+  std::optional<double> us;  ///< the medians of the timed launches together; nothing: it failed
+  std::string reason;        ///< why it failed
+  int registers = 0;         ///< the most of its kernels
+  std::int64_t spill_bytes = 0, shared_bytes = 0;
+  std::optional<bool> exact;  ///< whether the GPU gave the simulator's bits; nothing: not asked
+
+  friend bool operator==(const Trial&, const Trial&) = default;
+};
+
+/// A line of JSON, with its break.
+[[nodiscard]] std::string to_line(const Trial& trial, const Environment& environment);
+
+/// The trials of a file by key and rounds, the latest of each; only those of the same environment.
+/// One line may be damaged, by an interrupt. No file is no trials. Error (usage): the file holds
+/// something else.
+using Trials = std::map<std::pair<std::string, int>, Trial>;
+[[nodiscard]] Result<Trials> read_trials(const std::string& path, const Environment& environment);
+
+/// What `tilevm bench --json` said of a point. `status` is the process's exit status.
+[[nodiscard]] Trial read_bench(const std::string& output, int status);
+
+/// Why `tilevm diff --json` did not end with status 0, in a line.
+[[nodiscard]] std::string read_refusal(const std::string& output, int status);
+
+}  // namespace tilevm::vm::tuning
