@@ -119,7 +119,8 @@ Result<Prepared> look_at_machine() {
   return Prepared{environment_of(*machine), machine->target};
 }
 
-Result<tuning::SearchSettings> search_settings(const TuneOptions& options, const SourceFile& source) {
+Result<tuning::SearchSettings> search_settings(const TuneOptions& options,
+                                               const SourceFile& source) {
   const Result<std::vector<frontend::Define>> fixed = parse_defines(options.program.defines);
   if (!fixed) return fixed.error();
   const Result<std::vector<frontend::Define>> reduced =
@@ -184,12 +185,12 @@ Exit tune(const TuneOptions& options, Io& io) {
   Diagnostics diagnostics;
   const tuning::Plan plan =
       tuning::make_plan(*source,
-                      {.fixed = settings->fixed,
-                       .target = machine->target,
-                       .what = fmt::format("{}\n{}", options.entry, options.kernel),
-                       .most = options.most,
-                       .seed = options.seed},
-                      diagnostics);
+                        {.fixed = settings->fixed,
+                         .target = machine->target,
+                         .what = fmt::format("{}\n{}", options.entry, options.kernel),
+                         .most = options.most,
+                         .seed = options.seed},
+                        diagnostics);
   reporter.diagnostics(diagnostics, **source);
   if (diagnostics.has_errors()) return reporter.finish(exit_of(diagnostics));
   reporter.set("environment", to_json(machine->environment));
@@ -198,7 +199,7 @@ Exit tune(const TuneOptions& options, Io& io) {
   ProgressLine line(io);
   const Result<tuning::SearchResult> result =
       tuning::search(plan, machine->environment, *settings,
-                   [&](const tuning::Progress& progress) { line.show(progress); });
+                     [&](const tuning::Progress& progress) { line.show(progress); });
   if (!result) return reporter.fail(result.error());
   return deliver(*result, *settings, reporter);
 }
