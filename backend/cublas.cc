@@ -117,6 +117,7 @@ Status Cublas::multiply(const MatmulProblem& problem, const DeviceBuffer& a, con
   const cublas::DataType type = problem.bf16 ? cublas::real_16bf : cublas::real_16f;
   const float one = 1, zero = 0;
   const auto pointer = [](const DeviceBuffer& buffer) {
+    // A device address is an integer to the driver. NOLINTNEXTLINE(performance-no-int-to-ptr)
     return reinterpret_cast<void*>(buffer.address());
   };
   // cuBLAS is column-major: it computes the transposed product, whose left factor is b.
