@@ -16,13 +16,13 @@ namespace {
 /// A copy's tile and how its elements are reached on both sides.
 class CopyEmission {
  public:
-  CopyEmission(const isa::CopyAsync& inst, KernelEmission& kernel)
+  CopyEmission(const isa::CopyAsync& inst, const isa::InstStmt& stmt, KernelEmission& kernel)
       : kernel_(kernel),
         shared_(kernel.type<isa::SharedType>(inst.dst.var)),
         global_(kernel.type<isa::GlobalType>(inst.src.var)),
         shared_name_(kernel.name(inst.dst.var)),
         view_(kernel.name(inst.src.var)),
-        plan_(isa::plan_access(inst, kernel.definition(), kernel.info())),
+        plan_(kernel.program().access_plan(stmt)),
         shared_place_(isa::place_tile(inst.shared_offset, shared_.layout.rank(), rank())),
         global_place_(isa::place_tile(inst.offset, global_.rank(), rank())) {}
 
@@ -76,7 +76,7 @@ class CopyEmission {
       const auto& dimension = shared_place_.dimensions[d];
       shared +=
           fmt::format("{}s{}_ = {}", d > 0 ? ", " : "", d,
-                      sum(kernel_.shared_index(dimension.offset), tile_index(dimension.tile_dim)));
+                      sum(kernel_.short_index(dimension.offset), tile_index(dimension.tile_dim)));
     }
     for (std::size_t d = 0; d < global_place_.dimensions.size(); ++d) {
       const auto& dimension = global_place_.dimensions[d];
@@ -131,14 +131,15 @@ class CopyEmission {
   const isa::SharedType& shared_;
   const isa::GlobalType& global_;
   const std::string &shared_name_, &view_;
-  isa::AccessPlan plan_;
+  const isa::AccessPlan& plan_;
   isa::TilePlacement shared_place_, global_place_;
 };
 
 }  // namespace
 
-void emit_instruction(const isa::CopyAsync& inst, const isa::InstStmt&, KernelEmission& kernel) {
-  CopyEmission(inst, kernel).run();
+void emit_instruction(const isa::CopyAsync& inst, const isa::InstStmt& stmt,
+                      KernelEmission& kernel) {
+  CopyEmission(inst, stmt, kernel).run();
 }
 
 void emit_instruction(const isa::CopyAsyncCommitGroup&, const isa::InstStmt&,

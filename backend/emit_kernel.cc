@@ -129,10 +129,10 @@ std::string KernelEmission::index(const Expr& expr) const {
   return index_text(expr, [&](VarId var) { return name(var); });
 }
 
-std::string KernelEmission::shared_index(const Expr& expr) const {
+std::string KernelEmission::short_index(const Expr& expr) const {
   const auto value = expr.constant_int();
   if (value && *value >= 0 && *value < 1 << 30) return fmt::format("{}", *value);
-  return fmt::format("tv::shared_index({})", scalar(expr));
+  return fmt::format("tv::short_index({})", scalar(expr));
 }
 
 std::string KernelEmission::element_type(const isa::DType& dtype) {

@@ -55,8 +55,8 @@ class KernelEmission {
   }
   [[nodiscard]] std::string scalar(const isa::Expr& expr) const;
   [[nodiscard]] std::string index(const isa::Expr& expr) const;
-  /// The same in 32 bits, which indices of shared memory fit.
-  [[nodiscard]] std::string shared_index(const isa::Expr& expr) const;
+  /// The same in 32 bits, for tensors that are small enough.
+  [[nodiscard]] std::string short_index(const isa::Expr& expr) const;
   /// In parentheses.
   [[nodiscard]] std::string condition(const isa::Expr& expr) const;
   /// The C++ type of an element type: "tile::i6".

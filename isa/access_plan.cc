@@ -1,16 +1,18 @@
 #include "isa/access_plan.h"
 
+#include <algorithm>
+#include <utility>
 #include <variant>
 
-#include "isa/alignment.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "isa/access_run.h"
 #include "isa/rules.h"
+#include "isa/verify.h"
 
 namespace tilevm::isa {
 namespace {
-
-AccessForm form_of(const DType& dtype) {
-  return dtype.bits < 8 ? AccessForm::bits : AccessForm::element;
-}
 
 /// The tensor dimension along which the tile's last one runs, or -1.
 int last_dimension(const TilePlacement& place, int tile_rank) {
@@ -39,21 +41,29 @@ bool fits_global(const GlobalType& view, const TilePlacement& place, int tile_ra
   return true;
 }
 
-}  // namespace
-
-AccessPlan plan_access(const RegisterType& tile) {
-  return {.form = form_of(tile.dtype), .count = tile.layout.num_locals(), .pieces = {}};
+/// Moves by loads and stores of single elements.
+AccessForm form_of_one(const DType& dtype) {
+  return dtype.bits < 8 ? AccessForm::bits : AccessForm::bytes;
 }
 
-AccessPlan plan_access(const CopyAsync& inst, const Kernel& kernel, const KernelInfo& info) {
+AccessPlan plan_tile(const RegisterType& tile, TilePlace place, bool stores) {
+  AccessPlan plan;
+  plan.place = std::move(place);
+  plan_runs(plan, tile.layout, stores);
+  return plan;
+}
+
+AccessPlan plan_copy(const CopyAsync& inst, const Kernel& kernel, std::int64_t threads,
+                     const Multiples& multiples) {
   const auto& shared = *std::get_if<SharedType>(&kernel.variable(inst.dst.var).type);
   const auto& global = *std::get_if<GlobalType>(&kernel.variable(inst.src.var).type);
-  AccessPlan plan{.form = form_of(shared.dtype), .pieces = tile_shape(inst, shared)};
+  AccessPlan plan;
+  plan.form = form_of_one(shared.dtype);
+  plan.pieces = tile_shape(inst, shared);
   const int rank = static_cast<int>(plan.pieces.size());
   const auto shared_place = place_tile(inst.shared_offset, shared.layout.rank(), rank);
   const auto global_place = place_tile(inst.offset, global.rank(), rank);
   const int shared_dim = last_dimension(shared_place, rank);
-  const Multiples multiples(kernel, info);
   for (const std::int64_t bytes : {16, 8, 4}) {
     const std::int64_t count = bytes * 8 / shared.dtype.bits;
     if (count * shared.dtype.bits != bytes * 8) continue;
@@ -64,8 +74,98 @@ AccessPlan plan_access(const CopyAsync& inst, const Kernel& kernel, const Kernel
     plan.pieces.back() /= count;
     break;
   }
-  plan.count = (element_count(plan.pieces) + info.num_threads - 1) / info.num_threads;
+  plan.widths = {std::max<std::int64_t>(1, plan.elements * shared.dtype.bits / 8)};
+  plan.count = (element_count(plan.pieces) + threads - 1) / threads;
   return plan;
+}
+
+std::string reason(const Obstacle& obstacle) {
+  using Kind = Obstacle::Kind;
+  switch (obstacle.kind) {
+    case Kind::none:
+      return "";
+    case Kind::registers:
+      return "neighbours in memory belong to other threads";
+    case Kind::order:
+      return "elements may share a place, so their order is kept";
+    case Kind::offset:
+      return fmt::format("the offset of dimension {} is only known to be a multiple of {}",
+                         obstacle.dim, obstacle.value);
+    case Kind::stride:
+      return fmt::format("the strides of dimension {} are only known to be multiples of {}",
+                         obstacle.dim, obstacle.value);
+    case Kind::extent:
+      return fmt::format("the extent of dimension {} is only known to be a multiple of {}",
+                         obstacle.dim, obstacle.value);
+    case Kind::swizzle:
+      return fmt::format("the swizzle keeps {} elements together", obstacle.value);
+  }
+  return "";
+}
+
+std::string widths_text(const AccessPlan& plan) {
+  if (plan.form == AccessForm::bits) return "an element narrower than a byte";
+  return fmt::format("{} bytes", fmt::join(plan.widths, " + "));
+}
+
+}  // namespace
+
+std::int64_t AccessPlan::local_place(std::int64_t i, std::int64_t j) const {
+  std::int64_t local = 0;
+  for (const AccessDigit& digit : outer) local += i / digit.divisor % digit.size * digit.step;
+  for (const AccessDigit& digit : inner) local += j / digit.divisor % digit.size * digit.step;
+  return local;
+}
+
+bool AccessPlan::in_order() const {
+  return std::all_of(inner.begin(), inner.end(),
+                     [](const AccessDigit& digit) { return digit.step == digit.divisor; });
+}
+
+bool AccessPlan::tests_bounds() const {
+  return std::any_of(place.dimensions.begin(), place.dimensions.end(),
+                     [](const auto& dimension) { return !dimension.inside; });
+}
+
+AccessPlanner::AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target&)
+    : kernel_(kernel),
+      info_(info),
+      facts_{Multiples(kernel, info.write_count), ValueRanges(kernel, info.write_count)} {}
+
+std::optional<AccessPlan> AccessPlanner::plan(const InstStmt& stmt) const {
+  const auto tile = [&](VarId var) -> const RegisterType& {
+    return *std::get_if<RegisterType>(&kernel_.variable(var).type);
+  };
+  const auto place = [&](VarId var, const auto& offset, const Shape& shape) {
+    const Type& type = kernel_.variable(var).type;
+    const auto* view = std::get_if<GlobalType>(&type);
+    return view != nullptr ? place_in(*view, offset, shape, facts_)
+                           : place_in(*std::get_if<SharedType>(&type), offset, shape, facts_);
+  };
+  const auto load = [&](const auto& inst) {
+    const RegisterType& type = tile(stmt.results[0]);
+    return plan_tile(type, place(inst.src.var, inst.offset, type.shape()), false);
+  };
+  const auto store = [&](const auto& inst) {
+    const RegisterType& type = tile(inst.src.var);
+    return plan_tile(type, place(inst.dst.var, inst.offset, type.shape()), true);
+  };
+  if (const auto* inst = std::get_if<LoadGlobal>(&stmt.inst)) return load(*inst);
+  if (const auto* inst = std::get_if<LoadShared>(&stmt.inst)) return load(*inst);
+  if (const auto* inst = std::get_if<StoreGlobal>(&stmt.inst)) return store(*inst);
+  if (const auto* inst = std::get_if<StoreShared>(&stmt.inst)) return store(*inst);
+  if (const auto* inst = std::get_if<CopyAsync>(&stmt.inst)) {
+    return plan_copy(*inst, kernel_, info_.num_threads, facts_.multiples);
+  }
+  return std::nullopt;
+}
+
+std::string describe(const AccessPlan& plan) {
+  const std::string what = plan.form == AccessForm::copy ? "copy" : "access";
+  const std::string plural = plan.form == AccessForm::copy ? "copies" : "accesses";
+  const std::string why = reason(plan.obstacle);
+  return fmt::format("{} {} of {}{}{}", plan.count, plan.count == 1 ? what : plural,
+                     widths_text(plan), why.empty() ? "" : ": ", why);
 }
 
 }  // namespace tilevm::isa

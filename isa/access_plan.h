@@ -2,46 +2,109 @@
 //
 // The plan does not change what a program computes. It is data that the CUDA backend writes its
 // loops from and that the simulator counts sectors and bank conflicts from, so that both speak of
-// the same accesses. Wider accesses are a matter of this file.
+// the same accesses. Wider accesses are a matter of this file and of access_run.h.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "isa/inst/async_copy.h"
+#include "isa/instruction_set.h"
+#include "isa/numeric/target.h"
 #include "isa/program.h"
-#include "isa/verify.h"
+#include "isa/tile_place.h"
 
 namespace tilevm::isa {
 
-/// What one machine access is.
+struct KernelInfo;
+
+/// What the accesses of a thread are.
 enum class AccessForm : std::uint8_t {
-  element,  ///< a load or store of one element of 8 to 64 bits
-  /// Of one element narrower than a byte. A load reads its byte, and the next one if the element
+  /// One element narrower than a byte. A load reads its byte, and the next one if the element
   /// reaches into it; a store changes its aligned 32-bit word, and likewise the next one,
   /// atomically.
   bits,
+  /// Elements that lie side by side in memory and fill whole bytes: loads or stores of `widths`
+  /// bytes, one behind the other.
+  bytes,
   copy,  ///< an asynchronous copy of 4, 8 or 16 bytes (PTX cp.async)
 };
 
-/// A tile in registers: access i of each thread moves its local places [i * elements, (i + 1) *
-/// elements). A copy: access i of thread t moves piece t + i * threads of the tile, if there is
-/// one; pieces are `elements` neighbours along the last dimension, counted row by row.
-///
-/// An access to global memory is made by the threads whose element lies inside the view; a copy is
-/// made by all, and fills with zeros what lies outside.
-struct AccessPlan {
-  AccessForm form = AccessForm::element;
-  std::int64_t elements = 1;
-  std::int64_t count = 0;  ///< accesses of a thread, at most
-  Shape pieces;            ///< of a copy: the tile's extents, the last one in pieces
+/// `place += x / divisor % size * step` and `index[dim] += x / divisor % size * stride`, where x is
+/// the number of an access of a thread, or of an element in an access.
+struct AccessDigit {
+  std::int64_t divisor, size, step;
+  int dim;  ///< of the tensor
+  std::int64_t stride;
+  bool flips = false;  ///< its share of the address is combined by XOR (AddressForm::flipped)
+  friend bool operator==(const AccessDigit&, const AccessDigit&) = default;
 };
 
-/// LoadGlobal, StoreGlobal, LoadShared and StoreShared of this tile.
-[[nodiscard]] AccessPlan plan_access(const RegisterType& tile);
+/// What keeps accesses from being wider.
+struct Obstacle {
+  enum class Kind : std::uint8_t {
+    none,       ///< 16 bytes, or all that a thread has
+    registers,  ///< neighbours in memory belong to other threads
+    order,      ///< elements may share a place, so that their order matters
+    offset,     ///< of a dimension: what it is a multiple of
+    stride,     ///< likewise
+    extent,     ///< likewise
+    swizzle,    ///< tears apart what is longer than so many elements
+  };
+  Kind kind = Kind::none;
+  int dim = 0;
+  std::int64_t value = 0;
+};
 
-/// A CopyAsync of a kernel: cp.async in the widest pieces that layouts and offsets keep together
-/// and aligned on both sides; without any, ordinary loads and stores of single elements.
-[[nodiscard]] AccessPlan plan_access(const CopyAsync& inst, const Kernel& kernel,
-                                     const KernelInfo& info);
+/// A tile in registers: access i of each thread moves `elements` of its elements. A copy: access i
+/// of thread t moves piece t + i * threads of the tile, if there is one; pieces are `elements`
+/// neighbours along the last dimension, counted row by row.
+///
+/// An access to global memory is made by the threads whose elements lie inside the view: all of
+/// them do, or none. A copy is made by all, and fills with zeros what lies outside.
+struct AccessPlan {
+  AccessForm form = AccessForm::bytes;
+  std::int64_t elements = 1;
+  std::int64_t count = 0;  ///< accesses of a thread, at most
+  Obstacle obstacle{};
+
+  // Of a tile in registers.
+  std::vector<AccessDigit> outer;      ///< digits of an access's number
+  std::vector<AccessDigit> inner;      ///< of an element's number in it, in memory's order
+  std::vector<std::int64_t> widths;    ///< bytes
+  std::vector<PlacedTerm> threads;     ///< digits of the thread
+  TilePlace place{};                   ///< in the tensor
+  AddressForm address = AddressForm::whole;
+
+  Shape pieces{};  ///< of a copy: the tile's extents, the last one in pieces
+
+  /// The local place of element j of access i.
+  [[nodiscard]] std::int64_t local_place(std::int64_t i, std::int64_t j = 0) const;
+  /// Whether the elements of an access are neighbours in the thread's registers, too.
+  [[nodiscard]] bool in_order() const;
+  /// Whether threads must test that their elements lie inside of the view.
+  [[nodiscard]] bool tests_bounds() const;
+};
+
+/// Plans the accesses of a kernel's statements.
+class AccessPlanner {
+ public:
+  AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target);
+
+  /// The plan of LoadGlobal, StoreGlobal, LoadShared, StoreShared and CopyAsync (whose copies need
+  /// pieces that layouts and offsets keep together and aligned on both sides; without any, it
+  /// loads and stores single elements); nothing for other instructions.
+  [[nodiscard]] std::optional<AccessPlan> plan(const InstStmt& stmt) const;
+
+ private:
+  const Kernel& kernel_;
+  const KernelInfo& info_;
+  ScalarFacts facts_;
+};
+
+/// What the plan is and why it is no wider: "4 accesses of 16 bytes", "16 accesses of 2 bytes: the
+/// offset of dimension 1 is only known to be a multiple of 1".
+[[nodiscard]] std::string describe(const AccessPlan& plan);
 
 }  // namespace tilevm::isa

@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::int64_t largest = 1 << 20;
 
-/// The largest power of two that divides a value, up to the limit.
+}  // namespace
+
 std::int64_t power_of_two_in(std::int64_t value) {
   if (value == 0) return largest;
   const std::uint64_t bits = static_cast<std::uint64_t>(value);
@@ -17,15 +18,15 @@ std::int64_t power_of_two_in(std::int64_t value) {
                                                        : static_cast<std::int64_t>(lowest);
 }
 
-}  // namespace
-
 /// Statements are visited in the order of the text, in which a variable stands before its uses. One
-/// that is written more than once says nothing.
-Multiples::Multiples(const Kernel& kernel, const KernelInfo& info)
+/// that is written more than once, or has a value from the launch, says nothing.
+Multiples::Multiples(const Kernel& kernel, const std::vector<int>& write_count)
     : of_variable_(kernel.variables.size(), 1) {
+  std::vector<int> writes = write_count;
+  for (const VarId parameter : kernel.parameters) ++writes[static_cast<std::size_t>(parameter.index)];
   const auto set = [&](VarId var, std::int64_t multiple) {
     const auto at = static_cast<std::size_t>(var.index);
-    if (info.write_count[at] == 1) of_variable_[at] = multiple;
+    if (writes[at] == 1) of_variable_[at] = multiple;
   };
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     if (const auto* scalar = std::get_if<ScalarStmt>(&stmt.node)) {

@@ -7,14 +7,18 @@
 
 #include "isa/layout/memory_layout.h"
 #include "isa/program.h"
-#include "isa/verify.h"
 
 namespace tilevm::isa {
+
+/// The largest power of two that divides a value, up to a limit that no access needs; of zero the
+/// limit.
+[[nodiscard]] std::int64_t power_of_two_in(std::int64_t value);
 
 /// Powers of two that divide the scalars of a kernel, from the statements that give them values.
 class Multiples {
  public:
-  Multiples(const Kernel& kernel, const KernelInfo& info);
+  /// `write_count`: how often a statement writes each variable.
+  Multiples(const Kernel& kernel, const std::vector<int>& write_count);
 
   /// The largest power of two that is known to divide an integer; zero has the largest there is.
   [[nodiscard]] std::int64_t of(const Expr& expr) const;

@@ -1,70 +1,14 @@
-// warn_about_offsets: interval arithmetic over the scalars whose ranges are known.
+// warn_about_offsets: offsets whose ranges are known, against the extents of their views.
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "isa/kernel_scan.h"
+#include "isa/value_ranges.h"
 
 namespace tilevm::isa {
 namespace {
-
-struct Interval {
-  std::int64_t low, high;
-};
-// Products of two bounded values; __extension__ takes no `using`.
-__extension__ typedef __int128 wide;                   // NOLINT(modernize-use-using)
-constexpr std::int64_t bound = std::int64_t{1} << 40;  // beyond it nothing is said
-
-std::optional<Interval> within_bound(wide low, wide high) {
-  if (low < -bound || high > bound) return std::nullopt;
-  return Interval{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
-}
-
-class Ranges {
- public:
-  void set(VarId var, Interval range) { ranges_[var.index] = range; }
-
-  std::optional<Interval> of(const Expr& expr) const {
-    if (const auto value = expr.constant_int()) return Interval{*value, *value};
-    if (const auto* variable = std::get_if<Expr::Variable>(&expr.node())) {
-      const auto found = ranges_.find(variable->var.index);
-      if (found == ranges_.end()) return std::nullopt;
-      return found->second;
-    }
-    if (const auto* conversion = std::get_if<Expr::Convert>(&expr.node())) return of(conversion->a);
-    if (const auto* binary = std::get_if<Expr::Binary>(&expr.node())) return of(*binary);
-    return std::nullopt;
-  }
-
- private:
-  std::optional<Interval> of(const Expr::Binary& binary) const {
-    const auto a = of(binary.a), b = of(binary.b);
-    if (!a || !b) return std::nullopt;
-    switch (binary.op) {
-      case ScalarBinary::add:
-        return within_bound(wide{a->low} + b->low, wide{a->high} + b->high);
-      case ScalarBinary::sub:
-        return within_bound(wide{a->low} - b->high, wide{a->high} - b->low);
-      case ScalarBinary::mul: {
-        const wide ends[] = {wide{a->low} * b->low, wide{a->low} * b->high, wide{a->high} * b->low,
-                             wide{a->high} * b->high};
-        return within_bound(*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4));
-      }
-      case ScalarBinary::div:
-        if (b->low != b->high || b->low <= 0) return std::nullopt;
-        return Interval{a->low / b->low, a->high / b->low};
-      case ScalarBinary::mod:
-        if (b->low != b->high || b->low <= 0 || a->low < 0) return std::nullopt;
-        return Interval{0, std::min(a->high, b->low - 1)};
-      default:  // other operators of scalars say nothing here
-        return std::nullopt;
-    }
-  }
-
-  std::map<int, Interval> ranges_;
-};
 
 class Walker {
  public:
@@ -72,7 +16,7 @@ class Walker {
       : kernel_(kernel),
         source_(source),
         diagnostics_(diagnostics),
-        writes_(count_writes(kernel)) {}
+        ranges_(kernel, count_writes(kernel)) {}
 
   void walk(const Block& block) {
     for (const Stmt& stmt : block) {
@@ -81,31 +25,11 @@ class Walker {
   }
 
  private:
-  bool written_once(VarId var) const { return writes_[static_cast<std::size_t>(var.index)] == 1; }
-
   void visit(const InstStmt& stmt) {
-    if (description(stmt.inst).result == ResultKind::indices) {
-      for (std::size_t i = 0; i < stmt.results.size() && i < kernel_.grid.size(); ++i) {
-        const auto extent = kernel_.grid[i].constant_int();
-        if (extent && *extent > 0 && written_once(stmt.results[i])) {
-          ranges_.set(stmt.results[i], {0, *extent - 1});
-        }
-      }
-    }
     std::visit([&](const auto& inst) { check(inst); }, stmt.inst);
   }
-  void visit(const ScalarStmt& stmt) {
-    const auto range = ranges_.of(stmt.value);
-    if (range && written_once(stmt.target)) ranges_.set(stmt.target, *range);
-  }
-  void visit(const ForStmt& loop) {
-    const auto begin = ranges_.of(loop.begin), end = ranges_.of(loop.end);
-    const auto step = loop.step.constant_int();
-    if (begin && end && step && *step > 0 && end->high > begin->low && written_once(loop.var)) {
-      ranges_.set(loop.var, {begin->low, end->high - 1});
-    }
-    walk(loop.body);
-  }
+  void visit(const ScalarStmt&) {}
+  void visit(const ForStmt& loop) { walk(loop.body); }
   void visit(const WhileStmt& loop) { walk(loop.body); }
   void visit(const IfStmt& branch) {
     const std::size_t outer = tested_.size();
@@ -173,8 +97,7 @@ class Walker {
   const Kernel& kernel_;
   const SourceFile& source_;
   Diagnostics& diagnostics_;
-  std::vector<int> writes_;
-  Ranges ranges_;
+  ValueRanges ranges_;
   std::vector<VarId> tested_;  ///< by the conditions around the statement
 };
 

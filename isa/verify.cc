@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/access_plan.h"
 #include "isa/base/check.h"
 #include "isa/inst/support.h"
 #include "isa/kernel_scan.h"
@@ -176,7 +177,7 @@ class KernelVerifier {
 
   /// Gives a shared tensor the next free place.
   void add_shared(VarId var, const SharedType& type, Span span) {
-    constexpr std::int64_t alignment = 16, enough = std::int64_t{1} << 60;
+    constexpr std::int64_t enough = std::int64_t{1} << 60, alignment = KernelInfo::shared_alignment;
     const std::int64_t bytes = (type.layout.storage_size() * type.dtype.bits + 7) / 8;
     info_.shared.push_back({var, info_.shared_bytes, bytes});
     const std::int64_t before = std::exchange(
@@ -390,6 +391,20 @@ class KernelVerifier {
   int loops_ = 0;
 };
 
+using AccessPlans = std::map<const InstStmt*, std::shared_ptr<const AccessPlan>>;
+
+void plan_accesses(const Kernel& kernel, const KernelInfo& info, const Target& target,
+                   AccessPlans& plans) {
+  const AccessPlanner planner(kernel, info, target);
+  for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    const auto* inst = std::get_if<InstStmt>(&stmt.node);
+    if (inst == nullptr) return;
+    if (auto plan = planner.plan(*inst)) {
+      plans[inst] = std::make_shared<const AccessPlan>(*std::move(plan));
+    }
+  });
+}
+
 }  // namespace
 
 const KernelInfo::SharedTile& KernelInfo::shared_tile(VarId var) const {
@@ -409,6 +424,12 @@ const DotPlan& VerifiedProgram::dot_plan(const InstStmt& stmt) const {
   const auto found = state_->dot_plans.find(&stmt);
   TILEVM_CHECK(found != state_->dot_plans.end(), "a Dot of another program");
   return found->second;
+}
+
+const AccessPlan& VerifiedProgram::access_plan(const InstStmt& stmt) const {
+  const auto found = state_->access_plans.find(&stmt);
+  TILEVM_CHECK(found != state_->access_plans.end(), "a tile access of another program");
+  return *found->second;
 }
 
 std::optional<VerifiedProgram> verify(Program program, const Target& target,
@@ -432,6 +453,7 @@ std::optional<VerifiedProgram> verify(Program program, const Target& target,
     for (std::uint32_t p = 0; p < info.prints.size(); ++p) {
       info.print_sites[info.prints[p].stmt] = p;
     }
+    plan_accesses(state->program.kernels[i], info, target, state->access_plans);
   }
   return VerifiedProgram(std::move(state));
 }

@@ -10,7 +10,7 @@
 //     branches, shared tensors fit the target
 //   - pipelines pass what kernels take, and write every output
 //   - limits: registers per thread, unrolled size, grid size
-// What it learns is kept beside the program: thread counts, Dot plans, workspaces.
+// What it learns is kept beside the program: thread counts, workspaces, plans of Dots and of accesses.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,8 @@
 
 namespace tilevm::isa {
 
+struct AccessPlan;
+
 /// What the verifier learned of a kernel.
 struct KernelInfo {
   std::int64_t num_threads = 1;
@@ -43,7 +45,9 @@ struct KernelInfo {
     std::int64_t offset, bytes;
   };
   std::vector<SharedTile> shared;
-  std::int64_t shared_bytes = 0;  ///< of all together, a multiple of 16
+  /// In bytes: a line of the cache, so that how a copy falls into sectors follows from its tensor.
+  static constexpr std::int64_t shared_alignment = 128;
+  std::int64_t shared_bytes = 0;  ///< of all together, a multiple of shared_alignment
   [[nodiscard]] const SharedTile& shared_tile(VarId var) const;
   /// Print statements in the order of the text.
   std::vector<PrintSite> prints;
@@ -83,6 +87,8 @@ class VerifiedProgram {
   }
   /// The plan of a Dot statement of this program.
   [[nodiscard]] const DotPlan& dot_plan(const InstStmt& stmt) const;
+  /// How a statement of this program that moves a tile does so (access_plan.h).
+  [[nodiscard]] const AccessPlan& access_plan(const InstStmt& stmt) const;
 
  private:
   friend std::optional<VerifiedProgram> verify(Program, const Target&, Diagnostics&);
@@ -92,6 +98,7 @@ class VerifiedProgram {
     std::vector<KernelInfo> infos;
     std::vector<std::vector<PointerUse>> uses;
     std::map<const InstStmt*, DotPlan> dot_plans;  // keys point into `program`
+    std::map<const InstStmt*, std::shared_ptr<const AccessPlan>> access_plans;  // likewise
   };
   explicit VerifiedProgram(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 

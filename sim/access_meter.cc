@@ -72,9 +72,9 @@ std::vector<ActiveLane> active_lanes(const AccessGrid& grid, std::int64_t first_
 std::vector<ActiveLane> lanes_in(const GlobalPlace& place, const AccessGrid& grid,
                                  std::int64_t first_thread, std::int64_t i) {
   return active_lanes(grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
-    lane.elements = place.elements_inside(index, grid.plan().elements);
-    if (lane.elements > 0) lane.bit = place.bit(index);
-    return lane.elements > 0;
+    if (place.elements_inside(index, 1) == 0) return false;
+    lane.bit = place.bit(index);
+    return true;
   });
 }
 
@@ -86,12 +86,20 @@ std::vector<ActiveLane> lanes_in(const SharedPlace& place, const AccessGrid& gri
   });
 }
 
+/// The bytes of an asynchronous copy, as far as they exist.
 WarpAccess bytes_of(const std::vector<ActiveLane>& lanes, unsigned bits) {
   WarpAccess access;
   for (const ActiveLane& lane : lanes) {
     access.push_back(
         {lane.lane, lane.bit / 8, static_cast<std::uint64_t>(lane.elements) * bits / 8});
   }
+  return access;
+}
+
+/// One of the accesses of which a run is made.
+WarpAccess part_of(const std::vector<ActiveLane>& lanes, std::uint64_t at, std::uint64_t width) {
+  WarpAccess access;
+  for (const ActiveLane& lane : lanes) access.push_back({lane.lane, lane.bit / 8 + at, width});
   return access;
 }
 
@@ -113,12 +121,20 @@ std::uint64_t words_of_bits(const std::vector<ActiveLane>& lanes, unsigned bits)
   return words;
 }
 
-/// Loads or stores of single elements by a warp.
+/// Loads or stores of runs or single elements by a warp.
 template <class Count>
-AccessCount count_elements(const std::vector<ActiveLane>& lanes, AccessForm form, unsigned bits,
-                           bool stores, Count&& count) {
-  if (form != AccessForm::bits) return count(bytes_of(lanes, bits), bits / 8);
+AccessCount count_moves(const std::vector<ActiveLane>& lanes, const isa::AccessPlan& plan,
+                        unsigned bits, bool stores, Count&& count) {
   AccessCount result;
+  if (plan.form != AccessForm::bits) {
+    std::uint64_t at = 0;
+    for (const std::int64_t bytes : plan.widths) {
+      const auto width = static_cast<std::uint64_t>(bytes);
+      result += count(part_of(lanes, at, width), static_cast<unsigned>(width));
+      at += width;
+    }
+    return result;
+  }
   if (stores) {
     result.atomics = words_of_bits(lanes, bits);
     return result;
@@ -137,19 +153,19 @@ class WarpCount {
       : access_(access), places_(places), counts_(counts) {}
 
   void run(std::int64_t first_thread, std::int64_t i) {
-    const AccessForm form = access_.grid.plan().form;
-    if (form == AccessForm::copy) return copy(first_thread, i);
+    const isa::AccessPlan& plan = access_.grid.plan();
+    if (plan.form == AccessForm::copy) return copy(first_thread, i);
     // A copy by ordinary moves loads and stores.
     if (access_.global) {
       const auto lanes = lanes_in(*places_.global, access_.grid, first_thread, i);
       add(access_.stores ? Traffic::global_store : Traffic::global_load,
-          count_elements(lanes, form, access_.global->bits, access_.stores, count_global));
+          count_moves(lanes, plan, access_.global->bits, access_.stores, count_global));
     }
     if (access_.shared) {
       const bool stores = access_.stores || access_.global;
       const auto lanes = lanes_in(*places_.shared, access_.grid, first_thread, i);
       add(stores ? Traffic::shared_store : Traffic::shared_load,
-          count_elements(lanes, form, access_.shared->bits, stores, count_wavefronts));
+          count_moves(lanes, plan, access_.shared->bits, stores, count_wavefronts));
     }
   }
 
@@ -223,6 +239,7 @@ Meter make(MeteredAccess access) {
 
 /// What the meters of the instructions are made from.
 struct Making {
+  const isa::VerifiedProgram& program;
   const isa::Kernel& kernel;
   const isa::KernelInfo& info;
   const isa::InstStmt& stmt;
@@ -233,8 +250,9 @@ struct Making {
   [[nodiscard]] const T& type(isa::VarId var) const {
     return *std::get_if<T>(&kernel.variable(var).type);
   }
+  /// Of a tile in registers.
   [[nodiscard]] AccessGrid grid(const isa::RegisterType& tile) const {
-    return {tile, tables.parts(tile.layout)};
+    return {program.access_plan(stmt), info.num_threads, tables.parts(tile.layout)};
   }
   [[nodiscard]] GlobalSide global(isa::VarId var, const std::optional<isa::OffsetList>& offset,
                                   const isa::Shape& shape) const {
@@ -278,8 +296,8 @@ Meter meter_of(const isa::CopyAsync& inst, const Making& making) {
   const isa::Shape shape = isa::tile_shape(inst, making.type<isa::SharedType>(inst.dst.var));
   return make(
       {making.id,
-       AccessGrid(isa::plan_access(inst, making.kernel, making.info), making.info.num_threads),
-       false, making.global(inst.src.var, inst.offset, shape),
+       AccessGrid(making.program.access_plan(making.stmt), making.info.num_threads, nullptr), false,
+       making.global(inst.src.var, inst.offset, shape),
        making.shared(inst.dst.var, inst.shared_offset, shape)});
 }
 
@@ -309,7 +327,7 @@ const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts)
 
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
                  SharedTables& tables, std::size_t id) {
-  const Making making{program.kernel(kernel), program.info(kernel), stmt, tables,
+  const Making making{program, program.kernel(kernel), program.info(kernel), stmt, tables,
                       static_cast<std::int64_t>(id)};
   return std::visit([&](const auto& inst) { return meter_of(inst, making); }, stmt.inst);
 }

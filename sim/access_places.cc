@@ -1,7 +1,6 @@
 #include "sim/access_places.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace tilevm::sim {
 namespace {
@@ -11,24 +10,16 @@ constexpr std::uint64_t period_bits = 1024;
 
 }  // namespace
 
-AccessGrid::AccessGrid(const isa::RegisterType& tile, std::shared_ptr<const LayoutParts> parts)
-    : plan_(isa::plan_access(tile)),
-      threads_(tile.layout.num_threads()),
-      parts_(std::move(parts)) {}
-
-AccessGrid::AccessGrid(isa::AccessPlan plan, std::int64_t threads)
-    : plan_(std::move(plan)), threads_(threads) {}
-
 bool AccessGrid::find(std::int64_t thread, std::int64_t i, isa::Index& index) const {
   if (parts_ == nullptr) {
     const std::int64_t piece = thread + i * threads_;
-    if (piece >= isa::element_count(plan_.pieces)) return false;
-    index = isa::unravel(piece, plan_.pieces);
-    if (!index.empty()) index.back() *= plan_.elements;
+    if (piece >= isa::element_count(plan_->pieces)) return false;
+    index = isa::unravel(piece, plan_->pieces);
+    if (!index.empty()) index.back() *= plan_->elements;
     return true;
   }
   const std::int32_t* of_thread = parts_->thread_part(static_cast<std::size_t>(thread));
-  const std::int32_t* of_place = parts_->local_part(static_cast<std::size_t>(i * plan_.elements));
+  const std::int32_t* of_place = parts_->local_part(static_cast<std::size_t>(plan_->local_place(i)));
   index.resize(parts_->rank);
   for (std::size_t d = 0; d < index.size(); ++d) index[d] = of_thread[d] + of_place[d];
   return true;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "isa/access_plan.h"
@@ -19,19 +20,19 @@ namespace tilevm::sim {
 /// A plan with the numbers of its kernel.
 class AccessGrid {
  public:
-  /// A tile in registers; `parts` is of its layout.
-  AccessGrid(const isa::RegisterType& tile, std::shared_ptr<const LayoutParts> parts);
-  /// A copy by this many threads.
-  AccessGrid(isa::AccessPlan plan, std::int64_t threads);
+  /// The plan must outlive it; `parts` is of the layout of a tile in registers, none for a copy.
+  AccessGrid(const isa::AccessPlan& plan, std::int64_t threads,
+             std::shared_ptr<const LayoutParts> parts)
+      : plan_(&plan), threads_(threads), parts_(std::move(parts)) {}
 
-  [[nodiscard]] const isa::AccessPlan& plan() const { return plan_; }
+  [[nodiscard]] const isa::AccessPlan& plan() const { return *plan_; }
   [[nodiscard]] std::int64_t threads() const { return threads_; }
   /// The index in the tile of the first element that access i of a thread moves; false if there is
   /// none.
   [[nodiscard]] bool find(std::int64_t thread, std::int64_t i, isa::Index& index) const;
 
  private:
-  isa::AccessPlan plan_;
+  const isa::AccessPlan* plan_;
   std::int64_t threads_;
   std::shared_ptr<const LayoutParts> parts_;  ///< of a tile in registers
 };

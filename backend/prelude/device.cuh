@@ -11,7 +11,7 @@
 #define TV_FN __device__ __forceinline__
 #define TV_LONG_FN __device__ __noinline__
 #define TV_UNROLL _Pragma("unroll")
-#define TV_SHARED(name) extern __shared__ __align__(16) tv::u8 name[]
+#define TV_SHARED(name) extern __shared__ __align__(128) tv::u8 name[]
 #define TV_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
 
 namespace tv {
@@ -51,6 +51,22 @@ TV_FN T load_as(const u8* address) {
 template <class T>
 TV_FN void store_as(u8* address, T value) {
   *reinterpret_cast<typename Aliasing<T>::type*>(address) = value;
+}
+template <int n>
+struct __align__(4 * n) Words {
+  Aliasing<u32>::type word[n];
+};
+/// Loads or stores 4, 8 or 16 bytes at once.
+template <int bytes>
+TV_FN void load_words(u32* words, const u8* address) {
+  const auto all = *reinterpret_cast<const Words<bytes / 4>*>(address);
+  TV_UNROLL for (int i = 0; i < bytes / 4; ++i) words[i] = all.word[i];
+}
+template <int bytes>
+TV_FN void store_words(u8* address, const u32* words) {
+  Words<bytes / 4> all;
+  TV_UNROLL for (int i = 0; i < bytes / 4; ++i) all.word[i] = words[i];
+  *reinterpret_cast<Words<bytes / 4>*>(address) = all;
 }
 /// Changes the bits of `mask` in the word to those of `value`, as one step.
 TV_FN void store_bits(u8* address, u32 mask, u32 value) {

@@ -70,9 +70,9 @@ TV_FN u64 index(T value) {
   return static_cast<u64>(value);
 }
 
-/// An index into shared memory.
+/// An index whose low 32 bits tell where it lies.
 template <class T>
-TV_FN u32 shared_index(T value) {
+TV_FN u32 short_index(T value) {
   return static_cast<u32>(value);
 }
 
@@ -138,6 +138,39 @@ TV_FN void store(u8* data, Index index, Code<n> code) {
     if (shift + n > 32) {
       store_bits(at + 4, low_mask<n>() >> (32 - shift), code >> (32 - shift));
     }
+  }
+}
+
+
+/// Offsets of memory that is reached in whole bytes: those of `offset` elements of n bits. They may
+/// be negative (a tile may begin before its view).
+template <int n>
+TV_FN i64 bytes(u64 offset) {
+  return n % 8 == 0 ? static_cast<i64>(offset * (n / 8)) : static_cast<i64>(offset * n) >> 3;
+}
+template <int n>
+TV_FN i32 bytes(u32 offset) {
+  return n % 8 == 0 ? static_cast<i32>(offset * (n / 8)) : static_cast<i32>(offset * n) >> 3;
+}
+
+/// Loads n bytes to those of `words` from `byte` on; zeros if the element is not there.
+template <int n>
+TV_FN void load_bytes(u32* words, int byte, const u8* at, bool inside) {
+  if constexpr (n >= 4) {
+    u32 value[n / 4] = {};
+    if (inside) load_words<n>(value, at);
+    TV_UNROLL for (int i = 0; i < n / 4; ++i) words[byte / 4 + i] = value[i];
+  } else {
+    put<n * 8>(words, byte / n, inside ? load<n * 8>(at, 0u) : 0);
+  }
+}
+
+template <int n>
+TV_FN void store_bytes(u8* at, const u32* words, int byte) {
+  if constexpr (n >= 4) {
+    store_words<n>(at, words + byte / 4);
+  } else {
+    store<n * 8>(at, 0u, get<n * 8>(words, byte / n));
   }
 }
 

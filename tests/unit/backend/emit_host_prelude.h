@@ -42,6 +42,14 @@ template <class T>
 void store_as(u8* address, T value) {
   std::memcpy(address, &value, sizeof value);
 }
+template <int bytes>
+void load_words(u32* words, const u8* address) {
+  std::memcpy(words, address, bytes);
+}
+template <int bytes>
+void store_words(u8* address, const u32* words) {
+  std::memcpy(address, words, bytes);
+}
 inline void store_bits(u8* address, u32 mask, u32 value) {
   store_as<u32>(address, (load_as<u32>(address) & ~mask) | value);
 }

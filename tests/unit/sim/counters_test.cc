@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "isa/access_plan.h"
 #include "isa/layout/layout_ops.h"
 #include "tests/unit/sim/running.h"
 
@@ -30,7 +31,7 @@ std::uint64_t sectors_of(const Lanes& lanes) {
 std::uint64_t wavefronts_of(const Lanes& lanes) {
   std::size_t width = 1;
   for (const auto& bytes : lanes) width = std::max(width, bytes.size());
-  const std::size_t group = width > 4 ? 16 : 32;
+  const std::size_t group = width > 8 ? 8 : width > 4 ? 16 : 32;
   std::uint64_t total = 0;
   for (std::size_t begin = 0; begin < lanes.size(); begin += group) {
     std::map<std::uint64_t, std::set<std::uint64_t>> words_of_bank;
@@ -48,29 +49,61 @@ bool is_idle(const Lanes& lanes) {
   return std::all_of(lanes.begin(), lanes.end(), [](const auto& bytes) { return bytes.empty(); });
 }
 
+/// Bytes of memory behind the beginning of an access's first element.
+struct Part {
+  std::int64_t begin, bytes;
+};
+
+/// The machine accesses of which a plan's access is made.
+std::vector<Part> parts_of(const isa::AccessPlan& plan) {
+  if (plan.form == isa::AccessForm::bits) return {{0, 1}, {1, 1}};
+  std::vector<Part> parts;
+  std::int64_t at = 0;
+  for (const std::int64_t width : plan.widths) {
+    parts.push_back({at, width});
+    at += width;
+  }
+  return parts;
+}
+
 /// Adds every access of a tile; `bit(index)` is where an element begins, or -1 if it is outside.
 template <class Bit, class Cost>
-void add_accesses(const isa::RegisterLayout& layout, unsigned bits, Bit&& bit, Cost&& cost,
-                  AccessCount& count) {
-  for (std::int64_t i = 0; i < layout.num_locals(); ++i) {
+void add_accesses(const isa::RegisterLayout& layout, const isa::AccessPlan& plan, Bit&& bit,
+                  Cost&& cost, AccessCount& count) {
+  const int bits = plan.place.dtype.bits;
+  for (std::int64_t i = 0; i < plan.count; ++i) {
     for (std::int64_t begin = 0; begin < layout.num_threads(); begin += 32) {
-      for (int second = 0; second < (bits < 8 ? 2 : 1); ++second) {
+      for (const Part& part : parts_of(plan)) {
         Lanes lanes;
         for (std::int64_t t = begin; t < std::min(begin + 32, layout.num_threads()); ++t) {
           lanes.emplace_back();
-          const std::int64_t at = bit(layout.element(t, i));
-          if (at < 0 || (second == 1 && at % 8 + bits <= 8)) continue;
-          const std::uint64_t bytes = bits < 8 ? 1 : bits / 8;
-          for (std::uint64_t b = 0; b < bytes; ++b) {
-            lanes.back().push_back(static_cast<std::uint64_t>(at / 8 + second) + b);
+          const std::int64_t at = bit(layout.element(t, plan.local_place(i)));
+          const bool narrow = plan.form == isa::AccessForm::bits;
+          if (at < 0 || (narrow && part.begin == 1 && at % 8 + bits <= 8)) continue;
+          for (std::int64_t b = 0; b < part.bytes; ++b) {
+            lanes.back().push_back(static_cast<std::uint64_t>(at / 8 + part.begin + b));
           }
-          count.bytes += bytes;
+          count.bytes += static_cast<std::uint64_t>(part.bytes);
         }
         count.requests += is_idle(lanes) ? 0 : 1;
         count.transfers += cost(lanes);
       }
     }
   }
+}
+
+/// The plan of the only load of a kernel.
+const isa::AccessPlan& load_plan(const isa::VerifiedProgram& program) {
+  const isa::AccessPlan* plan = nullptr;
+  isa::for_each_statement(program.kernel(0).body, [&](const isa::Stmt& stmt) {
+    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+    if (inst == nullptr) return;
+    const bool loads = std::holds_alternative<isa::LoadGlobal>(inst->inst) ||
+                       std::holds_alternative<isa::LoadShared>(inst->inst);
+    if (loads) plan = &program.access_plan(*inst);
+  });
+  REQUIRE(plan != nullptr);
+  return *plan;
 }
 
 const std::vector<std::string> layouts{
@@ -155,7 +188,7 @@ TEST_CASE("loads and stores of global memory cost what their elements touch") {
     for (std::int64_t e = 0; e < 12; ++e) {  // blocks and iterations
       const std::array<std::int64_t, 2> origin{e % 3 * 7 + begin + e / 6, e / 3 % 2 * step};
       add_accesses(
-          layout, bits,
+          layout, load_plan(program),
           [&](const isa::Index& index) -> std::int64_t {
             const std::int64_t r = origin[0] + index[0], c = origin[1] + index[1];
             if (r < 0 || c < 0 || r >= view[0] || c >= view[1]) return -1;
@@ -206,9 +239,9 @@ TEST_CASE("loads and stores of shared memory cost what their elements touch") {
     AccessCount expected;
     for (int block = 0; block < 2; ++block) {
       add_accesses(
-          layout, bits,
+          layout, load_plan(program),
           [&](const isa::Index& index) {
-            return 32 * 8 +  // behind `pad`
+            return 128 * 8 +  // behind `pad`
                    memory_layout->offset({row + index[0], column + index[1]}) *
                        static_cast<std::int64_t>(bits);
           },
@@ -225,7 +258,7 @@ TEST_CASE("loads and stores of shared memory cost what their elements touch") {
         of(statement(counters, program, "StoreShared"), Traffic::shared_store);
     RC_ASSERT((without_ideal(load_count) == expected));
     RC_ASSERT((load_count.ideal <= load_count.transfers));
-    if (bits >= 8) {
+    if (load_plan(program).form == isa::AccessForm::bytes) {
       RC_ASSERT((store_count == load_count));
     } else {
       RC_ASSERT((store_count.requests == 0 && store_count.atomics > 0));

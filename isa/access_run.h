@@ -1,0 +1,17 @@
+// Which elements of a thread lie side by side in memory, so that one access may move them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/access_plan.h"
+
+namespace tilevm::isa {
+
+/// Fills in how each thread moves its part of a tile: the longest runs of elements side by side in
+/// memory that lie inside of the view or outside as a whole, in the widest accesses to which they
+/// are aligned. `keeps_order`: a later place must be moved after an earlier one, if they may lie at
+/// one place in memory.
+void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order);
+
+}  // namespace tilevm::isa
