@@ -36,10 +36,14 @@ class AccessEmission {
   }
 
   void load() {
+    order_warp();
     open();
     if (plan_.form == AccessForm::bits) {
       out().line(fmt::format("tv::put<{0}>({1}, {2}, {3} ? tv::load<{0}>({4}, {5}) : 0);", bits(),
                              tile_, local_place(), inside(), data_, offset("i")));
+    } else if (plan_.form == AccessForm::matrix) {
+      out().line(fmt::format("tv::load_matrices<{}, {}>({} + {}, {});", plan_.matrices,
+                             plan_.transposed, tile_, first_word(), address(0)));
     } else if (plan_.in_order()) {
       load_to(tile_, run_begin());
     } else {
@@ -49,13 +53,18 @@ class AccessEmission {
                           local_place()));
     }
     close();
+    order_warp();
   }
 
   void store() {
+    order_warp();
     open();
     if (plan_.form == AccessForm::bits) {
-      out().line(fmt::format("{0}tv::store<{1}>({2}, {3}, tv::get<{1}>({4}, {5}));", guard(), bits(),
-                             data_, offset("i"), tile_, local_place()));
+      out().line(fmt::format("{0}tv::store<{1}>({2}, {3}, tv::get<{1}>({4}, {5}));", guard(),
+                             bits(), data_, offset("i"), tile_, local_place()));
+    } else if (plan_.form == AccessForm::matrix) {
+      out().line(fmt::format("tv::store_matrices<{}, {}>({}, {} + {});", plan_.matrices,
+                             plan_.transposed, address(0), tile_, first_word()));
     } else if (plan_.in_order()) {
       store_from(tile_, run_begin());
     } else {
@@ -65,9 +74,16 @@ class AccessEmission {
       store_from("run_", "0");
     }
     close();
+    order_warp();
   }
 
  private:
+  /// A matrix goes through other threads than those that own its elements. What a thread stores and
+  /// what it loads of its own needs no barrier, so the warp must not run ahead of its stores.
+  void order_warp() {
+    if (plan_.moves_own_stores) out().line("tv::synchronize_warp();");
+  }
+
   CodeWriter& out() { return kernel_.out; }
   [[nodiscard]] int bits() const { return place_.dtype.bits; }
   [[nodiscard]] std::int64_t run_bytes() const { return plan_.elements * bits() / 8; }
@@ -114,15 +130,12 @@ class AccessEmission {
       return sum(base, access_share(static_cast<int>(d), false, flipped));
     });
     if (!flipped) return;
-    declare_indices("x", [&](std::size_t d) {
-      return sum("", access_share(static_cast<int>(d), true, true));
-    });
+    declare_indices(
+        "x", [&](std::size_t d) { return sum("", access_share(static_cast<int>(d), true, true)); });
   }
 
   /// Whether there is one access, at at_.
-  [[nodiscard]] bool is_alone() const {
-    return plan_.count == 1 && address_ == AddressForm::sum;
-  }
+  [[nodiscard]] bool is_alone() const { return plan_.count == 1 && address_ == AddressForm::sum; }
 
   void close() {
     if (plan_.count > 1) out().close();
@@ -159,9 +172,10 @@ class AccessEmission {
     std::string text;
     for (std::size_t d = 0; d < place_.dimensions.size(); ++d) {
       if (place_.dimensions[d].inside) continue;
-      const std::string index = is_alone()                        ? fmt::format("base{}_", d)
-                                : address_ == AddressForm::whole ? fmt::format("i{}_", d)
-                                                                 : fmt::format("base{0}_ + i{0}_", d);
+      const std::string index = is_alone() ? fmt::format("base{}_", d)
+                                : address_ == AddressForm::whole
+                                    ? fmt::format("i{}_", d)
+                                    : fmt::format("base{0}_ + i{0}_", d);
       const auto extent = view_->extents[d].constant_int();
       text += fmt::format("{}{} < {}", text.empty() ? "" : " && ", index,
                           extent && *extent >= 0 ? fmt::format("{}", *extent)
@@ -202,6 +216,10 @@ class AccessEmission {
     return at == 0 ? text : fmt::format("{} + {}", text, at);
   }
 
+  /// Of the words of access l_'s matrices.
+  [[nodiscard]] std::string first_word() const {
+    return plan_.count > 1 ? fmt::format("l_ * {}", plan_.matrices) : "0";
+  }
   [[nodiscard]] std::string run_begin() const {
     return plan_.count > 1 ? fmt::format("l_ * {}", run_bytes()) : "0";
   }

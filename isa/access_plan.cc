@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/access_matrix.h"
 #include "isa/access_run.h"
 #include "isa/rules.h"
 #include "isa/verify.h"
@@ -46,11 +47,15 @@ AccessForm form_of_one(const DType& dtype) {
   return dtype.bits < 8 ? AccessForm::bits : AccessForm::bytes;
 }
 
-AccessPlan plan_tile(const RegisterType& tile, TilePlace place, bool stores) {
-  AccessPlan plan;
-  plan.place = std::move(place);
-  plan_runs(plan, tile.layout, stores);
-  return plan;
+/// Whether a statement stores from registers to a shared tensor.
+bool is_stored(const Kernel& kernel, VarId tensor) {
+  bool found = false;
+  for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    const auto* inst = std::get_if<InstStmt>(&stmt.node);
+    const auto* store = inst != nullptr ? std::get_if<StoreShared>(&inst->inst) : nullptr;
+    found = found || (store != nullptr && store->dst.var == tensor);
+  });
+  return found;
 }
 
 AccessPlan plan_copy(const CopyAsync& inst, const Kernel& kernel, std::int64_t threads,
@@ -105,6 +110,11 @@ std::string reason(const Obstacle& obstacle) {
 
 std::string widths_text(const AccessPlan& plan) {
   if (plan.form == AccessForm::bits) return "an element narrower than a byte";
+  if (plan.form == AccessForm::matrix) {
+    return fmt::format("{} {}of 8 rows of 16 bytes",
+                       plan.matrices == 1 ? "a matrix" : fmt::format("{} matrices", plan.matrices),
+                       plan.transposed ? "(transposed) " : "");
+  }
   return fmt::format("{} bytes", fmt::join(plan.widths, " + "));
 }
 
@@ -127,28 +137,37 @@ bool AccessPlan::tests_bounds() const {
                      [](const auto& dimension) { return !dimension.inside; });
 }
 
-AccessPlanner::AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target&)
+AccessPlanner::AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target)
     : kernel_(kernel),
       info_(info),
+      target_(target),
       facts_{Multiples(kernel, info.write_count), ValueRanges(kernel, info.write_count)} {}
+
+AccessPlan AccessPlanner::plan_tile(const RegisterType& tile, VarId tensor,
+                                    const std::optional<OffsetList>& offset, bool stores) const {
+  const Type& type = kernel_.variable(tensor).type;
+  const auto* view = std::get_if<GlobalType>(&type);
+  AccessPlan plan;
+  plan.place = view != nullptr
+                   ? place_in(*view, offset, tile.shape(), facts_)
+                   : place_in(*std::get_if<SharedType>(&type), offset, tile.shape(), facts_);
+  plan_runs(plan, tile.layout, stores);
+  constexpr int first_to_store = 90;
+  if (view != nullptr || (stores && target_.sm < first_to_store)) return plan;
+  if (!stores || !plan.place.may_overlap()) plan_matrices(plan, tile.layout);
+  plan.moves_own_stores = plan.form == AccessForm::matrix && is_stored(kernel_, tensor);
+  return plan;
+}
 
 std::optional<AccessPlan> AccessPlanner::plan(const InstStmt& stmt) const {
   const auto tile = [&](VarId var) -> const RegisterType& {
     return *std::get_if<RegisterType>(&kernel_.variable(var).type);
   };
-  const auto place = [&](VarId var, const auto& offset, const Shape& shape) {
-    const Type& type = kernel_.variable(var).type;
-    const auto* view = std::get_if<GlobalType>(&type);
-    return view != nullptr ? place_in(*view, offset, shape, facts_)
-                           : place_in(*std::get_if<SharedType>(&type), offset, shape, facts_);
-  };
   const auto load = [&](const auto& inst) {
-    const RegisterType& type = tile(stmt.results[0]);
-    return plan_tile(type, place(inst.src.var, inst.offset, type.shape()), false);
+    return plan_tile(tile(stmt.results[0]), inst.src.var, inst.offset, false);
   };
   const auto store = [&](const auto& inst) {
-    const RegisterType& type = tile(inst.src.var);
-    return plan_tile(type, place(inst.dst.var, inst.offset, type.shape()), true);
+    return plan_tile(tile(inst.src.var), inst.dst.var, inst.offset, true);
   };
   if (const auto* inst = std::get_if<LoadGlobal>(&stmt.inst)) return load(*inst);
   if (const auto* inst = std::get_if<LoadShared>(&stmt.inst)) return load(*inst);

@@ -28,6 +28,9 @@ enum class AccessForm : std::uint8_t {
   /// Elements that lie side by side in memory and fill whole bytes: loads or stores of `widths`
   /// bytes, one behind the other.
   bytes,
+  /// One, two or four matrices of eight rows of 16 bytes in shared memory, a word of each for every
+  /// thread of a warp (PTX ldmatrix, stmatrix). Thread i gives the address of row i.
+  matrix,
   copy,  ///< an asynchronous copy of 4, 8 or 16 bytes (PTX cp.async)
 };
 
@@ -59,7 +62,9 @@ struct Obstacle {
 
 /// A tile in registers: access i of each thread moves `elements` of its elements. A copy: access i
 /// of thread t moves piece t + i * threads of the tile, if there is one; pieces are `elements`
-/// neighbours along the last dimension, counted row by row.
+/// neighbours along the last dimension, counted row by row. Matrices move `elements` of each
+/// thread, too, in the order of its places: access i fills its words [i * matrices, (i + 1) *
+/// matrices).
 ///
 /// An access to global memory is made by the threads whose elements lie inside the view: all of
 /// them do, or none. A copy is made by all, and fills with zeros what lies outside.
@@ -70,11 +75,14 @@ struct AccessPlan {
   Obstacle obstacle{};
 
   // Of a tile in registers.
-  std::vector<AccessDigit> outer;      ///< digits of an access's number
-  std::vector<AccessDigit> inner;      ///< of an element's number in it, in memory's order
-  std::vector<std::int64_t> widths;    ///< bytes
-  std::vector<PlacedTerm> threads;     ///< digits of the thread
-  TilePlace place{};                   ///< in the tensor
+  std::vector<AccessDigit> outer;    ///< digits of an access's number
+  std::vector<AccessDigit> inner;    ///< of an element's number in it, in memory's order
+  std::vector<std::int64_t> widths;  ///< bytes
+  std::vector<PlacedTerm> threads;   ///< digits of the thread; of a matrix, of the row's
+  std::int64_t matrices = 0;         ///< of AccessForm::matrix: of one access
+  bool transposed = false;           ///< likewise: the two halves of a word lie in two rows
+  bool moves_own_stores = false;     ///< likewise: of the warp, so that its order matters
+  TilePlace place{};                 ///< in the tensor
   AddressForm address = AddressForm::whole;
 
   Shape pieces{};  ///< of a copy: the tile's extents, the last one in pieces
@@ -98,8 +106,12 @@ class AccessPlanner {
   [[nodiscard]] std::optional<AccessPlan> plan(const InstStmt& stmt) const;
 
  private:
+  [[nodiscard]] AccessPlan plan_tile(const RegisterType& tile, VarId tensor,
+                                     const std::optional<OffsetList>& offset, bool stores) const;
+
   const Kernel& kernel_;
   const KernelInfo& info_;
+  const Target& target_;
   ScalarFacts facts_;
 };
 

@@ -1,9 +1,6 @@
 // Which elements of a thread lie side by side in memory, so that one access may move them.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "isa/access_plan.h"
 
 namespace tilevm::isa {
@@ -13,5 +10,8 @@ namespace tilevm::isa {
 /// are aligned. `keeps_order`: a later place must be moved after an earlier one, if they may lie at
 /// one place in memory.
 void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order);
+
+/// Fills in how the addresses of a plan's accesses follow from its digits.
+void choose_address(AccessPlan& plan);
 
 }  // namespace tilevm::isa

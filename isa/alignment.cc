@@ -19,14 +19,12 @@ std::int64_t power_of_two_in(std::int64_t value) {
 }
 
 /// Statements are visited in the order of the text, in which a variable stands before its uses. One
-/// that is written more than once, or has a value from the launch, says nothing.
+/// that is written more than once says nothing.
 Multiples::Multiples(const Kernel& kernel, const std::vector<int>& write_count)
     : of_variable_(kernel.variables.size(), 1) {
-  std::vector<int> writes = write_count;
-  for (const VarId parameter : kernel.parameters) ++writes[static_cast<std::size_t>(parameter.index)];
   const auto set = [&](VarId var, std::int64_t multiple) {
     const auto at = static_cast<std::size_t>(var.index);
-    if (writes[at] == 1) of_variable_[at] = multiple;
+    if (write_count[at] == 1) of_variable_[at] = multiple;
   };
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     if (const auto* scalar = std::get_if<ScalarStmt>(&stmt.node)) {

@@ -17,7 +17,7 @@ namespace tilevm::isa {
 /// Powers of two that divide the scalars of a kernel, from the statements that give them values.
 class Multiples {
  public:
-  /// `write_count`: how often a statement writes each variable.
+  /// `write_count`: how often each variable is written (count_writes).
   Multiples(const Kernel& kernel, const std::vector<int>& write_count);
 
   /// The largest power of two that is known to divide an integer; zero has the largest there is.

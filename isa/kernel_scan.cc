@@ -41,16 +41,14 @@ void join_view(PointerUse& use, bool first, const GlobalType& view) {
 
 std::vector<int> count_writes(const Kernel& kernel) {
   std::vector<int> count(kernel.variables.size(), 0);
+  const auto add = [&](VarId var) { ++count[static_cast<std::size_t>(var.index)]; };
+  for (const VarId parameter : kernel.parameters) add(parameter);
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     if (const auto* inst = std::get_if<InstStmt>(&stmt.node)) {
-      for (const VarId result : inst->results) ++count[static_cast<std::size_t>(result.index)];
+      for (const VarId result : inst->results) add(result);
     }
-    if (const auto* scalar = std::get_if<ScalarStmt>(&stmt.node)) {
-      ++count[static_cast<std::size_t>(scalar->target.index)];
-    }
-    if (const auto* loop = std::get_if<ForStmt>(&stmt.node)) {
-      ++count[static_cast<std::size_t>(loop->var.index)];
-    }
+    if (const auto* scalar = std::get_if<ScalarStmt>(&stmt.node)) add(scalar->target);
+    if (const auto* loop = std::get_if<ForStmt>(&stmt.node)) add(loop->var);
   });
   return count;
 }

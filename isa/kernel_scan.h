@@ -10,7 +10,7 @@
 
 namespace tilevm::isa {
 
-/// How often each variable is the target of a statement.
+/// How often each variable is written: by the launch, if it is a parameter, and by statements.
 [[nodiscard]] std::vector<int> count_writes(const Kernel& kernel);
 
 /// One entry per pointer parameter, in order: what is read and written through the views made of

@@ -24,8 +24,7 @@ TilePlace::Dimension dimension_of(const TilePlacement::Dimension& placed, const 
   const auto range = facts.ranges.of(placed.offset);
   const auto size = extent.constant_int();
   dimension.not_negative = range && range->low >= 0;
-  dimension.inside =
-      dimension.not_negative && size && range->high + dimension.tile_extent <= *size;
+  dimension.inside = dimension.not_negative && size && range->high + dimension.tile_extent <= *size;
   // An i32 that wraps in 32 bits is still what it is; others must be known to be near.
   const bool near = placed.offset.kind() == ScalarKind::i32 ||
                     (range && range->low >= -max_32_bits && range->high <= max_32_bits);
@@ -86,10 +85,9 @@ std::uint64_t offset_bits(const TilePlace& place, int dim, std::int64_t multiple
     const std::uint64_t from = static_cast<std::uint64_t>(digit.multiple) *
                                static_cast<std::uint64_t>(power_of_two_in(low));
     const bool exact = digit.stride && *digit.stride == digit.multiple && high != 0;
-    const std::uint64_t to =
-        exact ? std::bit_ceil(static_cast<std::uint64_t>(high)) *
-                    static_cast<std::uint64_t>(digit.multiple)
-              : 0;  // carries reach every bit above
+    const std::uint64_t to = exact ? std::bit_ceil(static_cast<std::uint64_t>(high)) *
+                                         static_cast<std::uint64_t>(digit.multiple)
+                                   : 0;  // carries reach every bit above
     bits |= exact ? (to - 1) & ~(from - 1) : all & ~(from - 1);
   }
   return bits;
@@ -190,16 +188,15 @@ TilePlace place_in(const GlobalType& view, const std::optional<OffsetList>& offs
   TilePlace place;
   const TilePlacement placement = place_tile(offset, view.rank(), static_cast<int>(tile.size()));
   for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
-    place.dimensions.push_back(
-        dimension_of(placement.dimensions[d], tile, view.extents[d], facts));
+    place.dimensions.push_back(dimension_of(placement.dimensions[d], tile, view.extents[d], facts));
   }
   if (const auto* layout = view.layout.memory_layout()) {
     add_digits(*layout, place);
   } else {
     for (std::size_t d = 0; d < view.extents.size(); ++d) {
       const Expr& stride = (*view.layout.strides())[d];
-      place.digits.push_back({static_cast<int>(d), 1, 0, stride.constant_int(),
-                              facts.multiples.of(stride)});
+      place.digits.push_back(
+          {static_cast<int>(d), 1, 0, stride.constant_int(), facts.multiples.of(stride)});
     }
   }
   place.dtype = view.dtype;

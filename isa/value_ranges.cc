@@ -40,11 +40,9 @@ std::optional<Interval> held_by(ScalarKind kind, std::optional<Interval> range) 
 /// Statements are visited in the order of the text, in which a variable stands before its uses.
 ValueRanges::ValueRanges(const Kernel& kernel, const std::vector<int>& write_count)
     : of_variable_(kernel.variables.size()) {
-  std::vector<int> writes = write_count;
-  for (const VarId parameter : kernel.parameters) ++writes[static_cast<std::size_t>(parameter.index)];
   const auto set = [&](VarId var, std::optional<Interval> range) {
     const auto at = static_cast<std::size_t>(var.index);
-    if (writes[at] == 1) of_variable_[at] = range;
+    if (write_count[at] == 1) of_variable_[at] = range;
   };
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     if (const auto* inst = std::get_if<InstStmt>(&stmt.node)) {

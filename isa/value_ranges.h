@@ -15,10 +15,10 @@ struct Interval {
 };
 
 /// What is known of the values that scalars take, from the statements that give them values. A
-/// variable that is written more than once, or has a value from the launch, says nothing.
+/// variable that is written more than once says nothing.
 class ValueRanges {
  public:
-  /// `write_count`: how often a statement writes each variable.
+  /// `write_count`: how often each variable is written (count_writes).
   ValueRanges(const Kernel& kernel, const std::vector<int>& write_count);
 
   /// All values of an integer lie in this interval, and none of its terms wraps around.

@@ -10,7 +10,7 @@
 //     branches, shared tensors fit the target
 //   - pipelines pass what kernels take, and write every output
 //   - limits: registers per thread, unrolled size, grid size
-// What it learns is kept beside the program: thread counts, workspaces, plans of Dots and of accesses.
+// What it learns is kept beside the program: thread counts, workspaces, plans of Dots and accesses.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct KernelInfo {
   std::map<const InstStmt*, std::uint32_t> print_sites;  // keys point into the program
   /// The position of a Print statement of this kernel.
   [[nodiscard]] std::uint32_t print_site(const InstStmt& stmt) const;
-  /// How often each variable is written by a statement of the text.
+  /// How often each variable is written: by the launch, or by a statement of the text.
   std::vector<int> write_count;
 };
 

@@ -78,9 +78,14 @@ std::vector<ActiveLane> lanes_in(const GlobalPlace& place, const AccessGrid& gri
   });
 }
 
+/// Of matrices the threads that name a row.
 std::vector<ActiveLane> lanes_in(const SharedPlace& place, const AccessGrid& grid,
                                  std::int64_t first_thread, std::int64_t i) {
+  constexpr std::int64_t rows = 8;
+  const bool matrix = grid.plan().form == AccessForm::matrix;
+  const std::int64_t named = matrix ? grid.plan().matrices * rows : warp_size;
   return active_lanes(grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
+    if (lane.lane >= named) return false;
     lane.bit = place.bit(index);
     return true;
   });
@@ -327,8 +332,8 @@ const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts)
 
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
                  SharedTables& tables, std::size_t id) {
-  const Making making{program, program.kernel(kernel), program.info(kernel), stmt, tables,
-                      static_cast<std::int64_t>(id)};
+  const Making making{program, program.kernel(kernel),       program.info(kernel), stmt,
+                      tables,  static_cast<std::int64_t>(id)};
   return std::visit([&](const auto& inst) { return meter_of(inst, making); }, stmt.inst);
 }
 

@@ -18,11 +18,30 @@ bool AccessGrid::find(std::int64_t thread, std::int64_t i, isa::Index& index) co
     if (!index.empty()) index.back() *= plan_->elements;
     return true;
   }
+  if (plan_->form == isa::AccessForm::matrix) {
+    find_row(thread, i, index);
+    return true;
+  }
   const std::int32_t* of_thread = parts_->thread_part(static_cast<std::size_t>(thread));
-  const std::int32_t* of_place = parts_->local_part(static_cast<std::size_t>(plan_->local_place(i)));
+  const std::int32_t* of_place =
+      parts_->local_part(static_cast<std::size_t>(plan_->local_place(i)));
   index.resize(parts_->rank);
   for (std::size_t d = 0; d < index.size(); ++d) index[d] = of_thread[d] + of_place[d];
   return true;
+}
+
+void AccessGrid::find_row(std::int64_t thread, std::int64_t i, isa::Index& index) const {
+  index.assign(parts_->rank, 0);
+  const auto add = [&](int dim, std::int64_t share) {
+    const int tile_dim = plan_->place.dimensions[static_cast<std::size_t>(dim)].tile_dim;
+    index[static_cast<std::size_t>(tile_dim)] += share;
+  };
+  for (const isa::PlacedTerm& term : plan_->threads) {
+    add(term.dim, thread / term.divisor % term.size * term.stride);
+  }
+  for (const isa::AccessDigit& digit : plan_->outer) {
+    add(digit.dim, i / digit.divisor % digit.size * digit.stride);
+  }
 }
 
 TilePosition::TilePosition(const std::optional<isa::OffsetList>& offset, int tensor_rank,

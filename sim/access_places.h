@@ -27,11 +27,13 @@ class AccessGrid {
 
   [[nodiscard]] const isa::AccessPlan& plan() const { return *plan_; }
   [[nodiscard]] std::int64_t threads() const { return threads_; }
-  /// The index in the tile of the first element that access i of a thread moves; false if there is
-  /// none.
+  /// The index in the tile of the first element that access i of a thread moves, or of the row of a
+  /// matrix that it names; false if there is none.
   [[nodiscard]] bool find(std::int64_t thread, std::int64_t i, isa::Index& index) const;
 
  private:
+  void find_row(std::int64_t thread, std::int64_t i, isa::Index& index) const;
+
   const isa::AccessPlan* plan_;
   std::int64_t threads_;
   std::shared_ptr<const LayoutParts> parts_;  ///< of a tile in registers

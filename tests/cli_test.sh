@@ -66,8 +66,8 @@ expect 0 'c: f32[5], hash 248bd2a8fc3a3568' run $add -DN=5 --in a=iota --in b=fu
 expect 0 '"status": 0}' run --json $add -D N=5
 expect 2 'max-steps' run --max-steps 0 $add
 expect 4 'TV0402' run --max-steps 5 $add
-expect 0 'LoadGlobal at 16:5 takes 4.00 times the sectors it needs' run --stats $add
-expect 0 '"sectors": 100000' run --stats --json $add
+expect 0 'LoadGlobal at 44:5 takes 1.12 times the sectors it needs' run --stats programs/transpose.tile
+expect 0 '"sectors": 25000' run --stats --json $add
 expect 0 'c        f32         5     0.25' run --shadow $add -D N=5
 expect 0 '"shadow": {"outputs": [{"name": "c"' run --shadow --json $add -D N=5
 expect 2 '`--shadow` needs the simulator' run --shadow $add --backend cuda

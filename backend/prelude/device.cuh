@@ -95,6 +95,54 @@ TV_FN u64 add_for_block(u8* address, u64 n) {
 // Shared memory.
 /// Waits for all threads of the block.
 TV_FN void synchronize() { __syncthreads(); }
+/// Waits for all threads of the warp, and lets them see what they stored.
+TV_FN void synchronize_warp() { __syncwarp(); }
+/// Loads or stores 1, 2 or 4 matrices of eight rows of 16 bytes, by a whole warp: thread i gives the
+/// address of row i, and has a word of each matrix (PTX ISA, ldmatrix, stmatrix).
+template <int count, bool transposed>
+TV_FN void load_matrices(u32* words, const u8* row) {
+  const u32 at = static_cast<u32>(__cvta_generic_to_shared(row));
+  if constexpr (count == 4 && transposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(at) : "memory");
+  } else if constexpr (count == 4) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(at) : "memory");
+  } else if constexpr (count == 2 && transposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(words[0]), "=r"(words[1]) : "r"(at) : "memory");
+  } else if constexpr (count == 2) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(words[0]), "=r"(words[1]) : "r"(at) : "memory");
+  } else {
+    static_assert(transposed, "one matrix as it is needs no such instruction");
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];"
+                 : "=r"(words[0]) : "r"(at) : "memory");
+  }
+}
+template <int count, bool transposed>
+TV_FN void store_matrices(u8* row, const u32* words) {
+  const u32 at = static_cast<u32>(__cvta_generic_to_shared(row));
+  if constexpr (count == 4 && transposed) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :: "r"(at), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
+  } else if constexpr (count == 4) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :: "r"(at), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
+  } else if constexpr (count == 2 && transposed) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};"
+                 :: "r"(at), "r"(words[0]), "r"(words[1]) : "memory");
+  } else if constexpr (count == 2) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
+                 :: "r"(at), "r"(words[0]), "r"(words[1]) : "memory");
+  } else {
+    static_assert(transposed, "one matrix as it is needs no such instruction");
+    asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};"
+                 :: "r"(at), "r"(words[0]) : "memory");
+  }
+}
 /// Begins to copy 16, 8 or 4 bytes from global to shared memory, both at multiples of that; behind
 /// the first `valid` bytes, zeros.
 template <int bytes>

@@ -19,7 +19,7 @@ struct AllocateShared {
        .result = ResultKind::shared_tile,
        .summary = "Allocates a tensor in shared memory.",
        .detail = "It must stand outside of loops and branches. Strides are constants. The contents "
-                 "are unspecified until they are written. Each tensor begins at a multiple of 16 "
+                 "are unspecified until they are written. Each tensor begins at a multiple of 128 "
                  "bytes; together they must fit what the target gives a block."},
       slot("dtype", &AllocateShared::dtype, "the element type"),
       slot("shape", &AllocateShared::shape, "constant extents"),

@@ -92,9 +92,7 @@ TEST_CASE("the order in a thread's registers may differ from memory's") {
 }
 
 TEST_CASE("a plan says what keeps it from wider accesses") {
-  const auto offset = [](std::int64_t value) {
-    return OffsetList{{{integer(value), true}}};
-  };
+  const auto offset = [](std::int64_t value) { return OffsetList{{{integer(value), true}}}; };
   CHECK(describe(load_plan("f16", rows(8), {256})) == "1 access of 16 bytes");
   CHECK(describe(load_plan("f16", rows(8), {300}, offset(2))) ==
         "1 access of 4 + 4 + 4 + 4 bytes: the offset of dimension 0 is only known to be a multiple "
@@ -103,10 +101,11 @@ TEST_CASE("a plan says what keeps it from wider accesses") {
         "4 accesses of 4 bytes: the extent of dimension 0 is only known to be a multiple of 2");
   CHECK(describe(load_plan("f16", *compose(*local({8}), *spatial({32})), {256})) ==
         "8 accesses of 2 bytes: neighbours in memory belong to other threads");
-  CHECK(describe(load_plan("f16", *compose(*spatial({32, 1}), *local({1, 8})),
-                           *strided({32, 8}, {9, 1}))) ==
-        "1 access of 2 + 2 + 2 + 2 + 2 + 2 + 2 + 2 bytes: the strides of dimension 0 are only known "
-        "to be multiples of 1");
+  CHECK(
+      describe(load_plan("f16", *compose(*spatial({32, 1}), *local({1, 8})),
+                         *strided({32, 8}, {9, 1}))) ==
+      "1 access of 2 + 2 + 2 + 2 + 2 + 2 + 2 + 2 bytes: the strides of dimension 0 are only known "
+      "to be multiples of 1");
   CHECK(describe(load_plan("f16", *compose(*spatial({32, 1}), *local({1, 8})),
                            *swizzled(*row_major({32, 8}), {1, 2, 3}))) ==
         "4 accesses of 4 bytes: the swizzle keeps 2 elements together");

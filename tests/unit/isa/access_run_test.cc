@@ -19,7 +19,7 @@ using namespace tilevm::isa;
 
 namespace {
 
-const std::vector<std::string_view> types = {"u1", "u2", "i3", "u4", "f5e2m2", "i6",
+const std::vector<std::string_view> types = {"u1", "u2", "i3",  "u4",  "f5e2m2", "i6",
                                              "u7", "u8", "f16", "f32", "f64"};
 
 /// A kernel with one access: the parameter n, a tile, a tensor.
@@ -43,8 +43,8 @@ T one_of(std::initializer_list<T> values) {
 
 /// a * n + b.
 Expr offset_of(std::int64_t a, std::int64_t b) {
-  const Expr product = Expr::binary(ScalarBinary::mul, Expr::variable(Case::n, "n", ScalarKind::i32),
-                                    Expr::constant(a));
+  const Expr product = Expr::binary(
+      ScalarBinary::mul, Expr::variable(Case::n, "n", ScalarKind::i32), Expr::constant(a));
   return Expr::binary(ScalarBinary::add, product, Expr::constant(b));
 }
 
@@ -67,8 +67,8 @@ std::optional<MemoryLayout> random_memory(const Shape& shape) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   if (one_of({0, 1}) == 0) std::reverse(order.begin(), order.end());
   for (std::size_t i = order.size(); i > 1 && one_of({0, 1, 2}) == 0; --i) {
-    std::swap(order[i - 1], order[static_cast<std::size_t>(*rc::gen::inRange<std::int64_t>(
-                                0, static_cast<std::int64_t>(i)))]);
+    std::swap(order[i - 1], order[static_cast<std::size_t>(
+                                *rc::gen::inRange<std::int64_t>(0, static_cast<std::int64_t>(i)))]);
   }
   strides.resize(modes.size());
   std::int64_t next = 1;
@@ -81,12 +81,43 @@ std::optional<MemoryLayout> random_memory(const Shape& shape) {
   return *layout;
 }
 
-Case random_case() {
+/// A layout as programs have them: products of powers of two.
+RegisterLayout usual_layout(int rank) {
+  using Make = Result<RegisterLayout> (*)(const Shape&);
+  RegisterLayout layout;
+  for (const auto& [makes, largest] : {std::pair{std::vector<Make>{local, column_local}, 4},
+                                       std::pair{std::vector<Make>{spatial, column_spatial}, 8},
+                                       std::pair{std::vector<Make>{local, column_local}, 8}}) {
+    Shape shape;
+    for (int d = 0; d < rank; ++d) {
+      shape.push_back(std::int64_t{1} << *rc::gen::inRange(0, largest == 8 && rank < 3 ? 4 : 3));
+    }
+    layout = *compose(layout, *(*rc::gen::elementOf(makes))(shape));
+  }
+  RC_PRE(layout.num_locals() <= 128 && layout.num_threads() <= 64);
+  return layout;
+}
+
+/// Fragments of tensor cores by one or more warps.
+RegisterLayout fragment_layout() {
+  const std::int64_t words = one_of<std::int64_t>({1, 2, 4, 8});
+  RegisterLayout warps = one_of({0, 1}) == 0 ? RegisterLayout{} : *spatial({2, 1});
+  const RegisterLayout outer = *local({one_of<std::int64_t>({1, 2}), words});
+  const RegisterLayout lanes = one_of({0, 1}) == 0
+                                   ? *compose(*column_spatial({4, 8}), *local({2, 1}))
+                                   : *compose(*spatial({8, 4}), *local({1, words}));
+  return *compose(*compose(warps, outer), lanes);
+}
+
+/// `fragments`: in shared memory, by layouts of tensor cores.
+Case random_case(bool fragments = false) {
   Case result;
   result.stores = one_of({false, true});
-  result.shared = one_of({false, true});
-  const int rank = *rc::gen::inRange(1, 4);
-  const RegisterLayout layout = testing::make_layout(testing::random_raw(rank, 6));
+  result.shared = fragments || one_of({false, true});
+  const int rank = *rc::gen::inRange(1, 4), kind = one_of({0, 1, 2});
+  const RegisterLayout layout = fragments   ? fragment_layout()
+                                : kind == 0 ? testing::make_layout(testing::random_raw(rank, 6))
+                                            : usual_layout(rank);
   const DType dtype = *parse_dtype(*rc::gen::elementOf(types));
   Shape shape;
   OffsetList offset;
@@ -118,10 +149,10 @@ Case random_case() {
   auto& kernel = result.kernel;
   kernel.parameters = {Case::n};
   kernel.grid = {Expr::constant(std::int64_t{1})};
-  kernel.variables = {{"n", ScalarType{ScalarKind::i32}}, {"x", RegisterType{dtype, layout}},
-                      {"m", tensor}};
+  kernel.variables = {
+      {"n", ScalarType{ScalarKind::i32}}, {"x", RegisterType{dtype, layout}}, {"m", tensor}};
   result.info.num_threads = layout.num_threads();
-  result.info.write_count = {0, 1, 1};
+  result.info.write_count = {1, 1, 1};
   if (result.shared && result.stores) {
     result.stmt = {StoreShared{{Case::tile}, {Case::tensor}, offset}, {}, true, {}};
   } else if (result.shared) {
@@ -156,6 +187,17 @@ class Instance {
     }
   }
 
+  /// Where access i of a thread begins, by the plan's digits.
+  [[nodiscard]] Index begin(const AccessPlan& plan, std::int64_t thread, std::int64_t i) const {
+    Index index = origin_;
+    for (const PlacedTerm& term : plan.threads) {
+      index[static_cast<std::size_t>(term.dim)] += thread / term.divisor % term.size * term.stride;
+    }
+    for (const AccessDigit& digit : plan.outer) {
+      index[static_cast<std::size_t>(digit.dim)] += i / digit.divisor % digit.size * digit.stride;
+    }
+    return index;
+  }
   [[nodiscard]] Index index(std::int64_t thread, std::int64_t place) const {
     Index index = tile_.element(thread, place);
     for (std::size_t d = 0; d < index.size(); ++d) index[d] += origin_[d];
@@ -173,8 +215,7 @@ class Instance {
     for (const auto& digit : place_.digits) {
       std::int64_t x = index[static_cast<std::size_t>(digit.dim)] / digit.divisor;
       if (digit.size != 0) x %= digit.size;
-      offset += x * (digit.stride ? *digit.stride
-                                  : strides_[static_cast<std::size_t>(digit.dim)]);
+      offset += x * (digit.stride ? *digit.stride : strides_[static_cast<std::size_t>(digit.dim)]);
     }
     return offset;
   }
@@ -218,7 +259,6 @@ void check_places(const AccessPlan& plan, std::int64_t locals) {
     }
   }
   RC_ASSERT(static_cast<std::int64_t>(places.size()) == locals);
-  RC_ASSERT(plan.count * plan.elements == locals);
   RC_ASSERT(*places.rbegin() == locals - 1);
 }
 
@@ -246,6 +286,7 @@ void check_run(const Case& given, const AccessPlan& plan, const Instance& instan
                std::int64_t thread, std::int64_t i) {
   const int bits = given.tile_type().dtype.bits;
   const Index first = instance.index(thread, plan.local_place(i));
+  RC_ASSERT(first == instance.begin(plan, thread, i));
   const bool inside = instance.inside(first);
   if (given.shared || !plan.tests_bounds()) RC_ASSERT(inside);
   for (std::int64_t j = 0; j < plan.elements; ++j) {
@@ -263,15 +304,36 @@ void check_run(const Case& given, const AccessPlan& plan, const Instance& instan
   }
 }
 
+/// Every word of a matrix lies where the address of its row says.
+void check_matrix(const Case& given, const AccessPlan& plan, const Instance& instance,
+                  std::int64_t thread, std::int64_t i) {
+  const int bits = given.tile_type().dtype.bits;
+  const std::int64_t lane = thread % 32, in_word = 32 / bits;
+  for (std::int64_t j = 0; j < plan.matrices; ++j) {
+    const auto row_at = [&](std::int64_t row) {
+      const Index begin = instance.begin(plan, thread - lane + 8 * j + row, i);
+      RC_ASSERT(instance.offset(begin) * bits % 128 == 0);
+      return instance.offset(begin);
+    };
+    for (std::int64_t e = 0; e < in_word; ++e) {
+      const std::int64_t place = (i * plan.matrices + j) * in_word + e;
+      const std::int64_t at = instance.offset(instance.index(thread, place));
+      if (plan.transposed) {
+        RC_ASSERT(at == row_at(lane % 4 * 2 + e) + lane / 4);
+      } else {
+        RC_ASSERT(at == row_at(lane / 4) + lane % 4 * in_word + e);
+      }
+    }
+  }
+}
+
 /// The address form gives the offset.
-void check_address(const Case& given, const AccessPlan& plan, const Instance& instance,
-                   std::int64_t thread, std::int64_t i) {
-  const Index first = instance.index(thread, plan.local_place(i));
+void check_address(const AccessPlan& plan, const Instance& instance, std::int64_t thread,
+                   std::int64_t i) {
+  const Index first = instance.begin(plan, thread, i);
   if (!instance.inside(first) || plan.address == AddressForm::whole) return;
-  const RegisterLayout& tile = given.tile_type().layout;
-  Index base = instance.origin(), added(base.size(), 0), flipped(base.size(), 0);
-  const Index of_thread = tile.thread_part(thread);
-  for (std::size_t d = 0; d < base.size(); ++d) base[d] += of_thread[d];
+  const Index base = instance.begin(plan, thread, 0);
+  Index added(base.size(), 0), flipped(base.size(), 0);
   for (const AccessDigit& digit : plan.outer) {
     Index& share = digit.flips ? flipped : added;
     share[static_cast<std::size_t>(digit.dim)] += i / digit.divisor % digit.size * digit.stride;
@@ -301,30 +363,37 @@ void check_order(const Case& given, const AccessPlan& plan, const Instance& inst
 }
 
 void check_case(const Case& given) {
-  const AccessPlan plan =
-      *AccessPlanner(given.kernel, given.info, Target{}).plan(given.stmt);
+  const AccessPlan plan = *AccessPlanner(given.kernel, given.info, Target{}).plan(given.stmt);
   const RegisterType& tile = given.tile_type();
-  check_places(plan, tile.layout.num_locals());
-  check_widths(plan, tile.dtype.bits);
+  const bool matrix = plan.form == AccessForm::matrix;
+  RC_ASSERT(plan.count * plan.elements == tile.layout.num_locals());
+  if (!matrix) {
+    check_places(plan, tile.layout.num_locals());
+    check_widths(plan, tile.dtype.bits);
+  }
   RC_ASSERT_FALSE(describe(plan).empty());
   for (const std::int64_t n : {0, 1, 2, 3, -1}) {
     const Instance instance(given, plan, n);
     if (!instance.is_legal()) continue;
     for (std::int64_t t = 0; t < tile.layout.num_threads(); ++t) {
-      check_order(given, plan, instance, t);
+      if (!matrix) check_order(given, plan, instance, t);
       for (std::int64_t i = 0; i < plan.count; ++i) {
-        check_run(given, plan, instance, t, i);
-        check_address(given, plan, instance, t, i);
+        matrix ? check_matrix(given, plan, instance, t, i) : check_run(given, plan, instance, t, i);
+        check_address(plan, instance, t, i);
       }
     }
   }
-  RC_TAG(plan.form == AccessForm::bits ? std::string("bits")
-                                       : fmt::format("{} bytes", plan.widths.front()),
-         plan.in_order() ? "in order" : "permuted");
+  RC_TAG(matrix                          ? std::string("matrices")
+         : plan.form == AccessForm::bits ? std::string("bits")
+                                         : fmt::format("{} bytes", plan.widths.front()),
+         plan.transposed   ? "transposed"
+         : plan.in_order() ? "in order"
+                           : "permuted");
 }
 
 }  // namespace
 
 TEST_CASE("the accesses of a plan move what the definition moves") {
   CHECK(rc::check("runs", [] { check_case(random_case()); }));
+  CHECK(rc::check("matrices", [] { check_case(random_case(true)); }));
 }

@@ -66,10 +66,43 @@ std::vector<Part> parts_of(const isa::AccessPlan& plan) {
   return parts;
 }
 
+/// The words of one matrix, by thread: what a phase of a warp's access serves.
+template <class Bit>
+Lanes words_of(const isa::RegisterLayout& layout, const isa::AccessPlan& plan, std::int64_t first,
+               std::int64_t word, Bit&& bit) {
+  const std::int64_t bits = plan.place.dtype.bits;
+  Lanes lanes(32);
+  for (std::int64_t t = 0; t < 32; ++t) {
+    for (std::int64_t e = 0; e < 32; ++e) {
+      const std::int64_t place = word * (32 / bits) + e / bits;
+      const std::int64_t at = bit(layout.element(first + t, place)) + e % bits;
+      if (e % 8 == 0)
+        lanes[static_cast<std::size_t>(t)].push_back(static_cast<std::uint64_t>(at / 8));
+    }
+  }
+  return lanes;
+}
+
+template <class Bit, class Cost>
+void add_matrices(const isa::RegisterLayout& layout, const isa::AccessPlan& plan, Bit&& bit,
+                  Cost&& cost, AccessCount& count) {
+  constexpr std::uint64_t matrix_bytes = 128;
+  for (std::int64_t i = 0; i < plan.count; ++i) {
+    for (std::int64_t begin = 0; begin < layout.num_threads(); begin += 32) {
+      ++count.requests;
+      for (std::int64_t j = 0; j < plan.matrices; ++j) {
+        count.bytes += matrix_bytes;
+        count.transfers += cost(words_of(layout, plan, begin, i * plan.matrices + j, bit));
+      }
+    }
+  }
+}
+
 /// Adds every access of a tile; `bit(index)` is where an element begins, or -1 if it is outside.
 template <class Bit, class Cost>
 void add_accesses(const isa::RegisterLayout& layout, const isa::AccessPlan& plan, Bit&& bit,
                   Cost&& cost, AccessCount& count) {
+  if (plan.form == isa::AccessForm::matrix) return add_matrices(layout, plan, bit, cost, count);
   const int bits = plan.place.dtype.bits;
   for (std::int64_t i = 0; i < plan.count; ++i) {
     for (std::int64_t begin = 0; begin < layout.num_threads(); begin += 32) {
@@ -258,7 +291,7 @@ TEST_CASE("loads and stores of shared memory cost what their elements touch") {
         of(statement(counters, program, "StoreShared"), Traffic::shared_store);
     RC_ASSERT((without_ideal(load_count) == expected));
     RC_ASSERT((load_count.ideal <= load_count.transfers));
-    if (load_plan(program).form == isa::AccessForm::bytes) {
+    if (load_plan(program).form != isa::AccessForm::bits) {
       RC_ASSERT((store_count == load_count));
     } else {
       RC_ASSERT((store_count.requests == 0 && store_count.atomics > 0));

@@ -46,32 +46,30 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
     tv::u32 a[4] = {};
     {
 #line 9
-      const tv::u64 base0_ = tv::index(tv::mul(bi, 16)) + tv::thread() / 4,
-          base1_ = tv::index(tv::mul(bk, 16)) + tv::thread() % 4 * 2;
-      TV_UNROLL for (int l_ = 0; l_ < 8; ++l_) {
+      const tv::u32 base0_ = tv::short_index(tv::mul(bi, 16)) + tv::thread() / 4,
+          base1_ = tv::short_index(tv::mul(bk, 16)) + tv::thread() % 4 * 2;
 #line 9
-        const tv::u64 i0_ = base0_ + l_ / 2 % 2 * 8, i1_ = base1_ + l_ / 4 * 8 + l_ % 2;
+      tv::u8* const at_ = ga.data + tv::bytes<16>(base0_ * 512 + base1_);
+      TV_UNROLL for (int l_ = 0; l_ < 4; ++l_) {
 #line 9
-        const bool inside_ = i0_ < ga.extent[0] && i1_ < ga.extent[1];
+        const tv::u32 i0_ = l_ % 2 * 8, i1_ = l_ / 2 * 8;
 #line 9
-        tv::put<16>(a, l_,
-            inside_ ? tv::load<16>(ga.data, i0_ * ga.stride[0] + i1_ * ga.stride[1]) : 0);
+        tv::load_bytes<4>(a, l_ * 4, at_ + tv::bytes<16>(i0_ * 512 + i1_), true);
       }
     }
     // b = LoadGlobal(gb, layout=local(3).spatial(32), offset=[bk, bj, 0:])
     tv::u32 b[1] = {};
     {
 #line 11
-      const tv::u64 base0_ = tv::index(bk), base1_ = tv::index(bj), base2_ = tv::thread();
+      const tv::u32 base0_ = tv::short_index(bk), base1_ = tv::short_index(bj),
+          base2_ = tv::thread();
+#line 11
+      tv::u8* const at_ = gb.data + tv::bytes<8>(base0_ * 768 + base1_ * 96 + base2_);
       TV_UNROLL for (int l_ = 0; l_ < 3; ++l_) {
 #line 11
-        const tv::u64 i0_ = base0_, i1_ = base1_, i2_ = base2_ + l_ * 32;
+        const tv::u32 i0_ = 0, i1_ = 0, i2_ = l_ * 32;
 #line 11
-        const bool inside_ = i0_ < gb.extent[0] && i1_ < gb.extent[1] && i2_ < gb.extent[2];
-#line 11
-        tv::put<8>(b, l_,
-            inside_ ? tv::load<8>(gb.data,
-            i0_ * gb.stride[0] + i1_ * gb.stride[1] + i2_ * gb.stride[2]) : 0);
+        tv::load_bytes<1>(b, l_ * 1, at_ + tv::bytes<8>(i0_ * 768 + i1_ * 96 + i2_), true);
       }
     }
     // b1 = View(b, dtype=i6, layout=local(2, 1).column_spatial(4, 8).local(2, 1))
@@ -97,16 +95,15 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
   // StoreGlobal(Cast(acc, f16), gc, offset=[bi * 16:, bj * 8:])
   {
 #line 14
-    const tv::u64 base0_ = tv::index(tv::mul(bi, 16)) + tv::thread() / 4,
-        base1_ = tv::index(tv::mul(bj, 8)) + tv::thread() % 4 * 2;
-    TV_UNROLL for (int l_ = 0; l_ < 4; ++l_) {
+    const tv::u32 base0_ = tv::short_index(tv::mul(bi, 16)) + tv::thread() / 4,
+        base1_ = tv::short_index(tv::mul(bj, 8)) + tv::thread() % 4 * 2;
 #line 14
-      const tv::u64 i0_ = base0_ + l_ / 2 * 8, i1_ = base1_ + l_ % 2;
+    tv::u8* const at_ = gc.data + tv::bytes<16>(base0_ * 64 + base1_);
+    TV_UNROLL for (int l_ = 0; l_ < 2; ++l_) {
 #line 14
-      const bool inside_ = i0_ < gc.extent[0] && i1_ < gc.extent[1];
+      const tv::u32 i0_ = l_ * 8, i1_ = 0;
 #line 14
-      if (inside_) tv::store<16>(gc.data, i0_ * gc.stride[0] + i1_ * gc.stride[1],
-          tv::get<16>(v_Cast_2, l_));
+      tv::store_bytes<4>(at_ + tv::bytes<16>(i0_ * 64 + i1_), v_Cast_2, l_ * 4);
     }
   }
 }

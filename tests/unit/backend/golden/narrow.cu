@@ -26,9 +26,10 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
 #line 6
       const tv::u64 i0_ = base0_ + l_ / 2, i1_ = base1_ + l_ % 2;
 #line 6
-      const bool inside_ = i0_ < g.extent[0] && i1_ < g.extent[1];
+      const bool inside_ = i0_ < g.extent[0];
 #line 6
-      tv::put<3>(a, l_, inside_ ? tv::load<3>(g.data, i0_ * g.stride[0] + i1_ * g.stride[1]) : 0);
+      tv::put<3>(a, l_ % 2 + l_ / 2 * 2,
+          inside_ ? tv::load<3>(g.data, i0_ + i1_ * g.stride[1]) : 0);
     }
   }
   // StoreGlobal(Neg(a), w)
@@ -38,29 +39,24 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
   // StoreGlobal(Neg(a), w)
   {
 #line 7
-    const tv::u64 base0_ = tv::thread() / 4 % 8 * 2, base1_ = tv::thread() % 4 * 2;
+    const tv::u32 base0_ = tv::thread() / 4 % 8 * 2, base1_ = tv::thread() % 4 * 2;
     TV_UNROLL for (int l_ = 0; l_ < 4; ++l_) {
 #line 7
-      const tv::u64 i0_ = base0_ + l_ / 2, i1_ = base1_ + l_ % 2;
+      const tv::u32 i0_ = base0_ + l_ / 2, i1_ = base1_ + l_ % 2;
 #line 7
-      const bool inside_ = i0_ < w.extent[0] && i1_ < w.extent[1];
-#line 7
-      if (inside_) tv::store<3>(w.data, i0_ * w.stride[0] + i1_ * w.stride[1],
-          tv::get<3>(v_Neg_1, l_));
+      tv::store<3>(w.data, i0_ * 8 + i1_, tv::get<3>(v_Neg_1, l_ % 2 + l_ / 2 * 2));
     }
   }
   // b = LoadGlobal(w, layout=replicated(2).spatial(8, 4).local(2, 2))
   tv::u32 b[1] = {};
   {
 #line 8
-    const tv::u64 base0_ = tv::thread() / 4 % 8 * 2, base1_ = tv::thread() % 4 * 2;
+    const tv::u32 base0_ = tv::thread() / 4 % 8 * 2, base1_ = tv::thread() % 4 * 2;
     TV_UNROLL for (int l_ = 0; l_ < 4; ++l_) {
 #line 8
-      const tv::u64 i0_ = base0_ + l_ / 2, i1_ = base1_ + l_ % 2;
+      const tv::u32 i0_ = base0_ + l_ / 2, i1_ = base1_ + l_ % 2;
 #line 8
-      const bool inside_ = i0_ < w.extent[0] && i1_ < w.extent[1];
-#line 8
-      tv::put<3>(b, l_, inside_ ? tv::load<3>(w.data, i0_ * w.stride[0] + i1_ * w.stride[1]) : 0);
+      tv::put<3>(b, l_ % 2 + l_ / 2 * 2, true ? tv::load<3>(w.data, i0_ * 8 + i1_) : 0);
     }
   }
   // StoreGlobal(Mul(a, b), h)
@@ -70,15 +66,12 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
   // StoreGlobal(Mul(a, b), h)
   {
 #line 9
-    const tv::u64 base0_ = tv::thread() / 4 % 8 * 2, base1_ = tv::thread() % 4 * 2;
+    const tv::u32 base0_ = tv::thread() / 4 % 8 * 2, base1_ = tv::thread() % 4 * 2;
     TV_UNROLL for (int l_ = 0; l_ < 4; ++l_) {
 #line 9
-      const tv::u64 i0_ = base0_ + l_ / 2, i1_ = base1_ + l_ % 2;
+      const tv::u32 i0_ = base0_ + l_ / 2, i1_ = base1_ + l_ % 2;
 #line 9
-      const bool inside_ = i0_ < h.extent[0] && i1_ < h.extent[1];
-#line 9
-      if (inside_) tv::store<3>(h.data, i0_ * h.stride[0] + i1_ * h.stride[1],
-          tv::get<3>(v_Mul_2, l_));
+      tv::store<3>(h.data, i0_ * 8 + i1_, tv::get<3>(v_Mul_2, l_ % 2 + l_ / 2 * 2));
     }
   }
 }

@@ -81,13 +81,11 @@ TV_KERNEL(32) scalars_kernel(tv::u8* p, tv::i32 n, float scale) {
   {
 #line 21
     const tv::u64 base0_ = tv::index(t), base1_ = tv::thread();
-    TV_UNROLL for (int l_ = 0; l_ < 1; ++l_) {
 #line 21
-      const tv::u64 i0_ = base0_, i1_ = base1_;
+    tv::u8* const at_ = g.data + tv::bytes<32>(base0_ * 32 + base1_);
 #line 21
-      const bool inside_ = i0_ < g.extent[0] && i1_ < g.extent[1];
+    const bool inside_ = base0_ < g.extent[0];
 #line 21
-      if (inside_) tv::store<32>(g.data, i0_ * g.stride[0] + i1_ * g.stride[1], tv::get<32>(z, l_));
-    }
+    if (inside_) tv::store_bytes<4>(at_, z, 0);
   }
 }
