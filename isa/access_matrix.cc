@@ -15,35 +15,6 @@ using Terms = std::vector<PlacedTerm>;
 
 constexpr std::int64_t row_bytes = 16, word_bits = 32;
 
-/// The terms of x / `boundary`, and those of x % `boundary`.
-struct Cut {
-  Terms high, low;
-};
-
-/// Nothing if a digit cannot be cut there.
-std::optional<Cut> cut_terms(const Terms& terms, std::int64_t boundary) {
-  Cut cut;
-  for (PlacedTerm term : terms) {
-    if (term.divisor >= boundary) {
-      if (term.divisor % boundary != 0) return std::nullopt;
-      term.divisor /= boundary;
-      cut.high.push_back(term);
-      continue;
-    }
-    if (boundary % term.divisor != 0) return std::nullopt;
-    const std::int64_t below = boundary / term.divisor;
-    if (term.size <= below) {
-      if (below % term.size != 0) return std::nullopt;
-      cut.low.push_back(term);
-      continue;
-    }
-    if (term.size % below != 0) return std::nullopt;
-    cut.low.push_back({term.dim, term.divisor, below, term.stride});
-    cut.high.push_back({term.dim, 1, term.size / below, term.stride * below});
-  }
-  return cut;
-}
-
 void append(Terms& to, const Terms& from, std::int64_t times) {
   for (PlacedTerm term : from) {
     term.divisor *= times;

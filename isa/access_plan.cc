@@ -23,23 +23,31 @@ int last_dimension(const TilePlacement& place, int tile_rank) {
   return -1;
 }
 
-/// Whether `count` elements along the last dimension lie together, and aligned, in the view.
-bool fits_global(const GlobalType& view, const TilePlacement& place, int tile_rank,
-                 std::int64_t count, const Multiples& multiples) {
+/// What keeps `count` elements along the last dimension from lying together, and aligned, in the
+/// view.
+Obstacle obstacle_in(const GlobalType& view, const TilePlacement& place, int tile_rank,
+                     std::int64_t count, const Multiples& multiples) {
+  using Kind = Obstacle::Kind;
   const int dim = last_dimension(place, tile_rank);
-  if (dim < 0) return false;
+  if (dim < 0) return {Kind::registers, 0, 0};
   const auto at = static_cast<std::size_t>(dim);
-  if (multiples.of(place.dimensions[at].offset) % count != 0) return false;
+  const std::int64_t offset = multiples.of(place.dimensions[at].offset);
+  if (offset % count != 0) return {Kind::offset, dim, offset};
   // What is left of the last piece must be whole bytes.
-  const std::int64_t bits = view.dtype.bits;
-  if (bits < 8 && multiples.of(view.extents[at]) * bits % 8 != 0) return false;
-  if (const auto* layout = view.layout.memory_layout()) return keeps_together(*layout, dim, count);
-  const auto& strides = *view.layout.strides();
-  if (count > 1 && strides[at].constant_int() != std::int64_t{1}) return false;
-  for (std::size_t d = 0; d < strides.size(); ++d) {
-    if (d != at && multiples.of(strides[d]) % count != 0) return false;
+  const std::int64_t bits = view.dtype.bits, extent = multiples.of(view.extents[at]);
+  if (bits < 8 && extent * bits % 8 != 0) return {Kind::extent, dim, extent};
+  if (const auto* layout = view.layout.memory_layout()) {
+    return keeps_together(*layout, dim, count) ? Obstacle{} : Obstacle{Kind::layout, dim, count};
   }
-  return true;
+  const auto& strides = *view.layout.strides();
+  if (count > 1 && strides[at].constant_int() != std::int64_t{1}) {
+    return {Kind::registers, dim, 0};
+  }
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    const std::int64_t stride = multiples.of(strides[d]);
+    if (d != at && stride % count != 0) return {Kind::stride, static_cast<int>(d), stride};
+  }
+  return {};
 }
 
 /// Moves by loads and stores of single elements.
@@ -58,29 +66,76 @@ bool is_stored(const Kernel& kernel, VarId tensor) {
   return found;
 }
 
-AccessPlan plan_copy(const CopyAsync& inst, const Kernel& kernel, std::int64_t threads,
-                     const Multiples& multiples) {
-  const auto& shared = *std::get_if<SharedType>(&kernel.variable(inst.dst.var).type);
-  const auto& global = *std::get_if<GlobalType>(&kernel.variable(inst.src.var).type);
-  AccessPlan plan;
-  plan.form = form_of_one(shared.dtype);
-  plan.pieces = tile_shape(inst, shared);
-  const int rank = static_cast<int>(plan.pieces.size());
+/// The widest pieces, in elements, and why they are no wider; 0 for copies by ordinary moves.
+std::int64_t widest_piece(const CopyAsync& inst, const SharedType& shared, const GlobalType& global,
+                          int rank, const Multiples& multiples, Obstacle& obstacle) {
   const auto shared_place = place_tile(inst.shared_offset, shared.layout.rank(), rank);
   const auto global_place = place_tile(inst.offset, global.rank(), rank);
   const int shared_dim = last_dimension(shared_place, rank);
   for (const std::int64_t bytes : {16, 8, 4}) {
     const std::int64_t count = bytes * 8 / shared.dtype.bits;
     if (count * shared.dtype.bits != bytes * 8) continue;
-    if (shared_dim < 0 || !keeps_together(shared.layout, shared_dim, count)) continue;
-    if (!fits_global(global, global_place, rank, count, multiples)) continue;
+    const bool together = shared_dim >= 0 && keeps_together(shared.layout, shared_dim, count);
+    const Obstacle found = together ? obstacle_in(global, global_place, rank, count, multiples)
+                                    : Obstacle{Obstacle::Kind::layout, shared_dim, count};
+    if (found.kind == Obstacle::Kind::none) return count;
+    obstacle = found;
+  }
+  return 0;
+}
+
+/// The digits of a piece's number as shares of the tile's index.
+std::vector<RegisterLayout::Term> piece_terms(const AccessPlan& plan) {
+  std::vector<RegisterLayout::Term> terms;
+  std::int64_t divisor = 1;
+  for (std::size_t d = plan.pieces.size(); d-- > 0;) {
+    const std::int64_t stride = d + 1 == plan.pieces.size() ? plan.elements : 1;
+    if (plan.pieces[d] > 1) {
+      terms.push_back({static_cast<int>(d), divisor, plan.pieces[d], stride});
+    }
+    divisor *= plan.pieces[d];
+  }
+  return terms;
+}
+
+/// Each thread moves pieces at equal distances, where the pieces' number can be cut that way.
+void place_pieces(AccessPlan& plan, std::int64_t threads) {
+  for (AccessSide* side : {static_cast<AccessSide*>(&plan), &plan.to}) {
+    const auto terms = side->place.place_terms(piece_terms(plan));
+    const auto cut = cut_terms(terms, threads);
+    plan.by_piece = !cut || plan.form != AccessForm::copy;
+    side->outer = number_accesses(plan.by_piece ? terms : cut->high);
+    if (plan.by_piece) continue;
+    side->threads = cut->low;
+    choose_address(*side);
+  }
+}
+
+AccessPlan plan_copy(const CopyAsync& inst, const Kernel& kernel, std::int64_t threads,
+                     const ScalarFacts& facts) {
+  const auto& shared = *std::get_if<SharedType>(&kernel.variable(inst.dst.var).type);
+  const auto& global = *std::get_if<GlobalType>(&kernel.variable(inst.src.var).type);
+  AccessPlan plan;
+  const Shape tile = tile_shape(inst, shared);
+  const int rank = static_cast<int>(tile.size());
+  const std::int64_t count =
+      widest_piece(inst, shared, global, rank, facts.multiples, plan.obstacle);
+  plan.pieces = tile;
+  plan.form = form_of_one(shared.dtype);
+  plan.place = place_in(global, inst.offset, tile, facts);
+  plan.to.place = place_in(shared, inst.shared_offset, tile, facts);
+  if (count > 0) {
     plan.form = AccessForm::copy;
     plan.elements = count;
     plan.pieces.back() /= count;
-    break;
+    const auto dim = static_cast<std::size_t>(
+        last_dimension(place_tile(inst.offset, global.rank(), rank), rank));
+    const auto& last = plan.place.dimensions[dim];
+    if (!last.inside && last.extent_multiple % count != 0) plan.cut_dim = dim;
   }
   plan.widths = {std::max<std::int64_t>(1, plan.elements * shared.dtype.bits / 8)};
   plan.count = (element_count(plan.pieces) + threads - 1) / threads;
+  place_pieces(plan, threads);
   return plan;
 }
 
@@ -90,7 +145,7 @@ std::string reason(const Obstacle& obstacle) {
     case Kind::none:
       return "";
     case Kind::registers:
-      return "neighbours in memory belong to other threads";
+      return "neighbours in memory do not follow one another in a thread";
     case Kind::order:
       return "elements may share a place, so their order is kept";
     case Kind::offset:
@@ -102,6 +157,9 @@ std::string reason(const Obstacle& obstacle) {
     case Kind::extent:
       return fmt::format("the extent of dimension {} is only known to be a multiple of {}",
                          obstacle.dim, obstacle.value);
+    case Kind::layout:
+      return fmt::format("the memory layout does not keep {} elements together and aligned",
+                         obstacle.value);
     case Kind::swizzle:
       return fmt::format("the swizzle keeps {} elements together", obstacle.value);
   }
@@ -174,7 +232,7 @@ std::optional<AccessPlan> AccessPlanner::plan(const InstStmt& stmt) const {
   if (const auto* inst = std::get_if<StoreGlobal>(&stmt.inst)) return store(*inst);
   if (const auto* inst = std::get_if<StoreShared>(&stmt.inst)) return store(*inst);
   if (const auto* inst = std::get_if<CopyAsync>(&stmt.inst)) {
-    return plan_copy(*inst, kernel_, info_.num_threads, facts_.multiples);
+    return plan_copy(*inst, kernel_, info_.num_threads, facts_);
   }
   return std::nullopt;
 }

@@ -48,16 +48,25 @@ struct AccessDigit {
 struct Obstacle {
   enum class Kind : std::uint8_t {
     none,       ///< 16 bytes, or all that a thread has
-    registers,  ///< neighbours in memory belong to other threads
+    registers,  ///< neighbours in memory do not follow one another in a thread
     order,      ///< elements may share a place, so that their order matters
     offset,     ///< of a dimension: what it is a multiple of
     stride,     ///< likewise
     extent,     ///< likewise
+    layout,     ///< of memory: does not keep so many elements together and aligned
     swizzle,    ///< tears apart what is longer than so many elements
   };
   Kind kind = Kind::none;
   int dim = 0;
   std::int64_t value = 0;
+};
+
+/// How a thread's accesses lie in one tensor.
+struct AccessSide {
+  TilePlace place{};
+  std::vector<PlacedTerm> threads{};  ///< digits of the thread; of a matrix, of the row's
+  std::vector<AccessDigit> outer{};   ///< digits of an access's number; of a copy, see by_piece
+  AddressForm address = AddressForm::whole;
 };
 
 /// A tile in registers: access i of each thread moves `elements` of its elements. A copy: access i
@@ -68,24 +77,27 @@ struct Obstacle {
 ///
 /// An access to global memory is made by the threads whose elements lie inside the view: all of
 /// them do, or none. A copy is made by all, and fills with zeros what lies outside.
-struct AccessPlan {
+struct AccessPlan : AccessSide {
   AccessForm form = AccessForm::bytes;
   std::int64_t elements = 1;
   std::int64_t count = 0;  ///< accesses of a thread, at most
   Obstacle obstacle{};
 
   // Of a tile in registers.
-  std::vector<AccessDigit> outer;    ///< digits of an access's number
-  std::vector<AccessDigit> inner;    ///< of an element's number in it, in memory's order
-  std::vector<std::int64_t> widths;  ///< bytes
-  std::vector<PlacedTerm> threads;   ///< digits of the thread; of a matrix, of the row's
-  std::int64_t matrices = 0;         ///< of AccessForm::matrix: of one access
-  bool transposed = false;           ///< likewise: the two halves of a word lie in two rows
-  bool moves_own_stores = false;     ///< likewise: of the warp, so that its order matters
-  TilePlace place{};                 ///< in the tensor
-  AddressForm address = AddressForm::whole;
+  std::vector<AccessDigit> inner{};    ///< of an element's number in its access, in memory's order
+  std::vector<std::int64_t> widths{};  ///< bytes
+  std::int64_t matrices = 0;           ///< of AccessForm::matrix: of one access
+  bool transposed = false;             ///< likewise: the two halves of a word lie in two rows
+  bool moves_own_stores = false;       ///< likewise: of the warp, so that its order matters
 
-  Shape pieces{};  ///< of a copy: the tile's extents, the last one in pieces
+  // Of a copy, whose own side is that of the view.
+  AccessSide to{};
+  Shape pieces{};  ///< the tile's extents, the last one in pieces
+  /// The outer digits are those of a piece's number, since pieces of a thread differ in more than
+  /// the share of an access's number.
+  bool by_piece = false;
+  /// The view's dimension whose bound may cut a piece, if one does.
+  std::optional<std::size_t> cut_dim{};
 
   /// The local place of element j of access i.
   [[nodiscard]] std::int64_t local_place(std::int64_t i, std::int64_t j = 0) const;

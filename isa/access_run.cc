@@ -37,19 +37,6 @@ std::vector<std::int64_t> cut(std::int64_t bytes, std::int64_t aligned) {
   return widths;
 }
 
-/// The terms of the places as digits of the access's number.
-std::vector<AccessDigit> number_accesses(std::vector<PlacedTerm> rest) {
-  std::sort(rest.begin(), rest.end(),
-            [](const auto& a, const auto& b) { return a.divisor < b.divisor; });
-  std::vector<AccessDigit> digits;
-  std::int64_t divisor = 1;
-  for (const PlacedTerm& term : rest) {
-    digits.push_back({divisor, term.size, term.divisor, term.dim, term.stride});
-    divisor *= term.size;
-  }
-  return digits;
-}
-
 void find_widths(AccessPlan& plan, const Run& run) {
   const std::int64_t widest = widest_access_bits / 8;
   const std::int64_t bytes = run.elements * plan.place.dtype.bits / 8;
@@ -86,14 +73,26 @@ void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
   choose_address(plan);
 }
 
-void choose_address(AccessPlan& plan) {
+std::vector<AccessDigit> number_accesses(std::vector<PlacedTerm> terms) {
+  std::sort(terms.begin(), terms.end(),
+            [](const auto& a, const auto& b) { return a.divisor < b.divisor; });
+  std::vector<AccessDigit> digits;
+  std::int64_t divisor = 1;
+  for (const PlacedTerm& term : terms) {
+    digits.push_back({divisor, term.size, term.divisor, term.dim, term.stride});
+    divisor *= term.size;
+  }
+  return digits;
+}
+
+void choose_address(AccessSide& side) {
   std::vector<PlacedTerm> steps;
-  for (const AccessDigit& digit : plan.outer) {
+  for (const AccessDigit& digit : side.outer) {
     steps.push_back({digit.dim, digit.divisor, digit.size, digit.stride});
   }
   std::vector<bool> flips;
-  plan.address = find_address_form(plan.place, plan.threads, steps, flips);
-  for (std::size_t i = 0; i < flips.size(); ++i) plan.outer[i].flips = flips[i];
+  side.address = find_address_form(side.place, side.threads, steps, flips);
+  for (std::size_t i = 0; i < flips.size(); ++i) side.outer[i].flips = flips[i];
 }
 
 }  // namespace tilevm::isa

@@ -11,7 +11,10 @@ namespace tilevm::isa {
 /// one place in memory.
 void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order);
 
-/// Fills in how the addresses of a plan's accesses follow from its digits.
-void choose_address(AccessPlan& plan);
+/// Digits of an access's number from the terms that tell accesses apart.
+[[nodiscard]] std::vector<AccessDigit> number_accesses(std::vector<PlacedTerm> terms);
+
+/// Fills in how addresses follow from a side's digits.
+void choose_address(AccessSide& side);
 
 }  // namespace tilevm::isa

@@ -133,6 +133,29 @@ bool adds_up(const TilePlace& place, const std::vector<PlacedTerm>& threads,
 
 }  // namespace
 
+std::optional<CutTerms> cut_terms(const std::vector<PlacedTerm>& terms, std::int64_t boundary) {
+  CutTerms cut;
+  for (PlacedTerm term : terms) {
+    if (term.divisor >= boundary) {
+      if (term.divisor % boundary != 0) return std::nullopt;
+      term.divisor /= boundary;
+      cut.high.push_back(term);
+      continue;
+    }
+    if (boundary % term.divisor != 0) return std::nullopt;
+    const std::int64_t below = boundary / term.divisor;
+    if (term.size <= below) {
+      if (below % term.size != 0) return std::nullopt;
+      cut.low.push_back(term);
+      continue;
+    }
+    if (term.size % below != 0) return std::nullopt;
+    cut.low.push_back({term.dim, term.divisor, below, term.stride});
+    cut.high.push_back({term.dim, 1, term.size / below, term.stride * below});
+  }
+  return cut;
+}
+
 std::vector<PlacedTerm> TilePlace::place_terms(
     const std::vector<RegisterLayout::Term>& terms) const {
   std::vector<PlacedTerm> placed;

@@ -23,6 +23,14 @@ struct ScalarFacts {
 /// tensor's dimensions.
 using PlacedTerm = RegisterLayout::Term;
 
+/// The terms of x / boundary, and those of x % boundary.
+struct CutTerms {
+  std::vector<PlacedTerm> high, low;
+};
+/// Nothing if a digit cannot be cut there.
+[[nodiscard]] std::optional<CutTerms> cut_terms(const std::vector<PlacedTerm>& terms,
+                                                std::int64_t boundary);
+
 struct TilePlace {
   struct Dimension {
     Expr offset;

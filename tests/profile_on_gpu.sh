@@ -70,5 +70,6 @@ profile tests/profile/transposes.tile -D T=f64
 profile tests/profile/transposes.tile -D T=f16
 profile tests/profile/shared.tile
 profile tests/profile/global.tile
+profile tests/profile/wide.tile
 profile tests/profile/copies.tile
 mv "$folder/record" "$record"

@@ -55,6 +55,13 @@ TEST_CASE("the programs that ship compile") {
   }
 }
 
+TEST_CASE("accesses of all widths compile") {
+  if (!have_compiler()) return;
+  const std::string path =
+      std::string(TILEVM_SOURCE_DIR) + "/tests/filetests/run/wide_accesses.tile";
+  check_compiles(make_program(read_text(path)), "sm_90a");
+}
+
 /// A program that touches every instruction and operator in unusual forms.
 constexpr const char* unusual_program = R"(
 def odd<4, 2>(i5* p, f6e3m2* q, f64* r, b3* s, i64 n, u32 m, f32 x, bool flag):

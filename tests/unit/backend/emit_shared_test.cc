@@ -105,6 +105,6 @@ TEST_CASE("a variable that is written again says nothing of its divisibility") {
       "        CopyAsync(s, g, offset=[0:, once + i:])\n"
       "    CopyAsync(s, g, offset=[0:, twice:])\n");
   const std::string text = emit_cuda(program).text;
-  CHECK(text.find("tv::copy_async<16>(s") != std::string::npos);
+  CHECK(text.find("tv::copy_async<16>(to_at_") != std::string::npos);
   CHECK(text.find("tv::store<16>(s") != std::string::npos);
 }

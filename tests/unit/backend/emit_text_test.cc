@@ -89,6 +89,35 @@ TEST_CASE("narrow elements, replicas and workspaces are emitted as expected") {
   check_golden("narrow", own_text(make_program(narrow_program)));
 }
 
+/// Vectors of 16 bytes, matrices as they are and transposed, a swizzle, pieces of copies.
+constexpr const char* accesses_program = R"(
+def accesses<8>(f16* p, u8* q, f16* r):
+    t = BlockIndices()
+    gp = ViewGlobal(p, shape=[256, 64])
+    gq = ViewGlobal(q, shape=[16, 1024])
+    gr = ViewGlobal(r, shape=[256, 64])
+    s = AllocateShared(f16, shape=[2, 16, 64], layout=row_major(2, 16, 64).swizzle(3, 3, 3))
+    w = AllocateShared(u8, shape=[2, 1024])
+    CopyAsync(s, gp, offset=[t * 16:, 0:], shared_offset=[t % 2, 0:, 0:])
+    CopyAsync(w, gq, offset=[t, 0:], shared_offset=[t % 2, 0:])
+    CopyAsyncCommitGroup()
+    CopyAsyncWaitGroup(0)
+    Synchronize()
+    a = LoadShared(s, layout=local(1, 4).column_local(2, 2).spatial(8, 4).local(1, 2), offset=[t % 2, 0:, 0:])
+    b = LoadShared(s, layout=local(1, 8).local(2, 1).column_spatial(4, 8).local(2, 1), offset=[t % 2, 0:, 0:])
+    c = LoadShared(w, layout=local(2).spatial(32).local(16), offset=[t % 2, 0:])
+    Synchronize()
+    StoreShared(a, s, offset=[0, 0:, 0:])
+    Synchronize()
+    StoreGlobal(b, gr, offset=[t * 16:, 0:])
+    StoreGlobal(c, gq, offset=[t, 0:])
+    StoreGlobal(LoadShared(s, layout=local(2, 2).spatial(8, 4).local(1, 8), offset=[0, 0:, 0:]), gr, offset=[t * 16 + 128:, 0:])
+)";
+
+TEST_CASE("wide accesses are emitted as expected") {
+  check_golden("accesses", own_text(make_program(accesses_program)));
+}
+
 TEST_CASE("the text begins with the prelude and depends on nothing but the program") {
   const isa::VerifiedProgram program = make_program(narrow_program);
   const CudaSource source = emit_cuda(program);

@@ -100,7 +100,7 @@ TEST_CASE("a plan says what keeps it from wider accesses") {
   CHECK(describe(load_plan("f16", rows(8), {130})) ==
         "4 accesses of 4 bytes: the extent of dimension 0 is only known to be a multiple of 2");
   CHECK(describe(load_plan("f16", *compose(*local({8}), *spatial({32})), {256})) ==
-        "8 accesses of 2 bytes: neighbours in memory belong to other threads");
+        "8 accesses of 2 bytes: neighbours in memory do not follow one another in a thread");
   CHECK(
       describe(load_plan("f16", *compose(*spatial({32, 1}), *local({1, 8})),
                          *strided({32, 8}, {9, 1}))) ==
@@ -120,6 +120,12 @@ TEST_CASE("a copy moves the widest pieces that both sides keep aligned") {
   CHECK(copy_plan("f16", 64, 68).elements == 4);
   CHECK(copy_plan("f16", 64, 66).elements == 2);
   CHECK(copy_plan("u4", 64, 64).elements == 32);
+}
+
+TEST_CASE("a copy says what keeps it from wider pieces") {
+  CHECK(describe(copy_plan("f16", 64, 72)) == "4 copies of 16 bytes");
+  CHECK(describe(copy_plan("f16", 64, 68)) ==
+        "8 copies of 8 bytes: the memory layout does not keep 8 elements together and aligned");
 }
 
 TEST_CASE("a copy without such pieces moves single elements") {
