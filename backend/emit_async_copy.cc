@@ -29,10 +29,11 @@ class CopyEmission {
     to_.declare_base();
     out.open_plain(fmt::format("{}for (int l_ = 0; l_ < {}; ++l_)",
                                plan_.count <= most_unrolled ? "TV_UNROLL " : "", plan_.count));
-    out.line(fmt::format("const tv::u32 piece_ = tv::thread() + l_ * {};", kernel_.threads()));
-    if (pieces < plan_.count * kernel_.threads()) {
-      out.line(fmt::format("if (piece_ >= {}) break;", pieces));
+    const bool cut = pieces < plan_.count * kernel_.threads();
+    if (cut || plan_.by_piece) {
+      out.line(fmt::format("const tv::u32 piece_ = tv::thread() + l_ * {};", kernel_.threads()));
     }
+    if (cut) out.line(fmt::format("if (piece_ >= {}) break;", pieces));
     from_.declare_access();
     to_.declare_access();
     if (plan_.tests_bounds()) {
