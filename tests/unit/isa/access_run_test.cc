@@ -53,6 +53,20 @@ std::optional<Swizzle> random_swizzle() {
   return Swizzle{one_of({0, 1, 2, 3}), one_of({1, 2}), one_of({2, 3})};
 }
 
+/// Rows one behind the other, padded or swizzled as a program would.
+std::optional<MemoryLayout> usual_memory(const Shape& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  const std::int64_t padding = one_of<std::int64_t>({0, 0, 8, 32});
+  for (std::size_t d = shape.size(); d-- > 1;) {
+    strides[d - 1] = strides[d] * shape[d] + (d + 1 == shape.size() ? padding : 0);
+  }
+  std::optional<Swizzle> swizzle;
+  if (padding == 0) swizzle = Swizzle{one_of({2, 3, 4}), one_of({0, 1, 2, 3}), 3};
+  const auto layout = MemoryLayout::make(shape, shape, strides, swizzle);
+  if (!layout) return std::nullopt;
+  return *layout;
+}
+
 /// A layout of a tensor with these extents: strides, or modes as a product of tiles gives them.
 std::optional<MemoryLayout> random_memory(const Shape& shape) {
   std::vector<std::int64_t> modes, strides;
@@ -100,12 +114,12 @@ RegisterLayout usual_layout(int rank) {
 
 /// Fragments of tensor cores by one or more warps.
 RegisterLayout fragment_layout() {
-  const std::int64_t words = one_of<std::int64_t>({1, 2, 4, 8});
+  const std::int64_t words = one_of<std::int64_t>({1, 2, 4, 8}), in_word = one_of({1, 2, 4, 8});
   RegisterLayout warps = one_of({0, 1}) == 0 ? RegisterLayout{} : *spatial({2, 1});
   const RegisterLayout outer = *local({one_of<std::int64_t>({1, 2}), words});
   const RegisterLayout lanes = one_of({0, 1}) == 0
                                    ? *compose(*column_spatial({4, 8}), *local({2, 1}))
-                                   : *compose(*spatial({8, 4}), *local({1, words}));
+                                   : *compose(*spatial({8, 4}), *local({1, in_word}));
   return *compose(*compose(warps, outer), lanes);
 }
 
@@ -118,16 +132,18 @@ Case random_case(bool fragments = false) {
   const RegisterLayout layout = fragments   ? fragment_layout()
                                 : kind == 0 ? testing::make_layout(testing::random_raw(rank, 6))
                                             : usual_layout(rank);
-  const DType dtype = *parse_dtype(*rc::gen::elementOf(types));
+  DType dtype = *parse_dtype(*rc::gen::elementOf(types));
+  if (fragments && dtype.bits > 32) dtype = f16;
   Shape shape;
   OffsetList offset;
   for (const std::int64_t extent : layout.shape()) {
-    const std::int64_t step = one_of<std::int64_t>({0, 1, 2, 4, 8, 16, 32});
-    offset.entries.push_back({offset_of(step, one_of<std::int64_t>({0, 0, 0, 1, 2, 4, 8})), true});
+    const std::int64_t step = one_of<std::int64_t>({0, 0, 1, 2, 4, 8, 16, 32, 32, 32});
+    const std::int64_t begin = one_of<std::int64_t>({0, 0, 0, 0, 0, 1, 2, 4, 8, 32});
+    offset.entries.push_back({offset_of(step, begin), true});
     shape.push_back(extent * one_of<std::int64_t>({1, 2, 3}) +
-                    one_of<std::int64_t>({0, 0, 8, 32, 1}));
+                    one_of<std::int64_t>({0, 0, 0, 8, 32, 32, 1}));
   }
-  const auto memory = random_memory(shape);
+  const auto memory = one_of({0, 1, 2}) > 0 ? usual_memory(shape) : random_memory(shape);
   RC_PRE(memory.has_value());
   Type tensor = SharedType{dtype, *memory};
   if (!result.shared) {
