@@ -41,7 +41,7 @@ void add_digits(const MemoryLayout& layout, TilePlace& place) {
       const std::int64_t size = layout.mode_shape()[mode], stride = layout.mode_strides()[mode];
       // The most significant digit has no other above it: indices lie in the tensor.
       const bool last = divisor * size == extent;
-      place.digits.push_back({d, divisor, last ? 0 : size, stride, power_of_two_in(stride)});
+      place.digits.push_back({d, divisor, last ? 0 : size, stride, power_of_two_in(stride), size});
       divisor *= size;
     }
   }
@@ -174,7 +174,9 @@ bool TilePlace::may_overlap() const {
     const std::int64_t extent = dimensions[static_cast<std::size_t>(digit.dim)].tile_extent;
     if (extent == 1) continue;
     if (!digit.stride) return true;
-    strides.emplace_back(*digit.stride, digit.size == 0 ? extent : std::min(extent, digit.size));
+    // Indices of a tile that wrap around in a digit may differ in it by anything.
+    const bool wraps = digit.divisor > 1 || digit.size != 0;
+    strides.emplace_back(*digit.stride, wraps ? digit.values : extent);
   }
   std::sort(strides.begin(), strides.end());
   std::int64_t reach = 0;
@@ -219,7 +221,7 @@ TilePlace place_in(const GlobalType& view, const std::optional<OffsetList>& offs
     for (std::size_t d = 0; d < view.extents.size(); ++d) {
       const Expr& stride = (*view.layout.strides())[d];
       place.digits.push_back(
-          {static_cast<int>(d), 1, 0, stride.constant_int(), facts.multiples.of(stride)});
+          {static_cast<int>(d), 1, 0, stride.constant_int(), facts.multiples.of(stride), 0});
     }
   }
   place.dtype = view.dtype;

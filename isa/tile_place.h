@@ -49,6 +49,7 @@ struct TilePlace {
     std::int64_t divisor = 1, size = 0;
     std::optional<std::int64_t> stride;  ///< in elements, if constant
     std::int64_t multiple = 1;           ///< a power of two that divides the stride
+    std::int64_t values = 0;             ///< how many it has in the tensor, if it has a divisor
   };
 
   std::vector<Dimension> dimensions;
