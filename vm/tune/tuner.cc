@@ -42,6 +42,8 @@ bool faster(const Trial& a, const Trial& b) {
   return a.us && *a.us < *b.us;
 }
 
+using Outcome = std::pair<const Candidate*, Trial>;
+
 class Search {
  public:
   Search(const Environment& environment, const SearchSettings& settings, std::string folder,
@@ -55,7 +57,7 @@ class Search {
     return Done{};
   }
 
-  /// Times candidates with so many launches; the outcomes, the fastest first.
+  /// Times candidates (of one array) with so many launches; the outcomes, the fastest first.
   Result<std::vector<Trial>> time_all(const std::vector<const Candidate*>& candidates, int rounds) {
     next_ = 0;
     outcomes_.clear();
@@ -69,9 +71,13 @@ class Search {
       }
     }
     if (failure_) return *failure_;
+    // Of equals the first of the plan wins, whichever was done first.
+    std::sort(outcomes_.begin(), outcomes_.end(), [](const Outcome& a, const Outcome& b) {
+      if (faster(a.second, b.second)) return true;
+      return !faster(b.second, a.second) && a.first < b.first;
+    });
     std::vector<Trial> trials;
     for (auto& [candidate, trial] : outcomes_) trials.push_back(std::move(trial));
-    std::stable_sort(trials.begin(), trials.end(), faster);
     return trials;
   }
 
@@ -195,7 +201,7 @@ class Search {
   std::mutex mutex_;  // of all below while threads work
   Clock::time_point begin_;
   std::size_t next_ = 0, started_now_ = 0, known_count_ = 0, skipped_ = 0;
-  std::vector<std::pair<const Candidate*, Trial>> outcomes_;
+  std::vector<Outcome> outcomes_;
   Progress progress_;
   std::optional<Error> failure_;
 };
