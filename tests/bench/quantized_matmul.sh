@@ -1,0 +1,38 @@
+#!/bin/sh
+# Times programs/quantized_matmul.tile for weights of every type beside cuBLAS and a kernel that only
+# reads, and compares each with the simulator bit for bit on a reduced size. Run from the root of the
+# repository on a machine with a GPU; docs/benchmarks.md shows the results.
+#
+#   tests/bench/quantized_matmul.sh [FILE]      FILE: tests/bench/results/quantized_matmul.jsonl
+set -eu
+results=${1:-tests/bench/results/quantized_matmul.jsonl}
+tilevm=${TILEVM:-build/tilevm}
+program=programs/quantized_matmul.tile
+tile="-D BN=224 -D WARPS=4 -D STAGES=3"
+rm -f "$results"
+
+# shellcheck disable=SC2086  # lists of options are split on purpose
+equal() { "$tilevm" diff $program --seeds 0..4 $tile -D M=16 -D N=448 -D K=1024 "$@"; }
+# shellcheck disable=SC2086
+bench() {
+  "$tilevm" bench $program --kernel matmul --baseline cublas --verify-against reference \
+    -o "$results" $tile "$@"
+}
+
+types="u1 u2 u3 u4 u5 u6 u7 u8 i2 i3 i4 i5 i6 i7 i8 f3e1m1 f4e2m1 f5e2m2 f6e3m2 f7e3m3 f8e4m3"
+for type in $types; do
+  bits=$(echo "$type" | cut -c2)
+  echo "== $type"
+  equal -D Q="$type" -D W="$bits"
+  for rows in 16 1; do
+    bench -D Q="$type" -D W="$bits" -D M=$rows -D K=8192 -D N=57344
+  done
+done
+for type in u1 u2 u3 u4 u8; do
+  bits=$(echo "$type" | cut -c2)
+  echo "== $type x bf16"
+  equal -D T=bf16 -D Q="$type" -D W="$bits"
+  bench -D T=bf16 -D Q="$type" -D W="$bits" -D M=16 -D K=8192 -D N=57344
+done
+tile="-D BN=64 -D WARPS=4 -D STAGES=6"
+bench -D Q=u4 -D W=4 -D M=16 -D K=8192 -D N=8192
