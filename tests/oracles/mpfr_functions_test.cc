@@ -12,7 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <regex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -67,14 +67,19 @@ struct Promise {
 std::map<std::string, Promise> read_promises() {
   std::map<std::string, Promise> promises;
   std::ifstream file(TILEVM_SOURCE_DIR "/docs/semantics.md");
-  const std::regex row(R"(\| ((?:`\w+` )+)\| ([0-9.]+) \| (all|[0-9.]+ %) \|.*)"),
-      name(R"(`(\w+)`)");
-  std::smatch match;
+  bool inside = false;
   for (std::string line; std::getline(file, line);) {
-    if (!std::regex_match(line, match, row)) continue;
-    const std::string names = match[1];
-    for (std::sregex_iterator it(names.begin(), names.end(), name), end; it != end; ++it) {
-      promises[(*it)[1]] = {std::stod(match[2]), match[3] == "all"};
+    if (line.starts_with("| function | largest error (ulp) | rounded correctly |")) inside = true;
+    if (line.empty()) inside = false;
+    if (!inside || !line.starts_with("| `")) continue;
+    std::istringstream cells(line.substr(1));
+    std::string names, largest, correct;
+    std::getline(cells, names, '|');
+    std::getline(cells, largest, '|');
+    std::getline(cells, correct, '|');
+    std::istringstream words(names);
+    for (std::string name; words >> name;) {
+      promises[name.substr(1, name.size() - 2)] = {std::stod(largest), correct == " all "};
     }
   }
   return promises;
