@@ -1,8 +1,8 @@
 #include "vm/bench_report.h"
 
-#include <array>
-
 #include <fmt/format.h>
+
+#include "vm/table.h"
 
 namespace tilevm::vm {
 
@@ -27,12 +27,11 @@ std::string flops(const KernelTime& kernel) {
   return tera >= 1 ? fmt::format("{:.1f} T", tera) : fmt::format("{:.1f} G", tera * 1000);
 }
 
-using Row = std::array<std::string, 13>;
+const std::vector<std::string> heads = {"kernel",  "us",      "quartiles", "MB",     "TB/s",
+                                        "of read", "of peak", "FLOP/s",    "cuBLAS", "registers",
+                                        "spills",  "shared",  "threads"};
 
-const Row heads = {"kernel", "us",     "quartiles", "MB",     "TB/s",   "of read", "of peak",
-                   "FLOP/s", "cuBLAS", "registers", "spills", "shared", "threads"};
-
-Row row_of(const BenchReport& report, const KernelTime& kernel) {
+std::vector<std::string> row_of(const BenchReport& report, const KernelTime& kernel) {
   const double peak = share_of_peak(report, kernel);
   return {kernel.name,
           fmt::format("{:.2f}", kernel.time.median),
@@ -47,20 +46,6 @@ Row row_of(const BenchReport& report, const KernelTime& kernel) {
           fmt::format("{}", kernel.properties.local_bytes_per_thread),
           fmt::format("{}", kernel.shared_bytes),
           fmt::format("{}", kernel.threads)};
-}
-
-std::string format_table(const std::vector<Row>& rows) {
-  std::array<std::size_t, std::tuple_size_v<Row>> widths{};
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    text += fmt::format("{:<{}}", row[0], widths[0]);
-    for (std::size_t i = 1; i < row.size(); ++i) text += fmt::format("  {:>{}}", row[i], widths[i]);
-    text += '\n';
-  }
-  return text;
 }
 
 std::string protocol(const BenchReport& report) {
@@ -150,12 +135,13 @@ Json to_json(const backend::Spread& spread) {
 }
 
 std::string format_bench(const BenchReport& report) {
-  std::vector<Row> rows = {heads};
-  for (const KernelTime& kernel : report.kernels) rows.push_back(row_of(report, kernel));
+  Table table;
+  table.add(heads);
+  for (const KernelTime& kernel : report.kernels) table.add(row_of(report, kernel));
   return fmt::format("{}\ndriver {}, {}\n{}; {} MiB of device memory\n\n{}\n{}{}",
                      report.environment.device, report.environment.driver,
                      report.environment.compiler, protocol(report), report.device_bytes >> 20,
-                     format_table(rows), yardsticks(report), findings(report));
+                     table.text(""), yardsticks(report), findings(report));
 }
 
 std::vector<std::pair<std::string, Json>> bench_members(const BenchReport& report) {

@@ -8,6 +8,7 @@
 #include "isa/base/render.h"
 #include "vm/hash.h"
 #include "vm/json.h"
+#include "vm/json_line.h"
 
 namespace tilevm::vm {
 
@@ -88,16 +89,7 @@ std::string format_record(const Record& record) {
 }
 
 Result<Record> parse_record(const std::string& line) {
-  try {
-    const boost::json::object object = boost::json::parse(line).as_object();
-    const auto schema = object.at("schema").to_number<int>();
-    if (schema != 1) {
-      return Error{ErrorKind::program, fmt::format("a record of schema {}, not 1", schema)};
-    }
-    return read_object(object);
-  } catch (const std::exception& error) {
-    return Error{ErrorKind::program, fmt::format("no record of a run: {}", error.what())};
-  }
+  return read_json_line(line, "no record of a run", read_object);
 }
 
 std::string compiler_of(const Engine& engine) {

@@ -9,7 +9,7 @@
 
 namespace tilevm::vm {
 
-std::string Table::text() const {
+std::string Table::text(std::string_view indent) const {
   std::vector<std::size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -17,7 +17,7 @@ std::string Table::text() const {
   }
   std::string text;
   for (const auto& row : rows_) {
-    std::string line = fmt::format("  {:<{}}", row[0], widths[0]);
+    std::string line = fmt::format("{}{:<{}}", indent, row[0], widths[0]);
     for (std::size_t c = 1; c < row.size(); ++c) {
       line += fmt::format("  {:>{}}", row[c], widths[c]);
     }

@@ -20,8 +20,8 @@ class Table {
   /// Whether there is one beside the head.
   [[nodiscard]] bool has_rows() const { return rows_.size() > 1; }
 
-  /// Indented lines, each with its line break.
-  [[nodiscard]] std::string text() const;
+  /// Lines that begin with `indent`, each with its line break.
+  [[nodiscard]] std::string text(std::string_view indent = "  ") const;
 
  private:
   std::vector<std::vector<std::string>> rows_;

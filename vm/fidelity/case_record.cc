@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include "vm/json.h"
+#include "vm/json_line.h"
 
 namespace tilevm::vm::fidelity {
 
@@ -76,16 +77,7 @@ std::string format_record(const CaseRecord& record) {
 }
 
 Result<CaseRecord> parse_case_record(const std::string& line) {
-  try {
-    const boost::json::object object = boost::json::parse(line).as_object();
-    const auto schema = object.at("schema").to_number<int>();
-    if (schema != 1) {
-      return Error{ErrorKind::program, fmt::format("a record of schema {}, not 1", schema)};
-    }
-    return read_object(object);
-  } catch (const std::exception& error) {
-    return Error{ErrorKind::program, fmt::format("no record of a case: {}", error.what())};
-  }
+  return read_json_line(line, "no record of a case", read_object);
 }
 
 Result<std::vector<CaseRecord>> read_records(const std::string& path) {

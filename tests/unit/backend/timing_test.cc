@@ -8,13 +8,6 @@
 namespace tilevm::backend {
 namespace {
 
-std::optional<Device> device_or_skip(const std::string& what) {
-  Result<Device> device = Device::open();
-  if (device) return *device;
-  skip(what, device.error().message);
-  return std::nullopt;
-}
-
 TEST_CASE("a spread has the extremes, the median and interpolated quartiles") {
   const Spread five = spread_of({5, 1, 4, 2, 3});
   CHECK(five.min == 1);

@@ -11,14 +11,6 @@
 namespace tilevm::backend {
 namespace {
 
-/// The device, or nothing and a visible skip.
-std::optional<Device> device_or_skip(const std::string& what) {
-  Result<Device> device = Device::open();
-  if (device) return *device;
-  skip(what, device.error().message);
-  return std::nullopt;
-}
-
 /// A kernel compiled for the device and loaded.
 LoadedKernel load(const Device& device, const std::string& source, const std::string& name) {
   CompileRequest request;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/driver.h"
 #include "backend/subprocess.h"
 #include "backend/toolchain.h"
 
@@ -58,6 +59,14 @@ inline bool skip(const std::string& what, const std::string& why) {
 inline bool lacks(CompilerChoice choice, const std::string& what) {
   const Result<std::string> compiler = describe_compiler(choice);
   return !compiler && skip(what, compiler.error().message);
+}
+
+/// The device, or nothing and a visible skip.
+inline std::optional<Device> device_or_skip(const std::string& what) {
+  Result<Device> device = Device::open();
+  if (device) return *device;
+  skip(what, device.error().message);
+  return std::nullopt;
 }
 
 inline bool contains(const std::string& text, const std::string& part) {
