@@ -2,66 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-
 #include "isa/type/bits.h"
 
 namespace tilevm::vm {
 namespace {
-
-constexpr std::uint64_t prime1 = 0x9E3779B185EBCA87, prime2 = 0xC2B2AE3D27D4EB4F,
-                        prime3 = 0x165667B19E3779F9, prime4 = 0x85EBCA77C2B2AE63,
-                        prime5 = 0x27D4EB2F165667C5;
-
-/// Little-endian integer of `count` bytes, on every host.
-std::uint64_t read_le(const std::uint8_t* p, unsigned count) {
-  std::uint64_t value = 0;
-  for (unsigned i = 0; i < count; ++i) value |= std::uint64_t{p[i]} << (8 * i);
-  return value;
-}
-
-std::uint64_t round(std::uint64_t lane, std::uint64_t input) {
-  return std::rotl(lane + input * prime2, 31) * prime1;
-}
-
-std::uint64_t merge(std::uint64_t hash, std::uint64_t lane) {
-  return (hash ^ round(0, lane)) * prime1 + prime4;
-}
-
-/// Consumes whole stripes of 32 bytes; at least one.
-std::uint64_t hash_stripes(std::span<const std::uint8_t>& rest, std::uint64_t seed) {
-  std::uint64_t a = seed + prime1 + prime2, b = seed + prime2, c = seed, d = seed - prime1;
-  while (rest.size() >= 32) {
-    const std::uint8_t* p = rest.data();
-    a = round(a, read_le(p, 8));
-    b = round(b, read_le(p + 8, 8));
-    c = round(c, read_le(p + 16, 8));
-    d = round(d, read_le(p + 24, 8));
-    rest = rest.subspan(32);
-  }
-  const std::uint64_t hash =
-      std::rotl(a, 1) + std::rotl(b, 7) + std::rotl(c, 12) + std::rotl(d, 18);
-  return merge(merge(merge(merge(hash, a), b), c), d);
-}
-
-/// The last 0 to 31 bytes.
-std::uint64_t hash_tail(std::span<const std::uint8_t> rest, std::uint64_t hash) {
-  for (; rest.size() >= 8; rest = rest.subspan(8)) {
-    hash = std::rotl(hash ^ round(0, read_le(rest.data(), 8)), 27) * prime1 + prime4;
-  }
-  if (rest.size() >= 4) {
-    hash = std::rotl(hash ^ (read_le(rest.data(), 4) * prime1), 23) * prime2 + prime3;
-    rest = rest.subspan(4);
-  }
-  for (const std::uint8_t byte : rest) hash = std::rotl(hash ^ (byte * prime5), 11) * prime1;
-  return hash;
-}
-
-std::uint64_t avalanche(std::uint64_t hash) {
-  hash = (hash ^ (hash >> 33)) * prime2;
-  hash = (hash ^ (hash >> 29)) * prime3;
-  return hash ^ (hash >> 32);
-}
 
 /// The data with every bit zero that does not belong to a value.
 std::vector<std::uint8_t> canonical_data(const HostTensor& tensor) {
@@ -78,17 +22,6 @@ std::vector<std::uint8_t> canonical_data(const HostTensor& tensor) {
 
 }  // namespace
 
-std::uint64_t xxh64(std::span<const std::uint8_t> bytes, std::uint64_t seed) {
-  std::span<const std::uint8_t> rest = bytes;
-  std::uint64_t hash = rest.size() >= 32 ? hash_stripes(rest, seed) : seed + prime5;
-  hash += bytes.size();
-  return avalanche(hash_tail(rest, hash));
-}
-
-std::uint64_t xxh64(std::string_view text, std::uint64_t seed) {
-  return xxh64({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, seed);
-}
-
 std::uint64_t content_hash(const HostTensor& tensor) {
   // Written out here and not taken from a printer, whose text may change one day.
   std::string type = isa::to_string(tensor.dtype) + "[";
@@ -100,7 +33,5 @@ std::uint64_t content_hash(const HostTensor& tensor) {
   if (whole) return xxh64(tensor.data, seed);
   return xxh64(canonical_data(tensor), seed);
 }
-
-std::string format_hash(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 }  // namespace tilevm::vm

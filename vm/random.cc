@@ -4,8 +4,8 @@
 #include <thread>
 #include <vector>
 
+#include "isa/base/hash.h"
 #include "isa/type/number.h"
-#include "vm/hash.h"
 
 namespace tilevm::vm {
 namespace {

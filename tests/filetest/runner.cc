@@ -179,7 +179,7 @@ void compare_outputs(const Case& test, const Outcome& outcome, std::vector<std::
       wrong.push_back(fmt::format("there is no output `{}`", expected.name));
       continue;
     }
-    const std::string hash = vm::format_hash(content_hash(found->second));
+    const std::string hash = format_hash(content_hash(found->second));
     if (!expected.hash.empty() && expected.hash != hash) {
       wrong.push_back(
           fmt::format("`{}` has hash {}, expected {}", expected.name, hash, expected.hash));
@@ -203,7 +203,7 @@ std::vector<std::string> expectation_lines(const Case& test, const Outcome& outc
   std::vector<std::string> lines;
   for (const auto& [name, tensor] : outcome.outputs) {
     lines.push_back(
-        fmt::format("# expect: {} hash={}", name, vm::format_hash(content_hash(tensor))));
+        fmt::format("# expect: {} hash={}", name, format_hash(content_hash(tensor))));
     for (const OutputExpectation& expected : test.outputs) {
       if (expected.name != name || !expected.corner) continue;
       lines.push_back("# expect-corner: " + name);

@@ -10,7 +10,7 @@
 
 #include "backend/emit.h"
 #include "frontend/grammar.h"
-#include "vm/hash.h"
+#include "isa/base/hash.h"
 #include "vm/random.h"
 #include "vm/vm.h"
 

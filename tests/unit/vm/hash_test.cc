@@ -6,9 +6,9 @@
 #include <set>
 
 using tilevm::vm::content_hash;
-using tilevm::vm::format_hash;
+using tilevm::format_hash;
 using tilevm::vm::HostTensor;
-using tilevm::vm::xxh64;
+using tilevm::xxh64;
 namespace isa = tilevm::isa;
 
 TEST_CASE("XXH64 gives the published values") {
