@@ -4,10 +4,10 @@
 
 #include "backend/cuda_library.h"
 #include "backend/driver.h"
+#include "backend/kernel_cache.h"
 #include "backend/nvcc.h"
 #include "backend/nvrtc.h"
 #include "backend/tool_search.h"
-#include "backend/toolchain.h"
 
 namespace tilevm::backend {
 namespace {
@@ -85,22 +85,38 @@ std::vector<Finding> look_at_devices(const Result<std::vector<DeviceProperties>>
   return findings;
 }
 
+double mebibytes(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+Finding look_at_cache() {
+  const Result<CacheSettings> settings = cache_settings();
+  if (!settings) return from_error(Health::warn, "cache", settings.error(), "correct the variable");
+  if (settings->off) return {Health::ok, "cache", "off, as $TILEVM_CACHE says", ""};
+  const Result<KernelCache> cache = KernelCache::open(*settings);
+  const Status usable = cache ? cache->check_writable() : cache.error();
+  if (!usable) return from_error(Health::warn, "cache", usable.error(), "");
+  std::uint64_t bytes = 0;
+  const std::vector<CacheEntry> entries = cache->entries();
+  for (const CacheEntry& entry : entries) bytes += entry.bytes;
+  return {Health::ok, "cache",
+          fmt::format("{}, {} kernels, {:.1f} of {:.0f} MiB", settings->folder, entries.size(),
+                      mebibytes(bytes), mebibytes(settings->limit)),
+          ""};
+}
+
 /// The proof: a kernel compiled for the first device.
 Finding try_to_compile(const Result<std::vector<DeviceProperties>>& devices) {
   const bool has_device = devices && !devices->empty();
   CompileRequest request;
   request.source = "extern \"C\" __global__ void probe(int* out) { *out = 1; }\n";
   request.name = "probe.cu";
-  request.targets = {has_device ? devices->front().target() : "sm_80"};
+  request.target = has_device ? devices->front().target() : "sm_80";
   request.timeout = std::chrono::seconds(20);
   const Result<Compiled> compiled = compile_cuda(request);
   if (!compiled) {
     return from_error(Health::missing, "compiling", compiled.error(), install_toolkit);
   }
-  return {
-      Health::ok, "compiling",
-      fmt::format("a kernel for {} in {:.0f} ms", request.targets.front(), compiled->milliseconds),
-      ""};
+  return {Health::ok, "compiling",
+          fmt::format("a kernel for {} in {:.0f} ms", request.target, compiled->milliseconds), ""};
 }
 
 }  // namespace
@@ -112,6 +128,7 @@ std::vector<Finding> examine_cuda() {
   std::vector<Finding> findings{look_at_driver(driver), look_at_nvrtc(nvrtc, driver),
                                 look_at_nvcc(nvrtc), look_at_fatbinary()};
   for (Finding& finding : look_at_devices(devices)) findings.push_back(std::move(finding));
+  findings.push_back(look_at_cache());
   findings.push_back(try_to_compile(devices));
   return findings;
 }

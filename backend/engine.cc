@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "backend/kernel_cache.h"
 #include "backend/print_buffer.h"
-#include "backend/toolchain.h"
 
 namespace tilevm::backend {
 namespace {
@@ -34,8 +34,8 @@ Result<LoadedText> compile_and_load(const Device& device, const CudaSource& sour
   CompileRequest request;
   request.source = source.text;
   request.name = std::move(name);
-  request.targets = {device.properties().target()};
-  Result<Compiled> compiled = compile_cuda(request);
+  request.target = device.properties().target();
+  Result<Compiled> compiled = compile_cached(request);
   if (!compiled) return compiled.error();
   Result<Module> module = device.load(compiled->image);
   if (!module) return module.error();

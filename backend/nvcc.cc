@@ -45,10 +45,6 @@ std::string file_name_for(const std::string& name) {
   return plain && fits && name.ends_with(".cu") ? name : "kernel.cu";
 }
 
-std::string name_of(const CudaTarget& target) {
-  return target.is_virtual ? target.virtual_name() : target.real_name();
-}
-
 }  // namespace
 
 Result<Nvcc> Nvcc::find() {
@@ -114,13 +110,11 @@ Error Nvcc::failure(const CompileRequest& request, const std::string& target,
   return refused_source(describe(), request, target, log);
 }
 
-Result<CompilerOutput> Nvcc::run(const CompileRequest& request,
-                                 const std::vector<std::string>& arguments,
-                                 const std::string& target, Deadline deadline) const {
+Result<CompilerOutput> Nvcc::compile(const CompileRequest& request, const CudaTarget& target,
+                                     Deadline deadline) const {
   const Result<TemporaryFolder> folder = TemporaryFolder::make();
   if (!folder) return folder.error();
   const std::string source = file_name_for(request.name);
-  const std::string output = folder->path() + "/output";
   if (const Status written = write_whole_file(folder->path() + "/" + source, request.source);
       !written) {
     return written.error();
@@ -130,7 +124,8 @@ Result<CompilerOutput> Nvcc::run(const CompileRequest& request,
                          .folder = folder->path(),
                          .dropped_variables = hidden_variables,
                          .deadline = deadline};
-  process.arguments.insert(process.arguments.end(), arguments.begin(), arguments.end());
+  process.arguments.emplace_back(target.is_virtual ? "--ptx" : "--cubin");
+  process.arguments.push_back("-arch=" + target.name());
   for (const char* last : {"-x", "cu", "-o", "output"}) process.arguments.emplace_back(last);
   process.arguments.push_back(source);
   Result<ProcessResult> result = run_process(process);
@@ -138,56 +133,10 @@ Result<CompilerOutput> Nvcc::run(const CompileRequest& request,
     return result.error().kind == ErrorKind::limit ? compile_timeout(describe(), request)
                                                    : result.error();
   }
-  if (result->exit_status != 0) return failure(request, target, result->output);
-  Result<std::string> image = read_whole_file(output);
+  if (result->exit_status != 0) return failure(request, target.name(), result->output);
+  Result<std::string> image = read_whole_file(folder->path() + "/output");
   if (!image) return image.error();
   return CompilerOutput{*std::move(image), shorten_log(result->output)};
-}
-
-Result<CompilerOutput> Nvcc::compile(const CompileRequest& request, const CudaTarget& target,
-                                     Deadline deadline) const {
-  const std::string name = name_of(target);
-  return run(request, {target.is_virtual ? "--ptx" : "--cubin", "-arch=" + name}, name, deadline);
-}
-
-Result<CompilerOutput> Nvcc::compile_fatbin(const CompileRequest& request,
-                                            const std::vector<CudaTarget>& targets,
-                                            Deadline deadline) const {
-  std::vector<std::string> arguments{"--fatbin"};
-  std::string names;
-  for (const CudaTarget& target : targets) {
-    arguments.push_back(
-        fmt::format("-gencode=arch={},code={}", target.virtual_name(), name_of(target)));
-    names += (names.empty() ? "" : ",") + name_of(target);
-  }
-  return run(request, arguments, names, deadline);
-}
-
-Result<std::string> pack_fatbin(const std::vector<FatbinPart>& parts, Deadline deadline) {
-  const Result<std::string> tool = find_tool("fatbinary");
-  if (!tool) return tool.error();
-  const Result<TemporaryFolder> folder = TemporaryFolder::make();
-  if (!folder) return folder.error();
-  ProcessRequest process{.program = *tool,
-                         .arguments = {"-64", "--create=output"},
-                         .folder = folder->path(),
-                         .dropped_variables = {},
-                         .deadline = deadline};
-  for (const FatbinPart& part : parts) {
-    const std::string file = fmt::format("part{}", process.arguments.size());
-    const Status written = write_whole_file(folder->path() + "/" + file, part.image);
-    if (!written) return written.error();
-    process.arguments.push_back(fmt::format("--image3=kind={},sm={},file={}",
-                                            part.target.is_virtual ? "ptx" : "elf",
-                                            part.target.digits(), file));
-  }
-  const Result<ProcessResult> result = run_process(process);
-  if (!result) return result.error();
-  if (result->exit_status != 0) {
-    return Error{ErrorKind::unavailable,
-                 fmt::format("`{}` failed: {}", *tool, shorten_log(result->output))};
-  }
-  return read_whole_file(folder->path() + "/output");
 }
 
 }  // namespace tilevm::backend

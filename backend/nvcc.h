@@ -1,4 +1,4 @@
-// nvcc, NVIDIA's compiler as a program, and `fatbinary`, which packs code for several targets.
+// nvcc, NVIDIA's compiler as a program.
 #pragma once
 
 #include <string>
@@ -31,31 +31,12 @@ class Nvcc {
   [[nodiscard]] Result<CompilerOutput> compile(const CompileRequest& request,
                                                const CudaTarget& target, Deadline deadline) const;
 
-  /// Compiles for all targets into one fatbin.
-  [[nodiscard]] Result<CompilerOutput> compile_fatbin(const CompileRequest& request,
-                                                      const std::vector<CudaTarget>& targets,
-                                                      Deadline deadline) const;
-
  private:
-  [[nodiscard]] Result<CompilerOutput> run(const CompileRequest& request,
-                                           const std::vector<std::string>& arguments,
-                                           const std::string& target, Deadline deadline) const;
   [[nodiscard]] Error failure(const CompileRequest& request, const std::string& target,
                               const std::string& log) const;
 
   std::string path_;
   std::string version_;
 };
-
-/// One piece of a fatbin.
-struct FatbinPart {
-  CudaTarget target;
-  std::string image;  ///< a cubin, or PTX where the target is virtual
-};
-
-/// Packs with the tool `fatbinary`, which comes with nvcc. Errors: unavailable (not found, or it
-/// fails), limit.
-[[nodiscard]] Result<std::string> pack_fatbin(const std::vector<FatbinPart>& parts,
-                                              Deadline deadline);
 
 }  // namespace tilevm::backend

@@ -54,8 +54,7 @@ int past_deadline(void* deadline, void* /*reserved*/) {
 
 std::vector<std::string> arguments_for(const CompileRequest& request, const CudaTarget& target) {
   std::vector<std::string> arguments = compile_options(request);
-  arguments.push_back("--gpu-architecture=" +
-                      (target.is_virtual ? target.virtual_name() : target.real_name()));
+  arguments.push_back("--gpu-architecture=" + target.name());
   return arguments;
 }
 
@@ -145,7 +144,7 @@ Error Nvrtc::unknown_target(const std::string& target) const {
 
 Error Nvrtc::compile_error(nvrtc::Code code, const std::string& log, const CompileRequest& request,
                            const CudaTarget& target) const {
-  const std::string name = target.is_virtual ? target.virtual_name() : target.real_name();
+  const std::string name = target.name();
   if (code == nvrtc::cancelled) return compile_timeout(describe(), request);
   // The number is one it knows, so it is the suffix: there is an sm_90a, but no sm_80a. What it
   // says then is an option's name, of its own or of its front end.

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/toolchain.h"
+#include "backend/kernel_cache.h"
 
 namespace tilevm::backend {
 namespace {
@@ -103,8 +103,8 @@ Status Stopwatch::load_kernels() {
   CompileRequest request;
   request.source = kernels;
   request.name = "timing.cu";
-  request.targets = {device_.properties().target()};
-  const Result<Compiled> compiled = compile_cuda(request);
+  request.target = device_.properties().target();
+  const Result<Compiled> compiled = compile_cached(request);
   if (!compiled) return compiled.error();
   const Result<Module> module = device_.load(compiled->image);
   if (!module) return module.error();

@@ -1,11 +1,11 @@
 #include "backend/toolchain.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <optional>
 #include <utility>
+#include <variant>
 
 #include "backend/compiler_messages.h"
 #include "backend/nvcc.h"
@@ -27,27 +27,16 @@ Error neither(const Compilers& found) {
                       found.nvcc.error().message)};
 }
 
-Result<std::vector<CudaTarget>> parse_targets(const CompileRequest& request) {
-  const std::size_t most = request.artifact == Artifact::fatbin ? max_targets : 1;
-  if (request.targets.empty() || request.targets.size() > most) {
-    return Error{
-        ErrorKind::usage,
-        fmt::format("{} targets were given; this kind of output takes {}", request.targets.size(),
-                    most == 1 ? "exactly one" : fmt::format("1 to {}", most))};
+/// The target in the form that the compiler is given.
+Result<CudaTarget> target_of(const CompileRequest& request) {
+  Result<CudaTarget> target = parse_cuda_target(request.target);
+  if (!target) return target;
+  if (request.artifact == Artifact::cubin && target->is_virtual) {
+    return Error{ErrorKind::usage, fmt::format("`{}` is PTX, not machine code; a cubin needs `{}`",
+                                               request.target, target->real_name())};
   }
-  std::vector<CudaTarget> targets;
-  for (const std::string& text : request.targets) {
-    Result<CudaTarget> target = parse_cuda_target(text);
-    if (!target) return target.error();
-    if (request.artifact == Artifact::cubin && target->is_virtual) {
-      return Error{ErrorKind::usage,
-                   fmt::format("`{}` is PTX, not machine code; a cubin needs `{}`", text,
-                               target->real_name())};
-    }
-    if (request.artifact == Artifact::ptx) target->is_virtual = true;
-    targets.push_back(*std::move(target));
-  }
-  return targets;
+  if (request.artifact == Artifact::ptx) target->is_virtual = true;
+  return target;
 }
 
 Status check(const CompileRequest& request) {
@@ -61,87 +50,23 @@ Status check(const CompileRequest& request) {
   return Done{};
 }
 
-Compiled finish(CompilerOutput output, std::string compiler) {
-  Compiled compiled;
-  compiled.image = std::move(output.image);
-  compiled.log = std::move(output.log);
-  compiled.compiler = std::move(compiler);
-  return compiled;
-}
+/// The compiler that takes a request.
+using Compiler = std::variant<Nvrtc, Nvcc>;
 
-template <class Compiler>
-Result<Compiled> compile_with(const Compiler& compiler, const CompileRequest& request,
-                              const CudaTarget& target, Deadline deadline) {
-  Result<CompilerOutput> output = compiler.compile(request, target, deadline);
-  if (!output) return output.error();
-  return finish(*std::move(output), compiler.describe());
-}
-
-Result<Compiled> compile_one(const CompileRequest& request, const CudaTarget& target,
-                             Deadline deadline) {
+Result<Compiler> choose(const CompileRequest& request, const CudaTarget& target) {
   Compilers found;
   if (request.compiler != CompilerChoice::nvcc) {
     found.nvrtc = Nvrtc::find();
-    if (found.nvrtc && found.nvrtc->knows(target)) {
-      return compile_with(*found.nvrtc, request, target, deadline);
-    }
+    if (found.nvrtc && found.nvrtc->knows(target)) return Compiler(*found.nvrtc);
   }
-  const std::string name = request.targets.front();
+  const auto unknown = [&] { return found.nvrtc->unknown_target(request.target); };
   if (request.compiler == CompilerChoice::nvrtc) {
-    return found.nvrtc ? found.nvrtc->unknown_target(name) : found.nvrtc.error();
+    return found.nvrtc ? unknown() : found.nvrtc.error();
   }
   found.nvcc = Nvcc::find();
-  if (found.nvcc) return compile_with(*found.nvcc, request, target, deadline);
+  if (found.nvcc) return Compiler(*found.nvcc);
   if (request.compiler == CompilerChoice::nvcc) return found.nvcc.error();
-  return found.nvrtc ? found.nvrtc->unknown_target(name) : neither(found);
-}
-
-/// A fatbin out of NVRTC's pieces and the tool `fatbinary`.
-Result<Compiled> fatbin_with_nvrtc(const Nvrtc& nvrtc, const CompileRequest& request,
-                                   const std::vector<CudaTarget>& targets, Deadline deadline) {
-  std::vector<FatbinPart> parts;
-  std::string log;
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (!nvrtc.knows(targets[i])) return nvrtc.unknown_target(request.targets[i]);
-    Result<CompilerOutput> output = nvrtc.compile(request, targets[i], deadline);
-    if (!output) return output.error();
-    log += output->log.empty() ? "" : output->log + "\n";
-    parts.push_back({targets[i], std::move(output->image)});
-  }
-  Result<std::string> image = pack_fatbin(parts, deadline);
-  if (!image) return image.error();
-  return finish({*std::move(image), shorten_log(log)}, nvrtc.describe() + " and fatbinary");
-}
-
-Result<Compiled> compile_fatbin(const CompileRequest& request,
-                                const std::vector<CudaTarget>& targets, Deadline deadline) {
-  Compilers found;
-  const bool packs = find_tool("fatbinary").ok();
-  if (request.compiler != CompilerChoice::nvcc) {
-    found.nvrtc = Nvrtc::find();
-    const bool knows_all =
-        found.nvrtc && std::all_of(targets.begin(), targets.end(), [&](const CudaTarget& target) {
-          return found.nvrtc->knows(target);
-        });
-    if (found.nvrtc && ((packs && knows_all) || request.compiler == CompilerChoice::nvrtc)) {
-      return fatbin_with_nvrtc(*found.nvrtc, request, targets, deadline);
-    }
-    if (request.compiler == CompilerChoice::nvrtc) return found.nvrtc.error();
-  }
-  found.nvcc = Nvcc::find();
-  if (found.nvcc) {
-    Result<CompilerOutput> output = found.nvcc->compile_fatbin(request, targets, deadline);
-    if (!output) return output.error();
-    return finish(*std::move(output), found.nvcc->describe());
-  }
-  if (request.compiler == CompilerChoice::nvcc) return found.nvcc.error();
-  if (!found.nvrtc) return neither(found);
-  if (packs) return fatbin_with_nvrtc(*found.nvrtc, request, targets, deadline);
-  return Error{ErrorKind::unavailable,
-               fmt::format("{} makes code for one target at a time, and neither `fatbinary` nor "
-                           "nvcc was found to pack several; install the CUDA toolkit or emit a "
-                           "cubin a target",
-                           found.nvrtc->describe())};
+  return found.nvrtc ? unknown() : neither(found);
 }
 
 }  // namespace
@@ -193,19 +118,39 @@ Result<std::string> describe_compiler(CompilerChoice choice) {
   return choice == CompilerChoice::nvcc ? found.nvcc.error() : neither(found);
 }
 
+Result<std::string> identify_compiler(const CompileRequest& request) {
+  const Result<CudaTarget> target = target_of(request);
+  if (!target) return target.error();
+  const Result<Compiler> compiler = choose(request, *target);
+  if (!compiler) return compiler.error();
+  const auto identify = [](const auto& chosen) {
+    struct stat info{};
+    if (stat(chosen.path().c_str(), &info) != 0) return chosen.describe();
+    return fmt::format("{}, {} bytes of {}.{:09}", chosen.describe(), info.st_size,
+                       info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+  };
+  return std::visit(identify, *compiler);
+}
+
 Result<Compiled> compile_cuda(const CompileRequest& request) {
   if (const Status fine = check(request); !fine) return fine.error();
-  const Result<std::vector<CudaTarget>> targets = parse_targets(request);
-  if (!targets) return targets.error();
+  const Result<CudaTarget> target = target_of(request);
+  if (!target) return target.error();
   const auto start = std::chrono::steady_clock::now();
-  const Deadline deadline = start + request.timeout;
-  Result<Compiled> compiled = request.artifact == Artifact::fatbin
-                                  ? compile_fatbin(request, *targets, deadline)
-                                  : compile_one(request, targets->front(), deadline);
-  if (!compiled) return compiled;
-  compiled->options = compile_options(request);
+  const Result<Compiler> compiler = choose(request, *target);
+  if (!compiler) return compiler.error();
+  const auto compile = [&](const auto& chosen) {
+    return chosen.compile(request, *target, start + request.timeout);
+  };
+  Result<CompilerOutput> output = std::visit(compile, *compiler);
+  if (!output) return output.error();
+  Compiled compiled;
+  compiled.image = std::move(output->image);
+  compiled.log = std::move(output->log);
+  compiled.compiler = std::visit([](const auto& chosen) { return chosen.describe(); }, *compiler);
+  compiled.options = compile_options(request);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  compiled->milliseconds = spent.count();
+  compiled.milliseconds = spent.count();
   return compiled;
 }
 

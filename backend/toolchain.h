@@ -13,8 +13,7 @@
 
 namespace tilevm::backend {
 
-/// What to make. A `fatbin` holds code for several targets; the other two hold one.
-enum class Artifact { cubin, ptx, fatbin };
+enum class Artifact { cubin, ptx };
 
 /// Who compiles. `automatic`: NVRTC, or nvcc where NVRTC is missing or does not know the target.
 enum class CompilerChoice { automatic, nvrtc, nvcc };
@@ -23,9 +22,7 @@ enum class CompilerChoice { automatic, nvrtc, nvcc };
 struct CompileRequest {
   std::string source;
   std::string name = "kernel.cu";  ///< what the compiler's messages call the source
-  /// `sm_80`, `sm_90a`, `sm_120` ...; in a fatbin also `compute_90` for PTX. One for a cubin or
-  /// PTX, at most `max_targets` for a fatbin.
-  std::vector<std::string> targets = {"sm_90a"};
+  std::string target = "sm_90a";   ///< `sm_80`, `sm_90a`, `sm_120` ...; for PTX also `compute_90`
   Artifact artifact = Artifact::cubin;
   CompilerChoice compiler = CompilerChoice::automatic;
   bool line_info = true;                       ///< keep the source lines for NVIDIA's tools
@@ -33,31 +30,33 @@ struct CompileRequest {
   std::chrono::milliseconds timeout{120'000};  ///< for the whole request; must be positive
 };
 
-inline constexpr std::size_t max_targets = 32;
-
 /// What came out.
 struct Compiled {
-  std::string image;                 ///< the bytes of the cubin, PTX text or fatbin
+  std::string image;                 ///< the bytes of the cubin, or PTX text
   std::string log;                   ///< the compiler's remarks, usually empty
   std::string compiler;              ///< "NVRTC 13.0 (/path/libnvrtc.so.13)"
   std::vector<std::string> options;  ///< what the compiler was given besides the target
-  double milliseconds = 0;           ///< wall time of the compilation
+  double milliseconds = 0;           ///< wall time of the compilation, or of finding it
+  bool cached = false;               ///< found in the kernel cache
 };
 
-/// Compiles. Errors: usage (a target's name or their number), unavailable (no compiler, or none
-/// that knows the target, or no `fatbinary`), limit (timeout), program (the compiler refuses the
-/// source; the message ends with its log).
+/// Compiles, always (kernel_cache.h does so only where it must). Errors: usage (a target's name),
+/// unavailable (no compiler, or none that knows the target), limit (timeout), program (the compiler
+/// refuses the source; the message ends with its log).
 [[nodiscard]] Result<Compiled> compile_cuda(const CompileRequest& request);
 
-/// The options of a request besides target and kind of output. Together with the source, the
-/// targets and `describe_compiler` they decide the output, so they are what a cache is keyed by.
+/// The options of a request besides target and kind of output.
 [[nodiscard]] std::vector<std::string> compile_options(const CompileRequest& request);
+
+/// The compiler that takes the request, with version and path, and its file's size and time: an
+/// update within a version does not show in NVRTC's number. Errors: as `compile_cuda`.
+[[nodiscard]] Result<std::string> identify_compiler(const CompileRequest& request);
 
 /// The compiler that a request with this choice would use first, with version and path; the error
 /// says what was looked for.
 [[nodiscard]] Result<std::string> describe_compiler(CompilerChoice choice);
 
-/// An architecture of NVIDIA's: `sm_90a` or, for PTX in a fatbin, `compute_90`.
+/// An architecture of NVIDIA's: `sm_90a` or, for PTX, `compute_90`.
 struct CudaTarget {
   int number = 0;           ///< 90
   std::string suffix;       ///< "", "a" or "f"
@@ -65,6 +64,8 @@ struct CudaTarget {
 
   [[nodiscard]] std::string real_name() const { return "sm_" + digits(); }
   [[nodiscard]] std::string virtual_name() const { return "compute_" + digits(); }
+  /// As it is written.
+  [[nodiscard]] std::string name() const { return is_virtual ? virtual_name() : real_name(); }
   [[nodiscard]] std::string digits() const { return std::to_string(number) + suffix; }
 };
 

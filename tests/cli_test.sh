@@ -6,6 +6,7 @@ set -u
 tilevm=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+export TILEVM_CACHE_DIR="$folder/cache"
 failed=0
 count=0
 
@@ -55,7 +56,7 @@ expect 2 'cannot write `/no/such/folder/x`' compile $add --emit cuda -o /no/such
 expect 2 '--color' check $add --color sometimes
 
 # Help opens with commands that work as they stand.
-for command in run diff record check fmt layout isa explain compile doctor demo; do
+for command in run diff record check fmt layout isa explain compile cache doctor demo; do
   expect 0 "  tilevm $command" $command --help
 done
 expect 0 'tilevm demo' --help
@@ -76,6 +77,16 @@ expect 0 'TV0104' explain 104
 expect 0 '[2, 1]' layout '[local(2, 1)]'
 expect 0 '__global__' compile $add
 expect 1 'TV0104' check programs/figure9_as_printed.tile
+
+# The kernel cache.
+expect 0 '0 files, 0 of 1,073,741,824 bytes' cache
+expect 0 '"entries": []' cache list --json
+expect 0 "$folder/cache" cache path
+expect 0 '0 files removed' cache clear
+expect 2 'unknown action `lst`; did you mean `list`?' cache lst
+TILEVM_CACHE=off expect 0 'off, as $TILEVM_CACHE says' cache
+TILEVM_CACHE_SIZE=big expect 2 'such as 512M or 2G' cache
+TILEVM_CACHE_DIR=/dev/null/cache expect 3 'cannot be made: Not a directory; set TILEVM_CACHE_DIR' cache
 
 # What cannot be written is said.
 count=$((count + 1))

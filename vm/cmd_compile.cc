@@ -6,7 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "backend/emit.h"
-#include "backend/toolchain.h"
+#include "backend/fatbin.h"
+#include "backend/kernel_cache.h"
 #include "vm/cmd_support.h"
 #include "vm/commands.h"
 
@@ -18,7 +19,7 @@ backend::CompileRequest request_for(const isa::VerifiedProgram& program,
                                     const backend::CudaSource& source) {
   backend::CompileRequest request;
   request.source = source.text;
-  request.targets = {isa::to_string(isa::compile_target(program.target()))};
+  request.target = isa::to_string(isa::compile_target(program.target()));
   return request;
 }
 
@@ -73,7 +74,7 @@ void explain_kernels(const isa::VerifiedProgram& program, const backend::CudaSou
                      Io& io) {
   backend::CompileRequest request = request_for(program, source);
   request.extra_options = {"--ptxas-options=-v"};
-  const Result<backend::Compiled> compiled = backend::compile_cuda(request);
+  const Result<backend::Compiled> compiled = backend::compile_cached(request);
   for (const backend::CudaKernel& emitted : source.kernels) {
     const isa::Kernel& kernel = program.kernel(emitted.kernel);
     const std::string used = compiled ? registers(compiled->log, emitted.entry) : std::string();
@@ -82,24 +83,23 @@ void explain_kernels(const isa::VerifiedProgram& program, const backend::CudaSou
         emitted.entry, emitted.threads, parameters(kernel, emitted),
         used.empty() ? "unknown" : used);
   }
-  io.err << (compiled ? fmt::format("compiled for {} by {} in {:.0f} ms\n", request.targets.front(),
-                                    compiled->compiler, compiled->milliseconds)
-                      : fmt::format("not compiled: {}\n", compiled.error().message));
-}
-
-backend::Artifact artifact(const std::string& emit) {
-  if (emit == "ptx") return backend::Artifact::ptx;
-  return emit == "fatbin" ? backend::Artifact::fatbin : backend::Artifact::cubin;
+  io.err << (compiled
+                 ? fmt::format(
+                       "compiled for {} by {} {} {:.0f} ms\n", request.target, compiled->compiler,
+                       compiled->cached ? "earlier, and found in" : "in", compiled->milliseconds)
+                 : fmt::format("not compiled: {}\n", compiled.error().message));
 }
 
 Result<std::string> make_output(const isa::VerifiedProgram& program,
                                 const backend::CudaSource& source, const std::string& emit) {
   if (emit == "cuda") return source.text;
   backend::CompileRequest request = request_for(program, source);
-  request.artifact = artifact(emit);
-  Result<backend::Compiled> compiled = backend::compile_cuda(request);
+  if (emit == "ptx") request.artifact = backend::Artifact::ptx;
+  Result<backend::Compiled> compiled = backend::compile_cached(request);
   if (!compiled) return compiled.error();
-  return std::move(compiled->image);
+  if (emit != "fatbin") return std::move(compiled->image);
+  return backend::pack_fatbin(
+      {{*backend::parse_cuda_target(request.target), std::move(compiled->image)}});
 }
 
 }  // namespace

@@ -292,6 +292,13 @@ void add_other_commands(CLI::App& root, Commands& commands) {
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {
+    auto [app, o] = add_command<CacheOptions>(root, commands, "cache",
+                                              "Shows the compiled kernels that are kept.", cache);
+    app->add_option("action", o->action, "list (default), path, or clear to remove them all")
+        ->type_name("ACTION");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
     auto [app, o] = add_command<DemoOptions>(
         root, commands, "demo", "Multiplies f16 by 6-bit integers, and checks every step.", demo);
     o->source_folder = TILEVM_SOURCE_DIR;

@@ -55,6 +55,12 @@ struct DoctorOptions {
 };
 Exit doctor(const DoctorOptions& options, Io& io);
 
+struct CacheOptions {
+  std::string action = "list";  ///< list, path, clear
+  bool json = false;
+};
+Exit cache(const CacheOptions& options, Io& io);
+
 struct CompileOptions {
   ProgramOptions program;
   std::string emit = "cuda";  ///< cuda, ptx, cubin, fatbin

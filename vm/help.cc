@@ -57,6 +57,10 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm explain TV0104\n"
        "  tilevm explain 104\n"
        "  tilevm explain                           every code in one line\n"},
+      {"cache",
+       "  tilevm cache                             each compiled kernel that is kept\n"
+       "  tilevm cache clear\n"
+       "  TILEVM_CACHE=off tilevm run prog.tile --backend cuda\n"},
       {"doctor",
        "  tilevm doctor\n"
        "  tilevm doctor --json\n"

@@ -1,6 +1,7 @@
 // The command line: options in, one command called, its exit status out.
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -11,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "backend/kernel_cache.h"
 #include "isa/base/suggest.h"
 #include "vm/command_line.h"
 #include "vm/help.h"
@@ -139,6 +141,10 @@ Exit run_main(int argc, char** argv, Io& io) {
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   Io io{std::cin, std::cout, std::cerr};
+  // A file that grows beyond the process's limit is an error of the write, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  tilevm::backend::on_cache_warning(
+      [&](const std::string& what) { io.err << "tilevm: warning: " << what << '\n'; });
   Exit status = Exit::internal;
   try {
     status = run_main(argc, argv, io);

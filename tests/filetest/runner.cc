@@ -202,8 +202,7 @@ void compare_lines(std::string_view what, const std::vector<std::string>& expect
 std::vector<std::string> expectation_lines(const Case& test, const Outcome& outcome) {
   std::vector<std::string> lines;
   for (const auto& [name, tensor] : outcome.outputs) {
-    lines.push_back(
-        fmt::format("# expect: {} hash={}", name, format_hash(content_hash(tensor))));
+    lines.push_back(fmt::format("# expect: {} hash={}", name, format_hash(content_hash(tensor))));
     for (const OutputExpectation& expected : test.outputs) {
       if (expected.name != name || !expected.corner) continue;
       lines.push_back("# expect-corner: " + name);

@@ -41,7 +41,7 @@ TEST_CASE("an operand of a smaller shape is read through a table of places") {
 TEST_CASE("tables of places compile to registers") {
   CompileRequest request;
   request.source = emit_cuda(make_program(bias_program)).text;
-  request.targets = {"sm_80"};
+  request.target = "sm_80";
   request.extra_options = {"-Xptxas", "-v"};
   const Result<Compiled> compiled = compile_cuda(request);
   if (!compiled && compiled.error().kind == ErrorKind::unavailable) {

@@ -115,7 +115,7 @@ TEST_CASE("casts of every type compile, from both orders of bits") {
   for (const isa::Target& target : {isa::Target{80, false}, isa::Target{90, true}}) {
     CompileRequest request;
     request.source = emit_cuda(make_program(program, target)).text;
-    request.targets = {to_string(target)};
+    request.target = to_string(target);
     request.extra_options = {"-Xptxas", "-v"};
     const Result<Compiled> compiled = compile_cuda(request);
     if (!compiled && compiled.error().kind == ErrorKind::unavailable) {

@@ -22,7 +22,7 @@ bool have_compiler() {
 Result<Compiled> compile(const isa::VerifiedProgram& program, std::string target) {
   CompileRequest request;
   request.source = emit_cuda(program).text;
-  request.targets = {std::move(target)};
+  request.target = std::move(target);
   request.extra_options = {"-Xptxas", "-v"};
   return compile_cuda(request);
 }

@@ -15,7 +15,7 @@ namespace {
 LoadedKernel load(const Device& device, const std::string& source, const std::string& name) {
   CompileRequest request;
   request.source = source;
-  request.targets = {device.properties().target()};
+  request.target = device.properties().target();
   const Result<Compiled> compiled = compile_cuda(request);
   REQUIRE_MESSAGE(compiled, compiled.error().message);
   const Result<Module> module = device.load(compiled->image);
@@ -126,7 +126,7 @@ TEST_CASE("code that is missing, damaged or for another GPU is an error that say
   CHECK_FALSE(bad_ptx);
   CompileRequest request;
   request.source = sample_kernel;
-  request.targets = {device->properties().sm_major == 8 ? "sm_90" : "sm_80"};
+  request.target = device->properties().sm_major == 8 ? "sm_90" : "sm_80";
   const Result<Compiled> other = compile_cuda(request);
   REQUIRE_MESSAGE(other, other.error().message);
   const Result<Module> foreign = device->load(other->image);
@@ -135,7 +135,7 @@ TEST_CASE("code that is missing, damaged or for another GPU is an error that say
   REQUIRE_FALSE(kernel);
   CHECK(contains(kernel.error().message, "another GPU"));
   CHECK(contains(kernel.error().message, device->properties().name));
-  request.targets = {device->properties().target()};
+  request.target = device->properties().target();
   const Result<Compiled> compiled = compile_cuda(request);
   REQUIRE(compiled);
   const Result<Module> module = device->load(compiled->image);

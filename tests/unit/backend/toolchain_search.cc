@@ -55,7 +55,7 @@ TEST_CASE("with no compiler at all the error says what was looked for, and both 
   const ScopedVariable nvcc("TILEVM_NVCC", "/nowhere/nvcc");
   CompileRequest request = nvcc_request();
   request.compiler = CompilerChoice::automatic;
-  for (const Artifact artifact : {Artifact::cubin, Artifact::ptx, Artifact::fatbin}) {
+  for (const Artifact artifact : {Artifact::cubin, Artifact::ptx}) {
     request.artifact = artifact;
     const Result<Compiled> compiled = compile_cuda(request);
     REQUIRE_FALSE(compiled);
@@ -211,16 +211,11 @@ TEST_CASE("a request that makes no sense is refused before anything is started")
   };
   CompileRequest request;
   request.source = sample_kernel;
-  request.targets = {};
+  request.target = "";
   CHECK(kind_of(request) == ErrorKind::usage);
-  request.targets = {"sm_80", "sm_90"};
+  request.target = "compute_80";
   CHECK(kind_of(request) == ErrorKind::usage);
-  request.targets = {"compute_80"};
-  CHECK(kind_of(request) == ErrorKind::usage);
-  request.artifact = Artifact::fatbin;
-  request.targets.assign(max_targets + 1, "sm_80");
-  CHECK(kind_of(request) == ErrorKind::usage);
-  request.targets = {"sm_80"};
+  request.target = "sm_80";
   request.timeout = std::chrono::milliseconds(0);
   CHECK(kind_of(request) == ErrorKind::usage);
   request.timeout = std::chrono::seconds(1);

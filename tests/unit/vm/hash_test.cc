@@ -5,10 +5,10 @@
 
 #include <set>
 
-using tilevm::vm::content_hash;
 using tilevm::format_hash;
-using tilevm::vm::HostTensor;
 using tilevm::xxh64;
+using tilevm::vm::content_hash;
+using tilevm::vm::HostTensor;
 namespace isa = tilevm::isa;
 
 TEST_CASE("XXH64 gives the published values") {
