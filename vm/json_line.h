@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
 #include <boost/json.hpp>
 
 #include "isa/base/result.h"
@@ -22,11 +21,11 @@ auto read_json_line(const std::string& line, std::string_view complaint, const R
     const boost::json::object object = boost::json::parse(line).as_object();
     const auto schema = object.at("schema").to_number<int>();
     if (schema != 1) {
-      return Error{ErrorKind::program, fmt::format("a record of schema {}, not 1", schema)};
+      return Error{ErrorKind::program, "a record of schema " + std::to_string(schema) + ", not 1"};
     }
     return read(object);
   } catch (const std::exception& error) {
-    return Error{ErrorKind::program, fmt::format("{}: {}", complaint, error.what())};
+    return Error{ErrorKind::program, std::string(complaint) + ": " + error.what()};
   }
 }
 
