@@ -24,6 +24,7 @@ struct CudaParameter {
   isa::VarId var;                                 ///< of the program's kernel; not for prints
   isa::ScalarKind scalar = isa::ScalarKind::i32;  ///< Role::scalar
   std::int64_t workspace_bytes = 0;               ///< Role::workspace
+  bool zeroed = false;                            ///< the same: each launch begins with zeros
 
   /// Bytes of the argument: 8 for addresses, as in C for scalars.
   [[nodiscard]] std::size_t bytes() const;

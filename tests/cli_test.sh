@@ -78,6 +78,12 @@ expect 0 '[2, 1]' layout '[local(2, 1)]'
 expect 0 '__global__' compile $add
 expect 1 'TV0104' check programs/figure9_as_printed.tile
 
+# What compile takes.
+expect 2 '--emit cubin is for one target; --emit fatbin takes several' compile $add --target sm_80,sm_90 --emit cubin -o x
+expect 2 '--target names sm_90a twice' compile $add --target sm_90,sm_90a --emit fatbin -o x
+expect 2 'or a C header with --header FILE' compile $add --emit cubin
+expect 2 '--header goes with' compile $add --header x.h
+
 # The kernel cache.
 expect 0 '0 files, 0 of 1,073,741,824 bytes' cache
 expect 0 '"entries": []' cache list --json

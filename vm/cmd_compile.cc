@@ -1,10 +1,12 @@
-#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <ostream>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backend/c_header.h"
 #include "backend/emit.h"
 #include "backend/fatbin.h"
 #include "backend/kernel_cache.h"
@@ -19,6 +21,7 @@ backend::CompileRequest request_for(const isa::VerifiedProgram& program,
                                     const backend::CudaSource& source) {
   backend::CompileRequest request;
   request.source = source.text;
+  request.name = program.source().name() + ".cu";
   request.target = isa::to_string(isa::compile_target(program.target()));
   return request;
 }
@@ -90,40 +93,106 @@ void explain_kernels(const isa::VerifiedProgram& program, const backend::CudaSou
                  : fmt::format("not compiled: {}\n", compiled.error().message));
 }
 
-Result<std::string> make_output(const isa::VerifiedProgram& program,
-                                const backend::CudaSource& source, const std::string& emit) {
-  if (emit == "cuda") return source.text;
-  backend::CompileRequest request = request_for(program, source);
-  if (emit == "ptx") request.artifact = backend::Artifact::ptx;
-  Result<backend::Compiled> compiled = backend::compile_cached(request);
-  if (!compiled) return compiled.error();
-  if (emit != "fatbin") return std::move(compiled->image);
-  return backend::pack_fatbin(
-      {{*backend::parse_cuda_target(request.target), std::move(compiled->image)}});
+/// The program as one target sees it.
+struct Unit {
+  isa::VerifiedProgram program;
+  backend::CudaSource source;
+};
+
+/// The names between commas. Errors (usage): the kind of output takes one; two are the same.
+Result<std::vector<isa::Target>> targets_of(const CompileOptions& options) {
+  std::vector<isa::Target> targets;
+  std::istringstream names(options.program.target.empty() ? "sm_90a" : options.program.target);
+  for (std::string name; std::getline(names, name, ',');) {
+    const Result<isa::Target> target = isa::parse_target(name);
+    if (!target) return Error{ErrorKind::usage, target.error().message};
+    for (const isa::Target& other : targets) {
+      if (isa::compile_target(other) != isa::compile_target(*target)) continue;
+      return Error{ErrorKind::usage, fmt::format("--target names {} twice",
+                                                 isa::to_string(isa::compile_target(*target)))};
+    }
+    targets.push_back(*target);
+  }
+  if (targets.size() == 1 || options.emit == "fatbin") return targets;
+  return Error{
+      ErrorKind::usage,
+      fmt::format("--emit {} is for one target; --emit fatbin takes several", options.emit)};
+}
+
+Status check_options(const CompileOptions& options) {
+  Status known = check_choice("kind of output", options.emit, {"cuda", "ptx", "cubin", "fatbin"});
+  if (!known) return known;
+  const bool text = options.emit == "cuda" || options.emit == "ptx";
+  if (text && !options.header.empty()) {
+    return Error{ErrorKind::usage, "--header goes with --emit cubin or --emit fatbin"};
+  }
+  if (!text && options.output.empty() && options.header.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--emit {} gives binary data: name a file with -o FILE (or -o - for "
+                             "standard output), or a C header with --header FILE",
+                             options.emit)};
+  }
+  return Done{};
+}
+
+Result<std::string> make_output(const std::vector<Unit>& units, const std::string& emit) {
+  if (emit == "cuda") return units.front().source.text;
+  std::vector<backend::FatbinPart> parts;
+  for (const Unit& unit : units) {
+    backend::CompileRequest request = request_for(unit.program, unit.source);
+    if (emit == "ptx") request.artifact = backend::Artifact::ptx;
+    Result<backend::Compiled> compiled = backend::compile_cached(request);
+    if (!compiled) return compiled.error();
+    parts.push_back({*backend::parse_cuda_target(request.target), std::move(compiled->image)});
+  }
+  return emit == "fatbin" ? backend::pack_fatbin(parts) : std::move(parts.front().image);
+}
+
+Status write_header(const std::vector<Unit>& units, const std::string& image,
+                    const CompileOptions& options, Io& io) {
+  backend::CHeaderOptions header;
+  header.prefix = std::filesystem::path(options.header).stem().string();
+  std::vector<backend::CudaSource> sources;
+  for (const Unit& unit : units) {
+    sources.push_back(unit.source);
+    header.targets.push_back(isa::to_string(isa::compile_target(unit.program.target())));
+  }
+  if (options.output.empty()) header.image = image;
+  const Result<std::string> text = backend::c_header(units.front().program, sources, header);
+  return text ? write_result(io, options.header, *text) : Status(text.error());
+}
+
+Status write_outputs(const std::vector<Unit>& units, const CompileOptions& options, Io& io) {
+  const Result<std::string> image = make_output(units, options.emit);
+  if (!image) return image.error();
+  if (!options.header.empty()) {
+    Status written = write_header(units, *image, options, io);
+    if (!written || options.output.empty()) return written;
+  }
+  return write_result(io, options.output.empty() ? "-" : options.output, *image);
 }
 
 }  // namespace
 
 Exit compile(const CompileOptions& options, Io& io) {
-  const Status known =
-      check_choice("kind of output", options.emit, {"cuda", "ptx", "cubin", "fatbin"});
-  if (!known) return fail(io, known.error());
-  const bool text = options.emit == "cuda" || options.emit == "ptx";
-  if (!text && options.output.empty()) {
-    return fail(io, {ErrorKind::usage,
-                     fmt::format("--emit {} gives binary data: name a file with -o FILE (or -o - "
-                                 "for standard output)",
-                                 options.emit)});
+  if (const Status fine = check_options(options); !fine) return fail(io, fine.error());
+  const Result<std::vector<isa::Target>> targets = targets_of(options);
+  if (!targets) return fail(io, targets.error());
+  const Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
+  if (!source) return fail(io, source.error());
+  std::vector<Unit> units;
+  for (const isa::Target& target : *targets) {
+    const ProgramOptions program{options.program.file, options.program.defines,
+                                 isa::to_string(target)};
+    const Result<Loaded> loaded = load_source(*source, program, "");
+    if (!loaded) return fail(io, loaded.error());
+    // What is worth a warning is so for every target.
+    if (units.empty() || !loaded->program) show(io, loaded->diagnostics, **source);
+    if (!loaded->program) return exit_of(loaded->diagnostics);
+    units.push_back({*loaded->program, backend::emit_cuda(*loaded->program)});
+    if (options.explain) explain_kernels(units.back().program, units.back().source, io);
   }
-  Result<Loaded> loaded = load_program(options.program, "sm_90a", io);
-  if (!loaded) return fail(io, loaded.error());
-  show(io, loaded->diagnostics, *loaded->source);
-  if (!loaded->program) return exit_of(loaded->diagnostics);
-  const backend::CudaSource source = backend::emit_cuda(*loaded->program);
-  if (options.explain) explain_kernels(*loaded->program, source, io);
-  const Result<std::string> output = make_output(*loaded->program, source, options.emit);
-  if (!output) return fail(io, output.error());
-  const Status written = write_result(io, options.output.empty() ? "-" : options.output, *output);
+  const Status written = write_outputs(units, options, io);
   return written ? Exit::ok : fail(io, written.error());
 }
 

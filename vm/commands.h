@@ -62,9 +62,10 @@ struct CacheOptions {
 Exit cache(const CacheOptions& options, Io& io);
 
 struct CompileOptions {
-  ProgramOptions program;
+  ProgramOptions program;     ///< the target may be several, with commas, for a fatbin
   std::string emit = "cuda";  ///< cuda, ptx, cubin, fatbin
   std::string output;         ///< empty: standard output for text
+  std::string header;         ///< a C header to write beside it; empty: none
   bool explain = false;
 };
 Exit compile(const CompileOptions& options, Io& io);

@@ -1,0 +1,276 @@
+// The C header of compiled kernels: compiled by the host's C and C++ compilers against a stand-in
+// for cuda.h that shows what a launch is given, and run.
+#include "backend/c_header.h"
+
+#include <filesystem>
+#include <random>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "backend/c_expr.h"
+#include "backend/fatbin.h"
+#include "backend/tool_search.h"
+#include "tests/unit/backend/emit_support.h"
+#include "tests/unit/backend/toolchain_support.h"
+
+namespace tilevm::backend {
+namespace {
+
+constexpr const char* stand_in = R"(#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+typedef enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1 } CUresult;
+typedef enum { CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 } CUfunction_attribute;
+typedef struct CUfunc_st* CUfunction;
+typedef struct CUmod_st* CUmodule;
+typedef struct CUstream_st* CUstream;
+typedef unsigned long long CUdeviceptr;
+static inline CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  *module = NULL;
+  printf("image %.5s\n", (const char*)image);
+  return CUDA_SUCCESS;
+}
+static inline CUresult cuModuleGetFunction(CUfunction* f, CUmodule module, const char* name) {
+  (void)module;
+  *f = NULL;
+  printf("get %s\n", name);
+  return CUDA_SUCCESS;
+}
+static inline CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int value) {
+  (void)f;
+  printf("attribute %d = %d\n", (int)a, value);
+  return CUDA_SUCCESS;
+}
+static inline CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char byte, size_t n, CUstream s) {
+  (void)s;
+  printf("set %llu..%llu to %d\n", p, p + n, byte);
+  return CUDA_SUCCESS;
+}
+static inline CUresult cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsigned z,
+                                      unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                      CUstream stream, void** arguments, void** extra) {
+  (void)f; (void)stream; (void)extra;
+  printf("launch %u %u %u of %u %u %u with %u:", x, y, z, bx, by, bz, shared);
+  for (; *arguments != NULL; ++arguments) {
+    uint32_t word;
+    memcpy(&word, *arguments, 1);
+    printf(" %u", word & 0xff);
+  }
+  printf("\n");
+  return CUDA_SUCCESS;
+}
+)";
+
+std::string header_of(const isa::VerifiedProgram& program, const std::string& image = "") {
+  const Result<std::string> text =
+      c_header(program, {emit_cuda(program)}, {"my-kernels", {"sm_90a"}, image});
+  REQUIRE_MESSAGE(text, text.error().message);
+  return *text;
+}
+
+/// A compiler and the flags of one language.
+struct Language {
+  const char* compiler;
+  const char* flags;
+  const char* file;
+};
+constexpr Language c99{"cc", "-std=c99 -Wall -Wextra -Wpedantic -Wshadow -Werror", "main.c"};
+constexpr Language cpp{"c++", "-std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Werror", "main.cc"};
+
+/// Output of a program that includes `header` as k.h; nothing, and a visible skip, without a
+/// compiler.
+std::optional<std::string> output_of(const Language& language, const std::string& header,
+                                     const std::string& main) {
+  const Result<std::string> shell = find_named_program("sh", "sh");
+  const Result<std::string> compiler = find_named_program(language.compiler, language.compiler);
+  if (!shell || !compiler) {
+    skip("a header", "there is no compiler `" + std::string(language.compiler) + "`");
+    return {};
+  }
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  REQUIRE(write_whole_file(folder.path() + "/cuda.h", stand_in));
+  REQUIRE(write_whole_file(folder.path() + "/k.h", header));
+  REQUIRE(write_whole_file(folder.path() + "/" + language.file,
+                           "#include \"k.h\"\nint main(void) {\n" + main + "return 0;\n}\n"));
+  const std::string command =
+      fmt::format("{} {} -I. {} -o main && ./main", *compiler, language.flags, language.file);
+  const Result<ProcessResult> result =
+      run_process({.program = *shell,
+                   .arguments = {"-c", command},
+                   .folder = folder.path(),
+                   .dropped_variables = {},
+                   .deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100)});
+  REQUIRE_MESSAGE(result, result.error().message);
+  CHECK_MESSAGE(result->exit_status == 0, result->output);
+  return result->output;
+}
+
+/// Names that mean something to C, to cuda.h or to the header itself.
+constexpr const char* awkward =
+    R"(def int<cdiv(n, 16), uint64_t>(f16* register, i32 n, i64 uint64_t, bool x, u8* workspace):
+    g = ViewGlobal(register, shape=[n])
+    s = AllocateShared(f16, shape=[64, 1024])
+    w = AllocateGlobal(i32, shape=[10])
+    v = AllocateGlobal(i32, shape=[100])
+
+def int_launch<1>(f16* cuMemsetD8Async, f32 stream):
+    g = ViewGlobal(cuMemsetD8Async, shape=[4])
+)";
+
+TEST_CASE("a launch gets what the program says, whatever its names are") {
+  std::string text = awkward;
+  text.replace(text.find("cdiv(n, 16)"), 11, "(n + 15) / 16");
+  const std::string header = header_of(make_program(text), "IMAGE");
+  for (const Language& language : {c99, cpp}) {
+    const auto output = output_of(language, header, R"(
+  CUmodule module;
+  CUfunction function;
+  unsigned grid[3];
+  my_kernels_load(&module);
+  my_kernels_int_v_load(&function, module);
+  my_kernels_int_v_launch(function, NULL, 7, 33, 2, true, 9, 256);
+  my_kernels_int_launch_load(&function, module);
+  my_kernels_int_launch_launch(function, NULL, 5, 0.0f);
+  printf("%d ", my_kernels_int_v_grid(0, 1, true, grid) == CUDA_ERROR_INVALID_VALUE);
+  printf("%d ", my_kernels_int_v_grid(1, 65535, true, grid) == CUDA_SUCCESS);
+  printf("%d ", my_kernels_int_v_grid(1, 65536, true, grid) == CUDA_ERROR_INVALID_VALUE);
+  printf("%d ", my_kernels_int_v_grid(-2147483647 - 1, 1, true, grid) == CUDA_SUCCESS);
+  printf("%s %d %d %d\n", my_kernels_int_v_entry, my_kernels_int_v_threads,
+         my_kernels_int_v_shared, my_kernels_int_v_workspace);
+)");
+    if (!output) return;
+    CHECK(*output ==
+          "image IMAGE\n"
+          "get int_kernel\n"
+          "attribute 8 = 131072\n"
+          "launch 3 2 1 of 1 1 1 with 131072: 7 33 2 1 9 0 0\n"
+          "get int_launch_kernel\n"
+          "launch 1 1 1 of 1 1 1 with 0: 5 0\n"
+          "1 1 1 0 int_kernel 1 131072 768\n");
+  }
+}
+
+TEST_CASE("the header compiles against NVIDIA's cuda.h") {
+  const Result<std::string> nvcc = find_tool("nvcc");
+  const std::string include =
+      nvcc ? (std::filesystem::path(*nvcc).parent_path().parent_path() / "include").string() : "";
+  const Result<std::string> compiler = find_named_program("cc", "cc");
+  if (!compiler || !std::filesystem::exists(include + "/cuda.h")) {
+    skip("NVIDIA's cuda.h", "the toolkit's headers or a C compiler are missing");
+    return;
+  }
+  const TemporaryFolder folder = *TemporaryFolder::make();
+  REQUIRE(
+      write_whole_file(folder.path() + "/k.h", header_of(make_program(
+                                                             R"(def k<n / m>(f16* p, i32 n, i32 m):
+    g = ViewGlobal(p, shape=[n])
+    s = AllocateShared(f16, shape=[64, 1024])
+)"),
+                                                         "IMAGE")));
+  REQUIRE(write_whole_file(folder.path() + "/main.c", "#include \"k.h\"\n"));
+  const Result<ProcessResult> result =
+      run_process({.program = *compiler,
+                   .arguments = {"-std=c99", "-Wall", "-Wextra", "-Werror", "-isystem", include,
+                                 "-fsyntax-only", "main.c"},
+                   .folder = folder.path(),
+                   .dropped_variables = {},
+                   .deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100)});
+  REQUIRE_MESSAGE(result, result.error().message);
+  CHECK_MESSAGE(result->exit_status == 0, result->output);
+}
+
+// --- Expressions ----------------------------------------------------------------------------
+
+using isa::Expr;
+using isa::Scalar;
+using isa::ScalarKind;
+
+/// Random trees over one variable of each kind of integer.
+class Expressions {
+ public:
+  Expr expression(int depth) {
+    if (depth == 0 || draw(6) == 0) return leaf();
+    if (const int kind = draw(12); kind < 2) {
+      return Expr::convert(expression(depth - 1), static_cast<ScalarKind>(draw(5)));
+    } else if (kind < 4) {
+      return Expr::unary(static_cast<isa::ScalarUnary>(draw(3)), expression(depth - 1));
+    }
+    const auto op = static_cast<isa::ScalarBinary>(draw(18));
+    Expr a = expression(depth - 1);
+    return Expr::binary(op, std::move(a), expression(depth - 1));
+  }
+
+  /// Zero, one, the extremes and random bits, at random.
+  Scalar value(ScalarKind kind) {
+    constexpr std::uint64_t corners[] = {0,     1,          2,          31,         32,
+                                         63,    64,         0x7fffffff, 0x80000000, 0xffffffff,
+                                         ~0ull, 1ull << 63, ~0ull >> 1, 7};
+    const std::uint64_t bits = draw(2) == 0 ? corners[draw(14)] : random_();
+    return isa::convert({ScalarKind::u64, bits}, kind);
+  }
+
+ private:
+  Expr leaf() {
+    const int kind = draw(5);
+    const auto type = static_cast<ScalarKind>(kind);
+    if (draw(3) == 0) return Expr::constant(value(type));
+    return Expr::variable(isa::VarId{kind}, "v", type);
+  }
+  int draw(int choices) { return static_cast<int>(random_() % static_cast<unsigned>(choices)); }
+  std::mt19937_64 random_{12345};
+};
+
+TEST_CASE("an expression has the value in C that it has in the program") {
+  constexpr int count = 400, points = 20;
+  Expressions random;
+  std::string header =
+      "#include <stdbool.h>\n#include <stdint.h>\n#include <stdio.h>\n" + c_expression_helpers("h");
+  std::string main, expected;
+  for (int i = 0; i < count; ++i) {
+    const Expr expr = random.expression(5);
+    header += fmt::format(
+        "static void f{}(bool v0, int32_t v1, uint32_t v2, int64_t v3, uint64_t v4) {{\n"
+        "  int fault = 0;\n  uint64_t value = (uint64_t){};\n"
+        "  (void)v0; (void)v1; (void)v2; (void)v3; (void)v4;\n"
+        "  if (fault) puts(\"fault\"); else printf(\"%llx\\n\", (unsigned long long)value);\n}}\n",
+        i, c_expression(expr, "h", [](isa::VarId var) { return fmt::format("v{}", var.index); }));
+    for (int p = 0; p < points; ++p) {
+      std::vector<Scalar> values;
+      for (int kind = 0; kind < 5; ++kind) {
+        values.push_back(random.value(static_cast<ScalarKind>(kind)));
+      }
+      main += fmt::format("f{}({}, (int32_t){}u, {}u, (int64_t){}u, {}u);\n", i, values[0].bits,
+                          values[1].bits, values[2].bits, values[3].bits, values[4].bits);
+      const auto value = isa::evaluate(
+          expr, [&](isa::VarId var) { return values[static_cast<std::size_t>(var.index)]; });
+      expected += value ? fmt::format("{:x}\n", value->bits) : "fault\n";
+    }
+  }
+  for (const Language& language : {c99, cpp}) {
+    Language plain = language;
+    // What a compiler remarks on random expressions is right.
+    plain.flags = language.file == c99.file ? "-std=c99 -w" : "-std=c++17 -w";
+    const auto output = output_of(plain, header, main);
+    if (output) CHECK(*output == expected);
+  }
+}
+
+TEST_CASE("a program whose kernels cannot stand in a header is told why") {
+  const auto error_of = [](const std::string& text) {
+    const isa::VerifiedProgram program = make_program(text);
+    const Result<std::string> header = c_header(program, {emit_cuda(program)}, {"k", {}, ""});
+    REQUIRE_FALSE(header);
+    CHECK(header.error().kind == ErrorKind::program);
+    return header.error().message;
+  };
+  CHECK(contains(error_of("def k<1>(i32 n):\n    Print(AllocateRegister(i32, layout=local(1), "
+                          "init=n))\n"),
+                 "there is no header for `k`: it prints"));
+  CHECK(contains(error_of("def k<n + (s > 0.5)>(f16* p, i32 n, f32 s):\n"
+                          "    g = ViewGlobal(p, shape=[n])\n"),
+                 "there is no header for `k`: its grid computes with f32"));
+}
+
+}  // namespace
+}  // namespace tilevm::backend
