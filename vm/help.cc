@@ -44,7 +44,8 @@ const std::map<std::string, std::string>& examples() {
       {"compile",
        "  tilevm compile programs/figure2.tile --target sm_90a --emit cuda\n"
        "  tilevm compile programs/figure2.tile --emit ptx -o figure2.ptx --explain\n"
-       "  tilevm compile programs/figure2.tile --target sm_80,sm_90a --emit fatbin --header f2.h\n"},
+       "  tilevm compile programs/figure2.tile --target sm_80,sm_90a --emit fatbin --header "
+       "f2.h\n"},
       {"layout",
        "  tilevm layout 'local(2, 1).spatial(8, 4).local(1, 2)'\n"
        "  tilevm layout 'spatial(8, 4).local(1, 4)' -o picture.svg\n"

@@ -116,13 +116,13 @@ TEST_CASE("fmt prints canonical text, checks it, and rewrites files") {
 
 TEST_CASE("compile prints CUDA text, and asks for a file for machine code") {
   Streams cuda(shift_program);
-  CHECK(compile({{"-", {}, ""}, "cuda", "", false}, cuda.io) == Exit::ok);
+  CHECK(compile({{"-", {}, ""}, "cuda", "", "", false}, cuda.io) == Exit::ok);
   CHECK(contains(cuda.out.str(), "__global__"));
   Streams binary(shift_program);
-  CHECK(compile({{"-", {}, ""}, "cubin", "", false}, binary.io) == Exit::usage);
+  CHECK(compile({{"-", {}, ""}, "cubin", "", "", false}, binary.io) == Exit::usage);
   CHECK(contains(binary.err.str(), "-o FILE"));
   Streams wrong(shift_program);
-  CHECK(compile({{"-", {}, ""}, "cuba", "", false}, wrong.io) == Exit::usage);
+  CHECK(compile({{"-", {}, ""}, "cuba", "", "", false}, wrong.io) == Exit::usage);
   CHECK(contains(wrong.err.str(), "did you mean `cuda`?"));
 }
 
