@@ -23,6 +23,8 @@ namespace tilevm::sim {
 inline constexpr int mma_rows = 16;        ///< m
 inline constexpr int mma_max_columns = 8;  ///< n
 inline constexpr int mma_max_depth = 32;   ///< k
+/// Of alignment: eight products and an accumulator, less than 34 * 2^25, still fit 32 bits.
+inline constexpr int mma_max_fraction_bits = 25;
 
 /// Which instruction set the kernel uses; the bits do not depend on it.
 enum class SimdLevel : std::uint8_t { portable, avx2, avx512 };

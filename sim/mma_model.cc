@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <utility>
 
 #include "isa/base/check.h"
 #include "isa/type/arith.h"
@@ -16,6 +18,7 @@ using isa::DType;
 using isa::MmaMethod;
 using isa::MmaRounding;
 using isa::MmaRule;
+using isa::MmaScaling;
 using isa::Number;
 
 constexpr std::size_t max_block = 64;
@@ -70,6 +73,20 @@ struct SpecialValues {
   }
 };
 
+/// A scale; NaN counts where it is multiplied.
+Number decode_scale(MmaScaling scaling, std::uint8_t code) {
+  if (scaling == MmaScaling::mxf4nvf4_ue4m3) return isa::decode(isa::f8e4m3, code & 0x7fu);
+  if (code == 0xff) return Number{Number::Class::nan, false, 0, 0};
+  return Number{Number::Class::finite, false, 1, code - 127};
+}
+
+/// value * 2^n, n the exponent of a ue8m0 scale.
+Number scaled(Number value, const Number& scale) {
+  if (scale.is_nan()) return scale;
+  value.exponent += scale.exponent;
+  return value;
+}
+
 /// The Terms of a block, zeros left out.
 class Terms {
  public:
@@ -82,8 +99,17 @@ class Terms {
     add({c.negative, c.significand, c.exponent + point, point});
   }
 
+  /// A group counts for alignment where it is zero, too, but not where a scale is.
+  void add_group(std::int64_t quarters, const Number& a_scale, const Number& b_scale, int point) {
+    const std::uint64_t scale = a_scale.significand * b_scale.significand;
+    if (scale == 0) return;
+    terms_[count_++] = {quarters < 0, static_cast<std::uint64_t>(std::abs(quarters)) * scale,
+                        a_scale.exponent + b_scale.exponent + 2 * point, 2 * point + 2};
+  }
+
   /// The sum of all, each magnitude truncated `fraction_bits` below the greatest exponent. Exact
-  /// in a double: fewer than 2^7 terms, each less than 2^(fraction_bits + 2).
+  /// in a double: fewer than 2^7 products, each less than 2^(fraction_bits + 2), or five terms less
+  /// than 2^(fraction_bits + 11), with at most 35 fraction bits.
   [[nodiscard]] double sum(const MmaRule& rule) const {
     int greatest = rule.min_exponent;
     for (std::size_t i = 0; i < count_; ++i) greatest = std::max(greatest, terms_[i].exponent);
@@ -106,6 +132,68 @@ class Terms {
   std::array<Term, max_block + 1> terms_;
   std::size_t count_ = 0;
 };
+
+/// What a block adds.
+struct Operands {
+  const DType &a_type, &b_type;
+  std::span<const std::uint64_t> a, b;
+  MmaScaling scaling;
+  const MmaScales& scales;
+
+  /// The values whose product is term k.
+  [[nodiscard]] std::pair<Number, Number> factors(std::size_t k) const {
+    const Number x = isa::decode(a_type, a[k]), y = isa::decode(b_type, b[k]);
+    if (scaling == MmaScaling::none) return {x, y};
+    const auto [x_scale, y_scale] = scales_of(k);
+    return {scaled(x, x_scale), scaled(y, y_scale)};
+  }
+
+  [[nodiscard]] std::pair<Number, Number> scales_of(std::size_t k) const {
+    const std::size_t at = k / static_cast<std::size_t>(isa::products_per_scale(scaling));
+    return {decode_scale(scaling, scales.a[at]), decode_scale(scaling, scales.b[at])};
+  }
+
+  /// The sum of a group of products of f4e2m1, which are multiples of a quarter.
+  [[nodiscard]] std::int64_t quarters(std::size_t begin) const {
+    std::int64_t sum = 0;
+    for (std::size_t k = begin; k < std::min(begin + isa::mma_fp4_group, a.size()); ++k) {
+      const Number x = isa::decode(a_type, a[k]), y = isa::decode(b_type, b[k]);
+      const auto product =
+          static_cast<std::int64_t>(x.significand * y.significand << (x.exponent + y.exponent + 2));
+      sum += x.negative != y.negative ? -product : product;
+    }
+    return sum;
+  }
+};
+
+/// The sum of a block before it is rounded.
+struct Block {
+  SpecialValues specials;
+  Terms terms;
+
+  void add_products(const Operands& in) {
+    for (std::size_t k = 0; k < in.a.size(); ++k) {
+      const auto [x, y] = in.factors(k);
+      specials.add_product(x, y);
+      terms.add_product(x, in.a_type.mantissa_bits, y, in.b_type.mantissa_bits);
+    }
+  }
+
+  void add_groups(const Operands& in) {
+    const int point = in.scaling == MmaScaling::mxf4nvf4_ue4m3 ? isa::f8e4m3.mantissa_bits : 0;
+    for (std::size_t k = 0; k < in.a.size(); k += isa::mma_fp4_group) {
+      const auto [x_scale, y_scale] = in.scales_of(k);
+      specials.add_product(x_scale, y_scale);
+      terms.add_group(in.quarters(k), x_scale, y_scale, point);
+    }
+  }
+};
+
+/// How many scales of one operand go with so many products.
+std::size_t count_scales(MmaScaling scaling, std::size_t products) {
+  const auto per_scale = static_cast<std::size_t>(isa::products_per_scale(scaling));
+  return per_scale == 0 ? 0 : (products + per_scale - 1) / per_scale;
+}
 
 /// IEEE addition, canonical NaN.
 std::uint64_t ieee_add(const DType& type, std::uint64_t a, std::uint64_t b) {
@@ -184,26 +272,29 @@ std::uint32_t round_block_sum(MmaRounding output, double value) {
 
 std::uint64_t mma_block(const MmaRule& rule, const DType& a_type, const DType& b_type,
                         std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                        std::uint64_t c) {
+                        std::uint64_t c, const MmaScales& scales) {
   TILEVM_CHECK(a.size() == b.size() && a.size() <= max_block, "operands of one block");
+  const std::size_t scale_count = count_scales(rule.scaling, a.size());
+  TILEVM_CHECK(scales.a.size() == scale_count && scales.b.size() == scale_count,
+               "scales of one block");
   const DType type = result_type(rule.output);
   const Number accumulator = isa::decode(type, c);
-  SpecialValues specials;
-  Terms terms;
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    const Number x = isa::decode(a_type, a[k]), y = isa::decode(b_type, b[k]);
-    specials.add_product(x, y);
-    terms.add_product(x, a_type.mantissa_bits, y, b_type.mantissa_bits);
+  const Operands operands{a_type, b_type, a, b, rule.scaling, scales};
+  Block block;
+  if (rule.method == MmaMethod::fp4_groups) {
+    block.add_groups(operands);
+  } else {
+    block.add_products(operands);
   }
-  specials.add_accumulator(accumulator);
-  if (const auto decided = specials.result(type)) return *decided;
-  terms.add_accumulator(accumulator, type.mantissa_bits);
-  return round_block_sum(rule.output, terms.sum(rule));
+  block.specials.add_accumulator(accumulator);
+  if (const auto decided = block.specials.result(type)) return *decided;
+  block.terms.add_accumulator(accumulator, type.mantissa_bits);
+  return round_block_sum(rule.output, block.terms.sum(rule));
 }
 
 std::uint64_t mma_reference(const MmaRule& rule, const DType& a_type, const DType& b_type,
                             std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                            std::uint64_t c) {
+                            std::uint64_t c, const MmaScales& scales) {
   TILEVM_CHECK(a.size() == b.size(), "operands of equal length");
   switch (rule.method) {
     case MmaMethod::fp8_split:
@@ -214,12 +305,16 @@ std::uint64_t mma_reference(const MmaRule& rule, const DType& a_type, const DTyp
     case MmaMethod::f64_chain:
       return f64_chain(a, b, c);
     case MmaMethod::blocks:
+    case MmaMethod::fp4_groups:
       break;
   }
   const auto block = static_cast<std::size_t>(rule.block);
   for (std::size_t k = 0; k < a.size(); k += block) {
     const std::size_t count = std::min(block, a.size() - k);
-    c = mma_block(rule, a_type, b_type, a.subspan(k, count), b.subspan(k, count), c);
+    const std::size_t first = count_scales(rule.scaling, k);
+    const std::size_t scale_count = count_scales(rule.scaling, count);
+    c = mma_block(rule, a_type, b_type, a.subspan(k, count), b.subspan(k, count), c,
+                  {scales.a.subspan(first, scale_count), scales.b.subspan(first, scale_count)});
   }
   return c;
 }

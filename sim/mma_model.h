@@ -12,19 +12,28 @@
 
 namespace tilevm::sim {
 
+/// Scales of a row of a and of a column of b: one for each isa::products_per_scale(rule.scaling)
+/// products, which for a block are those of the block.
+struct MmaScales {
+  std::span<const std::uint8_t> a, b;
+};
+
 /// One block: rounds c + sum of a[k] * b[k]. a and b hold as many codes, of types `a_type` and
 /// `b_type`, at most 64; the c and the result are codes of f16 or f32, as rule.output says.
 [[nodiscard]] std::uint64_t mma_block(const isa::MmaRule& rule, const isa::DType& a_type,
                                       const isa::DType& b_type, std::span<const std::uint64_t> a,
-                                      std::span<const std::uint64_t> b, std::uint64_t c);
+                                      std::span<const std::uint64_t> b, std::uint64_t c,
+                                      const MmaScales& scales = {});
 
-/// One instruction: a.size() is its k (fp8_split: at most 2 * rule.block). A chain of instructions
-/// is a chain of calls, each with the result of the one before as c. Codes of the accumulator: f32,
-/// f16, i32 or f64, as the rule has it.
+/// One instruction: a.size() is its k (fp8_split: at most 2 * rule.block), of a sparse one the
+/// stored elements of a and those of b that meet them. A chain of instructions is a chain of calls,
+/// each with the result of the one before as c. Codes of the accumulator: f32, f16, i32 or f64, as
+/// the rule has it.
 [[nodiscard]] std::uint64_t mma_reference(const isa::MmaRule& rule, const isa::DType& a_type,
                                           const isa::DType& b_type,
                                           std::span<const std::uint64_t> a,
-                                          std::span<const std::uint64_t> b, std::uint64_t c);
+                                          std::span<const std::uint64_t> b, std::uint64_t c,
+                                          const MmaScales& scales = {});
 
 /// Rounds value to `output`; the value is the exact sum of a block, whose bits a double can hold.
 [[nodiscard]] std::uint32_t round_block_sum(isa::MmaRounding output, double value);

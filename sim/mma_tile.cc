@@ -63,10 +63,11 @@ bool is_special(const isa::DType& type, std::uint32_t code) {
 }  // namespace
 
 bool MmaTile::supports(const isa::MmaRule& rule, int k) {
-  const bool blocks = rule.method == MmaMethod::blocks;
+  const bool blocks = rule.method == MmaMethod::blocks && rule.scaling == isa::MmaScaling::none;
   // The halves of fp8_split must be equal for the kernel's blocks to be them.
   const bool split = rule.method == MmaMethod::fp8_split && k % 4 == 0 && k <= 2 * rule.block;
-  return (blocks || split) && k >= 1 && k <= mma_max_depth;
+  return (blocks || split) && rule.fraction_bits <= mma_max_fraction_bits && k >= 1 &&
+         k <= mma_max_depth;
 }
 
 MmaTile::MmaTile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type,

@@ -1,8 +1,8 @@
 // Tensor-core instructions on whole tiles, fast: 16 rows of m are the lanes of a vector.
 //
-// D[m, n] = A[m, k] * B[k, n] + C[m, n] for the floating classes that work in blocks (f16, bf16,
-// tf32 and fp8 operands; f32 and f16 results), m = 16, n <= 8, k <= 32. The bits are those of
-// mma_model.h on every input and in every variant.
+// D[m, n] = A[m, k] * B[k, n] + C[m, n] for the floating classes that work in blocks (operands of
+// f16, bf16, tf32 and narrower floats without scales; f32 and f16 results), m = 16, n <= 8, k
+// <= 32. The bits are those of mma_model.h on every input and in every variant.
 //
 // Layouts, all dense:   A codes [k][16]   B codes [n][k]   C and D codes [n][16]
 // so that the caller gathers fragments column by column. Operands are decoded once and may be used
@@ -48,7 +48,8 @@ struct MmaOperandB {
 /// One instruction of one class at one level.
 class MmaTile {
  public:
-  /// Whether the kernel knows the rule and the depth; integers, f64 and longer k do without it.
+  /// Whether the kernel knows the rule and the depth; integers, f64, block scales
+  /// and longer k do without it.
   [[nodiscard]] static bool supports(const isa::MmaRule& rule, int k);
 
   /// `k` is the instruction's; supports(rule, k) must hold.

@@ -21,49 +21,56 @@ using Codes = std::vector<std::uint64_t>;
 
 constexpr isa::Target sm_90{90, false};
 
-struct Class {
-  DType a, b, accumulator;
+struct Instruction {
+  isa::MmaClass type;
   int k;
+
+  [[nodiscard]] MmaRule rule() const { return *mma_rule(type); }
 };
 
-Class class_of(Kind kind) {
+Instruction instruction_of(Kind kind) {
+  const auto same = [](const DType& operand, const DType& accumulator, int k,
+                       isa::MmaFamily family) -> Instruction {
+    return {{sm_90, operand, operand, accumulator, family}, k};
+  };
+  constexpr auto mma = isa::MmaFamily::mma, wgmma = isa::MmaFamily::wgmma;
   switch (kind) {
     case Kind::mma_f16_f32:
-      return {isa::f16, isa::f16, isa::f32, 16};
+      return same(isa::f16, isa::f32, 16, mma);
     case Kind::mma_f16k8_f32:
-      return {isa::f16, isa::f16, isa::f32, 8};
+      return same(isa::f16, isa::f32, 8, mma);
     case Kind::mma_bf16_f32:
-      return {isa::bf16, isa::bf16, isa::f32, 16};
+      return same(isa::bf16, isa::f32, 16, mma);
     case Kind::mma_f16_f16:
-      return {isa::f16, isa::f16, isa::f16, 16};
+      return same(isa::f16, isa::f16, 16, mma);
     case Kind::mma_tf32k8_f32:
-      return {isa::tf32, isa::tf32, isa::f32, 8};
+      return same(isa::tf32, isa::f32, 8, mma);
     case Kind::mma_e4m3_f32:
-    case Kind::wg_e4m3_f32:
-      return {isa::f8e4m3, isa::f8e4m3, isa::f32, 32};
+      return same(isa::f8e4m3, isa::f32, 32, mma);
     case Kind::mma_e4m3_f16:
-    case Kind::wg_e4m3_f16:
-      return {isa::f8e4m3, isa::f8e4m3, isa::f16, 32};
+      return same(isa::f8e4m3, isa::f16, 32, mma);
     case Kind::mma_e5m2_f32:
+      return same(isa::f8e5m2, isa::f32, 32, mma);
+    case Kind::wg_f16_f32:
+      return same(isa::f16, isa::f32, 16, wgmma);
+    case Kind::wg_f16_f16:
+      return same(isa::f16, isa::f16, 16, wgmma);
+    case Kind::wg_bf16_f32:
+      return same(isa::bf16, isa::f32, 16, wgmma);
+    case Kind::wg_tf32_f32:
+      return same(isa::tf32, isa::f32, 8, wgmma);
+    case Kind::wg_e4m3_f32:
+      return same(isa::f8e4m3, isa::f32, 32, wgmma);
+    case Kind::wg_e4m3_f16:
+      return same(isa::f8e4m3, isa::f16, 32, wgmma);
     case Kind::wg_e5m2_f32:
-      return {isa::f8e5m2, isa::f8e5m2, isa::f32, 32};
+      return same(isa::f8e5m2, isa::f32, 32, wgmma);
     case Kind::wg_e5m2_f16:
+      return same(isa::f8e5m2, isa::f16, 32, wgmma);
+    case Kind::sp_f16_f32:
       break;
   }
-  return {isa::f8e5m2, isa::f8e5m2, isa::f16, 32};
-}
-
-bool is_warp_group(Kind kind) { return kind >= Kind::wg_e4m3_f32; }
-
-MmaRule rule_of(Kind kind, const Class& c) {
-  if (!is_warp_group(kind)) return *mma_rule(sm_90, c.a, c.b, c.accumulator);
-  const bool f16_result = c.accumulator == isa::f16;
-  return {isa::MmaMethod::blocks,
-          32,
-          13,
-          f16_result ? -21 : -133,
-          f16_result ? isa::MmaRounding::f16_nearest_even : isa::MmaRounding::e8m13_toward_zero,
-          isa::Evidence::measured};
+  return {{sm_90, isa::f16, isa::f16, isa::f32, mma, true}, 16};
 }
 
 /// The operands of a probe along k.
@@ -81,27 +88,27 @@ void expand(const probes::Probe& probe, int k, Codes& a, Codes& b) {
 TEST_CASE("the model gives what an H200 gives on every probe") {
   Codes a, b;
   for (const probes::Probe& probe : probes::all()) {
-    const Class c = class_of(probe.kind);
-    expand(probe, c.k, a, b);
+    const Instruction each = instruction_of(probe.kind);
+    expand(probe, each.k, a, b);
     CAPTURE(probe.name);
-    CHECK(mma_reference(rule_of(probe.kind, c), c.a, c.b, a, b, probe.c) == probe.result);
+    CHECK(mma_reference(each.rule(), each.type.a, each.type.b, a, b, probe.c) == probe.result);
   }
-  CHECK(probes::all().size() >= 70);
+  CHECK(probes::all().size() == 101);  // T01 .. T97, SP1 .. SP4
 }
 
 TEST_CASE("the kernel gives what an H200 gives on every probe, in every row and column") {
   Codes a, b;
   for (const SimdLevel level : simd_levels()) {
     for (const probes::Probe& probe : probes::all()) {
-      const Class c = class_of(probe.kind);
-      expand(probe, c.k, a, b);
+      const Instruction each = instruction_of(probe.kind);
+      expand(probe, each.k, a, b);
       std::vector<std::uint32_t> a_tile, b_tile;
       for (const std::uint64_t code : a) {
         a_tile.insert(a_tile.end(), 16, static_cast<std::uint32_t>(code));
       }
       for (int n = 0; n < 8; ++n) b_tile.insert(b_tile.end(), b.begin(), b.end());
       std::vector<std::uint32_t> d(128, probe.c);
-      const MmaTile tile(rule_of(probe.kind, c), c.a, c.b, c.k, level);
+      const MmaTile tile(each.rule(), each.type.a, each.type.b, each.k, level);
       MmaOperandA operand_a;
       MmaOperandB operand_b;
       tile.load_a(a_tile.data(), operand_a);
