@@ -126,10 +126,12 @@ Source source_of(const MmaClass& each, Generation g) {
     return {Evidence::claimed,
             "claimed by MMA-Sim, which leaves out c = Inf; the exponent floor is taken from sm_90"};
   }
-  if (each.a.bits == 6 || each.b.bits == 6) {
+  const bool is_plain_fp8 = each.family == MmaFamily::mma && each.scaling == MmaScaling::none &&
+                            is_fp8(each.a) && is_fp8(each.b);
+  if (is_f8f6f4(each.a) && !is_plain_fp8) {
     return {Evidence::claimed,
-            "claimed by MMA-Sim for other types, which leaves out those of 6 bits; the exponent "
-            "floor is taken from sm_90"};
+            "claimed by MMA-Sim, which leaves out floats of 6 bits; the exponent floor is taken "
+            "from sm_90"};
   }
   if (each.family == MmaFamily::tcgen05) return source_of_mma(Generation::blackwell_consumer);
   if (g == Generation::ada && is_fp8(each.a)) return source_of_ada_fp8();
@@ -335,9 +337,9 @@ std::vector<MmaClass> mma_classes() {
     }
   };
   for (const MmaFamily family : {MmaFamily::mma, MmaFamily::wgmma, MmaFamily::tcgen05}) {
-    for (const Target& target : architectures()) {
-      for (const bool sparse : {false, true}) {
-        for (std::size_t scaling = 0; scaling < scaling_names.size(); ++scaling) {
+    for (const bool sparse : {false, true}) {
+      for (std::size_t scaling = 0; scaling < scaling_names.size(); ++scaling) {
+        for (const Target& target : architectures()) {
           add(family, sparse, static_cast<MmaScaling>(scaling), target);
         }
       }

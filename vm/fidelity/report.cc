@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "isa/numeric/mma_rules.h"
+#include "vm/fidelity/mma_table.h"
 
 namespace tilevm::vm::fidelity {
 
@@ -29,7 +30,9 @@ blocks of each case are kept, and a test repeats them without a GPU (`unit/vm/fi
 - *verified, N*: exact, verified on the device of that architecture with N outputs.
 - *standard*: exact by standard. The emitted code consists of operations that IEEE 754 or the
   arithmetic of integers defines to the bit, the same on every architecture.
-- *modelled [n]*: modelled, not verified on hardware; the source stands below the table.
+- *measured [n]*: modelled; single vectors agree that were run on a GPU of that architecture.
+- *published [n]*: modelled; agrees with what others published of GPUs of that architecture.
+- *modelled [n]*: modelled, not verified on hardware. The sources [n] stand below the tables.
 - *differs*: a run found outputs that are not equal.
 
 )";
@@ -96,7 +99,10 @@ class Report {
 
   std::string text() {
     std::string page(opening);
-    page += devices() + products();
+    page += devices();
+    page += products();
+    page += other_instructions();
+    page += notes();  // of both tables above
     for (const auto& [sm, records] : by_target_) page += elements(sm);
     return page;
   }
@@ -159,7 +165,7 @@ class Report {
     return each.name.substr(each.name.rfind(' ') + 1);
   }
 
-  /// The number of a source in the list below the table.
+  /// The number of a source in the list below the tables.
   std::size_t note(std::string_view source) {
     auto found = std::find(sources_.begin(), sources_.end(), source);
     if (found == sources_.end()) found = sources_.insert(found, source);
@@ -172,8 +178,21 @@ class Report {
     const auto rule = isa::mma_rule({sm, false}, each.operands[0].type, each.operands[1].type,
                                     each.operands[2].type);
     if (!rule) return "none";
-    if (rule->evidence == isa::Evidence::by_definition) return "standard";
-    return fmt::format("modelled [{}]", note(rule->source));
+    return known(*rule);
+  }
+
+  std::string known(const isa::MmaRule& rule) {
+    switch (rule.evidence) {
+      case isa::Evidence::by_definition:
+        return "standard";
+      case isa::Evidence::measured:
+        return fmt::format("measured [{}]", note(rule.source));
+      case isa::Evidence::published:
+        return fmt::format("published [{}]", note(rule.source));
+      case isa::Evidence::claimed:
+        break;
+    }
+    return fmt::format("modelled [{}]", note(rule.source));
   }
 
   /// Cases of the same types in one row.
@@ -220,7 +239,22 @@ class Report {
     for (const int sm : architectures()) columns.push_back(fmt::format("sm_{}", sm));
     std::string text = "## Dot\n\n" + head_text("types", columns);
     for (const auto& [types, row] : rows) text += product_row(types, row);
-    text += "\n*none*: there is no such instruction.\n\n";
+    return text + "\n*none*: there is no such instruction.\n\n";
+  }
+
+  std::string other_instructions() {
+    std::string text =
+        "## Instructions that no Dot uses\n\nNo program reaches them; `sim/mma_model.h` computes "
+        "them.\n\n" +
+        head_text("instruction", {"a, b + c", "architectures", "known"});
+    for (const MmaRow& row : mma_rows_by_source()) {
+      text += row_text(row.instruction, {row.types, row.architectures, known(row.rule)});
+    }
+    return text + "\n";
+  }
+
+  [[nodiscard]] std::string notes() const {
+    std::string text;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       text += fmt::format("- [{}]: {}.\n", i + 1, sources_[i]);
     }

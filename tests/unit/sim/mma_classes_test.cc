@@ -303,13 +303,10 @@ TEST_CASE("the last bit that the floor of alignment keeps") {
   }
 }
 
-/// One tile of every level of the kernel; how many outputs are not the model's.
-int count_wrong(Random& random, const MmaClass& each, const MmaRule& rule, int k) {
-  const Spreads spreads = random_spreads(random, each.a, each.b, each.accumulator);
-  const auto depth = static_cast<std::size_t>(k);
-  const Codes a = random_codes(random, each.a, 16 * depth, spreads.a);
-  const Codes b = random_codes(random, each.b, 3 * depth, spreads.b);
-  const Codes c = random_codes(random, each.accumulator, 48, spreads.c);
+/// One tile: how many outputs of the kernel's levels are not the model's.
+int count_wrong(const MmaClass& each, const MmaRule& rule, const Codes& a, const Codes& b,
+                const Codes& c) {
+  const std::size_t depth = a.size() / 16;
   Codes wanted;
   for (std::size_t i = 0; i < c.size(); ++i) {
     Codes row, column;
@@ -322,11 +319,11 @@ int count_wrong(Random& random, const MmaClass& each, const MmaRule& rule, int k
   const std::vector<std::uint32_t> a_tile(a.begin(), a.end()), b_tile(b.begin(), b.end());
   int wrong = 0;
   for (const SimdLevel level : simd_levels()) {
-    const MmaTile tile(rule, each.a, each.b, k, level);
+    const MmaTile tile(rule, each.a, each.b, static_cast<int>(depth), level);
     MmaOperandA operand_a;
     MmaOperandB operand_b;
     tile.load_a(a_tile.data(), operand_a);
-    tile.load_b(b_tile.data(), 3, operand_b);
+    tile.load_b(b_tile.data(), static_cast<int>(c.size() / 16), operand_b);
     std::vector<std::uint32_t> d(c.begin(), c.end());
     tile.multiply(operand_a, operand_b, d.data(), d.data());
     for (std::size_t i = 0; i < d.size(); ++i) wrong += d[i] != wanted[i];
@@ -334,17 +331,56 @@ int count_wrong(Random& random, const MmaClass& each, const MmaRule& rule, int k
   return wrong;
 }
 
+int count_wrong(Random& random, const MmaClass& each, const MmaRule& rule, std::size_t k,
+                std::size_t columns) {
+  const Spreads spreads = random_spreads(random, each.a, each.b, each.accumulator);
+  return count_wrong(each, rule, random_codes(random, each.a, 16 * k, spreads.a),
+                     random_codes(random, each.b, columns * k, spreads.b),
+                     random_codes(random, each.accumulator, columns * 16, spreads.c));
+}
+
+/// The greatest accumulator with the exponent of the product of the greatest operands.
+std::uint64_t largest_beside_products(const MmaClass& each) {
+  const double a = value_of(each.a, max_code(each.a)), b = value_of(each.b, max_code(each.b));
+  return power(each.accumulator, std::ilogb(a) + std::ilogb(b) + 1) - 1;
+}
+
 TEST_CASE("every level of the kernel equals the model for every class that it takes") {
   Random random(2);
   for (const auto& [each, rule] : float_classes()) {
-    const bool is_split = rule.method == MmaMethod::fp8_split;
     CAPTURE(name_of(each));
     CHECK(MmaTile::supports(rule, rule.block) == (rule.scaling == MmaScaling::none));
     int wrong = 0;
-    for (int k = is_split ? 4 : 1; k <= 32; k += is_split ? 4 : 1) {
-      if (MmaTile::supports(rule, k)) wrong += count_wrong(random, each, rule, k);
+    for (std::size_t k = 1; k <= 32; ++k) {
+      if (!MmaTile::supports(rule, static_cast<int>(k))) continue;
+      wrong += count_wrong(random, each, rule, k, 1 + k % 8);
     }
     CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("the main instructions equal the model on a hundred thousand outputs") {
+  for (const int sm : {80, 90}) {
+    for (const DType& type : {isa::f16, isa::bf16}) {
+      const MmaClass each{{sm, false}, type, type, isa::f32};
+      Random random(static_cast<std::uint64_t>(sm));
+      int wrong = 0;
+      for (int i = 0; i < 200; ++i) wrong += count_wrong(random, each, *mma_rule(each), 16, 8);
+      CAPTURE(name_of(each));
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("the kernel has room for the sum of the greatest products") {
+  for (const auto& [each, rule] : float_classes()) {
+    if (!MmaTile::supports(rule, 32)) continue;
+    for (const std::uint64_t minus : {0, 1}) {
+      const Codes a(16 * 32, max_code(each.a) | minus << (each.a.bits - 1));
+      const std::uint64_t c = largest_beside_products(each) | minus << (each.accumulator.bits - 1);
+      CAPTURE(name_of(each));
+      CHECK(count_wrong(each, rule, a, Codes(3 * 32, max_code(each.b)), Codes(48, c)) == 0);
+    }
   }
 }
 
