@@ -122,7 +122,7 @@ Source source_of_sparse(const MmaClass& each, Generation g) {
 Source source_of(const MmaClass& each, Generation g) {
   if (each.sparse) return source_of_sparse(each, g);
   if (each.family == MmaFamily::wgmma) return source_of_wgmma(each);
-  if (each.scaling > MmaScaling::mxf8f6f4) {
+  if (each.scaling != MmaScaling::none && each.scaling != MmaScaling::mxf8f6f4) {
     return {Evidence::claimed,
             "claimed by MMA-Sim, which leaves out c = Inf; the exponent floor is taken from sm_90"};
   }
@@ -227,12 +227,10 @@ std::optional<MmaRule> integer_rule(const MmaClass& each, Generation g) {
   const auto both = [&](int bits) {
     return is_integer_operand(each.a, bits) && is_integer_operand(each.b, bits);
   };
-  const bool bits = each.a == u1 && each.b == u1 && !each.sparse;
-  const bool has_types = each.family == MmaFamily::mma     ? both(8) || both(4) || bits
-                         : each.family == MmaFamily::wgmma ? both(8) || bits
-                                                           : both(8);
-  const bool is_plain = each.accumulator == i32 && each.scaling == MmaScaling::none;
-  if (g < Generation::turing || !has_types || !is_plain) return std::nullopt;
+  const bool are_bits = each.a == u1 && each.b == u1;
+  const bool has_types = both(8) || (both(4) && each.family == MmaFamily::mma) ||
+                         (are_bits && each.family != MmaFamily::tcgen05 && !each.sparse);
+  if (g < Generation::turing || !has_types || each.scaling != MmaScaling::none) return std::nullopt;
   MmaRule rule;
   rule.method = MmaMethod::integer;
   rule.evidence = Evidence::by_definition;

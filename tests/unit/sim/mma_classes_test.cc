@@ -376,10 +376,10 @@ TEST_CASE("the kernel has room for the sum of the greatest products") {
   for (const auto& [each, rule] : float_classes()) {
     if (!MmaTile::supports(rule, 32)) continue;
     for (const std::uint64_t minus : {0, 1}) {
-      const Codes a(16 * 32, max_code(each.a) | minus << (each.a.bits - 1));
+      const Codes a(512, max_code(each.a) | minus << (each.a.bits - 1));
       const std::uint64_t c = largest_beside_products(each) | minus << (each.accumulator.bits - 1);
       CAPTURE(name_of(each));
-      CHECK(count_wrong(each, rule, a, Codes(3 * 32, max_code(each.b)), Codes(48, c)) == 0);
+      CHECK(count_wrong(each, rule, a, Codes(96, max_code(each.b)), Codes(48, c)) == 0);
     }
   }
 }
