@@ -125,7 +125,6 @@ Action prepare(const isa::Dot& inst, const Preparation& preparation) {
       return prepare_chain_dot(inst, preparation);
     case isa::MmaMethod::blocks:
     case isa::MmaMethod::fp8_split:
-    case isa::MmaMethod::fp4_groups:
       break;
   }
   return prepare_block_dot(inst, plan, *rule, preparation);

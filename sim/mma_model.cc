@@ -153,10 +153,10 @@ struct Operands {
     return {decode_scale(scaling, scales.a[at]), decode_scale(scaling, scales.b[at])};
   }
 
-  /// The sum of a group of products of f4e2m1, which are multiples of a quarter.
-  [[nodiscard]] std::int64_t quarters(std::size_t begin) const {
+  /// The sum of products of f4e2m1, which are multiples of a quarter.
+  [[nodiscard]] std::int64_t quarters(std::size_t begin, std::size_t end) const {
     std::int64_t sum = 0;
-    for (std::size_t k = begin; k < std::min(begin + isa::mma_fp4_group, a.size()); ++k) {
+    for (std::size_t k = begin; k < end; ++k) {
       const Number x = isa::decode(a_type, a[k]), y = isa::decode(b_type, b[k]);
       const auto product =
           static_cast<std::int64_t>(x.significand * y.significand << (x.exponent + y.exponent + 2));
@@ -179,12 +179,12 @@ struct Block {
     }
   }
 
-  void add_groups(const Operands& in) {
+  void add_groups(const Operands& in, std::size_t group) {
     const int point = in.scaling == MmaScaling::mxf4nvf4_ue4m3 ? isa::f8e4m3.mantissa_bits : 0;
-    for (std::size_t k = 0; k < in.a.size(); k += isa::mma_fp4_group) {
+    for (std::size_t k = 0; k < in.a.size(); k += group) {
       const auto [x_scale, y_scale] = in.scales_of(k);
       specials.add_product(x_scale, y_scale);
-      terms.add_group(in.quarters(k), x_scale, y_scale, point);
+      terms.add_group(in.quarters(k, std::min(k + group, in.a.size())), x_scale, y_scale, point);
     }
   }
 };
@@ -281,8 +281,8 @@ std::uint64_t mma_block(const MmaRule& rule, const DType& a_type, const DType& b
   const Number accumulator = isa::decode(type, c);
   const Operands operands{a_type, b_type, a, b, rule.scaling, scales};
   Block block;
-  if (rule.method == MmaMethod::fp4_groups) {
-    block.add_groups(operands);
+  if (rule.group != 0) {
+    block.add_groups(operands, static_cast<std::size_t>(rule.group));
   } else {
     block.add_products(operands);
   }
@@ -305,7 +305,6 @@ std::uint64_t mma_reference(const MmaRule& rule, const DType& a_type, const DTyp
     case MmaMethod::f64_chain:
       return f64_chain(a, b, c);
     case MmaMethod::blocks:
-    case MmaMethod::fp4_groups:
       break;
   }
   const auto block = static_cast<std::size_t>(rule.block);

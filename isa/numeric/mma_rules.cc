@@ -203,8 +203,8 @@ std::optional<MmaRule> scaled_rule(const MmaClass& each, MmaRule rule) {
     return rule;
   }
   if (each.a != e2m1 || each.b != e2m1) return std::nullopt;
-  rule.method = MmaMethod::fp4_groups;
   rule.block = 64;
+  rule.group = 16;
   rule.fraction_bits = 35;
   return rule;
 }

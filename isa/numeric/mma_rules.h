@@ -31,14 +31,9 @@ enum class MmaMethod : std::uint8_t {
   fp8_split,  ///< compiled to f16 instructions: operands become f16, where subnormals of f8e4m3 are
               ///< normal; from +0, one block of the products with k % 4 in {0, 1} and one of the
               ///< others; then an IEEE addition of the accumulator
-  fp4_groups,  ///< blocks whose terms are the exact sums of mma_fp4_group products each, times the
-               ///< scales; such a term has the exponent of its two scales, even where it is zero
-  integer,     ///< exact sum, wraps modulo 2^32
-  f64_chain,   ///< acc = fma(a[k], b[k], acc), k ascending, IEEE
+  integer,    ///< exact sum, wraps modulo 2^32
+  f64_chain,  ///< acc = fma(a[k], b[k], acc), k ascending, IEEE
 };
-
-/// Products of one term of MmaMethod::fp4_groups.
-inline constexpr int mma_fp4_group = 16;
 
 /// How a block rounds its sum.
 enum class MmaRounding : std::uint8_t {
@@ -93,6 +88,9 @@ struct MmaRule {
   int block = 0;          ///< most products in a block
   int fraction_bits = 0;  ///< kept below the greatest exponent
   int min_exponent = 0;   ///< the least alignment exponent
+  /// Not 0: so many products, added exactly, times their scales are one term of a block. It has the
+  /// exponent of its two scales, even where it is zero.
+  int group = 0;
   MmaRounding output = MmaRounding::none;
   MmaScaling scaling = MmaScaling::none;
   Evidence evidence = Evidence::claimed;

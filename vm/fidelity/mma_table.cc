@@ -122,16 +122,8 @@ int f32_floor(const MmaRule& rule) {
 }
 
 std::string block_text(const MmaRule& rule) {
-  switch (rule.method) {
-    case MmaMethod::fp8_split:
-      return "in two halves";
-    case MmaMethod::fp4_groups:
-      return fmt::format("{}, groups of {}", rule.block, isa::mma_fp4_group);
-    case MmaMethod::blocks:
-    case MmaMethod::integer:
-    case MmaMethod::f64_chain:
-      break;
-  }
+  if (rule.method == MmaMethod::fp8_split) return "in two halves";
+  if (rule.group != 0) return fmt::format("{}, groups of {}", rule.block, rule.group);
   return std::to_string(rule.block);
 }
 

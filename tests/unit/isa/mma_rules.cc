@@ -133,13 +133,15 @@ TEST_CASE("tcgen05, and the narrow floats of Blackwell") {
     CHECK(rule(family, e3m2, e2m1, f32).fraction_bits == 25);
     const MmaRule mxf8 = rule(family, e3m2, f8e5m2, f32, MmaScaling::mxf8f6f4);
     CHECK(mxf8.method == MmaMethod::blocks);
+    CHECK(mxf8.group == 0);
     CHECK(mxf8.block == 32);
     CHECK(mxf8.fraction_bits == 25);
     for (const MmaScaling scaling :
          {MmaScaling::mxf4, MmaScaling::mxf4nvf4_ue8m0, MmaScaling::mxf4nvf4_ue4m3}) {
       const MmaRule fp4 = rule(family, e2m1, e2m1, f32, scaling);
       CHECK(fp4.scaling == scaling);
-      CHECK(fp4.method == MmaMethod::fp4_groups);
+      CHECK(fp4.method == MmaMethod::blocks);
+      CHECK(fp4.group == 16);
       CHECK(fp4.block == 64);
       CHECK(fp4.fraction_bits == 35);
     }

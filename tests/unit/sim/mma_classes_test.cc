@@ -148,7 +148,7 @@ std::uint64_t split_sum(const MmaRule& rule, const std::vector<double>& a,
 std::uint64_t expected(const MmaClass& each, const MmaRule& rule, const Operands& in) {
   const std::vector<double> a = values_of(each.a, in.a), b = values_of(each.b, in.b);
   if (rule.method == MmaMethod::fp8_split) return split_sum(rule, a, b, in.c);
-  if (rule.method == MmaMethod::fp4_groups) return block_of_groups(rule, a, b, in);
+  if (rule.group != 0) return block_of_groups(rule, a, b, in);
   const int scale = in.a_scales.empty() ? 0 : in.a_scales[0] + in.b_scales[0] - 254;
   std::uint64_t c = in.c;
   std::vector<std::size_t> places;
@@ -173,7 +173,7 @@ std::uint8_t random_scale(Random& random, MmaScaling scaling) {
 /// Lets the first products cancel: those that count most if the others are small.
 void cancel(const MmaClass& each, const MmaRule& rule, Operands& in) {
   const auto per_scale = static_cast<std::size_t>(isa::products_per_scale(rule.scaling));
-  const bool is_grouped = rule.method == MmaMethod::fp4_groups;
+  const bool is_grouped = rule.group != 0;
   const std::size_t count = is_grouped ? per_scale : 1;
   const std::size_t other = rule.method == MmaMethod::fp8_split ? 4 : count;
   for (std::size_t k = 0; k < count; ++k) {
