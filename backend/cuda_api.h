@@ -18,6 +18,8 @@ using ModuleHandle = struct ModuleObject*;
 using Function = struct FunctionObject*;
 using Stream = struct StreamObject*;
 using EventHandle = struct EventObject*;
+using GraphHandle = struct GraphObject*;          ///< CUgraph
+using GraphExecHandle = struct GraphExecObject*;  ///< CUgraphExec
 
 /// Values of CUresult that are told apart.
 enum : Code {
@@ -77,7 +79,11 @@ enum JitOption : int {
   jit_error_log_bytes = 6,
 };
 
-inline constexpr unsigned event_default = 0;  ///< CU_EVENT_DEFAULT
+inline constexpr unsigned event_default = 0;        ///< CU_EVENT_DEFAULT
+inline constexpr unsigned stream_non_blocking = 1;  ///< CU_STREAM_NON_BLOCKING
+
+/// Values of CUstreamCaptureMode.
+enum CaptureMode : int { capture_thread_local = 1 };
 
 /// Every driver function we call:
 ///   F(our name, NVIDIA's name, exported symbol, first CUDA version of that symbol, parameters)
@@ -98,6 +104,7 @@ inline constexpr unsigned event_default = 0;  ///< CU_EVENT_DEFAULT
     (Context*, DeviceHandle))                                                                      \
   F(primary_ctx_release, cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", 11000,         \
     (DeviceHandle))                                                                                \
+  F(ctx_get_device, cuCtxGetDevice, "cuCtxGetDevice", 2000, (DeviceHandle*))                       \
   F(ctx_push_current, cuCtxPushCurrent, "cuCtxPushCurrent_v2", 4000, (Context))                    \
   F(ctx_pop_current, cuCtxPopCurrent, "cuCtxPopCurrent_v2", 4000, (Context*))                      \
   F(module_load_data_ex, cuModuleLoadDataEx, "cuModuleLoadDataEx", 2010,                           \
@@ -119,7 +126,18 @@ inline constexpr unsigned event_default = 0;  ///< CU_EVENT_DEFAULT
   F(mem_get_info, cuMemGetInfo, "cuMemGetInfo_v2", 3020, (std::size_t*, std::size_t*))             \
   F(memcpy_htod, cuMemcpyHtoD, "cuMemcpyHtoD_v2", 3020, (DevicePointer, const void*, std::size_t)) \
   F(memcpy_dtoh, cuMemcpyDtoH, "cuMemcpyDtoH_v2", 3020, (void*, DevicePointer, std::size_t))       \
-  F(memset_d8, cuMemsetD8, "cuMemsetD8_v2", 3020, (DevicePointer, unsigned char, std::size_t))     \
+  F(memset_d8_async, cuMemsetD8Async, "cuMemsetD8Async", 3020,                                     \
+    (DevicePointer, unsigned char, std::size_t, Stream))                                           \
+  F(stream_create, cuStreamCreate, "cuStreamCreate", 2000, (Stream*, unsigned))                    \
+  F(stream_destroy, cuStreamDestroy, "cuStreamDestroy_v2", 4000, (Stream))                         \
+  F(stream_begin_capture, cuStreamBeginCapture, "cuStreamBeginCapture_v2", 10010,                  \
+    (Stream, CaptureMode))                                                                         \
+  F(stream_end_capture, cuStreamEndCapture, "cuStreamEndCapture", 10000, (Stream, GraphHandle*))   \
+  F(graph_instantiate, cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040,          \
+    (GraphExecHandle*, GraphHandle, unsigned long long))                                           \
+  F(graph_launch, cuGraphLaunch, "cuGraphLaunch", 10000, (GraphExecHandle, Stream))                \
+  F(graph_exec_destroy, cuGraphExecDestroy, "cuGraphExecDestroy", 10000, (GraphExecHandle))        \
+  F(graph_destroy, cuGraphDestroy, "cuGraphDestroy", 10000, (GraphHandle))                         \
   F(event_create, cuEventCreate, "cuEventCreate", 2000, (EventHandle*, unsigned))                  \
   F(event_destroy, cuEventDestroy, "cuEventDestroy_v2", 4000, (EventHandle))                       \
   F(event_record, cuEventRecord, "cuEventRecord", 2000, (EventHandle, Stream))                     \

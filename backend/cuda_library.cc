@@ -113,7 +113,7 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
   if (!missing.empty()) {
     return Error{ErrorKind::unavailable,
                  fmt::format("`{}` has no function `{}`: it is no CUDA driver, or one older than "
-                             "CUDA 11; install a newer driver",
+                             "CUDA 11.4; install a newer driver (580 for CUDA 13)",
                              driver->path(), missing)};
   }
   if (const cuda::Code code = driver->api_.init(0); code != cuda::success) {

@@ -45,8 +45,13 @@ DeviceProperties read_properties(const cuda::Api& api, cuda::DeviceHandle device
 }
 
 /// The device that the user wants: the one asked for, else $TILEVM_DEVICE, else 0.
-Result<int> wanted_ordinal(int ordinal) {
+Result<int> wanted_ordinal(const cuda::Api& api, int ordinal) {
   if (ordinal >= 0) return ordinal;
+  // The driver's handle of a device is its ordinal (CUDA Driver API, cuDeviceGet).
+  if (cuda::DeviceHandle current = 0;
+      ordinal == device_of_context && api.ctx_get_device(&current) == cuda::success) {
+    return current;
+  }
   const auto text = environment("TILEVM_DEVICE");
   if (!text) return 0;
   const bool number =
@@ -97,7 +102,7 @@ Status DeviceState::usable() const {
 Result<Device> Device::open(int ordinal) {
   Result<std::shared_ptr<const Driver>> driver = Driver::open();
   if (!driver) return driver.error();
-  const Result<int> wanted = wanted_ordinal(ordinal);
+  const Result<int> wanted = wanted_ordinal((*driver)->api(), ordinal);
   if (!wanted) return wanted.error();
   auto state = std::make_shared<DeviceState>(*std::move(driver));
   const cuda::Api& api = state->api();

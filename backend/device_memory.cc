@@ -58,10 +58,11 @@ Status DeviceBuffer::read(void* target, std::size_t bytes, std::size_t offset) c
   });
 }
 
-Status DeviceBuffer::fill(unsigned char byte) {
+Status DeviceBuffer::fill(unsigned char byte, cuda::Stream stream) const {
   if (size_ == 0) return Done{};
-  return with_context(*device_, "filling device memory",
-                      [&](const cuda::Api& api) { return api.memset_d8(address_, byte, size_); });
+  return with_context(*device_, "filling device memory", [&](const cuda::Api& api) {
+    return api.memset_d8_async(address_, byte, size_, stream);
+  });
 }
 
 Event::Event(Event&& other) noexcept

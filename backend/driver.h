@@ -1,9 +1,10 @@
 // Devices, their memory, loaded code and launches, through NVIDIA's driver opened at run time.
 //
 // The first use opens libcuda.so.1 ($TILEVM_LIBCUDA names another file) and takes the primary
-// context of the device, which other CUDA libraries in the process share. All work goes to the
-// default stream. Every object keeps its device's context alive, and every call makes that context
-// current for its own duration only, so that objects may be used from any thread (one at a time).
+// context of the device, which other CUDA libraries in the process share. Work goes to the default
+// stream, or to one that the caller names. Every object keeps its device's context alive, and every
+// call makes that context current for its own duration only, so that objects may be used from any
+// thread (one at a time).
 //
 // Faults: after a kernel that accesses a wrong address, CUDA answers nothing else in this process
 // (CUDA Driver API, CUDA_ERROR_ILLEGAL_ADDRESS); after one that does not end in time, the context
@@ -70,8 +71,8 @@ class DeviceBuffer {
   Status write(const void* source, std::size_t bytes, std::size_t offset = 0);
   /// Copies `bytes` at `offset` to the host, after all launches before it.
   Status read(void* target, std::size_t bytes, std::size_t offset = 0) const;
-  /// Sets every byte.
-  Status fill(unsigned char byte);
+  /// Sets every byte, in the order of the stream.
+  Status fill(unsigned char byte, cuda::Stream stream = nullptr) const;
 
  private:
   friend class Device;
@@ -84,11 +85,12 @@ class DeviceBuffer {
 /// The arguments of a launch in the order of the kernel's parameters, each by value.
 class LaunchArguments {
  public:
-  LaunchArguments& add(const DeviceBuffer& buffer) { return add_bits(buffer.address(), 8); }
+  LaunchArguments& add(const DeviceBuffer& buffer) { return add(buffer.address()); }
   LaunchArguments& add(std::int32_t value);
   LaunchArguments& add(std::uint32_t value) { return add_bits(value, 4); }
   LaunchArguments& add(std::int64_t value);
   LaunchArguments& add(std::uint64_t value) { return add_bits(value, 8); }
+  LaunchArguments& add(cuda::DevicePointer address) { return add_bits(address, 8); }
   LaunchArguments& add(float value);
   LaunchArguments& add(bool value) { return add_bits(value ? 1 : 0, 1); }
   LaunchArguments& add(const void* host_pointer) = delete;  // would pass as a bool
@@ -127,10 +129,11 @@ class LoadedKernel {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const KernelProperties& properties() const { return properties_; }
 
-  /// Puts a launch on the default stream and returns; faults of the kernel show at the next call
+  /// Puts a launch on a stream and returns; faults of the kernel show at the next call
   /// that waits. Errors: unavailable (the device has not what it needs), usage (the arguments do
   /// not fit the kernel's parameters, where the driver can tell; an empty grid or block).
-  Status launch(const LaunchShape& shape, const LaunchArguments& arguments) const;
+  Status launch(const LaunchShape& shape, const LaunchArguments& arguments,
+                cuda::Stream stream = nullptr) const;
 
   /// How many blocks of this shape one multiprocessor holds at a time.
   [[nodiscard]] Result<int> blocks_per_multiprocessor(const LaunchShape& shape) const;
@@ -181,6 +184,32 @@ class Event {
   cuda::EventHandle handle_ = nullptr;
 };
 
+/// A queue of work that does not wait for the default stream. Copies share it.
+class Stream {
+ public:
+  [[nodiscard]] cuda::Stream handle() const { return static_cast<cuda::Stream>(stream_.get()); }
+
+ private:
+  friend class Device;
+  std::shared_ptr<void> stream_;
+};
+
+/// Work that was captured once and is launched as a whole: what it costs the host does not grow
+/// with the number of its kernels. Copies share it.
+class Graph {
+ public:
+  /// Puts all of it on a stream.
+  Status launch(cuda::Stream stream = nullptr) const;
+
+ private:
+  friend class Device;
+  std::shared_ptr<DeviceState> device_;
+  std::shared_ptr<void> graph_;
+};
+
+/// For Device::open: the device of the calling thread's context, where it has one.
+inline constexpr int device_of_context = -2;
+
 /// One GPU. Copies share it.
 class Device {
  public:
@@ -198,6 +227,10 @@ class Device {
   [[nodiscard]] Result<DeviceBuffer> allocate(std::size_t bytes) const;
 
   [[nodiscard]] Result<Event> make_event() const;
+  [[nodiscard]] Result<Stream> make_stream() const;
+
+  /// A graph of what `work` puts on the stream that it is given; it must not allocate or wait.
+  [[nodiscard]] Result<Graph> capture(const std::function<Status(cuda::Stream)>& work) const;
 
   /// Waits for all launches. Errors: program (a kernel faulted), limit (not done in time; a
   /// timeout of 0 waits for ever).

@@ -21,6 +21,7 @@ constexpr std::size_t max_loaded = 64;
 /// CUDA's limits of a grid.
 constexpr std::array<std::int64_t, 3> max_grid{0x7fffffff, 0xffff, 0xffff};
 
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
 std::size_t padded(std::size_t bytes) { return (bytes / padding + 1) * padding; }
 
 /// What the device holds of a program text.
@@ -85,6 +86,53 @@ Error wrong_argument(const isa::Kernel& kernel, isa::VarId var, std::string_view
                                           kernel.variable(var).name, kernel.name, wanted)};
 }
 
+Status check_count(const isa::Kernel& kernel, const std::vector<Argument>& arguments) {
+  if (arguments.size() == kernel.parameters.size()) return Done{};
+  return Error{ErrorKind::program,
+               fmt::format("`{}` takes {} arguments, {} were given", kernel.name,
+                           kernel.parameters.size(), arguments.size())};
+}
+
+/// The program's own parameters.
+Result<LaunchArguments> bind_tensors(const isa::Kernel& kernel, const CudaKernel& emitted,
+                                     const std::vector<Argument>& arguments,
+                                     const Addresses& buffers) {
+  LaunchArguments bound;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const CudaParameter& parameter = emitted.parameters[i];
+    if (parameter.role == CudaParameter::Role::scalar) {
+      const auto* scalar = std::get_if<isa::Scalar>(&arguments[i]);
+      if (scalar == nullptr || scalar->kind != parameter.scalar) {
+        return wrong_argument(kernel, parameter.var, to_string(parameter.scalar));
+      }
+      bound.add_bits(scalar->bits, parameter.bytes());
+    } else {
+      const auto* index = std::get_if<int>(&arguments[i]);
+      if (index == nullptr || *index < 0 || static_cast<std::size_t>(*index) >= buffers.size()) {
+        return wrong_argument(kernel, parameter.var, "a buffer");
+      }
+      bound.add(buffers[static_cast<std::size_t>(*index)]);
+    }
+  }
+  return bound;
+}
+
+/// Those that follow; what must begin as zeros is made so on the stream.
+Status add_workspaces(const CudaKernel& emitted, const Workspaces& workspaces, cuda::Stream stream,
+                      LaunchArguments& bound) {
+  std::size_t position = 0;
+  for (const CudaParameter& parameter : emitted.parameters) {
+    if (parameter.role != CudaParameter::Role::workspace) continue;
+    TILEVM_CHECK(position < workspaces.size(), "a workspace that was not reserved");
+    const DeviceBuffer& workspace = workspaces[position++];
+    if (parameter.zeroed) {
+      if (Status filled = workspace.fill(0, stream); !filled) return filled;
+    }
+    bound.add(workspace);
+  }
+  return Done{};
+}
+
 }  // namespace
 
 struct LoadedProgram::State {
@@ -102,7 +150,7 @@ const isa::VerifiedProgram& LoadedProgram::program() const { return state_->prog
 const CudaSource& LoadedProgram::source() const { return state_->source; }
 const std::string& LoadedProgram::compiler_log() const { return state_->text->log; }
 const KernelProperties& LoadedProgram::properties(int kernel) const {
-  return state_->text->kernels[static_cast<std::size_t>(kernel)].properties();
+  return state_->text->kernels[at(kernel)].properties();
 }
 
 CudaEngine::CudaEngine(Device device)
@@ -145,45 +193,26 @@ Result<DeviceMemory> CudaEngine::upload(const HostBuffers& buffers) const {
   return memory;
 }
 
-Result<LaunchArguments> CudaEngine::bind(const isa::Kernel& kernel, const CudaKernel& emitted,
-                                         const std::vector<Argument>& arguments,
-                                         DeviceMemory& memory) const {
-  LaunchArguments bound;
-  std::size_t next_workspace = 0;
-  for (std::size_t i = 0; i < emitted.parameters.size(); ++i) {
-    const CudaParameter& parameter = emitted.parameters[i];
-    if (parameter.role == CudaParameter::Role::prints) break;
-    if (parameter.role == CudaParameter::Role::workspace) {
-      const auto bytes = static_cast<std::size_t>(parameter.workspace_bytes);
-      if (Status status = memory.reserve_workspace(device_, next_workspace, bytes); !status) {
-        return status.error();
-      }
-      bound.add(memory.workspaces_[next_workspace++]);
-    } else if (parameter.role == CudaParameter::Role::scalar) {
-      const auto* scalar = std::get_if<isa::Scalar>(&arguments[i]);
-      if (scalar == nullptr || scalar->kind != parameter.scalar) {
-        return wrong_argument(kernel, parameter.var, to_string(parameter.scalar));
-      }
-      bound.add_bits(scalar->bits, parameter.bytes());
-    } else {
-      const auto* index = std::get_if<int>(&arguments[i]);
-      if (index == nullptr || *index < 0 || static_cast<std::size_t>(*index) >= memory.size()) {
-        return wrong_argument(kernel, parameter.var, "a buffer");
-      }
-      bound.add(memory[static_cast<std::size_t>(*index)]);
-    }
-  }
-  return bound;
+Addresses DeviceMemory::addresses() const {
+  Addresses addresses;
+  addresses.reserve(buffers_.size());
+  for (const DeviceBuffer& buffer : buffers_) addresses.push_back(buffer.address());
+  return addresses;
 }
 
-Status DeviceMemory::reserve_workspace(const Device& device, std::size_t position,
-                                       std::size_t bytes) {
-  if (workspaces_.size() <= position) workspaces_.resize(position + 1);
-  if (workspaces_[position].size() >= padded(bytes)) return Done{};
-  Result<DeviceBuffer> buffer = device.allocate(padded(bytes));
-  if (!buffer) return buffer.error();
-  // Launches that still use the old one finish before the driver frees it.
-  workspaces_[position] = *std::move(buffer);
+Status CudaEngine::reserve(const LoadedProgram& program, int kernel, Workspaces& workspaces) const {
+  std::size_t position = 0;
+  for (const CudaParameter& parameter : program.source().kernels[at(kernel)].parameters) {
+    if (parameter.role != CudaParameter::Role::workspace) continue;
+    const std::size_t bytes = padded(static_cast<std::size_t>(parameter.workspace_bytes));
+    if (workspaces.size() <= position) workspaces.resize(position + 1);
+    DeviceBuffer& workspace = workspaces[position++];
+    if (workspace.size() >= bytes) continue;
+    Result<DeviceBuffer> buffer = device_.allocate(bytes);
+    if (!buffer) return buffer.error();
+    // Launches that still use the old one finish before the driver frees it.
+    workspace = *std::move(buffer);
+  }
   return Done{};
 }
 
@@ -204,26 +233,47 @@ Result<isa::LaunchPrints> CudaEngine::read_prints(const LoadedProgram& program, 
 
 Status CudaEngine::launch(const LoadedProgram& program, int kernel,
                           const std::vector<Argument>& arguments, DeviceMemory& memory) const {
-  const CudaKernel& emitted = program.source().kernels[static_cast<std::size_t>(kernel)];
-  const isa::Kernel& definition = program.program().kernel(kernel);
-  if (arguments.size() != definition.parameters.size()) {
-    return Error{ErrorKind::program,
-                 fmt::format("`{}` takes {} arguments, {} were given", definition.name,
-                             definition.parameters.size(), arguments.size())};
+  if (Status ready = reserve(program, kernel, memory.workspaces_); !ready) return ready;
+  const DeviceBuffer* prints = nullptr;
+  if (!program.program().info(kernel).prints.empty()) {
+    const auto grid =
+        grid_of(program.program().kernel(kernel), program.source().kernels[at(kernel)], arguments);
+    if (!grid) return grid.error();
+    if (Status status = prepare_prints(*grid, memory); !status) return status;
+    prints = &memory.prints_;
   }
-  Result<LaunchArguments> bound = bind(definition, emitted, arguments, memory);
+  return put(program, kernel, arguments, memory.addresses(), memory.workspaces_, prints, nullptr);
+}
+
+Status CudaEngine::launch(const LoadedProgram& program, int kernel,
+                          const std::vector<Argument>& arguments, const Addresses& buffers,
+                          const Workspaces& workspaces, cuda::Stream stream) const {
+  if (program.program().info(kernel).prints.empty()) {
+    return put(program, kernel, arguments, buffers, workspaces, nullptr, stream);
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("`{}` prints, which needs a run on its own; take its Print out",
+                           program.program().kernel(kernel).name)};
+}
+
+Status CudaEngine::put(const LoadedProgram& program, int kernel,
+                       const std::vector<Argument>& arguments, const Addresses& buffers,
+                       const Workspaces& workspaces, const DeviceBuffer* prints,
+                       cuda::Stream stream) const {
+  const CudaKernel& emitted = program.source().kernels[at(kernel)];
+  const isa::Kernel& definition = program.program().kernel(kernel);
+  if (Status fits = check_count(definition, arguments); !fits) return fits;
+  Result<LaunchArguments> bound = bind_tensors(definition, emitted, arguments, buffers);
   if (!bound) return bound.error();
   const Result<std::array<unsigned, 3>> grid = grid_of(definition, emitted, arguments);
   if (!grid) return grid.error();
-  if (!program.program().info(kernel).prints.empty()) {
-    if (Status status = prepare_prints(*grid, memory); !status) return status;
-    bound->add(memory.prints_);
-  }
+  if (Status added = add_workspaces(emitted, workspaces, stream, *bound); !added) return added;
+  if (prints != nullptr) bound->add(*prints);
   LaunchShape shape;
   shape.grid = *grid;
   shape.block[0] = static_cast<unsigned>(emitted.threads);
   shape.shared_bytes = static_cast<std::size_t>(emitted.shared_bytes);
-  return program.state_->text->kernels[static_cast<std::size_t>(kernel)].launch(shape, *bound);
+  return program.state_->text->kernels[at(kernel)].launch(shape, *bound, stream);
 }
 
 Status CudaEngine::download(const DeviceMemory& memory, HostBuffers& buffers,

@@ -51,28 +51,34 @@ class LoadedProgram {
   std::shared_ptr<const State> state_;
 };
 
+/// Where a launch finds its buffers on the device.
+using Addresses = std::vector<cuda::DevicePointer>;
+
+/// Memory that kernels need besides their buffers, by its position in a kernel's list. Launches
+/// that run one after another share it.
+using Workspaces = std::vector<DeviceBuffer>;
+
 /// Global memory on the device: one block per host buffer, padded so that whole words around an
 /// element may be touched.
 class DeviceMemory {
  public:
   [[nodiscard]] std::size_t size() const { return buffers_.size(); }
   [[nodiscard]] const DeviceBuffer& operator[](std::size_t i) const { return buffers_[i]; }
+  [[nodiscard]] Addresses addresses() const;
+  [[nodiscard]] const Workspaces& workspaces() const { return workspaces_; }
 
  private:
   friend class CudaEngine;
-  /// Makes sure that the workspace at a position of a kernel's list has the size.
-  Status reserve_workspace(const Device& device, std::size_t position, std::size_t bytes);
-
   std::vector<DeviceBuffer> buffers_;
-  std::vector<std::size_t> bytes_;        // of the host buffers, without padding
-  std::vector<DeviceBuffer> workspaces_;  // launches run one after another and share them
-  DeviceBuffer prints_;                   // of the latest launch that prints
+  std::vector<std::size_t> bytes_;  // of the host buffers, without padding
+  Workspaces workspaces_;
+  DeviceBuffer prints_;  // of the latest launch that prints
   std::array<std::int64_t, 3> print_grid_{1, 1, 1};
 };
 
 class CudaEngine {
  public:
-  /// Takes a device (-1: $TILEVM_DEVICE, else 0). Error (unavailable): no driver, no device.
+  /// Takes a device, as Device::open. Error (unavailable): no driver, no device.
   [[nodiscard]] static Result<CudaEngine> create(int ordinal = -1);
 
   [[nodiscard]] const Device& device() const { return device_; }
@@ -92,6 +98,15 @@ class CudaEngine {
   Status launch(const LoadedProgram& program, int kernel, const std::vector<Argument>& arguments,
                 DeviceMemory& memory) const;
 
+  /// Makes sure that there is memory for a kernel's workspaces.
+  Status reserve(const LoadedProgram& program, int kernel, Workspaces& workspaces) const;
+
+  /// The same on any stream, on buffers of whoever calls, with workspaces that were reserved.
+  /// Nothing is allocated and nothing waits, so that a graph can capture it. Errors: also usage
+  /// (the kernel prints).
+  Status launch(const LoadedProgram& program, int kernel, const std::vector<Argument>& arguments,
+                const Addresses& buffers, const Workspaces& workspaces, cuda::Stream stream) const;
+
   /// What the latest launch of a kernel that prints has printed; waits for it. Call it before the
   /// next launch. Errors: program (a kernel faulted; its prints are lost).
   [[nodiscard]] Result<isa::LaunchPrints> read_prints(const LoadedProgram& program, int kernel,
@@ -110,10 +125,10 @@ class CudaEngine {
  private:
   struct Cache;
   explicit CudaEngine(Device device);
-  /// The arguments of a launch in the order of the emitted parameters; the print buffer follows.
-  [[nodiscard]] Result<LaunchArguments> bind(const isa::Kernel& kernel, const CudaKernel& emitted,
-                                             const std::vector<Argument>& arguments,
-                                             DeviceMemory& memory) const;
+  /// Launches; `prints` is the print buffer of a kernel that prints, else null.
+  Status put(const LoadedProgram& program, int kernel, const std::vector<Argument>& arguments,
+             const Addresses& buffers, const Workspaces& workspaces, const DeviceBuffer* prints,
+             cuda::Stream stream) const;
   /// Makes the print buffer ready for a launch.
   Status prepare_prints(const std::array<unsigned, 3>& grid, DeviceMemory& memory) const;
 

@@ -184,7 +184,8 @@ Status LoadedKernel::prepare(const LaunchShape& shape) const {
   });
 }
 
-Status LoadedKernel::launch(const LaunchShape& shape, const LaunchArguments& arguments) const {
+Status LoadedKernel::launch(const LaunchShape& shape, const LaunchArguments& arguments,
+                            cuda::Stream stream) const {
   if (Status prepared = prepare(shape); !prepared) return prepared;
   if (Status usable = device_->usable(); !usable) return usable;
   if (Status fits = check_arguments(arguments); !fits) return fits;
@@ -197,7 +198,7 @@ Status LoadedKernel::launch(const LaunchShape& shape, const LaunchArguments& arg
   return with_context(*device_, doing, [&](const cuda::Api& api) {
     return api.launch_kernel(function_, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
                              shape.block[1], shape.block[2],
-                             static_cast<unsigned>(shape.shared_bytes), nullptr, pointers.data(),
+                             static_cast<unsigned>(shape.shared_bytes), stream, pointers.data(),
                              nullptr);
   });
 }
