@@ -181,10 +181,14 @@ Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program) {
   return result;
 }
 
+Result<DeviceBuffer> CudaEngine::allocate(std::size_t bytes) const {
+  return device_.allocate(padded(bytes));
+}
+
 Result<DeviceMemory> CudaEngine::upload(const HostBuffers& buffers) const {
   DeviceMemory memory;
   for (const auto& bytes : buffers) {
-    Result<DeviceBuffer> buffer = device_.allocate(padded(bytes.size()));
+    Result<DeviceBuffer> buffer = allocate(bytes.size());
     if (!buffer) return buffer.error();
     if (Status status = buffer->write(bytes.data(), bytes.size()); !status) return status.error();
     memory.buffers_.push_back(*std::move(buffer));
@@ -204,11 +208,11 @@ Status CudaEngine::reserve(const LoadedProgram& program, int kernel, Workspaces&
   std::size_t position = 0;
   for (const CudaParameter& parameter : program.source().kernels[at(kernel)].parameters) {
     if (parameter.role != CudaParameter::Role::workspace) continue;
-    const std::size_t bytes = padded(static_cast<std::size_t>(parameter.workspace_bytes));
+    const auto bytes = static_cast<std::size_t>(parameter.workspace_bytes);
     if (workspaces.size() <= position) workspaces.resize(position + 1);
     DeviceBuffer& workspace = workspaces[position++];
-    if (workspace.size() >= bytes) continue;
-    Result<DeviceBuffer> buffer = device_.allocate(bytes);
+    if (workspace.size() >= padded(bytes)) continue;
+    Result<DeviceBuffer> buffer = allocate(bytes);
     if (!buffer) return buffer.error();
     // Launches that still use the old one finish before the driver frees it.
     workspace = *std::move(buffer);

@@ -58,8 +58,7 @@ using Addresses = std::vector<cuda::DevicePointer>;
 /// that run one after another share it.
 using Workspaces = std::vector<DeviceBuffer>;
 
-/// Global memory on the device: one block per host buffer, padded so that whole words around an
-/// element may be touched.
+/// Global memory on the device: one block per host buffer.
 class DeviceMemory {
  public:
   [[nodiscard]] std::size_t size() const { return buffers_.size(); }
@@ -88,6 +87,9 @@ class CudaEngine {
   /// Emits, compiles and loads; the second time for the same text, only looks it up. Errors:
   /// unavailable (no compiler), limit (the compiler's timeout).
   [[nodiscard]] Result<LoadedProgram> prepare(const isa::VerifiedProgram& program);
+
+  /// Memory of a tensor, padded so that whole words around an element may be touched.
+  [[nodiscard]] Result<DeviceBuffer> allocate(std::size_t bytes) const;
 
   /// Copies buffers to the device.
   [[nodiscard]] Result<DeviceMemory> upload(const HostBuffers& buffers) const;

@@ -20,7 +20,10 @@ struct CudaMachine {
   isa::Target target;
   std::string compiler;  ///< in words
 };
-/// Error (unavailable): no driver, no device, no compiler.
-[[nodiscard]] Result<CudaMachine> open_cuda();
+/// Error (unavailable): no driver, no device, no compiler. The device as backend::Device::open.
+[[nodiscard]] Result<CudaMachine> open_cuda(int ordinal = -1);
+
+/// Error (usage): the program is for another architecture than the device's.
+[[nodiscard]] Status check_target(const isa::VerifiedProgram& program, const isa::Target& device);
 
 }  // namespace tilevm::vm

@@ -27,12 +27,7 @@ class CudaRunner final : public Engine {
   [[nodiscard]] std::optional<Failure> run(const isa::VerifiedProgram& program, const Entry& entry,
                                            std::vector<HostTensor>& tensors,
                                            RunReport& report) override {
-    if (program.target().sm != target_.sm) {
-      return Error{ErrorKind::usage,
-                   fmt::format("the program is for {}, the device is {}: leave --target out, or "
-                               "give the device's",
-                               isa::to_string(program.target()), isa::to_string(target_))};
-    }
+    if (const Status fits = check_target(program, target_); !fits) return fits.error();
     const auto start = std::chrono::steady_clock::now();
     Result<backend::LoadedProgram> loaded = engine_.prepare(program);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
@@ -80,8 +75,16 @@ class CudaRunner final : public Engine {
 
 }  // namespace
 
-Result<CudaMachine> open_cuda() {
-  Result<backend::CudaEngine> engine = backend::CudaEngine::create();
+Status check_target(const isa::VerifiedProgram& program, const isa::Target& device) {
+  if (program.target().sm == device.sm) return Done{};
+  return Error{ErrorKind::usage,
+               fmt::format("the program is for {}, the device is {}: leave the target out, or "
+                           "give the device's",
+                           isa::to_string(program.target()), isa::to_string(device))};
+}
+
+Result<CudaMachine> open_cuda(int ordinal) {
+  Result<backend::CudaEngine> engine = backend::CudaEngine::create(ordinal);
   if (!engine) return engine.error();
   const Result<isa::Target> target = isa::parse_target(engine->target());
   if (!target) {

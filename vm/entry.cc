@@ -291,18 +291,15 @@ std::optional<int> find_named(const Items& items, const std::string& name) {
   return std::nullopt;
 }
 
-struct Choices {
-  std::optional<int> pipeline, kernel;
-};
+}  // namespace
 
-/// The entry that a name, or no name, stands for.
-Result<Choices> choose(const isa::Program& program, const std::string& name) {
+Result<EntryIndex> find_entry(const isa::Program& program, const std::string& name) {
   const std::string wanted = name.empty() ? "main" : name;
-  if (name.empty() && program.pipelines.size() == 1) return Choices{0, std::nullopt};
-  if (const std::optional<int> i = find_named(program.pipelines, wanted)) return Choices{i, {}};
-  if (const std::optional<int> i = find_named(program.kernels, wanted)) return Choices{{}, i};
+  if (name.empty() && program.pipelines.size() == 1) return EntryIndex{true, 0};
+  if (const auto i = find_named(program.pipelines, wanted)) return EntryIndex{true, *i};
+  if (const auto i = find_named(program.kernels, wanted)) return EntryIndex{false, *i};
   if (name.empty() && program.pipelines.empty() && program.kernels.size() == 1) {
-    return Choices{std::nullopt, 0};
+    return EntryIndex{false, 0};
   }
   const std::string there_is =
       fmt::format("pipelines: {}; kernels: {}", quoted(names_of(program.pipelines)),
@@ -325,22 +322,20 @@ Result<Choices> choose(const isa::Program& program, const std::string& name) {
                            to_string(Code::no_entry)));
 }
 
-}  // namespace
-
 Result<Entry> resolve_entry(const isa::VerifiedProgram& program, const std::string& name,
                             const DataOptions& data) {
-  Result<Choices> chosen = choose(program.program(), name);
+  const Result<EntryIndex> chosen = find_entry(program.program(), name);
   if (!chosen) return chosen.error();
   Result<Texts> inputs = by_name(data.inputs, "--in");
   if (!inputs) return inputs.error();
   Result<Texts> outputs = by_name(data.outputs, "--out");
   if (!outputs) return outputs.error();
-  if (chosen->pipeline) {
-    const auto index = static_cast<std::size_t>(*chosen->pipeline);
+  if (chosen->is_pipeline) {
+    const auto index = static_cast<std::size_t>(chosen->index);
     return pipeline_entry(program.program().pipelines[index], *std::move(inputs),
                           *std::move(outputs));
   }
-  return KernelEntry(program, *chosen->kernel, *std::move(inputs), *std::move(outputs)).build();
+  return KernelEntry(program, chosen->index, *std::move(inputs), *std::move(outputs)).build();
 }
 
 namespace {

@@ -103,6 +103,16 @@ struct DataOptions {
   std::vector<std::string> outputs;
 };
 
+/// Where an entry stands in a program's list of pipelines or of kernels.
+struct EntryIndex {
+  bool is_pipeline = false;
+  int index = 0;
+  friend bool operator==(const EntryIndex&, const EntryIndex&) = default;
+};
+
+/// The entry that a name, or an empty one, stands for, as in resolve_entry.
+[[nodiscard]] Result<EntryIndex> find_entry(const isa::Program& program, const std::string& name);
+
 /// The entry called `name`; an empty name takes the only pipeline, else the one called `main`, else
 /// the only kernel. The tensors behind a kernel's pointers follow from its constant views; `data`
 /// may give or override their type and shape, and gives scalar parameters their values. Errors

@@ -1,0 +1,142 @@
+// libtilevm from C99, on host memory and the simulator.
+#include <string.h>
+
+#include "check.h"
+
+static const char* const add =
+    "const N = 6\n"
+    "\n"
+    "def add<1>(f32* a_ptr, f32* c_ptr, f32 s):\n"
+    "    ga = ViewGlobal(a_ptr, shape=[N])\n"
+    "    gc = ViewGlobal(c_ptr, shape=[N])\n"
+    "    a = LoadGlobal(ga, layout=local(N))\n"
+    "    b = AllocateRegister(f32, layout=local(N), init=s)\n"
+    "    StoreGlobal(Add(a, b), gc)\n"
+    "\n"
+    "pipeline twice(a: f32[N]) -> (c: f32[N]):\n"
+    "    t = AllocateGlobal(f32, shape=[N])\n"
+    "    add(a, t, 1.0)\n"
+    "    add(t, c, 2.0)\n";
+
+static void test_entries(void) {
+  tilevm_program* program = NULL;
+  CHECK(tilevm_open(add, "add.tile", NULL, NULL, &program) == TILEVM_OK);
+  CHECK(strcmp(tilevm_warnings(program), "") == 0);
+  size_t count = 0;
+  const tilevm_entry* entries = tilevm_entries(program, &count);
+  CHECK(count == 2);
+  if (count != 2) return;
+  CHECK(strcmp(entries[0].name, "twice") == 0 && entries[0].is_pipeline);
+  CHECK(entries[0].parameter_count == 2);
+  const tilevm_parameter* c = &entries[0].parameters[1];
+  CHECK(strcmp(c->name, "c") == 0 && strcmp(c->type, "f32") == 0 && c->role == TILEVM_OUTPUT);
+  CHECK(c->rank == 1 && c->shape[0] == 6 && c->bytes == 24);
+  CHECK(strcmp(entries[1].name, "add") == 0 && !entries[1].is_pipeline);
+  CHECK(entries[1].parameter_count == 3);
+  CHECK(entries[1].parameters[0].role == TILEVM_INPUT);
+  const tilevm_parameter* s = &entries[1].parameters[2];
+  CHECK(s->role == TILEVM_SCALAR && strcmp(s->type, "f32") == 0 && s->rank == -1 && s->bytes == 4);
+  tilevm_close(program);
+}
+
+static void test_run(void) {
+  const char* const defines[] = {"N=3", NULL};
+  tilevm_program* program = NULL;
+  CHECK(tilevm_open(add, NULL, defines, "sm_80", &program) == TILEVM_OK);
+  float a[3] = {1, 2, 3}, c[3] = {0, 0, 0}, s = 0.5f;
+  const tilevm_argument pipeline[] = {{a, sizeof a}, {c, sizeof c}};
+  CHECK(tilevm_run(program, NULL, "sim", pipeline, 2) == TILEVM_OK);
+  CHECK(c[0] == 4 && c[1] == 5 && c[2] == 6 && a[0] == 1);
+  const tilevm_argument kernel[] = {{a, sizeof a}, {c, sizeof c}, {&s, sizeof s}};
+  CHECK(tilevm_run(program, "add", "sim", kernel, 3) == TILEVM_OK);
+  CHECK(c[0] == 1.5f && c[1] == 2.5f && c[2] == 3.5f);
+  CHECK(strcmp(tilevm_message(), "") == 0);
+  tilevm_close(program);
+}
+
+/// Shapes that a scalar gives: the memory is as large as the caller says.
+static void test_dynamic(void) {
+  const char* const text =
+      "def fill<n>(i16* p, i32 n, bool on):\n"
+      "    b = BlockIndices()\n"
+      "    g = ViewGlobal(p, shape=[n])\n"
+      "    if on:\n"
+      "        StoreGlobal(AllocateRegister(i16, layout=local(1), init=b), g, offset=[b:])\n";
+  tilevm_program* program = NULL;
+  CHECK(tilevm_open(text, NULL, NULL, NULL, &program) == TILEVM_OK);
+  size_t count = 0;
+  const tilevm_entry* entries = tilevm_entries(program, &count);
+  CHECK(count == 1);
+  if (count != 1) return;
+  const tilevm_parameter* p = entries[0].parameters;
+  CHECK(p->rank == -1 && p->bytes == 0 && p->role == TILEVM_OUTPUT);
+  int16_t data[4] = {9, 9, 9, 9};
+  int32_t n = 3;
+  unsigned char on = 1;
+  const tilevm_argument arguments[] = {{data, sizeof data}, {&n, sizeof n}, {&on, sizeof on}};
+  CHECK(tilevm_run(program, "fill", "sim", arguments, 3) == TILEVM_OK);
+  CHECK(data[0] == 0 && data[1] == 1 && data[2] == 2 && data[3] == 9);
+  n = 5;  // behind the memory that was given
+  CHECK(tilevm_run(program, "fill", "sim", arguments, 3) == TILEVM_FAULT);
+  CHECK(strstr(tilevm_message(), "error:") != NULL);
+  n = 0;
+  CHECK(tilevm_run(program, "fill", "sim", arguments, 3) == TILEVM_FAULT);
+  tilevm_close(program);
+}
+
+static void test_messages(void) {
+  tilevm_program* program = NULL;
+  CHECK(tilevm_open("def k<1>():\n    x = Lod()\n", "k.tile", NULL, NULL, &program) ==
+        TILEVM_FAULT);
+  CHECK(program == NULL);
+  CHECK(strstr(tilevm_message(), "k.tile:2:9: error:") != NULL);
+  CHECK(tilevm_open(add, NULL, NULL, "sm_91", &program) == TILEVM_USAGE);
+  CHECK(strstr(tilevm_message(), "did you mean `sm_90`") != NULL);
+  const char* const bad[] = {"N", NULL};
+  CHECK(tilevm_open(add, NULL, bad, NULL, &program) == TILEVM_USAGE);
+  CHECK(tilevm_open(NULL, NULL, NULL, NULL, &program) == TILEVM_USAGE);
+  CHECK(tilevm_open(add, NULL, NULL, NULL, NULL) == TILEVM_USAGE);
+  CHECK(tilevm_open_file("/nowhere/x.tile", NULL, NULL, &program) == TILEVM_USAGE);
+  CHECK(strstr(tilevm_message(), "No such file") != NULL);
+
+  CHECK(tilevm_open(add, NULL, NULL, NULL, &program) == TILEVM_OK);
+  float a[6] = {0}, c[6] = {0};
+  const tilevm_argument good[] = {{a, sizeof a}, {c, sizeof c}};
+  const tilevm_argument small[] = {{a, sizeof a - 1}, {c, sizeof c}};
+  const tilevm_argument nothing[] = {{NULL, sizeof a}, {c, sizeof c}};
+  CHECK(tilevm_run(program, NULL, "sim", small, 2) == TILEVM_USAGE);
+  CHECK(strcmp(tilevm_message(), "`a` of `twice` is f32[6] of 24 bytes; 23 were given") == 0);
+  CHECK(tilevm_run(program, NULL, "sim", nothing, 2) == TILEVM_USAGE);
+  CHECK(tilevm_run(program, NULL, "sim", good, 1) == TILEVM_USAGE);
+  CHECK(tilevm_run(program, "twize", "sim", good, 2) == TILEVM_USAGE);
+  CHECK(strstr(tilevm_message(), "did you mean `twice`") != NULL);
+  CHECK(tilevm_run(program, NULL, "smi", good, 2) == TILEVM_USAGE);
+  CHECK(tilevm_run(program, NULL, NULL, good, 2) == TILEVM_USAGE);
+  CHECK(tilevm_run(program, NULL, "sim", NULL, 2) == TILEVM_USAGE);
+  CHECK(tilevm_launch(NULL, NULL, 0, NULL) == TILEVM_USAGE);
+  CHECK(tilevm_run(program, NULL, "sim", good, 2) == TILEVM_OK);
+  CHECK(strcmp(tilevm_message(), "") == 0);
+  tilevm_close(program);
+  tilevm_close(NULL);
+  tilevm_unload(NULL);
+  CHECK(tilevm_entries(NULL, NULL) == NULL);
+}
+
+static void test_prints(void) {
+  tilevm_program* program = NULL;
+  CHECK(tilevm_open("def k<1>():\n    Print(AllocateRegister(i32, layout=local(2), init=7))\n",
+                    NULL, NULL, NULL, &program) == TILEVM_OK);
+  CHECK(tilevm_run(program, NULL, "sim", NULL, 0) == TILEVM_OK);
+  CHECK(strstr(tilevm_prints(), "7") != NULL);
+  tilevm_close(program);
+}
+
+int main(void) {
+  CHECK(strlen(tilevm_version()) >= 5);
+  test_entries();
+  test_run();
+  test_dynamic();
+  test_messages();
+  test_prints();
+  return report();
+}

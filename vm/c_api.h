@@ -1,0 +1,124 @@
+// libtilevm: programs for GPU thread blocks, for every language that can call C.
+//
+//   tilevm_program* program;
+//   tilevm_open_file("add.tile", NULL, NULL, &program);
+//   tilevm_argument arguments[] = {{a, sizeof a}, {b, sizeof b}, {c, sizeof c}};
+//   tilevm_run(program, NULL, "sim", arguments, 3);
+//   tilevm_close(program);
+//
+// Every function may be called from any thread, and from several at a time on one program. What a
+// function returns by pointer belongs to the library: that of a program lives as long as the
+// program, a message until the thread's next call. No exception leaves the library.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TILEVM_API __attribute__((visibility("default")))
+#else
+#define TILEVM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How a call ended; the numbers are the exit statuses of the command `tilevm`.
+typedef enum tilevm_status {
+  TILEVM_OK = 0,
+  TILEVM_FAULT = 1,        ///< the program or its data is wrong
+  TILEVM_USAGE = 2,        ///< the call is wrong
+  TILEVM_UNAVAILABLE = 3,  ///< a driver, a compiler or a device is missing
+  TILEVM_LIMIT = 4,        ///< a limit was reached, or memory is short
+  TILEVM_INTERNAL = 70     ///< a fault of the library
+} tilevm_status;
+
+/// "0.1.0".
+TILEVM_API const char* tilevm_version(void);
+
+/// Why the thread's last call failed: one line, or the diagnostics of a program with their places.
+/// Empty after success.
+TILEVM_API const char* tilevm_message(void);
+
+/// A verified program.
+typedef struct tilevm_program tilevm_program;
+
+/// Reads, verifies and keeps a program. `defines` are texts "NAME=VALUE" that end with NULL; it may
+/// be NULL, as may `target`, for sm_90. `name` is for messages.
+TILEVM_API tilevm_status tilevm_open(const char* text, const char* name, const char* const* defines,
+                                     const char* target, tilevm_program** program);
+TILEVM_API tilevm_status tilevm_open_file(const char* path, const char* const* defines,
+                                          const char* target, tilevm_program** program);
+TILEVM_API void tilevm_close(tilevm_program* program);
+
+/// The warnings of a program, as text; usually empty.
+TILEVM_API const char* tilevm_warnings(const tilevm_program* program);
+
+/// What a parameter is: a scalar, or a tensor that is read, written, or both.
+enum { TILEVM_SCALAR = 0, TILEVM_INPUT = 1, TILEVM_OUTPUT = 2 };
+
+/// A parameter of an entry. Tensors are dense, in row-major order; an element of n bits follows
+/// another after n bits, the low bits of a byte first.
+typedef struct tilevm_parameter {
+  const char* name;
+  const char* type;      ///< "f16", "u4" ...; of a scalar "i32", "f32", "bool" ...
+  int role;              ///< TILEVM_SCALAR, or TILEVM_INPUT and TILEVM_OUTPUT added up
+  int rank;              ///< extents; -1 if they are not constant, or if it is a scalar
+  const int64_t* shape;  ///< `rank` of them
+  size_t bytes;          ///< of the data; 0 if the extents are not constant
+} tilevm_parameter;
+
+/// A pipeline with its inputs and outputs, or a kernel with its parameters.
+typedef struct tilevm_entry {
+  const char* name;
+  int is_pipeline;
+  size_t parameter_count;
+  const tilevm_parameter* parameters;
+} tilevm_entry;
+
+/// All entries of a program, pipelines first.
+TILEVM_API const tilevm_entry* tilevm_entries(const tilevm_program* program, size_t* count);
+
+/// What a parameter is given: a tensor's memory, or the address of a scalar's value.
+typedef struct tilevm_argument {
+  void* data;
+  size_t bytes;
+} tilevm_argument;
+
+/// Runs an entry on host memory, one argument for each parameter; `bytes` must be the parameter's.
+/// A kernel's tensors keep what it does not write; a pipeline's outputs begin as zeros. `entry` may
+/// be NULL: the only pipeline, else `main`, else the only kernel. `backend` is "sim" or "cuda"; for
+/// "cuda" the program must have been opened for the device's target.
+TILEVM_API tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
+                                    const tilevm_argument* arguments, size_t count);
+
+/// What the thread's last `tilevm_run` printed.
+TILEVM_API const char* tilevm_prints(void);
+
+/// The target of the current context's device, else of $TILEVM_DEVICE, else of device 0: "sm_90a".
+/// NULL, and a message, without a device.
+TILEVM_API const char* tilevm_device_target(void);
+
+/// An entry on a device.
+typedef struct tilevm_kernel tilevm_kernel;
+
+/// Compiles an entry (or takes it from the kernel cache) and loads it in the primary context of the
+/// device, chosen as above; workspaces and temporary tensors are allocated here. The program may be
+/// closed afterwards.
+TILEVM_API tilevm_status tilevm_load(const tilevm_program* program, const char* entry,
+                                     tilevm_kernel** kernel);
+TILEVM_API void tilevm_unload(tilevm_kernel* kernel);
+
+/// Puts an entry's launches on a stream (a CUstream or cudaStream_t of the primary context; NULL
+/// for the default stream). The data of a tensor is its device address, a multiple of 16; its
+/// `bytes` may be 0, and else are checked. Nothing is allocated and nothing waits, so that a CUDA
+/// graph can capture it. Launches of a pipeline, or of a kernel with a workspace, must not overlap:
+/// load it once for each stream.
+TILEVM_API tilevm_status tilevm_launch(const tilevm_kernel* kernel,
+                                       const tilevm_argument* arguments, size_t count,
+                                       void* stream);
+
+#ifdef __cplusplus
+}
+#endif
