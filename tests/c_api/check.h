@@ -7,12 +7,12 @@
 
 static int failures = 0;
 
-#define CHECK(condition)                                                              \
-  do {                                                                                \
-    if (!(condition)) {                                                               \
-      ++failures;                                                                     \
-      printf("%s:%d: %s; %s\n", __FILE__, __LINE__, #condition, tilevm_message());    \
-    }                                                                                 \
+#define CHECK(condition)                                                           \
+  do {                                                                             \
+    if (!(condition)) {                                                            \
+      ++failures;                                                                  \
+      printf("%s:%d: %s; %s\n", __FILE__, __LINE__, #condition, tilevm_message()); \
+    }                                                                              \
   } while (0)
 
 /// The status of the process.
