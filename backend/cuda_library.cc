@@ -104,7 +104,7 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string& library) {
     const char* source = library.empty() && named ? " (from $TILEVM_LIBCUDA)" : "";
     return Error{ErrorKind::unavailable,
                  fmt::format("NVIDIA's driver was not found{}: {}; install the driver (580 or "
-                             "newer for CUDA 13), or run with `--backend sim`",
+                             "newer for CUDA 13)",
                              source, opened.error().message)};
   }
   auto driver = std::make_shared<Driver>();

@@ -1,9 +1,11 @@
 #!/bin/sh
-# The command line as a user meets it: cli_test.sh TILEVM, run from the root of the repository.
+# The command line as a user meets it: cli_test.sh TILEVM FAKE_DRIVER, run from the root of the
+# repository.
 # Each case: the expected status, a piece of text that must appear, and the command.
 # shellcheck disable=SC2016  # backquotes are part of the messages
 set -u
 tilevm=$1
+fake_driver=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export TILEVM_CACHE_DIR="$folder/cache"
@@ -93,6 +95,31 @@ expect 2 'unknown action `lst`; did you mean `list`?' cache lst
 TILEVM_CACHE=off expect 0 'off, as $TILEVM_CACHE says' cache
 TILEVM_CACHE_SIZE=big expect 2 'such as 512M or 2G' cache
 TILEVM_CACHE_DIR=/dev/null/cache expect 3 'cannot be made: Not a directory; set TILEVM_CACHE_DIR' cache
+
+# What is missing of CUDA: one line, status 3, and the way out.
+refuse() {
+  text=$1
+  shift
+  expect 3 "$text" "$@"
+  [ "$(wc -l <"$folder/err")" -eq 1 ] && return
+  failed=$((failed + 1))
+  echo "FAIL tilevm $*: not one line"
+}
+export TILEVM_LIBCUDA="$fake_driver"
+TILEVM_LIBCUDA=/nowhere/libcuda.so refuse '(580 or newer for CUDA 13), or run with `--backend sim`' run $add --backend cuda
+TILEVM_LIBCUDA=/nowhere/libcuda.so refuse 'install the driver (580 or newer for CUDA 13)' bench $add
+TILEVM_LIBCUDA=/nowhere/libcuda.so refuse 'install the driver (580 or newer for CUDA 13)' tune programs/quantized_matmul.tile
+TILEVM_LIBCUDA=/nowhere/libcuda.so refuse 'install the driver (580 or newer for CUDA 13)' diff $add
+TILEVM_LIBCUDA=libc.so.6 refuse 'older than CUDA 11.4; install a newer driver' run $add --backend cuda
+FAKE_CUDA_INIT=100 refuse 'CUDA_VISIBLE_DEVICES' run $add --backend cuda
+FAKE_CUDA_INIT=34 refuse 'stub' run $add --backend cuda
+FAKE_CUDA_SM=75 refuse 'sm_75' run $add --backend cuda
+TILEVM_NVRTC=/nowhere/nvrtc.so TILEVM_NVCC=/nowhere/nvcc refuse 'no CUDA compiler' run $add --backend cuda
+TILEVM_NVRTC=/nowhere/nvrtc.so TILEVM_NVCC=/nowhere/nvcc refuse 'no CUDA compiler' compile $add --emit cubin -o "$folder/x"
+TILEVM_LIBCUDA=/nowhere/libcuda.so expect 0 '-> install the driver (580' doctor
+TILEVM_NVRTC=/nowhere/nvrtc.so expect 0 '-> correct the variable or unset it' doctor
+TILEVM_CACHE_DIR=/dev/null/cache expect 0 '-> set TILEVM_CACHE_DIR' doctor
+unset TILEVM_LIBCUDA
 
 # What cannot be written is said.
 count=$((count + 1))

@@ -102,7 +102,8 @@ class Bench {
       if (!kernel) return kernel.error();
       report.kernels.push_back(*std::move(kernel));
     }
-    return Done{};
+    const bool all = settings_.kernel.empty() && entry_.launches.size() > 1;
+    return all ? time_whole(*stopwatch, report) : Done{};
   }
 
   [[nodiscard]] bool is_wanted(const isa::Launch& launch) const {
@@ -212,6 +213,25 @@ class Bench {
     result.read = (*times)[1];
     if (times->size() > 2) result.cublas = {(*times)[2], (*times)[3]};
     return result;
+  }
+
+  Status time_whole(const backend::Stopwatch& stopwatch, BenchReport& report) const {
+    const backend::Addresses addresses = memory_.addresses();
+    const auto launch_all = [&](backend::cuda::Stream stream) -> Status {
+      for (const isa::Launch& launch : entry_.launches) {
+        Status put = machine_.engine.launch(program_, launch.kernel, launch.arguments, addresses,
+                                            memory_.workspaces(), stream);
+        if (!put) return put;
+      }
+      return Done{};
+    };
+    const Result<backend::Graph> graph = machine_.engine.device().capture(launch_all);
+    if (!graph) return graph.error();
+    const auto times = stopwatch.time(
+        {[&] { return launch_all(nullptr); }, [&] { return graph->launch(); }}, settings_.timing);
+    if (!times) return times.error();
+    report.whole = {(*times)[0], (*times)[1]};
+    return Done{};
   }
 
   [[nodiscard]] std::string name_of(std::size_t index) const {

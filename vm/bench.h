@@ -67,6 +67,12 @@ struct KernelTime {
   std::int64_t threads = 0, shared_bytes = 0;
 };
 
+/// All launches of an entry together, from the first to the last.
+struct EntryTime {
+  backend::Spread launched;  ///< one by one
+  backend::Spread graph;     ///< as a CUDA graph
+};
+
 /// How far an output is from the reference's: |a - b| / |b| in the Frobenius norm.
 struct OutputError {
   std::string output;
@@ -78,7 +84,8 @@ struct BenchReport {
   std::string entry;
   backend::TimingOptions timing;
   std::vector<KernelTime> kernels;
-  std::uint64_t peak_bytes = 0;  ///< 0: not measured
+  std::optional<EntryTime> whole;  ///< of entries with several launches, if all are timed
+  std::uint64_t peak_bytes = 0;    ///< 0: not measured
   backend::Spread peak;
   std::string cublas;      ///< version and path; empty: not timed
   std::string cublas_why;  ///< why not, if it was asked for

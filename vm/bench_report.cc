@@ -68,6 +68,10 @@ std::string yardsticks(const BenchReport& report) {
     }
     text += '\n';
   }
+  if (report.whole) {
+    text += fmt::format("all launches together: {:.2f} us one by one, {:.2f} us as a CUDA graph\n",
+                        report.whole->launched.median, report.whole->graph.median);
+  }
   if (report.peak_bytes > 0) {
     text +=
         fmt::format("peak: reading {} MiB takes {:.1f} us, {:.2f} TB/s\n", report.peak_bytes >> 20,
@@ -153,6 +157,8 @@ std::vector<std::pair<std::string, Json>> bench_members(const BenchReport& repor
   Json kernels = Json::array();
   for (const KernelTime& kernel : report.kernels) kernels.push(kernel_json(report, kernel));
   members.emplace_back("kernels", std::move(kernels));
+  members.emplace_back("entry_us", report.whole ? to_json(report.whole->launched) : Json());
+  members.emplace_back("graph_us", report.whole ? to_json(report.whole->graph) : Json());
   members.emplace_back("peak_bytes", report.peak_bytes);
   members.emplace_back("peak_us", report.peak_bytes > 0 ? to_json(report.peak) : Json());
   members.emplace_back("cublas", report.cublas.empty() ? Json() : Json(report.cublas));

@@ -131,6 +131,12 @@ void set_stats(const isa::VerifiedProgram& program, const Engine& engine, const 
   reporter.set("stats", std::move(stats));
 }
 
+/// What misses something of CUDA runs without it.
+Error with_way_out(Error error) {
+  if (error.kind == ErrorKind::unavailable) error.message += ", or run with `--backend sim`";
+  return error;
+}
+
 Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOptions& options,
                 Reporter& reporter) {
   const Result<Entry> entry =
@@ -192,7 +198,7 @@ Exit run(const RunOptions& options, Io& io) {
   Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
   Result<std::unique_ptr<Engine>> engine = make_engine(options.backend, *settings);
-  if (!engine) return reporter.fail(engine.error());
+  if (!engine) return reporter.fail(with_way_out(engine.error()));
   Result<Loaded> loaded = load_source(*source, options.program, target_for(**engine));
   if (!loaded) return reporter.fail(loaded.error());
   reporter.diagnostics(loaded->diagnostics, **source);

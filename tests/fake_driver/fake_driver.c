@@ -1,0 +1,231 @@
+// A stand-in for libcuda.so.1, for tests without a GPU: one device whose memory is the host's, whose
+// kernels do nothing, and which fails where it is told to.
+//
+//   FAKE_CUDA_SM=90        the device's compute capability
+//   FAKE_CUDA_VERSION      what cuDriverGetVersion answers; 13000
+//   FAKE_CUDA_INIT         the code that cuInit returns; 0
+//   FAKE_CUDA_MEMORY       the code that cuMemAlloc returns; 0
+//   FAKE_CUDA_LOG          a file that a line is appended to for each call that puts work on a stream
+//                          or takes memory
+#define _POSIX_C_SOURCE 200809L
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef unsigned long long address;
+enum { success = 0, invalid_device = 101, invalid_context = 201, not_found = 500 };
+
+static int number(const char* variable, int otherwise) {
+  const char* const text = getenv(variable);
+  return text == NULL || *text == '\0' ? otherwise : atoi(text);
+}
+
+__attribute__((format(printf, 1, 2))) static int note(const char* format, ...) {
+  const char* const path = getenv("FAKE_CUDA_LOG");
+  FILE* const file = path == NULL ? NULL : fopen(path, "a");
+  if (file == NULL) return success;
+  va_list values;
+  va_start(values, format);
+  vfprintf(file, format, values);
+  va_end(values);
+  fclose(file);
+  return success;
+}
+
+EXPORT int cuInit(unsigned flags) {
+  (void)flags;
+  return number("FAKE_CUDA_INIT", success);
+}
+EXPORT int cuDriverGetVersion(int* version) {
+  *version = number("FAKE_CUDA_VERSION", 13000);
+  return success;
+}
+EXPORT int cuGetErrorName(int code, const char** name) {
+  (void)code;
+  *name = "CUDA_ERROR_FAKE";
+  return success;
+}
+EXPORT int cuGetErrorString(int code, const char** text) {
+  (void)code;
+  *text = "made up";
+  return success;
+}
+
+EXPORT int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return success;
+}
+EXPORT int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? success : invalid_device;
+}
+EXPORT int cuDeviceGetName(char* name, int size, int device) {
+  (void)device;
+  snprintf(name, (size_t)size, "Fake GPU");
+  return success;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t* bytes, int device) {
+  (void)device;
+  *bytes = (size_t)1 << 34;
+  return success;
+}
+EXPORT int cuDeviceGetAttribute(int* value, int which, int device) {
+  (void)device;
+  const int sm = number("FAKE_CUDA_SM", 90);
+  *value = which == 1 ? 1024 : which == 16 ? 4 : which == 75 ? sm / 10 : which == 76 ? sm % 10 : 0;
+  if (which == 97) *value = 200 * 1024;
+  return success;
+}
+
+EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
+  (void)device;
+  *context = (void*)0x100;
+  return success;
+}
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
+  (void)device;
+  return success;
+}
+EXPORT int cuCtxGetDevice(int* device) {
+  (void)device;
+  return invalid_context;
+}
+EXPORT int cuCtxPushCurrent_v2(void* context) {
+  (void)context;
+  return success;
+}
+EXPORT int cuCtxPopCurrent_v2(void** context) {
+  *context = (void*)0x100;
+  return success;
+}
+
+EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned n, int* options,
+                              void** values) {
+  (void)image, (void)n, (void)options, (void)values;
+  *module = (void*)0x200;
+  return success;
+}
+EXPORT int cuModuleUnload(void* module) {
+  (void)module;
+  return success;
+}
+/// A function is its name; nobody frees it.
+EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) {
+  (void)module;
+  *function = strdup(name);
+  return *function == NULL ? not_found : success;
+}
+EXPORT int cuFuncGetAttribute(int* value, int which, void* function) {
+  (void)function;
+  *value = which == 0 ? 1024 : 0;
+  return success;
+}
+EXPORT int cuFuncSetAttribute(void* function, int which, int value) {
+  return note("attribute %d of %s = %d\n", which, (const char*)function, value);
+}
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int threads,
+                                                       size_t shared) {
+  (void)function, (void)threads, (void)shared;
+  *blocks = 1;
+  return success;
+}
+EXPORT int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned bx,
+                          unsigned by, unsigned bz, unsigned shared, void* stream,
+                          void** arguments, void** extra) {
+  (void)arguments, (void)extra;
+  return note("launch %s %u,%u,%u x %u,%u,%u shared %u stream %p\n", (const char*)function, x, y, z,
+              bx, by, bz, shared, stream);
+}
+
+EXPORT int cuMemAlloc_v2(address* pointer, size_t bytes) {
+  const int code = number("FAKE_CUDA_MEMORY", success);
+  void* memory = NULL;
+  if (code != success || posix_memalign(&memory, 256, bytes) != 0) return code;
+  *pointer = (uintptr_t)memory;
+  return note("allocate %zu\n", bytes);
+}
+EXPORT int cuMemFree_v2(address pointer) {
+  free((void*)(uintptr_t)pointer);
+  return success;
+}
+EXPORT int cuMemGetInfo_v2(size_t* available, size_t* total) {
+  *available = *total = (size_t)1 << 34;
+  return success;
+}
+EXPORT int cuMemcpyHtoD_v2(address to, const void* from, size_t bytes) {
+  memcpy((void*)(uintptr_t)to, from, bytes);
+  return success;
+}
+EXPORT int cuMemcpyDtoH_v2(void* to, address from, size_t bytes) {
+  memcpy(to, (const void*)(uintptr_t)from, bytes);
+  return success;
+}
+EXPORT int cuMemsetD8Async(address pointer, unsigned char byte, size_t bytes, void* stream) {
+  memset((void*)(uintptr_t)pointer, byte, bytes);
+  return note("set %zu to %d stream %p\n", bytes, byte, stream);
+}
+
+EXPORT int cuStreamCreate(void** stream, unsigned flags) {
+  (void)flags;
+  *stream = (void*)0x300;
+  return success;
+}
+EXPORT int cuStreamDestroy_v2(void* stream) {
+  (void)stream;
+  return success;
+}
+EXPORT int cuStreamBeginCapture_v2(void* stream, int mode) {
+  return note("capture stream %p mode %d\n", stream, mode);
+}
+EXPORT int cuStreamEndCapture(void* stream, void** graph) {
+  *graph = (void*)0x400;
+  return note("captured stream %p\n", stream);
+}
+EXPORT int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long flags) {
+  (void)graph, (void)flags;
+  *executable = (void*)0x500;
+  return success;
+}
+EXPORT int cuGraphLaunch(void* executable, void* stream) {
+  (void)executable;
+  return note("graph stream %p\n", stream);
+}
+EXPORT int cuGraphExecDestroy(void* executable) {
+  (void)executable;
+  return success;
+}
+EXPORT int cuGraphDestroy(void* graph) {
+  (void)graph;
+  return success;
+}
+
+EXPORT int cuEventCreate(void** event, unsigned flags) {
+  (void)flags;
+  *event = (void*)0x600;
+  return success;
+}
+EXPORT int cuEventDestroy_v2(void* event) {
+  (void)event;
+  return success;
+}
+EXPORT int cuEventRecord(void* event, void* stream) {
+  (void)event, (void)stream;
+  return success;
+}
+EXPORT int cuEventQuery(void* event) {
+  (void)event;
+  return success;
+}
+EXPORT int cuEventSynchronize(void* event) {
+  (void)event;
+  return success;
+}
+EXPORT int cuEventElapsedTime(float* milliseconds, void* start, void* stop) {
+  (void)start, (void)stop;
+  *milliseconds = 1;
+  return success;
+}
