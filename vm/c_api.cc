@@ -1,10 +1,9 @@
 #include "vm/c_api.h"
 
-#include <fstream>
-#include <iostream>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -187,7 +186,8 @@ tilevm_status tilevm_open_file(const char* path, const char* const* defines, con
   return guarded([&] {
     if (path == nullptr) return missing("path");
     if (program == nullptr) return missing("program");
-    Result<std::shared_ptr<const SourceFile>> source = vm::read_source(path, std::cin);
+    std::istringstream nothing;  // "-" is no file
+    Result<std::shared_ptr<const SourceFile>> source = vm::read_source(path, nothing);
     return source ? open(*std::move(source), defines, target, program) : fail(source.error());
   });
 }

@@ -65,7 +65,8 @@ static const char* const text =
     "    gc = ViewGlobal(c_ptr, shape=[n])\n"
     "    gw = AllocateGlobal(f32, shape=[32 * 1024])\n"
     "    a = LoadGlobal(ga, layout=spatial(32), offset=[b * 32:])\n"
-    "    StoreGlobal(Add(a, AllocateRegister(f32, layout=spatial(32), init=s)), gw, offset=[b * 32:])\n"
+    "    StoreGlobal(Add(a, AllocateRegister(f32, layout=spatial(32), init=s)), gw, offset=[b * "
+    "32:])\n"
     "    c = LoadGlobal(gw, layout=spatial(32), offset=[b * 32:])\n"
     "    StoreGlobal(c, gc, offset=[b * 32:])\n"
     "\n"
@@ -89,8 +90,7 @@ static void test_launch(tilevm_program* program, void* stream, address da, addre
   CHECK(tilevm_load(program, "add", &kernel) == TILEVM_OK);
   float s = 0.25f;
   int32_t n = rows;
-  tilevm_argument arguments[] = {
-      {(void*)da, 0}, {(void*)dc, 0}, {&s, sizeof s}, {&n, sizeof n}};
+  tilevm_argument arguments[] = {{(void*)da, 0}, {(void*)dc, 0}, {&s, sizeof s}, {&n, sizeof n}};
   CHECK(tilevm_launch(kernel, arguments, 4, stream) == TILEVM_OK);
   CHECK(wait(stream) == 0 && is_sum(dc, 0.25f));
   n = 0;

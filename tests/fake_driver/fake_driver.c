@@ -1,11 +1,12 @@
-// A stand-in for libcuda.so.1, for tests without a GPU: one device whose memory is the host's, whose
-// kernels do nothing, and which fails where it is told to.
+// A stand-in for libcuda.so.1, for tests without a GPU: one device whose memory is the host's,
+// whose kernels do nothing, and which fails where it is told to.
 //
 //   FAKE_CUDA_SM=90        the device's compute capability
 //   FAKE_CUDA_VERSION      what cuDriverGetVersion answers; 13000
 //   FAKE_CUDA_INIT         the code that cuInit returns; 0
 //   FAKE_CUDA_MEMORY       the code that cuMemAlloc returns; 0
-//   FAKE_CUDA_LOG          a file that a line is appended to for each call that puts work on a stream
+//   FAKE_CUDA_LOG          a file that a line is appended to for each call that puts work on a
+//   stream
 //                          or takes memory
 #define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
@@ -134,8 +135,8 @@ EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* functi
   return success;
 }
 EXPORT int cuLaunchKernel(void* function, unsigned x, unsigned y, unsigned z, unsigned bx,
-                          unsigned by, unsigned bz, unsigned shared, void* stream,
-                          void** arguments, void** extra) {
+                          unsigned by, unsigned bz, unsigned shared, void* stream, void** arguments,
+                          void** extra) {
   (void)arguments, (void)extra;
   return note("launch %s %u,%u,%u x %u,%u,%u shared %u stream %p\n", (const char*)function, x, y, z,
               bx, by, bz, shared, stream);
