@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "tilevm.h"
+#include <tilevm.h>
 
 static int failures = 0;
 
