@@ -28,6 +28,7 @@ enum : Code {
   stub_library = 34,
   no_device = 100,
   invalid_device = 101,
+  invalid_image = 200,
   no_binary_for_gpu = 209,
   invalid_ptx = 218,
   unsupported_ptx_version = 222,

@@ -69,6 +69,9 @@ const char* advice(cuda::Code code) {
     case cuda::compat_not_supported_on_device:
       return "the driver's library and its kernel module do not fit: restart the machine, or take "
              "CUDA's `compat` folder out of LD_LIBRARY_PATH";
+    case cuda::invalid_image:
+      return "the compiler is newer than the driver: update the driver (580 or newer for CUDA 13), "
+             "or set TILEVM_NVRTC to an NVRTC of the driver's version";
     case cuda::no_binary_for_gpu:
       return "the code was compiled for another GPU: compile it for this one";
     case cuda::invalid_ptx:

@@ -62,6 +62,11 @@ isa::Scalar scalar_argument(const CudaKernel& kernel, const std::vector<Argument
 
 Result<std::array<unsigned, 3>> grid_of(const isa::Kernel& kernel, const CudaKernel& emitted,
                                         const std::vector<Argument>& arguments) {
+  if (arguments.size() != kernel.parameters.size()) {
+    return Error{ErrorKind::program,
+                 fmt::format("`{}` takes {} arguments, {} were given", kernel.name,
+                             kernel.parameters.size(), arguments.size())};
+  }
   std::array<unsigned, 3> grid{1, 1, 1};
   for (std::size_t i = 0; i < kernel.grid.size() && i < grid.size(); ++i) {
     const auto value = isa::evaluate(
@@ -84,13 +89,6 @@ Result<std::array<unsigned, 3>> grid_of(const isa::Kernel& kernel, const CudaKer
 Error wrong_argument(const isa::Kernel& kernel, isa::VarId var, std::string_view wanted) {
   return {ErrorKind::program, fmt::format("parameter `{}` of `{}` takes {}",
                                           kernel.variable(var).name, kernel.name, wanted)};
-}
-
-Status check_count(const isa::Kernel& kernel, const std::vector<Argument>& arguments) {
-  if (arguments.size() == kernel.parameters.size()) return Done{};
-  return Error{ErrorKind::program,
-               fmt::format("`{}` takes {} arguments, {} were given", kernel.name,
-                           kernel.parameters.size(), arguments.size())};
 }
 
 /// The program's own parameters.
@@ -240,8 +238,8 @@ Status CudaEngine::launch(const LoadedProgram& program, int kernel,
   if (Status ready = reserve(program, kernel, memory.workspaces_); !ready) return ready;
   const DeviceBuffer* prints = nullptr;
   if (!program.program().info(kernel).prints.empty()) {
-    const auto grid =
-        grid_of(program.program().kernel(kernel), program.source().kernels[at(kernel)], arguments);
+    const isa::Kernel& definition = program.program().kernel(kernel);
+    const auto grid = grid_of(definition, program.source().kernels[at(kernel)], arguments);
     if (!grid) return grid.error();
     if (Status status = prepare_prints(*grid, memory); !status) return status;
     prints = &memory.prints_;
@@ -266,11 +264,10 @@ Status CudaEngine::put(const LoadedProgram& program, int kernel,
                        cuda::Stream stream) const {
   const CudaKernel& emitted = program.source().kernels[at(kernel)];
   const isa::Kernel& definition = program.program().kernel(kernel);
-  if (Status fits = check_count(definition, arguments); !fits) return fits;
-  Result<LaunchArguments> bound = bind_tensors(definition, emitted, arguments, buffers);
-  if (!bound) return bound.error();
   const Result<std::array<unsigned, 3>> grid = grid_of(definition, emitted, arguments);
   if (!grid) return grid.error();
+  Result<LaunchArguments> bound = bind_tensors(definition, emitted, arguments, buffers);
+  if (!bound) return bound.error();
   if (Status added = add_workspaces(emitted, workspaces, stream, *bound); !added) return added;
   if (prints != nullptr) bound->add(*prints);
   LaunchShape shape;

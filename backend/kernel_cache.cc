@@ -43,9 +43,10 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     text.remove_suffix(1);
   }
   std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || value > (~std::uint64_t{0} >> shift)) return {};
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || stop != text.data() + text.size() ||
+      value > (~std::uint64_t{0} >> shift))
+    return {};
   return value << shift;
 }
 

@@ -79,8 +79,8 @@ Result<Module> Device::load(const std::string& image) const {
   });
   if (!done) {
     Error error = done.error();
-    error.message +=
-        fmt::format(" (GPU {}: {})", state_->properties.ordinal, state_->properties.describe());
+    error.message += fmt::format(" (GPU {}: {}; {})", state_->properties.ordinal,
+                                 state_->properties.describe(), state_->driver->describe());
     if (log.front() != '\0') error.message += fmt::format("\n{}", log.data());
     return error;
   }

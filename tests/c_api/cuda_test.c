@@ -142,7 +142,7 @@ int main(void) {
   address da = 0, dc = 0;
   void* stream = NULL;
   CHECK(allocate(&da, sizeof a) == 0 && allocate(&dc, sizeof c) == 0);
-  CHECK(to_device(da, a, sizeof a) == 0 && make_stream(&stream, 1) == 0);
+  CHECK(to_device(da, a, sizeof a) == 0 && make_stream(&stream, 0) == 0);
   test_launch(program, stream, da, dc);
   test_graph(program, stream, da, dc);
   CHECK(release(da) == 0 && release(dc) == 0);

@@ -102,7 +102,7 @@ int main(void) {
     return 77;
   }
   CHECK(cuCtxSetCurrent(context) == CUDA_SUCCESS);
-  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  CHECK(cuStreamCreate(&stream, CU_STREAM_DEFAULT) == CUDA_SUCCESS);
   CUmodule module;
   CUfunction function = NULL;
   CUresult loaded = scale_load(&module);

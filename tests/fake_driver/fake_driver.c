@@ -4,6 +4,7 @@
 //   FAKE_CUDA_SM=90        the device's compute capability
 //   FAKE_CUDA_VERSION      what cuDriverGetVersion answers; 13000
 //   FAKE_CUDA_INIT         the code that cuInit returns; 0
+//   FAKE_CUDA_LOAD         the code that cuModuleLoadDataEx returns; 0
 //   FAKE_CUDA_MEMORY       the code that cuMemAlloc returns; 0
 //   FAKE_CUDA_LOG          a file that a line is appended to for each call that puts work on a
 //   stream
@@ -108,17 +109,22 @@ EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned n, int*
                               void** values) {
   (void)image, (void)n, (void)options, (void)values;
   *module = (void*)0x200;
-  return success;
+  return number("FAKE_CUDA_LOAD", success);
 }
 EXPORT int cuModuleUnload(void* module) {
   (void)module;
   return success;
 }
-/// A function is its name; nobody frees it.
+/// A function is its name, which stays.
 EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) {
   (void)module;
-  *function = strdup(name);
-  return *function == NULL ? not_found : success;
+  static char names[100][100];
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (*names[i] == '\0') snprintf(names[i], sizeof names[i], "%s", name);
+    *function = names[i];
+    if (strcmp(names[i], name) == 0) return success;
+  }
+  return not_found;
 }
 EXPORT int cuFuncGetAttribute(int* value, int which, void* function) {
   (void)function;

@@ -41,6 +41,20 @@ TEST_CASE("the doctor names a driver that is older than NVRTC, and a GPU that is
   CHECK(contains(fixes, "GPU 0: use a GPU of the Ampere generation or newer"));
 }
 
+TEST_CASE("code that is newer than the driver is an error that names both ways out") {
+  if (!has_fake_driver()) return;
+  const FakeGpu gpu;
+  const ScopedVariable refuses("FAKE_CUDA_LOAD", "200");
+  const ScopedVariable old("FAKE_CUDA_VERSION", "12020");
+  const Result<Device> device = Device::open();
+  REQUIRE(device);
+  const Result<Module> module = device->load(".version 9.0\n.target sm_90\n");
+  REQUIRE_FALSE(module);
+  CHECK(module.error().kind == ErrorKind::unavailable);
+  CHECK(contains(module.error().message, "update the driver (580 or newer for CUDA 13), or set"));
+  CHECK(contains(module.error().message, "CUDA 12.2"));
+}
+
 /// Two workspaces, and 64 KiB of shared memory.
 constexpr const char* program_text = R"(
 def k<n, 2>(f32* p, i32 n):

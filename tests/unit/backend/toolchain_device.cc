@@ -118,6 +118,35 @@ TEST_CASE("copies outside a device buffer are refused") {
   CHECK(contains(huge.error().message, "OUT_OF_MEMORY"));
 }
 
+TEST_CASE("a graph runs what was captured, each time that it is launched") {
+  const auto device = device_or_skip("graphs");
+  if (!device) return;
+  const LoadedKernel kernel = load(*device, sample_kernel, "affine");
+  Result<DeviceBuffer> a = device->allocate(4000);
+  Result<DeviceBuffer> b = device->allocate(4000);
+  REQUIRE(a);
+  REQUIRE(b);
+  LaunchArguments forth, back;
+  forth.add(*a).add(*b).add(std::int32_t{1000}).add(1.0f);
+  back.add(*b).add(*a).add(std::int32_t{1000}).add(2.0f);
+  const LaunchShape shape{.grid = {8, 1, 1}, .block = {128, 1, 1}};
+  const Result<Graph> graph = device->capture([&](cuda::Stream stream) {
+    if (Status filled = b->fill(0xff, stream); !filled) return filled;
+    if (Status put = kernel.launch(shape, forth, stream); !put) return put;
+    return kernel.launch(shape, back, stream);
+  });
+  REQUIRE_MESSAGE(graph, graph.error().message);
+  REQUIRE(a->fill(0));
+  float expected = 0;
+  for (int round = 0; round < 3; ++round) {
+    REQUIRE(graph->launch());
+    expected = (expected + 1) * 2 + 1;
+  }
+  std::vector<float> output(1000);
+  REQUIRE(a->read(output.data(), 4000));
+  CHECK(output == std::vector<float>(1000, expected));
+}
+
 TEST_CASE("code that is missing, damaged or for another GPU is an error that says so") {
   const auto device = device_or_skip("loading code");
   if (!device) return;
