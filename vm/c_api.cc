@@ -22,6 +22,11 @@ static_assert(TILEVM_INTERNAL == static_cast<int>(vm::Exit::internal));
 static_assert(sizeof(tilevm_argument) == sizeof(vm::CallArgument));
 
 struct tilevm_program {
+  explicit tilevm_program(const vm::Loaded& loaded)
+      : program(*loaded.program),
+        warnings(render(loaded.diagnostics, *loaded.source, false)),
+        callables(vm::callables(program)) {}
+
   isa::VerifiedProgram program;
   std::string warnings;
   std::vector<vm::Callable> callables;
@@ -100,7 +105,7 @@ void describe(tilevm_program& program) {
   }
 }
 
-tilevm_status open(std::shared_ptr<const SourceFile> source, const char* const* defines,
+tilevm_status open(const std::shared_ptr<const SourceFile>& source, const char* const* defines,
                    const char* target, tilevm_program** program) {
   std::vector<std::string> texts;
   for (; defines != nullptr && *defines != nullptr; ++defines) texts.emplace_back(*defines);
@@ -110,15 +115,7 @@ tilevm_status open(std::shared_ptr<const SourceFile> source, const char* const* 
   if (!known) return fail({ErrorKind::usage, known.error().message});
   const vm::Loaded loaded = vm::load(source, *parsed, *known);
   if (!loaded.program) return fail(vm::Failure(loaded.diagnostics), *source);
-  auto made =
-      std::unique_ptr<tilevm_program>(new tilevm_program{*loaded.program,
-                                                         render(loaded.diagnostics, *source, false),
-                                                         vm::callables(*loaded.program),
-                                                         {},
-                                                         {},
-                                                         {},
-                                                         {},
-                                                         nullptr});
+  auto made = std::make_unique<tilevm_program>(loaded);
   describe(*made);
   *program = made.release();
   return TILEVM_OK;
@@ -176,8 +173,9 @@ tilevm_status tilevm_open(const char* text, const char* name, const char* const*
   return guarded([&] {
     if (text == nullptr) return missing("text");
     if (program == nullptr) return missing("program");
-    auto source = std::make_shared<const SourceFile>(name == nullptr ? "program" : name, text);
-    return open(std::move(source), defines, target, program);
+    const auto source =
+        std::make_shared<const SourceFile>(name == nullptr ? "program" : name, text);
+    return open(source, defines, target, program);
   });
 }
 
@@ -187,8 +185,8 @@ tilevm_status tilevm_open_file(const char* path, const char* const* defines, con
     if (path == nullptr) return missing("path");
     if (program == nullptr) return missing("program");
     std::istringstream nothing;  // "-" is no file
-    Result<std::shared_ptr<const SourceFile>> source = vm::read_source(path, nothing);
-    return source ? open(*std::move(source), defines, target, program) : fail(source.error());
+    const auto source = vm::read_source(path, nothing);
+    return source ? open(*source, defines, target, program) : fail(source.error());
   });
 }
 

@@ -23,6 +23,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+// Names and types as C has them. NOLINTBEGIN(modernize-use-using,readability-identifier-naming)
 
 /// How a call ended; the numbers are the exit statuses of the command `tilevm`.
 typedef enum tilevm_status {
@@ -119,6 +120,7 @@ TILEVM_API tilevm_status tilevm_launch(const tilevm_kernel* kernel,
                                        const tilevm_argument* arguments, size_t count,
                                        void* stream);
 
+// NOLINTEND(modernize-use-using,readability-identifier-naming)
 #ifdef __cplusplus
 }
 #endif
