@@ -14,7 +14,7 @@ namespace {
 
 // Up to this, static and dynamic together, a block gets shared memory without asking (CUDA C++
 // Programming Guide, Shared Memory).
-constexpr std::size_t free_shared_bytes = 48 * 1024;
+constexpr std::size_t free_shared_bytes = std::size_t{48} * 1024;
 
 // A kernel's parameters take at most 32764 bytes (same guide, Function Parameters).
 constexpr std::size_t max_parameters = 32764;

@@ -40,6 +40,7 @@ enum : Code {
 
 /// One pointer a function. nvrtcGetErrorString stands apart: it returns text.
 struct Api {
+// Types cannot stand in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define TILEVM_DECLARE(name, nvidia, parameters) Code(*name) parameters = nullptr;
   TILEVM_NVRTC_FUNCTIONS(TILEVM_DECLARE)
   TILEVM_NVRTC_OPTIONAL_FUNCTIONS(TILEVM_DECLARE)
