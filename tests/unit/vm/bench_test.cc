@@ -78,6 +78,7 @@ BenchReport sample_report() {
   kernel.threads = 128;
   report.kernels = {kernel, KernelTime{}};
   report.kernels[1].name = "transform";
+  report.whole = EntryTime{around(12), around(11)};
   report.kernels[1].time = report.kernels[1].read = around(5);
   report.peak_bytes = std::uint64_t{1} << 30;
   report.peak = around(5368.70912);  // 0.2 TB/s
@@ -180,6 +181,8 @@ TEST_CASE("the relative error is that of the Frobenius norm, across types") {
 
 TEST_CASE("the table shows times, rates, shares, the ratio and resources") {
   const std::string text = format_bench(sample_report());
+  CHECK(words_of(text, "all launches") ==
+        "all launches together: 12.00 us one by one, 11.00 us as a CUDA graph");
   CHECK(contains(text, "Some GPU\ndriver 580.1 (CUDA 13.0), NVRTC 13.0\n"));
   CHECK(contains(text,
                  "30 launches each, timed one by one with events, in turns; before each, L2 "
