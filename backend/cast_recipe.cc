@@ -37,10 +37,15 @@ struct IntegerCode {
   std::uint32_t inverted = 0;
 };
 
-IntegerCode integer_code(const DType& type, double offset) {
-  if (type.is_bipolar()) return {2, 1 - std::exp2(type.bits) + offset, 0};
-  if (!type.is_signed_int()) return {1, offset, 0};
-  return {1, offset - std::exp2(type.bits - 1), std::uint32_t{1} << (type.bits - 1)};
+IntegerCode integer_code(const DType& type, const Adjustment& adjustment = {}) {
+  IntegerCode code;
+  if (type.is_bipolar()) code = {2, 1 - std::exp2(type.bits), 0};
+  if (type.is_signed_int()) {
+    code = {1, -std::exp2(type.bits - 1), std::uint32_t{1} << (type.bits - 1)};
+  }
+  code.factor *= adjustment.factor;
+  code.offset = code.offset * adjustment.factor + adjustment.offset;
+  return code;
 }
 
 /// The bits of a code, in order, from bit s on.
@@ -75,7 +80,7 @@ WordForm with_magic(const DType& from, const DType& to, const IntegerCode& code)
   for (int s = 0; s + from.bits <= mantissa; ++s) {
     const double factor = code.factor * std::exp2(-s);
     const double addend = code.offset - factor * std::exp2(mantissa);
-    if (!holds(to, addend)) continue;
+    if (!holds(to, factor) || !holds(to, addend)) continue;
     form.forms.push_back(
         {in_order(from.bits, s), code_of(to, std::exp2(mantissa)) ^ code.inverted << s});
     scalings.push_back({factor, addend});
@@ -86,11 +91,24 @@ WordForm with_magic(const DType& from, const DType& to, const IntegerCode& code)
   return form;
 }
 
+/// q 2^s times the least number of the type, where that is the value already: subnormal, or in the
+/// first binade above.
+WordForm as_subnormals(const DType& from, const DType& to, const IntegerCode& code) {
+  WordForm form = pair_form(from);
+  const double least = std::exp2(1 - to.bias() - to.mantissa_bits);
+  for (int s = 0; s + from.bits <= to.mantissa_bits + 1; ++s) {
+    if (code.offset != 0 || code.factor != least * std::exp2(s)) continue;
+    form.forms.push_back({in_order(from.bits, s), 0});
+  }
+  return form;
+}
+
 /// q 2^(s - 133) in bf16: subnormal, or in the first binade above.
 WordForm with_subnormals(const DType& from, const IntegerCode& code) {
   WordForm form = pair_form(from);
   std::vector<Scaling> scalings;
   for (int s = 0; s + from.bits <= 8 && holds(isa::bf16, code.offset); ++s) {
+    if (!holds(isa::bf16, code.factor * std::exp2(6 - s))) continue;
     form.forms.push_back({in_order(from.bits, s), code.inverted << s});
     scalings.push_back({code.factor * std::exp2(6 - s), code.offset});
   }
@@ -101,14 +119,16 @@ WordForm with_subnormals(const DType& from, const IntegerCode& code) {
   return form;
 }
 
-/// Sign, exponent and mantissa of a small float where those of the result are, times `scale`.
-WordForm with_fields(const DType& from, const DType& to) {
+/// Sign, exponent and mantissa of a small float where those of the result are, times what the
+/// biases differ by. A multiplication by one would do nothing but make a NaN canonical.
+WordForm with_fields(const DType& from, const DType& to, double factor) {
   WordForm form = pair_form(from);
   std::vector<int> positions = in_order(from.bits - 1, to.mantissa_bits - from.mantissa_bits);
   positions.push_back(15);
   form.forms.push_back({std::move(positions), 0});
-  form.finish = [to, scale = std::exp2(to.bias() - from.bias())](RecipeSteps& steps, int gathered,
-                                                                 const std::vector<int>&) {
+  const double scale = factor * std::exp2(to.bias() - from.bias());
+  if (scale == 1 && from.specials() == isa::Specials::finite) return form;
+  form.finish = [to, scale](RecipeSteps& steps, int gathered, const std::vector<int>&) {
     return multiply_add(steps, to, gathered, scale, -0.0);
   };
   return form;
@@ -116,7 +136,7 @@ WordForm with_fields(const DType& from, const DType& to) {
 
 /// f8e4m3 by fields: where all magnitude bits are set, a carry finds the exponent bit of a NaN.
 WordForm f16_from_e4m3_fields() {
-  WordForm form = with_fields(isa::f8e4m3, isa::f16);
+  WordForm form = with_fields(isa::f8e4m3, isa::f16, 1);
   form.finish = [scale = form.finish](RecipeSteps& steps, int gathered,
                                       const std::vector<int>& chosen) {
     const int carried = steps.add({Op::add, gathered, -1, both_halves(0x0080), 0});
@@ -149,21 +169,24 @@ WordForm bf16_through_f16(WordForm form) {
   return form;
 }
 
-std::optional<WordForm> float_form(const DType& from, const DType& to, const isa::Target& target) {
+std::optional<WordForm> float_form(const DType& from, const DType& to, const isa::Target& target,
+                                   double factor) {
   const bool special = from.specials() != isa::Specials::finite;
-  if (to == isa::bf16 && special) return bf16_through_f16(*float_form(from, isa::f16, target));
+  if (special && factor != 1) return std::nullopt;
+  if (to == isa::bf16 && special) return bf16_through_f16(*float_form(from, isa::f16, target, 1));
   if (from == isa::f8e4m3) {
     return target.sm >= 89 ? f16_from_e4m3_bytes() : f16_from_e4m3_fields();
   }
   // The largest exponent of a finite type must not be that of Inf.
   const int room = to.exponent_bits - (special ? 0 : 1);
   if (from.exponent_bits > room) return std::nullopt;
-  return with_fields(from, to);
+  if (!holds(to, factor * std::exp2(to.bias() - from.bias()))) return std::nullopt;
+  return with_fields(from, to, factor);
 }
 
 /// Four codes as bytes.
 WordForm byte_form(const DType& from) {
-  const std::uint32_t sign = integer_code(from, 0).inverted;
+  const std::uint32_t sign = integer_code(from).inverted;
   const bool widens = from.is_signed_int() && from.bits < 8;
   WordForm form{.element_bits = from.bits,
                 .lane_bits = 8,
@@ -178,22 +201,39 @@ WordForm byte_form(const DType& from) {
   return form;
 }
 
-}  // namespace
-
-std::optional<WordForm> cast_form(const DType& from, const DType& to, const isa::Target& target,
-                                  double offset) {
-  if (!is_small(from)) return std::nullopt;
-  const bool half = to == isa::f16 || to == isa::bf16;
-  if (from.is_float()) return half ? float_form(from, to, target) : std::nullopt;
-  if (!half) {
-    const bool bytes = from.is_integer() && to.is_integer() && to.bits == 8;
-    return bytes ? std::optional(byte_form(from)) : std::nullopt;
+/// Whether the type holds every value of `from`, and every product with the factor.
+bool stays_exact(const DType& from, const DType& to, double factor) {
+  for (std::uint64_t code = 0; code >> from.bits == 0; ++code) {
+    const double value = isa::to_double(isa::decode(from, code));
+    if (!holds(to, value) || !holds(to, value * factor)) return false;
   }
-  const IntegerCode code = integer_code(from, offset);
-  WordForm form = with_magic(from, to, code);
+  return true;
+}
+
+std::optional<WordForm> integer_form(const DType& from, const DType& to, const IntegerCode& code) {
+  WordForm form = as_subnormals(from, to, code);
+  if (form.forms.empty()) form = with_magic(from, to, code);
   if (form.forms.empty() && to == isa::bf16) form = with_subnormals(from, code);
   if (form.forms.empty()) return std::nullopt;
   return form;
+}
+
+}  // namespace
+
+std::optional<WordForm> cast_form(const DType& from, const DType& to, const isa::Target& target,
+                                  const Adjustment& adjustment) {
+  if (!is_small(from)) return std::nullopt;
+  const bool half = to == isa::f16 || to == isa::bf16;
+  if (half && adjustment.factor != 1 && !stays_exact(from, to, adjustment.factor)) {
+    return std::nullopt;
+  }
+  if (from.is_float()) {
+    return half ? float_form(from, to, target, adjustment.factor) : std::nullopt;
+  }
+  if (half) return integer_form(from, to, integer_code(from, adjustment));
+  const bool bytes = from.is_integer() && to.is_integer() && to.bits == 8 &&
+                     adjustment.factor == 1 && adjustment.offset == 0;
+  return bytes ? std::optional(byte_form(from)) : std::nullopt;
 }
 
 BitRecipe gather_recipe(const std::vector<BitPlace>& places) {

@@ -10,6 +10,7 @@
 //               8; 2^(133 - s) takes two steps. A signed code with its sign inverted is the
 //               unsigned code of the value + 2^(n - 1); a bipolar value is twice its code - (2^n -
 //               1).
+//               Where q 2^s, a subnormal number of f16 or bf16, is wanted itself, nothing follows.
 //   floats      the sign at bit 15, exponent and mantissa at the lower end of the result's
 //   exponent,
 //               times 2^(difference of the biases), which subnormals survive. Inf and NaN of f8e5m2
@@ -28,10 +29,17 @@
 
 namespace tilevm::backend {
 
-/// How words of the type are made of codes; nothing for pairs of types that have no recipe. With an
-/// offset, which an integer can have, it is added to the value, and the sum is rounded.
+/// What follows a cast, of every element: a multiplication or an addition.
+struct Adjustment {
+  double factor = 1;  ///< a power of two, with which every value of the type stays exact
+  double offset = 0;  ///< of integers; the sum is rounded
+};
+
+/// How words of the type are made of codes, and adjusted; nothing for pairs of types that have no
+/// recipe, or none with this adjustment.
 [[nodiscard]] std::optional<WordForm> cast_form(const isa::DType& from, const isa::DType& to,
-                                                const isa::Target& target, double offset = 0);
+                                                const isa::Target& target,
+                                                const Adjustment& adjustment = {});
 
 /// Words of the bits at `places`, in that order.
 [[nodiscard]] BitRecipe gather_recipe(const std::vector<BitPlace>& places);

@@ -26,13 +26,12 @@ void emit_bits(const BitOrigin& origin, const isa::InstStmt& stmt, KernelEmissio
 
 }  // namespace
 
-void emit_cast(isa::VarId source, double offset, const isa::InstStmt& stmt,
-               KernelEmission& kernel) {
+void emit_cast(const AdjustedCast& cast, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const isa::VarId result = stmt.results[0];
-  const auto form =
-      cast_form(kernel.type<isa::RegisterType>(source).dtype,
-                kernel.type<isa::RegisterType>(result).dtype, kernel.program().target(), offset);
-  const BitOrigin origin = kernel.chains().origin(source);
+  const auto form = cast_form(kernel.type<isa::RegisterType>(cast.source).dtype,
+                              kernel.type<isa::RegisterType>(result).dtype,
+                              kernel.program().target(), cast.adjustment);
+  const BitOrigin origin = kernel.chains().origin(cast.source);
   kernel.declare_tile(stmt);
   emit_recipe(make_recipe(*form, origin.places), kernel.name(result), kernel.name(origin.base),
               kernel.out);
@@ -40,9 +39,9 @@ void emit_cast(isa::VarId source, double offset, const isa::InstStmt& stmt,
 
 void emit_instruction(const isa::Cast& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const auto& from = kernel.type<isa::RegisterType>(inst.src.var);
-  if (kernel.offsets().is_deferred(stmt)) return;
+  if (kernel.adjustments().is_deferred(stmt)) return;
   if (casts_bits(from.dtype, inst.dtype, kernel.program().target())) {
-    return emit_cast(inst.src.var, 0, stmt, kernel);
+    return emit_cast({inst.src.var, {}}, stmt, kernel);
   }
   kernel.declare_tile(stmt);
   kernel.out.line(fmt::format("tv::cast_tile<{}, {}, {}>({}, {});", kernel.element_type(from.dtype),

@@ -85,8 +85,8 @@ bool works_on_halves(isa::BinaryOp op, const isa::RegisterType& result) {
 
 void emit_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
                  const isa::InstStmt& stmt, KernelEmission& kernel) {
-  if (const OffsetCast* cast = kernel.offsets().find(stmt)) {
-    return emit_cast(cast->source, cast->offset, stmt, kernel);
+  if (const AdjustedCast* cast = kernel.adjustments().find(stmt)) {
+    return emit_cast(*cast, stmt, kernel);
   }
   const isa::VarId target = stmt.results[0];
   const auto& result = kernel.type<isa::RegisterType>(target);

@@ -62,11 +62,11 @@ KernelEmission::KernelEmission(const isa::VerifiedProgram& program, int kernel, 
       kernel_(program.kernel(kernel)),
       used_(used),
       chains_(program, kernel),
-      offsets_(program, kernel, chains_) {
+      adjustments_(program, kernel, chains_) {
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
   result_.threads = program.info(kernel).num_threads;
-  result_.shared_bytes = program.info(kernel).shared_bytes;
+  result_.shared_bytes = program.info(kernel).shared_footprint;
   name_variables();
   add_parameters();
 }

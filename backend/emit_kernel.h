@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backend/bit_chains.h"
-#include "backend/cast_offsets.h"
+#include "backend/cast_adjustments.h"
 #include "backend/code_writer.h"
 #include "backend/emit.h"
 #include "backend/emit_names.h"
@@ -45,7 +45,7 @@ class KernelEmission {
   [[nodiscard]] const isa::KernelInfo& info() const { return program_.info(result_.kernel); }
   [[nodiscard]] const isa::Kernel& definition() const { return kernel_; }
   [[nodiscard]] const BitChains& chains() const { return chains_; }
-  [[nodiscard]] const CastOffsets& offsets() const { return offsets_; }
+  [[nodiscard]] const CastAdjustments& adjustments() const { return adjustments_; }
   [[nodiscard]] const std::string& name(isa::VarId var) const {
     return names_[static_cast<std::size_t>(var.index)];
   }
@@ -90,7 +90,7 @@ class KernelEmission {
   const isa::Kernel& kernel_;
   UsedDefinitions& used_;
   BitChains chains_;
-  CastOffsets offsets_;
+  CastAdjustments adjustments_;
   CudaKernel result_;
   NameTable locals_;
   std::vector<std::string> names_;       // by variable
@@ -98,7 +98,7 @@ class KernelEmission {
 };
 
 /// Writes the cast of a tile, plus a constant, by a recipe.
-void emit_cast(isa::VarId source, double offset, const isa::InstStmt&, KernelEmission&);
+void emit_cast(const AdjustedCast& cast, const isa::InstStmt&, KernelEmission&);
 
 /// Words of 32 bits that hold a thread's share of a tile.
 [[nodiscard]] std::int64_t tile_words(const isa::RegisterType& type);

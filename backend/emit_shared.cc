@@ -12,7 +12,7 @@ void emit_instruction(const isa::AllocateShared&, const isa::InstStmt& stmt,
   if (!stmt.declares) return;
   const isa::VarId var = stmt.results[0];
   kernel.out.plain(fmt::format("tv::u8* const {} = shared_ + {};", kernel.name(var),
-                               kernel.info().shared_tile(var).offset));
+                               kernel.info().shared_tile(var).place));
 }
 
 void emit_instruction(const isa::LoadShared& inst, const isa::InstStmt& stmt,

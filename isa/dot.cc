@@ -9,13 +9,12 @@
 namespace tilevm::isa {
 namespace {
 
-/// Every warp's tiles of an operand begin where c's do along the shared dimension, and at zero
-/// along k.
-bool warps_agree(const Tiling& operand, std::size_t shared_dim, const Tiling& c,
-                 std::size_t c_dim) {
+/// Every warp's tiles of a and b begin where c's do, and at zero along k.
+bool warps_agree(const Tiling& a, const Tiling& b, const Tiling& c) {
   for (std::size_t w = 0; w < c.warp_tiles.size(); ++w) {
-    if (operand.warp_tiles[w][shared_dim] != c.warp_tiles[w][c_dim]) return false;
-    if (operand.warp_tiles[w][1 - shared_dim] != 0) return false;
+    const FragmentTile& tile = c.warp_tiles[w];
+    if (a.warp_tiles[w] != FragmentTile{tile.batch, tile.row, 0}) return false;
+    if (b.warp_tiles[w] != FragmentTile{tile.batch, 0, tile.column}) return false;
   }
   return true;
 }
@@ -34,9 +33,10 @@ std::optional<std::vector<DotPlan::Step>> make_steps(const Tiling& a, const Tili
   const auto a_tiles = by_tile(a), b_tiles = by_tile(b);
   std::vector<DotPlan::Step> steps;
   for (std::size_t i = 0; i < c.local_tiles.size(); ++i) {
+    const FragmentTile& tile = c.local_tiles[i];
     for (std::int64_t k = 0; k < k_tiles; ++k) {
-      const auto in_a = a_tiles.find({c.local_tiles[i][0], k});
-      const auto in_b = b_tiles.find({k, c.local_tiles[i][1]});
+      const auto in_a = a_tiles.find({tile.batch, tile.row, k});
+      const auto in_b = b_tiles.find({tile.batch, k, tile.column});
       if (in_a == a_tiles.end() || in_b == b_tiles.end()) return std::nullopt;
       steps.push_back({in_a->second, in_b->second, static_cast<std::int32_t>(i)});
     }
@@ -44,23 +44,19 @@ std::optional<std::vector<DotPlan::Step>> make_steps(const Tiling& a, const Tili
   return steps;
 }
 
-std::optional<DotPlan> plan_with(const MmaShape& shape, const RegisterType& a,
-                                 const RegisterType& b, const RegisterType& c) {
-  if (!fits_shape(shape, a, b, c)) return std::nullopt;
-  auto a_tiling = tile_by(a.layout, shape.a_layout);
-  auto b_tiling = tile_by(b.layout, shape.b_layout);
-  auto c_tiling = tile_by(c.layout, shape.c_layout);
-  if (!a_tiling || !b_tiling || !c_tiling) return std::nullopt;
-  if (!warps_agree(*a_tiling, 0, *c_tiling, 0) || !warps_agree(*b_tiling, 1, *c_tiling, 1)) {
-    return std::nullopt;
-  }
-  auto steps = make_steps(*a_tiling, *b_tiling, *c_tiling, a.shape()[1] / shape.k);
+std::optional<DotPlan> plan_with(const MmaShape& shape, const BatchOperands& operands) {
+  if (!fits_shape(shape, operands)) return std::nullopt;
+  auto a = tile_by(operands.a.layout, shape.a_layout);
+  auto b = tile_by(operands.b.layout, shape.b_layout);
+  auto c = tile_by(operands.c.layout, shape.c_layout);
+  if (!a || !b || !c || !warps_agree(*a, *b, *c)) return std::nullopt;
+  auto steps = make_steps(*a, *b, *c, operands.k() / shape.k);
   if (!steps) return std::nullopt;
   DotPlan plan;
   plan.shape = &shape;
-  plan.a = std::move(a_tiling->fragments);
-  plan.b = std::move(b_tiling->fragments);
-  plan.c = std::move(c_tiling->fragments);
+  plan.a = std::move(a->fragments);
+  plan.b = std::move(b->fragments);
+  plan.c = std::move(c->fragments);
   plan.steps = std::move(*steps);
   return plan;
 }
@@ -77,8 +73,8 @@ void append(std::vector<const MmaShape*>& to, const std::vector<const MmaShape*>
   to.insert(to.end(), from.begin(), from.end());
 }
 
-std::optional<DotPlan> plan_chain(const RegisterType& a, const RegisterType& b,
-                                  const RegisterType& c) {
+std::optional<DotPlan> plan_chain(const BatchOperands& operands) {
+  const auto& [a, b, c] = operands;
   if (!chain_takes(a.dtype, b.dtype, c.dtype)) return std::nullopt;
   auto places = chain_places(a.layout, b.layout, c.layout);
   if (!places) return std::nullopt;
@@ -110,8 +106,9 @@ std::vector<const MmaShape*> dot_shapes(const Target& target, const DType& a, co
 
 std::optional<DotPlan> plan_dot(const RegisterType& a, const RegisterType& b, const RegisterType& c,
                                 const Target& target, DotMismatch* mismatch) {
+  const BatchOperands operands(a, b, c);
   for (const MmaShape* shape : dot_shapes(target, a.dtype, b.dtype, c.dtype)) {
-    auto plan = plan_with(*shape, a, b, c);
+    auto plan = plan_with(*shape, operands);
     if (!plan) continue;
     if (are_bipolar(a.dtype, b.dtype)) {
       plan->method = DotMethod::bipolar;
@@ -120,7 +117,7 @@ std::optional<DotPlan> plan_dot(const RegisterType& a, const RegisterType& b, co
     }
     return plan;
   }
-  if (auto plan = plan_chain(a, b, c)) return plan;
+  if (auto plan = plan_chain(operands)) return plan;
   if (mismatch != nullptr) *mismatch = explain_mismatch(a, b, c, target);
   return std::nullopt;
 }

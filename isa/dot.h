@@ -37,8 +37,9 @@ struct OperandForm {
   std::int32_t offset = 0;
 };
 
-/// Where a thread finds the operands of its element at place i of c: a(m, k) at place
-/// a_row[i] + a_depth[k] and b(k, n) at place b_depth[k] + b_column[i]. The same in every thread.
+/// Where a thread finds the operands of its element at place i of c: a(.., m, k) at place
+/// a_row[i] + a_depth[k] and b(.., k, n) at place b_depth[k] + b_column[i]. The same in every
+/// thread.
 struct ChainPlaces {
   Fragment a_row, a_depth, b_depth, b_column;
 };
@@ -67,8 +68,12 @@ struct DotMismatch {
   std::vector<std::string> suggestions;  ///< e.g. "a: column_local(2, 2).spatial(8, 4).local(1, 2)"
 };
 
-/// Plans a Dot of register tiles a [m, k], b [k, n], c [m, n]; shapes must agree already. Gives the
-/// plan, or says in `mismatch` why there is none.
+/// The layout of a batch of matrices, with all leading dimensions in one: [batch, rows, columns].
+/// A layout of rank 2 becomes a batch of one. The elements stay where they are.
+[[nodiscard]] RegisterLayout as_batch(const RegisterLayout& layout);
+
+/// Plans a Dot of register tiles a [.., m, k], b [.., k, n], c [.., m, n]; shapes must agree
+/// already. Gives the plan, or says in `mismatch` why there is none.
 [[nodiscard]] std::optional<DotPlan> plan_dot(const RegisterType& a, const RegisterType& b,
                                               const RegisterType& c, const Target& target,
                                               DotMismatch* mismatch);

@@ -27,33 +27,30 @@ bool chain_takes(const DType& a, const DType& b, const DType& accumulator) {
 
 std::optional<ChainPlaces> chain_places(const RegisterLayout& a, const RegisterLayout& b,
                                         const RegisterLayout& c) {
-  if (a.rank() != 2 || b.rank() != 2 || c.rank() != 2) return std::nullopt;
   if (a.num_threads() != c.num_threads() || b.num_threads() != c.num_threads()) return std::nullopt;
   for (std::int64_t t = 0; t < c.num_threads(); ++t) {
     const Index place = c.thread_part(t);
-    if (a.thread_part(t) != Index{place[0], 0} || b.thread_part(t) != Index{0, place[1]}) {
-      return std::nullopt;
-    }
+    if (a.thread_part(t) != Index{place[0], place[1], 0}) return std::nullopt;
+    if (b.thread_part(t) != Index{place[0], 0, place[2]}) return std::nullopt;
   }
   // A thread's places hold the digits that the thread index does not; so its elements of a are its
   // rows of c by all of k, at places whose shares add up.
   ChainPlaces places;
   for (std::int64_t i = 0; i < c.num_locals(); ++i) {
     const Index index = c.local_part(i);
-    places.a_row.push_back(static_cast<std::int32_t>(a.local_of({index[0], 0})));
-    places.b_column.push_back(static_cast<std::int32_t>(b.local_of({0, index[1]})));
+    places.a_row.push_back(static_cast<std::int32_t>(a.local_of({index[0], index[1], 0})));
+    places.b_column.push_back(static_cast<std::int32_t>(b.local_of({index[0], 0, index[2]})));
   }
-  for (std::int64_t k = 0; k < a.shape()[1]; ++k) {
-    places.a_depth.push_back(static_cast<std::int32_t>(a.local_of({0, k})));
-    places.b_depth.push_back(static_cast<std::int32_t>(b.local_of({k, 0})));
+  for (std::int64_t k = 0; k < a.shape()[2]; ++k) {
+    places.a_depth.push_back(static_cast<std::int32_t>(a.local_of({0, 0, k})));
+    places.b_depth.push_back(static_cast<std::int32_t>(b.local_of({0, k, 0})));
   }
   return places;
 }
 
 std::optional<ChainLayouts> chain_layouts(const RegisterLayout& c, std::int64_t k) {
-  if (c.rank() != 2) return std::nullopt;
-  const auto rows = reduce(c, {1}, true), columns = reduce(c, {0}, true);
-  const auto wide = local({1, k}), tall = local({k, 1});
+  const auto rows = reduce(c, {2}, true), columns = reduce(c, {1}, true);
+  const auto wide = local({1, 1, k}), tall = local({1, k, 1});
   if (!rows || !columns || !wide || !tall) return std::nullopt;
   const auto a = compose(*rows, *wide), b = compose(*columns, *tall);
   if (!a || !b) return std::nullopt;

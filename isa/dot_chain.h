@@ -17,12 +17,13 @@ namespace tilevm::isa {
 /// Whether a chain may compute a x b + accumulator.
 [[nodiscard]] bool chain_takes(const DType& a, const DType& b, const DType& accumulator);
 
-/// The places, if each thread holds all of k for its elements of c.
+/// The places, for layouts of rank 3 (as_batch), if each thread holds all of k for its elements of
+/// c.
 [[nodiscard]] std::optional<ChainPlaces> chain_places(const RegisterLayout& a,
                                                       const RegisterLayout& b,
                                                       const RegisterLayout& c);
 
-/// Operand layouts with which each thread could compute its elements of c.
+/// Operand layouts of rank 3 with which each thread could compute its elements of c.
 struct ChainLayouts {
   RegisterLayout a, b;
 };

@@ -30,52 +30,66 @@ Layout product(std::initializer_list<Result<RegisterLayout>> factors) {
   return layout;
 }
 
-/// A layout of c over the given threads: warps side by side, as square as they divide.
-Layout default_c(const MmaShape& shape, const Shape& extents, std::int64_t threads) {
-  const std::int64_t rows = extents[0] / shape.m, columns = extents[1] / shape.n;
-  const std::int64_t warps = threads / warp_size;
-  const std::int64_t across = std::gcd(warps, columns), down = std::gcd(warps / across, rows);
-  if (across * down != warps) return std::nullopt;
-  return product({spatial({down, across}), local({rows / down, columns / across}), shape.c_layout});
-}
+/// What is said of a Dot of these operands.
+struct Findings {
+  BatchOperands operands;
+  DotMismatch mismatch;
 
-/// Adds "a would fit as ..", unless it fits already or would be too large for registers.
-void suggest(std::string_view name, const RegisterType& type, const Layout& fitting,
-             DotMismatch& mismatch) {
-  if (!fitting || thread_local_equivalent(type.layout, *fitting)) return;
-  if (RegisterType{type.dtype, *fitting}.bits_per_thread() > max_tile_bits_per_thread) return;
-  mismatch.suggestions.push_back(fmt::format("{} would fit as {}", name, to_string(*fitting)));
+  /// Adds "a would fit as ..", in the tile's own shape, unless it fits already or would be too
+  /// large for registers.
+  void suggest(std::string_view name, const RegisterType& type, const Layout& fitting) {
+    if (!fitting || thread_local_equivalent(as_batch(type.layout), *fitting)) return;
+    if (RegisterType{type.dtype, *fitting}.bits_per_thread() > max_tile_bits_per_thread) return;
+    const auto shaped = reshape(*fitting, type.shape());
+    if (!shaped) return;
+    mismatch.suggestions.push_back(fmt::format("{} would fit as {}", name, to_string(*shaped)));
+  }
+};
+
+/// A layout of c over its threads: warps side by side, as square as they divide.
+Layout default_c(const MmaShape& shape, const BatchOperands& operands) {
+  const std::int64_t rows = operands.m() / shape.m, columns = operands.n() / shape.n;
+  const std::int64_t batch = operands.c.shape()[0];
+  const std::int64_t warps = operands.c.layout.num_threads() / warp_size;
+  const std::int64_t across = std::gcd(warps, columns), down = std::gcd(warps / across, rows);
+  const std::int64_t deep = std::gcd(warps / across / down, batch);
+  if (deep * across * down != warps) return std::nullopt;
+  return product({spatial({deep, down, across}),
+                  local({batch / deep, rows / down, columns / across}), shape.c_layout});
 }
 
 /// The operand layouts that go with a layout of c: c's warps with the other dimension replicated,
 /// all of k in each.
 void suggest_fragments(const MmaShape& shape, const RegisterType& a, const RegisterType& b,
-                       const RegisterType& c, DotMismatch& mismatch) {
-  Layout c_layout = c.layout;
-  if (!tile_by(c.layout, shape.c_layout)) {
-    c_layout = default_c(shape, c.shape(), c.layout.num_threads());
-    suggest("c", c, c_layout, mismatch);
+                       const RegisterType& c, Findings& findings) {
+  const BatchOperands& operands = findings.operands;
+  Layout c_layout = operands.c.layout;
+  if (!tile_by(*c_layout, shape.c_layout)) {
+    c_layout = default_c(shape, operands);
+    findings.suggest("c", c, c_layout);
   }
   if (!c_layout) return;
-  const auto outer = divide(*c_layout, shape.c_layout);
-  if (!outer) return;
-  const std::int64_t k_tiles = a.shape()[1] / shape.k;
-  const auto rows = reduce(*outer, {1}, true), columns = reduce(*outer, {0}, true);
-  suggest("a", a, product({rows, local({1, k_tiles}), shape.a_layout}), mismatch);
-  suggest("b", b, product({columns, local({k_tiles, 1}), shape.b_layout}), mismatch);
+  const auto quotient = divide(*c_layout, shape.c_layout);
+  if (!quotient) return;
+  const RegisterLayout outer = as_batch(*quotient);
+  const std::int64_t k_tiles = operands.k() / shape.k;
+  const auto rows = reduce(outer, {2}, true), columns = reduce(outer, {1}, true);
+  findings.suggest("a", a, product({rows, local({1, 1, k_tiles}), shape.a_layout}));
+  findings.suggest("b", b, product({columns, local({1, k_tiles, 1}), shape.b_layout}));
 }
 
 /// The operand layouts with which each thread computes its elements alone.
-void suggest_chain(const RegisterType& a, const RegisterType& b, const RegisterType& c,
-                   DotMismatch& mismatch) {
-  const auto layouts = chain_layouts(c.layout, a.shape()[1]);
+void suggest_chain(const RegisterType& a, const RegisterType& b, Findings& findings) {
+  const auto layouts = chain_layouts(findings.operands.c.layout, findings.operands.k());
   if (!layouts) return;
   for (const auto& [type, layout] : {std::pair(&a, &layouts->a), std::pair(&b, &layouts->b)}) {
     if (RegisterType{type->dtype, *layout}.bits_per_thread() > max_tile_bits_per_thread) return;
   }
-  mismatch.suggestions.push_back(fmt::format(
+  const auto for_a = reshape(layouts->a, a.shape()), for_b = reshape(layouts->b, b.shape());
+  if (!for_a || !for_b) return;
+  findings.mismatch.suggestions.push_back(fmt::format(
       "without tensor cores, each thread needs all of k for its part of c: a as {}, b as {}",
-      to_string(layouts->a), to_string(layouts->b)));
+      to_string(*for_a), to_string(*for_b)));
 }
 
 /// "mma.m16n8k16", or "mma.m16n8k32 on i8" for operands of other types.
@@ -84,9 +98,9 @@ std::string label(const MmaShape& shape, const DType& operand) {
   return fmt::format("mma.{}{}", shape.name, on);
 }
 
-std::string explain(const MmaShape& shape, const RegisterType& a, const RegisterType& b,
-                    const RegisterType& c) {
-  const std::int64_t m = c.shape()[0], n = c.shape()[1], k = a.shape()[1];
+std::string explain(const MmaShape& shape, const BatchOperands& operands) {
+  const auto& [a, b, c] = operands;
+  const std::int64_t m = operands.m(), n = operands.n(), k = operands.k();
   if (m % shape.m != 0 || n % shape.n != 0 || k % shape.k != 0) {
     return fmt::format("a product of m = {}, n = {}, k = {} is not made of whole {}", m, n, k,
                        label(shape, a.dtype));
@@ -117,21 +131,21 @@ std::string explain(const MmaShape& shape, const RegisterType& a, const Register
 }
 
 /// How many of the operands are made of a shape's fragments already.
-int count_tiled(const MmaShape& shape, const RegisterType& a, const RegisterType& b,
-                const RegisterType& c) {
-  return (tile_by(a.layout, shape.a_layout) ? 1 : 0) + (tile_by(b.layout, shape.b_layout) ? 1 : 0) +
-         (tile_by(c.layout, shape.c_layout) ? 1 : 0);
+int count_tiled(const MmaShape& shape, const BatchOperands& operands) {
+  return (tile_by(operands.a.layout, shape.a_layout) ? 1 : 0) +
+         (tile_by(operands.b.layout, shape.b_layout) ? 1 : 0) +
+         (tile_by(operands.c.layout, shape.c_layout) ? 1 : 0);
 }
 
 /// The shape whose extents divide the product's and of which most operands are made; nothing if
 /// none divides.
-const MmaShape* nearest_shape(const std::vector<const MmaShape*>& shapes, const RegisterType& a,
-                              const RegisterType& b, const RegisterType& c) {
+const MmaShape* nearest_shape(const std::vector<const MmaShape*>& shapes,
+                              const BatchOperands& operands) {
   const MmaShape* nearest = nullptr;
   int most = -1;
   for (const MmaShape* shape : shapes) {
-    if (!fits_shape(*shape, a, b, c)) continue;
-    const int tiled = count_tiled(*shape, a, b, c);
+    if (!fits_shape(*shape, operands)) continue;
+    const int tiled = count_tiled(*shape, operands);
     if (tiled > most) nearest = shape;
     most = std::max(most, tiled);
   }
@@ -151,7 +165,8 @@ std::string later_targets(const DType& a, const DType& b, const DType& accumulat
 
 DotMismatch explain_mismatch(const RegisterType& a, const RegisterType& b, const RegisterType& c,
                              const Target& target) {
-  DotMismatch mismatch;
+  Findings findings{BatchOperands(a, b, c), {}};
+  DotMismatch& mismatch = findings.mismatch;
   const bool chain = chain_takes(a.dtype, b.dtype, c.dtype);
   const auto shapes = dot_shapes(target, a.dtype, b.dtype, c.dtype);
   if (shapes.empty()) {
@@ -162,15 +177,15 @@ DotMismatch explain_mismatch(const RegisterType& a, const RegisterType& b, const
         fmt::format("{} computes {}, and bipolar x bipolar + i32; convert with "
                     "`Cast` first",
                     to_string(target), list_mma_types(target))};
-    if (chain) suggest_chain(a, b, c, mismatch);
+    if (chain) suggest_chain(a, b, findings);
     return mismatch;
   }
-  const MmaShape* nearest = nearest_shape(shapes, a, b, c);
-  mismatch.reason = explain(nearest != nullptr ? *nearest : *shapes.front(), a, b, c);
+  const MmaShape* nearest = nearest_shape(shapes, findings.operands);
+  mismatch.reason = explain(nearest != nullptr ? *nearest : *shapes.front(), findings.operands);
   if (nearest != nullptr && c.layout.num_threads() % warp_size == 0) {
-    suggest_fragments(*nearest, a, b, c, mismatch);
+    suggest_fragments(*nearest, a, b, c, findings);
   } else if (chain) {
-    suggest_chain(a, b, c, mismatch);
+    suggest_chain(a, b, findings);
   }
   return mismatch;
 }

@@ -10,6 +10,7 @@
 #include "isa/inst/support.h"
 #include "isa/kernel_scan.h"
 #include "isa/rules.h"
+#include "isa/shared_plan.h"
 #include "isa/verify_pipeline.h"
 
 namespace tilevm::isa {
@@ -180,6 +181,7 @@ class KernelVerifier {
     constexpr std::int64_t enough = std::int64_t{1} << 60, alignment = KernelInfo::shared_alignment;
     const std::int64_t bytes = (type.layout.storage_size() * type.dtype.bits + 7) / 8;
     info_.shared.push_back({var, info_.shared_bytes, bytes});
+    shared_spans_.push_back(span);
     const std::int64_t before = std::exchange(
         shared_elements_, std::min(enough, shared_elements_ + element_count(type.shape())));
     if (before <= max_shared_elements && shared_elements_ > max_shared_elements) {
@@ -187,21 +189,26 @@ class KernelVerifier {
                          fmt::format("the shared tensors of `{}` have more than {} elements",
                                      kernel_.name, max_shared_elements));
     }
-    const bool fits = info_.shared_bytes <= max_shared_bytes(target_);
     info_.shared_bytes =
         std::min(enough, info_.shared_bytes + (bytes + alignment - 1) / alignment * alignment);
-    if (fits) shared_span_ = span;  // of the last that begins inside
   }
 
   void check_shared_size() {
     const std::int64_t limit = max_shared_bytes(target_);
-    if (info_.shared_bytes <= limit) return;
+    place_shared_tensors(kernel_, info_);
+    if (info_.shared_footprint <= limit) return;
+    const auto outside = std::find_if(
+        info_.shared.begin(), info_.shared.end(),
+        [&](const KernelInfo::SharedTile& tile) { return tile.place + tile.bytes > limit; });
+    const bool one_ends_outside = outside != info_.shared.end();  // else only its padding does
     auto& diagnostic = diagnostics_.error(
-        Code::shared_memory_too_large, shared_span_,
+        Code::shared_memory_too_large,
+        one_ends_outside ? shared_spans_[static_cast<std::size_t>(outside - info_.shared.begin())]
+                         : shared_spans_.back(),
         fmt::format("the shared tensors of `{}` take {} bytes; {} gives a block {}, which is {} "
                     "less",
-                    kernel_.name, info_.shared_bytes, to_string(target_), limit,
-                    info_.shared_bytes - limit));
+                    kernel_.name, info_.shared_footprint, to_string(target_), limit,
+                    info_.shared_footprint - limit));
     constexpr std::size_t shown = 8;
     for (std::size_t i = 0; i < std::min(shown, info_.shared.size()); ++i) {
       const Variable& variable = kernel_.variable(info_.shared[i].var);
@@ -385,7 +392,7 @@ class KernelVerifier {
   std::map<const InstStmt*, DotPlan>& plans_;
   std::vector<bool> declared_;
   std::vector<VarId> scope_;
-  Span shared_span_{};
+  std::vector<Span> shared_spans_;  // of the statements, parallel to info_.shared
   std::int64_t shared_elements_ = 0;
   int depth_ = 0;
   int loops_ = 0;

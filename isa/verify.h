@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -39,15 +40,21 @@ struct KernelInfo {
     std::int64_t bytes;
   };
   std::vector<Workspace> workspaces;
-  /// Shared tensors in the order of the text, and where each begins in the block's shared memory.
+  /// Shared tensors in the order of the text. `offset` is where one begins if all lie one after
+  /// another, as in the simulator, `place` where it begins on a GPU (shared_plan.h).
   struct SharedTile {
     VarId var;
     std::int64_t offset, bytes;
+    std::int64_t place = 0;
   };
   std::vector<SharedTile> shared;
   /// In bytes: a line of the cache, so that how a copy falls into sectors follows from its tensor.
   static constexpr std::int64_t shared_alignment = 128;
-  std::int64_t shared_bytes = 0;  ///< of all together, a multiple of shared_alignment
+  std::int64_t shared_bytes = 0;      ///< of all together, a multiple of shared_alignment
+  std::int64_t shared_footprint = 0;  ///< that a block needs on a GPU, likewise
+  /// Barriers and waits behind which the place of a shared tensor is another's; keys point into the
+  /// program.
+  std::set<const InstStmt*> ends_of_lives;
   [[nodiscard]] const SharedTile& shared_tile(VarId var) const;
   /// Print statements in the order of the text.
   std::vector<PrintSite> prints;

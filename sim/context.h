@@ -41,6 +41,13 @@ struct MemoryStatement {
   Span span{};
 };
 
+/// A Synchronize or a CopyAsyncWaitGroup.
+struct Barrier {
+  std::string_view mnemonic;
+  Span span{};
+  bool ends_life = false;  ///< of a shared tensor whose place another takes (isa/shared_plan.h)
+};
+
 class LaunchShadow;
 class Replay;
 

@@ -17,12 +17,12 @@ namespace tilevm::sim {
 /// Chains of multiply-adds, which f64 instructions are too.
 [[nodiscard]] Action prepare_chain_dot(const isa::Dot& inst, const Preparation& preparation);
 
-/// The operands of a Dot, and its extents.
+/// The operands of a Dot, and its extents: `batch` products of m x k by k x n.
 struct DotOperands {
   DotOperands(const isa::Dot& inst, const Preparation& preparation);
 
   Tile a, b, c, result;
-  std::size_t m, n, k;
+  std::size_t batch, m, n, k;
 };
 
 }  // namespace tilevm::sim

@@ -12,7 +12,7 @@
 namespace tilevm::sim {
 namespace {
 
-/// A product of m x k by k x n, in tiles of the instruction.
+/// Products of m x k by k x n, in tiles of the instruction.
 struct BlockDot {
   BlockDot(const isa::MmaShape& mma_shape, const isa::MmaRule& rule, const DotOperands& all)
       : shape(mma_shape),
@@ -23,26 +23,27 @@ struct BlockDot {
   MmaTile unit;
   DotOperands operands;
   std::size_t m_tiles = 0, n_tiles = 0, k_tiles = 0;
-  SharedTables::Table a_owners;  ///< [k tile][m tile][k][m]
-  SharedTables::Table b_owners;  ///< [k tile][n tile][n][k]
-  SharedTables::Table c_owners;  ///< [m tile][n tile][n][m]
+  SharedTables::Table a_owners;  ///< [batch][k tile][m tile][k][m]
+  SharedTables::Table b_owners;  ///< [batch][k tile][n tile][n][k]
+  SharedTables::Table c_owners;  ///< [batch][m tile][n tile][n][m]
   SharedTables::Table c_positions;
 
   void run(Context& context) const;
 };
 
-/// c += a * b for one step of k, over all tiles of m and n.
-void multiply_step(const BlockDot& dot, std::size_t k_tile, Scratch& scratch) {
+/// c += a * b for one step of k of one product, over all tiles of m and n.
+void multiply_step(const BlockDot& dot, std::size_t product, std::size_t k_tile, Scratch& scratch) {
   const auto m = static_cast<std::size_t>(dot.shape.m), n = static_cast<std::size_t>(dot.shape.n),
              k = static_cast<std::size_t>(dot.shape.k);
-  const std::uint32_t* a = scratch.codes_a.data() + k_tile * dot.m_tiles * m * k;
-  const std::uint32_t* b = scratch.codes_b.data() + k_tile * dot.n_tiles * n * k;
+  const std::size_t step = product * dot.k_tiles + k_tile;
+  const std::uint32_t* a = scratch.codes_a.data() + step * dot.m_tiles * m * k;
+  const std::uint32_t* b = scratch.codes_b.data() + step * dot.n_tiles * n * k;
   scratch.operands_a.resize(1);
   scratch.operands_b.resize(dot.n_tiles);
   for (std::size_t j = 0; j < dot.n_tiles; ++j) {
     dot.unit.load_b(b + j * n * k, static_cast<int>(n), scratch.operands_b[j]);
   }
-  std::uint32_t* c = scratch.codes_c.data();
+  std::uint32_t* c = scratch.codes_c.data() + product * dot.operands.m * dot.operands.n;
   for (std::size_t i = 0; i < dot.m_tiles; ++i) {
     dot.unit.load_a(a + i * m * k, scratch.operands_a[0]);
     for (std::size_t j = 0; j < dot.n_tiles; ++j, c += m * n) {
@@ -63,7 +64,11 @@ void BlockDot::run(Context& context) const {
   gather_codes(a_owners, operands.a, registers, scratch.codes_a);
   gather_codes(b_owners, operands.b, registers, scratch.codes_b);
   gather_codes(c_owners, operands.c, registers, scratch.codes_c);
-  for (std::size_t k_tile = 0; k_tile < k_tiles; ++k_tile) multiply_step(*this, k_tile, scratch);
+  for (std::size_t product = 0; product < operands.batch; ++product) {
+    for (std::size_t k_tile = 0; k_tile < k_tiles; ++k_tile) {
+      multiply_step(*this, product, k_tile, scratch);
+    }
+  }
   std::uint8_t* to = registers.at(operands.result.offset);
   if (operands.c.bits == 16) {
     scatter<std::uint16_t>(*c_positions, scratch.codes_c.data(), to);
@@ -79,10 +84,11 @@ DotOperands::DotOperands(const isa::Dot& inst, const Preparation& preparation)
       b(preparation.tile(inst.b.var)),
       c(preparation.tile(inst.c.var)),
       result(preparation.result_tile()) {
-  const isa::Shape& left = preparation.register_type(inst.a.var).shape();
-  m = static_cast<std::size_t>(left[0]);
-  k = static_cast<std::size_t>(left[1]);
-  n = static_cast<std::size_t>(preparation.register_type(inst.b.var).shape()[1]);
+  const isa::Shape left = isa::as_batch(preparation.register_type(inst.a.var).layout).shape();
+  batch = static_cast<std::size_t>(left[0]);
+  m = static_cast<std::size_t>(left[1]);
+  k = static_cast<std::size_t>(left[2]);
+  n = static_cast<std::size_t>(preparation.register_type(inst.b.var).shape().back());
 }
 
 Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan, const isa::MmaRule& rule,
@@ -98,9 +104,10 @@ Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan, const i
   dot->n_tiles = dot->operands.n / n;
   dot->k_tiles = dot->operands.k / k;
   SharedTables& tables = preparation.tables;
-  const MatrixOrder a_order{m, k, m * k, 1, dot->m_tiles * m * k, m};
-  const MatrixOrder b_order{k, n, dot->n_tiles * n * k, 1, n * k, k};
-  const MatrixOrder c_order{m, n, dot->n_tiles * m * n, 1, m * n, m};
+  const DotOperands& all = dot->operands;
+  const MatrixOrder a_order{all.m * all.k, m, k, m * k, 1, dot->m_tiles * m * k, m};
+  const MatrixOrder b_order{all.k * all.n, k, n, dot->n_tiles * n * k, 1, n * k, k};
+  const MatrixOrder c_order{all.m * all.n, m, n, dot->n_tiles * m * n, 1, m * n, m};
   dot->a_owners = tables.owners(preparation.register_type(inst.a.var), a_order);
   dot->b_owners = tables.owners(preparation.register_type(inst.b.var), b_order);
   dot->c_owners = tables.owners(preparation.register_type(inst.c.var), c_order);

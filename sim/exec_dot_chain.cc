@@ -96,12 +96,13 @@ struct ChainDot {
            const DotOperands& all)
       : operands(all),
         type(chain_type(c_type.dtype)),
-        a(preparation.register_type(inst.a.var), {all.m, all.k, 0, all.k, 0, 1},
+        a(preparation.register_type(inst.a.var), {all.m * all.k, all.m, all.k, 0, all.k, 0, 1},
           preparation.tables),
-        b(preparation.register_type(inst.b.var), {all.k, all.n, 0, all.n, 0, 1},
+        b(preparation.register_type(inst.b.var), {all.k * all.n, all.k, all.n, 0, all.n, 0, 1},
           preparation.tables),
-        c(c_type, {all.m, all.n, 0, all.n, 0, 1}, preparation.tables),
-        positions(preparation.tables.positions(c_type, {all.m, all.n, 0, all.n, 0, 1})) {}
+        c(c_type, {all.m * all.n, all.m, all.n, 0, all.n, 0, 1}, preparation.tables),
+        positions(
+            preparation.tables.positions(c_type, {all.m * all.n, all.m, all.n, 0, all.n, 0, 1})) {}
 
   void store(const std::vector<T>& sums, std::uint8_t* tile) const;
 
@@ -136,10 +137,13 @@ void ChainDot<T>::run(Context& context) const {
   a.load(registers.at(operands.a.offset), scratch.dot, matrices.a);
   b.load(registers.at(operands.b.offset), scratch.dot, matrices.b);
   c.load(registers.at(operands.c.offset), scratch.dot, matrices.c);
-  multiply(type,
-           ChainProduct<T>{operands.m, operands.n, operands.k, matrices.a.data(), matrices.b.data(),
-                           matrices.c.data()},
-           best_simd_level());
+  const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
+  for (std::size_t i = 0; i < operands.batch; ++i) {
+    multiply(type,
+             ChainProduct<T>{m, n, k, matrices.a.data() + i * m * k, matrices.b.data() + i * k * n,
+                             matrices.c.data() + i * m * n},
+             best_simd_level());
+  }
   store(matrices.c, registers.at(operands.result.offset));
 }
 

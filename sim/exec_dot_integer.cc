@@ -29,9 +29,9 @@ struct IntegerDot {
         b_values(values_of(preparation.register_type(inst.b.var).dtype)) {
     const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
     SharedTables& tables = preparation.tables;
-    const MatrixOrder c_order{m, n, 0, n, 0, 1};
-    a_owners = tables.owners(preparation.register_type(inst.a.var), {m, k, 0, k, 0, 1});
-    b_owners = tables.owners(preparation.register_type(inst.b.var), {2, n, 2 * n, 1, 0, 2});
+    const MatrixOrder c_order{m * n, m, n, 0, n, 0, 1};
+    a_owners = tables.owners(preparation.register_type(inst.a.var), {m * k, m, k, 0, k, 0, 1});
+    b_owners = tables.owners(preparation.register_type(inst.b.var), {k * n, 2, n, 2 * n, 1, 0, 2});
     c_owners = tables.owners(preparation.register_type(inst.c.var), c_order);
     c_positions = tables.positions(preparation.register_type(inst.c.var), c_order);
   }
@@ -60,9 +60,12 @@ void IntegerDot::run(Context& context) const {
                 buffers.integers_b);
   c.resize(c_owners->size());
   gather(*c_owners, 32, registers.at(operands.c.offset), c.data());
-  multiply(IntegerProduct{operands.m, operands.n, operands.k, buffers.integers_a.data(),
-                          buffers.integers_b.data(), c.data()},
-           best_simd_level());
+  const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
+  for (std::size_t i = 0; i < operands.batch; ++i) {
+    multiply(IntegerProduct{m, n, k, buffers.integers_a.data() + i * m * k,
+                            buffers.integers_b.data() + i * k * n, c.data() + i * m * n},
+             best_simd_level());
+  }
   scatter<std::uint32_t>(*c_positions, c.data(), registers.at(operands.result.offset));
 }
 

@@ -9,7 +9,7 @@ std::size_t position_of(const LayoutParts& parts, std::size_t t, std::size_t i,
     const std::int32_t x = parts.thread_part(t)[d] + parts.local_part(i)[d];
     return static_cast<std::size_t>(x);
   };
-  return order.position(index(0), index(1));
+  return order.position(index(0), index(1), index(2));
 }
 
 }  // namespace

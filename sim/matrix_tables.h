@@ -1,5 +1,5 @@
-// Which places of a register tile hold which elements of a matrix, in the order that a tensor-core
-// kernel wants them.
+// Which places of a register tile hold which elements of its matrices, in the order that a
+// tensor-core kernel wants them. The tile has rank 3: [batch, row, column] (isa::as_batch).
 #pragma once
 
 #include <compare>
@@ -11,14 +11,17 @@
 
 namespace tilevm::sim {
 
-/// The order of a matrix cut into tiles of rows x columns: where element (y, x) stands is a sum of
-/// its tile's and its own shares, (y / rows) * row_tile + (y % rows) * row + ... .
+/// The order of matrices cut into tiles of rows x columns: where element (y, x) of matrix i stands
+/// is a sum of its matrix's, its tile's and its own shares,
+/// i * matrix + (y / rows) * row_tile + (y % rows) * row + ... .
 struct MatrixOrder {
+  std::size_t matrix;
   std::size_t rows, columns;
   std::size_t row_tile, row, column_tile, column;
 
-  [[nodiscard]] std::size_t position(std::size_t y, std::size_t x) const {
-    return y / rows * row_tile + y % rows * row + x / columns * column_tile + x % columns * column;
+  [[nodiscard]] std::size_t position(std::size_t i, std::size_t y, std::size_t x) const {
+    return i * matrix + y / rows * row_tile + y % rows * row + x / columns * column_tile +
+           x % columns * column;
   }
   friend auto operator<=>(const MatrixOrder&, const MatrixOrder&) = default;
 };

@@ -63,7 +63,7 @@ struct Plan {
   std::size_t shadow_registers = 0;    ///< ShadowValues::registers
   std::size_t shadow_shared = 0;       ///< ShadowValues::shared
   std::vector<MemoryStatement> memory_statements;
-  std::vector<MemoryStatement> barriers;     ///< Synchronize and CopyAsyncWaitGroup
+  std::vector<Barrier> barriers;
   std::vector<std::size_t> barrier_records;  ///< by barrier
   std::size_t table_bytes = 0;               ///< that all tables take at most
 };

@@ -2,11 +2,12 @@
 // it?
 //
 // A barrier is needed if two touches race that only it keeps apart, or if a copy is used that only
-// it made visible. So beside what happened since the last barrier, a block keeps what happened
-// since the barrier before it, as if the last one did not exist; a conflict with that shows that
-// the last one is needed. A wait is needed if a copy is used that no other wait has retired. Once a
-// barrier or wait is known to be needed, nothing is kept for it, so programs whose barriers are all
-// needed pay in their first loop iterations only.
+// it made visible. It is needed, too, if a tensor's place is another's behind it. So beside what
+// happened since the last barrier, a block keeps what happened since the barrier before it, as if
+// the last one did not exist; a conflict with that shows that the last one is needed. A wait is
+// needed if a copy is used that no other wait has retired. Once a barrier or wait is known to be
+// needed, nothing is kept for it, so programs whose barriers are all needed pay in their first loop
+// iterations only.
 #pragma once
 
 #include <cstdint>

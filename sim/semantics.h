@@ -40,7 +40,7 @@ struct Preparation {
   SharedTables& tables;
   TableCount& table_count;
   std::vector<MemoryStatement>& memory_statements;
-  std::vector<MemoryStatement>& barriers;
+  std::vector<Barrier>& barriers;
 
   [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }
   /// What messages call a variable: its name, or "Cast(..)" for what a nested call gives, which the
@@ -92,7 +92,7 @@ struct Preparation {
   }
   /// The number of this statement among barriers and waits.
   [[nodiscard]] std::uint32_t new_barrier(std::string_view mnemonic) const {
-    barriers.push_back({mnemonic, span});
+    barriers.push_back({mnemonic, span, info.ends_of_lives.contains(&stmt)});
     return static_cast<std::uint32_t>(barriers.size() - 1);
   }
 };

@@ -180,16 +180,20 @@ Function1 function_of(UnaryOp op) {
   return [](double x) { return 1 / x; };
 }
 
-/// values.own += a.own * b.own for an [m, k] and a [k, n] matrix; the same of the shadow values.
-void multiply_add(const ShadowPairs& a, const ShadowPairs& b, std::size_t k, std::size_t n,
-                  ShadowPairs& values) {
+/// values.own += a.own * b.own for [.., m, k] and [.., k, n] matrices; the same of the shadow
+/// values.
+void multiply_add(const ShadowPairs& a, const ShadowPairs& b, const isa::Shape& left_shape,
+                  std::size_t n, ShadowPairs& values) {
+  const auto m = static_cast<std::size_t>(left_shape[left_shape.size() - 2]),
+             k = static_cast<std::size_t>(left_shape.back());
   for (const auto part : {&ShadowPairs::own, &ShadowPairs::shadow}) {
     const double* left = (a.*part).data();
     double* sums = (values.*part).data();
     for (std::size_t row = 0; row < (values.*part).size() / n; ++row, sums += n) {
+      const double* matrix = (b.*part).data() + row / m * k * n;
       for (std::size_t depth = 0; depth < k; ++depth) {
         const double factor = *left++;
-        const double* right = (b.*part).data() + depth * n;
+        const double* right = matrix + depth * n;
         for (std::size_t column = 0; column < n; ++column) sums[column] += factor * right[column];
       }
     }
@@ -294,9 +298,8 @@ ShadowFlow shadow_of(const isa::Dot& inst, const Preparation& preparation) {
     a.read(context.state, scratch.shadow_a);
     b.read(context.state, scratch.shadow_b);
     c.read(context.state, scratch.shadow);
-    const isa::Shape& shape = b.type().shape();
-    multiply_add(scratch.shadow_a, scratch.shadow_b, static_cast<std::size_t>(shape[0]),
-                 static_cast<std::size_t>(shape[1]), scratch.shadow);
+    multiply_add(scratch.shadow_a, scratch.shadow_b, a.type().shape(),
+                 static_cast<std::size_t>(b.type().shape().back()), scratch.shadow);
   };
   return measured(std::move(before), std::move(result));
 }

@@ -1,5 +1,7 @@
 #include "sim/shared_tables.h"
 
+#include "isa/dot.h"
+
 namespace tilevm::sim {
 
 std::shared_ptr<const LayoutParts> SharedTables::parts(const isa::RegisterLayout& layout) {
@@ -31,22 +33,21 @@ LaneLoop1 SharedTables::cast(const isa::DType& from, const isa::DType& to) {
 }
 
 SharedTables::Table SharedTables::owners(const isa::RegisterType& type, const MatrixOrder& order) {
-  const auto layout_parts = parts(type.layout);
   Table& entry = layouts_[type.layout].owners[{type.dtype.bits, order}];
   if (!entry) {
+    const LayoutParts matrices(isa::as_batch(type.layout));
     entry = std::make_shared<const std::vector<std::uint32_t>>(
-        find_owners(*layout_parts, make_tile(type, 0), order));
+        find_owners(matrices, make_tile(type, 0), order));
   }
   return entry;
 }
 
 SharedTables::Table SharedTables::positions(const isa::RegisterType& type,
                                             const MatrixOrder& order) {
-  const auto layout_parts = parts(type.layout);
   Table& entry = layouts_[type.layout].positions[order];
   if (!entry) {
-    entry =
-        std::make_shared<const std::vector<std::uint32_t>>(find_positions(*layout_parts, order));
+    const LayoutParts matrices(isa::as_batch(type.layout));
+    entry = std::make_shared<const std::vector<std::uint32_t>>(find_positions(matrices, order));
   }
   return entry;
 }

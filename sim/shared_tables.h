@@ -32,7 +32,7 @@ class SharedTables {
   std::shared_ptr<const LayoutParts> parts(const isa::Shape& shape);
   /// elements.h.
   LaneLoop1 cast(const isa::DType& from, const isa::DType& to);
-  /// Of a tile of rank 2 (matrix_tables.h).
+  /// Of a tile of matrices (matrix_tables.h).
   Table owners(const isa::RegisterType& type, const MatrixOrder& order);
   Table positions(const isa::RegisterType& type, const MatrixOrder& order);
 

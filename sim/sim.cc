@@ -64,6 +64,7 @@ class BlockRun {
           &shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
     }
     if (checks.races && checks.in_flight && checks.redundant) settings_.needed = needed_.data();
+    for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = plan.barriers[i].ends_life;
   }
 
   /// False if memory ran out.
@@ -120,7 +121,7 @@ class BlockRun {
     std::vector<BarrierUse> barriers;
     if (settings_.needed == nullptr) return barriers;
     for (std::size_t i = 0; i < launch_.plan.barriers.size(); ++i) {
-      const MemoryStatement& barrier = launch_.plan.barriers[i];
+      const Barrier& barrier = launch_.plan.barriers[i];
       barriers.push_back({barrier.mnemonic, barrier.span,
                           executed_[launch_.plan.barrier_records[i]] > 0, needed_[i]});
     }

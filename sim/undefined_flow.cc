@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "isa/broadcast.h"
+#include "isa/dot.h"
 #include "isa/inst/support.h"
 #include "isa/type/bits.h"
 
@@ -106,35 +107,42 @@ std::function<void(Context&)> convert_flow(Source source, const Tile& result) {
   };
 }
 
-struct Matrix {
+/// An operand of a Dot: a batch of matrices.
+struct Matrices {
+  Matrices(isa::VarId var, const Preparation& preparation)
+      : tile(preparation.tile(var)),
+        shape(isa::as_batch(preparation.register_type(var).layout).shape()),
+        parts(isa::as_batch(preparation.register_type(var).layout)) {}
+
   Tile tile;
-  std::shared_ptr<const LayoutParts> parts;
+  isa::Shape shape;
+  LayoutParts parts;
+
+  /// The number of the row (dim 1) or column (2) of an element, counted through the batch.
+  [[nodiscard]] std::size_t line(std::size_t t, std::size_t i, std::size_t dim) const {
+    const isa::Index index = parts.index(t, i);
+    return static_cast<std::size_t>(index[0] * shape[dim] + index[dim]);
+  }
 };
 
-Matrix matrix(isa::VarId var, const Preparation& preparation) {
-  return {preparation.tile(var), preparation.parts(var)};
-}
-
-/// For each index along a dimension: whether an element of the matrix there is undefined.
-std::vector<bool> undefined_along(const Matrix& matrix, std::size_t dim, std::size_t extent,
+/// For each row or column: whether an element there is undefined.
+std::vector<bool> undefined_lines(const Matrices& matrices, std::size_t dim,
                                   const UndefinedRegisters& undefined) {
-  std::vector<bool> found(extent, false);
-  if (!undefined.marked(matrix.tile)) return found;
-  for (std::size_t t = 0; t < matrix.tile.threads; ++t) {
-    for (std::size_t i = 0; i < matrix.tile.locals; ++i) {
-      if (!undefined.element(matrix.tile, t, i)) continue;
-      found[static_cast<std::size_t>(matrix.parts->index(t, i)[dim])] = true;
+  std::vector<bool> found(static_cast<std::size_t>(matrices.shape[0] * matrices.shape[dim]), false);
+  if (!undefined.marked(matrices.tile)) return found;
+  for (std::size_t t = 0; t < matrices.tile.threads; ++t) {
+    for (std::size_t i = 0; i < matrices.tile.locals; ++i) {
+      if (undefined.element(matrices.tile, t, i)) found[matrices.line(t, i, dim)] = true;
     }
   }
   return found;
 }
 
-/// d[m, n] depends on row m of a, column n of b, and c[m, n].
+/// d[.., m, n] depends on row m of a[..], column n of b[..], and c[.., m, n].
 struct DotFlow {
-  Matrix a, b;
+  Matrices a, b;
   Tile c;
-  Matrix d;
-  isa::Shape shape;  ///< [m, n]
+  Matrices d;
 
   void operator()(Context& context) const {
     UndefinedRegisters& undefined = context.state.undefined;
@@ -144,14 +152,11 @@ struct DotFlow {
                                                   : nullptr;
     if (first == nullptr) return undefined.clear(d.tile);
     const Origin origin = undefined.origin(*first);
-    const auto rows = undefined_along(a, 0, static_cast<std::size_t>(shape[0]), undefined);
-    const auto columns = undefined_along(b, 1, static_cast<std::size_t>(shape[1]), undefined);
+    const auto rows = undefined_lines(a, 1, undefined), columns = undefined_lines(b, 2, undefined);
     std::vector<std::uint8_t> bits(d.tile.bytes(), 0);
     for (std::size_t t = 0; t < d.tile.threads; ++t) {
       for (std::size_t i = 0; i < d.tile.locals; ++i) {
-        const isa::Index index = d.parts->index(t, i);
-        if (rows[static_cast<std::size_t>(index[0])] ||
-            columns[static_cast<std::size_t>(index[1])] ||
+        if (rows[d.line(t, i, 1)] || columns[d.line(t, i, 2)] ||
             (undefined.marked(c) && undefined.element(c, t, i))) {
           isa::put_bits(bits.data() + t * d.tile.thread_bytes, i * d.tile.bits, d.tile.bits,
                         ~std::uint64_t{0});
@@ -237,9 +242,8 @@ Flow flow_of(const isa::ConvertLayout& inst, const Preparation& preparation) {
 
 Flow flow_of(const isa::Dot& inst, const Preparation& preparation) {
   return {{},
-          DotFlow{matrix(inst.a.var, preparation), matrix(inst.b.var, preparation),
-                  preparation.tile(inst.c.var), matrix(preparation.result(), preparation),
-                  preparation.register_type(preparation.result()).shape()}};
+          DotFlow{Matrices(inst.a.var, preparation), Matrices(inst.b.var, preparation),
+                  preparation.tile(inst.c.var), Matrices(preparation.result(), preparation)}};
 }
 
 }  // namespace

@@ -13,13 +13,19 @@ namespace {
 bool check_dot_shapes(const Dot& inst, const RuleContext& context) {
   const Shape &a = context.type(inst.a).shape(), &b = context.type(inst.b).shape(),
               &c = context.type(inst.c).shape();
-  if (a.size() == 2 && b.size() == 2 && c.size() == 2 && a[1] == b[0] && a[0] == c[0] &&
-      b[1] == c[1]) {
+  const auto batch = [](const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); };
+  const auto extent = [](const Shape& shape, std::size_t from_end) {
+    return shape[shape.size() - from_end];
+  };
+  if (c.size() >= 2 && a.size() == c.size() && b.size() == c.size() && batch(a) == batch(c) &&
+      batch(b) == batch(c) && extent(a, 1) == extent(b, 2) && extent(a, 2) == extent(c, 2) &&
+      extent(b, 1) == extent(c, 1)) {
     return true;
   }
   auto& diagnostic = context.error(
       Code::dot_shapes,
-      fmt::format("`Dot` of {} and {} onto {}; it takes a [m, k], b [k, n] and c [m, n]",
+      fmt::format("`Dot` of {} and {} onto {}; it takes a [m, k], b [k, n] and c [m, n], "
+                  "or batches of them: [.., m, k], [.., k, n] and [.., m, n]",
                   to_string(a), to_string(b), to_string(c)));
   note_operand(diagnostic, inst.a, context);
   note_operand(diagnostic, inst.b, context);

@@ -8,7 +8,25 @@ set -eu
 results=${1:-tests/bench/results/quantized_matmul.jsonl}
 tilevm=${TILEVM:-build/tilevm}
 program=programs/quantized_matmul.tile
-tile="-D BN=224 -D WARPS=4 -D STAGES=3"
+
+# The tile that was fastest for a type among a few tens of points.
+tile_of() {
+  case $1 in
+    u[1-3] | i[1-3] | f3*) echo "-D BN=224 -D WARPS=4 -D SLICES=2 -D BK=256 -D STAGES=3" ;;
+    u[5-7] | i[5-7] | f8*) echo "-D BN=224 -D WARPS=7 -D STAGES=4" ;;
+    f5*) echo "-D BN=256 -D WARPS=8 -D STAGES=4" ;;
+    f[67]*) echo "-D BN=224 -D WARPS=4 -D SLICES=2 -D BK=256 -D STAGES=2" ;;
+    *) echo "-D BN=224 -D WARPS=4 -D STAGES=3" ;;
+  esac
+}
+# 2^(bias - 15) for floats that have neither NaN nor Inf.
+unit_of() {
+  case $1 in
+    f3e1m1) echo "-D UNIT=0.000030517578125" ;;
+    f?e2m?) echo "-D UNIT=0.00006103515625" ;;
+    f?e3m?) echo "-D UNIT=0.000244140625" ;;
+  esac
+}
 rm -f "$results"
 
 # shellcheck disable=SC2086  # lists of options are split on purpose
@@ -22,6 +40,7 @@ bench() {
 types="u1 u2 u3 u4 u5 u6 u7 u8 i2 i3 i4 i5 i6 i7 i8 f3e1m1 f4e2m1 f5e2m2 f6e3m2 f7e3m3 f8e4m3"
 for type in $types; do
   bits=$(echo "$type" | cut -c2)
+  tile="$(tile_of "$type") $(unit_of "$type")"
   echo "== $type"
   equal -D Q="$type" -D W="$bits"
   for rows in 16 1; do
@@ -30,9 +49,11 @@ for type in $types; do
 done
 for type in u1 u2 u3 u4 u8; do
   bits=$(echo "$type" | cut -c2)
+  tile=$(tile_of "$type")
   echo "== $type x bf16"
   equal -D T=bf16 -D Q="$type" -D W="$bits"
   bench -D T=bf16 -D Q="$type" -D W="$bits" -D M=16 -D K=8192 -D N=57344
 done
-tile="-D BN=64 -D WARPS=4 -D STAGES=6"
+tile="-D BN=64 -D WARPS=2 -D SLICES=4 -D BK=512 -D STAGES=4"
+equal -D Q=u4 -D W=4
 bench -D Q=u4 -D W=4 -D M=16 -D K=8192 -D N=8192

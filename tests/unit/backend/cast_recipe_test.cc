@@ -1,5 +1,7 @@
 // Recipes of casts: equal to isa's cast for every code at every place, and as short as they should
 // be.
+#include <cmath>
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -34,13 +36,15 @@ std::vector<BitPlace> random_order(int elements, int bits, unsigned seed) {
 
 /// The cast of every code, plus a number of the type.
 std::vector<std::uint64_t> cast_codes(const isa::DType& from, const isa::DType& to,
-                                      double offset = 0) {
+                                      const Adjustment& adjustment = {}) {
   std::vector<std::uint64_t> codes;
+  const auto adjust = [&](isa::BinaryOp op, double number) {
+    codes.back() = isa::apply(op, to, codes.back(), isa::encode(to, isa::number_from(number)));
+  };
   for (std::uint64_t code = 0; code < std::uint64_t{1} << from.bits; ++code) {
     codes.push_back(isa::cast(from, to, code));
-    if (offset == 0) continue;
-    const std::uint64_t term = isa::encode(to, isa::number_from(offset));
-    codes.back() = isa::apply(isa::BinaryOp::add, to, codes.back(), term);
+    if (adjustment.factor != 1) adjust(isa::BinaryOp::mul, adjustment.factor);
+    if (adjustment.offset != 0) adjust(isa::BinaryOp::add, adjustment.offset);
   }
   return codes;
 }
@@ -92,25 +96,49 @@ TEST_CASE("recipes give isa's casts, for every code, in every order of bits") {
   }
 }
 
+/// Checks the recipe of an adjusted cast over all codes; whether there is one.
+bool check_adjusted(const isa::DType& from, const isa::DType& to, const Adjustment& adjustment) {
+  const auto form = cast_form(from, to, with_fp8, adjustment);
+  if (!form) return false;
+  INFO(to_string(from), " -> ", to_string(to), " * ", adjustment.factor, " + ", adjustment.offset);
+  const std::vector<BitPlace> places = lane_stream(8, from.bits);
+  const BitRecipe recipe = make_recipe(*form, places);
+  CHECK(count_wrong(from, to, recipe, places, cast_codes(from, to, adjustment)) == 0);
+  return true;
+}
+
 TEST_CASE("recipes add what an Add or Sub would, and round once, or decline") {
   int made = 0;
   for (const isa::DType& from : narrow_types()) {
     for (const isa::DType& to : {isa::f16, isa::bf16}) {
       for (const double offset : {-1.0, 8.0, -128.0, 0.5, 2047.0, -60000.0, 0.0999755859375}) {
         if (from.is_float() || !isa::representable(to, isa::number_from(offset))) continue;
-        const auto form = cast_form(from, to, with_fp8, offset);
-        if (!form) continue;
-        ++made;
-        INFO(to_string(from), " -> ", to_string(to), " + ", offset);
-        const std::vector<BitPlace> places = lane_stream(8, from.bits);
-        const BitRecipe recipe = make_recipe(*form, places);
-        CHECK(count_wrong(from, to, recipe, places, cast_codes(from, to, offset)) == 0);
+        made += check_adjusted(from, to, {1, offset}) ? 1 : 0;
       }
     }
   }
   CHECK(made > 100);
-  CHECK(cast_form(isa::unsigned_int(4), isa::f16, with_fp8, -8).has_value());
-  CHECK_FALSE(cast_form(isa::unsigned_int(4), isa::f16, with_fp8, 0.0999755859375).has_value());
+  CHECK(cast_form(isa::unsigned_int(4), isa::f16, with_fp8, {1, -8}).has_value());
+  CHECK_FALSE(
+      cast_form(isa::unsigned_int(4), isa::f16, with_fp8, {1, 0.0999755859375}).has_value());
+  CHECK_FALSE(cast_form(isa::unsigned_int(4), isa::i8, with_fp8, {1, -8}).has_value());
+}
+
+TEST_CASE("recipes multiply by powers of two as a Mul would, or decline") {
+  int made = 0;
+  for (const isa::DType& from : narrow_types()) {
+    for (const isa::DType& to : {isa::f16, isa::bf16}) {
+      for (int exponent = -24; exponent <= 16; ++exponent) {
+        made += check_adjusted(from, to, {std::exp2(exponent), 0}) ? 1 : 0;
+      }
+      for (const int exponent : {-133, -128, -120, 100, 127}) {
+        if (to == isa::bf16) made += check_adjusted(from, to, {std::exp2(exponent), 0}) ? 1 : 0;
+      }
+    }
+  }
+  CHECK(made > 2000);
+  CHECK_FALSE(cast_form(isa::unsigned_int(4), isa::f16, with_fp8, {std::exp2(-25), 0}).has_value());
+  CHECK_FALSE(cast_form(isa::unsigned_int(4), isa::i8, with_fp8, {2, 0}).has_value());
 }
 
 TEST_CASE("which casts have recipes") {
@@ -126,8 +154,9 @@ TEST_CASE("which casts have recipes") {
   CHECK_FALSE(cast_form(isa::f32, isa::f16, with_fp8).has_value());
 }
 
-double cost(const isa::DType& from, const isa::DType& to, const std::vector<BitPlace>& places) {
-  const BitRecipe recipe = make_recipe(*cast_form(from, to, with_fp8), places);
+double cost(const isa::DType& from, const isa::DType& to, const std::vector<BitPlace>& places,
+            double factor = 1) {
+  const BitRecipe recipe = make_recipe(*cast_form(from, to, with_fp8, {factor, 0}), places);
   const int elements = static_cast<int>(places.size()) / from.bits;
   return static_cast<double>(recipe.cost() * recipe.repetitions) / elements;
 }
@@ -154,6 +183,15 @@ TEST_CASE("instructions for an element") {
     CHECK(bf16 <= row.bf16);
     CHECK(in_order <= row.sequential);
   }
+}
+
+TEST_CASE("instructions for an element that meets its exponent") {
+  // Fields that stand where those of f16 do need no multiply-add: sign and magnitude, each moved.
+  CHECK(cost(isa::small_float(3, 2), isa::f16, lane_stream(32, 6), 1) <= 2.63);
+  CHECK(cost(isa::small_float(3, 2), isa::f16, lane_stream(32, 6), std::exp2(-12)) <= 2.13);
+  CHECK(cost(isa::small_float(2, 1), isa::f16, lane_stream(32, 4), std::exp2(-14)) <= 1.88);
+  // Codes as subnormal numbers: a shift and a mask.
+  CHECK(cost(isa::unsigned_int(4), isa::f16, lane_stream(32, 4), std::exp2(-17)) <= 1.0);
 }
 
 TEST_CASE("orders that repeat give short recipes, used often") {

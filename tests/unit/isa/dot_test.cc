@@ -263,3 +263,52 @@ TEST_CASE("types without an instruction are named") {
   CHECK_FALSE(plan_dot(a, b, c, Target{90, true}, &mismatch));
   CHECK(mismatch.reason == "no tensor-core instruction of sm_90a computes f16 x bf16 + f32");
 }
+
+TEST_CASE("products of a batch share nothing but the instruction") {
+  // Two warps for each of two batches, which differ in their columns, and two products in each.
+  const MmaShape& shape = shape_named("m16n8k16", f16);
+  const auto a = product({spatial({2, 1, 1}), replicated(2), local({2, 1, 2}), shape.a_layout});
+  const auto b = product({spatial({2, 1, 2}), local({2, 2, 1}), shape.b_layout});
+  const auto c = product({spatial({2, 1, 2}), local({2, 1, 1}), shape.c_layout});
+  const auto plan = plan_dot({f16, a}, {f16, b}, {f32, c}, {}, nullptr);
+  REQUIRE(plan);
+  CHECK(plan->shape == &shape);
+  CHECK(plan->steps.size() == 4);
+  for (const DotPlan::Step& step : plan->steps) {
+    const auto batch = [&](const RegisterLayout& layout, const Fragment& fragment) {
+      return layout.local_part(fragment[0])[0];
+    };
+    const std::int64_t wanted = batch(c, plan->c[static_cast<std::size_t>(step.c)]);
+    CHECK(batch(a, plan->a[static_cast<std::size_t>(step.a)]) == wanted);
+    CHECK(batch(b, plan->b[static_cast<std::size_t>(step.b)]) == wanted);
+  }
+  // Warps of one batch cannot compute another's products.
+  const auto other = product({replicated(2), spatial({1, 1, 2}), local({4, 2, 1}), shape.b_layout});
+  DotMismatch mismatch;
+  CHECK_FALSE(plan_dot({f16, a}, {f16, other}, {f32, c}, {}, &mismatch));
+  CHECK(mismatch.reason.find("each warp needs all of k") != std::string::npos);
+}
+
+TEST_CASE("a mismatch of a batch is explained in the tiles' own shapes") {
+  const MmaShape& shape = shape_named("m16n8k16", f16);
+  const auto c = product({spatial({2, 1, 1, 1}), local({1, 3, 1, 1}), shape.c_layout});
+  const RegisterType a{f16, *auto_local_spatial(64, {2, 3, 16, 16})};
+  const RegisterType b{f16, *auto_local_spatial(64, {2, 3, 16, 8})};
+  DotMismatch mismatch;
+  REQUIRE_FALSE(plan_dot(a, b, {f32, c}, {}, &mismatch));
+  REQUIRE(mismatch.suggestions.size() == 2);
+  const auto fitting = product({spatial({2, 1, 1, 1}), local({1, 3, 1, 1}), shape.a_layout});
+  CHECK(mismatch.suggestions[0] == "a would fit as " + to_string(fitting));
+}
+
+TEST_CASE("leading dimensions merge without moving an element") {
+  const auto layout = *auto_local_spatial(32, {3, 2, 4, 8});
+  const RegisterLayout batch = as_batch(layout);
+  CHECK(batch.shape() == Shape{6, 4, 8});
+  for (std::int64_t t = 0; t < layout.num_threads(); ++t) {
+    for (std::int64_t i = 0; i < layout.num_locals(); ++i) {
+      const Index from = layout.element(t, i);
+      CHECK(batch.element(t, i) == Index{from[0] * 2 + from[1], from[2], from[3]});
+    }
+  }
+}

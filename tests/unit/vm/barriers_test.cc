@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/unit/vm/commands_support.h"
+#include "vm/cmd_support.h"
 
 namespace {
 
@@ -65,6 +66,26 @@ Ran run_text(const std::string& text, const Lines& defines) {
   return ran;
 }
 
+/// Bytes of shared memory that the kernels of a program need on a GPU, all together.
+std::int64_t shared_footprint(const std::string& text, const Lines& defines) {
+  Streams streams(text);
+  ProgramOptions options;
+  options.file = "-";
+  options.defines = defines;
+  const Result<Loaded> loaded = load_program(options, "sm_90", streams.io);
+  REQUIRE((loaded && loaded->program));
+  std::int64_t bytes = 0;
+  for (std::size_t k = 0; k < loaded->program->program().kernels.size(); ++k) {
+    bytes += loaded->program->info(static_cast<int>(k)).shared_footprint;
+  }
+  return bytes;
+}
+
+/// Without the barrier a tensor cannot take another's place.
+bool memory_grows(const std::string& with, const std::string& without, const Lines& defines) {
+  return shared_footprint(without, defines) > shared_footprint(with, defines);
+}
+
 bool is_barrier(const std::string& line) {
   const std::size_t begin = line.find_first_not_of(' ');
   return begin != std::string::npos && (line.substr(begin).starts_with("Synchronize()") ||
@@ -73,7 +94,9 @@ bool is_barrier(const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("without any one barrier or wait a program faults, or it was called redundant") {
+TEST_CASE(
+    "without any one barrier or wait a program faults or takes more memory, or it was called "
+    "redundant") {
   std::size_t removed = 0;
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(TILEVM_SOURCE_DIR) + "/programs")) {
@@ -88,7 +111,9 @@ TEST_CASE("without any one barrier or wait a program faults, or it was called re
         const Ran ran = run_text(joined(without), defines);
         const bool redundant = whole.redundant.contains(i + 1);
         INFO(entry.path().filename().string(), ":", i + 1, "\n", ran.said);
-        CHECK(ran.exit == (redundant ? Exit::ok : Exit::fault));
+        const bool frees =
+            ran.exit == Exit::ok && memory_grows(joined(lines), joined(without), defines);
+        CHECK(ran.exit == (redundant || frees ? Exit::ok : Exit::fault));
         ++removed;
       }
     }

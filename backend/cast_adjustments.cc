@@ -1,23 +1,36 @@
-#include "backend/cast_offsets.h"
+#include "backend/cast_adjustments.h"
 
 #include <cmath>
 
-#include "backend/cast_recipe.h"
 #include "isa/type/number.h"
 
 namespace tilevm::backend {
 namespace {
 
-/// a + sign * b, if the instruction is an Add or a Sub.
-struct Sum {
-  isa::VarId a, b;
-  double sign;
+/// The operands of an adjustment, and what it is if the second is a constant.
+struct Operands {
+  isa::VarId value, constant;
+  Adjustment (*adjustment)(double constant);
 };
 
-std::optional<Sum> as_sum(const isa::Instruction& inst) {
-  if (const auto* add = std::get_if<isa::Add>(&inst)) return Sum{add->a.var, add->b.var, 1};
-  if (const auto* sub = std::get_if<isa::Sub>(&inst)) return Sum{sub->a.var, sub->b.var, -1};
+std::optional<Operands> operands_of(const isa::Instruction& inst) {
+  if (const auto* mul = std::get_if<isa::Mul>(&inst)) {
+    return Operands{mul->a.var, mul->b.var, [](double x) { return Adjustment{x, 0}; }};
+  }
+  if (const auto* add = std::get_if<isa::Add>(&inst)) {
+    return Operands{add->a.var, add->b.var, [](double x) { return Adjustment{1, x}; }};
+  }
+  if (const auto* sub = std::get_if<isa::Sub>(&inst)) {
+    return Operands{sub->a.var, sub->b.var, [](double x) { return Adjustment{1, -x}; }};
+  }
   return std::nullopt;
+}
+
+/// The forms of a cast know powers of two as factors, and offsets of integers.
+bool may_adjust(const isa::DType& from, const Adjustment& adjustment) {
+  int exponent = 0;
+  if (std::frexp(adjustment.factor, &exponent) != 0.5) return false;
+  return adjustment.offset == 0 || !from.is_float();
 }
 
 /// The value of every element, if a tile is allocated with a constant.
@@ -34,18 +47,19 @@ std::optional<double> constant_value(const isa::InstStmt& stmt) {
 }  // namespace
 
 /// What the statements before the current one made, by variable.
-struct CastOffsets::Scan {
+struct CastAdjustments::Scan {
   std::map<int, double> constants;
   std::map<int, const isa::InstStmt*> casts;  ///< of the current block
 };
 
-CastOffsets::CastOffsets(const isa::VerifiedProgram& program, int kernel, const BitChains& chains)
+CastAdjustments::CastAdjustments(const isa::VerifiedProgram& program, int kernel,
+                                 const BitChains& chains)
     : program_(program), kernel_(program.kernel(kernel)), chains_(chains) {
   Scan seen;
   scan(kernel_.body, seen);
 }
 
-void CastOffsets::scan(const isa::Block& block, Scan& seen) {
+void CastAdjustments::scan(const isa::Block& block, Scan& seen) {
   std::map<int, const isa::InstStmt*> outside;
   outside.swap(seen.casts);
   for (const isa::Stmt& stmt : block) {
@@ -65,28 +79,28 @@ void CastOffsets::scan(const isa::Block& block, Scan& seen) {
   seen.casts.swap(outside);
 }
 
-void CastOffsets::consider(const isa::InstStmt& sum, const Scan& seen) {
-  const auto operands = as_sum(sum.inst);
+void CastAdjustments::consider(const isa::InstStmt& stmt, const Scan& seen) {
+  const auto operands = operands_of(stmt.inst);
   if (!operands) return;
-  const auto cast = seen.casts.find(operands->a.index);
-  const auto constant = seen.constants.find(operands->b.index);
+  const auto cast = seen.casts.find(operands->value.index);
+  const auto constant = seen.constants.find(operands->constant.index);
   if (cast == seen.casts.end() || constant == seen.constants.end()) return;
   const isa::VarId source = std::get_if<isa::Cast>(&cast->second->inst)->src.var;
   const auto& from = *std::get_if<isa::RegisterType>(&kernel_.variable(source).type);
-  const auto& to = *std::get_if<isa::RegisterType>(&kernel_.variable(operands->a).type);
-  const auto& result = *std::get_if<isa::RegisterType>(&kernel_.variable(sum.results[0]).type);
-  const bool only_reader = chains_.reads(operands->a) == 1;
-  if (!only_reader || result != to || from.dtype.is_float()) return;
+  const auto& to = *std::get_if<isa::RegisterType>(&kernel_.variable(operands->value).type);
+  const auto& result = *std::get_if<isa::RegisterType>(&kernel_.variable(stmt.results[0]).type);
+  const Adjustment adjustment = operands->adjustment(constant->second);
+  const bool only_reader = chains_.reads(operands->value) == 1;
+  if (!only_reader || result != to || !may_adjust(from.dtype, adjustment)) return;
   if (!chains_.written_once(chains_.base_of(source))) return;
-  const double offset = operands->sign * constant->second;
-  if (!cast_form(from.dtype, to.dtype, program_.target(), offset)) return;
-  sums_[&sum] = {source, offset};
+  if (!cast_form(from.dtype, to.dtype, program_.target(), adjustment)) return;
+  adjusted_[&stmt] = {source, adjustment};
   deferred_.insert(cast->second);
 }
 
-const OffsetCast* CastOffsets::find(const isa::InstStmt& sum) const {
-  const auto found = sums_.find(&sum);
-  return found == sums_.end() ? nullptr : &found->second;
+const AdjustedCast* CastAdjustments::find(const isa::InstStmt& stmt) const {
+  const auto found = adjusted_.find(&stmt);
+  return found == adjusted_.end() ? nullptr : &found->second;
 }
 
 }  // namespace tilevm::backend
