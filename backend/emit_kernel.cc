@@ -91,7 +91,7 @@ void KernelEmission::add_parameters() {
   }
   for (const auto& workspace : program_.info(result_.kernel).workspaces) {
     result_.parameters.push_back(
-        {CudaParameter::Role::workspace, workspace.var, {}, workspace.bytes});
+        {CudaParameter::Role::workspace, workspace.var, {}, workspace.bytes, workspace.zeroed});
   }
   if (!info().prints.empty()) {
     result_.parameters.push_back({CudaParameter::Role::prints, {}, {}, 0});

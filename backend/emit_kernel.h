@@ -121,6 +121,9 @@ void emit_instruction(const isa::View&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::ConvertLayout&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Dot&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Synchronize&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::LockSemaphore&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::ReleaseSemaphore&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::AtomicAdd&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Exit&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Print&, const isa::InstStmt&, KernelEmission&);
 

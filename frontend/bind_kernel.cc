@@ -321,9 +321,10 @@ class KernelBinder {
     if (description.result != isa::ResultKind::none && targets.empty()) {
       diagnostics_.error(
           Code::unused_result, call_span,
-          fmt::format("the result of `{}` is not used; assign it, or write it into a "
-                      "tile with `out=`",
-                      mnemonic));
+          fmt::format("the result of `{}` is not used; assign it{}", mnemonic,
+                      description.result == isa::ResultKind::register_tile
+                          ? ", or write it into a tile with `out=`"
+                          : ""));
       return false;
     }
     if (types->size() != targets.size()) {
@@ -405,16 +406,17 @@ class KernelBinder {
     return true;
   }
 
-  /// A name that has a register tile of the same type is written in place; any other name begins a
-  /// new variable of the innermost block.
+  /// A name that has a register tile or a scalar of the same type is written in place; any other
+  /// name begins a new variable of the innermost block.
   void assign_results(BoundCall bound, const std::vector<isa::Type>& types,
                       const std::vector<ast::Identifier>& targets, Span span) {
     if (targets.size() == 1) {
       const auto existing = scope_.find(targets[0].text);
       if (existing && !existing->poisoned()) {
         const isa::Variable& variable = scope_.variable(existing->var);
-        const bool tile = std::holds_alternative<isa::RegisterType>(types[0]);
-        if (tile && variable.type == types[0]) {
+        const bool has_value = std::holds_alternative<isa::RegisterType>(types[0]) ||
+                               std::holds_alternative<isa::ScalarType>(types[0]);
+        if (has_value && variable.type == types[0]) {
           return emit(
               isa::InstStmt{
                   std::move(bound.inst), {existing->var}, false, std::move(bound.slot_spans)},

@@ -16,6 +16,7 @@
 #include "isa/inst/debug.h"
 #include "isa/inst/elementwise.h"
 #include "isa/inst/indexing.h"
+#include "isa/inst/order.h"
 #include "isa/inst/shared.h"
 #include "isa/inst/transfer.h"
 #include "isa/schema.h"
@@ -31,7 +32,7 @@ using Instruction = std::variant<BlockIndices,                                  
                                  Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid,                 //
                                  Sqrt, Rsqrt, Rcp,                                              //
                                  Cast, View, ConvertLayout, Dot,                                //
-                                 Synchronize, Exit,                                             //
+                                 Synchronize, LockSemaphore, ReleaseSemaphore, AtomicAdd, Exit,  //
                                  Print>;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction>;

@@ -80,8 +80,8 @@ std::vector<PointerUse> scan_pointers(const Kernel& kernel) {
               const auto [begin, end] = pointer_of.equal_range(slot.var.index);
               for (auto pointer = begin; pointer != end; ++pointer) {
                 PointerUse& use = uses[use_of.at(pointer->second.index)];
-                use.read |= info.access == Access::read;
-                use.written |= info.access == Access::write;
+                use.read |= reads(info.access);
+                use.written |= writes(info.access);
               }
             }
           });

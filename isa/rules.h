@@ -78,6 +78,9 @@ RuleResult result_types(const View&, const RuleContext&);
 RuleResult result_types(const ConvertLayout&, const RuleContext&);
 RuleResult result_types(const Dot&, const RuleContext&);
 RuleResult result_types(const Synchronize&, const RuleContext&);
+RuleResult result_types(const LockSemaphore&, const RuleContext&);
+RuleResult result_types(const ReleaseSemaphore&, const RuleContext&);
+RuleResult result_types(const AtomicAdd&, const RuleContext&);
 RuleResult result_types(const Exit&, const RuleContext&);
 RuleResult result_types(const Print&, const RuleContext&);
 

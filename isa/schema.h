@@ -30,11 +30,20 @@ namespace tilevm::isa {
 enum class Category : std::uint8_t { indexing, creation, transfer, compute, control, debug };
 [[nodiscard]] std::string_view to_string(Category category);
 
-/// What an instruction gives: nothing, the block's indices as scalars, or one tensor.
-enum class ResultKind : std::uint8_t { none, indices, register_tile, shared_tile, global_view };
+/// What an instruction gives: nothing, the block's indices as scalars, one scalar or one tensor.
+enum class ResultKind : std::uint8_t {
+  none,
+  indices,
+  scalar,
+  register_tile,
+  shared_tile,
+  global_view
+};
 
-/// What an instruction does to the memory behind an operand.
-enum class Access : std::uint8_t { none, read, write };
+/// What an instruction does to the memory behind an operand; `update` does both.
+enum class Access : std::uint8_t { none, read, write, update };
+constexpr bool reads(Access access) { return access == Access::read || access == Access::update; }
+constexpr bool writes(Access access) { return access == Access::write || access == Access::update; }
 
 /// What is said of an instruction as a whole.
 struct Description {
@@ -46,6 +55,7 @@ struct Description {
   bool in_pipeline = false;      ///< may stand in a pipeline
   bool in_kernel = true;         ///< may stand in a kernel
   bool barrier = false;          ///< synchronizes the block
+  bool orders_blocks = false;    ///< takes effect in one order for all blocks of a launch
 };
 
 template <class Inst, class Slot>

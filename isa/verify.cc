@@ -159,8 +159,9 @@ class KernelVerifier {
       diagnostics_.error(Code::wrong_place, span,
                          fmt::format("`{}` cannot stand in a kernel", mnemonic(stmt.inst)));
     }
-    const bool allocates = std::holds_alternative<AllocateGlobal>(stmt.inst) ||
-                           std::holds_alternative<AllocateShared>(stmt.inst);
+    const auto* workspace = std::get_if<AllocateGlobal>(&stmt.inst);
+    const bool allocates =
+        workspace != nullptr || std::holds_alternative<AllocateShared>(stmt.inst);
     if (!allocates || stmt.results.size() != 1) return;
     if (depth_ > 1) {
       diagnostics_.error(Code::wrong_place, span,
@@ -169,8 +170,10 @@ class KernelVerifier {
                                      mnemonic(stmt.inst)));
     }
     const Type& type = kernel_.variable(stmt.results[0]).type;
-    if (const auto* view = std::get_if<GlobalType>(&type)) {
-      info_.workspaces.push_back({stmt.results[0], storage_bytes(*view)});
+    const auto* view = std::get_if<GlobalType>(&type);
+    if (workspace != nullptr && view != nullptr) {
+      info_.workspaces.push_back(
+          {stmt.results[0], storage_bytes(*view), workspace->init.has_value()});
     }
     const auto* shared = std::get_if<SharedType>(&type);
     if (shared != nullptr && stmt.declares) add_shared(stmt.results[0], *shared, span);

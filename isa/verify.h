@@ -38,6 +38,7 @@ struct KernelInfo {
   struct Workspace {
     VarId var;
     std::int64_t bytes;
+    bool zeroed;  ///< whether each launch begins with zeros
   };
   std::vector<Workspace> workspaces;
   /// Shared tensors in the order of the text. `offset` is where one begins if all lie one after

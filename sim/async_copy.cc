@@ -103,8 +103,12 @@ void let_copies_arrive(Context& context) {
 }
 
 void synchronize(std::uint32_t number, Context& context) {
-  SharedMemory& shared = context.state.shared;
   imagine_without(number, context);
+  meet(context);
+}
+
+void meet(Context& context) {
+  SharedMemory& shared = context.state.shared;
   forget_touches(shared.since_barrier);
   forget_touches(context.state.global);
   update_unwritten(shared);

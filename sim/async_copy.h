@@ -29,5 +29,7 @@ void let_copies_arrive(Context& context);
 
 /// All threads meet: what is retired becomes visible.
 void synchronize(std::uint32_t number, Context& context);
+/// The same at a barrier that is not asked whether the run needs it.
+void meet(Context& context);
 
 }  // namespace tilevm::sim

@@ -48,8 +48,10 @@ struct Barrier {
   bool ends_life = false;  ///< of a shared tensor whose place another takes (isa/shared_plan.h)
 };
 
-class LaunchShadow;
+class OrderedShadow;
 class Replay;
+class TouchSink;
+class TurnLog;
 
 /// What is the same for all blocks of a launch. Pointers must outlive it.
 struct RunSettings {
@@ -64,9 +66,11 @@ struct RunSettings {
   std::atomic<bool>* needed = nullptr;
   /// By buffer; null if global memory is not looked at.
   const std::vector<BufferUse>* uses = nullptr;
-  LaunchShadow* shadow = nullptr;  ///< null if blocks are not compared
-  Replay* replay = nullptr;        ///< null unless a race is looked for again
-  const Trace* trace = nullptr;    ///< null if nobody is told
+  TouchSink* shadow = nullptr;       ///< null if blocks are not compared
+  OrderedShadow* ordered = nullptr;  ///< the same, if blocks order themselves; null in a replay
+  TurnLog* turns = nullptr;          ///< null unless they do
+  Replay* replay = nullptr;          ///< null unless a race is looked for again
+  const Trace* trace = nullptr;      ///< null if nobody is told
 
   /// Whether accesses to a buffer have to be looked at.
   [[nodiscard]] bool tracks(int buffer) const {

@@ -57,6 +57,21 @@ bool report_out_of_bounds(const GlobalAccess& access, Place& place, Context& con
   return false;
 }
 
+/// Reports an element that must lie inside of the view.
+bool report_outside_view(const GlobalAccess& access, const GlobalView& view, const Numbers& index,
+                         Context& context) {
+  const auto rank = static_cast<std::size_t>(view.rank);
+  context.fail(Code::out_of_bounds, access.span,
+               fmt::format("`{}` reaches `{}[{}]`, which lies outside of the view; its extents are "
+                           "[{}]",
+                           access.mnemonic, access.view_name,
+                           fmt::join(index.begin(), index.begin() + rank, ", "),
+                           fmt::join(view.extents.begin(), view.extents.begin() + rank, ", ")));
+  add_note(context.fault->diagnostic, fmt::format("`{}` is made here", access.view_name),
+           access.view_span);
+  return false;
+}
+
 /// Reports elements of a copy's source that nothing has written.
 bool report_unwritten(const GlobalAccess& access, Place& place, const std::uint8_t* shadow,
                       Context& context) {
@@ -257,6 +272,16 @@ bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& co
   if (!move_in(access, place, undefined_bits(place, context), shadow.data(), context)) return false;
   return !has_bits(shadow.data(), shadow.size()) ||
          report_unwritten(access, place, shadow.data(), context);
+}
+
+bool find_element(const GlobalAccess& access, Context& context, Numbers& index,
+                  std::uint64_t& bit) {
+  if (!evaluate_origin(access, context, index)) return false;
+  Place place(access, context, index);
+  if (!place.locate(0, 0)) return report_outside_view(access, place.view(), index, context);
+  if (!place.in_buffer()) return report_out_of_bounds(access, place, context);
+  bit = place.bit();
+  return true;
 }
 
 bool store(const GlobalAccess& access, Context& context) {

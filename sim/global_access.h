@@ -51,6 +51,11 @@ struct GlobalAccess {
 /// undefined.
 [[nodiscard]] bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& copy);
 
+/// Finds the only element of an access without tile dimensions: its bit in the buffer. False after
+/// a fault: it must lie in the view and in the buffer, whatever is checked.
+[[nodiscard]] bool find_element(const GlobalAccess& access, Context& context, Numbers& index,
+                                std::uint64_t& bit);
+
 /// Writes each element once; elements outside the view's extents are skipped. Faults as load,
 /// and in_flight_access for elements that a pending copy reads.
 [[nodiscard]] bool store(const GlobalAccess& access, Context& context);

@@ -238,7 +238,7 @@ void forget_touches(GlobalTouches& touches) {
 
 void hand_on_touches(Context& context) {
   GlobalTouches& touches = context.state.global;
-  LaunchShadow* shadow = context.settings.shadow;
+  TouchSink* shadow = context.settings.shadow;
   for (std::size_t b = 0; b < touches.block.size(); ++b) {
     GlobalTouches::Block& block = touches.block[b];
     BufferTouches& since = touches.since_barrier[b];

@@ -19,8 +19,9 @@ namespace tilevm::sim {
 class Context;
 struct GlobalAccess;
 
-/// A copy reads from threads that nobody knows.
-enum class GlobalUse : std::uint8_t { load, store, copy };
+/// A copy reads from threads that nobody knows. `lock` and `release` are the load and the store of
+/// an instruction that orders blocks; only a replay asks for them.
+enum class GlobalUse : std::uint8_t { load, store, copy, lock, release };
 
 /// A tile at a place in a view.
 struct GlobalFootprint {
@@ -60,6 +61,14 @@ struct GlobalTouches {
   std::vector<Block> block;  ///< since the block began, or since it was handed on
 };
 
+/// Is told what blocks touched.
+class TouchSink {
+ public:
+  virtual ~TouchSink() = default;
+  virtual void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
+                    const IntervalSet& written) = 0;
+};
+
 /// How a launch uses a buffer, from the kernel's text.
 struct BufferUse {
   bool read = false, written = false;
@@ -75,7 +84,7 @@ struct BufferUse {
 
 /// All threads of the block meet.
 void forget_touches(GlobalTouches& touches);
-/// The block has ended: other blocks are compared with what it touched.
+/// The block has ended, or other blocks may follow: they are compared with what it touched.
 void hand_on_touches(Context& context);
 
 }  // namespace tilevm::sim

@@ -65,8 +65,8 @@ Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel
                                variable.name, code.name, workspace.bytes)};
     }
     total += workspace.bytes;
-    result.undefined.emplace_back(followed.undefined && bytes <= max_tracked_bytes ? bytes : 0,
-                                  0xff);
+    const bool tracked = followed.undefined && !workspace.zeroed && bytes <= max_tracked_bytes;
+    result.undefined.emplace_back(tracked ? bytes : 0, 0xff);
     std::uint8_t* undefined =
         result.undefined.back().empty() ? nullptr : result.undefined.back().data();
     ShadowMemory* shadow = nullptr;

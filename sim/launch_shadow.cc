@@ -12,17 +12,7 @@
 namespace tilevm::sim {
 namespace {
 
-std::uint64_t granules_in(const MemoryBuffer& buffer, unsigned shift) {
-  return (static_cast<std::uint64_t>(buffer.bytes) * 8 >> shift) + 1;
-}
-
-/// Calls update(first granule, one behind the last) for every interval of bits.
-template <class F>
-void for_each_range(const IntervalSet& set, unsigned shift, F&& update) {
-  set.for_each([&](const Interval& interval) {
-    update(interval.begin >> shift, ((interval.end - 1) >> shift) + 1);
-  });
-}
+bool writes(GlobalUse use) { return use == GlobalUse::store || use == GlobalUse::release; }
 
 /// The two earliest of three readers; 0 is nobody.
 std::uint64_t add_reader(std::uint64_t readers, std::uint32_t block) {
@@ -117,7 +107,7 @@ void Replay::compare(std::vector<std::int64_t> first_block) {
 
 void Replay::record(const GlobalFootprint& footprint, const Pieces& pieces) {
   Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
-  auto& owners = footprint.use == GlobalUse::store ? buffer.writers : buffer.readers;
+  auto& owners = writes(footprint.use) ? buffer.writers : buffer.readers;
   const std::uint32_t statement = footprint.access->statement + 1;
   for (const Interval& piece : pieces.bits) {
     owners.update(piece.begin >> shift_, ((piece.end - 1) >> shift_) + 1,
@@ -125,7 +115,14 @@ void Replay::record(const GlobalFootprint& footprint, const Pieces& pieces) {
   }
 }
 
+bool Replay::is_watched(const GlobalFootprint& footprint, const Context& context) const {
+  const bool is_turn = footprint.use == GlobalUse::lock || footprint.use == GlobalUse::release;
+  if (!party_) return !is_turn;
+  return is_turn == party_->is_turn && context.state.turns == party_->turns;
+}
+
 bool Replay::touch(const GlobalFootprint& footprint, const Pieces& pieces, Context& context) {
+  if (!is_watched(footprint, context)) return true;
   if (!comparing_) {
     record(footprint, pieces);
     return true;
@@ -139,7 +136,7 @@ bool Replay::touch(const GlobalFootprint& footprint, const Pieces& pieces, Conte
   for (const Interval& piece : pieces.bits) {
     const std::uint64_t begin = piece.begin >> shift_, end = ((piece.end - 1) >> shift_) + 1;
     buffer.writers.update(begin, end, look);
-    if (footprint.use == GlobalUse::store) buffer.readers.update(begin, end, look);
+    if (writes(footprint.use)) buffer.readers.update(begin, end, look);
   }
   return !races || report(footprint, context);
 }
@@ -147,7 +144,7 @@ bool Replay::touch(const GlobalFootprint& footprint, const Pieces& pieces, Conte
 bool Replay::report(const GlobalFootprint& footprint, Context& context) {
   const GlobalAccess& access = *footprint.access;
   Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
-  const bool writes = footprint.use == GlobalUse::store;
+  const bool is_write = writes(footprint.use);
   Place place(access, footprint.view, context, footprint.origin);
   std::size_t count = 0, thread = 0;
   isa::Index first;
@@ -165,7 +162,7 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
           return statement;
         };
       };
-      if (writes) buffer.readers.update(begin, end, find(false));
+      if (is_write) buffer.readers.update(begin, end, find(false));
       buffer.writers.update(begin, end, find(true));
       if (here.statement == 0 || (count++ > 0 && place.index() >= first)) continue;
       first = place.index();
@@ -176,19 +173,21 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
   context.fail(
       Code::race, access.span,
       fmt::format("`{}` races with another block for {} element{} of `{}`, first `{}[{}]`: "
-                  "it {} what block [{}] {}, and blocks run in any order",
+                  "it {} what block [{}] {}, and {}",
                   access.mnemonic, count, count == 1 ? "" : "s", access.view_name, access.view_name,
-                  fmt::join(first, ", "), writes ? "writes" : "reads",
-                  fmt::join(first_block_, ", "), other.wrote ? "writes" : "reads"));
+                  fmt::join(first, ", "), is_write ? "writes" : "reads",
+                  fmt::join(first_block_, ", "), other.wrote ? "writes" : "reads",
+                  party_ ? "no semaphore orders the two" : "blocks run in any order"));
   context.fault->thread = static_cast<std::int64_t>(thread);
   const MemoryStatement& partner = (*context.settings.memory_statements)[other.statement - 1];
   add_note(context.fault->diagnostic,
            fmt::format("`{}` {} them here", partner.mnemonic, other.wrote ? "writes" : "reads"),
            partner.span);
-  add_note(
-      context.fault->diagnostic,
-      "no barrier holds between blocks: let each block write elements of its own, or split the "
-      "work over two kernels");
+  add_note(context.fault->diagnostic,
+           party_ ? "let the block that comes first release a semaphore behind its access, and the "
+                    "other one lock it before its own"
+                  : "no barrier holds between blocks: let each block write elements of its own, or "
+                    "split the work over two kernels");
   return false;
 }
 

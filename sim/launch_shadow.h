@@ -22,12 +22,25 @@
 
 namespace tilevm::sim {
 
+/// Granules of 2^shift bits that a buffer has, the last one perhaps not in full.
+[[nodiscard]] inline std::uint64_t granules_in(const MemoryBuffer& buffer, unsigned shift) {
+  return (static_cast<std::uint64_t>(buffer.bytes) * 8 >> shift) + 1;
+}
+
+/// Calls update(first granule, one behind the last) for every interval of bits.
+template <class F>
+void for_each_range(const IntervalSet& set, unsigned shift, F&& update) {
+  set.for_each([&](const Interval& interval) {
+    update(interval.begin >> shift, ((interval.end - 1) >> shift) + 1);
+  });
+}
+
 /// Two blocks that race, by their place in the order.
 struct BlockPair {
   std::uint64_t first = 0, second = 0;
 };
 
-class LaunchShadow {
+class LaunchShadow final : public TouchSink {
  public:
   static constexpr std::uint64_t nobody = std::numeric_limits<std::uint64_t>::max();
   /// Blocks beyond this number are not told apart.
@@ -38,7 +51,7 @@ class LaunchShadow {
 
   /// Takes note of what a block touched; any host thread.
   void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
-            const IntervalSet& written);
+            const IntervalSet& written) override;
 
   /// The second block of the earliest race so far, or nobody.
   [[nodiscard]] std::uint64_t earliest() const { return earliest_; }
@@ -60,12 +73,22 @@ class LaunchShadow {
   BlockPair race_{nobody, nobody};
 };
 
+/// A side of a race between blocks that order themselves: what a block did after some of its turns
+/// until the next one, or that turn itself.
+struct OrderedParty {
+  std::uint64_t block = 0;
+  std::uint32_t turns = 0;
+  bool is_turn = false;
+};
+
 /// Finds the place of a race again: one block runs and is recorded, then the other one is compared
 /// with it, access by access.
 class Replay {
  public:
   Replay(const Memory& memory, const std::vector<BufferUse>& uses, unsigned granule_shift);
 
+  /// Looks only at what this party does. Otherwise at all loads, stores and copies.
+  void watch(const OrderedParty& party) { party_ = party; }
   /// From now on the second block runs. The index of the first is for the message.
   void compare(std::vector<std::int64_t> first_block);
   /// Records an access, or reports a race: false after a fault.
@@ -75,6 +98,7 @@ class Replay {
   struct Buffer {
     OwnerMap<std::uint32_t> writers, readers;  ///< the statement that did last, counted from 1
   };
+  [[nodiscard]] bool is_watched(const GlobalFootprint& footprint, const Context& context) const;
   void record(const GlobalFootprint& footprint, const Pieces& pieces);
   bool report(const GlobalFootprint& footprint, Context& context);
 
@@ -82,6 +106,7 @@ class Replay {
   std::vector<Buffer> buffers_;
   bool comparing_ = false;
   std::vector<std::int64_t> first_block_;
+  std::optional<OrderedParty> party_;
 };
 
 }  // namespace tilevm::sim

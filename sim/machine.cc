@@ -41,23 +41,31 @@ Machine::Machine(const Plan& plan, const Memory& memory,
       executed_(plan.records.size(), 0),
       accesses_(plan.counts_accesses ? plan.records.size() : 0),
       errors_(plan.keeps_shadow ? plan.records.size() : 0) {
-  const Checks& checks = settings.checks;
-  state_.registers = RegisterSlab(plan.register_bytes);
-  state_.undefined = UndefinedRegisters(checks.uninitialized ? plan.register_bytes : 0);
-  state_.views.resize(plan.view_slots);
-  state_.shadow.kept = plan.keeps_shadow;
-  state_.shadow.registers.resize(plan.shadow_registers);
+  state_ = new_state();
   scratch_.tables.resize(plan.table_count);
   scratch_.shared_tables.resize(plan.shared_table_count);
-  const std::size_t granules = plan.shared_bytes >> plan.granule_shift;
-  if (checks.races) state_.shared.since_barrier.touches.resize(granules);
-  if (checks.in_flight) state_.shared.in_flight.resize(granules);
-  if (settings.needed != nullptr) state_.shared.without.touches.touches.resize(granules);
+}
+
+BlockState Machine::new_state() const {
+  const RunSettings& settings = context_.settings;
+  const Checks& checks = settings.checks;
+  BlockState state;
+  state.registers = RegisterSlab(plan_.register_bytes);
+  state.undefined = UndefinedRegisters(checks.uninitialized ? plan_.register_bytes : 0);
+  state.views.resize(plan_.view_slots);
+  state.shadow.kept = plan_.keeps_shadow;
+  state.shadow.registers.resize(plan_.shadow_registers);
+  const std::size_t granules = plan_.shared_bytes >> plan_.granule_shift;
+  if (checks.races) state.shared.since_barrier.touches.resize(granules);
+  if (checks.in_flight) state.shared.in_flight.resize(granules);
+  if (settings.needed != nullptr) state.shared.without.touches.touches.resize(granules);
   if (settings.uses != nullptr) {
-    state_.global.since_barrier.resize(memory.size());
-    state_.global.block.resize(memory.size());
-    if (settings.needed != nullptr) state_.global.without.resize(memory.size());
+    const std::size_t buffers = context_.memory.size();
+    state.global.since_barrier.resize(buffers);
+    state.global.block.resize(buffers);
+    if (settings.needed != nullptr) state.global.without.resize(buffers);
   }
+  return state;
 }
 
 void Machine::start(const std::array<std::int64_t, 3>& block, std::uint64_t order) {
@@ -72,7 +80,9 @@ void Machine::start(const std::array<std::int64_t, 3>& block, std::uint64_t orde
   state_.steps = 0;
   state_.draws = 0;
   const Trace* trace = context_.settings.trace;
-  traces_ = trace != nullptr && trace->block == block;
+  state_.traced = trace != nullptr && trace->block == block;
+  state_.wait.reset();
+  state_.turns = 0;
   context_.fault.reset();
 }
 
@@ -102,8 +112,8 @@ std::optional<Fault> Machine::run_block(const std::array<std::int64_t, 3>& block
   start(block, order);
   while (!done() && step()) {
   }
-  hand_on_touches(context_);
-  return std::exchange(context_.fault, std::nullopt);
+  hand_on();
+  return take_fault();
 }
 
 bool Machine::step() {
@@ -114,8 +124,30 @@ bool Machine::step() {
   if (record.meter) record.meter(state_, meter_cache_, accesses_[state_.next]);
   ++state_.next;
   if (!execute(record)) return false;
-  if (traces_) tell(record);
+  if (state_.traced && !state_.wait) tell(record);
   return true;
+}
+
+bool Machine::run_segment() {
+  while (!done() && !plan_.records[state_.next].orders_blocks) {
+    if (!step()) return false;
+  }
+  return true;
+}
+
+bool Machine::take_turn() {
+  const std::size_t number = state_.next;
+  if (!step()) return false;
+  if (!state_.wait) return true;
+  state_.next = number;
+  --state_.steps;
+  --executed_[number];
+  return true;
+}
+
+void Machine::run_turns(std::uint32_t turns) {
+  while (!done() && state_.turns < turns && step()) {
+  }
 }
 
 /// Says what a statement gave, if it gave anything or is an instruction.
@@ -124,7 +156,7 @@ void Machine::tell(const Record& record) {
   if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return;
   TraceEvent event{state_.steps, record.span, record.mnemonic, {}, {}};
   show_values(record.written, state_, event);
-  traces_ = context_.settings.trace->tell(event);
+  state_.traced = context_.settings.trace->tell(event);
 }
 
 bool Machine::execute(const Record& record) {

@@ -31,6 +31,24 @@ class Machine {
   /// Runs the next record; false after a fault.
   bool step();
 
+  // Blocks that order themselves (block_turns.h): a machine runs now this one, now that one.
+  /// Takes a block that was put aside, and puts its own aside.
+  void exchange(BlockState& state) { std::swap(state_, state); }
+  /// A state in which a block may start.
+  [[nodiscard]] BlockState new_state() const;
+  /// Runs until the block has ended or stands before a record that orders blocks; false after a
+  /// fault.
+  bool run_segment();
+  /// Runs such a record, unless the block has to wait there; false after a fault.
+  bool take_turn();
+  /// Runs until the block has taken this many turns; for a replay, in which no turn waits.
+  void run_turns(std::uint32_t turns);
+  /// Other blocks may be compared with what the block has touched.
+  void hand_on() { hand_on_touches(context_); }
+  [[nodiscard]] std::optional<Fault> take_fault() {
+    return std::exchange(context_.fault, std::nullopt);
+  }
+
   [[nodiscard]] const BlockState& state() const { return state_; }
   /// What the block printed so far.
   [[nodiscard]] isa::PrintRecords take_prints() { return std::exchange(state_.prints, {}); }
@@ -58,7 +76,6 @@ class Machine {
   const std::vector<std::uint64_t>& parameters_;
   BlockState state_;
   Scratch scratch_;
-  bool traces_ = false;  ///< this block
   Context context_;
   std::vector<std::uint64_t> executed_;
   std::vector<AccessCounts> accesses_;

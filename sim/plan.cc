@@ -134,8 +134,10 @@ class PlanBuilder {
                   .action = std::move(action),
                   .flow = make_flow(preparation),
                   .instruction = stmt.inst.index(),
+                  .orders_blocks = isa::description(stmt.inst).orders_blocks,
                   .mnemonic = isa::mnemonic(stmt.inst),
                   .written = written(stmt.results)};
+    plan_.orders_blocks |= record.orders_blocks;
     if (plan_.keeps_shadow) record.shadow = make_shadow_flow(preparation);
     if (plan_.counts_accesses) {
       record.meter = make_meter(program_, index_, stmt, tables_, here());

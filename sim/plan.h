@@ -39,6 +39,7 @@ struct Record {
   std::size_t counter = 0;  ///< slot of the loop's next value; the count and the step follow
   isa::ScalarKind scalar_kind = isa::ScalarKind::i32;  ///< of the loop variable
   std::array<ScalarCode, 3> values{};
+  bool orders_blocks = false;             ///< of an instruction: it takes effect in a turn
   std::string_view mnemonic{};            ///< of an instruction
   std::vector<TracedVariable> written{};  ///< what it writes
   Meter meter{};        ///< of an instruction that moves a tile, if accesses are counted
@@ -60,6 +61,7 @@ struct Plan {
   unsigned global_granule_shift = 0;   ///< RunSettings
   bool counts_accesses = false;        ///< whether records have meters
   bool keeps_shadow = false;           ///< whether records have shadow flows
+  bool orders_blocks = false;          ///< whether a record does
   std::size_t shadow_registers = 0;    ///< ShadowValues::registers
   std::size_t shadow_shared = 0;       ///< ShadowValues::shared
   std::vector<MemoryStatement> memory_statements;

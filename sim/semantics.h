@@ -115,6 +115,9 @@ Action prepare(const isa::View&, const Preparation&);
 Action prepare(const isa::ConvertLayout&, const Preparation&);
 Action prepare(const isa::Dot&, const Preparation&);
 Action prepare(const isa::Synchronize&, const Preparation&);
+Action prepare(const isa::LockSemaphore&, const Preparation&);
+Action prepare(const isa::ReleaseSemaphore&, const Preparation&);
+Action prepare(const isa::AtomicAdd&, const Preparation&);
 Action prepare(const isa::Exit&, const Preparation&);
 Action prepare(const isa::Print&, const Preparation&);
 

@@ -12,23 +12,15 @@
 #include <thread>
 #include <utility>
 
-#include "sim/block_sequence.h"
+#include "sim/block_turns.h"
 #include "sim/launch.h"
+#include "sim/launch_plan.h"
 #include "sim/launch_shadow.h"
 #include "sim/machine.h"
 #include "sim/plan.h"
 
 namespace tilevm::sim {
 namespace {
-
-/// A launch, ready to run; outlives the machines that run it.
-struct LaunchPlan {
-  const Plan& plan;
-  const Memory& memory;
-  const std::vector<std::uint64_t>& parameters;
-  Grid grid;
-  std::vector<BufferUse> uses;  ///< by buffer
-};
 
 /// The blocks of a launch, spread over host threads. They are handed out in their order, and those
 /// before a faulting one always run, so the fault that is kept does not depend on timing.
@@ -37,7 +29,7 @@ class BlockRun {
   BlockRun(const LaunchPlan& launch, const Options& options, isa::PrintLog prints)
       : launch_(launch),
         blocks_(launch.grid.blocks()),
-        sequence_(options.block_order, blocks_),
+        resident_(options.resident_blocks),
         keeps_prints_(options.block_order.kind == BlockOrder::Kind::ascending),
         needed_(launch.plan.barriers.size()),
         executed_(launch.plan.records.size(), 0),
@@ -59,7 +51,7 @@ class BlockRun {
                  .threads = plan.threads};
     if (options.trace.tell) settings_.trace = &options.trace;
     if (checks.races) settings_.uses = &launch.uses;
-    if (checks.races && blocks_ > 1 && blocks_ < LaunchShadow::max_blocks) {
+    if (checks.races && !plan.orders_blocks && blocks_ > 1 && blocks_ < LaunchShadow::max_blocks) {
       settings_.shadow =
           &shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
     }
@@ -69,6 +61,7 @@ class BlockRun {
 
   /// False if memory ran out.
   bool run() {
+    if (launch_.plan.orders_blocks) return run_in_turns();
     {
       std::vector<std::jthread> helpers;
       for (std::uint64_t i = 1; i < threads_; ++i) {
@@ -86,8 +79,9 @@ class BlockRun {
 
   [[nodiscard]] std::optional<Fault> take_fault() { return std::move(fault_); }
   [[nodiscard]] isa::LaunchPrints take_prints() {
-    if (fault_ && !keeps_prints_) return {};
-    return prints_.take(fault_ ? std::optional(first_fault_.load()) : std::nullopt);
+    if (fault_ && !keeps_prints_ && !launch_.plan.orders_blocks) return {};
+    const bool up_to_fault = fault_ && !launch_.plan.orders_blocks;
+    return prints_.take(up_to_fault ? std::optional(first_fault_.load()) : std::nullopt);
   }
 
   [[nodiscard]] Counters counters() const {
@@ -129,14 +123,29 @@ class BlockRun {
   }
 
  private:
+  bool run_in_turns() {
+    BlockTurns turns(launch_, settings_, resident_, threads_);
+    auto fault = turns.run([this](std::uint64_t place, isa::PrintRecords prints) {
+      if (!prints.empty()) keep(launch_.sequence[place], std::move(prints));
+    });
+    for (const auto& machine : turns.machines()) count(*machine);
+    if (fault) keep(fault->place, std::move(fault->fault));
+    return true;
+  }
+
+  /// Adds what a machine counted.
+  void count(const Machine& machine) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
+    for (std::size_t i = 0; i < accesses_.size(); ++i) accesses_[i] += machine.accesses()[i];
+    for (std::size_t i = 0; i < errors_.size(); ++i) errors_[i] += machine.errors()[i];
+  }
+
   void work() {
     try {
       Machine machine(launch_.plan, launch_.memory, launch_.parameters, settings_);
       run_blocks(machine);
-      const std::lock_guard lock(mutex_);
-      for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
-      for (std::size_t i = 0; i < accesses_.size(); ++i) accesses_[i] += machine.accesses()[i];
-      for (std::size_t i = 0; i < errors_.size(); ++i) errors_[i] += machine.errors()[i];
+      count(machine);
     } catch (const std::bad_alloc&) {
       out_of_memory_ = true;
       first_fault_ = 0;  // the others need not go on
@@ -149,25 +158,17 @@ class BlockRun {
       if (begin >= blocks_) return;
       for (std::uint64_t b = begin; b < std::min(begin + share_, blocks_); ++b) {
         if (b >= first_fault_ || (shadow_ && b > shadow_->earliest())) return;
-        if (auto fault = machine.run_block(block(b), b)) keep(b, *std::move(fault));
-        if (!machine.state().prints.empty()) keep(sequence_[b], machine.take_prints());
+        if (auto fault = machine.run_block(launch_.block(b), b)) keep(b, *std::move(fault));
+        if (!machine.state().prints.empty()) keep(launch_.sequence[b], machine.take_prints());
       }
     }
-  }
-
-  [[nodiscard]] std::array<std::int64_t, 3> block(std::uint64_t place) const {
-    return launch_.grid.block(sequence_[place]);
-  }
-  [[nodiscard]] std::vector<std::int64_t> block_index(std::uint64_t place) const {
-    const auto index = block(place);
-    return {index.begin(), index.begin() + static_cast<std::ptrdiff_t>(launch_.grid.rank)};
   }
 
   void keep(std::uint64_t place, Fault fault) {
     const std::lock_guard lock(mutex_);
     if (place >= first_fault_) return;
     first_fault_ = place;
-    fault.block = block_index(place);
+    fault.block = launch_.block_index(place);
     std::string met = fmt::format("met by block [{}]", fmt::join(fault.block, ", "));
     if (fault.thread) met += fmt::format(", thread {}", *fault.thread);
     add_note(fault.diagnostic, std::move(met));
@@ -194,9 +195,9 @@ class BlockRun {
     settings.replay = &replay;
     settings.trace = nullptr;
     Machine machine(launch_.plan, launch_.memory, launch_.parameters, settings);
-    static_cast<void>(machine.run_block(block(race->first), race->first));
-    replay.compare(block_index(race->first));
-    auto fault = machine.run_block(block(race->second), race->second);
+    static_cast<void>(machine.run_block(launch_.block(race->first), race->first));
+    replay.compare(launch_.block_index(race->first));
+    auto fault = machine.run_block(launch_.block(race->second), race->second);
     if (!fault) return;
     first_fault_ = std::numeric_limits<std::uint64_t>::max();
     keep(race->second, *std::move(fault));
@@ -204,7 +205,7 @@ class BlockRun {
 
   const LaunchPlan& launch_;
   const std::uint64_t blocks_;
-  const BlockSequence sequence_;
+  const std::uint64_t resident_;
   const bool keeps_prints_;                // after a fault
   std::vector<std::atomic<bool>> needed_;  // by barrier
   std::optional<LaunchShadow> shadow_;     ///< if blocks are compared
@@ -247,6 +248,13 @@ Status check_size(const Plan& plan, const isa::Kernel& kernel) {
   return Done{};
 }
 
+/// Blocks that order themselves may begin in any order if all run at once. Otherwise they begin in
+/// ascending order, as on a GPU, since the program may rely on that.
+BlockOrder begin_order(const Plan& plan, const Grid& grid, const Options& options) {
+  const bool ascending = plan.orders_blocks && grid.blocks() > options.resident_blocks;
+  return ascending ? BlockOrder{} : options.block_order;
+}
+
 Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
                            const std::vector<Argument>& arguments, std::vector<Buffer>& memory,
                            const Options& options) {
@@ -266,8 +274,12 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
   const Plan plan = build_plan(program, kernel, {options.count_accesses, options.keep_shadow});
   if (Status status = check_size(plan, code); !status) return status.error();
   const Grid& blocks = *std::get_if<Grid>(&grid);
-  const LaunchPlan launch{plan, launch_memory->buffers, *parameters, blocks,
-                          buffer_uses(program, kernel, arguments, memory.size())};
+  const LaunchPlan launch{plan,
+                          launch_memory->buffers,
+                          *parameters,
+                          blocks,
+                          buffer_uses(program, kernel, arguments, memory.size()),
+                          BlockSequence(begin_order(plan, blocks, options), blocks.blocks())};
   BlockRun run(launch, options, isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));
   if (!run.run()) return out_of_memory(code);
   report.prints = run.take_prints();

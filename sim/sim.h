@@ -102,6 +102,9 @@ struct Options {
   Checks checks{};
   Completion completion{};
   BlockOrder block_order{};
+  /// Blocks that may have begun and not ended, in a launch whose blocks wait for one another: as on
+  /// an H100 or H200 with one block on each multiprocessor.
+  std::uint64_t resident_blocks = 132;
   bool count_accesses = false;  ///< Counters::statements
   bool keep_shadow = false;     ///< Report::errors
   Trace trace{};

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstddef>
+#include <compare>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,23 @@
 #include "sim/undefined.h"
 
 namespace tilevm::sim {
+
+struct SemaphoreAccess;
+
+/// A place in global memory.
+struct MemoryPlace {
+  std::size_t buffer = 0;
+  std::uint64_t bit = 0;
+  friend auto operator<=>(const MemoryPlace&, const MemoryPlace&) = default;
+};
+
+/// A block waits until an element has a value.
+struct Wait {
+  const SemaphoreAccess* access = nullptr;
+  MemoryPlace place;
+  Numbers index{};
+  std::uint32_t wanted = 0;
+};
 
 struct BlockState {
   std::array<std::int64_t, 3> block{};  ///< BlockIndices: x, y, z
@@ -30,6 +49,9 @@ struct BlockState {
   std::size_t next = 0;     ///< the record that runs next
   std::uint64_t steps = 0;  ///< records that ran
   std::uint64_t draws = 0;  ///< random numbers that were drawn
+  bool traced = false;
+  std::optional<Wait> wait;  ///< for another block; the record that waits runs next
+  std::uint32_t turns = 0;   ///< instructions that order blocks that it has passed
 };
 
 /// A buffer of global memory while a kernel runs; shared by all blocks.

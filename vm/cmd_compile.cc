@@ -31,7 +31,8 @@ std::string parameters(const isa::Kernel& kernel, const backend::CudaKernel& emi
   std::vector<std::string> texts;
   for (const backend::CudaParameter& parameter : emitted.parameters) {
     if (parameter.role == backend::CudaParameter::Role::workspace) {
-      texts.push_back(fmt::format("{} bytes of workspace", parameter.workspace_bytes));
+      texts.push_back(fmt::format("{} bytes of workspace{}", parameter.workspace_bytes,
+                                  parameter.zeroed ? " (zeroed before each launch)" : ""));
       continue;
     }
     if (parameter.role == backend::CudaParameter::Role::prints) {

@@ -64,6 +64,8 @@ std::string_view result_name(isa::ResultKind kind) {
       return "";
     case isa::ResultKind::indices:
       return "block indices";
+    case isa::ResultKind::scalar:
+      return "scalar";
     case isa::ResultKind::register_tile:
       return "register tile";
     case isa::ResultKind::shared_tile:
@@ -87,6 +89,8 @@ std::string_view effect(isa::Access access) {
       return "; its memory is read";
     case isa::Access::write:
       return "; its memory is written";
+    case isa::Access::update:
+      return "; its memory is read and written";
   }
   return "";
 }

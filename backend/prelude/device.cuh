@@ -92,6 +92,38 @@ TV_FN u64 add_for_block(u8* address, u64 n) {
   return before;
 }
 
+// Semaphores: elements of 32 bits in global memory through which blocks wait for one another. All
+// threads of a block call together; what they did before a release is seen behind the acquire that
+// found its value (PTX ISA, Memory Consistency Model; the barriers carry it to all threads).
+/// Waits until the element has the value.
+TV_FN void lock_semaphore(const u8* address, u32 value) {
+  if (threadIdx.x == 0) {
+    u32 seen;
+    do {
+      asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(address) : "memory");
+    } while (seen != value);
+  }
+  __syncthreads();
+}
+TV_FN void release_semaphore(u8* address, u32 value) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("st.release.gpu.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
+  }
+  __syncthreads();
+}
+/// Adds once for the block; gives all its threads what was there before.
+TV_FN u32 atomic_add(u8* address, u32 value) {
+  __shared__ u32 before;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], %2;"
+                 : "=r"(before) : "l"(address), "r"(value) : "memory");
+  }
+  __syncthreads();
+  return before;
+}
+
 // Shared memory.
 /// Waits for all threads of the block.
 TV_FN void synchronize() { __syncthreads(); }

@@ -496,6 +496,17 @@ one that is as redundant.
     Synchronize()
     Synchronize()                                  # separates nothing more
 A barrier costs time on a GPU: remove it, run again, and compare.)"};
+    case Code::deadlock:
+      return CodeInfo{
+          "blocks wait for one another, or for a block that cannot begin",
+          R"(Every block that runs waits at a LockSemaphore for a value that nobody is left to
+release. On a GPU the launch would never end.
+    LockSemaphore(turn, b)                         # block b takes its turn ..
+    StoreGlobal(x, y)
+                                               # .. and must let the next one in:
+    ReleaseSemaphore(turn, b + 1)
+A GPU begins blocks in ascending order, as many as fit it; the others begin when those end. So a
+block must not wait for one that begins much later.)"};
 
     // Input and output data.
     case Code::bad_specification:

@@ -91,6 +91,7 @@ enum class Code : std::uint16_t {
   race = 406,
   replicas_differ = 407,
   redundant_barrier = 408,
+  deadlock = 409,
 
   // Input and output data.
   bad_specification = 501,

@@ -16,6 +16,16 @@ RuleResult result_types(const AllocateGlobal& inst, const RuleContext& context) 
   const auto layout =
       view_layout(inst.layout, extents, position_of(&AllocateGlobal::layout), context);
   if (!layout) return std::nullopt;
+  if (inst.init) {
+    const auto value = inst.init->value.constant_value();
+    if (!value || value->bits != 0) {
+      add_note(context.error(Code::not_supported, position_of(&AllocateGlobal::init),
+                             "a workspace begins with zeros or without defined values: `init` can "
+                             "only be the constant 0"),
+               "for other values let blocks store them before they are used");
+      return std::nullopt;
+    }
+  }
   return std::vector<Type>{GlobalType{inst.dtype, extents, *layout}};
 }
 

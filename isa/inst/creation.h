@@ -12,6 +12,7 @@ struct AllocateGlobal {
   DType dtype;
   TileShape shape;
   std::optional<ViewLayout> layout;
+  std::optional<ScalarOperand> init;
 
   static constexpr auto schema = define<AllocateGlobal>(
       {.mnemonic = "AllocateGlobal",
@@ -20,12 +21,14 @@ struct AllocateGlobal {
        .summary = "Allocates a tensor in global memory.",
        .detail = "In a pipeline: a temporary tensor between kernels. In a kernel: a workspace that "
                  "all blocks of the launch share; it must stand outside of loops and branches. Its "
-                 "contents are unspecified until they are written.",
+                 "contents are unspecified until they are written; with `init=0` every launch "
+                 "begins with zeros, which semaphores and counters need.",
        .in_pipeline = true},
       slot("dtype", &AllocateGlobal::dtype, "the element type"),
       slot("shape", &AllocateGlobal::shape, "constant extents"),
       slot("layout", &AllocateGlobal::layout,
-           "`row_major` (default), `column_major`, `strides(..)` or a memory layout"));
+           "`row_major` (default), `column_major`, `strides(..)` or a memory layout"),
+      slot("init", &AllocateGlobal::init, "the constant 0; of workspaces only"));
   friend bool operator==(const AllocateGlobal&, const AllocateGlobal&) = default;
 };
 
