@@ -230,11 +230,12 @@ void BlockTurns::explain_deadlock(const Resident& first, Diagnostic& diagnostic)
   if (named > most_named) {
     add_note(diagnostic, fmt::format("{} more blocks wait", named - most_named));
   }
-  if (next_ < blocks_) {
+  if (const std::uint64_t left = blocks_ - next_; left > 0) {
     add_note(diagnostic,
-             fmt::format("{} blocks have not begun: at most {} run at once, the others when those "
-                         "end; let a block wait for earlier blocks only, or make the grid smaller",
-                         blocks_ - next_, resident_));
+             fmt::format("{} not begun: at most {} run at once, the others when those end; let a "
+                         "block wait for earlier blocks only, or make the grid smaller",
+                         left == 1 ? "1 block has" : fmt::format("{} blocks have", left),
+                         resident_));
   } else {
     add_note(diagnostic,
              fmt::format("no other block runs any more: one of them must release {} behind its "

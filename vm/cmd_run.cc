@@ -188,6 +188,7 @@ Exit run(const RunOptions& options, Io& io) {
   Result<EngineOptions> settings = engine_options(options);
   if (!settings) return reporter.fail(settings.error());
   settings->max_steps = options.max_steps;
+  settings->resident_blocks = options.resident_blocks;
   settings->count_accesses = options.stats;
   settings->keep_shadow = options.shadow;
   if (options.shadow && options.backend == "cuda") {

@@ -145,6 +145,11 @@ void add_running_commands(CLI::App& root, Commands& commands) {
                     "the order in which the simulator begins blocks: ascending (default), "
                     "descending, random[:SEED]")
         ->type_name("ORDER");
+    app->add_option("--resident", o->resident_blocks,
+                    "blocks that the simulator lets run at once if they wait for one another; 132 "
+                    "if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
+        ->type_name("N");
     app->add_flag("--stats", o->stats, "times and counters to standard error");
     app->add_flag("--shadow", o->shadow,
                   "compute every value also without rounding, and show the errors of outputs and "

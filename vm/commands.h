@@ -86,7 +86,7 @@ struct RunOptions {
   std::string checks = "all";             ///< all, none, or a list
   std::string completion = "latest";      ///< of copies: latest, earliest, random[:SEED]
   std::string block_order = "ascending";  ///< ascending, descending, random[:SEED]
-  std::optional<std::uint64_t> max_steps;
+  std::optional<std::uint64_t> max_steps, resident_blocks;
   bool stats = false;
   bool shadow = false;  ///< with the simulator only
   bool json = false;

@@ -113,6 +113,7 @@ class SimEngine final : public Engine {
     options_.checks = options.checks;
     options_.completion = options.completion;
     options_.block_order = options.block_order;
+    options_.resident_blocks = options.resident_blocks.value_or(options_.resident_blocks);
     options_.count_accesses = options.count_accesses;
     options_.keep_shadow = options.keep_shadow;
     options_.trace.block = options.traced_block;

@@ -203,6 +203,8 @@ struct EngineOptions {
   sim::Checks checks{};  ///< what it looks for
   sim::Completion completion{};
   sim::BlockOrder block_order{};
+  /// Blocks that may run at once if they wait for one another; empty: the simulator's default.
+  std::optional<std::uint64_t> resident_blocks = {};
   bool count_accesses = false;  ///< whether it fills RunReport::kernels
   bool keep_shadow = false;     ///< whether it fills RunReport::kernel_errors and output_errors
   /// Told what the statements of one block of every launch gave, with the kernel's index.

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "backend/emit.h"
 #include "backend/toolchain.h"
 #include "tests/unit/backend/emit_support.h"
@@ -55,11 +57,13 @@ TEST_CASE("the programs that ship compile") {
   }
 }
 
-TEST_CASE("accesses of all widths compile") {
+TEST_CASE("accesses of all widths, semaphores and counters compile") {
   if (!have_compiler()) return;
-  const std::string path =
-      std::string(TILEVM_SOURCE_DIR) + "/tests/filetests/run/wide_accesses.tile";
-  check_compiles(make_program(read_text(path)), "sm_90a");
+  for (const char* name : {"wide_accesses", "semaphores", "atomic_add"}) {
+    const std::string path =
+        fmt::format("{}/tests/filetests/run/{}.tile", TILEVM_SOURCE_DIR, name);
+    check_compiles(make_program(read_text(path)), "sm_90a");
+  }
 }
 
 /// A program that touches every instruction and operator in unusual forms.

@@ -89,6 +89,29 @@ TEST_CASE("narrow elements, replicas and workspaces are emitted as expected") {
   check_golden("narrow", own_text(make_program(narrow_program)));
 }
 
+constexpr const char* order_program = R"(
+def order<4, 2>(u32* p, i32 n):
+    b, c = BlockIndices()
+    g = ViewGlobal(p, shape=[n, 2])
+    turn = AllocateGlobal(i32, shape=[2], init=0)
+    swizzled = AllocateGlobal(i32, shape=[8, 4], layout=row_major(8, 4).swizzle(0, 2, 2), init=0)
+    LockSemaphore(turn, b, offset=[c])
+    ReleaseSemaphore(swizzled, -1, offset=[b, 0])
+    count = AtomicAdd(g, 5, offset=[n - 1, c])
+    while count < 3:
+        count = AtomicAdd(g, count, offset=[n - 1, c])
+    ReleaseSemaphore(turn, b + 1, offset=[c])
+)";
+
+TEST_CASE("semaphores and counters are emitted as expected") {
+  const isa::VerifiedProgram program = make_program(order_program);
+  check_golden("order", own_text(program));
+  const CudaSource source = emit_cuda(program);
+  REQUIRE(source.kernels[0].parameters.size() == 4);
+  CHECK(source.kernels[0].parameters[2].zeroed);
+  CHECK(!emit_cuda(make_program(narrow_program)).kernels[0].parameters[3].zeroed);
+}
+
 /// Vectors of 16 bytes, matrices as they are and transposed, a swizzle, pieces of copies.
 constexpr const char* accesses_program = R"(
 def accesses<8>(f16* p, u8* q, f16* r):
