@@ -18,8 +18,8 @@ std::string element(const Inst& inst, KernelEmission& kernel) {
   std::string test, sum;
   for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
     const std::string separator = d > 0 ? " && " : "";
-    kernel.out.line(fmt::format("const tv::u64 at{}_ = {};", d,
-                                kernel.index(placement.dimensions[d].offset)));
+    kernel.out.line(
+        fmt::format("const tv::u64 at{}_ = {};", d, kernel.index(placement.dimensions[d].offset)));
     test += fmt::format("{}at{}_ < {}.extent[{}]", separator, d, view, d);
     sum += fmt::format("{}at{}_ * {}.stride[{}]", d > 0 ? " + " : "", d, view, d);
   }
@@ -61,8 +61,7 @@ void emit_instruction(const isa::AtomicAdd& inst, const isa::InstStmt& stmt,
   if (stmt.declares) kernel.out.line(fmt::format("{} {};", type, kernel.name(result)));
   kernel.out.open_plain();
   const std::string sum = call("atomic_add", inst, kernel);
-  kernel.out.line(
-      fmt::format("{} = static_cast<{}>({});", kernel.name(result), type, sum));
+  kernel.out.line(fmt::format("{} = static_cast<{}>({});", kernel.name(result), type, sum));
   kernel.out.close();
 }
 

@@ -319,12 +319,11 @@ class KernelBinder {
     if (!types) return false;
     if (target->is_out) return write_in_place(*bound, *types, *target, span);
     if (description.result != isa::ResultKind::none && targets.empty()) {
-      diagnostics_.error(
-          Code::unused_result, call_span,
-          fmt::format("the result of `{}` is not used; assign it{}", mnemonic,
-                      description.result == isa::ResultKind::register_tile
-                          ? ", or write it into a tile with `out=`"
-                          : ""));
+      diagnostics_.error(Code::unused_result, call_span,
+                         fmt::format("the result of `{}` is not used; assign it{}", mnemonic,
+                                     description.result == isa::ResultKind::register_tile
+                                         ? ", or write it into a tile with `out=`"
+                                         : ""));
       return false;
     }
     if (types->size() != targets.size()) {

@@ -136,9 +136,9 @@ class PipelineBinder {
       return poison(name.text);
     }
     if (inst->init) {
-      add_note(diagnostics_.error(Code::not_supported, span,
-                                  "a tensor of a pipeline has no `init`"),
-               "a workspace of a kernel has: put the `AllocateGlobal` into the `def`");
+      add_note(
+          diagnostics_.error(Code::not_supported, span, "a tensor of a pipeline has no `init`"),
+          "a workspace of a kernel has: put the `AllocateGlobal` into the `def`");
       return poison(name.text);
     }
     add_tensor({name.text, isa::PipelineTensor::Role::temporary, type->dtype, *type->static_shape(),

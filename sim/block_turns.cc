@@ -84,10 +84,9 @@ std::optional<BlockTurns::BlockFault> BlockTurns::run(
 
 void BlockTurns::admit() {
   const auto can_run = [](const Resident& resident) { return !resident.waits(); };
-  auto runnable = static_cast<std::size_t>(
-      std::count_if(residents_.begin(), residents_.end(), can_run));
-  for (; next_ < blocks_ && residents_.size() < resident_ && runnable < enough_blocks;
-       ++runnable) {
+  auto runnable =
+      static_cast<std::size_t>(std::count_if(residents_.begin(), residents_.end(), can_run));
+  for (; next_ < blocks_ && residents_.size() < resident_ && runnable < enough_blocks; ++runnable) {
     Machine& machine = *machines_.front();
     BlockState state = free_.empty() ? machine.new_state() : std::move(free_.back());
     if (!free_.empty()) free_.pop_back();
@@ -231,11 +230,11 @@ void BlockTurns::explain_deadlock(const Resident& first, Diagnostic& diagnostic)
     add_note(diagnostic, fmt::format("{} more blocks wait", named - most_named));
   }
   if (const std::uint64_t left = blocks_ - next_; left > 0) {
-    add_note(diagnostic,
-             fmt::format("{} not begun: at most {} run at once, the others when those end; let a "
-                         "block wait for earlier blocks only, or make the grid smaller",
-                         left == 1 ? "1 block has" : fmt::format("{} blocks have", left),
-                         resident_));
+    add_note(
+        diagnostic,
+        fmt::format("{} not begun: at most {} run at once, the others when those end; let a "
+                    "block wait for earlier blocks only, or make the grid smaller",
+                    left == 1 ? "1 block has" : fmt::format("{} blocks have", left), resident_));
   } else {
     add_note(diagnostic,
              fmt::format("no other block runs any more: one of them must release {} behind its "

@@ -2,11 +2,11 @@
 //
 // Blocks begin in the order of the launch, as many as a GPU would hold at once (`resident`), the
 // others when those end. They run in rounds. In a round each block that does not wait runs, on any
-// host thread, until it stands before an instruction that orders blocks; then these instructions take
-// effect one after another, each block in its turn. A block whose LockSemaphore does not find its
-// value is put aside until its next turn. So nothing depends on host threads: neither which block
-// comes first at a counter, nor which fault is found. If all blocks that have begun wait and no
-// further one may begin, they wait for ever.
+// host thread, until it stands before an instruction that orders blocks; then these instructions
+// take effect one after another, each block in its turn. A block whose LockSemaphore does not find
+// its value is put aside until its next turn. So nothing depends on host threads: neither which
+// block comes first at a counter, nor which fault is found. If all blocks that have begun wait and
+// no further one may begin, they wait for ever.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,9 @@ class BlockTurns {
     std::uint64_t place;
     Fault fault;
   };
-  /// Runs all blocks, or until one faults: of the first turn with faults, the block that comes first
-  /// in the order. Calls ended(place, prints) for every block that has begun.
-  std::optional<BlockFault> run(
-      const std::function<void(std::uint64_t, isa::PrintRecords)>& ended);
+  /// Runs all blocks, or until one faults: of the first turn with faults, the block that comes
+  /// first in the order. Calls ended(place, prints) for every block that has begun.
+  std::optional<BlockFault> run(const std::function<void(std::uint64_t, isa::PrintRecords)>& ended);
   /// With what they counted.
   [[nodiscard]] const std::vector<std::unique_ptr<Machine>>& machines() const { return machines_; }
 

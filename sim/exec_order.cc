@@ -63,11 +63,10 @@ bool is_defined(const Turn& turn, Context& context) {
   }
   const GlobalAccess& element = turn.access.element;
   const auto rank = context.state.views[element.view].rank;
-  context.fail(
-      Code::uninitialized_read, element.span,
-      fmt::format("`{}` reads `{}[{}]`, which has no defined value", element.mnemonic,
-                  element.view_name,
-                  fmt::join(turn.index.begin(), turn.index.begin() + rank, ", ")));
+  context.fail(Code::uninitialized_read, element.span,
+               fmt::format("`{}` reads `{}[{}]`, which has no defined value", element.mnemonic,
+                           element.view_name,
+                           fmt::join(turn.index.begin(), turn.index.begin() + rank, ", ")));
   add_note(context.fault->diagnostic, "a workspace for semaphores and counters needs `init=0`",
            element.view_span);
   return false;
@@ -81,8 +80,7 @@ void store(const Turn& turn, std::uint32_t value, Context& context) {
   }
   const GlobalAccess& element = turn.access.element;
   if (buffer.shadow != nullptr) {
-    buffer.shadow->store(element.dtype, turn.place.bit,
-                         ShadowSlot(value_of(element.dtype, value)));
+    buffer.shadow->store(element.dtype, turn.place.bit, ShadowSlot(value_of(element.dtype, value)));
   }
   context.settings.turns->stored(turn.place, {context.state.order, element.statement, value});
 }

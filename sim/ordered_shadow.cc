@@ -117,8 +117,7 @@ void OrderedShadow::note(std::size_t buffer, std::uint64_t block, const Interval
       if (writer != 0) meet(segments_[writer], false, present);
       return writer;
     });
-    tracked.readers.update(begin, end,
-                           [&](std::uint32_t set) { return add_reader(set, me, now); });
+    tracked.readers.update(begin, end, [&](std::uint32_t set) { return add_reader(set, me, now); });
   });
 }
 

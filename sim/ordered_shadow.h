@@ -1,11 +1,11 @@
 // Races between blocks that order themselves by semaphores: two accesses to an element, one of them
 // a write, are a race unless one happens before the other.
 //
-// A block's work is cut into segments by its turns, the instructions that order blocks. A clock says
-// of each block how many of its segments are known to be over. Releasing a semaphore leaves the
-// block's clock there, locking it takes over what was left. For each element the last segment that
-// wrote it is kept, and those that read it since and do not happen before one another: if a further
-// access races with any earlier one, it races with one of them.
+// A block's work is cut into segments by its turns, the instructions that order blocks. A clock
+// says of each block how many of its segments are known to be over. Releasing a semaphore leaves
+// the block's clock there, locking it takes over what was left. For each element the last segment
+// that wrote it is kept, and those that read it since and do not happen before one another: if a
+// further access races with any earlier one, it races with one of them.
 //
 // All functions are called between turns, in an order that does not depend on host threads.
 #pragma once

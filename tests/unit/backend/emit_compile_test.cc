@@ -60,8 +60,7 @@ TEST_CASE("the programs that ship compile") {
 TEST_CASE("accesses of all widths, semaphores and counters compile") {
   if (!have_compiler()) return;
   for (const char* name : {"wide_accesses", "semaphores", "atomic_add"}) {
-    const std::string path =
-        fmt::format("{}/tests/filetests/run/{}.tile", TILEVM_SOURCE_DIR, name);
+    const std::string path = fmt::format("{}/tests/filetests/run/{}.tile", TILEVM_SOURCE_DIR, name);
     check_compiles(make_program(read_text(path)), "sm_90a");
   }
 }

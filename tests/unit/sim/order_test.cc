@@ -1,5 +1,5 @@
-// Blocks that order themselves: which accesses happen before others, waits that cannot end, and that
-// nothing of it depends on host threads.
+// Blocks that order themselves: which accesses happen before others, waits that cannot end, and
+// that nothing of it depends on host threads.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -92,19 +92,19 @@ TEST_CASE("order goes on over blocks between, and through counters") {
 }
 
 TEST_CASE("readers must be over before the next writer") {
-  const std::string body =
-      "    if b == 0:\n" + stores +
-      "        ReleaseSemaphore(s, 1)\n"
-      "        LockSemaphore(s, 2, offset=[1])\n" +
-      stores + "    else:\n        LockSemaphore(s, 1)\n" + loads;
+  const std::string body = "    if b == 0:\n" + stores +
+                           "        ReleaseSemaphore(s, 1)\n"
+                           "        LockSemaphore(s, 2, offset=[1])\n" +
+                           stores + "    else:\n        LockSemaphore(s, 1)\n" + loads;
   const std::string adds = "        n = AtomicAdd(s, 1, offset=[1])\n";
   CHECK(fault_of("3", body + adds) == "");
   CHECK(fault_of("3", body + "        n = AtomicAdd(s, 1, offset=[1])\n" + loads) == race);
 }
 
 TEST_CASE("semaphores are no elements to load and store besides") {
-  const std::string store = "        StoreGlobal(AllocateRegister(i32, layout=local(1)."
-                            "replicated(32), init=1), s, offset=[0:])\n";
+  const std::string store =
+      "        StoreGlobal(AllocateRegister(i32, layout=local(1)."
+      "replicated(32), init=1), s, offset=[0:])\n";
   CHECK(fault_of("2", "    if b == 0:\n" + store + "    else:\n        LockSemaphore(s, 1)\n") ==
         race);
   CHECK(fault_of("2", "    if b == 0:\n" + store +
@@ -113,10 +113,11 @@ TEST_CASE("semaphores are no elements to load and store besides") {
                           "        LockSemaphore(s, 1, offset=[1])\n"
                           "        LockSemaphore(s, 1)\n") == "");
   // Within a block each of the three is a barrier on both sides.
-  CHECK(fault_of("1", "    ReleaseSemaphore(s, 5)\n"
-                      "    x = LoadGlobal(s, layout=local(8).replicated(32))\n"
-                      "    n = AtomicAdd(s, 1)\n"
-                      "    LockSemaphore(s, 6)\n") == "");
+  CHECK(fault_of("1",
+                 "    ReleaseSemaphore(s, 5)\n"
+                 "    x = LoadGlobal(s, layout=local(8).replicated(32))\n"
+                 "    n = AtomicAdd(s, 1)\n"
+                 "    LockSemaphore(s, 6)\n") == "");
 }
 
 TEST_CASE("nothing depends on host threads") {
@@ -193,14 +194,16 @@ TEST_CASE("what blocks printed is shown up to a deadlock") {
 }
 
 TEST_CASE("workspaces of zeros are defined, and those that a block wrote are for all") {
-  CHECK(fault_of("1", "    x = LoadGlobal(s, layout=local(8).replicated(32))\n"
-                      "    StoreGlobal(x, y)\n") == "");
+  CHECK(fault_of("1",
+                 "    x = LoadGlobal(s, layout=local(8).replicated(32))\n"
+                 "    StoreGlobal(x, y)\n") == "");
   CHECK(fault_of("2", "    if b == 0:\n" + stores +
                           "        ReleaseSemaphore(s, 1)\n"
                           "    else:\n        LockSemaphore(s, 1)\n" +
                           loads + "        StoreGlobal(x, y)\n") == "");
-  CHECK(fault_of("1", "    x = LoadGlobal(w, layout=spatial(32), offset=[1, 0:])\n"
-                      "    StoreGlobal(x, y)\n") == "TV0404");
+  CHECK(fault_of("1",
+                 "    x = LoadGlobal(w, layout=spatial(32), offset=[1, 0:])\n"
+                 "    StoreGlobal(x, y)\n") == "TV0404");
 }
 
 TEST_CASE("a barrier between blocks is one of the block, and needs no Synchronize beside it") {
