@@ -54,7 +54,8 @@ bool find_turn(Context& context, Turn& turn) {
   return true;
 }
 
-/// Whether the element has a value; false after a fault.
+/// Whether the element has a value; false after a fault. Also a release needs one: blocks may wait
+/// already, and would take for it what happens to be there.
 bool is_defined(const Turn& turn, Context& context) {
   const std::uint8_t* undefined = context.memory[turn.place.buffer].undefined;
   if (!context.settings.checks.uninitialized || undefined == nullptr ||
@@ -64,7 +65,7 @@ bool is_defined(const Turn& turn, Context& context) {
   const GlobalAccess& element = turn.access.element;
   const auto rank = context.state.views[element.view].rank;
   context.fail(Code::uninitialized_read, element.span,
-               fmt::format("`{}` reads `{}[{}]`, which has no defined value", element.mnemonic,
+               fmt::format("`{}` meets `{}[{}]`, which has no defined value", element.mnemonic,
                            element.view_name,
                            fmt::join(turn.index.begin(), turn.index.begin() + rank, ", ")));
   add_note(context.fault->diagnostic, "a workspace for semaphores and counters needs `init=0`",
@@ -75,9 +76,6 @@ bool is_defined(const Turn& turn, Context& context) {
 void store(const Turn& turn, std::uint32_t value, Context& context) {
   const MemoryBuffer& buffer = context.memory[turn.place.buffer];
   isa::put_bits(buffer.data, turn.place.bit, semaphore_bits, value);
-  if (buffer.undefined != nullptr) {
-    isa::put_bits(buffer.undefined, turn.place.bit, semaphore_bits, 0);
-  }
   const GlobalAccess& element = turn.access.element;
   if (buffer.shadow != nullptr) {
     buffer.shadow->store(element.dtype, turn.place.bit, ShadowSlot(value_of(element.dtype, value)));
@@ -134,6 +132,7 @@ Action prepare(const isa::ReleaseSemaphore& inst, const Preparation& preparation
     Turn turn{*access};
     if (!find_turn(context, turn)) return false;
     if (context.settings.replay != nullptr) return replay(turn, GlobalUse::release, context);
+    if (!is_defined(turn, context)) return false;
     store(turn, turn.value, context);
     return pass(turn, Ordering::release, context);
   };
