@@ -197,17 +197,26 @@ class KernelBinder {
     if (condition) emit(isa::WhileStmt{std::move(*condition), std::move(body)}, span);
   }
 
+  /// Constant conditions are decided here. What they exclude is checked, and is no part of the
+  /// kernel.
   void bind_stmt(const ast::If& stmt, Span span) {
     isa::IfStmt branch;
-    bool ok = true;
+    bool ok = true, decided = false;
     for (const ast::IfArm& arm : stmt.arms) {
       auto condition = bind_condition(arm.condition);
       isa::Block body = bind_nested_block(arm.body);
       ok = ok && condition.has_value();
-      if (condition) branch.arms.push_back({std::move(*condition), std::move(body)});
+      if (!condition || decided) continue;
+      const auto value = condition->constant_value();
+      decided = value && value->bits != 0;
+      if (decided) branch.otherwise = std::move(body);
+      if (!value) branch.arms.push_back({std::move(*condition), std::move(body)});
     }
-    if (stmt.else_body) branch.otherwise = bind_nested_block(*stmt.else_body);
-    if (ok) emit(std::move(branch), span);
+    if (stmt.else_body) {
+      isa::Block body = bind_nested_block(*stmt.else_body);
+      if (!decided) branch.otherwise = std::move(body);
+    }
+    if (ok && !(branch.arms.empty() && branch.otherwise.empty())) emit(std::move(branch), span);
   }
 
   void bind_stmt(const ast::Break&, Span span) { emit(isa::BreakStmt{}, span); }

@@ -30,12 +30,16 @@ class KernelVerifier {
         diagnostics_(diagnostics),
         info_(info),
         plans_(plans),
-        declared_(kernel.variables.size(), false) {}
+        declared_(kernel.variables.size(), false),
+        used_(kernel.variables.size(), false) {}
 
   void run() {
     for (const VarId parameter : kernel_.parameters) declare(parameter, kernel_.span);
     check_grid();
     check_block(kernel_.body);
+    for (KernelInfo::Workspace& workspace : info_.workspaces) {
+      if (!used_[at(workspace.var)]) workspace = {workspace.var, 0, false};
+    }
     check_threads();
     check_shared_size();
     info_.write_count = count_writes(kernel_);
@@ -244,6 +248,7 @@ class KernelVerifier {
       }
       for_each_use(inst.*info.member, [&](VarId var) {
         use(var, place);
+        used_[at(var)] = true;
         ok = ok && declared_[at(var)];
       });
     });
@@ -393,7 +398,7 @@ class KernelVerifier {
   Diagnostics& diagnostics_;
   KernelInfo& info_;
   std::map<const InstStmt*, DotPlan>& plans_;
-  std::vector<bool> declared_;
+  std::vector<bool> declared_, used_;
   std::vector<VarId> scope_;
   std::vector<Span> shared_spans_;  // of the statements, parallel to info_.shared
   std::int64_t shared_elements_ = 0;
