@@ -34,8 +34,8 @@ struct AccessPlan;
 /// What the verifier learned of a kernel.
 struct KernelInfo {
   std::int64_t num_threads = 1;
-  /// Kernel-level AllocateGlobal tensors in order: hidden buffers that a launch provides. Those that
-  /// no instruction uses take no bytes.
+  /// Kernel-level AllocateGlobal tensors in order: hidden buffers that a launch provides. Those
+  /// that no instruction uses take no bytes.
   struct Workspace {
     VarId var;
     std::int64_t bytes;

@@ -50,7 +50,10 @@ RunSettings replay_settings(RunSettings settings, Replay& replay) {
 
 BlockTurns::BlockTurns(const LaunchPlan& launch, const RunSettings& settings,
                        std::uint64_t resident, std::uint64_t threads)
-    : launch_(launch), blocks_(launch.grid.blocks()), resident_(resident), settings_(settings) {
+    : launch_(launch),
+      blocks_(launch.grid.blocks()),
+      resident_(std::max<std::uint64_t>(resident, 1)),
+      settings_(settings) {
   settings_.turns = &log_;
   if (settings_.uses != nullptr && blocks_ > 1) {
     shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);

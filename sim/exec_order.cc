@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -83,6 +84,15 @@ void store(const Turn& turn, std::uint32_t value, Context& context) {
   context.settings.turns->stored(turn.place, {context.state.order, element.statement, value});
 }
 
+/// A new segment of the block begins, in which copies that are under way still read.
+bool begin_segment(Context& context) {
+  ++context.state.turns;
+  const auto& copies = context.state.shared.copies;
+  return std::all_of(copies.begin(), copies.end(), [&](const PendingCopy& copy) {
+    return copy.stage == PendingCopy::Stage::retired || keep_reading(copy, context);
+  });
+}
+
 /// The block has passed: its threads meet, and it is ordered among the others.
 bool pass(const Turn& turn, Ordering ordering, Context& context) {
   stop_imagining(context);
@@ -90,18 +100,16 @@ bool pass(const Turn& turn, Ordering ordering, Context& context) {
   if (context.settings.ordered != nullptr) {
     context.settings.ordered->take_turn(context.state.order, turn.place, ordering);
   }
-  ++context.state.turns;
-  return true;
+  return begin_segment(context);
 }
 
 /// A turn that has been taken before; false after a race.
 bool replay(const Turn& turn, GlobalUse use, Context& context) {
   const GlobalAccess& element = turn.access.element;
   const Pieces pieces{.bits = {{turn.place.bit, turn.place.bit + semaphore_bits}}};
-  const bool apart = context.settings.replay->touch(
-      {&element, context.state.views[element.view], turn.index, use}, pieces, context);
-  ++context.state.turns;
-  return apart;
+  return context.settings.replay->touch(
+             {&element, context.state.views[element.view], turn.index, use}, pieces, context) &&
+         begin_segment(context);
 }
 
 }  // namespace
@@ -154,7 +162,9 @@ Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
     scalar = access->value.kind() == isa::ScalarKind::i32
                  ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(before)})
                  : before;
-    context.settings.turns->gave(state.order, state.turns, scalar);
+    if (context.settings.ordered != nullptr) {
+      context.settings.turns->gave(state.order, state.turns, scalar);
+    }
     store(turn, before + turn.value, context);
     return pass(turn, Ordering::both, context);
   };

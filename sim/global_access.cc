@@ -215,7 +215,9 @@ std::uint8_t* undefined_bits(const Place& place, const Context& context) {
 Pieces find_pieces(const GlobalAccess& access, Place& place, Context& context) {
   std::uint64_t base_bits = 0;
   if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
-    return context.scratch.tables[access.table].pieces_at(*access.parts, access.tile, base_bits);
+    TileTable& table = context.scratch.tables[access.table];
+    table.prepare(*access.parts, access.tile, place.tile_strides());
+    return table.pieces_at(*access.parts, access.tile, base_bits);
   }
   Pieces pieces;
   for (const std::int32_t first : access.parts->first_threads) {
@@ -272,6 +274,12 @@ bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& co
   if (!move_in(access, place, undefined_bits(place, context), shadow.data(), context)) return false;
   return !has_bits(shadow.data(), shadow.size()) ||
          report_unwritten(access, place, shadow.data(), context);
+}
+
+bool keep_reading(const PendingCopy& copy, Context& context) {
+  const GlobalAccess& source = copy.plan->source;
+  Place place(source, copy.source, context, copy.source_origin);
+  return check_access(source, place, copy.source_origin, GlobalUse::copy, context);
 }
 
 bool find_element(const GlobalAccess& access, Context& context, Numbers& index,

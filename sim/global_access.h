@@ -56,6 +56,10 @@ struct GlobalAccess {
 [[nodiscard]] bool find_element(const GlobalAccess& access, Context& context, Numbers& index,
                                 std::uint64_t& bit);
 
+/// A copy is still under way behind a barrier between blocks: takes note of its source again. False
+/// after a race.
+[[nodiscard]] bool keep_reading(const PendingCopy& copy, Context& context);
+
 /// Writes each element once; elements outside the view's extents are skipped. Faults as load,
 /// and in_flight_access for elements that a pending copy reads.
 [[nodiscard]] bool store(const GlobalAccess& access, Context& context);
