@@ -38,7 +38,7 @@ class KernelVerifier {
     check_grid();
     check_block(kernel_.body);
     for (KernelInfo::Workspace& workspace : info_.workspaces) {
-      if (!used_[at(workspace.var)]) workspace = {workspace.var, 0, false};
+      workspace.zeroed = workspace.zeroed && used_[at(workspace.var)];
     }
     check_threads();
     check_shared_size();

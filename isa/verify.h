@@ -34,12 +34,11 @@ struct AccessPlan;
 /// What the verifier learned of a kernel.
 struct KernelInfo {
   std::int64_t num_threads = 1;
-  /// Kernel-level AllocateGlobal tensors in order: hidden buffers that a launch provides. Those
-  /// that no instruction uses take no bytes.
+  /// Kernel-level AllocateGlobal tensors in order: hidden buffers that a launch provides.
   struct Workspace {
     VarId var;
     std::int64_t bytes;
-    bool zeroed;  ///< whether each launch begins with zeros
+    bool zeroed;  ///< whether each launch begins with zeros; not if no instruction uses it
   };
   std::vector<Workspace> workspaces;
   /// Shared tensors in the order of the text. `offset` is where one begins if all lie one after
