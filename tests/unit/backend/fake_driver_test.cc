@@ -55,13 +55,14 @@ TEST_CASE("code that is newer than the driver is an error that names both ways o
   CHECK(contains(module.error().message, "CUDA 12.2"));
 }
 
-/// Two workspaces, and 64 KiB of shared memory.
+/// Two workspaces, one of which begins as zeros, and 64 KiB of shared memory.
 constexpr const char* program_text = R"(
 def k<n, 2>(f32* p, i32 n):
     g = ViewGlobal(p, shape=[n])
     s = AllocateShared(f32, shape=[16 * 1024])
     w = AllocateGlobal(f32, shape=[100])
-    z = AllocateGlobal(i32, shape=[10])
+    z = AllocateGlobal(i32, shape=[10], init=0)
+    before = AtomicAdd(z, 1)
 )";
 
 TEST_CASE("a launch takes no memory, and all of it goes to the stream") {
@@ -80,7 +81,7 @@ TEST_CASE("a launch takes no memory, and all of it goes to the stream") {
   const auto* const stream = "stream 0x77";
   const auto handle = reinterpret_cast<cuda::Stream>(std::uintptr_t{0x77});  // NOLINT: not followed
   REQUIRE(engine->launch(*program, 0, arguments, {0x1000}, workspaces, handle));
-  CHECK(gpu.take_log() == fmt::format("attribute 8 of k_kernel = 65536\n"
+  CHECK(gpu.take_log() == fmt::format("set 48 to 0 {0}\nattribute 8 of k_kernel = 65536\n"
                                       "launch k_kernel 3,2,1 x 1,1,1 shared 65536 {0}\n",
                                       stream));
   const Result<Graph> graph = engine->device().capture([&](cuda::Stream captured) {
@@ -89,7 +90,7 @@ TEST_CASE("a launch takes no memory, and all of it goes to the stream") {
   REQUIRE_MESSAGE(graph, graph.error().message);
   REQUIRE(graph->launch(handle));
   CHECK(gpu.take_log() ==
-        "capture stream 0x300 mode 1\n"
+        "capture stream 0x300 mode 1\nset 48 to 0 stream 0x300\n"
         "attribute 8 of k_kernel = 65536\n"
         "launch k_kernel 3,2,1 x 1,1,1 shared 65536 stream 0x300\n"
         "captured stream 0x300\ngraph stream 0x77\n");
