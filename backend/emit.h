@@ -30,13 +30,22 @@ struct CudaParameter {
   [[nodiscard]] std::size_t bytes() const;
 };
 
-/// What a launch must know of an emitted kernel.
+/// What an instruction became (explain.h).
+struct Choice {
+  const isa::InstStmt* stmt = nullptr;  ///< points into the program
+  Span span{};                          ///< of the statement
+  std::string text;                     ///< "4 x 16 bytes", for each thread
+  std::string obstacle;                 ///< why it is no wider; empty if it is the widest
+};
+
+/// What a launch must know of an emitted kernel, and what a reader may want to.
 struct CudaKernel {
   std::string entry;  ///< the name in the compiled module
   int kernel = 0;     ///< index into Program::kernels
   std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;  ///< of dynamic shared memory
   std::vector<CudaParameter> parameters;
+  std::vector<Choice> choices;  ///< of instructions that leave one, in the order of the text
 };
 
 struct CudaSource {

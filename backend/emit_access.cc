@@ -4,6 +4,7 @@
 
 #include "backend/emit_address.h"
 #include "backend/emit_index.h"
+#include "backend/explain.h"
 #include "isa/access_plan.h"
 
 namespace tilevm::backend {
@@ -153,15 +154,24 @@ class AccessEmission {
   AddressEmission memory_;
 };
 
+void explain(isa::VarId tensor, bool stores, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const isa::AccessPlan& plan = kernel.program().access_plan(stmt);
+  kernel.chose(stmt, explain_access(plan, stores),
+               explain_obstacle(plan, kernel.definition().variable(tensor).type,
+                                kernel.program().source()));
+}
+
 }  // namespace
 
 void emit_load(isa::VarId tile, isa::VarId tensor, const isa::InstStmt& stmt,
                KernelEmission& kernel) {
+  explain(tensor, false, stmt, kernel);
   AccessEmission(tile, tensor, stmt, kernel).load();
 }
 
 void emit_store(isa::VarId tile, isa::VarId tensor, const isa::InstStmt& stmt,
                 KernelEmission& kernel) {
+  explain(tensor, true, stmt, kernel);
   AccessEmission(tile, tensor, stmt, kernel).store();
 }
 

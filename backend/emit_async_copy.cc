@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "backend/emit_address.h"
+#include "backend/explain.h"
 #include "isa/access_plan.h"
 
 namespace tilevm::backend {
@@ -81,6 +82,11 @@ class CopyEmission {
 
 void emit_instruction(const isa::CopyAsync& inst, const isa::InstStmt& stmt,
                       KernelEmission& kernel) {
+  const isa::AccessPlan& plan = kernel.program().access_plan(stmt);
+  const std::string moved = plan.form == isa::AccessForm::copy ? "" : ", loaded and stored";
+  kernel.chose(stmt, explain_access(plan, false) + moved,
+               explain_obstacle(plan, kernel.definition().variable(inst.src.var).type,
+                                kernel.program().source()));
   CopyEmission(inst, stmt, kernel).run();
 }
 

@@ -6,6 +6,7 @@
 #include "backend/cast_recipe.h"
 #include "backend/emit_kernel.h"
 #include "backend/emit_recipe.h"
+#include "backend/explain.h"
 
 namespace tilevm::backend {
 namespace {
@@ -13,15 +14,21 @@ namespace {
 /// Writes the bits that a tile takes from elsewhere; the compiler removes a mere copy.
 void emit_bits(const BitOrigin& origin, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const isa::VarId result = stmt.results[0];
-  if (kernel.chains().is_skipped(result)) return;
-  kernel.declare_tile(stmt);
   const std::string &to = kernel.name(result), &from = kernel.name(origin.base);
+  if (kernel.chains().is_skipped(result)) {
+    return kernel.chose(stmt, fmt::format("nothing: what reads it takes the bits of `{}`", from));
+  }
+  kernel.declare_tile(stmt);
   if (std::is_sorted(origin.places.begin(), origin.places.end())) {
+    kernel.chose(stmt, fmt::format("nothing: the bits of `{}` as they are", from));
     const auto words = tile_words(kernel.type<isa::RegisterType>(result));
     kernel.out.line(fmt::format("tv::copy_words<{}>({}, {});", words, to, from));
     return;
   }
-  emit_recipe(gather_recipe(origin.places), to, from, kernel.out);
+  const BitRecipe recipe = gather_recipe(origin.places);
+  kernel.chose(stmt, fmt::format("{} instructions move bits of `{}`",
+                                 recipe.cost() * recipe.repetitions, from));
+  emit_recipe(recipe, to, from, kernel.out);
 }
 
 }  // namespace
@@ -32,17 +39,25 @@ void emit_cast(const AdjustedCast& cast, const isa::InstStmt& stmt, KernelEmissi
                               kernel.type<isa::RegisterType>(result).dtype,
                               kernel.program().target(), cast.adjustment);
   const BitOrigin origin = kernel.chains().origin(cast.source);
+  const BitRecipe recipe = make_recipe(*form, origin.places);
+  kernel.chose(stmt,
+               explain_recipe(recipe, kernel.type<isa::RegisterType>(result).layout.num_locals()));
   kernel.declare_tile(stmt);
-  emit_recipe(make_recipe(*form, origin.places), kernel.name(result), kernel.name(origin.base),
-              kernel.out);
+  emit_recipe(recipe, kernel.name(result), kernel.name(origin.base), kernel.out);
 }
 
 void emit_instruction(const isa::Cast& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const auto& from = kernel.type<isa::RegisterType>(inst.src.var);
-  if (kernel.adjustments().is_deferred(stmt)) return;
+  if (kernel.adjustments().is_deferred(stmt)) {
+    return kernel.chose(stmt, "nothing: a part of what reads it");
+  }
   if (casts_bits(from.dtype, inst.dtype, kernel.program().target())) {
     return emit_cast({inst.src.var, {}}, stmt, kernel);
   }
+  const bool to_half = inst.dtype == isa::f16 || inst.dtype == isa::bf16;
+  const bool in_pairs =
+      from.dtype == isa::f32 && to_half && from.layout.num_locals() % 2 == 0;  // tv::cast_tile
+  kernel.chose(stmt, explain_elements(from.layout.num_locals(), in_pairs));
   kernel.declare_tile(stmt);
   kernel.out.line(fmt::format("tv::cast_tile<{}, {}, {}>({}, {});", kernel.element_type(from.dtype),
                               kernel.element_type(inst.dtype), from.layout.num_locals(),

@@ -4,6 +4,7 @@
 
 #include "backend/emit_dot.h"
 #include "backend/emit_mma.h"
+#include "backend/explain.h"
 
 namespace tilevm::backend {
 namespace {
@@ -133,6 +134,7 @@ void emit_by_method(const isa::Dot& inst, const isa::DotPlan& plan, const std::s
 void emit_instruction(const isa::Dot& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const isa::DotPlan& plan = kernel.program().dot_plan(stmt);
   const isa::VarId result = stmt.results[0];
+  kernel.chose(stmt, explain_dot(plan, kernel.type<isa::RegisterType>(result).dtype));
   kernel.declare_tile(stmt);
   if (result != inst.a.var && result != inst.b.var) {
     return emit_by_method(inst, plan, kernel.name(result), kernel);

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "backend/emit_kernel.h"
+#include "backend/explain.h"
 #include "isa/broadcast.h"
 
 namespace tilevm::backend {
@@ -30,6 +31,7 @@ std::string place_of(isa::VarId operand, const isa::RegisterLayout& result,
 void emit_elements(std::span<const isa::RegisterOperand> operands, const std::string& function,
                    const isa::InstStmt& stmt, KernelEmission& kernel) {
   const auto& type = kernel.type<isa::RegisterType>(stmt.results[0]);
+  kernel.chose(stmt, explain_elements(type.layout.num_locals(), false));
   kernel.declare_tile(stmt);
   kernel.out.open_plain();
   std::map<int, std::string> places;  // by variable
@@ -62,6 +64,7 @@ std::string halves_of(isa::VarId operand, const isa::RegisterLayout& result,
 void emit_halves(const std::string& function, isa::RegisterOperand a, isa::RegisterOperand b,
                  const isa::InstStmt& stmt, KernelEmission& kernel) {
   const auto& layout = kernel.type<isa::RegisterType>(stmt.results[0]).layout;
+  kernel.chose(stmt, explain_elements(layout.num_locals(), true));
   kernel.declare_tile(stmt);
   kernel.out.open_plain();
   const std::string first = halves_of(a.var, layout, kernel);
@@ -75,10 +78,9 @@ void emit_halves(const std::string& function, isa::RegisterOperand a, isa::Regis
 }
 
 /// Whether tv::binary_halves has the operation.
-bool works_on_halves(isa::BinaryOp op, const isa::RegisterType& result) {
+bool works_on_halves(isa::BinaryOp op, const isa::DType& dtype) {
   const bool has = op == isa::BinaryOp::add || op == isa::BinaryOp::sub || op == isa::BinaryOp::mul;
-  return has && (result.dtype == isa::f16 || result.dtype == isa::bf16) &&
-         result.layout.num_locals() % 2 == 0;
+  return has && (dtype == isa::f16 || dtype == isa::bf16);
 }
 
 }  // namespace
@@ -94,7 +96,8 @@ void emit_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand 
   const std::string functor = fmt::format("tv::{}", isa::describe(op).mnemonic);
   const bool alike = kernel.type<isa::RegisterType>(a.var) == result &&
                      kernel.type<isa::RegisterType>(b.var) == result;
-  if (!alike && works_on_halves(op, result)) {
+  const bool halves = works_on_halves(op, result.dtype);
+  if (!alike && halves && result.layout.num_locals() % 2 == 0) {
     return emit_halves(fmt::format("tv::binary_halves<{}, {}>", functor, kernel.element_type(type)),
                        a, b, stmt, kernel);
   }
@@ -104,6 +107,7 @@ void emit_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand 
                          fmt::format("tv::binary<{}, {}>", functor, kernel.element_type(type)),
                          stmt, kernel);
   }
+  kernel.chose(stmt, explain_elements(result.layout.num_locals(), halves));
   kernel.declare_tile(stmt);
   kernel.out.line(fmt::format("tv::binary_tile<{}, {}, {}>({}, {}, {});", functor,
                               kernel.element_type(type), result.layout.num_locals(),
@@ -113,6 +117,7 @@ void emit_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand 
 void emit_unary(isa::UnaryOp op, isa::RegisterOperand a, const isa::InstStmt& stmt,
                 KernelEmission& kernel) {
   const auto& type = kernel.type<isa::RegisterType>(a.var);
+  kernel.chose(stmt, explain_elements(type.layout.num_locals(), false));
   kernel.declare_tile(stmt);
   kernel.out.line(fmt::format("tv::unary_tile<tv::{}, {}, {}>({}, {});", isa::describe(op).mnemonic,
                               kernel.element_type(type.dtype), type.layout.num_locals(),

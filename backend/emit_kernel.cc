@@ -1,6 +1,7 @@
 #include "backend/emit_kernel.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -159,6 +160,10 @@ std::string KernelEmission::target(VarId var, bool declares, std::string_view ty
   return declares ? fmt::format("{} {} = ", type, name(var)) : fmt::format("{} = ", name(var));
 }
 
+void KernelEmission::chose(const isa::InstStmt& stmt, std::string text, std::string obstacle) {
+  result_.choices.push_back({&stmt, statement_, std::move(text), std::move(obstacle)});
+}
+
 void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
   if (!stmt.declares) return;
   const VarId var = stmt.results[0];
@@ -197,6 +202,7 @@ void KernelEmission::write(const isa::Block& block) {
     const bool simple = std::holds_alternative<isa::InstStmt>(stmt.node) ||
                         std::holds_alternative<isa::ScalarStmt>(stmt.node);
     quote_source(stmt.span, simple ? max_quoted : 1);
+    statement_ = stmt.span;
     std::visit([&](const auto& node) { write(node); }, stmt.node);
   }
 }

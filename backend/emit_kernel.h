@@ -66,6 +66,9 @@ class KernelEmission {
   /// The parameter with the memory of a workspace.
   [[nodiscard]] const std::string& workspace(isa::VarId var) const;
 
+  /// Keeps what became of a statement, for CudaKernel::choices.
+  void chose(const isa::InstStmt& stmt, std::string text, std::string obstacle = {});
+
   /// Declares the register tile that a statement makes, unless it exists already.
   void declare_tile(const isa::InstStmt& stmt);
   /// "tv::i32 x = " or "x = " for the result of a statement.
@@ -92,6 +95,7 @@ class KernelEmission {
   BitChains chains_;
   CastAdjustments adjustments_;
   CudaKernel result_;
+  Span statement_{};  // that is being written
   NameTable locals_;
   std::vector<std::string> names_;       // by variable
   std::vector<std::string> workspaces_;  // by position in KernelInfo::workspaces

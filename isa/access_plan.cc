@@ -139,33 +139,6 @@ AccessPlan plan_copy(const CopyAsync& inst, const Kernel& kernel, std::int64_t t
   return plan;
 }
 
-std::string reason(const Obstacle& obstacle) {
-  using Kind = Obstacle::Kind;
-  switch (obstacle.kind) {
-    case Kind::none:
-      return "";
-    case Kind::registers:
-      return "neighbours in memory do not follow one another in a thread";
-    case Kind::order:
-      return "elements may share a place, so their order is kept";
-    case Kind::offset:
-      return fmt::format("the offset of dimension {} is only known to be a multiple of {}",
-                         obstacle.dim, obstacle.value);
-    case Kind::stride:
-      return fmt::format("the strides of dimension {} are only known to be multiples of {}",
-                         obstacle.dim, obstacle.value);
-    case Kind::extent:
-      return fmt::format("the extent of dimension {} is only known to be a multiple of {}",
-                         obstacle.dim, obstacle.value);
-    case Kind::layout:
-      return fmt::format("the memory layout does not keep {} elements together and aligned",
-                         obstacle.value);
-    case Kind::swizzle:
-      return fmt::format("the swizzle keeps {} elements together", obstacle.value);
-  }
-  return "";
-}
-
 std::string widths_text(const AccessPlan& plan) {
   if (plan.form == AccessForm::bits) return "an element narrower than a byte";
   if (plan.form == AccessForm::matrix) {
@@ -237,10 +210,37 @@ std::optional<AccessPlan> AccessPlanner::plan(const InstStmt& stmt) const {
   return std::nullopt;
 }
 
+std::string describe(const Obstacle& obstacle) {
+  using Kind = Obstacle::Kind;
+  switch (obstacle.kind) {
+    case Kind::none:
+      return "";
+    case Kind::registers:
+      return "neighbours in memory do not follow one another in a thread";
+    case Kind::order:
+      return "elements may share a place, so their order is kept";
+    case Kind::offset:
+      return fmt::format("the offset of dimension {} is only known to be a multiple of {}",
+                         obstacle.dim, obstacle.value);
+    case Kind::stride:
+      return fmt::format("the strides of dimension {} are only known to be multiples of {}",
+                         obstacle.dim, obstacle.value);
+    case Kind::extent:
+      return fmt::format("the extent of dimension {} is only known to be a multiple of {}",
+                         obstacle.dim, obstacle.value);
+    case Kind::layout:
+      return fmt::format("the memory layout does not keep {} elements together and aligned",
+                         obstacle.value);
+    case Kind::swizzle:
+      return fmt::format("the swizzle keeps {} elements together", obstacle.value);
+  }
+  return "";
+}
+
 std::string describe(const AccessPlan& plan) {
   const std::string what = plan.form == AccessForm::copy ? "copy" : "access";
   const std::string plural = plan.form == AccessForm::copy ? "copies" : "accesses";
-  const std::string why = reason(plan.obstacle);
+  const std::string why = describe(plan.obstacle);
   return fmt::format("{} {} of {}{}{}", plan.count, plan.count == 1 ? what : plural,
                      widths_text(plan), why.empty() ? "" : ": ", why);
 }

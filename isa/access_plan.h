@@ -127,6 +127,9 @@ class AccessPlanner {
   ScalarFacts facts_;
 };
 
+/// "the strides of dimension 0 are only known to be multiples of 4"; empty if there is none.
+[[nodiscard]] std::string describe(const Obstacle& obstacle);
+
 /// What the plan is and why it is no wider: "4 accesses of 16 bytes", "16 accesses of 2 bytes: the
 /// offset of dimension 1 is only known to be a multiple of 1".
 [[nodiscard]] std::string describe(const AccessPlan& plan);

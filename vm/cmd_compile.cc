@@ -1,104 +1,37 @@
-#include <charconv>
 #include <filesystem>
 #include <ostream>
 #include <sstream>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "backend/c_header.h"
+#include "backend/compile_report.h"
 #include "backend/emit.h"
 #include "backend/fatbin.h"
 #include "backend/kernel_cache.h"
 #include "vm/cmd_support.h"
 #include "vm/commands.h"
+#include "vm/compile_report.h"
 
 namespace tilevm::vm {
 
 namespace {
 
-backend::CompileRequest request_for(const isa::VerifiedProgram& program,
-                                    const backend::CudaSource& source) {
-  backend::CompileRequest request;
-  request.source = source.text;
-  request.name = program.source().name() + ".cu";
-  request.target = isa::to_string(isa::compile_target(program.target()));
-  return request;
-}
-
-/// "f16* a_ptr, i32 n, 4096 bytes of workspace".
-std::string parameters(const isa::Kernel& kernel, const backend::CudaKernel& emitted) {
-  std::vector<std::string> texts;
-  for (const backend::CudaParameter& parameter : emitted.parameters) {
-    if (parameter.role == backend::CudaParameter::Role::workspace) {
-      texts.push_back(fmt::format("{} bytes of workspace{}", parameter.workspace_bytes,
-                                  parameter.zeroed ? " (zeroed before each launch)" : ""));
-      continue;
-    }
-    if (parameter.role == backend::CudaParameter::Role::prints) {
-      texts.emplace_back("the print buffer");
-      continue;
-    }
-    const isa::Variable& variable = kernel.variable(parameter.var);
-    const auto* pointer = std::get_if<isa::PointerType>(&variable.type);
-    texts.push_back(pointer != nullptr
-                        ? fmt::format("{}* {}", isa::to_string(pointer->dtype), variable.name)
-                        : fmt::format("{} {}", isa::to_string(parameter.scalar), variable.name));
-  }
-  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
-}
-
-/// The number that stands directly before `word` in ptxas's remarks on a kernel.
-std::optional<long> number_before(std::string_view remarks, std::string_view word) {
-  const std::size_t at = remarks.find(word);
-  if (at == std::string_view::npos) return std::nullopt;
-  std::size_t begin = at;
-  while (begin > 0 && remarks[begin - 1] >= '0' && remarks[begin - 1] <= '9') --begin;
-  long value = 0;
-  const auto [end, error] = std::from_chars(remarks.data() + begin, remarks.data() + at, value);
-  if (error != std::errc{} || end != remarks.data() + at) return std::nullopt;
-  return value;
-}
-
-/// What ptxas said of one kernel: "40 a thread, 0 bytes spilled"; empty if it said nothing.
-std::string registers(const std::string& log, const std::string& entry) {
-  const std::string_view all = log;
-  const std::size_t begin = all.find(fmt::format("entry function '{}'", entry));
-  if (begin == std::string_view::npos) return {};
-  const std::string_view rest = all.substr(begin + 1);
-  const std::string_view remarks = rest.substr(0, rest.find("entry function '"));
-  const std::optional<long> used = number_before(remarks, " registers");
-  const std::optional<long> spilled = number_before(remarks, " bytes spill stores");
-  if (!used) return {};
-  return fmt::format("{} a thread, {} bytes spilled", *used, spilled.value_or(0));
-}
-
-/// A paragraph a kernel, and who compiled.
-void explain_kernels(const isa::VerifiedProgram& program, const backend::CudaSource& source,
-                     Io& io) {
-  backend::CompileRequest request = request_for(program, source);
-  request.extra_options = {"--ptxas-options=-v"};
-  const Result<backend::Compiled> compiled = backend::compile_cached(request);
-  for (const backend::CudaKernel& emitted : source.kernels) {
-    const isa::Kernel& kernel = program.kernel(emitted.kernel);
-    const std::string used = compiled ? registers(compiled->log, emitted.entry) : std::string();
-    io.err << fmt::format(
-        "{} ({} in the code)\n  threads    {}\n  parameters {}\n  registers  {}\n", kernel.name,
-        emitted.entry, emitted.threads, parameters(kernel, emitted),
-        used.empty() ? "unknown" : used);
-  }
-  io.err << (compiled
-                 ? fmt::format(
-                       "compiled for {} by {} {} {:.0f} ms\n", request.target, compiled->compiler,
-                       compiled->cached ? "earlier, and found in" : "in", compiled->milliseconds)
-                 : fmt::format("not compiled: {}\n", compiled.error().message));
-}
-
 /// The program as one target sees it.
 struct Unit {
   isa::VerifiedProgram program;
   backend::CudaSource source;
+  backend::CompileRequest request;  ///< for machine code
 };
+
+Unit make_unit(const isa::VerifiedProgram& program, bool explain) {
+  Unit unit{program, backend::emit_cuda(program), {}};
+  unit.request.source = unit.source.text;
+  unit.request.name = program.source().name() + ".cu";
+  unit.request.target = isa::to_string(isa::compile_target(program.target()));
+  if (explain) unit.request.extra_options.emplace_back(backend::report_option);
+  return unit;
+}
 
 /// The names between commas. Errors (usage): the kind of output takes one; two are the same.
 Result<std::vector<isa::Target>> targets_of(const CompileOptions& options) {
@@ -114,13 +47,30 @@ Result<std::vector<isa::Target>> targets_of(const CompileOptions& options) {
     }
     targets.push_back(*target);
   }
-  if (targets.size() == 1 || options.emit == "fatbin") return targets;
+  const bool one = options.emit == "cuda" || options.emit == "ptx" || options.emit == "cubin";
+  if (targets.size() == 1 || !one) return targets;
   return Error{
       ErrorKind::usage,
       fmt::format("--emit {} is for one target; --emit fatbin takes several", options.emit)};
 }
 
+/// Whether a report is all that is wanted.
+bool only_explains(const CompileOptions& options) {
+  return options.explain && options.emit.empty() && options.output.empty() &&
+         options.header.empty();
+}
+
+/// Whether the code goes to standard output.
+bool writes_to_output(const CompileOptions& options) {
+  if (only_explains(options)) return false;
+  return options.output == "-" || (options.output.empty() && options.header.empty());
+}
+
 Status check_options(const CompileOptions& options) {
+  if (options.json && !options.explain) {
+    return Error{ErrorKind::usage, "--json goes with --explain"};
+  }
+  if (only_explains(options)) return Done{};
   Status known = check_choice("kind of output", options.emit, {"cuda", "ptx", "cubin", "fatbin"});
   if (!known) return known;
   const bool text = options.emit == "cuda" || options.emit == "ptx";
@@ -133,6 +83,10 @@ Status check_options(const CompileOptions& options) {
                              "standard output), or a C header with --header FILE",
                              options.emit)};
   }
+  if (options.json && writes_to_output(options)) {
+    return Error{ErrorKind::usage,
+                 "--json goes to standard output: name a file for the code with -o FILE"};
+  }
   return Done{};
 }
 
@@ -140,8 +94,11 @@ Result<std::string> make_output(const std::vector<Unit>& units, const std::strin
   if (emit == "cuda") return units.front().source.text;
   std::vector<backend::FatbinPart> parts;
   for (const Unit& unit : units) {
-    backend::CompileRequest request = request_for(unit.program, unit.source);
-    if (emit == "ptx") request.artifact = backend::Artifact::ptx;
+    backend::CompileRequest request = unit.request;
+    if (emit == "ptx") {
+      request.artifact = backend::Artifact::ptx;
+      request.extra_options.clear();
+    }
     Result<backend::Compiled> compiled = backend::compile_cached(request);
     if (!compiled) return compiled.error();
     parts.push_back({*backend::parse_cuda_target(request.target), std::move(compiled->image)});
@@ -173,28 +130,51 @@ Status write_outputs(const std::vector<Unit>& units, const CompileOptions& optio
   return write_result(io, options.output.empty() ? "-" : options.output, *image);
 }
 
-}  // namespace
+/// Shows what became of each kernel.
+void explain_units(const std::vector<Unit>& units, bool beside_code, Reporter& reporter) {
+  Json targets = Json::array();
+  for (const Unit& unit : units) {
+    const CompileReport report{unit.program, unit.source, unit.request.target,
+                               backend::compile_cached(unit.request)};
+    if (reporter.json()) {
+      targets.push(report_json(report));
+    } else {
+      (beside_code ? reporter.io().err : reporter.io().out) << format_report(report);
+    }
+  }
+  reporter.set("targets", std::move(targets));
+}
 
-Exit compile(const CompileOptions& options, Io& io) {
-  if (const Status fine = check_options(options); !fine) return fail(io, fine.error());
+Exit compile_with(const CompileOptions& options, Reporter& reporter) {
+  if (const Status fine = check_options(options); !fine) return reporter.fail(fine.error());
   const Result<std::vector<isa::Target>> targets = targets_of(options);
-  if (!targets) return fail(io, targets.error());
-  const Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
-  if (!source) return fail(io, source.error());
+  if (!targets) return reporter.fail(targets.error());
+  const auto source = read_source(options.program.file, reporter.io().in);
+  if (!source) return reporter.fail(source.error());
   std::vector<Unit> units;
   for (const isa::Target& target : *targets) {
     const ProgramOptions program{options.program.file, options.program.defines,
                                  isa::to_string(target)};
     const Result<Loaded> loaded = load_source(*source, program, "");
-    if (!loaded) return fail(io, loaded.error());
+    if (!loaded) return reporter.fail(loaded.error());
     // What is worth a warning is so for every target.
-    if (units.empty() || !loaded->program) show(io, loaded->diagnostics, **source);
-    if (!loaded->program) return exit_of(loaded->diagnostics);
-    units.push_back({*loaded->program, backend::emit_cuda(*loaded->program)});
-    if (options.explain) explain_kernels(units.back().program, units.back().source, io);
+    if (units.empty() || !loaded->program) reporter.diagnostics(loaded->diagnostics, **source);
+    if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
+    units.push_back(make_unit(*loaded->program, options.explain));
   }
-  const Status written = write_outputs(units, options, io);
-  return written ? Exit::ok : fail(io, written.error());
+  if (options.explain) explain_units(units, writes_to_output(options), reporter);
+  if (only_explains(options)) return reporter.finish(Exit::ok);
+  const Status written = write_outputs(units, options, reporter.io());
+  return written ? reporter.finish(Exit::ok) : reporter.fail(written.error());
+}
+
+}  // namespace
+
+Exit compile(const CompileOptions& options, Io& io) {
+  CompileOptions known = options;
+  if (known.emit.empty() && !only_explains(options)) known.emit = "cuda";
+  Reporter reporter(io, "compile", options.json);
+  return compile_with(known, reporter);
 }
 
 }  // namespace tilevm::vm

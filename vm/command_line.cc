@@ -285,14 +285,19 @@ void add_other_commands(CLI::App& root, Commands& commands) {
     auto [app, o] = add_command<CompileOptions>(
         root, commands, "compile", "Turns a program into CUDA C++, PTX or machine code.", compile);
     add_program(app, o->program, "sm_90a if left out; a fatbin takes several, as sm_80,sm_90a");
-    app->add_option("--emit", o->emit, "cuda (default), ptx, cubin or fatbin")->type_name("KIND");
+    app->add_option("--emit", o->emit,
+                    "cuda (default), ptx, cubin or fatbin; with --explain and no -o, nothing")
+        ->type_name("KIND");
     app->add_option("-o,--output", o->output, "the file to write; - for standard output")
         ->type_name("FILE");
     app->add_option("--header", o->header,
                     "for a cubin or fatbin, also a C header that launches the kernels; without -o "
                     "it contains the code")
         ->type_name("FILE");
-    app->add_flag("--explain", o->explain, "what became of each kernel, to standard error");
+    app->add_flag("--explain", o->explain,
+                  "what became of each instruction and each kernel: choices and why none is wider, "
+                  "registers, spills, shared memory");
+    app->add_flag("--json", o->json, "the report as one JSON object to standard output");
   }
   {
     auto [app, o] = add_command<DoctorOptions>(

@@ -62,11 +62,12 @@ struct CacheOptions {
 Exit cache(const CacheOptions& options, Io& io);
 
 struct CompileOptions {
-  ProgramOptions program;     ///< the target may be several, with commas, for a fatbin
-  std::string emit = "cuda";  ///< cuda, ptx, cubin, fatbin
-  std::string output;         ///< empty: standard output for text
-  std::string header;         ///< a C header to write beside it; empty: none
-  bool explain = false;
+  ProgramOptions program;  ///< the target may be several, with commas, for a fatbin or a report
+  std::string emit;        ///< cuda, ptx, cubin, fatbin; empty: a report alone, else cuda
+  std::string output;      ///< empty: standard output for text
+  std::string header;      ///< a C header to write beside it; empty: none
+  bool explain = false;    ///< a report, to standard error where the code goes to standard output
+  bool json = false;       ///< of the report
 };
 Exit compile(const CompileOptions& options, Io& io);
 

@@ -1,0 +1,33 @@
+// What became of a program's kernels for one target, as text and as JSON: `tilevm compile
+// --explain`.
+//
+//   matmul (matmul_kernel), sm_90a
+//     threads    128
+//     registers  111 a thread, 0 bytes spilled
+//     137  bytes = LoadShared(sq, layout=BYTES, offset=[s, 0:])
+//       137:25  LoadShared  7 x 16 bytes
+#pragma once
+
+#include <string>
+
+#include "backend/emit.h"
+#include "backend/toolchain.h"
+#include "isa/base/result.h"
+#include "isa/verify.h"
+#include "vm/json.h"
+
+namespace tilevm::vm {
+
+/// A program as one target sees it, and what the compiler gave.
+struct CompileReport {
+  const isa::VerifiedProgram& program;
+  const backend::CudaSource& source;
+  std::string target;
+  Result<backend::Compiled> compiled;  ///< with backend::report_option
+};
+
+[[nodiscard]] std::string format_report(const CompileReport& report);
+/// An object with target, compiler, error and kernels.
+[[nodiscard]] Json report_json(const CompileReport& report);
+
+}  // namespace tilevm::vm
