@@ -21,6 +21,23 @@ std::optional<std::int64_t> number_before(std::string_view remarks, std::string_
   return value;
 }
 
+/// Bytes of a multiprocessor's shared memory that CUDA takes for each block. A block may have all
+/// the rest (isa::max_shared_bytes).
+constexpr std::int64_t reserved_shared_bytes = 1024;
+
+constexpr std::int64_t registers_of_multiprocessor = 65536, registers_of_thread = 255;
+
+/// What the blocks on one multiprocessor share besides (CUDA C++ Programming Guide, Compute
+/// Capabilities).
+struct MultiprocessorLimits {
+  std::int64_t threads, blocks;
+};
+
+MultiprocessorLimits multiprocessor_limits(const isa::Target& target) {
+  if (target.sm == 80 || target.sm == 90 || target.sm == 100) return {2048, 32};
+  return {1536, target.sm == 86 ? 16 : 24};
+}
+
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
@@ -39,19 +56,26 @@ std::optional<RegisterUse> find_register_use(std::string_view log, const std::st
                      number_before(remarks, " bytes spill loads").value_or(0)};
 }
 
+std::int64_t max_registers(std::int64_t threads) {
+  constexpr std::int64_t step = 8, warp = 32;
+  const std::int64_t share = registers_of_multiprocessor / rounded_up(threads, warp);
+  return std::min(share / step * step, registers_of_thread);
+}
+
 /// A multiprocessor has four parts with a quarter of the registers each. A warp lies in one of them
 /// and takes its registers in steps of 256; shared memory is given in steps of 128 bytes.
 Residency find_residency(const CudaKernel& kernel, std::int64_t registers,
                          const isa::Target& target) {
   constexpr std::int64_t warp = 32, parts = 4, register_step = 256, shared_step = 128;
-  const isa::MultiprocessorLimits limits = multiprocessor_limits(target);
+  const MultiprocessorLimits limits = multiprocessor_limits(target);
   const std::int64_t warps = (kernel.threads + warp - 1) / warp;
   const std::int64_t of_warp = rounded_up(std::max<std::int64_t>(registers, 1) * warp, register_step);
   const std::int64_t of_block =
-      rounded_up(kernel.shared_bytes + isa::reserved_shared_bytes, shared_step);
+      rounded_up(kernel.shared_bytes + reserved_shared_bytes, shared_step);
+  const std::int64_t shared = isa::max_shared_bytes(target) + reserved_shared_bytes;
   const std::array<Residency, 4> all{{
-      {limits.registers / parts / of_warp * parts / warps, "registers"},
-      {limits.shared_bytes / of_block, "shared memory"},
+      {registers_of_multiprocessor / parts / of_warp * parts / warps, "registers"},
+      {shared / of_block, "shared memory"},
       {limits.threads / warp / warps, "threads"},
       {limits.blocks, "blocks"},
   }};

@@ -28,6 +28,9 @@ struct RegisterUse {
 [[nodiscard]] std::optional<RegisterUse> find_register_use(std::string_view log,
                                                            const std::string& entry);
 
+/// The registers that a thread can have in a block of so many threads.
+[[nodiscard]] std::int64_t max_registers(std::int64_t threads);
+
 /// How many blocks of a kernel one multiprocessor holds at a time, and what keeps it from more.
 struct Residency {
   std::int64_t blocks = 0;

@@ -136,6 +136,7 @@ void explain_units(const std::vector<Unit>& units, bool beside_code, Reporter& r
   for (const Unit& unit : units) {
     const CompileReport report{unit.program, unit.source, unit.request.target,
                                backend::compile_cached(unit.request)};
+    reporter.diagnostics(report.warnings(), unit.program.source());
     if (reporter.json()) {
       targets.push(report_json(report));
     } else {

@@ -52,7 +52,7 @@ std::string shared_tensors(const CompileReport& report, const CudaKernel& emitte
   for (const auto& tile : report.program.info(emitted.kernel).shared) {
     tensors.push_back(fmt::format("{} [{}, {})",
                                   report.program.kernel(emitted.kernel).variable(tile.var).name,
-                                  tile.place, tile.place + tile.bytes));
+                                  tile.offset, tile.offset + tile.bytes));
   }
   return fmt::format("{} bytes: {}", emitted.shared_bytes, fmt::join(tensors, ", "));
 }
@@ -118,7 +118,7 @@ Json shared_json(const CompileReport& report, const CudaKernel& emitted) {
   for (const auto& tile : report.program.info(emitted.kernel).shared) {
     list.push(Json::object()
                   .set("name", report.program.kernel(emitted.kernel).variable(tile.var).name)
-                  .set("place", tile.place)
+                  .set("place", tile.offset)
                   .set("bytes", tile.bytes));
   }
   return list;
@@ -143,6 +143,31 @@ Json kernel_json(const CompileReport& report, const CudaKernel& emitted) {
 }
 
 }  // namespace
+
+void warn_of_spills(const isa::Kernel& kernel, std::int64_t threads, std::int64_t bytes,
+                    Diagnostics& diagnostics) {
+  if (bytes == 0) return;
+  const std::int64_t registers = backend::max_registers(threads);
+  Diagnostic& warning = diagnostics.warning(
+      Code::program_too_large, kernel.span,
+      fmt::format("each thread of `{}` keeps {} bytes in memory, since a block of {} threads has at "
+                  "most {} registers a thread",
+                  kernel.name, bytes, threads, registers));
+  add_note(warning, backend::max_registers(1) > registers
+                        ? "make the tiles smaller, or take fewer threads"
+                        : "make the tiles smaller, or spread them over more threads");
+}
+
+Diagnostics CompileReport::warnings() const {
+  Diagnostics diagnostics;
+  for (const CudaKernel& emitted : source.kernels) {
+    if (const auto use = register_use(*this, emitted)) {
+      warn_of_spills(program.kernel(emitted.kernel), emitted.threads, use->stack_bytes,
+                     diagnostics);
+    }
+  }
+  return diagnostics;
+}
 
 std::string format_report(const CompileReport& report) {
   std::string text;

@@ -8,10 +8,12 @@
 //       137:25  LoadShared  7 x 16 bytes
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "backend/emit.h"
 #include "backend/toolchain.h"
+#include "isa/base/diagnostic.h"
 #include "isa/base/result.h"
 #include "isa/verify.h"
 #include "vm/json.h"
@@ -24,7 +26,15 @@ struct CompileReport {
   const backend::CudaSource& source;
   std::string target;
   Result<backend::Compiled> compiled;  ///< with backend::report_option
+
+  /// Warnings of kernels that spill.
+  [[nodiscard]] Diagnostics warnings() const;
 };
+
+/// That a kernel needs more registers than there are, by how many bytes, and what to do; nothing if
+/// `bytes`, what each thread keeps in memory instead, is 0.
+void warn_of_spills(const isa::Kernel& kernel, std::int64_t threads, std::int64_t bytes,
+                    Diagnostics& diagnostics);
 
 [[nodiscard]] std::string format_report(const CompileReport& report);
 /// An object with target, compiler, error and kernels.

@@ -5,6 +5,7 @@
 #include "backend/cuda_library.h"
 #include "backend/engine.h"
 #include "backend/toolchain.h"
+#include "vm/compile_report.h"
 #include "vm/engine.h"
 
 namespace tilevm::vm {
@@ -33,6 +34,7 @@ class CudaRunner final : public Engine {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     report.prepare_milliseconds = took.count();
     if (!loaded) return loaded.error();
+    note_spills(*loaded, report.notes);
     backend::HostBuffers buffers;
     for (HostTensor& tensor : tensors) buffers.push_back(std::move(tensor.data));
     const Status status = run_loaded(*loaded, entry, buffers, report);
@@ -42,6 +44,14 @@ class CudaRunner final : public Engine {
   }
 
  private:
+  static void note_spills(const backend::LoadedProgram& program, Diagnostics& notes) {
+    for (const backend::CudaKernel& kernel : program.source().kernels) {
+      const auto bytes = program.properties(kernel.kernel).local_bytes_per_thread;
+      warn_of_spills(program.program().kernel(kernel.kernel), kernel.threads,
+                     static_cast<std::int64_t>(bytes), notes);
+    }
+  }
+
   /// Uploads, launches between two events, downloads.
   Status run_loaded(const backend::LoadedProgram& program, const Entry& entry,
                     backend::HostBuffers& buffers, RunReport& report) {

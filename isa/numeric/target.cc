@@ -32,15 +32,11 @@ Result<Target> parse_target(std::string_view text) {
                            near.empty() ? "" : fmt::format("; did you mean `{}`?", near), list)};
 }
 
-MultiprocessorLimits multiprocessor_limits(const Target& target) {
-  constexpr std::int64_t registers = 65536, kilobyte = 1024;
-  if (target.sm == 80) return {registers, 2048, 32, 164 * kilobyte};
-  if (target.sm == 90 || target.sm == 100) return {registers, 2048, 32, 228 * kilobyte};
-  return {registers, 1536, target.sm == 86 ? 16 : 24, 100 * kilobyte};
-}
-
 std::int64_t max_shared_bytes(const Target& target) {
-  return multiprocessor_limits(target).shared_bytes - reserved_shared_bytes;
+  constexpr std::int64_t kilobyte = 1024;
+  if (target.sm == 80) return 163 * kilobyte;
+  if (target.sm == 90 || target.sm == 100) return 227 * kilobyte;
+  return 99 * kilobyte;
 }
 
 Target compile_target(const Target& target) {

@@ -27,15 +27,8 @@ struct Target {
 /// sm_120, sm_120a.
 [[nodiscard]] const std::vector<Target>& known_targets();
 
-/// What the blocks on one multiprocessor share (CUDA C++ Programming Guide, Compute Capabilities).
-struct MultiprocessorLimits {
-  std::int64_t registers, threads, blocks, shared_bytes;
-};
-[[nodiscard]] MultiprocessorLimits multiprocessor_limits(const Target& target);
-
-/// Bytes of a multiprocessor's shared memory that CUDA takes for each block.
-inline constexpr std::int64_t reserved_shared_bytes = 1024;
-/// Bytes of shared memory that one block may have: all of a multiprocessor's but those.
+/// Bytes of shared memory that one block may have (CUDA C++ Programming Guide, Compute
+/// Capabilities).
 [[nodiscard]] std::int64_t max_shared_bytes(const Target& target);
 
 /// The architecture that NVIDIA's compilers are asked for: the suffixed form where there is one

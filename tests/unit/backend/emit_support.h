@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -17,10 +18,11 @@ namespace tilevm::backend {
 
 /// The verified program of a text; a fault of the text fails the test.
 inline isa::VerifiedProgram make_program(std::string text, const isa::Target& target = {},
-                                         std::string name = "test.tile") {
+                                         std::string name = "test.tile",
+                                         std::vector<frontend::Define> defines = {}) {
   auto source = std::make_shared<const SourceFile>(std::move(name), std::move(text));
   Diagnostics diagnostics;
-  auto program = frontend::load(source, {{}, target}, diagnostics);
+  auto program = frontend::load(source, {std::move(defines), target}, diagnostics);
   std::optional<isa::VerifiedProgram> verified;
   if (program) verified = isa::verify(*std::move(program), target, diagnostics);
   const std::string messages = render(diagnostics, *source, false);
@@ -37,10 +39,11 @@ inline std::string read_text(const std::string& path) {
 }
 
 /// One of the programs that ship with the project.
-inline isa::VerifiedProgram load_program(const std::string& name, const isa::Target& target = {}) {
+inline isa::VerifiedProgram load_program(const std::string& name, const isa::Target& target = {},
+                                         std::vector<frontend::Define> defines = {}) {
   const std::string text = read_text(std::string(TILEVM_SOURCE_DIR) + "/programs/" + name);
   REQUIRE_FALSE(text.empty());
-  return make_program(text, target, name);
+  return make_program(text, target, name, std::move(defines));
 }
 
 }  // namespace tilevm::backend

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/vm/commands_support.h"
+#include "vm/cmd_support.h"
+#include "vm/compile_report.h"
 #include "vm/isa_reference.h"
 
 namespace {
@@ -124,6 +126,70 @@ TEST_CASE("compile prints CUDA text, and asks for a file for machine code") {
   Streams wrong(shift_program);
   CHECK(compile({{"-", {}, ""}, "cuba", "", "", false}, wrong.io) == Exit::usage);
   CHECK(contains(wrong.err.str(), "did you mean `cuda`?"));
+}
+
+/// Without a CUDA compiler it is there, too, only without registers.
+TEST_CASE("compile --explain alone gives the report and no code") {
+  Streams streams(shift_program);
+  CompileOptions options;
+  options.program.file = "-";
+  options.explain = true;
+  CHECK(compile(options, streams.io) == Exit::ok);
+  const std::string text = streams.out.str();
+  CHECK(text.starts_with("shift (shift_kernel), sm_90a\n"
+                         "  threads     1\n"
+                         "  parameters  f32* a_ptr, f32* c_ptr\n"
+                         "  registers   "));
+  CHECK(contains(text,
+                 "\n  6     a = LoadGlobal(ga, layout=local(6), offset=[0:])\n"
+                 "    6:9     LoadGlobal   1 x 16 + 8 bytes\n"
+                 "  7     StoreGlobal(Add(a, a), gc, offset=[0:])\n"
+                 "    7:17    Add          6 x 1 element\n"
+                 "    7:5     StoreGlobal  1 x 16 + 8 bytes\n"));
+  CHECK_FALSE(contains(text, "__global__"));
+  CHECK(streams.err.str().empty());
+}
+
+TEST_CASE("compile --explain beside code on standard output speaks on standard error") {
+  Streams streams(shift_program);
+  CompileOptions options{{"-", {}, ""}, "", "-", "", true};
+  CHECK(compile(options, streams.io) == Exit::ok);
+  CHECK(contains(streams.out.str(), "__global__"));
+  CHECK(streams.err.str().starts_with("shift (shift_kernel)"));
+}
+
+TEST_CASE("compile --explain --json is one object with each target's kernels") {
+  Streams streams(shift_program);
+  CompileOptions options{{"-", {}, "sm_80,sm_90"}, "", "", "", true, true};
+  CHECK(compile(options, streams.io) == Exit::ok);
+  const std::string text = streams.out.str();
+  CHECK(text.starts_with(R"({"schema": 1, "command": "compile", "targets": [{"target": "sm_80")"));
+  CHECK(contains(text, R"({"target": "sm_90a")"));
+  CHECK(contains(text, R"({"line": 7, "column": 17, "instruction": "Add", "chosen": )"
+                       R"("6 x 1 element", "obstacle": null})"));
+  CHECK(text.ends_with("\"status\": 0}\n"));
+  Streams both(shift_program);
+  CHECK(compile({{"-", {}, ""}, "cuda", "", "", true, true}, both.io) == Exit::usage);
+  Streams alone(shift_program);
+  CHECK(compile({{"-", {}, ""}, "cuda", "", "", false, true}, alone.io) == Exit::usage);
+}
+
+TEST_CASE("a kernel that spills is named with the bytes and the way out") {
+  Streams streams(shift_program);
+  const Result<Loaded> loaded = load_program({"-", {}, ""}, "sm_90", streams.io);
+  REQUIRE(loaded->program.has_value());
+  Diagnostics none, some;
+  warn_of_spills(loaded->program->kernel(0), 128, 0, none);
+  CHECK(none.sorted().empty());
+  warn_of_spills(loaded->program->kernel(0), 128, 48, some);
+  warn_of_spills(loaded->program->kernel(0), 512, 48, some);
+  show(streams.io, some, *loaded->source);
+  CHECK(contains(streams.err.str(),
+                 "each thread of `shift` keeps 48 bytes in memory, since a block of 128 threads "
+                 "has at most 255 registers a thread"));
+  CHECK(contains(streams.err.str(), "spread them over more threads"));
+  CHECK(contains(streams.err.str(), "512 threads has at most 128 registers"));
+  CHECK(contains(streams.err.str(), "take fewer threads"));
 }
 
 TEST_CASE("doctor always works and says what can be run") {

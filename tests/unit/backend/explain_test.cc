@@ -1,0 +1,202 @@
+// What the emitter says it chose, and what the compiler made of the quantized template.
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "backend/compile_report.h"
+#include "backend/emit.h"
+#include "backend/toolchain.h"
+#include "tests/unit/backend/emit_support.h"
+
+namespace tilevm::backend {
+namespace {
+
+/// "LoadGlobal 4 x 16 bytes" ..; an obstacle follows a semicolon.
+std::vector<std::string> choices_of(const CudaSource& source) {
+  std::vector<std::string> lines;
+  for (const CudaKernel& kernel : source.kernels) {
+    for (const Choice& choice : kernel.choices) {
+      lines.push_back(std::string(isa::mnemonic(choice.stmt->inst)) + " " + choice.text +
+                      (choice.obstacle.empty() ? "" : "; " + choice.obstacle));
+    }
+  }
+  return lines;
+}
+
+void check_choices(const std::string& text, const std::vector<std::string>& expected) {
+  CHECK(choices_of(emit_cuda(make_program(text, {90, true}))) == expected);
+}
+
+TEST_CASE("accesses say how wide they are, and what keeps them from more") {
+  check_choices(R"(
+def k<4>(f16* p, i32 n):
+    i, = BlockIndices()
+    g = ViewGlobal(p, shape=[64, 64])
+    h = ViewGlobal(p, shape=[n, n])
+    a = LoadGlobal(g, layout=spatial(32, 1).local(1, 8), offset=[0:, i * 8:])
+    StoreGlobal(a, g, offset=[32:, i * 4:])
+    StoreGlobal(a, h)
+)",
+                {"LoadGlobal 1 x 16 bytes",
+                 "StoreGlobal 1 x 8 + 8 bytes; the offset of dimension 1 is only known to be a "
+                 "multiple of 4: `i * 4` at 7:36",
+                 "StoreGlobal 8 x 2 bytes, bounds tested; the extent of dimension 1 is only known "
+                 "to be a multiple of 1: `n` at 5:34"});
+}
+
+TEST_CASE("shared memory, copies, casts and products say what they are made of") {
+  check_choices(R"(
+def k<1>(f16* p, u8* q, f16* c):
+    g = ViewGlobal(p, shape=[16, 16])
+    s = AllocateShared(f16, shape=[16, 16])
+    CopyAsync(s, g)
+    CopyAsyncWaitGroup(0)
+    Synchronize()
+    a = LoadShared(s, layout=column_local(2, 2).spatial(8, 4).local(1, 2))
+    bytes = LoadGlobal(ViewGlobal(q, shape=[128]), layout=spatial(32).local(4))
+    i = View(bytes, dtype=i8, layout=local(2, 1).column_spatial(4, 8).local(2, 1))
+    b = Cast(i, f16)
+    acc = AllocateRegister(f32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0.0)
+    d = Dot(a, b, acc)
+    e = Exp(Add(d, acc))
+    StoreGlobal(Cast(e, f16), ViewGlobal(c, shape=[16, 8]))
+)",
+                {"CopyAsync 1 x cp.async 16",
+                 "LoadShared 1 x ldmatrix.x4",
+                 "LoadGlobal 1 x 4 bytes",
+                 "View nothing: what reads it takes the bits of `bytes`",
+                 "Cast 1.25 instructions an element",
+                 "Dot 1 x mma.sync.m16n8k16 f32.f16.f16.f32 a warp",
+                 "Add 4 x 1 element",
+                 "Exp 4 x 1 element",
+                 "Cast 2 x 2 elements",
+                 "StoreGlobal 2 x 4 bytes; neighbours in memory do not follow one another in a "
+                 "thread"});
+}
+
+TEST_CASE("a product without tensor cores is told as chains") {
+  check_choices(R"(
+def k<1>(f32* p):
+    g = ViewGlobal(p, shape=[4, 4])
+    a = LoadGlobal(g, layout=local(4, 4))
+    StoreGlobal(Dot(a, a, AllocateRegister(f32, layout=local(4, 4), init=0.0)), g)
+)",
+                {"LoadGlobal 4 x 16 bytes", "Dot 16 chains of 4 multiply-adds in f32",
+                 "StoreGlobal 4 x 16 bytes"});
+}
+
+TEST_CASE("the remarks of a compiler give registers, stack and spills") {
+  const std::string log =
+      "ptxas info    : Compiling entry function 'a_kernel' for 'sm_90a'\n"
+      "ptxas info    : Function properties for a_kernel\n"
+      "    48 bytes stack frame, 52 bytes spill stores, 60 bytes spill loads\n"
+      "ptxas info    : Used 255 registers, used 1 barriers, 48 bytes cumulative stack size\n"
+      "ptxas info    : Compiling entry function 'b_kernel' for 'sm_90a'\n"
+      "ptxas info    : Used 32 registers\n";
+  CHECK(find_register_use(log, "a_kernel") == RegisterUse{255, 48, 52, 60});
+  CHECK(find_register_use(log, "b_kernel") == RegisterUse{32, 0, 0, 0});
+  CHECK_FALSE(find_register_use(log, "c_kernel").has_value());
+}
+
+TEST_CASE("registers of a thread end where a multiprocessor's do") {
+  CHECK(max_registers(1) == 255);
+  CHECK(max_registers(256) == 255);
+  CHECK(max_registers(288) == 224);
+  CHECK(max_registers(512) == 128);
+  CHECK(max_registers(1024) == 64);
+}
+
+TEST_CASE("the blocks of a multiprocessor are those that its scarcest part holds") {
+  const auto residency = [](std::int64_t threads, std::int64_t shared, std::int64_t registers,
+                            int sm) {
+    CudaKernel kernel;
+    kernel.threads = threads;
+    kernel.shared_bytes = shared;
+    const Residency found = find_residency(kernel, registers, {sm, false});
+    return std::string(found.limit) + " " + std::to_string(found.blocks);
+  };
+  CHECK(residency(128, 0, 111, 90) == "registers 4");
+  CHECK(residency(128, 0, 255, 90) == "registers 2");
+  CHECK(residency(1024, 0, 64, 90) == "registers 1");
+  CHECK(residency(256, 0, 32, 90) == "registers 8");
+  CHECK(residency(128, 100 * 1024, 32, 90) == "shared memory 2");
+  CHECK(residency(128, 227 * 1024, 32, 90) == "shared memory 1");
+  CHECK(residency(1024, 0, 16, 86) == "threads 1");
+  CHECK(residency(32, 0, 16, 86) == "blocks 16");
+  CHECK(residency(32, 0, 16, 120) == "blocks 24");
+}
+
+/// programs/quantized_matmul.tile as it is measured, with weights of a type.
+isa::VerifiedProgram quantized(const std::string& type) {
+  return load_program("quantized_matmul.tile", {90, true},
+                      {{"N", "8192"},
+                       {"K", "8192"},
+                       {"BN", "224"},
+                       {"WARPS", "4"},
+                       {"STAGES", "3"},
+                       {"Q", type},
+                       {"W", type.substr(1, 1)}});
+}
+
+/// The parts of the report that the speed of `matmul` rests on.
+void check_quantized(const std::string& type, const isa::VerifiedProgram& program,
+                     const CudaKernel& emitted) {
+  INFO(type);
+  const isa::Kernel& kernel = program.kernel(emitted.kernel);
+  const int bits = std::stoi(type.substr(1, 1));
+  const int width = std::gcd(28 * bits, 16);  // of a thread's weights in a tile
+  const auto named = [&](isa::VarId var, const char* name) {
+    return kernel.variable(var).name == name;
+  };
+  int seen = 0;
+  for (const Choice& choice : emitted.choices) {
+    INFO(choice.text);
+    if (const auto* copy = std::get_if<isa::CopyAsync>(&choice.stmt->inst)) {
+      if (!named(copy->dst.var, "sq")) continue;
+      CHECK(choice.text.ends_with("x cp.async 16"));
+    } else if (const auto* load = std::get_if<isa::LoadShared>(&choice.stmt->inst)) {
+      if (named(load->src.var, "ss")) continue;
+      const bool weights = named(load->src.var, "sq");
+      CHECK(choice.text ==
+            (weights ? std::to_string(28 * bits / width) + " x " + std::to_string(width) + " bytes"
+                     : "8 x ldmatrix.x4"));
+    } else if (const auto* cast = std::get_if<isa::Cast>(&choice.stmt->inst)) {
+      const auto& from = std::get<isa::RegisterType>(kernel.variable(cast->src.var).type);
+      if (isa::to_string(from.dtype) != type) continue;
+      REQUIRE(choice.text.ends_with("instructions an element"));
+      CHECK(std::stod(choice.text) <= (from.dtype.is_integer() ? 1.8 : 2.5));
+    } else {
+      continue;
+    }
+    ++seen;
+  }
+  CHECK(seen >= 5);
+}
+
+TEST_CASE("the quantized template moves and casts weights as it is made to, without spills") {
+  const auto compiler = describe_compiler(CompilerChoice::automatic);
+  if (!compiler) MESSAGE("registers are not looked at: " << compiler.error().message);
+  for (const char* type :
+       {"u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8", "i4", "f6e3m2", "f8e4m3"}) {
+    const isa::VerifiedProgram program = quantized(type);
+    const CudaSource source = emit_cuda(program);
+    const CudaKernel& matmul = source.kernels[1];
+    REQUIRE(matmul.entry == "matmul_kernel");
+    check_quantized(type, program, matmul);
+    if (!compiler) continue;
+    CompileRequest request;
+    request.source = source.text;
+    request.extra_options.emplace_back(report_option);
+    const Result<Compiled> compiled = compile_cuda(request);
+    REQUIRE_MESSAGE(compiled.ok(), compiled.error().message);
+    const auto use = find_register_use(compiled->log, matmul.entry);
+    REQUIRE(use.has_value());
+    CHECK_MESSAGE(use->registers <= 128, type);
+    CHECK_MESSAGE(use->stack_bytes == 0, type);
+  }
+}
+
+}  // namespace
+}  // namespace tilevm::backend
