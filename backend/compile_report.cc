@@ -69,7 +69,8 @@ Residency find_residency(const CudaKernel& kernel, std::int64_t registers,
   constexpr std::int64_t warp = 32, parts = 4, register_step = 256, shared_step = 128;
   const MultiprocessorLimits limits = multiprocessor_limits(target);
   const std::int64_t warps = (kernel.threads + warp - 1) / warp;
-  const std::int64_t of_warp = rounded_up(std::max<std::int64_t>(registers, 1) * warp, register_step);
+  const std::int64_t of_warp =
+      rounded_up(std::max<std::int64_t>(registers, 1) * warp, register_step);
   const std::int64_t of_block =
       rounded_up(kernel.shared_bytes + reserved_shared_bytes, shared_step);
   const std::int64_t shared = isa::max_shared_bytes(target) + reserved_shared_bytes;

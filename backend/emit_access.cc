@@ -156,9 +156,9 @@ class AccessEmission {
 
 void explain(isa::VarId tensor, bool stores, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const isa::AccessPlan& plan = kernel.program().access_plan(stmt);
-  kernel.chose(stmt, explain_access(plan, stores),
-               explain_obstacle(plan, kernel.definition().variable(tensor).type,
-                                kernel.program().source()));
+  kernel.chose(
+      stmt, explain_access(plan, stores),
+      explain_obstacle(plan, kernel.definition().variable(tensor).type, kernel.program().source()));
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ std::string explain_dot(const isa::DotPlan& plan, const isa::DType& accumulator)
 
 std::string explain_recipe(const BitRecipe& recipe, std::int64_t elements) {
   const auto instructions = static_cast<double>(recipe.cost() * recipe.repetitions);
-  return fmt::format("{:.2f} instructions an element", instructions / static_cast<double>(elements));
+  return fmt::format("{:.2f} instructions an element",
+                     instructions / static_cast<double>(elements));
 }
 
 std::string explain_elements(std::int64_t count, bool in_pairs) {

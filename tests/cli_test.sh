@@ -85,6 +85,9 @@ expect 2 '--emit cubin is for one target; --emit fatbin takes several' compile $
 expect 2 '--target names sm_90a twice' compile $add --target sm_90,sm_90a --emit fatbin -o x
 expect 2 'or a C header with --header FILE' compile $add --emit cubin
 expect 2 '--header goes with' compile $add --header x.h
+expect 2 '--json goes with --explain' compile $add --json
+expect 2 'name a file for the code with -o FILE' compile $add --explain --json --emit ptx
+expect 0 'limited by\|registers   unknown' compile $add --explain
 
 # The kernel cache.
 expect 0 '0 files, 0 of 1,073,741,824 bytes' cache

@@ -59,10 +59,10 @@ std::string shared_tensors(const CompileReport& report, const CudaKernel& emitte
 
 std::string first_lines(const CompileReport& report, const CudaKernel& emitted) {
   const auto use = register_use(report, emitted);
-  std::string text = fmt::format("{} ({} in the code), {}\n  threads     {}\n  parameters  {}\n",
-                                 report.program.kernel(emitted.kernel).name, emitted.entry,
-                                 report.target, emitted.threads,
-                                 parameters(report.program.kernel(emitted.kernel), emitted));
+  std::string text =
+      fmt::format("{} ({} in the code), {}\n  threads     {}\n  parameters  {}\n",
+                  report.program.kernel(emitted.kernel).name, emitted.entry, report.target,
+                  emitted.threads, parameters(report.program.kernel(emitted.kernel), emitted));
   text += use ? fmt::format("  registers   {} a thread, {} bytes spilled\n", use->registers,
                             use->spill_stores)
               : "  registers   unknown\n";
@@ -93,9 +93,9 @@ std::string choices(const CompileReport& report, const CudaKernel& emitted) {
       text += fmt::format("  {:<4}  {}\n", place.line, words);
     }
     line = place.line;
-    text += fmt::format("    {:<8}{:<{}}  {}{}{}\n",
-                        place_of(report.program, choice.span), isa::mnemonic(choice.stmt->inst),
-                        widest, choice.text, choice.obstacle.empty() ? "" : "; ", choice.obstacle);
+    text += fmt::format("    {:<8}{:<{}}  {}{}{}\n", place_of(report.program, choice.span),
+                        isa::mnemonic(choice.stmt->inst), widest, choice.text,
+                        choice.obstacle.empty() ? "" : "; ", choice.obstacle);
   }
   return text;
 }
@@ -150,9 +150,10 @@ void warn_of_spills(const isa::Kernel& kernel, std::int64_t threads, std::int64_
   const std::int64_t registers = backend::max_registers(threads);
   Diagnostic& warning = diagnostics.warning(
       Code::program_too_large, kernel.span,
-      fmt::format("each thread of `{}` keeps {} bytes in memory, since a block of {} threads has at "
-                  "most {} registers a thread",
-                  kernel.name, bytes, threads, registers));
+      fmt::format(
+          "each thread of `{}` keeps {} bytes in memory instead of registers; in a block of "
+          "{} threads each can have {}",
+          kernel.name, bytes, threads, registers));
   add_note(warning, backend::max_registers(1) > registers
                         ? "make the tiles smaller, or take fewer threads"
                         : "make the tiles smaller, or spread them over more threads");
@@ -175,12 +176,11 @@ std::string format_report(const CompileReport& report) {
     text += first_lines(report, emitted) + choices(report, emitted);
   }
   const auto& compiled = report.compiled;
-  return text +
-         (compiled ? fmt::format("compiled for {} by {} {} {:.0f} ms\n", report.target,
-                                 compiled->compiler,
-                                 compiled->cached ? "earlier, and found in" : "in",
-                                 compiled->milliseconds)
-                   : fmt::format("not compiled: {}\n", compiled.error().message));
+  return text + (compiled ? fmt::format("compiled for {} by {} {} {:.0f} ms\n", report.target,
+                                        compiled->compiler,
+                                        compiled->cached ? "earlier, and found in" : "in",
+                                        compiled->milliseconds)
+                          : fmt::format("not compiled: {}\n", compiled.error().message));
 }
 
 Json report_json(const CompileReport& report) {

@@ -32,7 +32,7 @@ void check_choices(const std::string& text, const std::vector<std::string>& expe
 TEST_CASE("accesses say how wide they are, and what keeps them from more") {
   check_choices(R"(
 def k<4>(f16* p, i32 n):
-    i, = BlockIndices()
+    i = BlockIndices()
     g = ViewGlobal(p, shape=[64, 64])
     h = ViewGlobal(p, shape=[n, n])
     a = LoadGlobal(g, layout=spatial(32, 1).local(1, 8), offset=[0:, i * 8:])
@@ -43,11 +43,12 @@ def k<4>(f16* p, i32 n):
                  "StoreGlobal 1 x 8 + 8 bytes; the offset of dimension 1 is only known to be a "
                  "multiple of 4: `i * 4` at 7:36",
                  "StoreGlobal 8 x 2 bytes, bounds tested; the extent of dimension 1 is only known "
-                 "to be a multiple of 1: `n` at 5:34"});
+                 "to be a multiple of 1: `n` at 5:33"});
 }
 
 TEST_CASE("shared memory, copies, casts and products say what they are made of") {
-  check_choices(R"(
+  check_choices(
+      R"(
 def k<1>(f16* p, u8* q, f16* c):
     g = ViewGlobal(p, shape=[16, 16])
     s = AllocateShared(f16, shape=[16, 16])
@@ -63,17 +64,12 @@ def k<1>(f16* p, u8* q, f16* c):
     e = Exp(Add(d, acc))
     StoreGlobal(Cast(e, f16), ViewGlobal(c, shape=[16, 8]))
 )",
-                {"CopyAsync 1 x cp.async 16",
-                 "LoadShared 1 x ldmatrix.x4",
-                 "LoadGlobal 1 x 4 bytes",
-                 "View nothing: what reads it takes the bits of `bytes`",
-                 "Cast 1.25 instructions an element",
-                 "Dot 1 x mma.sync.m16n8k16 f32.f16.f16.f32 a warp",
-                 "Add 4 x 1 element",
-                 "Exp 4 x 1 element",
-                 "Cast 2 x 2 elements",
-                 "StoreGlobal 2 x 4 bytes; neighbours in memory do not follow one another in a "
-                 "thread"});
+      {"CopyAsync 1 x cp.async 16", "LoadShared 1 x ldmatrix.x4", "LoadGlobal 1 x 4 bytes",
+       "View nothing: what reads it takes the bits of `bytes`", "Cast 1.25 instructions an element",
+       "Dot 1 x mma.sync.m16n8k16 f32.f16.f16.f32 a warp", "Add 4 x 1 element", "Exp 4 x 1 element",
+       "Cast 2 x 2 elements",
+       "StoreGlobal 2 x 4 bytes; neighbours in memory do not follow one another in a "
+       "thread"});
 }
 
 TEST_CASE("a product without tensor cores is told as chains") {
