@@ -1,9 +1,9 @@
 // What became of a program's kernels for one target, as text and as JSON: `tilevm compile
 // --explain`.
 //
-//   matmul (matmul_kernel), sm_90a
-//     threads    128
-//     registers  111 a thread, 0 bytes spilled
+//   matmul (matmul_kernel in the code), sm_90a
+//     threads     128
+//     registers   111 a thread, 0 bytes spilled
 //     137  bytes = LoadShared(sq, layout=BYTES, offset=[s, 0:])
 //       137:25  LoadShared  7 x 16 bytes
 #pragma once

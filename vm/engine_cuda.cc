@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ class CudaRunner final : public Engine {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     report.prepare_milliseconds = took.count();
     if (!loaded) return loaded.error();
-    note_spills(*loaded, report.notes);
+    note_spills(*loaded, entry, report.notes);
     backend::HostBuffers buffers;
     for (HostTensor& tensor : tensors) buffers.push_back(std::move(tensor.data));
     const Status status = run_loaded(*loaded, entry, buffers, report);
@@ -44,8 +45,14 @@ class CudaRunner final : public Engine {
   }
 
  private:
-  static void note_spills(const backend::LoadedProgram& program, Diagnostics& notes) {
+  /// Of the kernels that the entry launches.
+  static void note_spills(const backend::LoadedProgram& program, const Entry& entry,
+                          Diagnostics& notes) {
     for (const backend::CudaKernel& kernel : program.source().kernels) {
+      const bool launched =
+          std::any_of(entry.launches.begin(), entry.launches.end(),
+                      [&](const isa::Launch& launch) { return launch.kernel == kernel.kernel; });
+      if (!launched) continue;
       const auto bytes = program.properties(kernel.kernel).local_bytes_per_thread;
       warn_of_spills(program.program().kernel(kernel.kernel), kernel.threads,
                      static_cast<std::int64_t>(bytes), notes);

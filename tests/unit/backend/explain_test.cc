@@ -151,7 +151,7 @@ void check_quantized(const std::string& type, const isa::VerifiedProgram& progra
     INFO(choice.text);
     if (const auto* copy = std::get_if<isa::CopyAsync>(&choice.stmt->inst)) {
       if (!named(copy->dst.var, "sq")) continue;
-      CHECK(choice.text.ends_with("x cp.async 16"));
+      CHECK(choice.text.find("x cp.async 16") != std::string::npos);
     } else if (const auto* load = std::get_if<isa::LoadShared>(&choice.stmt->inst)) {
       if (named(load->src.var, "ss")) continue;
       const bool weights = named(load->src.var, "sq");
@@ -162,7 +162,7 @@ void check_quantized(const std::string& type, const isa::VerifiedProgram& progra
       const auto& from = std::get<isa::RegisterType>(kernel.variable(cast->src.var).type);
       if (isa::to_string(from.dtype) != type) continue;
       REQUIRE(choice.text.ends_with("instructions an element"));
-      CHECK(std::stod(choice.text) <= (from.dtype.is_integer() ? 1.8 : 2.5));
+      CHECK(std::stod(choice.text) <= (from.dtype.is_integer() ? 1.8 : 2.7));
     } else {
       continue;
     }

@@ -137,14 +137,14 @@ TEST_CASE("compile --explain alone gives the report and no code") {
   CHECK(compile(options, streams.io) == Exit::ok);
   const std::string text = streams.out.str();
   CHECK(
-      text.starts_with("shift (shift_kernel), sm_90a\n"
+      text.starts_with("shift (shift_kernel in the code), sm_90a\n"
                        "  threads     1\n"
                        "  parameters  f32* a_ptr, f32* c_ptr\n"
                        "  registers   "));
   CHECK(contains(
       text,
       "\n  6     a = LoadGlobal(ga, layout=local(6), offset=[0:])\n"
-      "    6:9     LoadGlobal   3 x 8 bytes; neighbours in memory do not follow one another in a "
+      "    6:5     LoadGlobal   3 x 8 bytes; neighbours in memory do not follow one another in a "
       "thread\n"
       "  7     StoreGlobal(Add(a, a), gc, offset=[0:])\n"
       "    7:17    Add          6 x 1 element\n"
@@ -159,7 +159,7 @@ TEST_CASE("compile --explain beside code on standard output speaks on standard e
   CompileOptions options{{"-", {}, ""}, "", "-", "", true};
   CHECK(compile(options, streams.io) == Exit::ok);
   CHECK(contains(streams.out.str(), "__global__"));
-  CHECK(streams.err.str().starts_with("shift (shift_kernel)"));
+  CHECK(streams.err.str().starts_with("shift (shift_kernel in the code)"));
 }
 
 TEST_CASE("compile --explain --json is one object with each target's kernels") {
