@@ -23,7 +23,8 @@ std::string parameters(const isa::Kernel& kernel, const CudaKernel& emitted) {
   std::vector<std::string> texts;
   for (const CudaParameter& parameter : emitted.parameters) {
     if (parameter.role == CudaParameter::Role::workspace) {
-      texts.push_back(fmt::format("{} bytes of workspace", parameter.workspace_bytes));
+      texts.push_back(fmt::format("{} bytes of workspace{}", parameter.workspace_bytes,
+                                  parameter.zeroed ? " (zeroed before each launch)" : ""));
       continue;
     }
     if (parameter.role == CudaParameter::Role::prints) {
