@@ -53,7 +53,7 @@ std::string shared_tensors(const CompileReport& report, const CudaKernel& emitte
   for (const auto& tile : report.program.info(emitted.kernel).shared) {
     tensors.push_back(fmt::format("{} [{}, {})",
                                   report.program.kernel(emitted.kernel).variable(tile.var).name,
-                                  tile.offset, tile.offset + tile.bytes));
+                                  tile.place, tile.place + tile.bytes));
   }
   return fmt::format("{} bytes: {}", emitted.shared_bytes, fmt::join(tensors, ", "));
 }
@@ -119,7 +119,7 @@ Json shared_json(const CompileReport& report, const CudaKernel& emitted) {
   for (const auto& tile : report.program.info(emitted.kernel).shared) {
     list.push(Json::object()
                   .set("name", report.program.kernel(emitted.kernel).variable(tile.var).name)
-                  .set("place", tile.offset)
+                  .set("place", tile.place)
                   .set("bytes", tile.bytes));
   }
   return list;
