@@ -8,6 +8,7 @@ tilevm=$1
 fake_driver=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+unset TILEVM_CACHE
 export TILEVM_CACHE_DIR="$folder/cache"
 failed=0
 count=0
