@@ -1,7 +1,7 @@
 #!/bin/sh
-# Times programs/quantized_matmul.tile for weights of every type beside cuBLAS and a kernel that only
-# reads, and compares each with the simulator bit for bit on a reduced size. Run from the root of the
-# repository on a machine with a GPU; docs/benchmarks.md shows the results.
+# Times programs/quantized_matmul.tile for weights of every type, and the same of i8, beside cuBLAS and a
+# kernel that only reads, and compares each with the simulator bit for bit on a reduced size. Run from
+# the root of the repository on a machine with a GPU; docs/benchmarks.md shows the results.
 #
 #   tests/bench/quantized_matmul.sh [FILE]      FILE: tests/bench/results/quantized_matmul.jsonl
 set -eu
@@ -54,6 +54,43 @@ for type in u1 u2 u3 u4 u8; do
   equal -D T=bf16 -D Q="$type" -D W="$bits"
   bench -D T=bf16 -D Q="$type" -D W="$bits" -D M=16 -D K=8192 -D N=57344
 done
+u4="-D Q=u4 -D W=4"
 tile="-D BN=64 -D WARPS=2 -D SLICES=4 -D BK=512 -D STAGES=4"
-equal -D Q=u4 -D W=4
-bench -D Q=u4 -D W=4 -D M=16 -D K=8192 -D N=8192
+echo "== 8192 x 8192"
+# shellcheck disable=SC2086
+equal $u4
+# shellcheck disable=SC2086
+bench $u4 -D M=16 -D K=8192 -D N=8192
+echo "== 8192 x 8192, blocks share K"
+tile="-D BN=64 -D WARPS=2 -D SLICES=4 -D BK=512 -D STAGES=2 -D SPLIT=2"
+# shellcheck disable=SC2086
+equal $u4
+# shellcheck disable=SC2086
+bench $u4 -D M=16 -D K=8192 -D N=8192
+echo "== zero points"
+tile="-D BN=224 -D WARPS=4 -D STAGES=3 -D ZEROS=1"
+# shellcheck disable=SC2086
+equal $u4
+# shellcheck disable=SC2086
+bench $u4 -D M=16 -D K=8192 -D N=57344
+
+# With many rows: rows of a, rows of the reduced size, tile.
+many() {
+  echo "== $1 rows"
+  rows=$1 few=$2 tile="$3 -D SCALE_WEIGHTS=1 -D ROWS=8"
+  # shellcheck disable=SC2086
+  "$tilevm" diff $program --seeds 0..4 $tile $u4 -D M="$few" -D N=448 -D K=512
+  # shellcheck disable=SC2086
+  bench $u4 -D M="$rows" -D K=8192 -D N=57344
+}
+many 64 60 "-D BM=64 -D BN=224 -D BK=128 -D WARPS=7 -D STAGES=3"
+many 256 250 "-D BM=128 -D BN=256 -D BK=64 -D WARPS=8 -D STAGES=4"
+many 4096 250 "-D BM=128 -D BN=256 -D BK=64 -D WARPS=8 -D STAGES=4"
+
+echo "== i8"
+program=programs/quantized_matmul_i8.tile
+tile="-D BN=224 -D WARPS=4 -D STAGES=3"
+# shellcheck disable=SC2086
+equal $u4
+# shellcheck disable=SC2086
+bench $u4 -D M=16 -D K=8192 -D N=57344
