@@ -174,8 +174,8 @@ struct Repetition {
   int count;
 };
 
-Repetition find_repetition(std::size_t word_elements, const std::vector<BitPlace>& places,
-                           std::size_t element_bits) {
+Repetition find_repetition(std::size_t word_elements, const std::vector<int>& of_word,
+                           const std::vector<BitPlace>& places, std::size_t element_bits) {
   const std::size_t total = places.size() / element_bits;
   const auto [least, most] = std::minmax_element(places.begin(), places.end());
   const Repetition whole{total, *most / 32 + 1, 1};
@@ -187,6 +187,9 @@ Repetition find_repetition(std::size_t word_elements, const std::vector<BitPlace
         std::all_of(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(step),
                     [&](BitPlace place) { return place < distance; });
     bool alike = own_words;
+    for (std::size_t w = group / word_elements; alike && w < of_word.size(); ++w) {
+      alike = of_word[w] == of_word[w - group / word_elements];
+    }
     for (std::size_t i = step; alike && i < places.size(); ++i) {
       alike = places[i] - places[i - step] == distance;
     }
@@ -209,27 +212,36 @@ int BitRecipe::cost() const {
 }
 
 BitRecipe make_recipe(const WordForm& form, const std::vector<BitPlace>& places) {
+  return make_recipe(std::vector<WordForm>{form}, {}, places);
+}
+
+BitRecipe make_recipe(const std::vector<WordForm>& forms, const std::vector<int>& of_word,
+                      const std::vector<BitPlace>& places) {
   constexpr std::size_t window = 64;  // words that are searched together
-  const auto bits = static_cast<std::size_t>(form.element_bits);
-  const Repetition repetition = find_repetition(form.lanes.size(), places, bits);
+  const auto bits = static_cast<std::size_t>(forms[0].element_bits);
+  const std::size_t lanes = forms[0].lanes.size();
+  const auto form_of = [&](std::size_t word) -> const WordForm& {
+    return forms[of_word.empty() ? 0 : static_cast<std::size_t>(of_word[word])];
+  };
+  const Repetition repetition = find_repetition(lanes, of_word, places, bits);
   std::vector<Candidate> chosen;
   for (std::size_t i = 0; i < repetition.elements;) {
     ShapeNumbers numbers;
     std::vector<std::vector<Candidate>> words;
-    for (; words.size() < window && i < repetition.elements; i += form.lanes.size()) {
-      const auto elements = std::min(form.lanes.size(), repetition.elements - i);
-      words.push_back(
-          find_candidates(form, places.data() + i * bits, static_cast<int>(elements), numbers));
+    for (; words.size() < window && i < repetition.elements; i += lanes) {
+      const auto elements = std::min(lanes, repetition.elements - i);
+      words.push_back(find_candidates(form_of(i / lanes), places.data() + i * bits,
+                                      static_cast<int>(elements), numbers));
     }
     const std::vector<std::size_t> found = Search(words, numbers.count()).run();
     for (std::size_t w = 0; w < words.size(); ++w) chosen.push_back(std::move(words[w][found[w]]));
   }
   BitRecipe recipe{.source_words = repetition.source_words, .repetitions = repetition.count};
   Writer writer(chosen);
-  for (const Candidate& candidate : chosen) {
-    const int gathered = writer.gather(candidate);
-    recipe.results.push_back(form.finish ? form.finish(writer.steps, gathered, candidate.chosen)
-                                         : gathered);
+  for (std::size_t w = 0; w < chosen.size(); ++w) {
+    const int gathered = writer.gather(chosen[w]);
+    const auto& finish = form_of(w).finish;
+    recipe.results.push_back(finish ? finish(writer.steps, gathered, chosen[w].chosen) : gathered);
   }
   recipe.steps = std::move(writer.steps).take();
   return recipe;

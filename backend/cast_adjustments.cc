@@ -1,7 +1,11 @@
 #include "backend/cast_adjustments.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "isa/broadcast.h"
+#include "isa/element_values.h"
 #include "isa/type/number.h"
 
 namespace tilevm::backend {
@@ -33,22 +37,56 @@ bool may_adjust(const isa::DType& from, const Adjustment& adjustment) {
   return adjustment.offset == 0 || !from.is_float();
 }
 
-/// The value of every element, if a tile is allocated with a constant.
-std::optional<double> constant_value(const isa::InstStmt& stmt) {
+/// A tile whose elements are known, by local place.
+struct ConstantTile {
+  const isa::RegisterLayout* layout;
+  std::vector<double> values;
+};
+
+std::optional<ConstantTile> constant_tile(const isa::InstStmt& stmt, const isa::Kernel& kernel) {
   const auto* allocate = std::get_if<isa::AllocateRegister>(&stmt.inst);
-  const auto value =
-      allocate != nullptr && allocate->init ? allocate->init->value.constant_value() : std::nullopt;
-  if (!value) return std::nullopt;
-  const isa::DType from = isa::element_type(value->kind);
-  return isa::to_double(
-      isa::decode(allocate->dtype, isa::cast(from, allocate->dtype, value->bits)));
+  if (allocate == nullptr || !allocate->init) return std::nullopt;
+  std::vector<double> values;
+  for (const isa::Expr& expr : allocate->init->values) {
+    const auto value = expr.constant_value();
+    if (!value) return std::nullopt;
+    const std::uint64_t code =
+        isa::cast(isa::element_type(value->kind), allocate->dtype, value->bits);
+    values.push_back(isa::to_double(isa::decode(allocate->dtype, code)));
+  }
+  const auto& type = *std::get_if<isa::RegisterType>(&kernel.variable(stmt.results[0]).type);
+  const auto turns = isa::local_turns(type.layout, static_cast<std::int64_t>(values.size()));
+  if (!turns) return std::nullopt;
+  ConstantTile tile{&type.layout, {}};
+  for (const std::int32_t turn : *turns) {
+    tile.values.push_back(values[static_cast<std::size_t>(turn)]);
+  }
+  return tile;
+}
+
+/// What the places of a tile are adjusted by. The elements of a word must share it.
+std::optional<AdjustedCast> adjusted_by(const Operands& operands, const ConstantTile& constant,
+                                        const isa::RegisterType& result) {
+  const auto places = isa::broadcast_places(result.layout, *constant.layout);
+  if (!places) return std::nullopt;
+  const auto lanes = static_cast<std::size_t>(std::max(1, 32 / result.dtype.bits));
+  AdjustedCast cast{.source = {}, .adjustments = {}};
+  std::map<double, int> numbers;
+  for (std::size_t i = 0; i < places->size(); ++i) {
+    const double value = constant.values[static_cast<std::size_t>((*places)[i])];
+    const auto [known, is_new] = numbers.emplace(value, static_cast<int>(numbers.size()));
+    if (is_new) cast.adjustments.push_back(operands.adjustment(value));
+    if (i % lanes == 0) cast.of_word.push_back(known->second);
+    if (cast.of_word.back() != known->second) return std::nullopt;
+  }
+  return cast;
 }
 
 }  // namespace
 
 /// What the statements before the current one made, by variable.
 struct CastAdjustments::Scan {
-  std::map<int, double> constants;
+  std::map<int, ConstantTile> constants;
   std::map<int, const isa::InstStmt*> casts;  ///< of the current block
 };
 
@@ -66,7 +104,9 @@ void CastAdjustments::scan(const isa::Block& block, Scan& seen) {
     if (const auto* inst = std::get_if<isa::InstStmt>(&stmt.node)) {
       consider(*inst, seen);
       if (inst->results.size() != 1 || !chains_.written_once(inst->results[0])) continue;
-      if (const auto value = constant_value(*inst)) seen.constants[inst->results[0].index] = *value;
+      if (auto tile = constant_tile(*inst, kernel_)) {
+        seen.constants.insert_or_assign(inst->results[0].index, *std::move(tile));
+      }
       if (std::holds_alternative<isa::Cast>(inst->inst)) seen.casts[inst->results[0].index] = inst;
     }
     if (const auto* loop = std::get_if<isa::ForStmt>(&stmt.node)) scan(loop->body, seen);
@@ -86,16 +126,23 @@ void CastAdjustments::consider(const isa::InstStmt& stmt, const Scan& seen) {
   const auto constant = seen.constants.find(operands->constant.index);
   if (cast == seen.casts.end() || constant == seen.constants.end()) return;
   const isa::VarId source = std::get_if<isa::Cast>(&cast->second->inst)->src.var;
-  const auto& from = *std::get_if<isa::RegisterType>(&kernel_.variable(source).type);
   const auto& to = *std::get_if<isa::RegisterType>(&kernel_.variable(operands->value).type);
   const auto& result = *std::get_if<isa::RegisterType>(&kernel_.variable(stmt.results[0]).type);
-  const Adjustment adjustment = operands->adjustment(constant->second);
   const bool only_reader = chains_.reads(operands->value) == 1;
-  if (!only_reader || result != to || !may_adjust(from.dtype, adjustment)) return;
-  if (!chains_.written_once(chains_.base_of(source))) return;
-  if (!cast_form(from.dtype, to.dtype, program_.target(), adjustment)) return;
-  adjusted_[&stmt] = {source, adjustment};
+  if (!only_reader || result != to || !chains_.written_once(chains_.base_of(source))) return;
+  auto adjusted = adjusted_by(*operands, constant->second, result);
+  if (!adjusted) return;
+  adjusted->source = source;
+  if (!has_forms(*adjusted, result)) return;
+  adjusted_[&stmt] = *std::move(adjusted);
   deferred_.insert(cast->second);
+}
+
+bool CastAdjustments::has_forms(const AdjustedCast& cast, const isa::RegisterType& result) const {
+  const isa::DType& from = std::get_if<isa::RegisterType>(&kernel_.variable(cast.source).type)->dtype;
+  return std::all_of(cast.adjustments.begin(), cast.adjustments.end(), [&](const Adjustment& a) {
+    return may_adjust(from, a) && cast_form(from, result.dtype, program_.target(), a);
+  });
 }
 
 const AdjustedCast* CastAdjustments::find(const isa::InstStmt& stmt) const {

@@ -1,11 +1,13 @@
 // Casts whose values are multiplied by a power of two, or to which a constant is added, as zero
 // points are: the multiply-add at the end of a cast's recipe does it at no cost, and rounds once
-// where the Add or Sub would have rounded. Some products need no multiply-add at all.
+// where the Add or Sub would have rounded. Some products need no multiply-add at all. The constants
+// may differ from place to place of a thread's share.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "backend/bit_chains.h"
 #include "backend/cast_recipe.h"
@@ -15,7 +17,8 @@ namespace tilevm::backend {
 /// What a Mul, Add or Sub becomes: the cast whose result is its operand, adjusted.
 struct AdjustedCast {
   isa::VarId source;
-  Adjustment adjustment;
+  std::vector<Adjustment> adjustments{1};  ///< those that there are
+  std::vector<int> of_word{};              ///< by word of the result; all the first if empty
 };
 
 class CastAdjustments {
@@ -33,6 +36,7 @@ class CastAdjustments {
   struct Scan;
   void scan(const isa::Block& block, Scan& seen);
   void consider(const isa::InstStmt& stmt, const Scan& seen);
+  [[nodiscard]] bool has_forms(const AdjustedCast& cast, const isa::RegisterType& result) const;
 
   const isa::VerifiedProgram& program_;
   const isa::Kernel& kernel_;

@@ -35,11 +35,14 @@ void emit_bits(const BitOrigin& origin, const isa::InstStmt& stmt, KernelEmissio
 
 void emit_cast(const AdjustedCast& cast, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const isa::VarId result = stmt.results[0];
-  const auto form = cast_form(kernel.type<isa::RegisterType>(cast.source).dtype,
-                              kernel.type<isa::RegisterType>(result).dtype,
-                              kernel.program().target(), cast.adjustment);
+  std::vector<WordForm> forms;
+  for (const Adjustment& adjustment : cast.adjustments) {
+    forms.push_back(*cast_form(kernel.type<isa::RegisterType>(cast.source).dtype,
+                               kernel.type<isa::RegisterType>(result).dtype,
+                               kernel.program().target(), adjustment));
+  }
   const BitOrigin origin = kernel.chains().origin(cast.source);
-  const BitRecipe recipe = make_recipe(*form, origin.places);
+  const BitRecipe recipe = make_recipe(forms, cast.of_word, origin.places);
   kernel.chose(stmt,
                explain_recipe(recipe, kernel.type<isa::RegisterType>(result).layout.num_locals()));
   kernel.declare_tile(stmt);
@@ -52,7 +55,7 @@ void emit_instruction(const isa::Cast& inst, const isa::InstStmt& stmt, KernelEm
     return kernel.chose(stmt, "nothing: a part of what reads it");
   }
   if (casts_bits(from.dtype, inst.dtype, kernel.program().target())) {
-    return emit_cast({inst.src.var, {}}, stmt, kernel);
+    return emit_cast({.source = inst.src.var}, stmt, kernel);
   }
   const bool to_half = inst.dtype == isa::f16 || inst.dtype == isa::bf16;
   const bool in_pairs =

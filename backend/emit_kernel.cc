@@ -113,7 +113,9 @@ std::string KernelEmission::signature() const {
         fmt::format("{}{} {}", parameters.empty() ? "" : ", ",
                     scalar ? scalar_type(parameter.scalar) : "tv::u8*", parameter_name(parameter));
   }
-  return fmt::format("TV_KERNEL({}) {}({})", result_.threads, result_.entry, parameters);
+  const std::string resident = kernel_.resident > 1 ? fmt::format(", {}", kernel_.resident) : "";
+  return fmt::format("TV_KERNEL({}{}) {}({})", result_.threads, resident, result_.entry,
+                     parameters);
 }
 
 std::string KernelEmission::scalar(const Expr& expr) const {

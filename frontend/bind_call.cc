@@ -64,6 +64,16 @@ class SlotBinder {
     if (value) slot.value = std::move(*value);
     return value.has_value();
   }
+  bool bind(const ast::Expr& expr, isa::ElementValues& slot) {
+    if (std::holds_alternative<ast::List>(expr.node)) {
+      auto values = bind_list(expr, "a list of values");
+      if (values) slot.values = std::move(*values);
+      return values.has_value();
+    }
+    auto value = bind_scalar(expr, names_);
+    if (value) slot.values = {std::move(*value)};
+    return value.has_value();
+  }
   bool bind(const ast::Expr& expr, isa::ValueOperand& slot) {
     if (std::holds_alternative<ast::String>(expr.node)) {
       names_.diagnostics.error(Code::wrong_operand_kind, expr.span,

@@ -32,18 +32,25 @@ class KernelBinder {
 
  private:
   void bind_decorator(const ast::Decorator& decorator) {
-    if (decorator.name.text != "threads") {
+    const std::string& name = decorator.name.text;
+    if (name != "threads" && name != "resident") {
       diagnostics_.error(
           Code::unknown_decorator, decorator.name.span,
-          fmt::format("unknown decorator `@{}`; there is `@threads(n)`", decorator.name.text));
+          fmt::format("unknown decorator `@{}`; there are `@threads(n)` and `@resident(n)`", name));
       return;
     }
     if (decorator.args.size() != 1 || decorator.args[0].name) {
       diagnostics_.error(Code::missing_operand, decorator.span,
-                         "`@threads(n)` takes one number of threads");
+                         fmt::format("`@{}(n)` takes one number of {}", name,
+                                     name == "threads" ? name : "blocks"));
       return;
     }
-    kernel_.threads = bind_integer(decorator.args[0].value, names_);
+    const auto number = bind_integer(decorator.args[0].value, names_);
+    if (name == "threads") {
+      kernel_.threads = number;
+    } else {
+      kernel_.resident = number.value_or(1);
+    }
   }
 
   /// `f16* a` is a pointer, `i32 n` a scalar.

@@ -8,6 +8,7 @@
 //   ExtentList                                                   extents known at run time
 //   OffsetList                                                   where a tile begins
 //   ScalarOperand                                                a scalar value
+//   ElementValues                                                what elements begin with
 //   ValueOperand                                                 a register tile or a scalar value
 //   Text                                                         words in quotes
 #pragma once
@@ -91,6 +92,13 @@ struct ScalarOperand {
   friend bool operator==(const ScalarOperand&, const ScalarOperand&) = default;
 };
 
+/// One scalar value for every element, or a list of which the elements in row-major order take the
+/// values in turn, again and again.
+struct ElementValues {
+  std::vector<Expr> values;
+  friend bool operator==(const ElementValues&, const ElementValues&) = default;
+};
+
 /// A register tile or a scalar value, whichever the program gives.
 struct ValueOperand {
   std::variant<RegisterOperand, ScalarOperand> value;
@@ -106,6 +114,6 @@ struct Text {
 /// The list of slot types; consumers check that they cover it.
 using SlotTypes =
     std::tuple<RegisterOperand, SharedOperand, GlobalOperand, PointerOperand, DType, RegisterLayout,
-               ViewLayout, TileShape, ExtentList, OffsetList, ScalarOperand, ValueOperand, Text>;
+               ViewLayout, TileShape, ExtentList, OffsetList, ScalarOperand, ElementValues, ValueOperand, Text>;
 
 }  // namespace tilevm::isa

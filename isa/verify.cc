@@ -124,6 +124,13 @@ class KernelVerifier {
       diagnostics_.error(
           Code::too_many_threads, kernel_.span,
           fmt::format("{} threads; a block has 1 to {}", info_.num_threads, max_threads));
+      return;
+    }
+    if (kernel_.resident < 1 || kernel_.resident > max_resident_threads / info_.num_threads) {
+      diagnostics_.error(
+          Code::too_many_threads, kernel_.span,
+          fmt::format("`@resident({})` of {} threads; a multiprocessor has room for {} threads",
+                      kernel_.resident, info_.num_threads, max_resident_threads));
     }
   }
 
@@ -293,6 +300,10 @@ class KernelVerifier {
   template <class F>
   static void for_each_use(const ScalarOperand& slot, F&& f) {
     for_each_variable(slot.value, f);
+  }
+  template <class F>
+  static void for_each_use(const ElementValues& slot, F&& f) {
+    for (const Expr& value : slot.values) for_each_variable(value, f);
   }
   template <class F>
   static void for_each_use(const ValueOperand& slot, F&& f) {

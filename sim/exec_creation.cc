@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "isa/element_values.h"
 #include "isa/inst/support.h"
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
@@ -115,6 +116,31 @@ void fill(const Tile& tile, std::uint64_t code, std::uint8_t* registers) {
   }
 }
 
+/// Gives each element, thread after thread, the code whose turn it is.
+void fill(const Tile& tile, const std::vector<std::uint64_t>& codes,
+          const std::vector<std::int32_t>& turns, std::uint8_t* registers) {
+  std::memset(registers, 0, tile.bytes());
+  for (std::size_t t = 0; t < tile.threads; ++t) {
+    for (std::size_t i = 0; i < tile.locals; ++i) {
+      const auto turn = static_cast<std::size_t>(turns[t * tile.locals + i]);
+      isa::put_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits, codes[turn]);
+    }
+  }
+}
+
+/// A scalar that becomes the code of an element.
+struct InitialValue {
+  ScalarCode value;
+  isa::DType from, to;
+
+  bool evaluate(Context& context, std::uint64_t& code) const {
+    std::uint64_t bits = 0;
+    if (!context.evaluate(value, bits)) return false;
+    code = isa::cast(from, to, bits);
+    return true;
+  }
+};
+
 }  // namespace
 
 /// The launch provides the memory of workspaces; they are the first buffers, in order.
@@ -143,12 +169,26 @@ Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation
       return true;
     };
   }
-  const isa::DType to = preparation.register_type(preparation.result()).dtype;
-  const isa::DType from = isa::element_type(inst.init->value.kind());
-  return [tile, from, to, value = ScalarCode(inst.init->value)](Context& context) {
-    std::uint64_t bits = 0;
-    if (!context.evaluate(value, bits)) return false;
-    fill(tile, isa::cast(from, to, bits), context.state.registers.at(tile.offset));
+  const isa::RegisterType& type = preparation.register_type(preparation.result());
+  std::vector<InitialValue> values;
+  for (const isa::Expr& value : inst.init->values) {
+    values.push_back({ScalarCode(value), isa::element_type(value.kind()), type.dtype});
+  }
+  if (values.size() == 1) {
+    return [tile, value = std::move(values.front())](Context& context) {
+      std::uint64_t code = 0;
+      if (!value.evaluate(context, code)) return false;
+      fill(tile, code, context.state.registers.at(tile.offset));
+      return true;
+    };
+  }
+  auto turns = isa::value_turns(type.layout, static_cast<std::int64_t>(values.size()));
+  return [tile, values = std::move(values), turns = std::move(turns)](Context& context) {
+    std::vector<std::uint64_t> codes(values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (!values[k].evaluate(context, codes[k])) return false;
+    }
+    fill(tile, codes, turns, context.state.registers.at(tile.offset));
     return true;
   };
 }

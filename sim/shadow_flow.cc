@@ -210,17 +210,24 @@ ShadowFlow shadow_of(const Inst&, const Preparation&) {
 ShadowFlow shadow_of(const isa::LoadGlobal&, const Preparation&) { return {}; }
 ShadowFlow shadow_of(const isa::LoadShared&, const Preparation&) { return {}; }
 
-/// The scalar is converted as by a Cast.
+/// The scalars are converted as by a Cast.
 ShadowFlow shadow_of(const isa::AllocateRegister& inst, const Preparation& preparation) {
   if (!inst.init) return restart(preparation);
   ResultTile result = shared_result(preparation);
-  Before before = [result, code = ScalarCode(inst.init->value),
-                   type = isa::element_type(inst.init->value.kind())](Context& context) {
+  std::vector<std::pair<ScalarCode, isa::DType>> values;
+  for (const isa::Expr& value : inst.init->values) {
+    values.emplace_back(ScalarCode(value), isa::element_type(value.kind()));
+  }
+  Before before = [result, values = std::move(values)](Context& context) {
     ShadowPairs& results = results_for(*result, context);
-    std::uint64_t bits = 0;
-    Span fault{};
-    if (!code.evaluate(context.state.scalars.data(), bits, fault)) return;  // the action tells
-    results.own.assign(result->size(), value_of(type, bits));
+    std::vector<double> taken;
+    for (const auto& [code, type] : values) {
+      std::uint64_t bits = 0;
+      Span fault{};
+      if (!code.evaluate(context.state.scalars.data(), bits, fault)) return;  // the action tells
+      taken.push_back(value_of(type, bits));
+    }
+    for (std::size_t e = 0; e < result->size(); ++e) results.own[e] = taken[e % taken.size()];
     results.shadow = results.own;
   };
   return measured(std::move(before), std::move(result));

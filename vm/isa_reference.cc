@@ -28,6 +28,9 @@ struct SlotName {
   constexpr std::string_view operator()(const isa::ExtentList*) const { return "extents"; }
   constexpr std::string_view operator()(const isa::OffsetList*) const { return "offsets"; }
   constexpr std::string_view operator()(const isa::ScalarOperand*) const { return "scalar"; }
+  constexpr std::string_view operator()(const isa::ElementValues*) const {
+    return "scalar or scalars";
+  }
   constexpr std::string_view operator()(const isa::ValueOperand*) const {
     return "register tile or scalar";
   }

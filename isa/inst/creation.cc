@@ -56,6 +56,11 @@ RuleResult result_types(const AllocateRegister& inst, const RuleContext& context
   if (!check_shape_agrees(inst.shape, *layout, shape_slot, context)) return std::nullopt;
   const auto tile = make_tile(inst.dtype, *layout, layout_slot, context);
   if (!tile) return std::nullopt;
+  if (inst.init && inst.init->values.empty()) {
+    context.error(Code::bad_shape, position_of(&AllocateRegister::init),
+                  "`init` is an empty list; leave it out for a tile without defined values");
+    return std::nullopt;
+  }
   return std::vector<Type>{*tile};
 }
 

@@ -36,7 +36,7 @@ struct AllocateRegister {
   DType dtype;
   std::optional<TileShape> shape;
   std::optional<RegisterLayout> layout;
-  std::optional<ScalarOperand> init;
+  std::optional<ElementValues> init;
 
   static constexpr auto schema = define<AllocateRegister>(
       {.mnemonic = "AllocateRegister",
@@ -47,11 +47,12 @@ struct AllocateRegister {
            "Either `shape` or `layout` must be given. Without `layout`, neighbours in the last "
            "dimension go to neighbouring threads; the kernel's thread count must then be given by "
            "`@threads`. Without `init` the elements are uninitialized. `init` is converted "
-           "to the element type as Cast does."},
+           "to the element type as Cast does. Of a list, `init=[1.0, 0.5]`, the elements in "
+           "row-major order take the values in turn, again and again."},
       slot("dtype", &AllocateRegister::dtype, "the element type"),
       slot("shape", &AllocateRegister::shape, "constant extents; must agree with the layout"),
       slot("layout", &AllocateRegister::layout, "the register layout"),
-      slot("init", &AllocateRegister::init, "the value of every element"));
+      slot("init", &AllocateRegister::init, "the value of every element, or a list of values"));
   friend bool operator==(const AllocateRegister&, const AllocateRegister&) = default;
 };
 

@@ -25,6 +25,8 @@ constexpr std::size_t position_of(Slot Inst::* member) {
 /// (CUDA's 1024).
 inline constexpr std::int64_t max_tile_bits_per_thread = 1 << 15;
 inline constexpr std::int64_t max_threads = 1024;
+/// Threads of all blocks that a multiprocessor works on at a time.
+inline constexpr std::int64_t max_resident_threads = 2048;
 
 /// Elements of all shared tensors of a kernel: more than fit any target, unless strides of 0 lay
 /// them one on the other.
