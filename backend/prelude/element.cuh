@@ -246,10 +246,15 @@ TV_FN Code<T::bits> from_f32(u32 value) {
 
 template <class From, class To>
 TV_FN Code<To::bits> cast(Code<From::bits> code) {
+  constexpr bool f32_from_half = From::kind == floating && From::bits == 16 &&
+                                 From::exponent == 5 && To::kind == floating && To::bits == 32 &&
+                                 To::unused == 0;
   constexpr bool f32_from_word = !From::in_f32 && From::is_int && From::bits == 32 &&
                                  To::kind == floating && To::bits == 32 && To::unused == 0;
   if constexpr (From::is_int && To::is_int) {
     return cast_exact<From, To>(code);
+  } else if constexpr (f32_from_half) {
+    return f32_from_f16(code);  // a NaN is canonical already
   } else if constexpr (From::in_f32) {
     return from_f32<To>(to_f32<From>(code));
   } else if constexpr (f32_from_word) {
