@@ -21,7 +21,7 @@ Stmt statement(Instruction inst, std::vector<VarId> results, bool declares = tru
 }
 
 AllocateRegister allocate(const DType& dtype, std::int64_t threads) {
-  return {dtype, std::nullopt, *spatial({threads}), ScalarOperand{Expr::constant(0)}};
+  return {dtype, std::nullopt, *spatial({threads}), ElementValues{{Expr::constant(0)}}};
 }
 
 Kernel kernel_of(std::vector<Variable> variables, Block body) {
