@@ -139,7 +139,8 @@ void CastAdjustments::consider(const isa::InstStmt& stmt, const Scan& seen) {
 }
 
 bool CastAdjustments::has_forms(const AdjustedCast& cast, const isa::RegisterType& result) const {
-  const isa::DType& from = std::get_if<isa::RegisterType>(&kernel_.variable(cast.source).type)->dtype;
+  const isa::DType& from =
+      std::get_if<isa::RegisterType>(&kernel_.variable(cast.source).type)->dtype;
   return std::all_of(cast.adjustments.begin(), cast.adjustments.end(), [&](const Adjustment& a) {
     return may_adjust(from, a) && cast_form(from, result.dtype, program_.target(), a);
   });

@@ -50,8 +50,10 @@ void emit_list(const std::vector<std::string>& codes, isa::VarId var, KernelEmis
       fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", type.layout.num_locals()));
   const bool by_place =
       isa::local_turns(type.layout, static_cast<std::int64_t>(codes.size())).has_value();
-  kernel.out.line(fmt::format("{}l_, codes_[({}) % {}]);", put,
-                              element_number(type.layout, !by_place), codes.size()));
+  const std::string number = element_number(type.layout, !by_place);
+  const bool is_name = number.find(' ') == std::string::npos;
+  kernel.out.line(fmt::format("{}l_, codes_[{} % {}]);", put, is_name ? number : "(" + number + ")",
+                              codes.size()));
   kernel.out.close();
   kernel.out.close();
 }

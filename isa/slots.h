@@ -112,8 +112,8 @@ struct Text {
 };
 
 /// The list of slot types; consumers check that they cover it.
-using SlotTypes =
-    std::tuple<RegisterOperand, SharedOperand, GlobalOperand, PointerOperand, DType, RegisterLayout,
-               ViewLayout, TileShape, ExtentList, OffsetList, ScalarOperand, ElementValues, ValueOperand, Text>;
+using SlotTypes = std::tuple<RegisterOperand, SharedOperand, GlobalOperand, PointerOperand, DType,
+                             RegisterLayout, ViewLayout, TileShape, ExtentList, OffsetList,
+                             ScalarOperand, ElementValues, ValueOperand, Text>;
 
 }  // namespace tilevm::isa

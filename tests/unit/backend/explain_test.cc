@@ -158,9 +158,9 @@ void check_quantized(const std::string& type, const isa::VerifiedProgram& progra
       CHECK(choice.text ==
             (weights ? std::to_string(28 * bits / width) + " x " + std::to_string(width) + " bytes"
                      : "8 x ldmatrix.x4"));
-    } else if (choice.stmt->results.size() == 1 && named(choice.stmt->results[0], "b")) {
-      // The product with `unit`, of which the cast is a part.
-      REQUIRE(choice.text.ends_with("instructions an element"));
+    } else if (choice.text.ends_with("instructions an element")) {
+      // The product of the weights with `unit`, of which the cast is a part.
+      CHECK(std::holds_alternative<isa::Mul>(choice.stmt->inst));
       CHECK(std::stod(choice.text) <= (type[0] == 'f' ? 2.7 : 1.8));
     } else {
       continue;

@@ -1,0 +1,65 @@
+// The kernels whose times docs/benchmarks.md shows, as the compiler makes them.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/json.hpp>
+
+#include "tests/unit/vm/commands_support.h"
+
+namespace tilevm::vm {
+namespace {
+
+/// The report of a program with these constants, as `compile --explain --json` prints it.
+boost::json::object report_of(const std::string& file, const boost::json::array& defines) {
+  CompileOptions options;
+  options.program.file = std::string(TILEVM_SOURCE_DIR) + "/" + file;
+  for (const auto& define : defines) {
+    options.program.defines.emplace_back(std::string_view(define.as_string()));
+  }
+  options.program.target = "sm_90a";
+  options.explain = true;
+  options.json = true;
+  Streams streams;
+  const Exit exit = compile(options, streams.io);
+  REQUIRE_MESSAGE((exit == Exit::ok || exit == Exit::unavailable), streams.err.str());
+  return boost::json::parse(streams.out.str()).as_object();
+}
+
+bool is_for_one_row(const boost::json::array& defines) {
+  for (const auto& define : defines) {
+    if (define.as_string() == "M=1") return true;
+  }
+  return false;
+}
+
+TEST_CASE("no measured kernel keeps registers in memory") {
+  std::ifstream results(std::string(TILEVM_SOURCE_DIR) +
+                        "/tests/bench/results/quantized_matmul.jsonl");
+  int rows = 0;
+  for (std::string line; std::getline(results, line);) {
+    const boost::json::object row = boost::json::parse(line).as_object();
+    const boost::json::array& defines = row.at("defines").as_array();
+    if (is_for_one_row(defines)) continue;  // another row has its code with M=16
+    const std::string file(row.at("file").as_string());
+    INFO(file << " " << boost::json::serialize(defines));
+    const boost::json::object report = report_of(file, defines);
+    const auto& target = report.at("targets").as_array().at(0).as_object();
+    if (!target.at("error").is_null()) {
+      MESSAGE("skipped: " << boost::json::serialize(target.at("error")));
+      return;
+    }
+    for (const auto& kernel : target.at("kernels").as_array()) {
+      CHECK(kernel.at("stack_bytes").as_int64() == 0);
+      CHECK(kernel.at("spill_store_bytes").as_int64() == 0);
+    }
+    ++rows;
+  }
+  CHECK(rows >= 30);
+}
+
+}  // namespace
+}  // namespace tilevm::vm
