@@ -64,7 +64,8 @@ std::optional<ConstantTile> constant_tile(const isa::InstStmt& stmt, const isa::
   return tile;
 }
 
-/// What the places of a tile are adjusted by. The elements of a word must share it.
+/// What the places of a tile are adjusted by. The elements of a word must share it. A NaN is no
+/// adjustment.
 std::optional<AdjustedCast> adjusted_by(const Operands& operands, const ConstantTile& constant,
                                         const isa::RegisterType& result) {
   const auto places = isa::broadcast_places(result.layout, *constant.layout);
@@ -74,6 +75,7 @@ std::optional<AdjustedCast> adjusted_by(const Operands& operands, const Constant
   std::map<double, int> numbers;
   for (std::size_t i = 0; i < places->size(); ++i) {
     const double value = constant.values[static_cast<std::size_t>((*places)[i])];
+    if (std::isnan(value)) return std::nullopt;
     const auto [known, is_new] = numbers.emplace(value, static_cast<int>(numbers.size()));
     if (is_new) cast.adjustments.push_back(operands.adjustment(value));
     if (i % lanes == 0) cast.of_word.push_back(known->second);

@@ -124,6 +124,23 @@ TEST_CASE("the blocks of a multiprocessor are those that its scarcest part holds
   CHECK(residency(32, 0, 16, 120) == "blocks 24");
 }
 
+TEST_CASE("a NaN among the constants behind a cast is no part of it") {
+  const auto text_with = [](const std::string& value) {
+    return "def k<1>(u4* q, f16* y):\n"
+           "    x = LoadGlobal(ViewGlobal(q, shape=[32, 4]), layout=spatial(32, 1).local(1, 4))\n"
+           "    f = AllocateRegister(f16, layout=replicated(32).local(1, 4), init=[2, 2, " +
+           value + ", " + value +
+           "])\n"
+           "    StoreGlobal(Mul(Cast(x, f16), f), ViewGlobal(y, shape=[32, 4]))\n";
+  };
+  const auto multiplies = [&](const std::string& value) {
+    const CudaSource source = emit_cuda(make_program(text_with(value), {90, true}));
+    return source.text.find("tv::Mul") != std::string::npos;
+  };
+  CHECK_FALSE(multiplies("4"));
+  CHECK(multiplies("0.0 / 0.0"));
+}
+
 /// programs/quantized_matmul.tile as it is measured, with weights of a type.
 isa::VerifiedProgram quantized(const std::string& type) {
   return load_program("quantized_matmul.tile", {90, true},
