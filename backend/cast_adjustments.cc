@@ -30,7 +30,8 @@ std::optional<Operands> operands_of(const isa::Instruction& inst) {
   return std::nullopt;
 }
 
-/// The forms of a cast know powers of two as factors, and offsets of integers.
+/// The forms of a cast know powers of two as factors, and offsets of integers. (Of a float even the
+/// sum with zero is another: -0 becomes +0.)
 bool may_adjust(const isa::DType& from, const Adjustment& adjustment) {
   int exponent = 0;
   if (std::frexp(adjustment.factor, &exponent) != 0.5) return false;
@@ -89,7 +90,8 @@ std::optional<AdjustedCast> adjusted_by(const Operands& operands, const Constant
 /// What the statements before the current one made, by variable.
 struct CastAdjustments::Scan {
   std::map<int, ConstantTile> constants;
-  std::map<int, const isa::InstStmt*> casts;  ///< of the current block
+  /// Of the statements that run as often as the current one.
+  std::map<int, const isa::InstStmt*> casts;
 };
 
 CastAdjustments::CastAdjustments(const isa::VerifiedProgram& program, int kernel,
@@ -100,8 +102,6 @@ CastAdjustments::CastAdjustments(const isa::VerifiedProgram& program, int kernel
 }
 
 void CastAdjustments::scan(const isa::Block& block, Scan& seen) {
-  std::map<int, const isa::InstStmt*> outside;
-  outside.swap(seen.casts);
   for (const isa::Stmt& stmt : block) {
     if (const auto* inst = std::get_if<isa::InstStmt>(&stmt.node)) {
       consider(*inst, seen);
@@ -111,13 +111,19 @@ void CastAdjustments::scan(const isa::Block& block, Scan& seen) {
       }
       if (std::holds_alternative<isa::Cast>(inst->inst)) seen.casts[inst->results[0].index] = inst;
     }
-    if (const auto* loop = std::get_if<isa::ForStmt>(&stmt.node)) scan(loop->body, seen);
-    if (const auto* loop = std::get_if<isa::WhileStmt>(&stmt.node)) scan(loop->body, seen);
+    if (const auto* loop = std::get_if<isa::ForStmt>(&stmt.node)) scan_apart(loop->body, seen);
+    if (const auto* loop = std::get_if<isa::WhileStmt>(&stmt.node)) scan_apart(loop->body, seen);
     if (const auto* branch = std::get_if<isa::IfStmt>(&stmt.node)) {
-      for (const isa::IfStmt::Arm& arm : branch->arms) scan(arm.body, seen);
-      scan(branch->otherwise, seen);
+      for (const isa::IfStmt::Arm& arm : branch->arms) scan_apart(arm.body, seen);
+      branch->arms.empty() ? scan(branch->otherwise, seen) : scan_apart(branch->otherwise, seen);
     }
   }
+}
+
+void CastAdjustments::scan_apart(const isa::Block& block, Scan& seen) {
+  std::map<int, const isa::InstStmt*> outside;
+  outside.swap(seen.casts);
+  scan(block, seen);
   seen.casts.swap(outside);
 }
 
@@ -128,6 +134,8 @@ void CastAdjustments::consider(const isa::InstStmt& stmt, const Scan& seen) {
   const auto constant = seen.constants.find(operands->constant.index);
   if (cast == seen.casts.end() || constant == seen.constants.end()) return;
   const isa::VarId source = std::get_if<isa::Cast>(&cast->second->inst)->src.var;
+  const isa::DType& from = std::get_if<isa::RegisterType>(&kernel_.variable(source).type)->dtype;
+  if (from.is_float() && !std::holds_alternative<isa::Mul>(stmt.inst)) return;
   const auto& to = *std::get_if<isa::RegisterType>(&kernel_.variable(operands->value).type);
   const auto& result = *std::get_if<isa::RegisterType>(&kernel_.variable(stmt.results[0]).type);
   const bool only_reader = chains_.reads(operands->value) == 1;

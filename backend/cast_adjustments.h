@@ -35,6 +35,7 @@ class CastAdjustments {
  private:
   struct Scan;
   void scan(const isa::Block& block, Scan& seen);
+  void scan_apart(const isa::Block& block, Scan& seen);  ///< it may run more or less often
   void consider(const isa::InstStmt& stmt, const Scan& seen);
   [[nodiscard]] bool has_forms(const AdjustedCast& cast, const isa::RegisterType& result) const;
 

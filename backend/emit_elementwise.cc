@@ -61,18 +61,23 @@ std::string halves_of(isa::VarId operand, const isa::RegisterLayout& result,
 }
 
 /// Two elements at a time, in the halves of words.
-void emit_halves(const std::string& function, isa::RegisterOperand a, isa::RegisterOperand b,
+void emit_halves(const std::string& function, std::span<const isa::RegisterOperand> operands,
                  const isa::InstStmt& stmt, KernelEmission& kernel) {
   const auto& layout = kernel.type<isa::RegisterType>(stmt.results[0]).layout;
   kernel.chose(stmt, explain_elements(layout.num_locals(), true));
   kernel.declare_tile(stmt);
   kernel.out.open_plain();
-  const std::string first = halves_of(a.var, layout, kernel);
-  const std::string second = b == a ? first : halves_of(b.var, layout, kernel);
+  std::map<int, std::string> words;  // by variable
+  std::vector<std::string> arguments;
+  for (const isa::RegisterOperand operand : operands) {
+    std::string& word = words[operand.var.index];
+    if (word.empty()) word = halves_of(operand.var, layout, kernel);
+    arguments.push_back(word);
+  }
   kernel.out.open_plain(
       fmt::format("TV_UNROLL for (int w_ = 0; w_ < {}; ++w_)", layout.num_locals() / 2));
-  kernel.out.line(
-      fmt::format("{}[w_] = {}({}, {});", kernel.name(stmt.results[0]), function, first, second));
+  kernel.out.line(fmt::format("{}[w_] = {}({});", kernel.name(stmt.results[0]), function,
+                              fmt::join(arguments, ", ")));
   kernel.out.close();
   kernel.out.close();
 }
@@ -98,8 +103,9 @@ void emit_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand 
                      kernel.type<isa::RegisterType>(b.var) == result;
   const bool halves = works_on_halves(op, result.dtype);
   if (!alike && halves && result.layout.num_locals() % 2 == 0) {
+    const isa::RegisterOperand operands[] = {a, b};
     return emit_halves(fmt::format("tv::binary_halves<{}, {}>", functor, kernel.element_type(type)),
-                       a, b, stmt, kernel);
+                       operands, stmt, kernel);
   }
   if (!alike || isa::is_comparison(op)) {
     const isa::RegisterOperand operands[] = {a, b};
@@ -122,6 +128,18 @@ void emit_unary(isa::UnaryOp op, isa::RegisterOperand a, const isa::InstStmt& st
   kernel.out.line(fmt::format("tv::unary_tile<tv::{}, {}, {}>({}, {});", isa::describe(op).mnemonic,
                               kernel.element_type(type.dtype), type.layout.num_locals(),
                               kernel.name(stmt.results[0]), kernel.name(a.var)));
+}
+
+/// f16 and bf16 two at a time.
+void emit_instruction(const isa::Fma& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const isa::DType& type = kernel.type<isa::RegisterType>(inst.a.var).dtype;
+  const isa::RegisterOperand operands[] = {inst.a, inst.b, inst.c};
+  const auto& layout = kernel.type<isa::RegisterType>(stmt.results[0]).layout;
+  if (type.bits == 16 && layout.num_locals() % 2 == 0) {
+    const char* const function = type == isa::f16 ? "tv::f16x2_fma" : "tv::bf16x2_fma";
+    return emit_halves(function, operands, stmt, kernel);
+  }
+  emit_elements(operands, fmt::format("tv::fma<{}>", kernel.element_type(type)), stmt, kernel);
 }
 
 void emit_instruction(const isa::Where& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {

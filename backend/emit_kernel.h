@@ -119,6 +119,7 @@ void emit_instruction(const isa::StoreShared&, const isa::InstStmt&, KernelEmiss
 void emit_instruction(const isa::CopyAsync&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::CopyAsyncCommitGroup&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::CopyAsyncWaitGroup&, const isa::InstStmt&, KernelEmission&);
+void emit_instruction(const isa::Fma&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Where&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::Cast&, const isa::InstStmt&, KernelEmission&);
 void emit_instruction(const isa::View&, const isa::InstStmt&, KernelEmission&);

@@ -133,7 +133,24 @@ class ScalarBinder {
     return Expr::unary(op, std::move(*a), span);
   }
 
+  /// The type that a name stands for, if it does.
+  [[nodiscard]] std::optional<isa::DType> type_of(const ast::Expr& expr) const {
+    const auto* name = std::get_if<ast::Name>(&expr.node);
+    if (name == nullptr) return std::nullopt;
+    if (names_.variables != nullptr && names_.variables->find(name->text)) return std::nullopt;
+    const auto found = names_.constants.find(name->text);
+    if (found == names_.constants.end()) return isa::parse_dtype(name->text);
+    const auto* dtype = std::get_if<isa::DType>(&found->second.value);
+    if (dtype == nullptr || found->second.poisoned) return std::nullopt;
+    return *dtype;
+  }
+
   std::optional<Expr> visit(const ast::Binary& node, Span span) const {
+    const bool equal = node.op == ast::BinaryOp::equal;
+    if (equal || node.op == ast::BinaryOp::not_equal) {
+      const auto left = type_of(*node.left), right = type_of(*node.right);
+      if (left && right) return Expr::constant(Scalar::of((*left == *right) == equal), span);
+    }
     auto a = bind(*node.left);
     auto b = bind(*node.right);
     if (!a || !b) return std::nullopt;

@@ -27,7 +27,7 @@ using Instruction = std::variant<BlockIndices,                                  
                                  AllocateGlobal, AllocateShared, AllocateRegister, ViewGlobal,   //
                                  LoadGlobal, LoadShared, StoreGlobal, StoreShared,               //
                                  CopyAsync, CopyAsyncCommitGroup, CopyAsyncWaitGroup,            //
-                                 Add, Sub, Mul, Div, Mod, Neg, Abs, Min, Max,                    //
+                                 Add, Sub, Mul, Div, Mod, Fma, Neg, Abs, Min, Max,               //
                                  And, Or, Xor, Shl, Shr, Eq, Ne, Lt, Le, Gt, Ge, Where,          //
                                  Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid,                  //
                                  Sqrt, Rsqrt, Rcp,                                               //

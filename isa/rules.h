@@ -72,6 +72,7 @@ RuleResult result_types(const StoreShared&, const RuleContext&);
 RuleResult result_types(const CopyAsync&, const RuleContext&);
 RuleResult result_types(const CopyAsyncCommitGroup&, const RuleContext&);
 RuleResult result_types(const CopyAsyncWaitGroup&, const RuleContext&);
+RuleResult result_types(const Fma&, const RuleContext&);
 RuleResult result_types(const Where&, const RuleContext&);
 RuleResult result_types(const Cast&, const RuleContext&);
 RuleResult result_types(const View&, const RuleContext&);

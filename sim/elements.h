@@ -40,6 +40,9 @@ void pack(const Tile& tile, const std::uint8_t* lanes, std::size_t first, std::s
 /// Of conditions (u1) and two operands of the type.
 [[nodiscard]] LaneLoop3 where_loop(const isa::DType& type, SimdLevel level = best_simd_level());
 
+/// a * b + c of a type that has it.
+[[nodiscard]] LaneLoop3 fma_loop(const isa::DType& type, SimdLevel level = best_simd_level());
+
 /// A function of codes as a loop: by table for 16 bits and less, else by calls.
 using CodeFunction = std::function<std::uint64_t(std::uint64_t)>;
 [[nodiscard]] LaneLoop1 defined_loop(unsigned from_bits, unsigned to_bits, CodeFunction f);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "isa/type/dtype.h"
@@ -52,6 +53,30 @@ inline constexpr std::uint32_t f32_infinity = 0x7f800000;
   const std::uint32_t small = magnitude < 0x38800000 ? subnormal : normal;
   const std::uint32_t finite = magnitude >= 0x477ff000 ? 0x7c00 : small;  // 65520 and more
   return magnitude > f32_infinity ? 0x7fff : finite | sign;
+}
+
+/// The double nearest to a * b + c whose last bit is set unless it is exact: rounding it further
+/// rounds the exact value, since it lies on the same side of every shorter number. a * b must be
+/// exact in a double.
+[[nodiscard, gnu::always_inline]] inline double fma_to_odd(float a, float b, float c) {
+  const double product = static_cast<double>(a) * static_cast<double>(b);
+  const double sum = product + static_cast<double>(c);
+  const double from_c = sum - product;
+  const double lost = (product - (sum - from_c)) + (static_cast<double>(c) - from_c);
+  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  const bool inexact = lost > 0 || lost < 0;  // not for NaN, which an infinite sum leaves
+  const bool outward = (lost > 0) == (sum > 0);
+  const std::uint64_t odd = (bits & 1) != 0 ? bits : outward ? bits + 1 : bits - 1;
+  return std::bit_cast<double>(inexact ? odd : bits);
+}
+
+/// The same from double to f32.
+[[nodiscard, gnu::always_inline]] inline std::uint32_t f32_to_odd(double value) {
+  const auto nearest = static_cast<float>(value);
+  const auto back = static_cast<double>(nearest);
+  const std::uint32_t bits = as_bits(nearest);
+  const std::uint32_t toward_zero = bits - (std::fabs(back) > std::fabs(value) ? 1U : 0U);
+  return toward_zero | (back != value ? 1U : 0U);
 }
 
 /// A format of at most 8 bits, as far as conversions need it.

@@ -57,9 +57,8 @@ TILEVM_INLINE void store_lane(std::uint8_t* lanes, std::size_t i, Lane lane) {
 using LaneLoop1 = std::function<void(const std::uint8_t* a, std::uint8_t* out, std::size_t n)>;
 using LaneLoop2 = std::function<void(const std::uint8_t* a, const std::uint8_t* b,
                                      std::uint8_t* out, std::size_t n)>;
-/// out[i] = c[i] ? a[i] : b[i], with conditions in bytes.
-using LaneLoop3 = std::function<void(const std::uint8_t* c, const std::uint8_t* a,
-                                     const std::uint8_t* b, std::uint8_t* out, std::size_t n)>;
+using LaneLoop3 = std::function<void(const std::uint8_t* a, const std::uint8_t* b,
+                                     const std::uint8_t* c, std::uint8_t* out, std::size_t n)>;
 
 namespace detail {
 
@@ -81,6 +80,19 @@ struct Body {
   }
 };
 
+template <class Lane, class F>
+struct Body3 {
+  F f;
+  TILEVM_INLINE void operator()(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c,
+                                std::uint8_t* out, std::size_t n) const {
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) {
+      store_lane(out, i, f(load_lane<Lane>(a, i), load_lane<Lane>(b, i), load_lane<Lane>(c, i)));
+    }
+  }
+};
+
+/// c[i] ? a[i] : b[i], with conditions in bytes.
 template <class Lane>
 struct ChoiceBody {
   TILEVM_INLINE void operator()(const std::uint8_t* c, const std::uint8_t* a, const std::uint8_t* b,
@@ -132,6 +144,13 @@ template <class Out, class In, class F>
 LaneLoop2 loop2(SimdLevel level, const F& f) {
   return detail::at_level<const std::uint8_t*, const std::uint8_t*, std::uint8_t*, std::size_t>(
       level, detail::Body<Out, In, F>{f});
+}
+
+template <class Lane, class F>
+LaneLoop3 loop3(SimdLevel level, const F& f) {
+  using Lanes = const std::uint8_t*;
+  return detail::at_level<Lanes, Lanes, Lanes, std::uint8_t*, std::size_t>(
+      level, detail::Body3<Lane, F>{f});
 }
 
 template <class Lane>

@@ -109,6 +109,7 @@ Action prepare(const isa::StoreShared&, const Preparation&);
 Action prepare(const isa::CopyAsync&, const Preparation&);
 Action prepare(const isa::CopyAsyncCommitGroup&, const Preparation&);
 Action prepare(const isa::CopyAsyncWaitGroup&, const Preparation&);
+Action prepare(const isa::Fma&, const Preparation&);
 Action prepare(const isa::Where&, const Preparation&);
 Action prepare(const isa::Cast&, const Preparation&);
 Action prepare(const isa::View&, const Preparation&);

@@ -251,6 +251,13 @@ ShadowFlow shadow_of(const isa::Unary<op>& inst, const Preparation& preparation)
   return elementwise(std::array{Operand(inst.a, preparation)}, function_of(op), preparation);
 }
 
+ShadowFlow shadow_of(const isa::Fma& inst, const Preparation& preparation) {
+  return elementwise(
+      std::array{Operand(inst.a, preparation), Operand(inst.b, preparation),
+                 Operand(inst.c, preparation)},
+      [](double a, double b, double c) { return std::fma(a, b, c); }, preparation);
+}
+
 /// Each shadow value is that of an operand: shadow(state, thread, place of the result).
 template <class F>
 ShadowFlow moved(F shadow, const Preparation& preparation) {

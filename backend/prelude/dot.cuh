@@ -34,6 +34,13 @@ TV_FN Code<C::bits> fused(Code<C::bits> a, Code<C::bits> b, Code<C::bits> c) {
   }
 }
 
+/// The same with the one NaN that programs see, which only f64 does not have of itself.
+template <class T>
+TV_FN Code<T::bits> fma(Code<T::bits> a, Code<T::bits> b, Code<T::bits> c) {
+  if constexpr (T::kind == floating && T::bits == 64) return canonical<T>(fused<T>(a, b, c));
+  return fused<T>(a, b, c);
+}
+
 /// An operand as a code of C, which holds its value; of integers, modulo 2^n.
 template <class T, class C>
 TV_FN Code<C::bits> operand(Code<T::bits> a) {

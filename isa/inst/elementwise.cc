@@ -227,6 +227,20 @@ RuleResult unary_types(UnaryOp op, RegisterOperand a, const RuleContext& context
   return std::vector<Type>{type};
 }
 
+RuleResult result_types(const Fma& inst, const RuleContext& context) {
+  const DType& type = context.type(inst.a).dtype;
+  const std::string_view mnemonic = Fma::schema.description.mnemonic;
+  if (!has_fma(type)) {
+    return report_undefined(
+        mnemonic, "defined on f16, bf16, f32, f64 and integers of 32 and 64 bits", inst.a,
+        convert_first(inst.a, type.is_float() ? "f32" : "i32", context), context);
+  }
+  if (!check_one_type(inst.a, inst.b, 1, mnemonic, context)) return std::nullopt;
+  if (!check_one_type(inst.a, inst.c, 2, mnemonic, context)) return std::nullopt;
+  const RegisterOperand operands[] = {inst.a, inst.b, inst.c};
+  return elementwise_result(operands, type, mnemonic, context);
+}
+
 RuleResult result_types(const Where& inst, const RuleContext& context) {
   const DType& condition = context.type(inst.condition).dtype;
   if (condition != u1) {

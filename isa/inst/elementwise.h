@@ -195,6 +195,22 @@ using Sqrt = Unary<UnaryOp::sqrt>;
 using Rsqrt = Unary<UnaryOp::rsqrt>;
 using Rcp = Unary<UnaryOp::rcp>;
 
+struct Fma {
+  RegisterOperand a;
+  RegisterOperand b;
+  RegisterOperand c;
+
+  static constexpr auto schema = define<Fma>(
+      detail::elementwise("Fma", "Multiplies two tiles element by element and adds a third.",
+                          "a * b + c, rounded once: on a GPU one instruction, as a step of a Dot "
+                          "without tensor cores is. Defined on f16, bf16, f32, f64 and on integers "
+                          "of 32 and 64 bits, which wrap. The three tiles have one type, and one "
+                          "layout or shapes that broadcast (docs/semantics.md, Broadcasting)."),
+      slot("a", &Fma::a, "the first factor"), slot("b", &Fma::b, "the second factor"),
+      slot("c", &Fma::c, "what is added"));
+  friend bool operator==(const Fma&, const Fma&) = default;
+};
+
 struct Where {
   RegisterOperand condition;
   RegisterOperand a;

@@ -98,6 +98,15 @@ enum class UnaryOp : std::uint8_t {
 /// a divisor of zero is 0: the engines fault before.
 [[nodiscard]] std::uint64_t apply(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b);
 
+/// Whether GPUs multiply and add elements of a type with one rounding.
+[[nodiscard]] constexpr bool has_fma(const DType& type) {
+  if (type.is_integer()) return type.bits >= 32;
+  return type == f16 || type == bf16 || type == f32 || type == f64;
+}
+/// a * b + c, rounded once; integers wrap. Of types that have it.
+[[nodiscard]] std::uint64_t apply_fma(const DType& type, std::uint64_t a, std::uint64_t b,
+                                      std::uint64_t c);
+
 /// Functions: the sequences of isa/numeric/functions.h on f32, of other types by way of f32. f64:
 /// rounded correctly.
 /// Negation and absolute value: integers wrap; floats flip or clear the sign bit, NaN becomes

@@ -48,6 +48,7 @@ enum class Family : std::uint8_t {
   cast,         ///< a type to every type
   unary,        ///< every operation of one operand
   binary,       ///< every operation of two, and Where
+  ternary,      ///< Fma
 };
 
 struct Case {

@@ -1,5 +1,5 @@
 // Cases of what works element by element: casts to every type, the families of one and of two
-// operands, and Where. A case takes one type and has a result for each of its instructions.
+// operands, Where and Fma. A case takes one type and has a result for each of its instructions.
 #include <utility>
 
 #include <fmt/format.h>
@@ -232,6 +232,39 @@ Case binary_case(const DType& type) {
   return made;
 }
 
+// --- Three operands ----------------------------------------------------------------------------
+
+/// The third is near the negative product of the two others in every second element, so that much
+/// of it cancels.
+Draw draw_three(const DType& type) {
+  return [type](std::uint64_t seed, std::int64_t block) -> Operands {
+    Random random = block_random(seed, block);
+    Operands codes(3, Codes(block_size));
+    for (std::uint64_t i = 0; i < block_size; ++i) {
+      const std::uint64_t k = static_cast<std::uint64_t>(block) * block_size + i;
+      const std::uint64_t a = wide_code(type, k, random), b = partner_of(type, a, k, random);
+      const std::uint64_t product = isa::apply(isa::BinaryOp::mul, type, a, b);
+      const std::uint64_t near = isa::apply(isa::UnaryOp::neg, type, product);
+      codes[0][i] = a;
+      codes[1][i] = b;
+      codes[2][i] = partner_of(type, random.next() % 2 == 0 ? near : a, random.next(), random);
+    }
+    return codes;
+  };
+}
+
+Case ternary_case(const DType& type) {
+  ElementProgram program;
+  for (const char* const name : {"a", "b", "c"}) program.load(name, type);
+  const std::string name(isa::Fma::schema.description.mnemonic);
+  program.store(name, name, name + "(a, b, c)", type);
+  Case made = program.finish(Family::ternary, "Ternary", draw_three(type));
+  made.kept = kept_draws;
+  made.full = blocks_for(1 << 22);
+  made.exhaustive = blocks_for(1 << 26);
+  return made;
+}
+
 }  // namespace
 
 std::vector<Case> element_cases() {
@@ -241,6 +274,9 @@ std::vector<Case> element_cases() {
     if (!type.is_bipolar()) cases.push_back(unary_case(type));
   }
   for (const DType& type : isa::all_dtypes()) cases.push_back(binary_case(type));
+  for (const DType& type : isa::all_dtypes()) {
+    if (isa::has_fma(type)) cases.push_back(ternary_case(type));
+  }
   return cases;
 }
 

@@ -199,6 +199,41 @@ TEST_CASE("arithmetic loops equal apply on types of 64 bits") {
   }
 }
 
+/// The loop of every level, in place as well, against the definition.
+void check_fma(const DType& type, const std::vector<std::uint8_t>& a,
+               const std::vector<std::uint8_t>& b, const std::vector<std::uint8_t>& c) {
+  const std::size_t n = a.size() / sim::lane_bytes(type.bits);
+  for (const sim::SimdLevel level : sim::simd_levels()) {
+    auto out = c;
+    sim::fma_loop(type, level)(a.data(), b.data(), out.data(), out.data(), n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t x = lane_at(a, i, type), y = lane_at(b, i, type), z = lane_at(c, i, type);
+      const std::uint64_t wanted = isa::apply_fma(type, x, y, z);
+      if (lane_at(out, i, type) == wanted) continue;
+      FAIL_CHECK(isa::to_string(type), ", ", sim::to_string(level), ": ", x, " * ", y, " + ", z,
+                 " gives ", lane_at(out, i, type), ", not ", wanted);
+      return;
+    }
+  }
+}
+
+TEST_CASE("fma loops equal the definition, with sums that cancel") {
+  for (const DType& type : isa::all_dtypes()) {
+    if (!isa::has_fma(type)) continue;
+    const std::size_t bytes = sim::lane_bytes(type.bits), n = 30011 * 8 / bytes;
+    auto a = wide_lanes(30011, 6), b = wide_lanes(30011, 7), c = wide_lanes(30011, 8);
+    sim::with_lane(type.bits, [&]<class Lane>() {
+      for (std::size_t i = 0; i < n; i += 2) {  // near the negative product
+        const std::uint64_t product =
+            isa::apply(isa::BinaryOp::mul, type, lane_at(a, i, type), lane_at(b, i, type));
+        const std::uint64_t near = isa::apply(isa::UnaryOp::neg, type, product) + i % 8 / 2;
+        sim::store_lane(c.data(), i, static_cast<Lane>(near));
+      }
+    });
+    check_fma(type, a, b, c);
+  }
+}
+
 TEST_CASE("where takes the bits of one or the other, in every width") {
   for (const DType& type : {isa::u1, isa::f8e4m3, isa::f16, isa::f32, isa::f64}) {
     const std::size_t n = 1001, bytes = sim::lane_bytes(type.bits);
