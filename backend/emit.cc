@@ -60,6 +60,7 @@ std::string prelude(bool prints) {
     text += fmt::format("#line 1 \"prelude/{}.cuh\"\n{}", name, part);
   };
   append("device", prelude_device);
+  append("bulk", prelude_bulk);
   append("memory", prelude_memory);
   append("element", prelude_element);
   append("arithmetic", prelude_arithmetic);

@@ -78,29 +78,68 @@ class CopyEmission {
   AddressEmission from_, to_;
 };
 
+/// One thread of each of its warps copies every so many rows; all of it is the same for the threads
+/// of a warp, so that the compiler keeps it in registers of the warp.
+void emit_bulk_copy(const BulkCopy& copy, const isa::CopyAsync& inst, KernelEmission& kernel) {
+  constexpr std::int64_t most_unrolled = 32;
+  CodeWriter& out = kernel.out;
+  AddressEmission from(copy.from, inst.src.var, {"row_", copy.rows}, copy.from.address, "", kernel);
+  AddressEmission to(copy.to, inst.dst.var, {"row_", copy.rows}, copy.to.address, "to_", kernel);
+  out.open_plain(
+      fmt::format("if (bulk_.warp - {}u < {} && tv::leads_warp())", copy.first_warp, copy.warps));
+  from.declare_base();
+  to.declare_base();
+  const std::int64_t turns = (copy.rows + copy.warps - 1) / copy.warps;
+  out.open_plain(fmt::format("{}for (tv::u32 l_ = 0; l_ < {}; ++l_)",
+                             turns <= most_unrolled ? "TV_UNROLL " : "", turns));
+  out.line(
+      fmt::format("const tv::u32 row_ = bulk_.warp - {} + l_ * {};", copy.first_warp, copy.warps));
+  if (copy.rows % copy.warps != 0) out.line(fmt::format("if (row_ >= {}) break;", copy.rows));
+  from.declare_access();
+  to.declare_access();
+  out.line(
+      fmt::format("tv::copy_bulk<{}>(bulk_, {}, {});", copy.bytes, to.address(0), from.address(0)));
+  out.close();
+  out.close();
+  out.line(fmt::format("bulk_.bytes += {};", copy.rows * copy.bytes));
+}
+
 }  // namespace
 
 void emit_instruction(const isa::CopyAsync& inst, const isa::InstStmt& stmt,
                       KernelEmission& kernel) {
+  if (const BulkCopy* copy = kernel.bulk_copies().find(stmt)) {
+    kernel.chose(stmt, explain_bulk_copy(*copy));
+    emit_bulk_copy(*copy, inst, kernel);
+    return;
+  }
   const isa::AccessPlan& plan = kernel.program().access_plan(stmt);
   const std::string moved = plan.form == isa::AccessForm::copy ? "" : ", loaded and stored";
   kernel.chose(stmt, explain_access(plan, false) + moved,
                explain_obstacle(plan, kernel.definition().variable(inst.src.var).type,
                                 kernel.program().source()));
   CopyEmission(inst, stmt, kernel).run();
+  kernel.fence_for_bulk(stmt);
 }
 
 void emit_instruction(const isa::CopyAsyncCommitGroup&, const isa::InstStmt&,
                       KernelEmission& kernel) {
+  if (kernel.bulk_copies().groups() > 0) kernel.out.line("tv::commit_bulk(bulk_);");
+  if (kernel.bulk_copies().are_all()) return;
   kernel.out.line("tv::copy_async_commit();");
 }
 
 /// To wait for more than is asked is always right, and the instruction's number is small.
-void emit_instruction(const isa::CopyAsyncWaitGroup& inst, const isa::InstStmt&,
+void emit_instruction(const isa::CopyAsyncWaitGroup& inst, const isa::InstStmt& stmt,
                       KernelEmission& kernel) {
   constexpr std::int64_t most = 15;
-  kernel.out.line(fmt::format("tv::copy_async_wait<{}>();",
-                              std::min(most, inst.pending.value.constant_int().value_or(0))));
+  const std::int64_t pending = std::min(most, inst.pending.value.constant_int().value_or(0));
+  if (kernel.bulk_copies().groups() > 0) {
+    kernel.out.line(fmt::format("tv::wait_for_bulk<{}>(bulk_);", pending));
+  }
+  if (kernel.bulk_copies().are_all()) return;
+  kernel.out.line(fmt::format("tv::copy_async_wait<{}>();", pending));
+  kernel.fence_for_bulk(stmt);
 }
 
 }  // namespace tilevm::backend

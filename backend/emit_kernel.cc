@@ -63,7 +63,8 @@ KernelEmission::KernelEmission(const isa::VerifiedProgram& program, int kernel, 
       kernel_(program.kernel(kernel)),
       used_(used),
       chains_(program, kernel),
-      adjustments_(program, kernel, chains_) {
+      adjustments_(program, kernel, chains_),
+      bulk_copies_(program, kernel) {
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
   result_.threads = program.info(kernel).num_threads;
@@ -192,10 +193,24 @@ void KernelEmission::run() {
   quote_source(kernel_.span, 1);
   out.open(signature());
   if (result_.shared_bytes > 0) out.plain("TV_SHARED(shared_);");
+  if (const std::int64_t groups = bulk_copies_.groups(); groups > 0) {
+    out.plain(fmt::format("TV_BARRIERS(barriers_, {});", groups));
+    out.plain(
+        fmt::format("tv::BulkGroups<{0}> bulk_ = tv::make_bulk_groups<{0}>(barriers_);", groups));
+  }
   if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
   write(kernel_.body);
+  end_block();
   out.close();
   out.at(0);
+}
+
+void KernelEmission::fence_for_bulk(const isa::InstStmt& stmt) {
+  if (bulk_copies_.needs_fence(stmt)) out.line("tv::fence_for_bulk();");
+}
+
+void KernelEmission::end_block() {
+  if (bulk_copies_.groups() > 0) out.line("tv::end_bulk(bulk_);");
 }
 
 void KernelEmission::write(const isa::Block& block) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/bit_chains.h"
+#include "backend/bulk_copies.h"
 #include "backend/cast_adjustments.h"
 #include "backend/code_writer.h"
 #include "backend/emit.h"
@@ -46,6 +47,7 @@ class KernelEmission {
   [[nodiscard]] const isa::Kernel& definition() const { return kernel_; }
   [[nodiscard]] const BitChains& chains() const { return chains_; }
   [[nodiscard]] const CastAdjustments& adjustments() const { return adjustments_; }
+  [[nodiscard]] const BulkCopies& bulk_copies() const { return bulk_copies_; }
   [[nodiscard]] const std::string& name(isa::VarId var) const {
     return names_[static_cast<std::size_t>(var.index)];
   }
@@ -68,6 +70,11 @@ class KernelEmission {
 
   /// Keeps what became of a statement, for CudaKernel::choices.
   void chose(const isa::InstStmt& stmt, std::string text, std::string obstacle = {});
+
+  /// Writes the fence behind a statement that stores, where bulk copies need one.
+  void fence_for_bulk(const isa::InstStmt& stmt);
+  /// Writes what must be done before the block ends.
+  void end_block();
 
   /// Declares the register tile that a statement makes, unless it exists already.
   void declare_tile(const isa::InstStmt& stmt);
@@ -94,6 +101,7 @@ class KernelEmission {
   UsedDefinitions& used_;
   BitChains chains_;
   CastAdjustments adjustments_;
+  BulkCopies bulk_copies_;
   CudaKernel result_;
   Span statement_{};  // that is being written
   NameTable locals_;

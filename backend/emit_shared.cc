@@ -25,13 +25,16 @@ void emit_instruction(const isa::LoadShared& inst, const isa::InstStmt& stmt,
 void emit_instruction(const isa::StoreShared& inst, const isa::InstStmt& stmt,
                       KernelEmission& kernel) {
   emit_store(inst.src.var, inst.dst.var, stmt, kernel);
+  kernel.fence_for_bulk(stmt);
 }
 
 void emit_instruction(const isa::Synchronize&, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line("tv::synchronize();");
+  const bool bulk = kernel.bulk_copies().groups() > 0;
+  kernel.out.line(bulk ? "tv::synchronize_bulk(bulk_);" : "tv::synchronize();");
 }
 
 void emit_instruction(const isa::Exit&, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.end_block();
   kernel.out.line("return;");
 }
 

@@ -13,6 +13,7 @@ void emit_instruction(const isa::LoadGlobal& inst, const isa::InstStmt& stmt,
 void emit_instruction(const isa::StoreGlobal& inst, const isa::InstStmt& stmt,
                       KernelEmission& kernel) {
   emit_store(inst.src.var, inst.dst.var, stmt, kernel);
+  kernel.fence_for_bulk(stmt);
 }
 
 }  // namespace tilevm::backend

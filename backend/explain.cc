@@ -48,6 +48,10 @@ std::string explain_access(const isa::AccessPlan& plan, bool stores) {
                      plan.tests_bounds() ? ", bounds tested" : "");
 }
 
+std::string explain_bulk_copy(const BulkCopy& copy) {
+  return fmt::format("{} x cp.async.bulk {}", copy.rows, copy.bytes);
+}
+
 std::string explain_obstacle(const isa::AccessPlan& plan, const isa::Type& tensor,
                              const SourceFile& source) {
   std::string text = describe(plan.obstacle);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backend/bit_recipe.h"
+#include "backend/bulk_copies.h"
 #include "isa/access_plan.h"
 #include "isa/dot.h"
 #include "isa/verify.h"
@@ -16,6 +17,9 @@ namespace tilevm::backend {
 
 /// "4 x 16 bytes", "2 x ldmatrix.x4.trans", "7 x cp.async 16, bounds tested".
 [[nodiscard]] std::string explain_access(const isa::AccessPlan& plan, bool stores);
+
+/// "16 x cp.async.bulk 512".
+[[nodiscard]] std::string explain_bulk_copy(const BulkCopy& copy);
 
 /// Why accesses to a tensor are no wider, with the text and the place of what keeps them from it:
 /// "the offset of dimension 1 is only known to be a multiple of 4: `k * 36` at 12:31". Empty if

@@ -9,6 +9,7 @@ namespace tilevm::backend {
 
 /// What only the GPU can do: PTX, thread indices, memory.
 extern const std::string_view prelude_device;
+extern const std::string_view prelude_bulk;
 // Plain C++ over the above, in this order.
 extern const std::string_view prelude_memory;      ///< packed registers, views of global memory
 extern const std::string_view prelude_element;     ///< element types, casts

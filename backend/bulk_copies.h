@@ -1,0 +1,59 @@
+// Which asynchronous copies of a kernel are made in bulk (PTX ISA, cp.async.bulk): a row of the
+// tile by one instruction of one thread, instead of 16 bytes by each of many.
+//
+// Rows must be runs of whole 16 bytes on both sides, and lie inside the view, since nothing is
+// filled with zeros. Thread 0 alone counts groups and waits for them, at a memory barrier for each
+// of the last few groups; the Synchronize that must follow a CopyAsyncWaitGroup tells the others.
+//
+// Bulk copies reach memory by a way of their own (PTX ISA, proxies). What a launch wrote through
+// the pointer they read from is not theirs; behind stores to memory that they overwrite stands a
+// fence.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "isa/access_plan.h"
+#include "isa/verify.h"
+
+namespace tilevm::backend {
+
+/// A tile that is copied in bulk. The outer digits of both sides are those of a row's number.
+struct BulkCopy {
+  std::int64_t rows = 0;
+  std::int64_t bytes = 0;       ///< of a row
+  std::int64_t first_warp = 0;  ///< of those that copy them in turn ..
+  std::int64_t warps = 0;       ///< .. and how many these are
+  isa::AccessSide from{}, to{};
+};
+
+class BulkCopies {
+ public:
+  BulkCopies(const isa::VerifiedProgram& program, int kernel);
+
+  /// Nothing for a copy that is made in pieces, and for other statements.
+  [[nodiscard]] const BulkCopy* find(const isa::InstStmt& stmt) const;
+  /// Groups that may be under way at a time, a power of two; 0 without bulk copies.
+  [[nodiscard]] std::int64_t groups() const { return groups_; }
+  /// Whether there are bulk copies, and no others.
+  [[nodiscard]] bool are_all() const { return are_all_; }
+  /// Whether a fence must stand behind a statement that stores.
+  [[nodiscard]] bool needs_fence(const isa::InstStmt& stmt) const {
+    return fences_.contains(&stmt);
+  }
+
+ private:
+  [[nodiscard]] bool meets_bulk_copy(isa::VarId tensor) const;
+  /// Behind those of the statements, which may run before a bulk copy, that need one.
+  void place_fences(const std::vector<const isa::InstStmt*>& before);
+
+  const isa::KernelInfo& info_;
+  std::map<const isa::InstStmt*, BulkCopy> copies_;  // keys point into the program
+  std::set<const isa::InstStmt*> fences_;            // likewise
+  std::int64_t groups_ = 0;
+  bool are_all_ = false;
+};
+
+}  // namespace tilevm::backend

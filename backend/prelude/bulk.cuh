@@ -1,0 +1,109 @@
+// The machine, part 3: copies from global to shared memory in bulk (PTX ISA, cp.async.bulk; from
+// sm_90 on), and the groups that a block makes of them.
+
+namespace tv {
+
+/// The last groups of a block's bulk copies, each with a memory barrier in shared memory that
+/// completes when the group is committed and all of its bytes have come. Warp 0 commits and waits.
+/// All counts are the same in all threads, which keeps them in registers of the warp.
+template <int groups>
+struct BulkGroups {
+  u32 barriers;  ///< where they lie
+  u32 warp;      ///< the number of this one
+  u32 made;      ///< groups that have been committed
+  u32 done;      ///< of these, those that have been waited for ..
+  u32 known;     ///< .. and of these, those of which the last barrier of the block told all warps
+  u32 bytes;     ///< of the copies since the last commit
+
+  TV_FN u32 barrier(u32 group) const { return barriers + group % groups * 8; }
+};
+
+template <int groups>
+TV_FN BulkGroups<groups> make_bulk_groups(u64* barriers) {
+  const u32 warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
+  const BulkGroups<groups> result = {static_cast<u32>(__cvta_generic_to_shared(barriers)), warp};
+  if (threadIdx.x == 0) {
+    TV_UNROLL for (int i = 0; i < groups; ++i) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(result.barrier(i)) : "memory");
+    }
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  }
+  __syncthreads();
+  return result;
+}
+
+/// True in one thread of the warp. All of its threads must come here together.
+TV_FN bool leads_warp() {
+  u32 leads;
+  asm volatile("{\n.reg .pred leads;\nelect.sync _|leads, 0xffffffff;\nselp.u32 %0, 1, 0, leads;\n}"
+               : "=r"(leads));
+  return leads != 0;
+}
+
+/// Copies n bytes, a multiple of 16, to places that are multiples of 16. The caller counts them.
+template <int n, int groups>
+TV_FN void copy_bulk(const BulkGroups<groups>& bulk, u8* to, const u8* from) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+      :: "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+         "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made))
+      : "memory");
+}
+
+/// A barrier of the block.
+template <int groups>
+TV_FN void synchronize_bulk(BulkGroups<groups>& bulk) {
+  synchronize();
+  bulk.known = bulk.done;
+}
+
+/// Warp 0 waits until the oldest group that has not been waited for is done. A barrier's phases
+/// have numbers, of which the instruction compares the last bit.
+template <int groups>
+TV_FN void await_bulk_group(BulkGroups<groups>& bulk) {
+  if (bulk.warp == 0) {
+    asm volatile(
+        "{\n"
+        ".reg .pred done;\n"
+        "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again;\n"
+        "}"
+        :: "r"(bulk.barrier(bulk.done)), "r"(bulk.done / groups % 2) : "memory");
+  }
+  ++bulk.done;
+}
+
+/// A barrier serves one group at a time: no warp may copy for the next group before it knows that
+/// the one whose barrier that is has come. Programs that wait as they go make this sure themselves.
+template <int groups>
+TV_FN void commit_bulk(BulkGroups<groups>& bulk) {
+  if (bulk.warp == 0 && leads_warp()) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :: "r"(bulk.barrier(bulk.made)), "r"(bulk.bytes) : "memory");
+  }
+  ++bulk.made;
+  bulk.bytes = 0;
+  if (bulk.made - bulk.known < groups) return;
+  if (bulk.made - bulk.done == groups) await_bulk_group(bulk);
+  synchronize_bulk(bulk);
+}
+
+/// Waits until at most `pending` of the latest groups are under way. Other warps learn of it at the
+/// next barrier of the block.
+template <int pending, int groups>
+TV_FN void wait_for_bulk(BulkGroups<groups>& bulk) {
+#pragma unroll 1
+  while (bulk.made - bulk.done > pending) await_bulk_group(bulk);
+}
+
+/// A block must not end while copies into its memory are under way.
+template <int groups>
+TV_FN void end_bulk(BulkGroups<groups>& bulk) {
+  if (bulk.bytes != 0) commit_bulk(bulk);
+  wait_for_bulk<0>(bulk);
+}
+
+/// What this thread stored before, and tells others by a barrier, is there for their bulk copies.
+TV_FN void fence_for_bulk() { asm volatile("fence.proxy.async;" ::: "memory"); }
+
+}  // namespace tv

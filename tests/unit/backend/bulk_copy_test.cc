@@ -1,0 +1,107 @@
+// Which copies are made in bulk, and what the emitter writes around them.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "backend/bulk_copies.h"
+#include "backend/emit.h"
+#include "tests/unit/backend/emit_support.h"
+
+namespace tilevm::backend {
+namespace {
+
+constexpr isa::Target sm_90{90, true};
+
+/// The kernel's own text.
+std::string text_of(const std::string& program, const isa::Target& target = sm_90) {
+  const CudaSource source = emit_cuda(make_program(program, target));
+  return source.text.substr(source.prelude_size);
+}
+
+/// A kernel of 128 threads that copies 16 rows of `columns` elements, and does `rest`.
+std::string kernel(const std::string& columns, const std::string& view, const std::string& offset,
+                   const std::string& rest = "", int threads = 128) {
+  return "@threads(" + std::to_string(threads) + ")\ndef f<4>(f16* p, f16* r, i32 n):\n" +
+         "    i = BlockIndices()\n    g = ViewGlobal(p, shape=" + view +
+         ")\n    s = AllocateShared(f16, shape=[16, " + columns +
+         "])\n    CopyAsync(s, g, offset=" + offset +
+         ")\n    CopyAsyncCommitGroup()\n    CopyAsyncWaitGroup(0)\n    Synchronize()\n" + rest;
+}
+
+bool is_bulk(const std::string& text) { return text.find("tv::copy_bulk<") != std::string::npos; }
+
+TEST_CASE("rows of whole 16 bytes inside the view are copied in bulk") {
+  CHECK(is_bulk(text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]"))));
+  CHECK(is_bulk(text_of(kernel("512", "[64, 1024]", "[i * 16:, 512:]"))));
+  CHECK(is_bulk(text_of(kernel("512", "[16, 2048]", "[0:, i * 512:]"))));
+}
+
+TEST_CASE("other copies are not") {
+  // Beyond the end, or maybe beyond it.
+  CHECK_FALSE(is_bulk(text_of(kernel("512", "[60, 512]", "[i * 16:, 0:]"))));
+  CHECK_FALSE(is_bulk(text_of(kernel("512", "[n, 512]", "[i * 16:, 0:]"))));
+  CHECK_FALSE(is_bulk(text_of(kernel("512", "[64, 506]", "[i * 16:, 0:]"))));
+  // Not at multiples of 16 bytes.
+  CHECK_FALSE(is_bulk(text_of(kernel("512", "[64, 516]", "[i * 16:, 4:]"))));
+  // Short rows: pieces take fewer instructions.
+  CHECK_FALSE(is_bulk(text_of(kernel("128", "[64, 128]", "[i * 16:, 0:]"))));
+  // A warp that is not whole, and a GPU that has no such instruction.
+  CHECK_FALSE(is_bulk(text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]", "", 120))));
+  CHECK_FALSE(is_bulk(text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]"), {80, false})));
+}
+
+TEST_CASE("what the kernel writes itself is not read in bulk") {
+  const std::string stores =
+      "    x = LoadShared(s, layout=local(1, 4).spatial(1, 128).local(16, 1))\n";
+  CHECK(is_bulk(text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]",
+                               stores + "    StoreGlobal(x, ViewGlobal(r, shape=[16, 512]))\n"))));
+  CHECK_FALSE(is_bulk(
+      text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]", stores + "    StoreGlobal(x, g)\n"))));
+}
+
+TEST_CASE("a block waits for its copies before it ends, wherever that is") {
+  const std::string text =
+      text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]", "    if n > 3:\n        Exit()\n"));
+  const auto exit = text.find("tv::end_bulk(bulk_);");
+  REQUIRE(exit != std::string::npos);
+  CHECK(text.find("return;", exit) < text.find("tv::end_bulk(bulk_);", exit + 1));
+  CHECK(text.find("tv::copy_async_commit") == std::string::npos);
+}
+
+TEST_CASE("a fence stands behind stores to memory that is copied to later") {
+  const std::string store = R"(
+@threads(128)
+def f<1>(f16* p):
+    g = ViewGlobal(p, shape=[64, 512])
+    s = AllocateShared(f16, shape=[16, 512])
+    t = AllocateShared(f16, shape=[16, 512])
+    x = AllocateRegister(f16, layout=local(16, 4).spatial(1, 128), init=0)
+    for i in range(4):
+        CopyAsync(s, g, offset=[i * 16:, 0:])
+        CopyAsyncCommitGroup()
+        CopyAsyncWaitGroup(0)
+        Synchronize()
+        StoreShared(x, TENSOR)
+        Synchronize()
+    LAST
+)";
+  const auto with = [&](const std::string& tensor, const std::string& last) {
+    std::string program = store;
+    program.replace(program.find("TENSOR"), 6, tensor);
+    program.replace(program.find("LAST"), 4, last);
+    return text_of(program).find("tv::fence_for_bulk();") != std::string::npos;
+  };
+  CHECK(with("s", "Synchronize()"));
+  CHECK_FALSE(with("t", "Synchronize()"));
+  CHECK_FALSE(with("t", "StoreShared(x, s)"));
+}
+
+TEST_CASE("there is a memory barrier for each group that a kernel leaves under way, and two more") {
+  std::string program = kernel("512", "[64, 512]", "[i * 16:, 0:]");
+  CHECK(text_of(program).find("TV_BARRIERS(barriers_, 2);") != std::string::npos);
+  program += "    CopyAsyncWaitGroup(3)\n";
+  CHECK(text_of(program).find("TV_BARRIERS(barriers_, 8);") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace tilevm::backend
