@@ -10,21 +10,23 @@ tilevm=${TILEVM:-build/tilevm}
 program=programs/quantized_matmul.tile
 
 # The tile that was fastest for a type among a few tens of points.
+wide="-D BN=448 -D WARPS=14"
 tile_of() {
   case $1 in
-    u1) echo "-D SUBNORMAL=1 -D BN=256 -D WARPS=4 -D SLICES=2 -D BK=256 -D STAGES=3 -D RESIDENT=2" ;;
-    u[234]) echo "-D SUBNORMAL=1 -D BN=224 -D WARPS=7 -D SLICES=2 -D BK=256 -D STAGES=3 -D RESIDENT=2" ;;
-    i[1-3] | f3*) echo "-D BN=224 -D WARPS=4 -D SLICES=2 -D BK=256 -D STAGES=3" ;;
-    i4 | f4*) echo "-D BN=224 -D WARPS=4 -D STAGES=3" ;;
-    f5*) echo "-D BN=256 -D WARPS=8 -D STAGES=4" ;;
-    f[67]*) echo "-D BN=224 -D WARPS=4 -D SLICES=2 -D BK=256 -D STAGES=2" ;;
-    *) echo "-D BN=224 -D WARPS=7 -D STAGES=4" ;;
+    u1) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=1024 -D ROUNDS=4 -D STAGES=2" ;;
+    u[23]) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D STAGES=2" ;;
+    u4) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
+    i[1-4])
+      echo "-D SUMS=1 -D CODE=u${1#i} -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
+    *8*) echo "$wide -D BK=128 -D STAGES=3" ;;
+    *) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
   esac
 }
 bf16_tile_of() {
   case $1 in
-    u[1-3]) echo "-D BN=224 -D WARPS=4 -D SLICES=2 -D BK=256 -D STAGES=3" ;;
-    *) echo "-D BN=224 -D WARPS=4 -D STAGES=3" ;;
+    u1) echo "$wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D STAGES=2" ;;
+    u8) echo "$wide -D BK=128 -D STAGES=3" ;;
+    *) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
   esac
 }
 # 2^(bias - 15) for floats that have neither NaN nor Inf.
@@ -63,20 +65,20 @@ for type in u1 u2 u3 u4 u8; do
   bench -D T=bf16 -D Q="$type" -D W="$bits" -D M=16 -D K=8192 -D N=57344
 done
 u4="-D Q=u4 -D W=4"
-tile="-D SUBNORMAL=1 -D BN=64 -D WARPS=2 -D SLICES=4 -D BK=512 -D STAGES=4"
+tile="-D SUBNORMAL=1 -D BN=64 -D WARPS=2 -D SLICES=8 -D BK=1024 -D STAGES=3"
 echo "== 8192 x 8192"
 # shellcheck disable=SC2086
 equal $u4
 # shellcheck disable=SC2086
 bench $u4 -D M=16 -D K=8192 -D N=8192
 echo "== 8192 x 8192, blocks share K"
-tile="-D SUBNORMAL=1 -D BN=128 -D WARPS=4 -D SLICES=4 -D BK=512 -D STAGES=2 -D SPLIT=2"
+tile="-D SUBNORMAL=1 -D BN=128 -D WARPS=4 -D SLICES=4 -D BK=512 -D STAGES=3 -D SPLIT=2"
 # shellcheck disable=SC2086
 equal $u4
 # shellcheck disable=SC2086
 bench $u4 -D M=16 -D K=8192 -D N=8192
 echo "== zero points"
-tile="-D BN=224 -D WARPS=4 -D STAGES=3 -D ZEROS=1"
+tile="-D ZEROS=1 -D SUMS=1 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2"
 # shellcheck disable=SC2086
 equal $u4
 # shellcheck disable=SC2086
@@ -91,13 +93,13 @@ many() {
   # shellcheck disable=SC2086
   bench $u4 -D M="$rows" -D K=8192 -D N=57344
 }
-many 64 60 "-D BM=64 -D BN=224 -D BK=128 -D WARPS=7 -D STAGES=3"
+many 64 60 "-D BM=64 $wide -D BK=128 -D STAGES=3"
 many 256 250 "-D BM=128 -D BN=128 -D BK=64 -D WARPS=4 -D STAGES=4 -D RESIDENT=2"
-many 4096 250 "-D BM=128 -D BN=256 -D BK=128 -D WARPS=8 -D STAGES=3"
+many 4096 250 "-D BM=128 -D BN=384 -D BK=128 -D WARPS=12 -D STAGES=3"
 
 echo "== i8"
 program=programs/quantized_matmul_i8.tile
-tile="-D BN=224 -D WARPS=4 -D STAGES=3"
+tile="$wide -D SLICES=2 -D BK=256 -D STAGES=3"
 # shellcheck disable=SC2086
 equal $u4
 # Scales of the rows up to 1 would take c beyond f16.

@@ -168,7 +168,7 @@ void check_quantized(const std::string& type, const isa::VerifiedProgram& progra
     INFO(choice.text);
     if (const auto* copy = std::get_if<isa::CopyAsync>(&choice.stmt->inst)) {
       if (!named(copy->dst.var, "sq")) continue;
-      CHECK(choice.text.find("x cp.async 16") != std::string::npos);
+      CHECK(choice.text == "1 x cp.async.bulk " + std::to_string(28 * 128 * bits));
     } else if (const auto* load = std::get_if<isa::LoadShared>(&choice.stmt->inst)) {
       if (named(load->src.var, "ss") || named(load->src.var, "parts")) continue;
       const bool weights = named(load->src.var, "sq");
