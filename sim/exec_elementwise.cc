@@ -112,8 +112,7 @@ Action prepare_unary(isa::UnaryOp op, isa::RegisterOperand a, const Preparation&
 Action prepare(const isa::Fma& inst, const Preparation& preparation) {
   return on_lanes(std::array{operand(inst.a.var, preparation), operand(inst.b.var, preparation),
                              operand(inst.c.var, preparation)},
-                  preparation.result_tile(),
-                  fma_loop(preparation.register_type(inst.a.var).dtype));
+                  preparation.result_tile(), fma_loop(preparation.register_type(inst.a.var).dtype));
 }
 
 Action prepare(const isa::Where& inst, const Preparation& preparation) {
