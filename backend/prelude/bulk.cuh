@@ -1,5 +1,5 @@
-// The machine, part 3: copies from global to shared memory in bulk (PTX ISA, cp.async.bulk; from
-// sm_90 on), and the groups that a block makes of them.
+// The machine, part 1, continued: copies from global to shared memory in bulk (PTX ISA,
+// cp.async.bulk; from sm_90 on), and the groups that a block makes of them.
 
 namespace tv {
 
