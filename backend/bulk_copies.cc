@@ -57,15 +57,11 @@ bool is_dense(const isa::TilePlace& place, int last_tile_dim) {
   return false;
 }
 
-isa::AccessSide by_row(const isa::AccessSide& side, const isa::Shape& pieces) {
-  std::vector<isa::RegisterLayout::Term> terms;
-  std::int64_t divisor = 1;
-  for (std::size_t d = pieces.size() - 1; d-- > 0;) {
-    if (pieces[d] > 1) terms.push_back({static_cast<int>(d), divisor, pieces[d], 1});
-    divisor *= pieces[d];
-  }
+/// Rows are pieces of which each fills the last dimension.
+isa::AccessSide by_row(const isa::AccessSide& side, isa::Shape pieces) {
+  pieces.back() = 1;
   isa::AccessSide rows{side.place, {}, {}, isa::AddressForm::whole};
-  rows.outer = isa::number_accesses(side.place.place_terms(terms));
+  rows.outer = isa::number_accesses(side.place.place_terms(isa::piece_terms(pieces, 1)));
   isa::choose_address(rows);
   return rows;
 }

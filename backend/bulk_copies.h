@@ -2,7 +2,7 @@
 // tile by one instruction of one thread, instead of 16 bytes by each of many.
 //
 // Rows must be runs of whole 16 bytes on both sides, and lie inside the view, since nothing is
-// filled with zeros. Thread 0 alone counts groups and waits for them, at a memory barrier for each
+// filled with zeros. Warp 0 alone commits groups and waits for them, at a memory barrier for each
 // of the last few groups; the Synchronize that must follow a CopyAsyncWaitGroup tells the others.
 //
 // Bulk copies reach memory by a way of their own (PTX ISA, proxies). What a launch wrote through

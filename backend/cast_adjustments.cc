@@ -30,12 +30,10 @@ std::optional<Operands> operands_of(const isa::Instruction& inst) {
   return std::nullopt;
 }
 
-/// The forms of a cast know powers of two as factors, and offsets of integers. (Of a float even the
-/// sum with zero is another: -0 becomes +0.)
-bool may_adjust(const isa::DType& from, const Adjustment& adjustment) {
+/// The forms of a cast know powers of two as factors.
+bool may_adjust(const Adjustment& adjustment) {
   int exponent = 0;
-  if (std::frexp(adjustment.factor, &exponent) != 0.5) return false;
-  return adjustment.offset == 0 || !from.is_float();
+  return std::frexp(adjustment.factor, &exponent) == 0.5;
 }
 
 /// A tile whose elements are known, by local place.
@@ -135,6 +133,7 @@ void CastAdjustments::consider(const isa::InstStmt& stmt, const Scan& seen) {
   if (cast == seen.casts.end() || constant == seen.constants.end()) return;
   const isa::VarId source = std::get_if<isa::Cast>(&cast->second->inst)->src.var;
   const isa::DType& from = std::get_if<isa::RegisterType>(&kernel_.variable(source).type)->dtype;
+  // Of a float even the sum with zero is another: -0 becomes +0.
   if (from.is_float() && !std::holds_alternative<isa::Mul>(stmt.inst)) return;
   const auto& to = *std::get_if<isa::RegisterType>(&kernel_.variable(operands->value).type);
   const auto& result = *std::get_if<isa::RegisterType>(&kernel_.variable(stmt.results[0]).type);
@@ -152,7 +151,7 @@ bool CastAdjustments::has_forms(const AdjustedCast& cast, const isa::RegisterTyp
   const isa::DType& from =
       std::get_if<isa::RegisterType>(&kernel_.variable(cast.source).type)->dtype;
   return std::all_of(cast.adjustments.begin(), cast.adjustments.end(), [&](const Adjustment& a) {
-    return may_adjust(from, a) && cast_form(from, result.dtype, program_.target(), a);
+    return may_adjust(a) && cast_form(from, result.dtype, program_.target(), a);
   });
 }
 

@@ -84,24 +84,10 @@ std::int64_t widest_piece(const CopyAsync& inst, const SharedType& shared, const
   return 0;
 }
 
-/// The digits of a piece's number as shares of the tile's index.
-std::vector<RegisterLayout::Term> piece_terms(const AccessPlan& plan) {
-  std::vector<RegisterLayout::Term> terms;
-  std::int64_t divisor = 1;
-  for (std::size_t d = plan.pieces.size(); d-- > 0;) {
-    const std::int64_t stride = d + 1 == plan.pieces.size() ? plan.elements : 1;
-    if (plan.pieces[d] > 1) {
-      terms.push_back({static_cast<int>(d), divisor, plan.pieces[d], stride});
-    }
-    divisor *= plan.pieces[d];
-  }
-  return terms;
-}
-
 /// Each thread moves pieces at equal distances, where the pieces' number can be cut that way.
 void place_pieces(AccessPlan& plan, std::int64_t threads) {
   for (AccessSide* side : {static_cast<AccessSide*>(&plan), &plan.to}) {
-    const auto terms = side->place.place_terms(piece_terms(plan));
+    const auto terms = side->place.place_terms(piece_terms(plan.pieces, plan.elements));
     const auto cut = cut_terms(terms, threads);
     plan.by_piece = !cut || plan.form != AccessForm::copy;
     side->outer = number_accesses(plan.by_piece ? terms : cut->high);

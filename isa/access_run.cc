@@ -73,6 +73,17 @@ void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
   choose_address(plan);
 }
 
+std::vector<RegisterLayout::Term> piece_terms(const Shape& pieces, std::int64_t elements) {
+  std::vector<RegisterLayout::Term> terms;
+  std::int64_t divisor = 1;
+  for (std::size_t d = pieces.size(); d-- > 0;) {
+    const std::int64_t stride = d + 1 == pieces.size() ? elements : 1;
+    if (pieces[d] > 1) terms.push_back({static_cast<int>(d), divisor, pieces[d], stride});
+    divisor *= pieces[d];
+  }
+  return terms;
+}
+
 std::vector<AccessDigit> number_accesses(std::vector<PlacedTerm> terms) {
   std::sort(terms.begin(), terms.end(),
             [](const auto& a, const auto& b) { return a.divisor < b.divisor; });

@@ -11,6 +11,11 @@ namespace tilevm::isa {
 /// one place in memory.
 void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order);
 
+/// The digits of a piece's number as shares of the tile's index. `pieces` is the tile's extents,
+/// the last one in pieces of `elements`.
+[[nodiscard]] std::vector<RegisterLayout::Term> piece_terms(const Shape& pieces,
+                                                            std::int64_t elements);
+
 /// Digits of an access's number from the terms that tell accesses apart.
 [[nodiscard]] std::vector<AccessDigit> number_accesses(std::vector<PlacedTerm> terms);
 
