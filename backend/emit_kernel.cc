@@ -236,9 +236,11 @@ void KernelEmission::write(const isa::ScalarStmt& stmt) {
 void KernelEmission::write(const isa::ForStmt& loop) {
   const std::string var = name(loop.var), type = scalar_type(loop.begin.kind());
   const std::string begin = scalar(loop.begin), end = scalar(loop.end), step = scalar(loop.step);
+  const std::string unroll =
+      loop.unroll > 0 ? fmt::format("TV_UNROLL_BY({}) ", loop.unroll) : std::string();
   if ((steps_by_one(loop.step) || is_small_range(loop)) && !writes(loop.body, loop.var)) {
     const bool constant = loop.end.is_constant();
-    out.open(fmt::format("for ({} {} = {}{}; {} {} {}; {} += {})", type, var, begin,
+    out.open(fmt::format("{}for ({} {} = {}{}; {} {} {}; {} += {})", unroll, type, var, begin,
                          constant ? "" : ", end_ = " + end, var, counts_down(loop.step) ? ">" : "<",
                          constant ? end : "end_", var, step));
     write(loop.body);
@@ -248,9 +250,9 @@ void KernelEmission::write(const isa::ForStmt& loop) {
   out.open_plain();
   out.line(fmt::format("const {} begin_ = {}, step_ = {};", type, begin, step));
   out.open(
-      fmt::format("for (tv::u64 k_ = 0, trips_ = tv::trips(begin_, {}, step_); "
+      fmt::format("{}for (tv::u64 k_ = 0, trips_ = tv::trips(begin_, {}, step_); "
                   "k_ < trips_; ++k_)",
-                  end));
+                  unroll, end));
   out.line(fmt::format("{} {} = tv::range_value(begin_, k_, step_);", type, var));
   write(loop.body);
   out.close();

@@ -187,10 +187,10 @@ struct ExprStmt {
   Expr value;
 };
 
-/// `for variables in range(args):` with one to three arguments.
+/// `for variables in range(args):`
 struct For {
   std::vector<Identifier> variables;
-  std::vector<Expr> range;
+  std::vector<Argument> range;
   Block body;
 };
 

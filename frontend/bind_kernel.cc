@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "frontend/bind_call.h"
+#include "frontend/bind_range.h"
 #include "isa/base/suggest.h"
 #include "isa/rules.h"
 
@@ -143,53 +144,29 @@ class KernelBinder {
     bind_instruction(*call, stmt.value.span, span, {});
   }
 
+  /// A constant range without values excludes its body as a constant condition does.
   void bind_stmt(const ast::For& stmt, Span span) {
     if (stmt.variables.size() != 1) {
       diagnostics_.error(Code::result_count, stmt.variables[1].span, "a loop has one variable");
       return;
     }
-    auto range = bind_range(stmt.range);
+    auto range = bind_range(stmt.range, names_);
     scope_.enter();
     isa::ForStmt loop;
     const ast::Identifier& name = stmt.variables[0];
-    if (!check_new_name(name) || range.size() != 3) {
+    if (!check_new_name(name) || !range) {
       scope_.poison(name.text);
     } else {
-      loop.var = scope_.declare(name.text, isa::ScalarType{range[0].kind()}, name.span);
+      loop.var = scope_.declare(name.text, isa::ScalarType{range->begin.kind()}, name.span);
     }
     loop.body = bind_nested_block(stmt.body);
     scope_.leave();
-    if (!loop.var.valid()) return;
-    loop.begin = range[0];
-    loop.end = range[1];
-    loop.step = range[2];
+    if (!loop.var.valid() || range->is_empty()) return;
+    loop.begin = std::move(range->begin);
+    loop.end = std::move(range->end);
+    loop.step = std::move(range->step);
+    loop.unroll = range->unroll;
     emit(std::move(loop), span);
-  }
-
-  /// begin, end and step, converted to one kind; empty after a report.
-  std::vector<isa::Expr> bind_range(const std::vector<ast::Expr>& args) {
-    std::vector<isa::Expr> given;
-    isa::ScalarKind kind = isa::ScalarKind::i32;
-    for (const ast::Expr& arg : args) {
-      auto bound = bind_scalar(arg, names_);
-      if (!bound) return {};
-      if (bound->kind() == isa::ScalarKind::f32 || bound->kind() == isa::ScalarKind::boolean) {
-        diagnostics_.error(
-            Code::scalar_type, arg.span,
-            fmt::format("a range is made of integers, this is {}", isa::to_string(bound->kind())));
-        return {};
-      }
-      kind = std::max(kind, bound->kind());
-      given.push_back(std::move(*bound));
-    }
-    if (given.size() == 1) given.insert(given.begin(), isa::Expr::constant(0));
-    if (given.size() == 2) given.push_back(isa::Expr::constant(1));
-    for (isa::Expr& expr : given) expr = isa::Expr::convert(expr, kind, expr.span());
-    if (given[2].constant_int() == std::int64_t{0}) {
-      diagnostics_.error(Code::wrong_place, args.back().span, "a range with step 0 never ends");
-      return {};
-    }
-    return given;
   }
 
   std::optional<isa::Expr> bind_condition(const ast::Expr& tree) {

@@ -507,11 +507,13 @@ const Rule<struct ForTag, ast::For> for_line = "`for`";
 const auto add_variable = [](auto& context) {
   x3::_val(context).variables.push_back(x3::_attr(context));
 };
-const auto add_range = [](auto& context) { x3::_val(context).range.push_back(expr_of(context)); };
+const auto add_range = [](auto& context) {
+  x3::_val(context).range.push_back(std::move(x3::_attr(context).argument));
+};
 const auto for_line_def =
     keyword("for") >> must[name][add_variable] >>
     *(',' >> must[name][add_variable]) >> must[in_word] >> must[range_word] >> must[open_paren] >>
-    comma_list(expression, expression, ')', add_range) >> must[close_args] >> must[colon];
+    comma_list(argument, argument, ')', add_range) >> must[close_args] >> must[colon];
 
 const auto set_condition = [](auto& context) { x3::_val(context).condition = expr_of(context); };
 const Rule<struct WhileTag, ast::While> while_line = "`while`";

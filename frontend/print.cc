@@ -385,8 +385,7 @@ void ProgramPrinter::write(const ast::For& n, Span span, int depth) {
     line.text((i > 0 ? ", " : "") + n.variables[i].text);
   }
   line.text(" in range");
-  line.expressions.bracketed('(', ')', n.range,
-                             [&](const ast::Expr& e) { line.expressions.print(e); });
+  line.expressions.arguments(n.range);
   line.text(":");
   finish(line, span, depth, true);
   block(n.body, depth + 1);

@@ -48,10 +48,12 @@ struct ScalarStmt {
   bool declares = true;
 };
 
-/// for var in range(begin, end, step): the range is evaluated once; step is not zero.
+/// for var in range(begin, end, step): the range is evaluated once; step is not zero. `unroll` says
+/// how many iterations machine code has one after the other; 0 leaves it to the CUDA compiler.
 struct ForStmt {
   VarId var;
   Expr begin, end, step;
+  std::int64_t unroll = 0;
   Block body;
 };
 

@@ -362,13 +362,29 @@ class KernelVerifier {
     if (loop.step.constant_int() == std::int64_t{0}) {
       diagnostics_.error(Code::wrong_place, span, "a range with step 0 never ends");
     }
+    check_unroll(loop, span);
     const std::size_t outer = scope_.size();
     declare(loop.var, span);
     ++loops_;
+    const std::int64_t copies = std::exchange(copies_, copies_ * std::max<std::int64_t>(1, loop.unroll));
     check_block(loop.body);
+    copies_ = copies;
     --loops_;
     declared_[at(loop.var)] = false;
     scope_.resize(outer);
+  }
+
+  /// What a program asks to be written out is bounded, so that compiling it is.
+  void check_unroll(const ForStmt& loop, Span span) {
+    constexpr std::int64_t most_copies = 256;
+    if (loop.unroll < 0) {
+      diagnostics_.error(Code::wrong_place, span, "`unroll` is the number of iterations in a row, 1 or more; 0 leaves it to the compiler");
+    } else if (loop.unroll > most_copies / copies_) {
+      diagnostics_.error(
+          Code::wrong_place, span,
+          fmt::format("`unroll={}`{} makes too many copies of the loop's body; at most {} are allowed",
+                      loop.unroll, copies_ > 1 ? fmt::format(" in {} of the outer loop", copies_) : "", most_copies));
+    }
   }
 
   ScalarKind variable_kind(VarId var) const {
@@ -418,6 +434,7 @@ class KernelVerifier {
   std::int64_t shared_elements_ = 0;
   int depth_ = 0;
   int loops_ = 0;
+  std::int64_t copies_ = 1;  ///< that `unroll` of the loops around makes
 };
 
 using AccessPlans = std::map<const InstStmt*, std::shared_ptr<const AccessPlan>>;

@@ -11,6 +11,8 @@
 #define TV_FN __device__ __forceinline__
 #define TV_LONG_FN __device__ __noinline__
 #define TV_UNROLL _Pragma("unroll")
+#define TV_PRAGMA(text) _Pragma(#text)
+#define TV_UNROLL_BY(n) TV_PRAGMA(unroll n)
 #define TV_SHARED(name) extern __shared__ __align__(128) tv::u8 name[]
 #define TV_BARRIERS(name, n) __shared__ tv::u64 name[n]
 #define TV_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)

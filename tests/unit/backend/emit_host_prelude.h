@@ -14,6 +14,7 @@
 #define TV_FN inline
 #define TV_LONG_FN inline
 #define TV_UNROLL
+#define TV_UNROLL_BY(n)
 
 namespace tv {
 

@@ -98,6 +98,12 @@ class RandomTree {
     return result;
   }
 
+  std::vector<ast::Argument> some_arguments(int depth) {
+    std::vector<ast::Argument> result = arguments(depth);
+    result.push_back({{}, expression(depth - 1), {}});
+    return result;
+  }
+
   std::vector<ast::Expr> expressions(int least, int most, int depth) {
     std::vector<ast::Expr> result;
     for (int i = least + below(most - least + 1); i > 0; --i) result.push_back(expression(depth));
@@ -131,7 +137,7 @@ class RandomTree {
       case 4:
         return ast::Pass{};
       case 5:
-        return ast::For{names(), expressions(1, 3, 2), block(depth - 1)};
+        return ast::For{names(), some_arguments(2), block(depth - 1)};
       case 6:
         return ast::While{expression(3), block(depth - 1)};
       default:
