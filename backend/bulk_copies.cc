@@ -21,18 +21,21 @@ using isa::VarId;
 struct Reach {
   const InstStmt* stmt;
   std::size_t end;
+  bool follows;  ///< the statement before it, in the same block
 };
 
 void list(const isa::Block& block, bool loops, std::vector<Reach>& all) {
+  bool follows = false;
   for (const isa::Stmt& stmt : block) {
     const std::size_t first = all.size();
+    const bool is_instruction = std::holds_alternative<InstStmt>(stmt.node);
     const auto loop = [&](const isa::Block& body) {
       list(body, true, all);
       if (loops) return;
       for (std::size_t i = first; i < all.size(); ++i) all[i].end = all.size();
     };
     if (const auto* inst = std::get_if<InstStmt>(&stmt.node)) {
-      all.push_back({inst, first});
+      all.push_back({inst, first, follows});
     } else if (const auto* range = std::get_if<isa::ForStmt>(&stmt.node)) {
       loop(range->body);
     } else if (const auto* condition = std::get_if<isa::WhileStmt>(&stmt.node)) {
@@ -41,6 +44,7 @@ void list(const isa::Block& block, bool loops, std::vector<Reach>& all) {
       for (const isa::IfStmt::Arm& arm : branch->arms) list(arm.body, loops, all);
       list(branch->otherwise, loops, all);
     }
+    follows = is_instruction;
   }
 }
 
@@ -134,10 +138,11 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
   if (info_.shared_footprint + groups * 8 > isa::max_shared_bytes(program.target())) return;
 
   const std::int64_t warps = info_.num_threads / 32;
-  std::int64_t next_warp = 1;  // warp 0 commits and waits
+  std::vector<std::vector<const InstStmt*>> runs(1);
   std::size_t end = 0, others = 0;
   for (const Reach& reach : statements) {
     const auto* inst = std::get_if<isa::CopyAsync>(&reach.stmt->inst);
+    if (!reach.follows || inst == nullptr) runs.emplace_back();
     if (inst == nullptr) continue;
     std::optional<BulkCopy> copy;
     if (is_constant(inst->src.var, statements, program.pointer_uses(kernel))) {
@@ -145,21 +150,40 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
     }
     if (!copy) {
       ++others;
+      runs.emplace_back();
       continue;
     }
-    if (next_warp + copy->warps > warps) next_warp = 0;
-    copy->first_warp = next_warp;
-    next_warp += copy->warps;
     copies_.emplace(reach.stmt, *std::move(copy));
+    runs.back().push_back(reach.stmt);
     end = std::max(end, reach.end);
   }
   if (copies_.empty()) return;
+  for (const auto& run : runs) place_warps(run);
   groups_ = groups;
   are_all_ = others == 0;
   std::vector<const InstStmt*> before;
   for (const Reach& reach : statements) before.push_back(reach.stmt);
   before.resize(end);
   place_fences(before);
+}
+
+void BulkCopies::place_warps(const std::vector<const InstStmt*>& run) {
+  const std::int64_t warps = info_.num_threads / 32;
+  std::int64_t wanted = 0, bytes = 0;
+  for (const InstStmt* stmt : run) {
+    wanted += copies_.at(stmt).warps;
+    bytes += copies_.at(stmt).rows * copies_.at(stmt).bytes;
+  }
+  const bool is_run = run.size() > 1 && wanted < warps;
+  if (is_run && next_warp_ + wanted > warps) next_warp_ = 0;
+  if (is_run) runs_.push_back({run.front(), run.back(), next_warp_, wanted, bytes});
+  for (const InstStmt* stmt : run) {
+    BulkCopy& copy = copies_.at(stmt);
+    if (next_warp_ + copy.warps > warps) next_warp_ = 0;
+    copy.first_warp = next_warp_;
+    next_warp_ += copy.warps;
+    if (is_run) copy.run = &runs_.back();
+  }
 }
 
 bool BulkCopies::meets_bulk_copy(VarId tensor) const {

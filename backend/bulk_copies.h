@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <set>
 #include <vector>
@@ -20,6 +21,12 @@
 
 namespace tilevm::backend {
 
+/// Bulk copies that follow each other, by neighbouring warps, so that one test sends the others on.
+struct CopyRun {
+  const isa::InstStmt *first, *last;
+  std::int64_t first_warp, warps, bytes;
+};
+
 /// A tile that is copied in bulk. The outer digits of both sides are those of a row's number.
 struct BulkCopy {
   std::int64_t rows = 0;
@@ -27,6 +34,7 @@ struct BulkCopy {
   std::int64_t first_warp = 0;  ///< of those that copy them in turn ..
   std::int64_t warps = 0;       ///< .. and how many these are
   isa::AccessSide from{}, to{};
+  const CopyRun* run = nullptr;  ///< of which it is a part, if not alone
 };
 
 class BulkCopies {
@@ -46,12 +54,16 @@ class BulkCopies {
 
  private:
   [[nodiscard]] bool meets_bulk_copy(isa::VarId tensor) const;
+  /// Gives the copies of a run their warps.
+  void place_warps(const std::vector<const isa::InstStmt*>& run);
   /// Behind those of the statements, which may run before a bulk copy, that need one.
   void place_fences(const std::vector<const isa::InstStmt*>& before);
 
   const isa::KernelInfo& info_;
   std::map<const isa::InstStmt*, BulkCopy> copies_;  // keys point into the program
   std::set<const isa::InstStmt*> fences_;            // likewise
+  std::list<CopyRun> runs_;
+  std::int64_t next_warp_ = 1;  // warp 0 commits and waits
   std::int64_t groups_ = 0;
   bool are_all_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilevm::backend {
 
@@ -28,6 +29,15 @@ class CodeWriter {
   /// A comment of one line, whatever the text contains.
   void comment(std::string_view text);
   void blank();
+
+  /// A place between two lines, where text may be inserted later.
+  struct Mark {
+    std::size_t at;
+    int next_line;
+  };
+  [[nodiscard]] Mark mark() const { return {text_.size(), next_line_}; }
+  /// Inserts lines as plain() writes them, in the body of a kernel.
+  void insert(const Mark& mark, const std::vector<std::string>& lines);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 

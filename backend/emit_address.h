@@ -5,6 +5,7 @@
 // unrolling, so that it becomes a part of the machine instruction.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,8 @@ class AddressEmission {
  private:
   template <class F>
   void declare_indices(std::string_view letter, F&& value);
+  [[nodiscard]] std::string thread_share(std::size_t dim) const;
+  [[nodiscard]] std::optional<std::string> kept_share() const;
   [[nodiscard]] std::string access_share(int dim, bool flips, bool selects) const;
   [[nodiscard]] std::string offset(std::string_view letter) const;
   [[nodiscard]] std::string bytes(const std::string& elements) const;
@@ -56,7 +59,9 @@ class AddressEmission {
   const isa::AccessSide& side_;
   Numbers numbers_;
   isa::AddressForm form_;
-  std::string prefix_, tensor_, data_;
+  std::string prefix_;
+  isa::VarId tensor_var_;
+  std::string tensor_, data_;
   const isa::GlobalType* view_ = nullptr;  ///< none for a shared tensor
   const isa::MemoryLayout* layout_ = nullptr;
 };

@@ -80,9 +80,14 @@ class CopyEmission {
 
 /// One thread of each of its warps copies every so many rows; all of it is the same for the threads
 /// of a warp, so that the compiler keeps it in registers of the warp.
-void emit_bulk_copy(const BulkCopy& copy, const isa::CopyAsync& inst, KernelEmission& kernel) {
+void emit_bulk_copy(const BulkCopy& copy, const isa::CopyAsync& inst, const isa::InstStmt& stmt,
+                    KernelEmission& kernel) {
   constexpr std::int64_t most_unrolled = 32;
   CodeWriter& out = kernel.out;
+  if (copy.run != nullptr && copy.run->first == &stmt) {
+    out.open_plain(
+        fmt::format("if (bulk_.warp - {}u < {})", copy.run->first_warp, copy.run->warps));
+  }
   AddressEmission from(copy.from, inst.src.var, {"row_", copy.rows}, copy.from.address, "", kernel);
   AddressEmission to(copy.to, inst.dst.var, {"row_", copy.rows}, copy.to.address, "to_", kernel);
   out.open_plain(
@@ -101,7 +106,10 @@ void emit_bulk_copy(const BulkCopy& copy, const isa::CopyAsync& inst, KernelEmis
       fmt::format("tv::copy_bulk<{}>(bulk_, {}, {});", copy.bytes, to.address(0), from.address(0)));
   out.close();
   out.close();
-  out.line(fmt::format("bulk_.bytes += {};", copy.rows * copy.bytes));
+  if (copy.run != nullptr && copy.run->last != &stmt) return;
+  if (copy.run != nullptr) out.close();
+  out.line(fmt::format("bulk_.bytes += {};",
+                       copy.run != nullptr ? copy.run->bytes : copy.rows * copy.bytes));
 }
 
 }  // namespace
@@ -110,7 +118,7 @@ void emit_instruction(const isa::CopyAsync& inst, const isa::InstStmt& stmt,
                       KernelEmission& kernel) {
   if (const BulkCopy* copy = kernel.bulk_copies().find(stmt)) {
     kernel.chose(stmt, explain_bulk_copy(*copy));
-    emit_bulk_copy(*copy, inst, kernel);
+    emit_bulk_copy(*copy, inst, stmt, kernel);
     return;
   }
   const isa::AccessPlan& plan = kernel.program().access_plan(stmt);

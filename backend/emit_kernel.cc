@@ -43,6 +43,17 @@ bool is_small_range(const isa::ForStmt& loop) {
   return loop.begin.kind() != isa::ScalarKind::u32 && loop.begin.kind() != isa::ScalarKind::u64;
 }
 
+/// Turns of loops that make it worth while to keep an address for them.
+constexpr std::int64_t many_turns = 8;
+
+/// How often the body runs, as far as it is known.
+std::int64_t turns_of(const isa::ForStmt& loop) {
+  if (!is_small_range(loop)) return many_turns;
+  const std::int64_t span = *loop.end.constant_int() - *loop.begin.constant_int();
+  const std::int64_t step = *loop.step.constant_int();
+  return std::max<std::int64_t>(1, (span + step + (step > 0 ? -1 : 1)) / step);
+}
+
 bool counts_down(const Expr& step) {
   const auto value = step.constant_value();
   const bool is_signed =
@@ -199,10 +210,33 @@ void KernelEmission::run() {
         fmt::format("tv::BulkGroups<{0}> bulk_ = tv::make_bulk_groups<{0}>(barriers_);", groups));
   }
   if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
+  const CodeWriter::Mark begin = out.mark();
   write(kernel_.body);
   end_block();
   out.close();
+  declare_kept(begin);
   out.at(0);
+}
+
+std::optional<std::string> KernelEmission::keep(VarId tensor, const std::string& distance) {
+  constexpr std::size_t most = 4;
+  constexpr std::int64_t warp = 32;
+  if (turns_ < many_turns || threads() % warp != 0) return std::nullopt;
+  const std::string text =
+      fmt::format("shared_ + {}, {}", info().shared_tile(tensor).place, distance);
+  const auto found = std::find(kept_.begin(), kept_.end(), text);
+  if (found == kept_.end() && kept_.size() == most) return std::nullopt;
+  const auto number = found - kept_.begin();
+  if (found == kept_.end()) kept_.push_back(text);
+  return fmt::format("tv::at_place(place{}_)", number);
+}
+
+void KernelEmission::declare_kept(const CodeWriter::Mark& mark) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    lines.push_back(fmt::format("const tv::u32 place{}_ = tv::kept_place({});", i, kept_[i]));
+  }
+  out.insert(mark, lines);
 }
 
 void KernelEmission::fence_for_bulk(const isa::InstStmt& stmt) {
@@ -233,6 +267,12 @@ void KernelEmission::write(const isa::ScalarStmt& stmt) {
   out.line(target(stmt.target, stmt.declares, type) + scalar(stmt.value) + ";");
 }
 
+void KernelEmission::write_loop(const isa::Block& body, std::int64_t turns) {
+  const std::int64_t outside = std::exchange(turns_, std::min(turns_ * turns, many_turns));
+  write(body);
+  turns_ = outside;
+}
+
 void KernelEmission::write(const isa::ForStmt& loop) {
   const std::string var = name(loop.var), type = scalar_type(loop.begin.kind());
   const std::string begin = scalar(loop.begin), end = scalar(loop.end), step = scalar(loop.step);
@@ -243,7 +283,7 @@ void KernelEmission::write(const isa::ForStmt& loop) {
     out.open(fmt::format("{}for ({} {} = {}{}; {} {} {}; {} += {})", unroll, type, var, begin,
                          constant ? "" : ", end_ = " + end, var, counts_down(loop.step) ? ">" : "<",
                          constant ? end : "end_", var, step));
-    write(loop.body);
+    write_loop(loop.body, turns_of(loop));
     out.close();
     return;
   }
@@ -254,14 +294,14 @@ void KernelEmission::write(const isa::ForStmt& loop) {
                   "k_ < trips_; ++k_)",
                   unroll, end));
   out.line(fmt::format("{} {} = tv::range_value(begin_, k_, step_);", type, var));
-  write(loop.body);
+  write_loop(loop.body, turns_of(loop));
   out.close();
   out.close();
 }
 
 void KernelEmission::write(const isa::WhileStmt& loop) {
   out.open("while " + condition(loop.condition));
-  write(loop.body);
+  write_loop(loop.body, many_turns);
   out.close();
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,10 @@ class KernelEmission {
   /// Keeps what became of a statement, for CudaKernel::choices.
   void chose(const isa::InstStmt& stmt, std::string text, std::string obstacle = {});
 
+  /// A pointer to a distance of bytes, a text of thread(), in a shared tensor, which is computed once,
+  /// before the kernel's first statement. Nothing outside of longer loops, and where enough registers are
+  /// spent on these.
+  std::optional<std::string> keep(isa::VarId tensor, const std::string& distance);
   /// Writes the fence behind a statement that stores, where bulk copies need one.
   void fence_for_bulk(const isa::InstStmt& stmt);
   /// Writes what must be done before the block ends.
@@ -86,12 +91,14 @@ class KernelEmission {
   void add_parameters();
   [[nodiscard]] std::string parameter_name(const CudaParameter& parameter) const;
   [[nodiscard]] std::string signature() const;
+  void declare_kept(const CodeWriter::Mark& mark);
   void quote_source(Span span, int max_lines);
   void write(const isa::Block& block);
   void write(const isa::InstStmt& stmt);
   void write(const isa::ScalarStmt& stmt);
   void write(const isa::ForStmt& loop);
   void write(const isa::WhileStmt& loop);
+  void write_loop(const isa::Block& body, std::int64_t turns);
   void write(const isa::IfStmt& branch);
   void write(const isa::BreakStmt&);
   void write(const isa::ContinueStmt&);
@@ -104,6 +111,8 @@ class KernelEmission {
   BulkCopies bulk_copies_;
   CudaKernel result_;
   Span statement_{};  // that is being written
+  std::int64_t turns_ = 1;  // of the loops around it
+  std::vector<std::string> kept_;
   NameTable locals_;
   std::vector<std::string> names_;       // by variable
   std::vector<std::string> workspaces_;  // by position in KernelInfo::workspaces

@@ -57,20 +57,25 @@ TV_FN void synchronize_bulk(BulkGroups<groups>& bulk) {
   bulk.known = bulk.done;
 }
 
-/// Warp 0 waits until the oldest group that has not been waited for is done. A barrier's phases
+/// Warp 0 waits for groups until all but `pending` have come; the others count. A barrier's phases
 /// have numbers, of which the instruction compares the last bit.
 template <int groups>
-TV_FN void await_bulk_group(BulkGroups<groups>& bulk) {
+TV_FN void await_bulk(BulkGroups<groups>& bulk, u32 pending) {
+  const i32 upto = static_cast<i32>(bulk.made - pending);
   if (bulk.warp == 0) {
-    asm volatile(
-        "{\n"
-        ".reg .pred done;\n"
-        "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-        "@!done bra again;\n"
-        "}"
-        :: "r"(bulk.barrier(bulk.done)), "r"(bulk.done / groups % 2) : "memory");
+#pragma unroll 1
+    for (i32 group = static_cast<i32>(bulk.done); group < upto; ++group) {
+      asm volatile(
+          "{\n"
+          ".reg .pred done;\n"
+          "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+          "@!done bra again;\n"
+          "}"
+          :: "r"(bulk.barrier(group)), "r"(static_cast<u32>(group) / groups % 2) : "memory");
+    }
   }
-  ++bulk.done;
+  bulk.done = static_cast<u32>(max(static_cast<i32>(bulk.done), upto));
+  __builtin_assume(bulk.made - bulk.done <= pending);
 }
 
 /// A barrier serves one group at a time: no warp may copy for the next group before it knows that
@@ -84,7 +89,7 @@ TV_FN void commit_bulk(BulkGroups<groups>& bulk) {
   ++bulk.made;
   bulk.bytes = 0;
   if (bulk.made - bulk.known < groups) return;
-  if (bulk.made - bulk.done == groups) await_bulk_group(bulk);
+  await_bulk(bulk, groups - 1);
   synchronize_bulk(bulk);
 }
 
@@ -92,8 +97,7 @@ TV_FN void commit_bulk(BulkGroups<groups>& bulk) {
 /// next barrier of the block.
 template <int pending, int groups>
 TV_FN void wait_for_bulk(BulkGroups<groups>& bulk) {
-#pragma unroll 1
-  while (bulk.made - bulk.done > pending) await_bulk_group(bulk);
+  await_bulk(bulk, pending);
 }
 
 /// A block must not end while copies into its memory are under way.

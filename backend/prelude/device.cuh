@@ -128,6 +128,14 @@ TV_FN u32 atomic_add(u8* address, u32 value) {
 }
 
 // Shared memory.
+/// The place at a byte's distance from `from`, as a number. The compiler does not know how it came to
+/// be, so that it stays in a register where it would else be computed anew. All threads of a warp
+/// must come here together.
+TV_FN u32 kept_place(const u8* from, u32 distance) {
+  const u32 place = static_cast<u32>(__cvta_generic_to_shared(from)) + distance;
+  return __shfl_sync(0xffffffffu, place, threadIdx.x % 32);
+}
+TV_FN u8* at_place(u32 place) { return static_cast<u8*>(__cvta_shared_to_generic(place)); }
 /// Waits for all threads of the block.
 TV_FN void synchronize() { __syncthreads(); }
 /// Waits for all threads of the warp, and lets them see what they stored.
