@@ -9,32 +9,43 @@ results=${1:-tests/bench/results/quantized_matmul.jsonl}
 tilevm=${TILEVM:-build/tilevm}
 program=programs/quantized_matmul.tile
 
-# The tile that was fastest for a type among a few tens of points.
+# The tile that was fastest for a type of weights among a few tens of points.
 wide="-D BN=448 -D WARPS=14"
 tile_of() {
   case $1 in
     u1) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=1024 -D ROUNDS=4 -D STAGES=2" ;;
-    u[23]) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D STAGES=2" ;;
-    u4) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
-    i[1-4])
-      echo "-D SUMS=1 -D CODE=u${1#i} -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
+    u[23]) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D UNROLL=1 -D STAGES=2" ;;
+    u[4-7]) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
+    i2) echo "-D SUMS=1 -D CODE=u2 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D STAGES=2" ;;
+    i3)
+      echo "-D SUMS=1 -D CODE=u3 -D SUBNORMAL=1 -D BN=448 -D WARPS=8 -D SLICES=2 -D BK=512" \
+        "-D ROUNDS=2 -D UNROLL=1 -D STAGES=2"
+      ;;
+    i4) echo "-D SUMS=1 -D CODE=u4 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
     *8*) echo "$wide -D BK=128 -D STAGES=3" ;;
     *) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
   esac
 }
+# The same for bf16, where some need more registers.
 bf16_tile_of() {
   case $1 in
-    u1) echo "$wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D STAGES=2" ;;
-    u8) echo "$wide -D BK=128 -D STAGES=3" ;;
-    *) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
+    i[567] | f7e3m3) echo "-D BN=448 -D WARPS=8 -D SLICES=2 -D BK=256 -D STAGES=2" ;;
+    *) tile_of "$1" ;;
   esac
 }
-# 2^(bias - 15) for floats that have neither NaN nor Inf.
+# UNIT of floats that have neither NaN nor Inf: 2^(bias - 15) for f16 and 2^(bias - 127) for bf16.
 unit_of() {
   case $1 in
     f3e1m1) echo "-D UNIT=0.000030517578125" ;;
     f?e2m?) echo "-D UNIT=0.00006103515625" ;;
     f?e3m?) echo "-D UNIT=0.000244140625" ;;
+  esac
+}
+bf16_unit_of() {
+  case $1 in
+    f3e1m1) echo "-D UNIT=5.877471754111438e-39" ;;
+    f?e2m?) echo "-D UNIT=1.1754943508222875e-38" ;;
+    f?e3m?) echo "-D UNIT=4.70197740328915e-38" ;;
   esac
 }
 rm -f "$results"
@@ -57,9 +68,9 @@ for type in $types; do
     bench -D Q="$type" -D W="$bits" -D M=$rows -D K=8192 -D N=57344
   done
 done
-for type in u1 u2 u3 u4 u8; do
+for type in $types; do
   bits=$(echo "$type" | cut -c2)
-  tile=$(bf16_tile_of "$type")
+  tile="$(bf16_tile_of "$type") $(bf16_unit_of "$type")"
   echo "== $type x bf16"
   equal -D T=bf16 -D Q="$type" -D W="$bits"
   bench -D T=bf16 -D Q="$type" -D W="$bits" -D M=16 -D K=8192 -D N=57344
