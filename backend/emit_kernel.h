@@ -72,9 +72,9 @@ class KernelEmission {
   /// Keeps what became of a statement, for CudaKernel::choices.
   void chose(const isa::InstStmt& stmt, std::string text, std::string obstacle = {});
 
-  /// A pointer to a distance of bytes, a text of thread(), in a shared tensor, which is computed once,
-  /// before the kernel's first statement. Nothing outside of longer loops, and where enough registers are
-  /// spent on these.
+  /// A pointer to a distance of bytes, a text of thread(), in a shared tensor, which is computed
+  /// once, before the kernel's first statement. Nothing outside of longer loops, and where enough
+  /// registers are spent on these.
   std::optional<std::string> keep(isa::VarId tensor, const std::string& distance);
   /// Writes the fence behind a statement that stores, where bulk copies need one.
   void fence_for_bulk(const isa::InstStmt& stmt);
@@ -110,7 +110,7 @@ class KernelEmission {
   CastAdjustments adjustments_;
   BulkCopies bulk_copies_;
   CudaKernel result_;
-  Span statement_{};  // that is being written
+  Span statement_{};        // that is being written
   std::int64_t turns_ = 1;  // of the loops around it
   std::vector<std::string> kept_;
   NameTable locals_;

@@ -366,7 +366,8 @@ class KernelVerifier {
     const std::size_t outer = scope_.size();
     declare(loop.var, span);
     ++loops_;
-    const std::int64_t copies = std::exchange(copies_, copies_ * std::max<std::int64_t>(1, loop.unroll));
+    const std::int64_t copies =
+        std::exchange(copies_, copies_ * std::max<std::int64_t>(1, loop.unroll));
     check_block(loop.body);
     copies_ = copies;
     --loops_;
@@ -378,12 +379,16 @@ class KernelVerifier {
   void check_unroll(const ForStmt& loop, Span span) {
     constexpr std::int64_t most_copies = 256;
     if (loop.unroll < 0) {
-      diagnostics_.error(Code::wrong_place, span, "`unroll` is the number of iterations in a row, 1 or more; 0 leaves it to the compiler");
+      diagnostics_.error(
+          Code::wrong_place, span,
+          "`unroll` is the number of iterations in a row, 1 or more; 0 leaves it to the compiler");
     } else if (loop.unroll > most_copies / copies_) {
       diagnostics_.error(
           Code::wrong_place, span,
-          fmt::format("`unroll={}`{} makes too many copies of the loop's body; at most {} are allowed",
-                      loop.unroll, copies_ > 1 ? fmt::format(" in {} of the outer loop", copies_) : "", most_copies));
+          fmt::format(
+              "`unroll={}`{} makes too many copies of the loop's body; at most {} are allowed",
+              loop.unroll, copies_ > 1 ? fmt::format(" in {} of the outer loop", copies_) : "",
+              most_copies));
     }
   }
 

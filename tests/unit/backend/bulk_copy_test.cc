@@ -103,5 +103,34 @@ TEST_CASE("there is a memory barrier for each group that a kernel leaves under w
   CHECK(text_of(program).find("TV_BARRIERS(barriers_, 8);") != std::string::npos);
 }
 
+TEST_CASE("copies that follow one another stand behind one test of the warp") {
+  const std::string copies = R"(
+@threads(384)
+def f<1>(f16* p):
+    g = ViewGlobal(p, shape=[64, 512])
+    s = AllocateShared(f16, shape=[16, 512])
+    t = AllocateShared(f16, shape=[16, 512])
+    CopyAsync(s, g, offset=[0:, 0:])
+    BETWEEN
+    CopyAsync(t, g, offset=[16:, 0:])
+    CopyAsyncCommitGroup()
+    CopyAsyncWaitGroup(0)
+)";
+  const auto with = [&](const std::string& between) {
+    std::string program = copies;
+    program.replace(program.find("BETWEEN"), 7, between);
+    return text_of(program);
+  };
+  // Warp 0 commits; each copy has four warps of its own.
+  const std::string run = with("pass");
+  CHECK(run.find("if (bulk_.warp - 1u < 8) {") != std::string::npos);
+  CHECK(run.find("if (bulk_.warp - 1u < 4 && tv::leads_warp()) {") != std::string::npos);
+  CHECK(run.find("if (bulk_.warp - 5u < 4 && tv::leads_warp()) {") != std::string::npos);
+  CHECK(run.find("bulk_.bytes += 32768;") != std::string::npos);
+  const std::string apart = with("CopyAsyncCommitGroup()");
+  CHECK(apart.find("< 8) {") == std::string::npos);
+  CHECK(apart.find("bulk_.bytes += 16384;") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace tilevm::backend

@@ -108,3 +108,29 @@ TEST_CASE("a variable that is written again says nothing of its divisibility") {
   CHECK(text.find("tv::copy_async<16>(to_at_") != std::string::npos);
   CHECK(text.find("tv::store<16>(s") != std::string::npos);
 }
+
+TEST_CASE("a longer loop finds the places in shared memory that it loads from in registers") {
+  const auto loads = [](const std::string& range, const std::string& layout) {
+    const auto program = make_program(
+        "def f<1>(f16* p, i32 n):\n"
+        "    s = AllocateShared(f16, shape=[4, 64, 64]" +
+        layout +
+        ")\n"
+        "    for i in range(" +
+        range +
+        "):\n"
+        "        x = LoadShared(s, layout=spatial(8, 4).local(1, 4), offset=[i % 4, 0:, 0:])\n"
+        "        y = LoadShared(s, layout=spatial(8, 4).local(1, 4), offset=[i % 4, 8:, 16:])\n");
+    return emit_cuda(program).text;
+  };
+  const auto keeps = [](const std::string& text) {
+    return text.find("place0_ = tv::kept_place(shared_ + 0,") != std::string::npos;
+  };
+  const std::string kept = loads("n", "");
+  CHECK(keeps(kept));
+  CHECK(kept.find("place1_") == std::string::npos);  // both loads have the same share of the thread
+  CHECK(keeps(loads("8", "")));
+  CHECK_FALSE(keeps(loads("7", "")));
+  CHECK(keeps(loads("n", ", layout=strides(4352, 68, 1)")));
+  CHECK_FALSE(keeps(loads("n", ", layout=row_major(4, 64, 64).swizzle(3, 3, 3)")));
+}

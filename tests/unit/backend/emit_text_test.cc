@@ -52,14 +52,14 @@ def scalars<2>(i32* p, i32 n, f32 scale):
     t = BlockIndices()
     g = ViewGlobal(p, dtype=i32, shape=[n, 32])
     total = 0
-    for i in range(n):
+    for i in range(n, unroll=4):
         if i == 3:
             continue
         elif i > t * 10:
             break
         else:
             total = total + i / 3
-    for j in range(n, 0, -n):
+    for j in range(n, 0, -n, unroll=1):
         j = j + 1
         total = total - j
     while total > 100:

@@ -17,9 +17,9 @@ TV_KERNEL(32) scalars_kernel(tv::u8* p, tv::i32 n, float scale) {
   // total = 0
 #line 5
   tv::i32 total = 0;
-  // for i in range(n):
+  // for i in range(n, unroll=4):
 #line 6
-  for (tv::i32 i = 0, end_ = n; i < end_; i += 1) {
+  TV_UNROLL_BY(4) for (tv::i32 i = 0, end_ = n; i < end_; i += 1) {
     // if i == 3:
 #line 7
     if (i == 3) {
@@ -36,12 +36,12 @@ TV_KERNEL(32) scalars_kernel(tv::u8* p, tv::i32 n, float scale) {
       total = tv::add(total, tv::div(i, 3));
     }
   }
-  // for j in range(n, 0, -n):
+  // for j in range(n, 0, -n, unroll=1):
   {
 #line 13
     const tv::i32 begin_ = n, step_ = tv::neg(n);
 #line 13
-    for (tv::u64 k_ = 0, trips_ = tv::trips(begin_, 0, step_); k_ < trips_; ++k_) {
+    TV_UNROLL_BY(1) for (tv::u64 k_ = 0, trips_ = tv::trips(begin_, 0, step_); k_ < trips_; ++k_) {
 #line 13
       tv::i32 j = tv::range_value(begin_, k_, step_);
       // j = j + 1
