@@ -48,8 +48,7 @@ std::optional<std::vector<isa::Expr>> bind_numbers(const std::vector<ast::Argume
   if (numbers.size() == 2) numbers.push_back(isa::Expr::constant(1));
   for (isa::Expr& number : numbers) number = isa::Expr::convert(number, kind, number.span());
   if (numbers[2].constant_int() == std::int64_t{0}) {
-    names.diagnostics.error(Code::wrong_place, arguments.back().span,
-                            "a range with step 0 never ends");
+    names.diagnostics.error(Code::wrong_place, numbers[2].span(), "a range with step 0 never ends");
     return std::nullopt;
   }
   return numbers;
