@@ -29,6 +29,13 @@ boost::json::object report_of(const std::string& file, const boost::json::array&
   return boost::json::parse(streams.out.str()).as_object();
 }
 
+/// It is the CUDA compiler that takes long, and sanitizers see nothing of it.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int every = 8;
+#else
+constexpr int every = 1;
+#endif
+
 /// Whether a row of results times a kernel, by name.
 bool times(const boost::json::object& row, const boost::json::value& name) {
   for (const auto& kernel : row.at("kernels").as_array()) {
@@ -47,11 +54,12 @@ bool is_for_one_row(const boost::json::array& defines) {
 TEST_CASE("no measured kernel keeps registers in memory") {
   std::ifstream results(std::string(TILEVM_SOURCE_DIR) +
                         "/tests/bench/results/quantized_matmul.jsonl");
-  int rows = 0;
+  int rows = 0, seen = 0;
   for (std::string line; std::getline(results, line);) {
     const boost::json::object row = boost::json::parse(line).as_object();
     const boost::json::array& defines = row.at("defines").as_array();
     if (is_for_one_row(defines)) continue;  // another row has its code with M=16
+    if (seen++ % every != 0) continue;
     const std::string file(row.at("file").as_string());
     INFO(file << " " << boost::json::serialize(defines));
     const boost::json::object report = report_of(file, defines);
@@ -67,7 +75,7 @@ TEST_CASE("no measured kernel keeps registers in memory") {
     }
     ++rows;
   }
-  CHECK(rows >= 30);
+  CHECK(rows >= 30 / every);
 }
 
 }  // namespace
