@@ -167,6 +167,7 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
   place_fences(before);
 }
 
+/// A run that would take all warps is one of single copies.
 void BulkCopies::place_warps(const std::vector<const InstStmt*>& run) {
   const std::int64_t warps = info_.num_threads / 32;
   std::int64_t wanted = 0, bytes = 0;
@@ -174,15 +175,18 @@ void BulkCopies::place_warps(const std::vector<const InstStmt*>& run) {
     wanted += copies_.at(stmt).warps;
     bytes += copies_.at(stmt).rows * copies_.at(stmt).bytes;
   }
-  const bool is_run = run.size() > 1 && wanted < warps;
-  if (is_run && next_warp_ + wanted > warps) next_warp_ = 0;
-  if (is_run) runs_.push_back({run.front(), run.back(), next_warp_, wanted, bytes});
+  if (run.size() > 1 && wanted >= warps) {
+    for (const InstStmt* stmt : run) place_warps({stmt});
+    return;
+  }
+  if (run.empty()) return;
+  if (next_warp_ + wanted > warps) next_warp_ = 0;
+  runs_.push_back({run.front(), run.back(), next_warp_, wanted, bytes});
   for (const InstStmt* stmt : run) {
     BulkCopy& copy = copies_.at(stmt);
-    if (next_warp_ + copy.warps > warps) next_warp_ = 0;
     copy.first_warp = next_warp_;
+    copy.run = &runs_.back();
     next_warp_ += copy.warps;
-    if (is_run) copy.run = &runs_.back();
   }
 }
 

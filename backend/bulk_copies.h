@@ -21,7 +21,8 @@
 
 namespace tilevm::backend {
 
-/// Bulk copies that follow each other, by neighbouring warps, so that one test sends the others on.
+/// Bulk copies that follow each other, or one alone, by neighbouring warps, so that one test sends
+/// the others on.
 struct CopyRun {
   const isa::InstStmt *first, *last;
   std::int64_t first_warp, warps, bytes;
@@ -34,7 +35,7 @@ struct BulkCopy {
   std::int64_t first_warp = 0;  ///< of those that copy them in turn ..
   std::int64_t warps = 0;       ///< .. and how many these are
   isa::AccessSide from{}, to{};
-  const CopyRun* run = nullptr;  ///< of which it is a part, if not alone
+  const CopyRun* run = nullptr;  ///< of which it is a part
 };
 
 class BulkCopies {

@@ -84,9 +84,10 @@ void emit_bulk_copy(const BulkCopy& copy, const isa::CopyAsync& inst, const isa:
                     KernelEmission& kernel) {
   constexpr std::int64_t most_unrolled = 32;
   CodeWriter& out = kernel.out;
-  if (copy.run != nullptr && copy.run->first == &stmt) {
-    out.open_plain(
-        fmt::format("if (bulk_.warp - {}u < {})", copy.run->first_warp, copy.run->warps));
+  const CopyRun& run = *copy.run;
+  const bool alone = run.first == run.last;
+  if (!alone && run.first == &stmt) {
+    out.open_plain(fmt::format("if (bulk_.warp - {}u < {})", run.first_warp, run.warps));
   }
   AddressEmission from(copy.from, inst.src.var, {"row_", copy.rows}, copy.from.address, "", kernel);
   AddressEmission to(copy.to, inst.dst.var, {"row_", copy.rows}, copy.to.address, "to_", kernel);
@@ -106,10 +107,9 @@ void emit_bulk_copy(const BulkCopy& copy, const isa::CopyAsync& inst, const isa:
       fmt::format("tv::copy_bulk<{}>(bulk_, {}, {});", copy.bytes, to.address(0), from.address(0)));
   out.close();
   out.close();
-  if (copy.run != nullptr && copy.run->last != &stmt) return;
-  if (copy.run != nullptr) out.close();
-  out.line(fmt::format("bulk_.bytes += {};",
-                       copy.run != nullptr ? copy.run->bytes : copy.rows * copy.bytes));
+  if (run.last != &stmt) return;
+  if (!alone) out.close();
+  out.line(fmt::format("bulk_.bytes += {};", run.bytes));
 }
 
 }  // namespace

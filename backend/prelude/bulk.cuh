@@ -57,10 +57,11 @@ TV_FN void synchronize_bulk(BulkGroups<groups>& bulk) {
   bulk.known = bulk.done;
 }
 
-/// Warp 0 waits for groups until all but `pending` have come; the others count. A barrier's phases
-/// have numbers, of which the instruction compares the last bit.
-template <int groups>
-TV_FN void await_bulk(BulkGroups<groups>& bulk, u32 pending) {
+/// Waits until at most `pending` of the latest groups are under way: warp 0 does, and the others learn
+/// of it at the next barrier of the block. A barrier's phases have numbers, of which the instruction
+/// compares the last bit.
+template <int pending, int groups>
+TV_FN void wait_for_bulk(BulkGroups<groups>& bulk) {
   const i32 upto = static_cast<i32>(bulk.made - pending);
   if (bulk.warp == 0) {
 #pragma unroll 1
@@ -89,15 +90,8 @@ TV_FN void commit_bulk(BulkGroups<groups>& bulk) {
   ++bulk.made;
   bulk.bytes = 0;
   if (bulk.made - bulk.known < groups) return;
-  await_bulk(bulk, groups - 1);
+  wait_for_bulk<groups - 1>(bulk);
   synchronize_bulk(bulk);
-}
-
-/// Waits until at most `pending` of the latest groups are under way. Other warps learn of it at the
-/// next barrier of the block.
-template <int pending, int groups>
-TV_FN void wait_for_bulk(BulkGroups<groups>& bulk) {
-  await_bulk(bulk, pending);
 }
 
 /// A block must not end while copies into its memory are under way.

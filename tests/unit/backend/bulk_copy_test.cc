@@ -28,6 +28,11 @@ std::string kernel(const std::string& columns, const std::string& view, const st
          ")\n    CopyAsyncCommitGroup()\n    CopyAsyncWaitGroup(0)\n    Synchronize()\n" + rest;
 }
 
+/// A program with one of its words replaced.
+std::string with(std::string program, const std::string& word, const std::string& by) {
+  return program.replace(program.find(word), word.size(), by);
+}
+
 bool is_bulk(const std::string& text) { return text.find("tv::copy_bulk<") != std::string::npos; }
 
 TEST_CASE("rows of whole 16 bytes inside the view are copied in bulk") {
@@ -85,15 +90,13 @@ def f<1>(f16* p):
         Synchronize()
     LAST
 )";
-  const auto with = [&](const std::string& tensor, const std::string& last) {
-    std::string program = store;
-    program.replace(program.find("TENSOR"), 6, tensor);
-    program.replace(program.find("LAST"), 4, last);
-    return text_of(program).find("tv::fence_for_bulk();") != std::string::npos;
+  const auto fences = [&](const std::string& tensor, const std::string& last) {
+    const std::string text = text_of(with(with(store, "TENSOR", tensor), "LAST", last));
+    return text.find("tv::fence_for_bulk();") != std::string::npos;
   };
-  CHECK(with("s", "Synchronize()"));
-  CHECK_FALSE(with("t", "Synchronize()"));
-  CHECK_FALSE(with("t", "StoreShared(x, s)"));
+  CHECK(fences("s", "Synchronize()"));
+  CHECK_FALSE(fences("t", "Synchronize()"));
+  CHECK_FALSE(fences("t", "StoreShared(x, s)"));
 }
 
 TEST_CASE("there is a memory barrier for each group that a kernel leaves under way, and two more") {
@@ -116,18 +119,13 @@ def f<1>(f16* p):
     CopyAsyncCommitGroup()
     CopyAsyncWaitGroup(0)
 )";
-  const auto with = [&](const std::string& between) {
-    std::string program = copies;
-    program.replace(program.find("BETWEEN"), 7, between);
-    return text_of(program);
-  };
   // Warp 0 commits; each copy has four warps of its own.
-  const std::string run = with("pass");
+  const std::string run = text_of(with(copies, "BETWEEN", "pass"));
   CHECK(run.find("if (bulk_.warp - 1u < 8) {") != std::string::npos);
   CHECK(run.find("if (bulk_.warp - 1u < 4 && tv::leads_warp()) {") != std::string::npos);
   CHECK(run.find("if (bulk_.warp - 5u < 4 && tv::leads_warp()) {") != std::string::npos);
   CHECK(run.find("bulk_.bytes += 32768;") != std::string::npos);
-  const std::string apart = with("CopyAsyncCommitGroup()");
+  const std::string apart = text_of(with(copies, "BETWEEN", "CopyAsyncCommitGroup()"));
   CHECK(apart.find("< 8) {") == std::string::npos);
   CHECK(apart.find("bulk_.bytes += 16384;") != std::string::npos);
 }
