@@ -54,7 +54,7 @@ bool is_for_one_row(const boost::json::array& defines) {
 TEST_CASE("no measured kernel keeps registers in memory") {
   std::ifstream results(std::string(TILEVM_SOURCE_DIR) +
                         "/tests/bench/results/quantized_matmul.jsonl");
-  int rows = 0, seen = 0;
+  int rows = 0, seen = 0, spilling_preparations = 0;
   for (std::string line; std::getline(results, line);) {
     const boost::json::object row = boost::json::parse(line).as_object();
     const boost::json::array& defines = row.at("defines").as_array();
@@ -69,13 +69,18 @@ TEST_CASE("no measured kernel keeps registers in memory") {
       return;
     }
     for (const auto& kernel : target.at("kernels").as_array()) {
-      if (!times(row, kernel.at("name"))) continue;
+      if (!times(row, kernel.at("name")) && kernel.at("stack_bytes").as_int64() > 0) {
+        ++spilling_preparations;
+        continue;
+      }
       CHECK(kernel.at("stack_bytes").as_int64() == 0);
       CHECK(kernel.at("spill_store_bytes").as_int64() == 0);
     }
     ++rows;
   }
   CHECK(rows >= 30 / every);
+  // transform_q, which runs once for a weight: of i5, i6, i7 and f7e3m3 with bf16 and 8 warps.
+  CHECK(spilling_preparations <= 4);
 }
 
 }  // namespace
