@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "backend/copy_warps.h"
 #include "isa/access_run.h"
 #include "isa/instruction_set.h"
 
@@ -48,22 +49,39 @@ void list(const isa::Block& block, bool loops, std::vector<Reach>& all) {
   }
 }
 
-/// Whether neighbours along the tile's last dimension are neighbours in memory.
-bool is_dense(const isa::TilePlace& place, int last_tile_dim) {
-  if (place.swizzle) return false;
+/// In elements, from one of the tile's neighbours along a dimension to the next, where this is a
+/// constant.
+std::optional<std::int64_t> stride_along(const isa::TilePlace& place, int tile_dim) {
+  if (place.swizzle) return {};
   for (std::size_t d = 0; d < place.dimensions.size(); ++d) {
-    if (place.dimensions[d].tile_dim != last_tile_dim) continue;
+    if (place.dimensions[d].tile_dim != tile_dim) continue;
     const auto of_dimension = [&](const auto& digit) { return digit.dim == static_cast<int>(d); };
-    if (std::count_if(place.digits.begin(), place.digits.end(), of_dimension) != 1) return false;
+    if (std::count_if(place.digits.begin(), place.digits.end(), of_dimension) != 1) return {};
     const auto digit = std::find_if(place.digits.begin(), place.digits.end(), of_dimension);
-    return digit->stride == std::int64_t{1} && digit->divisor == 1 && digit->size == 0;
+    if (digit->divisor != 1 || digit->size != 0) return {};
+    return digit->stride;
   }
-  return false;
+  return {};
 }
 
-/// Rows are pieces of which each fills the last dimension.
-isa::AccessSide by_row(const isa::AccessSide& side, isa::Shape pieces) {
-  pieces.back() = 1;
+/// How many of the tile's last dimensions lie without gaps on both sides: those of a row.
+std::size_t dense_dimensions(const isa::AccessPlan& plan) {
+  std::int64_t elements = 1;
+  for (std::size_t count = 0; count < plan.pieces.size(); ++count) {
+    const std::size_t d = plan.pieces.size() - 1 - count;
+    const std::int64_t extent = plan.pieces[d] * (count == 0 ? plan.elements : 1);
+    const auto is_dense = [&](const isa::TilePlace& place) {
+      return stride_along(place, static_cast<int>(d)) == elements;
+    };
+    if (extent > 1 && !(is_dense(plan.place) && is_dense(plan.to.place))) return count;
+    elements *= extent;
+  }
+  return plan.pieces.size();
+}
+
+/// Rows are pieces of which each fills the last dimensions.
+isa::AccessSide by_row(const isa::AccessSide& side, isa::Shape pieces, std::size_t dense) {
+  std::fill(pieces.end() - static_cast<std::ptrdiff_t>(dense), pieces.end(), 1);
   isa::AccessSide rows{side.place, {}, {}, isa::AddressForm::whole};
   rows.outer = isa::number_accesses(side.place.place_terms(isa::piece_terms(pieces, 1)));
   isa::choose_address(rows);
@@ -88,16 +106,17 @@ std::optional<BulkCopy> bulk_copy(const isa::AccessPlan& plan, std::int64_t warp
     return {};
   }
   if (plan.tests_bounds() || plan.cut_dim) return {};
-  const int last = static_cast<int>(plan.pieces.size()) - 1;
-  if (!is_dense(plan.place, last) || !is_dense(plan.to.place, last)) return {};
-  const std::int64_t rows = isa::element_count(plan.pieces) / plan.pieces.back();
+  const std::size_t dense = dense_dimensions(plan);
+  if (dense == 0) return {};
+  const isa::Shape outer(plan.pieces.begin(), plan.pieces.end() - static_cast<std::ptrdiff_t>(dense));
+  const std::int64_t rows = isa::element_count(outer);
   if (!pays(plan, rows, warps)) return {};
   return BulkCopy{rows,
-                  plan.pieces.back() * piece_bits / 8,
+                  isa::element_count(plan.pieces) / rows * piece_bits / 8,
                   0,
                   warps_for(rows, warps),
-                  by_row(plan, plan.pieces),
-                  by_row(plan.to, plan.pieces)};
+                  by_row(plan, plan.pieces, dense),
+                  by_row(plan.to, plan.pieces, dense)};
 }
 
 /// Whether a view is always one of a pointer whose memory no statement of the kernel writes.
@@ -158,6 +177,7 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
     end = std::max(end, reach.end);
   }
   if (copies_.empty()) return;
+  choose_warps(program.kernel(kernel));
   for (const auto& run : runs) place_warps(run);
   groups_ = groups;
   are_all_ = others == 0;
@@ -167,20 +187,31 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
   place_fences(before);
 }
 
+void BulkCopies::choose_warps(const isa::Kernel& kernel) {
+  warps_ = info_.num_threads / 32;
+  if (kernel.copy_warps == 0) return;
+  const auto count = backend::copying_statements(
+      kernel.body, [&](const InstStmt& stmt) { return find(stmt) != nullptr; });
+  if (!count) return;
+  copying_statements_ = *count;
+  warps_ = copy_warps_ = kernel.copy_warps;
+  next_warp_ = 0;
+  for (auto& [stmt, copy] : copies_) copy.warps = warps_for(copy.rows, warps_);
+}
+
 /// A run that would take all warps is one of single copies.
 void BulkCopies::place_warps(const std::vector<const InstStmt*>& run) {
-  const std::int64_t warps = info_.num_threads / 32;
   std::int64_t wanted = 0, bytes = 0;
   for (const InstStmt* stmt : run) {
     wanted += copies_.at(stmt).warps;
     bytes += copies_.at(stmt).rows * copies_.at(stmt).bytes;
   }
-  if (run.size() > 1 && wanted >= warps) {
+  if (run.size() > 1 && wanted >= warps_) {
     for (const InstStmt* stmt : run) place_warps({stmt});
     return;
   }
   if (run.empty()) return;
-  if (next_warp_ + wanted > warps) next_warp_ = 0;
+  if (next_warp_ + wanted > warps_) next_warp_ = 0;
   runs_.push_back({run.front(), run.back(), next_warp_, wanted, bytes});
   for (const InstStmt* stmt : run) {
     BulkCopy& copy = copies_.at(stmt);
