@@ -7,7 +7,6 @@
 #include <variant>
 #include <vector>
 
-#include "backend/copy_warps.h"
 #include "isa/access_run.h"
 #include "isa/instruction_set.h"
 
@@ -177,7 +176,6 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
     end = std::max(end, reach.end);
   }
   if (copies_.empty()) return;
-  choose_warps(program.kernel(kernel));
   for (const auto& run : runs) place_warps(run);
   groups_ = groups;
   are_all_ = others == 0;
@@ -187,31 +185,20 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
   place_fences(before);
 }
 
-void BulkCopies::choose_warps(const isa::Kernel& kernel) {
-  warps_ = info_.num_threads / 32;
-  if (kernel.copy_warps == 0) return;
-  const auto count = backend::copying_statements(
-      kernel.body, [&](const InstStmt& stmt) { return find(stmt) != nullptr; });
-  if (!count) return;
-  copying_statements_ = *count;
-  warps_ = copy_warps_ = kernel.copy_warps;
-  next_warp_ = 0;
-  for (auto& [stmt, copy] : copies_) copy.warps = warps_for(copy.rows, warps_);
-}
-
 /// A run that would take all warps is one of single copies.
 void BulkCopies::place_warps(const std::vector<const InstStmt*>& run) {
+  const std::int64_t warps = info_.num_threads / 32;
   std::int64_t wanted = 0, bytes = 0;
   for (const InstStmt* stmt : run) {
     wanted += copies_.at(stmt).warps;
     bytes += copies_.at(stmt).rows * copies_.at(stmt).bytes;
   }
-  if (run.size() > 1 && wanted >= warps_) {
+  if (run.size() > 1 && wanted >= warps) {
     for (const InstStmt* stmt : run) place_warps({stmt});
     return;
   }
   if (run.empty()) return;
-  if (next_warp_ + wanted > warps_) next_warp_ = 0;
+  if (next_warp_ + wanted > warps) next_warp_ = 0;
   runs_.push_back({run.front(), run.back(), next_warp_, wanted, bytes});
   for (const InstStmt* stmt : run) {
     BulkCopy& copy = copies_.at(stmt);

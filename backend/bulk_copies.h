@@ -3,16 +3,14 @@
 // the tile's last dimensions as lie without gaps on both sides.
 //
 // Rows must be runs of whole 16 bytes, and lie inside the view, since nothing is filled with zeros.
-// The first warp that may copy alone commits groups, and warp 0 waits for them, at a memory barrier
-// for each of the last few groups; the Synchronize that must follow a CopyAsyncWaitGroup tells the
-// others.
+// Warp 0 alone commits groups and waits for them, at a memory barrier for each of the last few
+// groups; the Synchronize that must follow a CopyAsyncWaitGroup tells the others.
 //
 // Bulk copies reach memory by a way of their own (PTX ISA, proxies). What a launch wrote through
 // the pointer they read from is not theirs; behind stores to memory that they overwrite stands a
 // fence.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -49,10 +47,6 @@ class BulkCopies {
   [[nodiscard]] const BulkCopy* find(const isa::InstStmt& stmt) const;
   /// Groups that may be under way at a time, a power of two; 0 without bulk copies.
   [[nodiscard]] std::int64_t groups() const { return groups_; }
-  /// Warps that only copy, with numbers from 0 on; 0: those of the program copy.
-  [[nodiscard]] std::int64_t copy_warps() const { return copy_warps_; }
-  /// How many statements of the kernel's body these run.
-  [[nodiscard]] std::size_t copying_statements() const { return copying_statements_; }
   /// Whether there are bulk copies, and no others.
   [[nodiscard]] bool are_all() const { return are_all_; }
   /// Whether a fence must stand behind a statement that stores.
@@ -62,8 +56,6 @@ class BulkCopies {
 
  private:
   [[nodiscard]] bool meets_bulk_copy(isa::VarId tensor) const;
-  /// Those of the program, or others where the kernel asks for these and they can do it.
-  void choose_warps(const isa::Kernel& kernel);
   /// Gives the copies of a run their warps.
   void place_warps(const std::vector<const isa::InstStmt*>& run);
   /// Behind those of the statements, which may run before a bulk copy, that need one.
@@ -73,10 +65,7 @@ class BulkCopies {
   std::map<const isa::InstStmt*, BulkCopy> copies_;  // keys point into the program
   std::set<const isa::InstStmt*> fences_;            // likewise
   std::list<CopyRun> runs_;
-  std::int64_t warps_ = 0;      // that may copy
   std::int64_t next_warp_ = 1;  // warp 0 commits and waits
-  std::int64_t copy_warps_ = 0;
-  std::size_t copying_statements_ = 0;
   std::int64_t groups_ = 0;
   bool are_all_ = false;
 };

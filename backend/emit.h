@@ -42,8 +42,7 @@ struct Choice {
 struct CudaKernel {
   std::string entry;  ///< the name in the compiled module
   int kernel = 0;     ///< index into Program::kernels
-  std::int64_t threads = 1;       ///< of a block
-  std::int64_t copy_threads = 0;  ///< of these, those that only copy (@copy_warps)
+  std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;  ///< of dynamic shared memory
   std::vector<CudaParameter> parameters;
   std::vector<Choice> choices;  ///< of instructions that leave one, in the order of the text

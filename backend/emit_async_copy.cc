@@ -118,10 +118,9 @@ void emit_instruction(const isa::CopyAsync& inst, const isa::InstStmt& stmt,
                       KernelEmission& kernel) {
   if (const BulkCopy* copy = kernel.bulk_copies().find(stmt)) {
     kernel.chose(stmt, explain_bulk_copy(*copy));
-    if (kernel.part() != KernelEmission::Part::others) emit_bulk_copy(*copy, inst, stmt, kernel);
+    emit_bulk_copy(*copy, inst, stmt, kernel);
     return;
   }
-  if (kernel.part() == KernelEmission::Part::copies) return;
   const isa::AccessPlan& plan = kernel.program().access_plan(stmt);
   const std::string moved = plan.form == isa::AccessForm::copy ? "" : ", loaded and stored";
   kernel.chose(stmt, explain_access(plan, false) + moved,

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "backend/copy_warps.h"
 #include "backend/emit_mma.h"
 #include "backend/emit_scalar.h"
 #include "isa/base/check.h"
@@ -79,8 +78,7 @@ KernelEmission::KernelEmission(const isa::VerifiedProgram& program, int kernel, 
       bulk_copies_(program, kernel) {
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
-  result_.copy_threads = bulk_copies_.copy_warps() * 32;
-  result_.threads = threads() + result_.copy_threads;
+  result_.threads = program.info(kernel).num_threads;
   result_.shared_bytes = program.info(kernel).shared_footprint;
   name_variables();
   add_parameters();
@@ -177,7 +175,6 @@ std::string KernelEmission::target(VarId var, bool declares, std::string_view ty
 }
 
 void KernelEmission::chose(const isa::InstStmt& stmt, std::string text, std::string obstacle) {
-  if (part_ == Part::copies) return;
   result_.choices.push_back({&stmt, statement_, std::move(text), std::move(obstacle)});
 }
 
@@ -213,7 +210,6 @@ void KernelEmission::run() {
         fmt::format("tv::BulkGroups<{0}> bulk_ = tv::make_bulk_groups<{0}>(barriers_);", groups));
   }
   if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
-  if (bulk_copies_.copy_warps() > 0) write_copy_warps();
   const CodeWriter::Mark begin = out.mark();
   write(kernel_.body);
   end_block();
@@ -248,35 +244,18 @@ void KernelEmission::fence_for_bulk(const isa::InstStmt& stmt) {
 }
 
 void KernelEmission::end_block() {
-  if (bulk_copies_.groups() == 0) return;
-  out.line(part_ == Part::copies ? "tv::end_copies(bulk_);" : "tv::end_bulk(bulk_);");
-}
-
-/// What the warps behind the program's do.
-void KernelEmission::write_copy_warps() {
-  out.open(fmt::format("if (tv::thread() >= {})", threads()));
-  out.plain(fmt::format("tv::only_copy<{}>(bulk_);", threads() / 32));
-  part_ = Part::copies;
-  for (std::size_t i = 0; i < bulk_copies_.copying_statements(); ++i) write(kernel_.body[i]);
-  end_block();
-  out.line("return;");
-  part_ = Part::others;
-  out.close();
-  out.plain("tv::never_copy(bulk_);");
+  if (bulk_copies_.groups() > 0) out.line("tv::end_bulk(bulk_);");
 }
 
 void KernelEmission::write(const isa::Block& block) {
-  for (const isa::Stmt& stmt : block) write(stmt);
-}
-
-void KernelEmission::write(const isa::Stmt& stmt) {
   constexpr int max_quoted = 12;
-  const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
-  if (inst != nullptr && part_ == Part::copies && !copy_warps_run(inst->inst)) return;
-  const bool simple = inst != nullptr || std::holds_alternative<isa::ScalarStmt>(stmt.node);
-  quote_source(stmt.span, simple ? max_quoted : 1);
-  statement_ = stmt.span;
-  std::visit([&](const auto& node) { write(node); }, stmt.node);
+  for (const isa::Stmt& stmt : block) {
+    const bool simple = std::holds_alternative<isa::InstStmt>(stmt.node) ||
+                        std::holds_alternative<isa::ScalarStmt>(stmt.node);
+    quote_source(stmt.span, simple ? max_quoted : 1);
+    statement_ = stmt.span;
+    std::visit([&](const auto& node) { write(node); }, stmt.node);
+  }
 }
 
 void KernelEmission::write(const isa::InstStmt& stmt) {

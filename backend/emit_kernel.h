@@ -43,17 +43,12 @@ class KernelEmission {
   CodeWriter& out;
 
   [[nodiscard]] const isa::VerifiedProgram& program() const { return program_; }
-  /// Those of the program.
-  [[nodiscard]] std::int64_t threads() const { return info().num_threads; }
+  [[nodiscard]] std::int64_t threads() const { return result_.threads; }
   [[nodiscard]] const isa::KernelInfo& info() const { return program_.info(result_.kernel); }
   [[nodiscard]] const isa::Kernel& definition() const { return kernel_; }
   [[nodiscard]] const BitChains& chains() const { return chains_; }
   [[nodiscard]] const CastAdjustments& adjustments() const { return adjustments_; }
   [[nodiscard]] const BulkCopies& bulk_copies() const { return bulk_copies_; }
-  /// For whom the text is that is being written: for all warps, or first for those that only copy
-  /// and then for the others.
-  enum class Part : std::uint8_t { whole, copies, others };
-  [[nodiscard]] Part part() const { return part_; }
   [[nodiscard]] const std::string& name(isa::VarId var) const {
     return names_[static_cast<std::size_t>(var.index)];
   }
@@ -96,11 +91,9 @@ class KernelEmission {
   void add_parameters();
   [[nodiscard]] std::string parameter_name(const CudaParameter& parameter) const;
   [[nodiscard]] std::string signature() const;
-  void write_copy_warps();
   void declare_kept(const CodeWriter::Mark& mark);
   void quote_source(Span span, int max_lines);
   void write(const isa::Block& block);
-  void write(const isa::Stmt& stmt);
   void write(const isa::InstStmt& stmt);
   void write(const isa::ScalarStmt& stmt);
   void write(const isa::ForStmt& loop);
@@ -117,7 +110,6 @@ class KernelEmission {
   CastAdjustments adjustments_;
   BulkCopies bulk_copies_;
   CudaKernel result_;
-  Part part_ = Part::whole;
   Span statement_{};        // that is being written
   std::int64_t turns_ = 1;  // of the loops around it
   std::vector<std::string> kept_;

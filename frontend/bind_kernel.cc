@@ -1,13 +1,6 @@
 #include "frontend/bind_kernel.h"
 
-#include <algorithm>
-#include <iterator>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "frontend/bind_call.h"
 #include "frontend/bind_range.h"
@@ -16,17 +9,6 @@
 
 namespace tilevm::frontend {
 namespace {
-
-/// What may stand before a `def`: `@name(n)`, n of the unit.
-struct DecoratorForm {
-  std::string_view name, unit;
-  void (*set)(isa::Kernel&, std::int64_t);
-};
-
-constexpr DecoratorForm decorators[] = {
-    {"threads", "threads", [](isa::Kernel& kernel, std::int64_t n) { kernel.threads = n; }},
-    {"resident", "blocks", [](isa::Kernel& kernel, std::int64_t n) { kernel.resident = n; }},
-    {"copy_warps", "warps", [](isa::Kernel& kernel, std::int64_t n) { kernel.copy_warps = n; }}};
 
 class KernelBinder {
  public:
@@ -52,23 +34,24 @@ class KernelBinder {
  private:
   void bind_decorator(const ast::Decorator& decorator) {
     const std::string& name = decorator.name.text;
-    const auto* form = std::find_if(std::begin(decorators), std::end(decorators),
-                                    [&](const auto& known) { return known.name == name; });
-    if (form == std::end(decorators)) {
-      std::vector<std::string> known;
-      for (const DecoratorForm& one : decorators) known.push_back(fmt::format("`@{}(n)`", one.name));
-      diagnostics_.error(Code::unknown_decorator, decorator.name.span,
-                         fmt::format("unknown decorator `@{}`; there are {}", name,
-                                     fmt::join(known, ", ")));
+    if (name != "threads" && name != "resident") {
+      diagnostics_.error(
+          Code::unknown_decorator, decorator.name.span,
+          fmt::format("unknown decorator `@{}`; there are `@threads(n)` and `@resident(n)`", name));
       return;
     }
     if (decorator.args.size() != 1 || decorator.args[0].name) {
       diagnostics_.error(Code::missing_operand, decorator.span,
-                         fmt::format("`@{}(n)` takes one number of {}", name, form->unit));
+                         fmt::format("`@{}(n)` takes one number of {}", name,
+                                     name == "threads" ? name : "blocks"));
       return;
     }
     const auto number = bind_integer(decorator.args[0].value, names_);
-    if (number) form->set(kernel_, *number);
+    if (name == "threads") {
+      kernel_.threads = number;
+    } else {
+      kernel_.resident = number.value_or(1);
+    }
   }
 
   /// `f16* a` is a pointer, `i32 n` a scalar.

@@ -84,8 +84,7 @@ struct Kernel {
   Span span{};             ///< of the name
   std::vector<Expr> grid;  ///< 1 to 3 extents; expressions of constants and scalar parameters
   std::optional<std::int64_t> threads;  ///< @threads(n)
-  std::int64_t resident = 1;    ///< @resident(n): blocks for which registers must suffice
-  std::int64_t copy_warps = 0;  ///< @copy_warps(n): beside the program's, where copies are in bulk
+  std::int64_t resident = 1;            ///< @resident(n): blocks for which registers must suffice
   std::vector<VarId> parameters;
   std::vector<Variable> variables;
   Block body;

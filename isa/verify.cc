@@ -126,21 +126,11 @@ class KernelVerifier {
           fmt::format("{} threads; a block has 1 to {}", info_.num_threads, max_threads));
       return;
     }
-    constexpr std::int64_t warp = 32;
-    const std::int64_t room = (max_threads - info_.num_threads) / warp;
-    if (kernel_.copy_warps < 0 || kernel_.copy_warps > room) {
-      diagnostics_.error(
-          Code::too_many_threads, kernel_.span,
-          fmt::format("`@copy_warps({})` beside {} threads; a block of {} has room for 0 to {}",
-                      kernel_.copy_warps, info_.num_threads, max_threads, room));
-      return;
-    }
-    const std::int64_t all = info_.num_threads + kernel_.copy_warps * warp;
-    if (kernel_.resident < 1 || kernel_.resident > max_resident_threads / all) {
+    if (kernel_.resident < 1 || kernel_.resident > max_resident_threads / info_.num_threads) {
       diagnostics_.error(
           Code::too_many_threads, kernel_.span,
           fmt::format("`@resident({})` of {} threads; a multiprocessor has room for {} threads",
-                      kernel_.resident, all, max_resident_threads));
+                      kernel_.resident, info_.num_threads, max_resident_threads));
     }
   }
 

@@ -61,13 +61,9 @@ std::string shared_tensors(const CompileReport& report, const CudaKernel& emitte
 std::string first_lines(const CompileReport& report, const CudaKernel& emitted) {
   const auto use = register_use(report, emitted);
   std::string text =
-      fmt::format("{} ({} in the code), {}\n  threads     {}{}\n  parameters  {}\n",
+      fmt::format("{} ({} in the code), {}\n  threads     {}\n  parameters  {}\n",
                   report.program.kernel(emitted.kernel).name, emitted.entry, report.target,
-                  emitted.threads,
-                  emitted.copy_threads > 0
-                      ? fmt::format(", of which {} only copy", emitted.copy_threads)
-                      : "",
-                  parameters(report.program.kernel(emitted.kernel), emitted));
+                  emitted.threads, parameters(report.program.kernel(emitted.kernel), emitted));
   text += use ? fmt::format("  registers   {} a thread, {} bytes spilled\n", use->registers,
                             use->spill_stores)
               : "  registers   unknown\n";

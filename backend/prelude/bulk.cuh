@@ -4,13 +4,12 @@
 namespace tv {
 
 /// The last groups of a block's bulk copies, each with a memory barrier in shared memory that
-/// completes when the group is committed and all of its bytes have come. All counts are the same in
-/// all threads, which keeps them in registers of the warp.
+/// completes when the group is committed and all of its bytes have come. Warp 0 commits and waits.
+/// All counts are the same in all threads, which keeps them in registers of the warp.
 template <int groups>
 struct BulkGroups {
   u32 barriers;  ///< where they lie
-  u32 warp;      ///< the number of this one among those that copy, of which 0 commits
-  u32 waiter;    ///< .. and among those that compute, of which 0 waits
+  u32 warp;      ///< the number of this one
   u32 made;      ///< groups that have been committed
   u32 done;      ///< of these, those that have been waited for ..
   u32 known;     ///< .. and of these, those of which the last barrier of the block told all warps
@@ -22,8 +21,7 @@ struct BulkGroups {
 template <int groups>
 TV_FN BulkGroups<groups> make_bulk_groups(u64* barriers) {
   const u32 warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-  const BulkGroups<groups> result = {static_cast<u32>(__cvta_generic_to_shared(barriers)), warp,
-                                     warp};
+  const BulkGroups<groups> result = {static_cast<u32>(__cvta_generic_to_shared(barriers)), warp};
   if (threadIdx.x == 0) {
     TV_UNROLL for (int i = 0; i < groups; ++i) {
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(result.barrier(i)) : "memory");
@@ -59,13 +57,13 @@ TV_FN void synchronize_bulk(BulkGroups<groups>& bulk) {
   bulk.known = bulk.done;
 }
 
-/// Waits until at most `pending` of the latest groups are under way: a warp does, and the others learn
+/// Waits until at most `pending` of the latest groups are under way: warp 0 does, and the others learn
 /// of it at the next barrier of the block. A barrier's phases have numbers, of which the instruction
 /// compares the last bit.
 template <int pending, int groups>
 TV_FN void wait_for_bulk(BulkGroups<groups>& bulk) {
   const i32 upto = static_cast<i32>(bulk.made - pending);
-  if (bulk.waiter == 0) {
+  if (bulk.warp == 0) {
 #pragma unroll 1
     for (i32 group = static_cast<i32>(bulk.done); group < upto; ++group) {
       asm volatile(
@@ -101,28 +99,6 @@ template <int groups>
 TV_FN void end_bulk(BulkGroups<groups>& bulk) {
   if (bulk.bytes != 0) commit_bulk(bulk);
   wait_for_bulk<0>(bulk);
-}
-
-/// The number of a warp that is none of those.
-constexpr u32 no_warp = ~0u;
-
-/// From here on this warp, one of those behind `others`, only copies, or it never does.
-template <int others, int groups>
-TV_FN void only_copy(BulkGroups<groups>& bulk) {
-  bulk.warp -= others;
-  bulk.waiter = no_warp;
-}
-template <int groups>
-TV_FN void never_copy(BulkGroups<groups>& bulk) {
-  bulk.warp = no_warp;
-}
-
-/// The end of a warp that only copies: the first of them sees to it that its copies end before the
-/// block does.
-template <int groups>
-TV_FN void end_copies(BulkGroups<groups>& bulk) {
-  bulk.waiter = bulk.warp;
-  end_bulk(bulk);
 }
 
 /// What this thread stored before, and tells others by a barrier, is there for their bulk copies.
