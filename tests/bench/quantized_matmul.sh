@@ -22,15 +22,15 @@ tile_of() {
         "-D ROUNDS=2 -D UNROLL=1 -D STAGES=2"
       ;;
     i4) echo "-D SUMS=1 -D CODE=u4 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
-    f7*) echo "-D BN=448 -D WARPS=8 -D SLICES=2 -D BK=256 -D STAGES=2" ;;
-    *8*) echo "$wide -D BK=128 -D STAGES=3" ;;
+    f7* | *8*) echo "$wide -D BK=128 -D STAGES=3" ;;
     *) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
   esac
 }
 # The same for bf16, where some need more registers.
 bf16_tile_of() {
   case $1 in
-    i[567]) echo "-D BN=448 -D WARPS=8 -D SLICES=2 -D BK=256 -D STAGES=2" ;;
+    i5 | f7*) echo "$wide -D BK=256 -D ROUNDS=2 -D STAGES=2" ;;
+    i[67]) echo "$wide -D BK=128 -D STAGES=3" ;;
     *) tile_of "$1" ;;
   esac
 }

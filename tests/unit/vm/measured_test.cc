@@ -36,14 +36,6 @@ constexpr int every = 8;
 constexpr int every = 1;
 #endif
 
-/// Whether a row of results times a kernel, by name.
-bool times(const boost::json::object& row, const boost::json::value& name) {
-  for (const auto& kernel : row.at("kernels").as_array()) {
-    if (kernel.at("name") == name) return true;
-  }
-  return false;
-}
-
 bool is_for_one_row(const boost::json::array& defines) {
   for (const auto& define : defines) {
     if (define.as_string() == "M=1") return true;
@@ -51,10 +43,10 @@ bool is_for_one_row(const boost::json::array& defines) {
   return false;
 }
 
-TEST_CASE("no measured kernel keeps registers in memory") {
+TEST_CASE("no kernel of a measured program keeps registers in memory") {
   std::ifstream results(std::string(TILEVM_SOURCE_DIR) +
                         "/tests/bench/results/quantized_matmul.jsonl");
-  int rows = 0, seen = 0, spilling_preparations = 0;
+  int rows = 0, seen = 0;
   for (std::string line; std::getline(results, line);) {
     const boost::json::object row = boost::json::parse(line).as_object();
     const boost::json::array& defines = row.at("defines").as_array();
@@ -69,18 +61,12 @@ TEST_CASE("no measured kernel keeps registers in memory") {
       return;
     }
     for (const auto& kernel : target.at("kernels").as_array()) {
-      if (!times(row, kernel.at("name")) && kernel.at("stack_bytes").as_int64() > 0) {
-        ++spilling_preparations;
-        continue;
-      }
       CHECK(kernel.at("stack_bytes").as_int64() == 0);
       CHECK(kernel.at("spill_store_bytes").as_int64() == 0);
     }
     ++rows;
   }
   CHECK(rows >= 30 / every);
-  // transform_q, which runs once for a weight: of i5, i6, i7 and f7e3m3 with bf16 and 8 warps.
-  CHECK(spilling_preparations <= 4);
 }
 
 }  // namespace
