@@ -107,7 +107,8 @@ std::optional<BulkCopy> bulk_copy(const isa::AccessPlan& plan, std::int64_t warp
   if (plan.tests_bounds() || plan.cut_dim) return {};
   const std::size_t dense = dense_dimensions(plan);
   if (dense == 0) return {};
-  const isa::Shape outer(plan.pieces.begin(), plan.pieces.end() - static_cast<std::ptrdiff_t>(dense));
+  const isa::Shape outer(plan.pieces.begin(),
+                         plan.pieces.end() - static_cast<std::ptrdiff_t>(dense));
   const std::int64_t rows = isa::element_count(outer);
   if (!pays(plan, rows, warps)) return {};
   return BulkCopy{rows,

@@ -49,10 +49,40 @@ TEST_CASE("other copies are not") {
   // Not at multiples of 16 bytes.
   CHECK_FALSE(is_bulk(text_of(kernel("512", "[64, 516]", "[i * 16:, 4:]"))));
   // Short rows: pieces take fewer instructions.
-  CHECK_FALSE(is_bulk(text_of(kernel("128", "[64, 128]", "[i * 16:, 0:]"))));
+  CHECK_FALSE(is_bulk(text_of(kernel("128", "[64, 256]", "[i * 16:, 0:]"))));
   // A warp that is not whole, and a GPU that has no such instruction.
   CHECK_FALSE(is_bulk(text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]", "", 120))));
   CHECK_FALSE(is_bulk(text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]"), {80, false})));
+}
+
+TEST_CASE("dimensions without gaps on both sides are one row") {
+  const auto bytes_of = [](const std::string& text) {
+    const std::size_t begin = text.find("tv::copy_bulk<");
+    return begin == std::string::npos ? "" : text.substr(begin, text.find('>', begin) - begin + 1);
+  };
+  const std::string whole = text_of(kernel("128", "[64, 128]", "[i * 16:, 0:]"));
+  CHECK(bytes_of(whole) == "tv::copy_bulk<4096>");
+  // A gap in global or in shared memory, or an order of elements that is another one.
+  CHECK(bytes_of(text_of(kernel("512", "[64, 1024]", "[i * 16:, 0:]"))) == "tv::copy_bulk<1024>");
+  const std::string shared = kernel("512", "[64, 512]", "[i * 16:, 0:]");
+  CHECK(bytes_of(
+            text_of(with(shared, "512])\n    Copy", "512], layout=strides(520, 1))\n    Copy"))) ==
+        "tv::copy_bulk<1024>");
+  CHECK_FALSE(
+      is_bulk(text_of(with(shared, "512])\n    Copy", "512], layout=strides(1, 16))\n    Copy"))));
+  // Of three dimensions the last two, or all.
+  const auto three = [&](const std::string& view) {
+    return text_of(
+        "@threads(128)\ndef f<4>(f16* p):\n    i = BlockIndices()\n"
+        "    g = ViewGlobal(p, shape=" +
+        view +
+        ")\n"
+        "    s = AllocateShared(f16, shape=[4, 2, 256])\n"
+        "    CopyAsync(s, g, offset=[i * 4:, 0:, 0:])\n    CopyAsyncCommitGroup()\n"
+        "    CopyAsyncWaitGroup(0)\n    Synchronize()\n");
+  };
+  CHECK(bytes_of(three("[16, 3, 256]")) == "tv::copy_bulk<1024>");
+  CHECK(bytes_of(three("[16, 2, 256]")) == "tv::copy_bulk<4096>");
 }
 
 TEST_CASE("what the kernel writes itself is not read in bulk") {
@@ -110,7 +140,7 @@ TEST_CASE("copies that follow one another stand behind one test of the warp") {
   const std::string copies = R"(
 @threads(384)
 def f<1>(f16* p):
-    g = ViewGlobal(p, shape=[64, 512])
+    g = ViewGlobal(p, shape=[64, 1024])
     s = AllocateShared(f16, shape=[16, 512])
     t = AllocateShared(f16, shape=[16, 512])
     CopyAsync(s, g, offset=[0:, 0:])

@@ -50,7 +50,7 @@ TEST_CASE("shared memory, copies, casts and products say what they are made of")
   check_choices(
       R"(
 def k<1>(f16* p, u8* q, f16* c):
-    g = ViewGlobal(p, shape=[16, 16])
+    g = ViewGlobal(p, shape=[16, 32])
     s = AllocateShared(f16, shape=[16, 16])
     CopyAsync(s, g)
     CopyAsyncWaitGroup(0)
@@ -194,7 +194,7 @@ TEST_CASE("the quantized template moves and casts weights as it is made to, with
        {"u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8", "i4", "f6e3m2", "f8e4m3"}) {
     const isa::VerifiedProgram program = quantized(type);
     const CudaSource source = emit_cuda(program);
-    const CudaKernel& matmul = source.kernels[1];
+    const CudaKernel& matmul = source.kernels[2];
     REQUIRE(matmul.entry == "matmul_kernel");
     check_quantized(type, program, matmul);
     if (!compiler) continue;
