@@ -17,13 +17,13 @@ class ProgramBinder {
  public:
   ProgramBinder(const std::shared_ptr<const SourceFile>& source, const BindOptions& options,
                 Diagnostics& diagnostics)
-      : options_(options), diagnostics_(diagnostics), constants_(options.defines, diagnostics) {
+      : options_(options), diagnostics_(diagnostics), constants_(options.defines) {
     program_.source = source;
   }
 
   isa::Program bind(const ast::Program& tree) {
     // Constants first, wherever they stand; then kernels; then the pipelines that call them.
-    constants_.bind(tree, *program_.source);
+    if (!constants_.bind(tree, *program_.source, diagnostics_)) return {};
     for_each<ast::Kernel>(tree, [&](const auto& node) { bind(node); });
     for_each<ast::Pipeline>(tree, [&](const auto& node) { bind(node); });
     if (tree.items.empty()) {

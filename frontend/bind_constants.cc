@@ -1,5 +1,9 @@
 #include "frontend/bind_constants.h"
 
+#include <cctype>
+#include <optional>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "frontend/grammar.h"
@@ -69,21 +73,42 @@ std::optional<ConstantValue> fitted(const ConstantValue& given, const ConstantVa
   return std::nullopt;
 }
 
+/// Whether a text contains a name that is not a part of a longer one.
+bool names_word(std::string_view text, std::string_view name) {
+  const auto in_name = [&](std::size_t at) {
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+  };
+  for (std::size_t at = text.find(name); at != std::string_view::npos;
+       at = text.find(name, at + 1)) {
+    if (!(at > 0 && in_name(at - 1)) && !in_name(at + name.size())) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string to_string(const ConstantValue& value) {
   return std::visit([](const auto& x) { return isa::to_string(x); }, value);
 }
 
-void ConstantBinder::bind(const ast::Program& tree, const SourceFile& source) {
+bool ConstantBinder::bind(const ast::Program& tree, const SourceFile& source,
+                          Diagnostics& diagnostics) {
   for (const ast::Item& item : tree.items) {
     if (const auto* constant = std::get_if<ast::ConstDecl>(&item.node)) bind(*constant);
   }
   finish();
+  std::optional<std::size_t> broken;  // where the first requirement that does not hold begins
   for (const ast::Item& item : tree.items) {
-    if (const auto* requirement = std::get_if<ast::Require>(&item.node))
-      check(*requirement, source);
+    const auto* requirement = std::get_if<ast::Require>(&item.node);
+    if (requirement == nullptr || check(*requirement, source) || broken) continue;
+    broken = requirement->condition.span.begin;
   }
+  for (const Diagnostic& diagnostic : diagnostics_.sorted()) {
+    const bool follows = broken && diagnostic.span.begin > *broken;
+    if (!follows || diagnostic.code == Code::require_failed) diagnostics.report(diagnostic);
+  }
+  return !broken;
 }
 
 void ConstantBinder::bind(const ast::ConstDecl& tree) {
@@ -200,12 +225,13 @@ void ConstantBinder::check_choices(const ast::ConstDecl& tree, const ast::Identi
   tunables_.push_back(std::move(tunable));
 }
 
-void ConstantBinder::check(const ast::Require& tree, const SourceFile& source) {
+/// A requirement that has no value, for errors that were reported, does not fail.
+bool ConstantBinder::check(const ast::Require& tree, const SourceFile& source) {
   const Names names{constants_, nullptr, diagnostics_};
   const auto value = scalar_constant(tree.condition, names);
-  if (!value) return;
+  if (!value) return true;
   const auto& scalar = *std::get_if<isa::Scalar>(&*value);
-  if (isa::convert(scalar, isa::ScalarKind::boolean).as_bool()) return;
+  if (isa::convert(scalar, isa::ScalarKind::boolean).as_bool()) return true;
   auto& error = diagnostics_.error(
       Code::require_failed, tree.condition.span,
       tree.message ? *tree.message
@@ -214,10 +240,11 @@ void ConstantBinder::check(const ast::Require& tree, const SourceFile& source) {
   for (const auto& [name, constant] : constants_) {
     const auto* number = std::get_if<isa::Scalar>(&constant.value);
     if (number == nullptr || constant.poisoned) continue;
-    if (source.text(tree.condition.span).find(name) == std::string_view::npos) continue;
+    if (!names_word(source.text(tree.condition.span), name)) continue;
     values += fmt::format("{}{} = {}", values.empty() ? "" : ", ", name, isa::to_string(*number));
   }
   if (!values.empty()) add_note(error, "here " + values);
+  return false;
 }
 
 void ConstantBinder::finish() {

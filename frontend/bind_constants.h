@@ -15,18 +15,20 @@ namespace tilevm::frontend {
 /// Evaluates the constants of a file in order, with the overrides of `-D`.
 class ConstantBinder {
  public:
-  ConstantBinder(const std::vector<Define>& defines, Diagnostics& diagnostics)
-      : defines_(defines), used_(defines.size(), false), diagnostics_(diagnostics) {}
+  explicit ConstantBinder(const std::vector<Define>& defines)
+      : defines_(defines), used_(defines.size(), false) {}
 
-  /// Binds every constant of a file, then checks its requirements, wherever they stand.
-  void bind(const ast::Program& tree, const SourceFile& source);
+  /// Binds every constant of a file, then checks its requirements, wherever they stand. False if
+  /// one does not hold: what stands behind the first of these is not meant for such constants, and
+  /// errors there are not reported.
+  bool bind(const ast::Program& tree, const SourceFile& source, Diagnostics& diagnostics);
 
   [[nodiscard]] const Constants& constants() const { return constants_; }
   [[nodiscard]] std::vector<isa::Tunable> take_tunables() { return std::move(tunables_); }
 
  private:
   void bind(const ast::ConstDecl& tree);
-  void check(const ast::Require& tree, const SourceFile& source);
+  [[nodiscard]] bool check(const ast::Require& tree, const SourceFile& source);
   /// Reports overrides that name no constant of the file.
   void finish();
   void bind_one(const ast::ConstDecl& tree, std::size_t i);
@@ -39,7 +41,7 @@ class ConstantBinder {
 
   const std::vector<Define>& defines_;
   std::vector<bool> used_;
-  Diagnostics& diagnostics_;
+  Diagnostics diagnostics_{10'000};
   Constants constants_;
   std::vector<isa::Tunable> tunables_;
 };

@@ -6,8 +6,8 @@ namespace tilevm::frontend {
 
 FileConstants evaluate_constants(const ast::Program& tree, const SourceFile& source,
                                  const std::vector<Define>& defines, Diagnostics& diagnostics) {
-  ConstantBinder binder(defines, diagnostics);
-  binder.bind(tree, source);
+  ConstantBinder binder(defines);
+  (void)binder.bind(tree, source, diagnostics);
   FileConstants result;
   for (const auto& [name, constant] : binder.constants()) {
     const auto* scalar = std::get_if<isa::Scalar>(&constant.value);
