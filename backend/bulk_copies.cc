@@ -145,7 +145,15 @@ std::int64_t group_count(const std::vector<Reach>& statements) {
       std::bit_ceil(static_cast<std::uint64_t>(std::min(most, pending + 2))));
 }
 
+/// With what aligns the program's shared memory behind them (TV_SHARED).
+std::int64_t bytes_of_barriers(std::int64_t groups) {
+  constexpr std::int64_t alignment = 128;
+  return (groups * 8 + alignment - 1) / alignment * alignment;
+}
+
 }  // namespace
+
+std::int64_t BulkCopies::barrier_bytes() const { return bytes_of_barriers(groups_); }
 
 BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
     : info_(program.info(kernel)) {
@@ -154,7 +162,10 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
   std::vector<Reach> statements;
   list(program.kernel(kernel).body, false, statements);
   const std::int64_t groups = group_count(statements);
-  if (info_.shared_footprint + groups * 8 > isa::max_shared_bytes(program.target())) return;
+  if (info_.shared_footprint + bytes_of_barriers(groups) >
+      isa::max_shared_bytes(program.target())) {
+    return;
+  }
 
   const std::int64_t warps = info_.num_threads / 32;
   std::vector<std::vector<const InstStmt*>> runs(1);

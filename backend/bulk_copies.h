@@ -47,6 +47,8 @@ class BulkCopies {
   [[nodiscard]] const BulkCopy* find(const isa::InstStmt& stmt) const;
   /// Groups that may be under way at a time, a power of two; 0 without bulk copies.
   [[nodiscard]] std::int64_t groups() const { return groups_; }
+  /// Shared memory of their memory barriers, which stands before that of the program.
+  [[nodiscard]] std::int64_t barrier_bytes() const;
   /// Whether there are bulk copies, and no others.
   [[nodiscard]] bool are_all() const { return are_all_; }
   /// Whether a fence must stand behind a statement that stores.

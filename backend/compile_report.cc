@@ -72,7 +72,7 @@ Residency find_residency(const CudaKernel& kernel, std::int64_t registers,
   const std::int64_t of_warp =
       rounded_up(std::max<std::int64_t>(registers, 1) * warp, register_step);
   const std::int64_t of_block =
-      rounded_up(kernel.shared_bytes + reserved_shared_bytes, shared_step);
+      rounded_up(kernel.barrier_bytes + kernel.shared_bytes + reserved_shared_bytes, shared_step);
   const std::int64_t shared = isa::max_shared_bytes(target) + reserved_shared_bytes;
   const std::array<Residency, 4> all{{
       {registers_of_multiprocessor / parts / of_warp * parts / warps, "registers"},

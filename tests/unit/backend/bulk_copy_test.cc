@@ -136,6 +136,18 @@ TEST_CASE("there is a memory barrier for each group that a kernel leaves under w
   CHECK(text_of(program).find("TV_BARRIERS(barriers_, 8);") != std::string::npos);
 }
 
+TEST_CASE("where memory barriers have no room copies are made in pieces") {
+  const auto text_with = [](int bytes) {
+    const std::string shape = "shape=[" + std::to_string(bytes) + "])\n";
+    return text_of("@threads(128)\ndef f<1>(u8* p):\n    g = ViewGlobal(p, " + shape +
+                   "    s = AllocateShared(u8, " + shape + "    CopyAsync(s, g)\n");
+  };
+  constexpr int most = 227 * 1024;
+  CHECK(is_bulk(text_with(most - 128)));
+  CHECK_FALSE(is_bulk(text_with(most - 64)));
+  CHECK_FALSE(is_bulk(text_with(most)));
+}
+
 TEST_CASE("copies that follow one another stand behind one test of the warp") {
   const std::string copies = R"(
 @threads(384)

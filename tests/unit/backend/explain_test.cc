@@ -119,9 +119,18 @@ TEST_CASE("the blocks of a multiprocessor are those that its scarcest part holds
   CHECK(residency(256, 0, 32, 90) == "registers 8");
   CHECK(residency(128, 100 * 1024, 32, 90) == "shared memory 2");
   CHECK(residency(128, 227 * 1024, 32, 90) == "shared memory 1");
+  CHECK(residency(128, 113 * 1024, 32, 90) == "shared memory 2");
   CHECK(residency(1024, 0, 16, 86) == "threads 1");
   CHECK(residency(32, 0, 16, 86) == "blocks 16");
   CHECK(residency(32, 0, 16, 120) == "blocks 24");
+}
+
+TEST_CASE("memory barriers take shared memory, too") {
+  CudaKernel kernel;
+  kernel.threads = 128;
+  kernel.shared_bytes = 113 * 1024;
+  kernel.barrier_bytes = 128;
+  CHECK(find_residency(kernel, 32, {90, false}).blocks == 1);
 }
 
 TEST_CASE("a NaN among the constants behind a cast is no part of it") {
