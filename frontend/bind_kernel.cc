@@ -105,10 +105,13 @@ class KernelBinder {
     return block;
   }
 
-  isa::Block bind_nested_block(const ast::Block& tree) {
+  /// Errors of an excluded block are reported, warnings are not.
+  isa::Block bind_nested_block(const ast::Block& tree, bool excluded = false) {
+    excluded_ += excluded ? 1 : 0;
     scope_.enter();
     isa::Block block = bind_statements(tree);
     scope_.leave();
+    excluded_ -= excluded ? 1 : 0;
     return block;
   }
 
@@ -159,7 +162,7 @@ class KernelBinder {
     } else {
       loop.var = scope_.declare(name.text, isa::ScalarType{range->begin.kind()}, name.span);
     }
-    loop.body = bind_nested_block(stmt.body);
+    loop.body = bind_nested_block(stmt.body, range && range->is_empty());
     scope_.leave();
     if (!loop.var.valid() || range->is_empty()) return;
     loop.begin = std::move(range->begin);
@@ -188,16 +191,17 @@ class KernelBinder {
     bool ok = true, decided = false;
     for (const ast::IfArm& arm : stmt.arms) {
       auto condition = bind_condition(arm.condition);
-      isa::Block body = bind_nested_block(arm.body);
+      const auto value = condition ? condition->constant_value() : std::nullopt;
+      const bool never = value && !value->as_bool();
+      isa::Block body = bind_nested_block(arm.body, decided || never);
       ok = ok && condition.has_value();
       if (!condition || decided) continue;
-      const auto value = condition->constant_value();
-      decided = value && value->bits != 0;
+      decided = value && !never;
       if (decided) branch.otherwise = std::move(body);
       if (!value) branch.arms.push_back({std::move(*condition), std::move(body)});
     }
     if (stmt.else_body) {
-      isa::Block body = bind_nested_block(*stmt.else_body);
+      isa::Block body = bind_nested_block(*stmt.else_body, decided);
       if (!decided) branch.otherwise = std::move(body);
     }
     if (ok && !(branch.arms.empty() && branch.otherwise.empty())) emit(std::move(branch), span);
@@ -426,6 +430,7 @@ class KernelBinder {
 
   void warn_shadowed(const ast::Identifier& target, const isa::Variable& outer,
                      const isa::Type& type) {
+    if (excluded_ > 0) return;
     auto& warning = diagnostics_.warning(
         Code::shadowed_in_block, target.span,
         fmt::format("`{}` takes a new type here, so it names a new variable until the end of this "
@@ -464,6 +469,7 @@ class KernelBinder {
   isa::Target target_;
   Diagnostics& diagnostics_;
   VariableScope scope_;
+  int excluded_ = 0;  // blocks around this place that are no part of the kernel
   Names names_;
   isa::Block* block_ = nullptr;
   int nested_count_ = 0;

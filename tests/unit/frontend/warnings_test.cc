@@ -1,0 +1,46 @@
+// What is warned of while names are bound.
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/frontend.h"
+
+namespace tilevm::frontend {
+namespace {
+
+/// The warnings about a kernel with these lines, which has no errors: "4 TV0307".
+std::vector<std::string> warnings_of(const std::string& lines) {
+  const auto source = std::make_shared<SourceFile>(
+      "p.tile",
+      "const ONE = 1\ndef f<1>(f32* p):\n    x = AllocateRegister(f32, "
+      "layout=spatial(32), init=0.0)\n" +
+          lines);
+  Diagnostics diagnostics;
+  CHECK(load(source, {}, diagnostics).has_value());
+  std::vector<std::string> result;
+  for (const Diagnostic& diagnostic : diagnostics.sorted()) {
+    result.push_back(std::to_string(source->locate(diagnostic.span.begin).line) + " " +
+                     to_string(diagnostic.code));
+  }
+  return result;
+}
+
+TEST_CASE("a name that takes another type in a block is warned of, where the block may run") {
+  using Warnings = std::vector<std::string>;
+  const std::string cast = "        x = Cast(x, f16)\n";
+  const std::string deep = "    " + cast;
+  CHECK(warnings_of("    for i in range(4):\n" + cast) == Warnings{"5 TV0307"});
+  CHECK(warnings_of("    if ONE == 1:\n" + cast) == Warnings{"5 TV0307"});
+  CHECK(warnings_of("    if ONE == 2:\n" + cast).empty());
+  CHECK(warnings_of("    if ONE == 1:\n        pass\n    else:\n" + cast).empty());
+  CHECK(warnings_of("    if ONE == 1:\n        pass\n    elif ONE < 2:\n" + cast).empty());
+  CHECK(warnings_of("    for i in range(0):\n" + cast).empty());
+  CHECK(warnings_of("    if ONE == 2:\n        for i in range(4):\n" + deep).empty());
+  CHECK(warnings_of("    if ONE == 2:\n        pass\n    for i in range(4):\n" + cast) ==
+        Warnings{"7 TV0307"});
+}
+
+}  // namespace
+}  // namespace tilevm::frontend
