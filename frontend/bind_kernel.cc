@@ -197,8 +197,11 @@ class KernelBinder {
       ok = ok && condition.has_value();
       if (!condition || decided) continue;
       decided = value && !never;
-      if (decided) branch.otherwise = std::move(body);
-      if (!value) branch.arms.push_back({std::move(*condition), std::move(body)});
+      if (decided) {
+        branch.otherwise = std::move(body);
+      } else if (!value) {
+        branch.arms.push_back({std::move(*condition), std::move(body)});
+      }
     }
     if (stmt.else_body) {
       isa::Block body = bind_nested_block(*stmt.else_body, decided);
