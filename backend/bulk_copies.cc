@@ -79,12 +79,11 @@ std::size_t dense_dimensions(const isa::AccessPlan& plan) {
 }
 
 /// Rows are pieces of which each fills the last dimensions.
-isa::AccessSide by_row(const isa::AccessSide& side, isa::Shape pieces, std::size_t dense) {
-  std::fill(pieces.end() - static_cast<std::ptrdiff_t>(dense), pieces.end(), 1);
-  isa::AccessSide rows{side.place, {}, {}, isa::AddressForm::whole};
-  rows.outer = isa::number_accesses(side.place.place_terms(isa::piece_terms(pieces, 1)));
-  isa::choose_address(rows);
-  return rows;
+isa::AccessSide by_row(const isa::AccessSide& side, const isa::Shape& rows) {
+  isa::AccessSide result{side.place, {}, {}, isa::AddressForm::whole};
+  result.outer = isa::number_accesses(side.place.place_terms(isa::piece_terms(rows, 1)));
+  isa::choose_address(result);
+  return result;
 }
 
 /// Four warps have four schedulers.
@@ -107,16 +106,16 @@ std::optional<BulkCopy> bulk_copy(const isa::AccessPlan& plan, std::int64_t warp
   if (plan.tests_bounds() || plan.cut_dim) return {};
   const std::size_t dense = dense_dimensions(plan);
   if (dense == 0) return {};
-  const isa::Shape outer(plan.pieces.begin(),
-                         plan.pieces.end() - static_cast<std::ptrdiff_t>(dense));
+  isa::Shape outer = plan.pieces;
+  std::fill(outer.end() - static_cast<std::ptrdiff_t>(dense), outer.end(), 1);
   const std::int64_t rows = isa::element_count(outer);
   if (!pays(plan, rows, warps)) return {};
   return BulkCopy{rows,
                   isa::element_count(plan.pieces) / rows * piece_bits / 8,
                   0,
                   warps_for(rows, warps),
-                  by_row(plan, plan.pieces, dense),
-                  by_row(plan.to, plan.pieces, dense)};
+                  by_row(plan, outer),
+                  by_row(plan.to, outer)};
 }
 
 /// Whether a view is always one of a pointer whose memory no statement of the kernel writes.
@@ -145,15 +144,7 @@ std::int64_t group_count(const std::vector<Reach>& statements) {
       std::bit_ceil(static_cast<std::uint64_t>(std::min(most, pending + 2))));
 }
 
-/// With what aligns the program's shared memory behind them (TV_SHARED).
-std::int64_t bytes_of_barriers(std::int64_t groups) {
-  constexpr std::int64_t alignment = 128;
-  return (groups * 8 + alignment - 1) / alignment * alignment;
-}
-
 }  // namespace
-
-std::int64_t BulkCopies::barrier_bytes() const { return bytes_of_barriers(groups_); }
 
 BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
     : info_(program.info(kernel)) {
@@ -162,10 +153,8 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
   std::vector<Reach> statements;
   list(program.kernel(kernel).body, false, statements);
   const std::int64_t groups = group_count(statements);
-  if (info_.shared_footprint + bytes_of_barriers(groups) >
-      isa::max_shared_bytes(program.target())) {
-    return;
-  }
+  const std::int64_t shared = info_.shared_footprint + groups * barrier_bytes;
+  if (shared > isa::max_shared_bytes(program.target())) return;
 
   const std::int64_t warps = info_.num_threads / 32;
   std::vector<std::vector<const InstStmt*>> runs(1);

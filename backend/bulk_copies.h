@@ -22,6 +22,9 @@
 
 namespace tilevm::backend {
 
+/// Shared memory of a group's memory barrier.
+inline constexpr std::int64_t barrier_bytes = 8;
+
 /// Bulk copies that follow each other, or one alone, by neighbouring warps, so that one test sends
 /// the others on.
 struct CopyRun {
@@ -47,8 +50,6 @@ class BulkCopies {
   [[nodiscard]] const BulkCopy* find(const isa::InstStmt& stmt) const;
   /// Groups that may be under way at a time, a power of two; 0 without bulk copies.
   [[nodiscard]] std::int64_t groups() const { return groups_; }
-  /// Shared memory of their memory barriers, which stands before that of the program.
-  [[nodiscard]] std::int64_t barrier_bytes() const;
   /// Whether there are bulk copies, and no others.
   [[nodiscard]] bool are_all() const { return are_all_; }
   /// Whether a fence must stand behind a statement that stores.

@@ -44,7 +44,7 @@ struct CudaKernel {
   int kernel = 0;     ///< index into Program::kernels
   std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;   ///< of dynamic shared memory
-  std::int64_t barrier_bytes = 0;  ///< of static shared memory
+  std::int64_t barrier_bytes = 0;  ///< of static shared memory, before it
   std::vector<CudaParameter> parameters;
   std::vector<Choice> choices;  ///< of instructions that leave one, in the order of the text
 };

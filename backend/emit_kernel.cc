@@ -80,7 +80,7 @@ KernelEmission::KernelEmission(const isa::VerifiedProgram& program, int kernel, 
   result_.entry = entries.unique(kernel_.name + "_kernel");
   result_.threads = program.info(kernel).num_threads;
   result_.shared_bytes = program.info(kernel).shared_footprint;
-  result_.barrier_bytes = bulk_copies_.barrier_bytes();
+  result_.barrier_bytes = bulk_copies_.groups() * barrier_bytes;
   name_variables();
   add_parameters();
 }

@@ -1,12 +1,12 @@
 #include "frontend/bind_constants.h"
 
-#include <cctype>
 #include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "frontend/grammar.h"
+#include "frontend/lines.h"
 #include "isa/base/suggest.h"
 
 namespace tilevm::frontend {
@@ -75,10 +75,7 @@ std::optional<ConstantValue> fitted(const ConstantValue& given, const ConstantVa
 
 /// Whether a text contains a name that is not a part of a longer one.
 bool names_word(std::string_view text, std::string_view name) {
-  const auto in_name = [&](std::size_t at) {
-    return at < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
-  };
+  const auto in_name = [&](std::size_t at) { return at < text.size() && is_word_byte(text[at]); };
   for (std::size_t at = text.find(name); at != std::string_view::npos;
        at = text.find(name, at + 1)) {
     if (!(at > 0 && in_name(at - 1)) && !in_name(at + name.size())) return true;

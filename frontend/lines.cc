@@ -25,10 +25,6 @@ constexpr std::array<std::string_view, 8> other_keywords = {"in",   "and",  "or"
 // helps.
 constexpr int max_unclosed = 16;
 
-bool is_word_byte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 bool starts_line(std::string_view text) {
   if (text.starts_with('@')) return true;
   return std::ranges::find(line_keywords, leading_word(text)) != line_keywords.end();
@@ -399,6 +395,10 @@ std::optional<std::size_t> find_not_text(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_word_byte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 std::string_view leading_word(std::string_view text) {
   if (!text.empty() && text.front() >= '0' && text.front() <= '9') return {};

@@ -44,6 +44,9 @@ struct Lines {
 /// are reported and mark the line broken. Linear time for any input up to a constant.
 [[nodiscard]] std::optional<Lines> split_lines(const SourceFile& source, Diagnostics& diagnostics);
 
+/// Whether names, keywords and numbers may contain it.
+[[nodiscard]] bool is_word_byte(char c);
+
 /// Whether a word is reserved.
 [[nodiscard]] bool is_keyword(std::string_view word);
 
