@@ -45,13 +45,21 @@ void for_each_tile(const isa::Instruction& instruction, F&& f) {
       instruction);
 }
 
+/// Whether the result is that of values: a NaN among the operands gives the canonical NaN.
+bool is_arithmetic(const isa::Instruction& inst) {
+  return std::holds_alternative<isa::Add>(inst) || std::holds_alternative<isa::Sub>(inst) ||
+         std::holds_alternative<isa::Mul>(inst) || std::holds_alternative<isa::Fma>(inst) ||
+         std::holds_alternative<isa::Dot>(inst);
+}
+
 }  // namespace
 
 BitChains::BitChains(const isa::VerifiedProgram& program, int kernel)
     : kernel_(program.kernel(kernel)),
       info_(program.info(kernel)),
       links_(kernel_.variables.size()),
-      reads_(kernel_.variables.size(), 0) {
+      reads_(kernel_.variables.size(), 0),
+      exact_(kernel_.variables.size(), false) {
   std::vector<const isa::InstStmt*> statements;
   isa::for_each_statement(kernel_.body, [&](const isa::Stmt& stmt) {
     if (const auto* inst = std::get_if<isa::InstStmt>(&stmt.node)) statements.push_back(inst);
@@ -60,6 +68,7 @@ BitChains::BitChains(const isa::VerifiedProgram& program, int kernel)
   // What reads a link stands behind it.
   for (const isa::InstStmt* stmt : std::views::reverse(statements)) {
     count_reads(*stmt, program.target());
+    mark_exact(*stmt);
   }
 }
 
@@ -82,6 +91,18 @@ void BitChains::count_reads(const isa::InstStmt& stmt, const isa::Target& target
     return read(base_of(cast->src.var));
   }
   for_each_tile(stmt.inst, read);
+}
+
+/// A View of the same type is read as its source is.
+void BitChains::mark_exact(const isa::InstStmt& stmt) {
+  if (is_arithmetic(stmt.inst)) return;
+  const VarId source = moved_tile(stmt.inst);
+  const bool is_same =
+      source.index >= 0 && written_once(stmt.results[0]) &&
+      tile_type(kernel_, source).dtype == tile_type(kernel_, stmt.results[0]).dtype;
+  if (is_same && is_for_arithmetic(stmt.results[0])) return;
+  for_each_tile(stmt.inst,
+                [&](VarId tile) { exact_[static_cast<std::size_t>(tile.index)] = true; });
 }
 
 VarId BitChains::base_of(VarId tile) const {

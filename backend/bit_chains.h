@@ -33,6 +33,11 @@ class BitChains {
   [[nodiscard]] int reads(isa::VarId tile) const {
     return reads_[static_cast<std::size_t>(tile.index)];
   }
+  /// Whether only arithmetic reads a tile's floats, for which any NaN is as good as the canonical
+  /// one.
+  [[nodiscard]] bool is_for_arithmetic(isa::VarId tile) const {
+    return !exact_[static_cast<std::size_t>(tile.index)];
+  }
   [[nodiscard]] bool written_once(isa::VarId tile) const {
     return info_.write_count[static_cast<std::size_t>(tile.index)] == 1;
   }
@@ -51,11 +56,13 @@ class BitChains {
   }
   void find_links(const isa::InstStmt& stmt);
   void count_reads(const isa::InstStmt& stmt, const isa::Target& target);
+  void mark_exact(const isa::InstStmt& stmt);
 
   const isa::Kernel& kernel_;
   const isa::KernelInfo& info_;
   std::vector<Link> links_;  // by variable
   std::vector<int> reads_;   // by variable
+  std::vector<bool> exact_;  // by variable: something may read its bits
 };
 
 /// The order of the bits of a tile in layout `to` in the same tile in layout `from`.

@@ -86,16 +86,17 @@ isa::AccessSide by_row(const isa::AccessSide& side, const isa::Shape& rows) {
   return result;
 }
 
-/// Four warps have four schedulers.
+/// Four warps have four schedulers. With many rows each of eight copies some of them.
 std::int64_t warps_for(std::int64_t rows, std::int64_t warps) {
-  return std::min({rows, warps, std::int64_t{4}});
+  return std::min({rows, warps, std::int64_t{rows < 64 ? 4 : 8}});
 }
 
 /// Whether rows take the warps of a block fewer instructions than pieces of 16 bytes do, as counted
-/// in machine code: a row takes 5 and each warp that copies some 10 more, a piece of every thread 4
-/// and each warp 12 more.
+/// in machine code: a row takes 5 and each warp that copies some 10 more, a piece of every thread
+/// 4, or 16 where its places are computed from its number, and each warp 12 more.
 bool pays(const isa::AccessPlan& plan, std::int64_t rows, std::int64_t warps) {
-  return 5 * rows + 10 * warps_for(rows, warps) < warps * (4 * plan.count + 12);
+  const std::int64_t piece = plan.by_piece ? 16 : 4;
+  return 5 * rows + 10 * warps_for(rows, warps) < warps * (piece * plan.count + 12);
 }
 
 std::optional<BulkCopy> bulk_copy(const isa::AccessPlan& plan, std::int64_t warps) {

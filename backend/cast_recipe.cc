@@ -103,6 +103,20 @@ WordForm as_subnormals(const DType& from, const DType& to, const IntegerCode& co
   return form;
 }
 
+/// 2^e + q 2^(e + s - m), m the mantissa bits of the result, where that is the value already: q
+/// stands in the mantissa of 2^e.
+WordForm in_mantissa(const DType& from, const DType& to, const IntegerCode& code) {
+  WordForm form = pair_form(from);
+  int exponent = 0;
+  const bool is_power = std::frexp(code.offset, &exponent) == 0.5;
+  if (!is_power || exponent - 1 < 1 - to.bias() || !holds(to, code.offset)) return form;
+  for (int s = 0; s + from.bits <= to.mantissa_bits; ++s) {
+    if (code.factor != std::exp2(exponent - 1 + s - to.mantissa_bits)) continue;
+    form.forms.push_back({in_order(from.bits, s), code_of(to, code.offset) ^ code.inverted << s});
+  }
+  return form;
+}
+
 /// q 2^(s - 133) in bf16: subnormal, or in the first binade above.
 WordForm with_subnormals(const DType& from, const IntegerCode& code) {
   WordForm form = pair_form(from);
@@ -212,6 +226,7 @@ bool stays_exact(const DType& from, const DType& to, double factor) {
 
 std::optional<WordForm> integer_form(const DType& from, const DType& to, const IntegerCode& code) {
   WordForm form = as_subnormals(from, to, code);
+  if (form.forms.empty()) form = in_mantissa(from, to, code);
   if (form.forms.empty()) form = with_magic(from, to, code);
   if (form.forms.empty() && to == isa::bf16) form = with_subnormals(from, code);
   if (form.forms.empty()) return std::nullopt;

@@ -5,12 +5,12 @@
 // corrects both. Every step is exact for every code, so the result is that of isa::cast:
 //
 //   integers    0x6400 | q << s is 1024 + q 2^s in f16, s + n <= 10; 0x4300 | q << s is 128 + q 2^s
-//   in
-//               bf16, s + n <= 7. Without the constant, q << s is q 2^(s - 133) in bf16, s + n <=
-//               8; 2^(133 - s) takes two steps. A signed code with its sign inverted is the
-//               unsigned code of the value + 2^(n - 1); a bipolar value is twice its code - (2^n -
-//               1).
-//               Where q 2^s, a subnormal number of f16 or bf16, is wanted itself, nothing follows.
+//               in bf16, s + n <= 7. Without the constant, q << s is q 2^(s - 133) in bf16,
+//               s + n <= 8; 2^(133 - s) takes two steps. A signed code with its sign inverted is
+//               the unsigned code of the value + 2^(n - 1); a bipolar value is twice its code -
+//               (2^n - 1). Where q 2^s, a subnormal number of f16 or bf16, is wanted itself,
+//               nothing follows; nor where q is wanted in the mantissa of a power of two, as 0x5400
+//               | q << 4 is 64 + q.
 //   floats      the sign at bit 15, exponent and mantissa at the lower end of the result's
 //   exponent,
 //               times 2^(difference of the biases), which subnormals survive. Inf and NaN of f8e5m2

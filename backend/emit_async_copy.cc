@@ -100,7 +100,9 @@ void emit_bulk_copy(const BulkCopy& copy, const isa::CopyAsync& inst, const isa:
                              turns <= most_unrolled ? "TV_UNROLL " : "", turns));
   out.line(
       fmt::format("const tv::u32 row_ = bulk_.warp - {} + l_ * {};", copy.first_warp, copy.warps));
-  if (copy.rows % copy.warps != 0) out.line(fmt::format("if (row_ >= {}) break;", copy.rows));
+  if (copy.rows % copy.warps != 0) {
+    out.line(fmt::format("if (l_ == {} && row_ >= {}) break;", turns - 1, copy.rows));
+  }
   from.declare_access();
   to.declare_access();
   out.line(

@@ -57,6 +57,11 @@ void emit_instruction(const isa::Cast& inst, const isa::InstStmt& stmt, KernelEm
   if (casts_bits(from.dtype, inst.dtype, kernel.program().target())) {
     return emit_cast({.source = inst.src.var}, stmt, kernel);
   }
+  // A cast to the same type makes NaN canonical, and the bits of tf32 that have no meaning zero.
+  const bool is_same = from.dtype == inst.dtype && inst.dtype != isa::tf32;
+  if (is_same && kernel.chains().is_for_arithmetic(stmt.results[0])) {
+    return emit_bits(kernel.chains().origin(inst.src.var), stmt, kernel);
+  }
   const bool to_half = inst.dtype == isa::f16 || inst.dtype == isa::bf16;
   const bool in_pairs =
       from.dtype == isa::f32 && to_half && from.layout.num_locals() % 2 == 0;  // tv::cast_tile

@@ -309,6 +309,21 @@ TV_FN u32 funnel_right(u32 low, u32 high, u32 n) { return __funnelshift_r(low, h
 TV_FN u32 permute_bytes(u32 low, u32 high, u32 selector) {
   return __byte_perm(low, high, selector);
 }
+/// One half of a word twice, which arithmetic on halves reads without an instruction for it.
+TV_FN u32 low_twice(u32 a) {
+  u32 d;
+  asm("{ .reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {low, low}; }"
+      : "=r"(d)
+      : "r"(a));
+  return d;
+}
+TV_FN u32 high_twice(u32 a) {
+  u32 d;
+  asm("{ .reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {high, high}; }"
+      : "=r"(d)
+      : "r"(a));
+  return d;
+}
 
 // f64 arithmetic; NaN results are made canonical by the caller.
 TV_FN u64 f64_add(u64 a, u64 b) {

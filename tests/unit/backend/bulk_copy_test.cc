@@ -35,6 +35,12 @@ std::string with(std::string program, const std::string& word, const std::string
 
 bool is_bulk(const std::string& text) { return text.find("tv::copy_bulk<") != std::string::npos; }
 
+/// A kernel whose threads copy 64 rows of 16 pieces.
+std::string rows_of_256_bytes(int threads) {
+  return with(kernel("128", "[512, 1024]", "[i * 64:, 0:]", "", threads), "shape=[16, 128]",
+              "shape=[64, 128]");
+}
+
 TEST_CASE("rows of whole 16 bytes inside the view are copied in bulk") {
   CHECK(is_bulk(text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]"))));
   CHECK(is_bulk(text_of(kernel("512", "[64, 1024]", "[i * 16:, 512:]"))));
@@ -50,6 +56,7 @@ TEST_CASE("other copies are not") {
   CHECK_FALSE(is_bulk(text_of(kernel("512", "[64, 516]", "[i * 16:, 4:]"))));
   // Short rows: pieces take fewer instructions.
   CHECK_FALSE(is_bulk(text_of(kernel("128", "[64, 256]", "[i * 16:, 0:]"))));
+  CHECK_FALSE(is_bulk(text_of(rows_of_256_bytes(128))));
   // A warp that is not whole, and a GPU that has no such instruction.
   CHECK_FALSE(is_bulk(text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]", "", 120))));
   CHECK_FALSE(is_bulk(text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]"), {80, false})));
@@ -83,6 +90,18 @@ TEST_CASE("dimensions without gaps on both sides are one row") {
   };
   CHECK(bytes_of(three("[16, 3, 256]")) == "tv::copy_bulk<1024>");
   CHECK(bytes_of(three("[16, 2, 256]")) == "tv::copy_bulk<4096>");
+}
+
+TEST_CASE("rows pay where threads would have to find the places of their pieces anew") {
+  // 384 threads turn over 24 rows, which 64 are no multiple of.
+  const std::string text = text_of(rows_of_256_bytes(384));
+  CHECK(is_bulk(text));
+  CHECK(text.find("if (bulk_.warp - 1u < 8 && tv::leads_warp()) {") != std::string::npos);
+  CHECK(text.find("l_ < 8; ++l_") != std::string::npos);
+  CHECK(text.find("break;") == std::string::npos);
+  // Where warps do not divide the rows only the last turn may go beyond them.
+  const std::string rest = with(rows_of_256_bytes(384), "shape=[64, 128]", "shape=[66, 128]");
+  CHECK(text_of(rest).find("if (l_ == 8 && row_ >= 66) break;") != std::string::npos);
 }
 
 TEST_CASE("what the kernel writes itself is not read in bulk") {

@@ -124,6 +124,28 @@ TEST_CASE("recipes add what an Add or Sub would, and round once, or decline") {
   CHECK_FALSE(cast_form(isa::unsigned_int(4), isa::i8, with_fp8, {1, -8}).has_value());
 }
 
+TEST_CASE("sums with the power of two in whose mantissa a code stands need no arithmetic") {
+  const auto arithmetic = [](const isa::DType& from, const isa::DType& to, double offset) {
+    CHECK(check_adjusted(from, to, {1, offset}));
+    const auto form = cast_form(from, to, with_fp8, {1, offset});
+    const BitRecipe recipe = make_recipe(*form, lane_stream(8, from.bits));
+    return std::count_if(recipe.steps.begin(), recipe.steps.end(), [](const RecipeStep& step) {
+      return step.op == RecipeStep::Op::f16_fma || step.op == RecipeStep::Op::bf16_fma;
+    });
+  };
+  for (int bits = 1; bits <= 8; ++bits) {
+    const isa::DType type = isa::unsigned_int(bits);
+    INFO(to_string(type));
+    // Bit s of the mantissa: 2^(10 - s) in f16, 2^(7 - s) in bf16.
+    for (int s = 0; s + bits <= 10; ++s) CHECK(arithmetic(type, isa::f16, std::exp2(10 - s)) == 0);
+    for (int s = 0; s + bits <= 7; ++s) CHECK(arithmetic(type, isa::bf16, std::exp2(7 - s)) == 0);
+  }
+  CHECK(arithmetic(isa::signed_int(4), isa::f16, 1024 + 8) == 0);  // its code is the value + 8
+  CHECK(arithmetic(isa::signed_int(4), isa::f16, 1024) > 0);
+  CHECK(arithmetic(isa::unsigned_int(4), isa::f16, 8) > 0);     // too few bits for the code
+  CHECK(arithmetic(isa::unsigned_int(4), isa::f16, 2048) > 0);  // one bit too many
+}
+
 TEST_CASE("recipes multiply by powers of two as a Mul would, or decline") {
   int made = 0;
   for (const isa::DType& from : narrow_types()) {

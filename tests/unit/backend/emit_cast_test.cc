@@ -95,6 +95,32 @@ TEST_CASE("a cast adds a constant") {
   }
 }
 
+TEST_CASE("a cast to the same type is nothing where only arithmetic reads it") {
+  const auto text = [](const std::string& body, const std::string& type = "f32") {
+    return own_text("def f<1>(" + type + "* p, " + type +
+                    "* r):\n    x = LoadGlobal(ViewGlobal(p, shape=[64]), layout=spatial(32)"
+                    ".local(2))\n    y = Cast(x, " +
+                    type + ")\n" + body);
+  };
+  const std::string store = "    StoreGlobal(z, ViewGlobal(r, shape=[64]))\n";
+  const std::string view = "    v = View(y, layout=local(2).spatial(32))\n";
+  for (const std::string& body : {"    z = Add(y, x)\n" + store, "    z = Fma(x, x, y)\n" + store,
+                                  view + "    z = Mul(v, v)\n" + store}) {
+    CHECK_FALSE(has(text(body), "tv::cast_tile"));
+    CHECK(has(text(body), "tv::copy_words<2>(y, x);"));
+  }
+  // A NaN stays what it is in all of these, and a tf32 may have bits without meaning.
+  for (const std::string& body :
+       {"    z = Add(y, x)\n    StoreGlobal(y, ViewGlobal(r, shape=[64]))\n" + store,
+        "    z = Add(y, x)\n    Print(y)\n" + store,
+        view + "    z = Mul(v, v)\n    StoreGlobal(v, ViewGlobal(r, shape=[64]))\n" + store,
+        "    z = Add(y, x)\n    w = View(y, dtype=u32)\n    Print(w)\n" + store,
+        "    z = Max(y, x)\n" + store}) {
+    CHECK(has(text(body), "tv::cast_tile<tile::f32, tile::f32, 2>"));
+  }
+  CHECK(has(text("    z = Add(y, x)\n" + store, "tf32"), "tv::cast_tile"));
+}
+
 TEST_CASE("casts of every type compile, from both orders of bits") {
   std::string program;
   for (const isa::DType& type : isa::all_dtypes()) {

@@ -179,7 +179,7 @@ void check_quantized(const std::string& type, const isa::VerifiedProgram& progra
       if (!named(copy->dst.var, "sq")) continue;
       CHECK(choice.text == "1 x cp.async.bulk " + std::to_string(28 * 128 * bits));
     } else if (const auto* load = std::get_if<isa::LoadShared>(&choice.stmt->inst)) {
-      if (named(load->src.var, "ss") || named(load->src.var, "parts")) continue;
+      if (named(load->src.var, "ss") || named(load->src.var, "whole")) continue;
       const bool weights = named(load->src.var, "sq");
       CHECK(choice.text ==
             (weights ? std::to_string(28 * bits / width) + " x " + std::to_string(width) + " bytes"

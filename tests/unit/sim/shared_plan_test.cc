@@ -61,6 +61,18 @@ TEST_CASE("without a barrier of the kernel's body it is not") {
             .shared_footprint == 3072);
 }
 
+TEST_CASE("a block that always runs once is a part of the body, one that never runs is none") {
+  const auto info = plan(
+      "    if 1 == 1:\n        StoreShared(y, a)\n        Synchronize()\n"
+      "    else:\n        StoreShared(x, c)\n        StoreShared(z, b)\n"
+      "    StoreShared(z, b)\n    StoreShared(x, c)\n");
+  CHECK(places(info) == Places{0, 0, 2048});
+  // One that may run leaves the end of a life unknown.
+  CHECK(plan("    i = BlockIndices()\n    if i < 1:\n        StoreShared(y, a)\n"
+             "        Synchronize()\n    StoreShared(z, b)\n    StoreShared(x, c)\n")
+            .shared_footprint == 3584);
+}
+
 TEST_CASE("a copy in flight keeps a tensor's place until a wait for all") {
   const std::string copy = "    CopyAsync(a, g, offset=[0:])\n    CopyAsyncCommitGroup()\n";
   const std::string use = "    Synchronize()\n    StoreShared(z, b)\n";

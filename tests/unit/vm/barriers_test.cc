@@ -66,13 +66,28 @@ Ran run_text(const std::string& text, const Lines& defines) {
   return ran;
 }
 
-/// Bytes of shared memory that the kernels of a program need on a GPU, all together.
-std::int64_t shared_footprint(const std::string& text, const Lines& defines) {
+Result<Loaded> load(const std::string& text, const Lines& defines) {
   Streams streams(text);
   ProgramOptions options;
   options.file = "-";
   options.defines = defines;
-  const Result<Loaded> loaded = load_program(options, "sm_90", streams.io);
+  return load_program(options, "sm_90", streams.io);
+}
+
+/// The lines with statements of kernels, from 1. Blocks that constants exclude have none.
+std::set<std::size_t> statement_lines(const isa::VerifiedProgram& program) {
+  std::set<std::size_t> lines;
+  for (const isa::Kernel& kernel : program.program().kernels) {
+    isa::for_each_statement(kernel.body, [&](const isa::Stmt& stmt) {
+      lines.insert(static_cast<std::size_t>(program.source().locate(stmt.span.begin).line));
+    });
+  }
+  return lines;
+}
+
+/// Bytes of shared memory that the kernels of a program need on a GPU, all together.
+std::int64_t shared_footprint(const std::string& text, const Lines& defines) {
+  const Result<Loaded> loaded = load(text, defines);
   REQUIRE((loaded && loaded->program));
   std::int64_t bytes = 0;
   for (std::size_t k = 0; k < loaded->program->program().kernels.size(); ++k) {
@@ -104,8 +119,9 @@ TEST_CASE(
     for (const Lines& defines : sizes_of(lines)) {
       const Ran whole = run_text(joined(lines), defines);
       if (whole.exit != Exit::ok) continue;  // a program that is wrong on purpose
+      const std::set<std::size_t> used = statement_lines(*load(joined(lines), defines)->program);
       for (std::size_t i = 0; i < lines.size(); ++i) {
-        if (!is_barrier(lines[i])) continue;
+        if (!is_barrier(lines[i]) || !used.contains(i + 1)) continue;
         Lines without = lines;
         without[i].clear();
         const Ran ran = run_text(joined(without), defines);
