@@ -29,6 +29,7 @@ tile_of() {
 # The same for bf16, where some need more registers.
 bf16_tile_of() {
   case $1 in
+    i2) echo "$(tile_of i2) -D UNROLL=1" ;;
     i5 | f7*) echo "$wide -D BK=256 -D ROUNDS=2 -D STAGES=2" ;;
     i[67]) echo "$wide -D BK=128 -D STAGES=3" ;;
     *) tile_of "$1" ;;
@@ -99,15 +100,15 @@ bench $u4 -D M=16 -D K=8192 -D N=57344
 # With many rows: rows of a, rows of the reduced size, tile.
 many() {
   echo "== $1 rows"
-  rows=$1 few=$2 tile="$3 -D SCALE_WEIGHTS=1 -D ROWS=8"
+  rows=$1 few=$2 tile="$3 -D SCALE_WEIGHTS=1 -D OFFSET=1 -D ROWS=8"
   # shellcheck disable=SC2086
   "$tilevm" diff $program --seeds 0..4 $tile $u4 -D M="$few" -D N=448 -D K=512
   # shellcheck disable=SC2086
   bench $u4 -D M="$rows" -D K=8192 -D N=57344
 }
-many 64 60 "-D BM=64 $wide -D BK=128 -D STAGES=3"
+many 64 60 "-D BM=64 $wide -D BK=128 -D STAGES=2"
 many 256 250 "-D BM=128 -D BN=128 -D BK=64 -D WARPS=4 -D STAGES=4 -D RESIDENT=2"
-many 4096 250 "-D BM=128 -D BN=384 -D BK=128 -D WARPS=12 -D STAGES=3"
+many 4096 250 "-D BM=128 -D BN=384 -D BK=128 -D WARPS=12 -D STAGES=2 -D BAND=8"
 
 echo "== i8"
 program=programs/quantized_matmul_i8.tile
