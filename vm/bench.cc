@@ -200,19 +200,31 @@ class Bench {
     result.shared_bytes = emitted.shared_bytes;
     std::vector<backend::Work> works = {[&] { return this->launch(launch); },
                                         [&] { return stopwatch.read(result.bytes); }};
-    if (has_dot(kernel(launch))) {
-      if (settings_.size) result.operations = settings_.size->operations();
-      if (cublas != nullptr) {
-        works.emplace_back([&] { return cublas->multiply(false); });
-        works.emplace_back([&] { return cublas->multiply(true); });
-      }
+    const bool is_matmul = has_dot(kernel(launch));
+    if (is_matmul && settings_.size) result.operations = settings_.size->operations();
+    if (is_matmul && cublas != nullptr) {
+      Result<CublasTime> both = time_cublas(stopwatch, *cublas);
+      if (!both) return both.error();
+      result.cublas = *both;
+      const bool transposed = both->tn.median < both->nn.median;
+      works.emplace_back([=] { return cublas->multiply(transposed); });
     }
     const Result<std::vector<backend::Spread>> times = stopwatch.time(works, settings_.timing);
     if (!times) return times.error();
     result.time = (*times)[0];
     result.read = (*times)[1];
-    if (times->size() > 2) result.cublas = {(*times)[2], (*times)[3]};
+    if (result.cublas) result.cublas->time = (*times)[2];
     return result;
+  }
+
+  /// Both variants in turns. Only the faster runs in turns with a kernel, so that each of the two
+  /// has as many launches: what one draws from the GPU's power slows the other.
+  Result<CublasTime> time_cublas(const backend::Stopwatch& stopwatch, CublasBench& cublas) const {
+    const auto times = stopwatch.time(
+        {[&] { return cublas.multiply(false); }, [&] { return cublas.multiply(true); }},
+        settings_.timing);
+    if (!times) return times.error();
+    return CublasTime{(*times)[0], (*times)[1], {}};
   }
 
   Status time_whole(const backend::Stopwatch& stopwatch, BenchReport& report) const {

@@ -49,10 +49,10 @@ struct BenchSettings {
   std::string lock;  ///< a file that is locked while the device is used; empty: none
 };
 
-/// cuBLAS on the same problem, in both layouts of b.
+/// cuBLAS on the same problem.
 struct CublasTime {
-  backend::Spread nn, tn;
-  [[nodiscard]] double best() const { return std::min(nn.median, tn.median); }
+  backend::Spread nn, tn;  ///< both layouts of b, in turns with each other
+  backend::Spread time;    ///< the faster of both, in turns with the kernel
 };
 
 /// One launch; times in microseconds.

@@ -19,7 +19,7 @@ double share_of_peak(const BenchReport& report, const KernelTime& kernel) {
   return rate(kernel.bytes, kernel.time.median) / rate(report.peak_bytes, report.peak.median);
 }
 
-double speedup(const KernelTime& kernel) { return kernel.cublas->best() / kernel.time.median; }
+double speedup(const KernelTime& kernel) { return kernel.cublas->time.median / kernel.time.median; }
 
 std::string flops(const KernelTime& kernel) {
   if (kernel.operations == 0) return "-";
@@ -63,8 +63,9 @@ std::string yardsticks(const BenchReport& report) {
     text +=
         fmt::format("{}: reading as many bytes takes {:.2f} us", kernel.name, kernel.read.median);
     if (kernel.cublas) {
-      text += fmt::format(", cuBLAS {:.2f} us (nn) and {:.2f} us (tn)", kernel.cublas->nn.median,
-                          kernel.cublas->tn.median);
+      const CublasTime& cublas = *kernel.cublas;
+      text += fmt::format(", cuBLAS {:.2f} us ({:.2f} us (nn) and {:.2f} us (tn) by themselves)",
+                          cublas.time.median, cublas.nn.median, cublas.tn.median);
     }
     text += '\n';
   }
@@ -104,6 +105,7 @@ Json kernel_json(const BenchReport& report, const KernelTime& kernel) {
   Json cublas;
   if (kernel.cublas) {
     cublas = Json::object();
+    cublas.set("us", to_json(kernel.cublas->time));
     cublas.set("nn_us", to_json(kernel.cublas->nn)).set("tn_us", to_json(kernel.cublas->tn));
     cublas.set("ratio", speedup(kernel));
   }

@@ -108,7 +108,7 @@ many() {
 }
 many 64 60 "-D BM=64 $wide -D BK=128 -D STAGES=2"
 many 256 250 "-D BM=128 -D BN=128 -D BK=64 -D WARPS=4 -D STAGES=4 -D RESIDENT=2"
-many 4096 250 "-D BM=128 -D BN=384 -D BK=128 -D WARPS=12 -D STAGES=2 -D BAND=8"
+many 4096 250 "-D BM=128 -D BN=384 -D BK=128 -D WARPS=12 -D STAGES=2 -D BAND=4 -D FLAT=1"
 
 echo "== i8"
 program=programs/quantized_matmul_i8.tile
