@@ -77,7 +77,7 @@ Found find(const SourceFile& source, Span line, std::size_t at) {
 }
 
 /// The innermost bracket that is open at `at`.
-std::optional<Span> open_bracket(const SourceFile& source, Span line, std::size_t at) {
+std::optional<Span> bracket_before(const SourceFile& source, Span line, std::size_t at) {
   std::vector<std::size_t> open;
   const std::string_view text = source.text();
   const std::size_t end = std::min<std::size_t>(line.end, at);
@@ -119,7 +119,7 @@ void report_expected(const SourceFile& source, Span line, std::size_t at, std::s
                      Diagnostics& diagnostics) {
   const Found found = find(source, line, at);
   const bool closes = expected.ends_with("`)`") || expected.ends_with("`]`");
-  const auto open = closes ? open_bracket(source, line, found.span.begin) : std::nullopt;
+  const auto open = closes ? bracket_before(source, line, found.span.begin) : std::nullopt;
   std::string to_close;
   if (open) {
     const int open_line = source.locate(open->begin).line;

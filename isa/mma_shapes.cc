@@ -18,7 +18,7 @@ struct Extents {
 };
 
 /// Instructions that differ in their extents and in which of the types each operand has.
-struct MmaClass {
+struct ShapeClass {
   std::string_view words;  // for messages
   std::vector<DType> operands;
   std::vector<DType> accumulators;
@@ -26,7 +26,7 @@ struct MmaClass {
 };
 
 /// PTX ISA, "mma": shapes and types; "Target ISA Notes".
-std::vector<MmaClass> make_classes() {
+std::vector<ShapeClass> make_classes() {
   const DType i4 = signed_int(4), u4 = unsigned_int(4);
   return {
       {"f16 x f16 + f32 or f16", {f16}, {f32, f16}, {{16, 16, 80}, {16, 8, 80}}},
@@ -43,8 +43,8 @@ std::vector<MmaClass> make_classes() {
   };
 }
 
-const std::vector<MmaClass>& mma_classes() {
-  static const std::vector<MmaClass> classes = make_classes();
+const std::vector<ShapeClass>& mma_classes() {
+  static const std::vector<ShapeClass> classes = make_classes();
   return classes;
 }
 
@@ -89,7 +89,7 @@ MmaShape make_shape(const Extents& extents, const DType& a, const DType& b,
 
 std::vector<MmaShape> make_shapes() {
   std::vector<MmaShape> shapes;
-  for (const MmaClass& row : mma_classes()) {
+  for (const ShapeClass& row : mma_classes()) {
     for (const DType& accumulator : row.accumulators) {
       for (const DType& a : row.operands) {
         for (const DType& b : row.operands) {
@@ -124,7 +124,7 @@ std::vector<const MmaShape*> mma_shapes(const Target& target, const DType& a, co
 
 std::string list_mma_types(const Target& target) {
   std::string list;
-  for (const MmaClass& row : mma_classes()) {
+  for (const ShapeClass& row : mma_classes()) {
     const bool here = std::any_of(row.extents.begin(), row.extents.end(),
                                   [&](const Extents& e) { return e.min_sm <= target.sm; });
     if (here) list += (list.empty() ? "" : ", ") + std::string(row.words);

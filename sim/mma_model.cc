@@ -134,7 +134,7 @@ class Terms {
 };
 
 /// What a block adds.
-struct Operands {
+struct MmaOperands {
   const DType &a_type, &b_type;
   std::span<const std::uint64_t> a, b;
   MmaScaling scaling;
@@ -171,7 +171,7 @@ struct Block {
   SpecialValues specials;
   Terms terms;
 
-  void add_products(const Operands& in) {
+  void add_products(const MmaOperands& in) {
     for (std::size_t k = 0; k < in.a.size(); ++k) {
       const auto [x, y] = in.factors(k);
       specials.add_product(x, y);
@@ -179,7 +179,7 @@ struct Block {
     }
   }
 
-  void add_groups(const Operands& in, std::size_t group) {
+  void add_groups(const MmaOperands& in, std::size_t group) {
     const int point = in.scaling == MmaScaling::mxf4nvf4_ue4m3 ? isa::f8e4m3.mantissa_bits : 0;
     for (std::size_t k = 0; k < in.a.size(); k += group) {
       const auto [x_scale, y_scale] = in.scales_of(k);
@@ -279,7 +279,7 @@ std::uint64_t mma_block(const MmaRule& rule, const DType& a_type, const DType& b
                "scales of one block");
   const DType type = result_type(rule.output);
   const Number accumulator = isa::decode(type, c);
-  const Operands operands{a_type, b_type, a, b, rule.scaling, scales};
+  const MmaOperands operands{a_type, b_type, a, b, rule.scaling, scales};
   Block block;
   if (rule.group != 0) {
     block.add_groups(operands, static_cast<std::size_t>(rule.group));

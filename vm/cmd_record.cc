@@ -23,12 +23,12 @@ using Seconds = std::chrono::duration<double>;
 /// The programs of cases break no rule, so that checks would only take time.
 constexpr sim::Checks no_checks{false, false, false, false, false, false};
 
-struct Engines {
+struct BothEngines {
   std::unique_ptr<Engine> device, simulator;
   isa::Target target;
 };
 
-Result<Engines> make_engines(const RecordOptions& options) {
+Result<BothEngines> make_engines(const RecordOptions& options) {
   EngineOptions engine_options;
   engine_options.threads = options.threads;
   engine_options.checks = no_checks;
@@ -39,7 +39,7 @@ Result<Engines> make_engines(const RecordOptions& options) {
   const Result<isa::Target> target =
       isa::parse_target(options.target.empty() ? target_for(**device) : options.target);
   if (!target) return Error{ErrorKind::usage, target.error().message};
-  return Engines{*std::move(device), *std::move(simulator), *target};
+  return BothEngines{*std::move(device), *std::move(simulator), *target};
 }
 
 /// What a case costs, roughly: its outputs, and compiling its program.
@@ -54,7 +54,7 @@ std::string duration_text(double seconds) {
 /// Cases one after another.
 class Recorder {
  public:
-  Recorder(const RecordOptions& options, Engines engines, Io& io)
+  Recorder(const RecordOptions& options, BothEngines engines, Io& io)
       : options_(options), engines_(std::move(engines)), io_(io) {}
 
   Exit run(const std::vector<Case>& cases, const std::vector<CaseRecord>& known) {
@@ -152,7 +152,7 @@ class Recorder {
   }
 
   const RecordOptions& options_;
-  Engines engines_;
+  BothEngines engines_;
   Io& io_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   double remaining_ = 0, done_ = 0;
@@ -191,7 +191,7 @@ Exit record(const RecordOptions& options, Io& io) {
     if (!read) return fail(io, read.error());
     known = *std::move(read);
   }
-  Result<Engines> engines = make_engines(options);
+  Result<BothEngines> engines = make_engines(options);
   if (!engines) return fail(io, engines.error());
   std::vector<Case> cases = fidelity::make_cases(engines->target);
   std::erase_if(cases, [&](const Case& each) { return !is_asked_for(each, options.only); });

@@ -50,7 +50,7 @@ std::string painted(std::int64_t warp, const std::string& cell) {
   return fmt::format("\x1b[30;48;5;{}m{}\x1b[0m", backgrounds[warp % 8], cell);
 }
 
-constexpr std::int64_t warp_size = 32;
+constexpr std::int64_t lanes = 32;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ std::string draw_text(const RegisterLayout& layout, bool color, std::int64_t max
   return tables(
       Sheet(layout.shape(), max_cells), [&](const Index& index) { return labels.label(index); },
       [&](const Index& index, const std::string& cell) {
-        return color ? painted(labels.thread(index) / warp_size, cell) : cell;
+        return color ? painted(labels.thread(index) / lanes, cell) : cell;
       });
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using isa::DType;
 using Codes = std::vector<std::uint64_t>;
-using Operands = std::vector<Codes>;
+using OperandCodes = std::vector<Codes>;
 
 constexpr std::int64_t block_size = 1024;  // one element a thread
 
@@ -96,7 +96,7 @@ Codes draw(const DType& type, std::int64_t block, Random& random) {
 
 /// `all`: every code of a type that has many, behind the kept draws.
 Draw draw_one(const DType& type, bool all) {
-  return [type, all](std::uint64_t seed, std::int64_t block) -> Operands {
+  return [type, all](std::uint64_t seed, std::int64_t block) -> OperandCodes {
     Random random = block_random(seed, block);
     if (has_few_codes(type)) return {enumerate(type, block, random)};
     if (all && block >= kept_draws) {
@@ -197,7 +197,7 @@ std::pair<Codes, Codes> draw_pairs(const DType& type, std::int64_t block, Random
 
 /// a, b, b without zeros (the divisor), a condition.
 Draw draw_two(const DType& type) {
-  return [type](std::uint64_t seed, std::int64_t block) -> Operands {
+  return [type](std::uint64_t seed, std::int64_t block) -> OperandCodes {
     Random random = block_random(seed, block);
     auto [a, b] = draw_pairs(type, block, random);
     Codes divisor = b, condition(block_size);
@@ -237,9 +237,9 @@ Case binary_case(const DType& type) {
 /// The third is near the negative product of the two others in every second element, so that much
 /// of it cancels.
 Draw draw_three(const DType& type) {
-  return [type](std::uint64_t seed, std::int64_t block) -> Operands {
+  return [type](std::uint64_t seed, std::int64_t block) -> OperandCodes {
     Random random = block_random(seed, block);
-    Operands codes(3, Codes(block_size));
+    OperandCodes codes(3, Codes(block_size));
     for (std::uint64_t i = 0; i < block_size; ++i) {
       const std::uint64_t k = static_cast<std::uint64_t>(block) * block_size + i;
       const std::uint64_t a = wide_code(type, k, random), b = partner_of(type, a, k, random);
