@@ -385,7 +385,7 @@ TV_FN void cast_tile(u32* d, const u32* a) {
 /// Elements i and j of 16 bits in one word.
 TV_FN u32 halves(const u32* words, int i, int j) {
   if (i % 2 == 0 && j == i + 1) return words[i / 2];
-  if (i == j) return i % 2 == 0 ? low_twice(words[i / 2]) : high_twice(words[i / 2]);
+  if (i == j) return half_twice(words[i / 2], i % 2);
   const u32 low = i % 2 == 0 ? 0x10 : 0x32, high = j % 2 == 0 ? 0x5400 : 0x7600;
   return permute_bytes(words[i / 2], words[j / 2], low | high);
 }

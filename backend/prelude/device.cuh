@@ -309,19 +309,13 @@ TV_FN u32 funnel_right(u32 low, u32 high, u32 n) { return __funnelshift_r(low, h
 TV_FN u32 permute_bytes(u32 low, u32 high, u32 selector) {
   return __byte_perm(low, high, selector);
 }
-/// One half of a word twice, which arithmetic on halves reads without an instruction for it.
-TV_FN u32 low_twice(u32 a) {
+/// The low half of a word (0) or the high one (1) twice, which arithmetic on halves reads without an
+/// instruction for it.
+TV_FN u32 half_twice(u32 a, int half) {
+  u16 halves[2];
   u32 d;
-  asm("{ .reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {low, low}; }"
-      : "=r"(d)
-      : "r"(a));
-  return d;
-}
-TV_FN u32 high_twice(u32 a) {
-  u32 d;
-  asm("{ .reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {high, high}; }"
-      : "=r"(d)
-      : "r"(a));
+  asm("mov.b32 {%0, %1}, %2;" : "=h"(halves[0]), "=h"(halves[1]) : "r"(a));
+  asm("mov.b32 %0, {%1, %1};" : "=r"(d) : "h"(halves[half]));
   return d;
 }
 

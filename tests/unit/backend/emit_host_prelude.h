@@ -143,8 +143,7 @@ inline u32 rotate_left(u32 a, u32 n) { return std::rotl(a, static_cast<int>(n));
 inline u32 funnel_right(u32 low, u32 high, u32 n) {
   return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> n);
 }
-inline u32 low_twice(u32 a) { return (a & 0xffffU) * 0x10001U; }
-inline u32 high_twice(u32 a) { return (a >> 16) * 0x10001U; }
+inline u32 half_twice(u32 a, int half) { return (a >> (16 * half) & 0xffffU) * 0x10001U; }
 inline u32 permute_bytes(u32 low, u32 high, u32 selector) {
   const u64 bytes = static_cast<u64>(high) << 32 | low;
   u32 result = 0;
