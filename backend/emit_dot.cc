@@ -99,8 +99,10 @@ void emit_mma_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::str
                   KernelEmission& kernel) {
   const isa::MmaShape& shape = *plan.shape;
   const std::string function = kernel.mma_function(shape);
-  const Operand a{kernel.name(inst.a.var), shape.a.bits, mma_registers(shape.a, shape.a_layout)};
-  const Operand b{kernel.name(inst.b.var), shape.b.bits, mma_registers(shape.b, shape.b_layout)};
+  const isa::VarId left = plan.transposed ? inst.b.var : inst.a.var;
+  const isa::VarId right = plan.transposed ? inst.a.var : inst.b.var;
+  const Operand a{kernel.name(left), shape.a.bits, mma_registers(shape.a, shape.a_layout)};
+  const Operand b{kernel.name(right), shape.b.bits, mma_registers(shape.b, shape.b_layout)};
   const Operand c{target, shape.accumulator.bits, mma_registers(shape.accumulator, shape.c_layout)};
   if (target != kernel.name(inst.c.var)) {
     kernel.out.line(fmt::format("tv::copy_words<{}>({}, {});",

@@ -67,9 +67,9 @@ std::string explain_dot(const isa::DotPlan& plan, const isa::DType& accumulator)
                        plan.chain.a_depth.size(), to_string(accumulator));
   }
   const isa::MmaShape& shape = *plan.shape;
-  return fmt::format("{} x mma.sync.{} {}.{}.{}.{} a warp", count_instructions(plan), shape.name,
+  return fmt::format("{} x mma.sync.{} {}.{}.{}.{} a warp{}", count_instructions(plan), shape.name,
                      to_string(shape.accumulator), to_string(shape.a), to_string(shape.b),
-                     to_string(shape.accumulator));
+                     to_string(shape.accumulator), plan.transposed ? ", of the transposes" : "");
 }
 
 std::string explain_recipe(const BitRecipe& recipe, std::int64_t elements) {

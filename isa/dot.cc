@@ -3,8 +3,10 @@
 #include <map>
 #include <utility>
 
+#include "isa/base/check.h"
 #include "isa/dot_chain.h"
 #include "isa/dot_tiling.h"
+#include "isa/layout/layout_ops.h"
 
 namespace tilevm::isa {
 namespace {
@@ -73,6 +75,32 @@ void append(std::vector<const MmaShape*>& to, const std::vector<const MmaShape*>
   to.insert(to.end(), from.begin(), from.end());
 }
 
+std::optional<DotPlan> plan_mma(const RegisterType& a, const RegisterType& b, const RegisterType& c,
+                                const Target& target) {
+  const BatchOperands operands(a, b, c);
+  for (const MmaShape* shape : dot_shapes(target, a.dtype, b.dtype, c.dtype)) {
+    if (auto plan = plan_with(*shape, operands)) return plan;
+  }
+  return std::nullopt;
+}
+
+std::optional<DotPlan> plan_transposed(const RegisterType& a, const RegisterType& b,
+                                       const RegisterType& c, const Target& target) {
+  auto plan = plan_mma(transposed_batch(b), transposed_batch(a), transposed_batch(c), target);
+  if (plan) plan->transposed = true;
+  return plan;
+}
+
+std::optional<DotPlan> plan_bipolar(const RegisterType& a, const RegisterType& b,
+                                    const RegisterType& c, const Target& target) {
+  auto plan = plan_mma(a, b, c, target);
+  if (!plan) return std::nullopt;
+  plan->method = DotMethod::bipolar;
+  plan->a_form = bipolar_form(a.dtype, plan->shape->a);
+  plan->b_form = bipolar_form(b.dtype, plan->shape->b);
+  return plan;
+}
+
 std::optional<DotPlan> plan_chain(const BatchOperands& operands) {
   const auto& [a, b, c] = operands;
   if (!chain_takes(a.dtype, b.dtype, c.dtype)) return std::nullopt;
@@ -85,6 +113,12 @@ std::optional<DotPlan> plan_chain(const BatchOperands& operands) {
 }
 
 }  // namespace
+
+RegisterType transposed_batch(const RegisterType& type) {
+  const auto result = permute(as_batch(type.layout), {0, 2, 1});
+  TILEVM_CHECK(static_cast<bool>(result), "three dimensions in another order");
+  return {type.dtype, *result};
+}
 
 std::uint64_t count_instructions(const DotPlan& plan) {
   const auto a_planes = static_cast<std::uint64_t>(plan.a_form.planes);
@@ -106,18 +140,13 @@ std::vector<const MmaShape*> dot_shapes(const Target& target, const DType& a, co
 
 std::optional<DotPlan> plan_dot(const RegisterType& a, const RegisterType& b, const RegisterType& c,
                                 const Target& target, DotMismatch* mismatch) {
-  const BatchOperands operands(a, b, c);
-  for (const MmaShape* shape : dot_shapes(target, a.dtype, b.dtype, c.dtype)) {
-    auto plan = plan_with(*shape, operands);
-    if (!plan) continue;
-    if (are_bipolar(a.dtype, b.dtype)) {
-      plan->method = DotMethod::bipolar;
-      plan->a_form = bipolar_form(a.dtype, shape->a);
-      plan->b_form = bipolar_form(b.dtype, shape->b);
-    }
-    return plan;
+  if (are_bipolar(a.dtype, b.dtype)) {
+    if (auto plan = plan_bipolar(a, b, c, target)) return plan;
+  } else {
+    if (auto plan = plan_mma(a, b, c, target)) return plan;
+    if (auto plan = plan_transposed(a, b, c, target)) return plan;
   }
-  if (auto plan = plan_chain(operands)) return plan;
+  if (auto plan = plan_chain(BatchOperands(a, b, c))) return plan;
   if (mismatch != nullptr) *mismatch = explain_mismatch(a, b, c, target);
   return std::nullopt;
 }

@@ -47,8 +47,10 @@ struct ChainPlaces {
 struct DotPlan {
   DotMethod method = DotMethod::mma;
   const MmaShape* shape = nullptr;  ///< none for a chain
-  std::vector<Fragment> a, b, c;
-  /// One mma: c += a * b, by indices into the lists of fragments.
+  /// The instruction computes c^T = b^T a^T: its a is the Dot's b, its b the Dot's a.
+  bool transposed = false;
+  std::vector<Fragment> a, b, c;  ///< of the instruction's operands
+  /// One mma of the instruction's a and b: c += a * b, by indices into the lists of fragments.
   struct Step {
     std::int32_t a, b, c;
   };
@@ -72,8 +74,12 @@ struct DotMismatch {
 /// A layout of rank 2 becomes a batch of one. The elements stay where they are.
 [[nodiscard]] RegisterLayout as_batch(const RegisterLayout& layout);
 
+/// The same with rows and columns exchanged: [batch, columns, rows].
+[[nodiscard]] RegisterType transposed_batch(const RegisterType& type);
+
 /// Plans a Dot of register tiles a [.., m, k], b [.., k, n], c [.., m, n]; shapes must agree
-/// already. Gives the plan, or says in `mismatch` why there is none.
+/// already. Where no instruction fits the product, but one fits its transpose, that one computes
+/// it. Gives the plan, or says in `mismatch` why there is none.
 [[nodiscard]] std::optional<DotPlan> plan_dot(const RegisterType& a, const RegisterType& b,
                                               const RegisterType& c, const Target& target,
                                               DotMismatch* mismatch);

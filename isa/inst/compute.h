@@ -77,11 +77,12 @@ struct Dot {
        .summary = "Matrix product with accumulation: d = dot(a, b) + c.",
        .detail =
            "a is [.., m, k], b is [.., k, n], c and d are [.., m, n]. Leading dimensions, which "
-           "are "
-           "the same in all, make a batch of independent products. The tensor-core instruction "
-           "follows from types, layouts and target; k ascends. The arithmetic is that of the "
-           "target's tensor cores, bit for bit. Where no instruction fits, and each thread holds "
-           "all of k for its part of c, it is a chain of multiply-adds (docs/semantics.md, Dot)."},
+           "are the same in all, make a batch of independent products. The tensor-core "
+           "instruction follows from types, layouts and target; k ascends. Layouts of transposed "
+           "fragments make it compute the transposed product, with b as its left operand. The "
+           "arithmetic is that of the target's tensor cores, bit for bit. Where no instruction "
+           "fits, and each thread holds all of k for its part of c, it is a chain of multiply-adds "
+           "(docs/semantics.md, Dot)."},
       slot("a", &Dot::a, "the left matrix, [.., m, k]"),
       slot("b", &Dot::b, "the right matrix, [.., k, n]"),
       slot("c", &Dot::c, "what is added, [.., m, n]; its type and layout are the result's"));

@@ -13,8 +13,14 @@ program=programs/quantized_matmul.tile
 wide="-D BN=448 -D WARPS=14"
 tile_of() {
   case $1 in
-    u1) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=1024 -D ROUNDS=4 -D STAGES=2" ;;
-    u[23]) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D UNROLL=1 -D STAGES=2" ;;
+    u1)
+      echo "-D SUBNORMAL=1 -D SWAP=1 $wide -D SLICES=2 -D BK=1024 -D ROUNDS=4 -D UNROLL=2" \
+        "-D STAGES=2"
+      ;;
+    u[23])
+      echo "-D SUBNORMAL=1 -D SWAP=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D UNROLL=1" \
+        "-D STAGES=2"
+      ;;
     u[4-7]) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
     i2) echo "-D SUMS=1 -D CODE=u2 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D STAGES=2" ;;
     i3)
@@ -26,7 +32,27 @@ tile_of() {
     *) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
   esac
 }
-# The same for bf16, where some need more registers.
+# The same for up to 8 rows.
+few_tile_of() {
+  few="-D SWAP=1 -D BM=8 -D ROWS=8"
+  case $1 in
+    u1)
+      echo "$few -D SUBNORMAL=1 -D BN=448 -D WARPS=7 -D SLICES=4 -D BK=1024 -D ROUNDS=2" \
+        "-D UNROLL=1 -D STAGES=2"
+      ;;
+    u[23]) echo "$few -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D STAGES=2" ;;
+    i2)
+      echo "$few -D SUMS=1 -D CODE=u2 -D SUBNORMAL=1 -D BN=448 -D WARPS=7 -D SLICES=4 -D BK=512" \
+        "-D STAGES=2"
+      ;;
+    i3)
+      echo "$few -D SUMS=1 -D CODE=u3 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2" \
+        "-D STAGES=2"
+      ;;
+    *) echo "$few $(tile_of "$1")" ;;
+  esac
+}
+# For 16 rows of bf16, where some need more registers.
 bf16_tile_of() {
   case $1 in
     i2) echo "$(tile_of i2) -D UNROLL=1" ;;
@@ -53,7 +79,7 @@ bf16_unit_of() {
 rm -f "$results"
 
 # shellcheck disable=SC2086  # lists of options are split on purpose
-equal() { "$tilevm" diff $program --seeds 0..4 $tile -D M=16 -D N=448 -D K=1024 "$@"; }
+equal() { "$tilevm" diff $program --seeds 0..4 $tile -D M="$rows" -D N=448 -D K=3072 "$@"; }
 # shellcheck disable=SC2086
 bench() {
   "$tilevm" bench $program --kernel matmul --baseline cublas --verify-against reference \
@@ -63,13 +89,17 @@ bench() {
 types="u1 u2 u3 u4 u5 u6 u7 u8 i2 i3 i4 i5 i6 i7 i8 f3e1m1 f4e2m1 f5e2m2 f6e3m2 f7e3m3 f8e4m3"
 for type in $types; do
   bits=$(echo "$type" | cut -c2)
-  tile="$(tile_of "$type") $(unit_of "$type")"
-  echo "== $type"
-  equal -D Q="$type" -D W="$bits"
   for rows in 16 1; do
+    case $rows in
+      16) tile="$(tile_of "$type") $(unit_of "$type")" ;;
+      *) tile="$(few_tile_of "$type") $(unit_of "$type")" ;;
+    esac
+    echo "== $type, m = $rows"
+    equal -D Q="$type" -D W="$bits"
     bench -D Q="$type" -D W="$bits" -D M=$rows -D K=8192 -D N=57344
   done
 done
+rows=16
 for type in $types; do
   bits=$(echo "$type" | cut -c2)
   tile="$(bf16_tile_of "$type") $(bf16_unit_of "$type")"
@@ -112,6 +142,7 @@ many 4096 250 "-D BM=128 -D BN=384 -D BK=128 -D WARPS=12 -D STAGES=2 -D BAND=4 -
 
 echo "== i8"
 program=programs/quantized_matmul_i8.tile
+rows=16
 tile="$wide -D SLICES=2 -D BK=256 -D STAGES=3"
 # shellcheck disable=SC2086
 equal $u4

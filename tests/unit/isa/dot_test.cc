@@ -122,6 +122,30 @@ TEST_CASE("places may stand in any order within a thread") {
   check_plan(a, b, c, *plan);
 }
 
+/// The tile whose transpose has this layout.
+RegisterType of_transpose(const DType& type, const RegisterLayout& layout) {
+  return {type, *permute(layout, {1, 0})};
+}
+
+TEST_CASE("transposed fragments are the plan of the transposed product") {
+  for (const MmaShape& shape : mma_shapes()) {
+    const auto a = product({spatial({2, 1}), replicated(2), local({1, 2}), shape.a_layout});
+    const auto b = product({replicated(2), spatial({1, 2}), local({2, 3}), shape.b_layout});
+    const auto c = product({spatial({2, 2}), local({1, 3}), shape.c_layout});
+    const Target target{120, true};
+    const auto straight =
+        plan_dot({shape.a, a}, {shape.b, b}, {shape.accumulator, c}, target, nullptr);
+    const auto plan = plan_dot(of_transpose(shape.b, b), of_transpose(shape.a, a),
+                               of_transpose(shape.accumulator, c), target, nullptr);
+    REQUIRE(straight);
+    REQUIRE(plan);
+    CHECK_FALSE(straight->transposed);
+    CHECK(plan->transposed);
+    CHECK(plan->shape == straight->shape);
+    check_plan({shape.a, a}, {shape.b, b}, {shape.accumulator, c}, *plan);
+  }
+}
+
 TEST_CASE("a mismatch says why and shows layouts that fit") {
   const MmaShape& mma = shape_named("m16n8k16", f16);
   const RegisterType c{f32, product({spatial({2, 2}), mma.c_layout})};
