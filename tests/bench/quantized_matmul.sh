@@ -108,12 +108,19 @@ for type in $types; do
   bench -D T=bf16 -D Q="$type" -D W="$bits" -D M=16 -D K=8192 -D N=57344
 done
 u4="-D Q=u4 -D W=4"
-tile="-D SUBNORMAL=1 -D BN=64 -D WARPS=2 -D SLICES=8 -D BK=1024 -D STAGES=3"
+tile="-D SUBNORMAL=1 -D SWAP=1 -D BN=64 -D WARPS=2 -D SLICES=8 -D BK=1024 -D STAGES=3"
 echo "== 8192 x 8192"
 # shellcheck disable=SC2086
 equal $u4
 # shellcheck disable=SC2086
 bench $u4 -D M=16 -D K=8192 -D N=8192
+echo "== 8192 x 8192, m = 1"
+tile="$tile -D BM=8 -D ROWS=8" rows=1
+# shellcheck disable=SC2086
+equal $u4
+# shellcheck disable=SC2086
+bench $u4 -D M=1 -D K=8192 -D N=8192
+rows=16
 echo "== 8192 x 8192, blocks share K"
 tile="-D SUBNORMAL=1 -D BN=128 -D WARPS=4 -D SLICES=4 -D BK=512 -D STAGES=3 -D SPLIT=2"
 # shellcheck disable=SC2086
@@ -136,7 +143,7 @@ many() {
   # shellcheck disable=SC2086
   bench $u4 -D M="$rows" -D K=8192 -D N=57344
 }
-many 64 60 "-D BM=64 $wide -D BK=128 -D STAGES=2"
+many 64 60 "-D SWAP=1 -D BM=64 $wide -D BK=128 -D STAGES=2"
 many 256 250 "-D BM=128 -D BN=128 -D BK=64 -D WARPS=4 -D STAGES=4 -D RESIDENT=2"
 many 4096 250 "-D BM=128 -D BN=384 -D BK=128 -D WARPS=12 -D STAGES=2 -D BAND=4 -D FLAT=1"
 
