@@ -72,6 +72,24 @@ def k<1>(f16* p, u8* q, f16* c):
        "thread"});
 }
 
+TEST_CASE("a product of transposed fragments is told as that of the transposes") {
+  check_choices(R"(
+def k<1>(f16* p, f32* q):
+    g = ViewGlobal(p, shape=[16, 16])
+    a = LoadGlobal(g, layout=local(1, 2).spatial(8, 4).local(1, 2), offset=[0:, 0:])
+    b = LoadGlobal(g, layout=local(2, 2).column_spatial(4, 8).local(2, 1), offset=[0:, 0:])
+    acc = AllocateRegister(f32, layout=local(1, 2).column_spatial(4, 8).local(2, 1), init=0.0)
+    StoreGlobal(Dot(a, b, acc), ViewGlobal(q, shape=[8, 16]))
+)",
+                {"LoadGlobal 2 x 4 bytes; neighbours in memory do not follow one another in a "
+                 "thread",
+                 "LoadGlobal 8 x 2 bytes; neighbours in memory do not follow one another in a "
+                 "thread",
+                 "Dot 1 x mma.sync.m16n8k16 f32.f16.f16.f32 a warp, of the transposes",
+                 "StoreGlobal 4 x 4 bytes; neighbours in memory do not follow one another in a "
+                 "thread"});
+}
+
 TEST_CASE("a product without tensor cores is told as chains") {
   check_choices(R"(
 def k<1>(f32* p):
