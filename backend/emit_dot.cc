@@ -16,10 +16,16 @@ struct Operand {
   MmaRegisters registers;
 };
 
+/// Where a register's elements begin in its fragment.
+std::size_t first_of(const Operand& operand, int register_index) {
+  return static_cast<std::size_t>(register_index) *
+         static_cast<std::size_t>(operand.registers.elements);
+}
+
 /// The place of a register's first element, if its elements are neighbours that fill one word.
 std::optional<std::int32_t> whole_word(const Operand& operand, const isa::Fragment& fragment,
                                        int register_index) {
-  const auto first = static_cast<std::size_t>(register_index * operand.registers.elements);
+  const std::size_t first = first_of(operand, register_index);
   if (operand.registers.bits != 32 || fragment[first] * operand.bits % 32 != 0) return std::nullopt;
   for (int j = 1; j < operand.registers.elements; ++j) {
     if (fragment[first + static_cast<std::size_t>(j)] != fragment[first] + j) return std::nullopt;
@@ -34,8 +40,7 @@ std::string gather(const Operand& operand, const isa::Fragment& fragment, int re
   }
   std::string text;
   for (int j = 0; j < operand.registers.elements; ++j) {
-    const auto place =
-        fragment[static_cast<std::size_t>(register_index * operand.registers.elements + j)];
+    const auto place = fragment[first_of(operand, register_index) + static_cast<std::size_t>(j)];
     const std::string element =
         fmt::format("tv::get<{}>({}, {})", operand.bits, operand.tile, place);
     text += j == 0 ? element : fmt::format(" | {} << {}", element, j * operand.bits);
