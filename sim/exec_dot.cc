@@ -78,28 +78,24 @@ void BlockDot::run(Context& context) const {
 }
 
 /// What the instruction multiplies: the Dot's operands, or their transposes.
-DotOperands instruction_operands(const isa::Dot& inst, const isa::DotPlan& plan,
-                                 const Preparation& preparation) {
-  DotOperands result(inst, preparation);
-  if (plan.transposed) {
-    std::swap(result.a, result.b);
-    std::swap(result.m, result.n);
-  }
-  return result;
-}
-
-/// Their types.
-struct InstructionTypes {
+struct InstructionOperands {
+  DotOperands tiles;
   isa::RegisterType a, b, c;
 };
 
-InstructionTypes instruction_types(const isa::Dot& inst, const isa::DotPlan& plan,
-                                   const Preparation& preparation) {
-  const isa::RegisterType& a = preparation.register_type(inst.a.var);
-  const isa::RegisterType& b = preparation.register_type(inst.b.var);
-  const isa::RegisterType& c = preparation.register_type(inst.c.var);
-  if (!plan.transposed) return {a, b, c};
-  return {isa::transposed_batch(b), isa::transposed_batch(a), isa::transposed_batch(c)};
+InstructionOperands instruction_operands(const isa::Dot& inst, const isa::DotPlan& plan,
+                                         const Preparation& preparation) {
+  InstructionOperands result{DotOperands(inst, preparation), preparation.register_type(inst.a.var),
+                             preparation.register_type(inst.b.var),
+                             preparation.register_type(inst.c.var)};
+  if (!plan.transposed) return result;
+  std::swap(result.tiles.a, result.tiles.b);
+  std::swap(result.tiles.m, result.tiles.n);
+  std::swap(result.a, result.b);
+  for (isa::RegisterType* type : {&result.a, &result.b, &result.c}) {
+    *type = isa::transposed_batch(*type);
+  }
+  return result;
 }
 
 }  // namespace
@@ -122,8 +118,8 @@ Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan, const i
   TILEVM_CHECK(MmaTile::supports(rule, static_cast<int>(shape.k)) && shape.m == mma_rows &&
                    shape.n <= mma_max_columns,
                "a Dot plan uses an instruction that the kernel does not know");
-  const auto [a_type, b_type, c_type] = instruction_types(inst, plan, preparation);
-  auto dot = std::make_shared<BlockDot>(shape, rule, instruction_operands(inst, plan, preparation));
+  const InstructionOperands operands = instruction_operands(inst, plan, preparation);
+  auto dot = std::make_shared<BlockDot>(shape, rule, operands.tiles);
   const auto m = static_cast<std::size_t>(shape.m), n = static_cast<std::size_t>(shape.n),
              k = static_cast<std::size_t>(shape.k);
   dot->m_tiles = dot->operands.m / m;
@@ -134,10 +130,10 @@ Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan, const i
   const MatrixOrder a_order{all.m * all.k, m, k, m * k, 1, dot->m_tiles * m * k, m};
   const MatrixOrder b_order{all.k * all.n, k, n, dot->n_tiles * n * k, 1, n * k, k};
   const MatrixOrder c_order{all.m * all.n, m, n, dot->n_tiles * m * n, 1, m * n, m};
-  dot->a_owners = tables.owners(a_type, a_order);
-  dot->b_owners = tables.owners(b_type, b_order);
-  dot->c_owners = tables.owners(c_type, c_order);
-  dot->c_positions = tables.positions(c_type, c_order);
+  dot->a_owners = tables.owners(operands.a, a_order);
+  dot->b_owners = tables.owners(operands.b, b_order);
+  dot->c_owners = tables.owners(operands.c, c_order);
+  dot->c_positions = tables.positions(operands.c, c_order);
   return [dot = std::shared_ptr<const BlockDot>(std::move(dot))](Context& context) {
     dot->run(context);
     return true;
