@@ -178,9 +178,16 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
     end = std::max(end, reach.end);
   }
   if (copies_.empty()) return;
-  for (const auto& run : runs) place_warps(run);
   groups_ = groups;
   are_all_ = others == 0;
+  const bool drift = program.kernel(kernel).drift && are_all_;
+  for (const auto& run : runs) place_warps(run, drift);
+  if (drift) {
+    const auto first = [](const CopyRun& a, const CopyRun& b) {
+      return a.first_warp < b.first_warp;
+    };
+    copiers_ = std::min_element(runs_.begin(), runs_.end(), first)->first_warp;
+  }
   std::vector<const InstStmt*> before;
   for (const Reach& reach : statements) before.push_back(reach.stmt);
   before.resize(end);
@@ -188,7 +195,7 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
 }
 
 /// A run that would take all warps is one of single copies.
-void BulkCopies::place_warps(const std::vector<const InstStmt*>& run) {
+void BulkCopies::place_warps(const std::vector<const InstStmt*>& run, bool last) {
   const std::int64_t warps = info_.num_threads / 32;
   std::int64_t wanted = 0, bytes = 0;
   for (const InstStmt* stmt : run) {
@@ -196,11 +203,12 @@ void BulkCopies::place_warps(const std::vector<const InstStmt*>& run) {
     bytes += copies_.at(stmt).rows * copies_.at(stmt).bytes;
   }
   if (run.size() > 1 && wanted >= warps) {
-    for (const InstStmt* stmt : run) place_warps({stmt});
+    for (const InstStmt* stmt : run) place_warps({stmt}, last);
     return;
   }
   if (run.empty()) return;
   if (next_warp_ + wanted > warps) next_warp_ = 0;
+  if (last) next_warp_ = warps - wanted;
   runs_.push_back({run.front(), run.back(), next_warp_, wanted, bytes});
   for (const InstStmt* stmt : run) {
     BulkCopy& copy = copies_.at(stmt);

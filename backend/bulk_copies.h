@@ -4,7 +4,8 @@
 //
 // Rows must be runs of whole 16 bytes, and lie inside the view, since nothing is filled with zeros.
 // Warp 0 alone commits groups and waits for them, at a memory barrier for each of the last few
-// groups; the Synchronize that must follow a CopyAsyncWaitGroup tells the others.
+// groups; the Synchronize that must follow a CopyAsyncWaitGroup tells the others. In a kernel that
+// drifts (backend/gates.h) the last warps copy, the first of them commits, and all wait.
 //
 // Bulk copies reach memory by a way of their own (PTX ISA, proxies). What a launch wrote through
 // the pointer they read from is not theirs; behind stores to memory that they overwrite stands a
@@ -52,6 +53,8 @@ class BulkCopies {
   [[nodiscard]] std::int64_t groups() const { return groups_; }
   /// Whether there are bulk copies, and no others.
   [[nodiscard]] bool are_all() const { return are_all_; }
+  /// The first of the warps that copy, where all others may pass gates; else 0.
+  [[nodiscard]] std::int64_t copiers() const { return copiers_; }
   /// Whether a fence must stand behind a statement that stores.
   [[nodiscard]] bool needs_fence(const isa::InstStmt& stmt) const {
     return fences_.contains(&stmt);
@@ -59,8 +62,8 @@ class BulkCopies {
 
  private:
   [[nodiscard]] bool meets_bulk_copy(isa::VarId tensor) const;
-  /// Gives the copies of a run their warps.
-  void place_warps(const std::vector<const isa::InstStmt*>& run);
+  /// Gives the copies of a run their warps: the next ones, or the last of the block.
+  void place_warps(const std::vector<const isa::InstStmt*>& run, bool last);
   /// Behind those of the statements, which may run before a bulk copy, that need one.
   void place_fences(const std::vector<const isa::InstStmt*>& before);
 
@@ -70,6 +73,7 @@ class BulkCopies {
   std::list<CopyRun> runs_;
   std::int64_t next_warp_ = 1;  // warp 0 commits and waits
   std::int64_t groups_ = 0;
+  std::int64_t copiers_ = 0;
   bool are_all_ = false;
 };
 

@@ -75,7 +75,8 @@ KernelEmission::KernelEmission(const isa::VerifiedProgram& program, int kernel, 
       used_(used),
       chains_(program, kernel),
       adjustments_(program, kernel, chains_),
-      bulk_copies_(program, kernel) {
+      bulk_copies_(program, kernel),
+      gates_(find_gates(kernel_, bulk_copies_)) {
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
   result_.threads = program.info(kernel).num_threads;
@@ -206,9 +207,9 @@ void KernelEmission::run() {
   out.open(signature());
   if (result_.shared_bytes > 0) out.plain("TV_SHARED(shared_);");
   if (const std::int64_t groups = bulk_copies_.groups(); groups > 0) {
+    const std::string kind = fmt::format("<{}, {}>", groups, bulk_copies_.copiers());
     out.plain(fmt::format("TV_BARRIERS(barriers_, {});", groups));
-    out.plain(
-        fmt::format("tv::BulkGroups<{0}> bulk_ = tv::make_bulk_groups<{0}>(barriers_);", groups));
+    out.plain(fmt::format("tv::BulkGroups{0} bulk_ = tv::make_bulk_groups{0}(barriers_);", kind));
   }
   if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
   const CodeWriter::Mark begin = out.mark();

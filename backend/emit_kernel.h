@@ -17,6 +17,7 @@
 #include "backend/code_writer.h"
 #include "backend/emit.h"
 #include "backend/emit_names.h"
+#include "backend/gates.h"
 #include "isa/dot.h"
 #include "isa/instruction_set.h"
 #include "isa/verify.h"
@@ -49,6 +50,8 @@ class KernelEmission {
   [[nodiscard]] const BitChains& chains() const { return chains_; }
   [[nodiscard]] const CastAdjustments& adjustments() const { return adjustments_; }
   [[nodiscard]] const BulkCopies& bulk_copies() const { return bulk_copies_; }
+  /// Whether only warps that copy wait at a Synchronize.
+  [[nodiscard]] bool is_gate(const isa::InstStmt& stmt) const { return gates_.contains(&stmt); }
   [[nodiscard]] const std::string& name(isa::VarId var) const {
     return names_[static_cast<std::size_t>(var.index)];
   }
@@ -109,6 +112,7 @@ class KernelEmission {
   BitChains chains_;
   CastAdjustments adjustments_;
   BulkCopies bulk_copies_;
+  std::set<const isa::InstStmt*> gates_;
   CudaKernel result_;
   Span statement_{};        // that is being written
   std::int64_t turns_ = 1;  // of the loops around it

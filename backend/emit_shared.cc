@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "backend/emit_access.h"
+#include "backend/explain.h"
 
 namespace tilevm::backend {
 
@@ -28,7 +29,12 @@ void emit_instruction(const isa::StoreShared& inst, const isa::InstStmt& stmt,
   kernel.fence_for_bulk(stmt);
 }
 
-void emit_instruction(const isa::Synchronize&, const isa::InstStmt&, KernelEmission& kernel) {
+void emit_instruction(const isa::Synchronize&, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  if (kernel.is_gate(stmt)) {
+    kernel.chose(stmt, explain_gate(kernel.bulk_copies(), kernel.threads()));
+    kernel.out.line(fmt::format("tv::pass_gate<{}>(bulk_);", kernel.threads()));
+    return;
+  }
   const bool bulk = kernel.bulk_copies().groups() > 0;
   kernel.out.line(bulk ? "tv::synchronize_bulk(bulk_);" : "tv::synchronize();");
 }

@@ -52,6 +52,12 @@ std::string explain_bulk_copy(const BulkCopy& copy) {
   return fmt::format("{} x cp.async.bulk {}", copy.rows, copy.bytes);
 }
 
+std::string explain_gate(const BulkCopies& copies, std::int64_t threads) {
+  const std::int64_t last = threads / 32 - 1;
+  if (copies.copiers() == last) return fmt::format("warp {} waits", last);
+  return fmt::format("warps {} to {} wait", copies.copiers(), last);
+}
+
 std::string explain_obstacle(const isa::AccessPlan& plan, const isa::Type& tensor,
                              const SourceFile& source) {
   std::string text = describe(plan.obstacle);

@@ -21,6 +21,9 @@ namespace tilevm::backend {
 /// "16 x cp.async.bulk 512".
 [[nodiscard]] std::string explain_bulk_copy(const BulkCopy& copy);
 
+/// "warps 22 to 27 wait", of those of the block.
+[[nodiscard]] std::string explain_gate(const BulkCopies& copies, std::int64_t threads);
+
 /// Why accesses to a tensor are no wider, with the text and the place of what keeps them from it:
 /// "the offset of dimension 1 is only known to be a multiple of 4: `k * 36` at 12:31". Empty if
 /// nothing does.

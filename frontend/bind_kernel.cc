@@ -34,23 +34,31 @@ class KernelBinder {
  private:
   void bind_decorator(const ast::Decorator& decorator) {
     const std::string& name = decorator.name.text;
-    if (name != "threads" && name != "resident") {
-      diagnostics_.error(
-          Code::unknown_decorator, decorator.name.span,
-          fmt::format("unknown decorator `@{}`; there are `@threads(n)` and `@resident(n)`", name));
+    const std::string_view takes = name == "threads"    ? "one number of threads"
+                                   : name == "resident" ? "one number of blocks"
+                                   : name == "drift"    ? "0 or 1"
+                                                        : "";
+    if (takes.empty()) {
+      diagnostics_.error(Code::unknown_decorator, decorator.name.span,
+                         fmt::format("unknown decorator `@{}`; there are `@threads(n)`, "
+                                     "`@resident(n)` and `@drift(n)`",
+                                     name));
       return;
     }
-    if (decorator.args.size() != 1 || decorator.args[0].name) {
+    const auto reject = [&] {
       diagnostics_.error(Code::missing_operand, decorator.span,
-                         fmt::format("`@{}(n)` takes one number of {}", name,
-                                     name == "threads" ? name : "blocks"));
-      return;
-    }
+                         fmt::format("`@{}(n)` takes {}", name, takes));
+    };
+    if (decorator.args.size() != 1 || decorator.args[0].name) return reject();
     const auto number = bind_integer(decorator.args[0].value, names_);
     if (name == "threads") {
       kernel_.threads = number;
-    } else {
+    } else if (name == "resident") {
       kernel_.resident = number.value_or(1);
+    } else if (number && *number != 0 && *number != 1) {
+      reject();
+    } else {
+      kernel_.drift = number == 1;
     }
   }
 

@@ -85,6 +85,7 @@ struct Kernel {
   std::vector<Expr> grid;  ///< 1 to 3 extents; expressions of constants and scalar parameters
   std::optional<std::int64_t> threads;  ///< @threads(n)
   std::int64_t resident = 1;            ///< @resident(n): blocks for which registers must suffice
+  bool drift = false;                   ///< @drift(1): warps wait only where they must
   std::vector<VarId> parameters;
   std::vector<Variable> variables;
   Block body;

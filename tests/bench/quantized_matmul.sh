@@ -11,23 +11,34 @@ program=programs/quantized_matmul.tile
 
 # The tile that was fastest for a type of weights among a few tens of points.
 wide="-D BN=448 -D WARPS=14"
+i3_tile() {
+  echo "-D SUMS=1 -D CODE=u3 -D SUBNORMAL=1 -D BN=448 -D WARPS=8 -D SLICES=2 -D BK=512" \
+    "-D ROUNDS=2 -D UNROLL=1 -D STAGES=2"
+}
 tile_of() {
   case $1 in
     u1)
       echo "-D SUBNORMAL=1 -D SWAP=1 $wide -D SLICES=2 -D BK=1024 -D ROUNDS=4 -D UNROLL=2" \
-        "-D STAGES=2"
+        "-D STAGES=2 -D SCALE=f32 -D DRIFT=1"
       ;;
-    u[23])
+    u2)
+      echo "-D SUBNORMAL=1 -D SWAP=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D STAGES=2" \
+        "-D SCALE=f32 -D DRIFT=1"
+      ;;
+    u3)
       echo "-D SUBNORMAL=1 -D SWAP=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D UNROLL=1" \
         "-D STAGES=2"
       ;;
     u[4-7]) echo "-D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
-    i2) echo "-D SUMS=1 -D CODE=u2 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D STAGES=2" ;;
-    i3)
-      echo "-D SUMS=1 -D CODE=u3 -D SUBNORMAL=1 -D BN=448 -D WARPS=8 -D SLICES=2 -D BK=512" \
-        "-D ROUNDS=2 -D UNROLL=1 -D STAGES=2"
+    i2)
+      echo "-D SUMS=1 -D CODE=u2 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D UNROLL=1" \
+        "-D STAGES=2 -D SCALE=f32 -D DRIFT=1"
       ;;
+    i3) echo "$(i3_tile) -D SCALE=f32 -D DRIFT=1" ;;
     i4) echo "-D SUMS=1 -D CODE=u4 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
+    f3*) echo "-D SWAP=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2 -D SCALE=f32 -D DRIFT=1" ;;
+    f5*) echo "-D SWAP=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2 -D DRIFT=1" ;;
+    f6*) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2 -D DRIFT=1" ;;
     f7* | *8*) echo "$wide -D BK=128 -D STAGES=3" ;;
     *) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
   esac
@@ -43,19 +54,22 @@ few_tile_of() {
     u[23]) echo "$few -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2 -D STAGES=2" ;;
     i2)
       echo "$few -D SUMS=1 -D CODE=u2 -D SUBNORMAL=1 -D BN=448 -D WARPS=7 -D SLICES=4 -D BK=512" \
-        "-D STAGES=2"
+        "-D STAGES=2 -D SCALE=f32 -D DRIFT=1"
       ;;
     i3)
       echo "$few -D SUMS=1 -D CODE=u3 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=512 -D ROUNDS=2" \
-        "-D STAGES=2"
+        "-D STAGES=2 -D DRIFT=1"
       ;;
+    f[3-5]*) echo "$few $wide -D SLICES=2 -D BK=256 -D STAGES=2 -D DRIFT=1" ;;
     *) echo "$few $(tile_of "$1")" ;;
   esac
 }
 # For 16 rows of bf16, where some need more registers.
 bf16_tile_of() {
   case $1 in
-    i2) echo "$(tile_of i2) -D UNROLL=1" ;;
+    i3) echo "$(i3_tile) -D DRIFT=1" ;;
+    f[35]*) echo "-D SWAP=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
+    f6*) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
     i5 | f7*) echo "$wide -D BK=256 -D ROUNDS=2 -D STAGES=2" ;;
     i[67]) echo "$wide -D BK=128 -D STAGES=3" ;;
     *) tile_of "$1" ;;

@@ -1,0 +1,122 @@
+#include "backend/gates.h"
+
+#include <type_traits>
+#include <variant>
+
+#include "isa/instruction_set.h"
+
+namespace tilevm::backend {
+namespace {
+
+using isa::InstStmt;
+
+/// Calls f(instruction's schema, slot's description, slot) for every slot of an instruction.
+template <class F>
+void for_each_operand(const isa::Instruction& instruction, F&& f) {
+  std::visit(
+      [&]<class Inst>(const Inst& inst) {
+        isa::for_each_slot<Inst>(
+            [&](const auto& info, std::size_t) { f(info.access, inst.*info.member); });
+      },
+      instruction);
+}
+
+/// The shared tensors that an instruction other than a bulk copy writes.
+std::set<int> find_stored(const isa::Block& body, const BulkCopies& copies) {
+  std::set<int> stored;
+  isa::for_each_statement(body, [&](const isa::Stmt& stmt) {
+    const auto* inst = std::get_if<InstStmt>(&stmt.node);
+    if (inst == nullptr || copies.find(*inst) != nullptr) return;
+    for_each_operand(inst->inst, [&](isa::Access access, const auto& slot) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, isa::SharedOperand>) {
+        if (isa::writes(access)) stored.insert(slot.var.index);
+      }
+    });
+  });
+  return stored;
+}
+
+/// Goes through a kernel from its end to its beginning.
+class Search {
+ public:
+  Search(const isa::Block& body, const BulkCopies& copies)
+      : copies_(copies), stored_(find_stored(body, copies)) {
+    before(body, true);
+  }
+
+  std::set<const InstStmt*> gates;
+
+ private:
+  /// Whether all is harmless from the beginning of a block up to the next Synchronize, if it is
+  /// from its end.
+  bool before(const isa::Block& block, bool behind) {
+    for (auto stmt = block.rbegin(); stmt != block.rend(); ++stmt) {
+      behind = std::visit([&](const auto& node) { return before(node, behind); }, stmt->node);
+    }
+    return behind;
+  }
+
+  bool before(const InstStmt& stmt, bool behind) {
+    if (std::holds_alternative<isa::Synchronize>(stmt.inst)) {
+      behind ? void(gates.insert(&stmt)) : void(gates.erase(&stmt));
+      return true;
+    }
+    return behind && is_harmless(stmt);
+  }
+  bool before(const isa::ScalarStmt&, bool behind) { return behind; }
+  bool before(const isa::ForStmt& loop, bool behind) { return before_loop(loop.body, behind); }
+  bool before(const isa::WhileStmt& loop, bool behind) { return before_loop(loop.body, behind); }
+  bool before(const isa::IfStmt& branch, bool behind) {
+    bool all = before(branch.otherwise, behind);
+    for (const isa::IfStmt::Arm& arm : branch.arms) all &= before(arm.body, behind);
+    return all;
+  }
+  bool before(const isa::BreakStmt&, bool) { return leave_; }
+  bool before(const isa::ContinueStmt&, bool) { return again_; }
+
+  /// Behind the body stands the body, or what follows the loop.
+  bool before_loop(const isa::Block& body, bool behind) {
+    const bool outer_leave = leave_, outer_again = again_;
+    leave_ = again_ = behind;
+    bool begin = before(body, behind);
+    if (again_ && !begin) {
+      again_ = false;
+      begin = before(body, false);
+    }
+    leave_ = outer_leave;
+    again_ = outer_again;
+    return begin && behind;
+  }
+
+  [[nodiscard]] bool is_harmless(const InstStmt& stmt) const {
+    if (copies_.find(stmt) != nullptr) return true;
+    const isa::Description& is = isa::description(stmt.inst);
+    if (is.barrier || is.orders_blocks || is.category == isa::Category::debug ||
+        std::holds_alternative<isa::Exit>(stmt.inst)) {
+      return false;
+    }
+    bool harmless = true;
+    for_each_operand(stmt.inst, [&](isa::Access access, const auto& slot) {
+      using Slot = std::decay_t<decltype(slot)>;
+      if constexpr (std::is_same_v<Slot, isa::SharedOperand>) {
+        harmless &= !isa::writes(access) && !stored_.contains(slot.var.index);
+      } else {
+        harmless &= access == isa::Access::none;
+      }
+    });
+    return harmless;
+  }
+
+  const BulkCopies& copies_;
+  std::set<int> stored_;              // variables
+  bool leave_ = true, again_ = true;  // behind a Break and a Continue
+};
+
+}  // namespace
+
+std::set<const InstStmt*> find_gates(const isa::Kernel& kernel, const BulkCopies& copies) {
+  if (copies.copiers() == 0) return {};
+  return Search(kernel.body, copies).gates;
+}
+
+}  // namespace tilevm::backend
