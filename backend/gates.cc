@@ -1,6 +1,7 @@
 #include "backend/gates.h"
 
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "isa/instruction_set.h"
@@ -36,12 +37,17 @@ std::set<int> find_stored(const isa::Block& body, const BulkCopies& copies) {
   return stored;
 }
 
-/// Goes through a kernel from its end to its beginning.
+/// Goes through a kernel from its end to its beginning, until it knows of all loops whether what
+/// stands at their beginning is harmless.
 class Search {
  public:
   Search(const isa::Block& body, const BulkCopies& copies)
       : copies_(copies), stored_(find_stored(body, copies)) {
-    before(body, true);
+    do {
+      gates.clear();
+      known_ = true;
+      before(body, true);
+    } while (!known_);
   }
 
   std::set<const InstStmt*> gates;
@@ -58,7 +64,7 @@ class Search {
 
   bool before(const InstStmt& stmt, bool behind) {
     if (std::holds_alternative<isa::Synchronize>(stmt.inst)) {
-      behind ? void(gates.insert(&stmt)) : void(gates.erase(&stmt));
+      if (behind) gates.insert(&stmt);
       return true;
     }
     return behind && is_harmless(stmt);
@@ -76,12 +82,12 @@ class Search {
 
   /// Behind the body stands the body, or what follows the loop.
   bool before_loop(const isa::Block& body, bool behind) {
-    const bool outer_leave = leave_, outer_again = again_;
-    leave_ = again_ = behind;
-    bool begin = before(body, behind);
+    const bool outer_leave = std::exchange(leave_, behind);
+    const bool outer_again = std::exchange(again_, behind && !harmful_.contains(&body));
+    const bool begin = before(body, again_);
     if (again_ && !begin) {
-      again_ = false;
-      begin = before(body, false);
+      harmful_.insert(&body);
+      known_ = false;
     }
     leave_ = outer_leave;
     again_ = outer_again;
@@ -108,8 +114,10 @@ class Search {
   }
 
   const BulkCopies& copies_;
-  std::set<int> stored_;              // variables
-  bool leave_ = true, again_ = true;  // behind a Break and a Continue
+  std::set<int> stored_;                 // variables
+  std::set<const isa::Block*> harmful_;  // bodies of loops at whose beginning not all is harmless
+  bool known_ = false;                   // that these are all
+  bool leave_ = true, again_ = true;     // behind a Break and a Continue
 };
 
 }  // namespace

@@ -78,7 +78,7 @@ TV_FN void synchronize_bulk(BulkGroups<groups, copiers>& bulk) {
 template <int pending, int groups, int copiers>
 TV_FN void wait_for_bulk(BulkGroups<groups, copiers>& bulk) {
   const i32 upto = static_cast<i32>(bulk.made - pending);
-  if (copiers > 0 && groups == 2) {  // commit_bulk leaves no more than one of two under way
+  if (copiers > 0 && groups == 2 && pending == 0) {  // commit_bulk leaves one under way at most
     if (bulk.made != bulk.done) wait_for_phase(bulk.barrier(bulk.done), bulk.done / groups);
     bulk.done = bulk.made;
     return;

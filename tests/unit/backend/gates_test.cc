@@ -76,7 +76,8 @@ TEST_CASE("a step that stores, or reads what is stored, keeps its barrier") {
 
 TEST_CASE("what a barrier parts from the rest counts for its own part only") {
   // The step's barrier parts the store from nothing but itself; the one behind the store is passed.
-  const std::string apart = "        Synchronize()\n        StoreShared(x, t)\n        Synchronize()\n";
+  const std::string apart =
+      "        Synchronize()\n        StoreShared(x, t)\n        Synchronize()\n";
   CHECK(Pipeline{.step = apart}.barriers() == "2 of 4");
   // What follows the loop is behind the last step's barrier, unless another one stands between.
   CHECK(Pipeline{.end = "    StoreGlobal(x, gr)\n"}.barriers() == "0 of 1");
@@ -93,6 +94,13 @@ TEST_CASE("loops are left and begun again by other ways, too") {
   const std::string inner = "        for k in range(i):\n            Synchronize()\n";
   CHECK(Pipeline{.step = inner}.barriers() == "2 of 3");
   CHECK(Pipeline{.step = inner + "            StoreShared(x, t)\n"}.barriers() == "1 of 3");
+  // Loops in loops: what the innermost does is behind all of them, in time that does not double.
+  std::string deep = "        for k0 in range(i):\n", indent = "            ";
+  for (int level = 1; level < 24; ++level, indent += "    ") {
+    deep += indent + "for k" + std::to_string(level) + " in range(i):\n";
+  }
+  CHECK(Pipeline{.step = deep + indent + "x = Add(x, x)\n"}.barriers() == "1 of 2");
+  CHECK(Pipeline{.step = deep + indent + "StoreShared(x, t)\n"}.barriers() == "0 of 2");
 }
 
 TEST_CASE("only a kernel that drifts, and copies in bulk alone, has barriers to pass") {
