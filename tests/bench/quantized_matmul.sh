@@ -7,7 +7,6 @@
 set -eu
 results=${1:-tests/bench/results/quantized_matmul.jsonl}
 tilevm=${TILEVM:-build/tilevm}
-program=programs/quantized_matmul.tile
 
 # The tile that was fastest for a type of weights among a few tens of points.
 wide="-D BN=448 -D WARPS=14"
@@ -90,83 +89,105 @@ bf16_unit_of() {
     f?e3m?) echo "-D UNIT=4.70197740328915e-38" ;;
   esac
 }
-rm -f "$results"
-
-# shellcheck disable=SC2086  # lists of options are split on purpose
-equal() { "$tilevm" diff $program --seeds 0..4 $tile -D M="$rows" -D N=448 -D K=3072 "$@"; }
-# shellcheck disable=SC2086
+# The comparisons come first, all at a time: each is a line of options. Then the kernels are timed.
+pass=compare
+comparisons=$(mktemp)
+trap 'rm -f "$comparisons"' EXIT
+title() { [ $pass = compare ] || echo "== $1"; }
+# compare M N K OPTION..
+compare() {
+  [ $pass = compare ] || return 0
+  sizes="-D M=$1 -D N=$2 -D K=$3"
+  shift 3
+  echo "$program --seeds 0..4 $tile $sizes $*" >>"$comparisons"
+}
+equal() { compare "$rows" 448 3072 "$@"; }
 bench() {
+  [ $pass = bench ] || return 0
+  # shellcheck disable=SC2086  # lists of options are split on purpose
   "$tilevm" bench $program --kernel matmul --baseline cublas --verify-against reference \
     -o "$results" $tile "$@"
 }
 
 types="u1 u2 u3 u4 u5 u6 u7 u8 i2 i3 i4 i5 i6 i7 i8 f3e1m1 f4e2m1 f5e2m2 f6e3m2 f7e3m3 f8e4m3"
-for type in $types; do
-  bits=$(echo "$type" | cut -c2)
-  for rows in 16 1; do
-    case $rows in
-      16) tile="$(tile_of "$type") $(unit_of "$type")" ;;
-      *) tile="$(few_tile_of "$type") $(unit_of "$type")" ;;
-    esac
-    echo "== $type, m = $rows"
-    equal -D Q="$type" -D W="$bits"
-    bench -D Q="$type" -D W="$bits" -D M=$rows -D K=8192 -D N=57344
-  done
-done
-rows=16
-for type in $types; do
-  bits=$(echo "$type" | cut -c2)
-  tile="$(bf16_tile_of "$type") $(bf16_unit_of "$type")"
-  echo "== $type x bf16"
-  equal -D T=bf16 -D Q="$type" -D W="$bits"
-  bench -D T=bf16 -D Q="$type" -D W="$bits" -D M=16 -D K=8192 -D N=57344
-done
 u4="-D Q=u4 -D W=4"
-tile="-D SUBNORMAL=1 -D SWAP=1 -D BN=64 -D WARPS=2 -D SLICES=8 -D BK=1024 -D STAGES=3"
-echo "== 8192 x 8192"
-# shellcheck disable=SC2086
-equal $u4
-# shellcheck disable=SC2086
-bench $u4 -D M=16 -D K=8192 -D N=8192
-echo "== 8192 x 8192, m = 1"
-tile="$tile -D BM=8 -D ROWS=8" rows=1
-# shellcheck disable=SC2086
-equal $u4
-# shellcheck disable=SC2086
-bench $u4 -D M=1 -D K=8192 -D N=8192
-rows=16
-echo "== 8192 x 8192, blocks share K"
-tile="-D SUBNORMAL=1 -D BN=128 -D WARPS=4 -D SLICES=4 -D BK=512 -D STAGES=3 -D SPLIT=2"
-# shellcheck disable=SC2086
-equal $u4
-# shellcheck disable=SC2086
-bench $u4 -D M=16 -D K=8192 -D N=8192
-echo "== zero points"
-tile="-D ZEROS=1 -D SUMS=1 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2"
-# shellcheck disable=SC2086
-equal $u4
-# shellcheck disable=SC2086
-bench $u4 -D M=16 -D K=8192 -D N=57344
-
 # With many rows: rows of a, rows of the reduced size, tile.
 many() {
-  echo "== $1 rows"
+  title "$1 rows"
   rows=$1 few=$2 tile="$3 -D SCALE_WEIGHTS=1 -D OFFSET=1 -D ROWS=8"
   # shellcheck disable=SC2086
-  "$tilevm" diff $program --seeds 0..4 $tile $u4 -D M="$few" -D N=448 -D K=512
+  compare "$few" 448 512 $u4
   # shellcheck disable=SC2086
   bench $u4 -D M="$rows" -D K=8192 -D N=57344
 }
-many 64 60 "-D SWAP=1 -D BM=64 $wide -D BK=128 -D STAGES=2"
-many 256 250 "-D BM=128 -D BN=128 -D BK=64 -D WARPS=4 -D STAGES=4 -D RESIDENT=2"
-many 4096 250 "-D BM=128 -D BN=384 -D BK=128 -D WARPS=12 -D STAGES=2 -D BAND=4 -D FLAT=1"
 
-echo "== i8"
-program=programs/quantized_matmul_i8.tile
-rows=16
-tile="$wide -D SLICES=2 -D BK=256 -D STAGES=3"
-# shellcheck disable=SC2086
-equal $u4
-# Scales of the rows up to 1 would take c beyond f16.
-# shellcheck disable=SC2086
-bench $u4 -D M=16 -D K=8192 -D N=57344 --in rows=full:0.0009765625
+all_rows() {
+  program=programs/quantized_matmul.tile
+  for type in $types; do
+    bits=$(echo "$type" | cut -c2)
+    for rows in 16 1; do
+      case $rows in
+        16) tile="$(tile_of "$type") $(unit_of "$type")" ;;
+        *) tile="$(few_tile_of "$type") $(unit_of "$type")" ;;
+      esac
+      title "$type, m = $rows"
+      equal -D Q="$type" -D W="$bits"
+      bench -D Q="$type" -D W="$bits" -D M=$rows -D K=8192 -D N=57344
+    done
+  done
+  rows=16
+  for type in $types; do
+    bits=$(echo "$type" | cut -c2)
+    tile="$(bf16_tile_of "$type") $(bf16_unit_of "$type")"
+    title "$type x bf16"
+    equal -D T=bf16 -D Q="$type" -D W="$bits"
+    bench -D T=bf16 -D Q="$type" -D W="$bits" -D M=16 -D K=8192 -D N=57344
+  done
+  tile="-D SUBNORMAL=1 -D SWAP=1 -D BN=64 -D WARPS=2 -D SLICES=8 -D BK=1024 -D STAGES=3"
+  title "8192 x 8192"
+  # shellcheck disable=SC2086
+  equal $u4
+  # shellcheck disable=SC2086
+  bench $u4 -D M=16 -D K=8192 -D N=8192
+  title "8192 x 8192, m = 1"
+  tile="$tile -D BM=8 -D ROWS=8" rows=1
+  # shellcheck disable=SC2086
+  equal $u4
+  # shellcheck disable=SC2086
+  bench $u4 -D M=1 -D K=8192 -D N=8192
+  rows=16
+  title "8192 x 8192, blocks share K"
+  tile="-D SUBNORMAL=1 -D BN=128 -D WARPS=4 -D SLICES=4 -D BK=512 -D STAGES=3 -D SPLIT=2"
+  # shellcheck disable=SC2086
+  equal $u4
+  # shellcheck disable=SC2086
+  bench $u4 -D M=16 -D K=8192 -D N=8192
+  title "zero points"
+  tile="-D ZEROS=1 -D SUMS=1 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2"
+  # shellcheck disable=SC2086
+  equal $u4
+  # shellcheck disable=SC2086
+  bench $u4 -D M=16 -D K=8192 -D N=57344
+
+  many 64 60 "-D SWAP=1 -D BM=64 $wide -D BK=128 -D STAGES=2"
+  many 256 250 "-D BM=128 -D BN=128 -D BK=64 -D WARPS=4 -D STAGES=4 -D RESIDENT=2"
+  many 4096 250 "-D BM=128 -D BN=384 -D BK=128 -D WARPS=12 -D STAGES=2 -D BAND=4 -D FLAT=1"
+
+  title "i8"
+  program=programs/quantized_matmul_i8.tile
+  rows=16
+  tile="$wide -D SLICES=2 -D BK=256 -D STAGES=3"
+  # shellcheck disable=SC2086
+  equal $u4
+  # Scales of the rows up to 1 would take c beyond f16.
+  # shellcheck disable=SC2086
+  bench $u4 -D M=16 -D K=8192 -D N=57344 --in rows=full:0.0009765625
+}
+
+all_rows
+# shellcheck disable=SC2016  # the inner shell's
+xargs -L 1 -P 8 sh -c 'text=$("$0" diff "$@" 2>&1); state=$?; printf "== %s\n%s\n" "$*" "$text"; exit $state' \
+  "$tilevm" <"$comparisons"
+pass=bench
+rm -f "$results"
+all_rows
