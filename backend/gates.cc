@@ -1,5 +1,6 @@
 #include "backend/gates.h"
 
+#include <ranges>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -56,8 +57,8 @@ class Search {
   /// Whether all is harmless from the beginning of a block up to the next Synchronize, if it is
   /// from its end.
   bool before(const isa::Block& block, bool behind) {
-    for (auto stmt = block.rbegin(); stmt != block.rend(); ++stmt) {
-      behind = std::visit([&](const auto& node) { return before(node, behind); }, stmt->node);
+    for (const isa::Stmt& stmt : std::views::reverse(block)) {
+      behind = std::visit([&](const auto& node) { return before(node, behind); }, stmt.node);
     }
     return behind;
   }
@@ -77,8 +78,8 @@ class Search {
     for (const isa::IfStmt::Arm& arm : branch.arms) all &= before(arm.body, behind);
     return all;
   }
-  bool before(const isa::BreakStmt&, bool) { return leave_; }
-  bool before(const isa::ContinueStmt&, bool) { return again_; }
+  [[nodiscard]] bool before(const isa::BreakStmt&, bool) const { return leave_; }
+  [[nodiscard]] bool before(const isa::ContinueStmt&, bool) const { return again_; }
 
   /// Behind the body stands the body, or what follows the loop.
   bool before_loop(const isa::Block& body, bool behind) {

@@ -17,8 +17,8 @@ constexpr isa::Target sm_90{90, true};
 /// A kernel with a pipeline of two stages. `step` stands at the end of a step, `begin` and `end`
 /// around the loop; in all of them `x` is a tile and `t` a shared tensor that nothing copies to.
 struct Pipeline {
-  std::string step = "";
-  std::string begin = "";
+  std::string step{};
+  std::string begin{};
   std::string end = "    Synchronize()\n    StoreGlobal(x, gr)\n";
   std::string decorators = "@drift(1)\n";
   std::string from = "gp";
