@@ -12,7 +12,7 @@ namespace {
 
 using isa::InstStmt;
 
-/// Calls f(instruction's schema, slot's description, slot) for every slot of an instruction.
+/// Calls f(what is done to the memory behind it, slot) for every slot of an instruction.
 template <class F>
 void for_each_operand(const isa::Instruction& instruction, F&& f) {
   std::visit(
