@@ -74,7 +74,7 @@ struct Choice {
     const bool first = (order.rank(a) < order.rank(b)) != largest;
     const bool take_a = b_nan | (first & !a_nan);
     const auto chosen = static_cast<Lane>((take_a ? a : b) & order.used);
-    return a_nan & b_nan ? order.nan : chosen;
+    return (a_nan & b_nan) ? order.nan : chosen;
   }
 };
 
@@ -83,8 +83,8 @@ struct Equal {
   Order<Lane, kind> order;
   std::uint8_t negate;
   TILEVM_INLINE std::uint8_t operator()(Lane a, Lane b) const {
-    const bool nan = order.is_nan(a) | order.is_nan(b);
-    const bool equal = (order.value(a) == order.value(b)) & !nan;
+    const bool a_nan = order.is_nan(a), b_nan = order.is_nan(b);
+    const bool equal = (order.value(a) == order.value(b)) & !(a_nan | b_nan);
     return static_cast<std::uint8_t>((equal ? 1U : 0U) ^ negate);
   }
 };
@@ -93,10 +93,10 @@ template <class Lane, Kind kind, bool or_equal>
 struct Less {
   Order<Lane, kind> order;
   TILEVM_INLINE std::uint8_t operator()(Lane a, Lane b) const {
-    const bool nan = order.is_nan(a) | order.is_nan(b);
+    const bool a_nan = order.is_nan(a), b_nan = order.is_nan(b);
     const auto x = order.value(a), y = order.value(b);
     const bool less = or_equal ? x <= y : x < y;
-    return less & !nan ? 1 : 0;
+    return (less & !(a_nan | b_nan)) ? 1 : 0;
   }
 };
 
