@@ -111,6 +111,18 @@ bench() {
 
 types="u1 u2 u3 u4 u5 u6 u7 u8 i2 i3 i4 i5 i6 i7 i8 f3e1m1 f4e2m1 f5e2m2 f6e3m2 f7e3m3 f8e4m3"
 u4="-D Q=u4 -D W=4"
+
+# u4_row TITLE M N TILE OPTION..
+u4_row() {
+  title "$1"
+  rows=$2 columns=$3 tile=$4
+  shift 4
+  # shellcheck disable=SC2086
+  equal $u4
+  # shellcheck disable=SC2086
+  bench $u4 -D M="$rows" -D K=8192 -D N="$columns" "$@"
+}
+
 # With many rows: rows of a, rows of the reduced size, tile.
 many() {
   title "$1 rows"
@@ -143,45 +155,20 @@ all_rows() {
     equal -D T=bf16 -D Q="$type" -D W="$bits"
     bench -D T=bf16 -D Q="$type" -D W="$bits" -D M=16 -D K=8192 -D N=57344
   done
-  tile="-D SUBNORMAL=1 -D SWAP=1 -D BN=64 -D WARPS=2 -D SLICES=8 -D BK=1024 -D STAGES=3"
-  title "8192 x 8192"
-  # shellcheck disable=SC2086
-  equal $u4
-  # shellcheck disable=SC2086
-  bench $u4 -D M=16 -D K=8192 -D N=8192
-  title "8192 x 8192, m = 1"
-  tile="$tile -D BM=8 -D ROWS=8" rows=1
-  # shellcheck disable=SC2086
-  equal $u4
-  # shellcheck disable=SC2086
-  bench $u4 -D M=1 -D K=8192 -D N=8192
-  rows=16
-  title "8192 x 8192, blocks share K"
-  tile="-D SUBNORMAL=1 -D BN=128 -D WARPS=4 -D SLICES=4 -D BK=512 -D STAGES=3 -D SPLIT=2"
-  # shellcheck disable=SC2086
-  equal $u4
-  # shellcheck disable=SC2086
-  bench $u4 -D M=16 -D K=8192 -D N=8192
-  title "zero points"
-  tile="-D ZEROS=1 -D SUMS=1 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2"
-  # shellcheck disable=SC2086
-  equal $u4
-  # shellcheck disable=SC2086
-  bench $u4 -D M=16 -D K=8192 -D N=57344
-
+  one="-D SUBNORMAL=1 -D SWAP=1 -D BN=64 -D WARPS=2 -D SLICES=8 -D BK=1024 -D STAGES=3"
+  u4_row "8192 x 8192" 16 8192 "$one"
+  u4_row "8192 x 8192, m = 1" 1 8192 "$one -D BM=8 -D ROWS=8"
+  u4_row "8192 x 8192, blocks share K" 16 8192 \
+    "-D SUBNORMAL=1 -D BN=128 -D WARPS=4 -D SLICES=4 -D BK=512 -D STAGES=3 -D SPLIT=2"
+  u4_row "zero points" 16 57344 \
+    "-D ZEROS=1 -D SUMS=1 -D SUBNORMAL=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2"
   many 64 60 "-D SWAP=1 -D BM=64 $wide -D BK=128 -D STAGES=2"
   many 256 250 "-D BM=128 -D BN=128 -D BK=64 -D WARPS=4 -D STAGES=4 -D RESIDENT=2"
   many 4096 250 "-D BM=128 -D BN=384 -D BK=128 -D WARPS=12 -D STAGES=2 -D BAND=4 -D FLAT=1"
 
-  title "i8"
   program=programs/quantized_matmul_i8.tile
-  rows=16
-  tile="$wide -D SLICES=2 -D BK=256 -D STAGES=3"
-  # shellcheck disable=SC2086
-  equal $u4
   # Scales of the rows up to 1 would take c beyond f16.
-  # shellcheck disable=SC2086
-  bench $u4 -D M=16 -D K=8192 -D N=57344 --in rows=full:0.0009765625
+  u4_row "i8" 16 57344 "$wide -D SLICES=2 -D BK=256 -D STAGES=3" --in rows=full:0.0009765625
 }
 
 all_rows
