@@ -27,22 +27,17 @@ VarId moved_tile(const isa::Instruction& inst) {
 /// Calls f for every register tile that an instruction reads.
 template <class F>
 void for_each_tile(const isa::Instruction& instruction, F&& f) {
-  std::visit(
-      [&]<class Inst>(const Inst& inst) {
-        isa::for_each_slot<Inst>([&](const auto& info, std::size_t) {
-          const auto& slot = inst.*info.member;
-          using Slot = std::decay_t<decltype(slot)>;
-          if constexpr (std::is_same_v<Slot, isa::RegisterOperand>) {
-            f(slot.var);
-          } else if constexpr (std::is_same_v<Slot, std::optional<isa::RegisterOperand>>) {
-            if (slot) f(slot->var);
-          } else if constexpr (std::is_same_v<Slot, isa::ValueOperand>) {
-            const auto* tile = std::get_if<isa::RegisterOperand>(&slot.value);
-            if (tile != nullptr) f(tile->var);
-          }
-        });
-      },
-      instruction);
+  isa::for_each_slot_of(instruction, [&](isa::Access, const auto& slot) {
+    using Slot = std::decay_t<decltype(slot)>;
+    if constexpr (std::is_same_v<Slot, isa::RegisterOperand>) {
+      f(slot.var);
+    } else if constexpr (std::is_same_v<Slot, std::optional<isa::RegisterOperand>>) {
+      if (slot) f(slot->var);
+    } else if constexpr (std::is_same_v<Slot, isa::ValueOperand>) {
+      const auto* tile = std::get_if<isa::RegisterOperand>(&slot.value);
+      if (tile != nullptr) f(tile->var);
+    }
+  });
 }
 
 /// Whether the result is that of values: a NaN among the operands gives the canonical NaN.

@@ -182,12 +182,7 @@ BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
   are_all_ = others == 0;
   const bool drift = program.kernel(kernel).drift && are_all_;
   for (const auto& run : runs) place_warps(run, drift);
-  if (drift) {
-    const auto first = [](const CopyRun& a, const CopyRun& b) {
-      return a.first_warp < b.first_warp;
-    };
-    copiers_ = std::min_element(runs_.begin(), runs_.end(), first)->first_warp;
-  }
+  if (drift) copiers_ = std::ranges::min(runs_, {}, &CopyRun::first_warp).first_warp;
   std::vector<const InstStmt*> before;
   for (const Reach& reach : statements) before.push_back(reach.stmt);
   before.resize(end);

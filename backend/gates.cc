@@ -12,24 +12,13 @@ namespace {
 
 using isa::InstStmt;
 
-/// Calls f(what is done to the memory behind it, slot) for every slot of an instruction.
-template <class F>
-void for_each_operand(const isa::Instruction& instruction, F&& f) {
-  std::visit(
-      [&]<class Inst>(const Inst& inst) {
-        isa::for_each_slot<Inst>(
-            [&](const auto& info, std::size_t) { f(info.access, inst.*info.member); });
-      },
-      instruction);
-}
-
 /// The shared tensors that an instruction other than a bulk copy writes.
 std::set<int> find_stored(const isa::Block& body, const BulkCopies& copies) {
   std::set<int> stored;
   isa::for_each_statement(body, [&](const isa::Stmt& stmt) {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
     if (inst == nullptr || copies.find(*inst) != nullptr) return;
-    for_each_operand(inst->inst, [&](isa::Access access, const auto& slot) {
+    isa::for_each_slot_of(inst->inst, [&](isa::Access access, const auto& slot) {
       if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, isa::SharedOperand>) {
         if (isa::writes(access)) stored.insert(slot.var.index);
       }
@@ -103,7 +92,7 @@ class Search {
       return false;
     }
     bool harmless = true;
-    for_each_operand(stmt.inst, [&](isa::Access access, const auto& slot) {
+    isa::for_each_slot_of(stmt.inst, [&](isa::Access access, const auto& slot) {
       using Slot = std::decay_t<decltype(slot)>;
       if constexpr (std::is_same_v<Slot, isa::SharedOperand>) {
         harmless &= !isa::writes(access) && !stored_.contains(slot.var.index);

@@ -1,5 +1,10 @@
 #include "frontend/bind_kernel.h"
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "frontend/bind_call.h"
@@ -9,6 +14,40 @@
 
 namespace tilevm::frontend {
 namespace {
+
+struct DecoratorRule {
+  std::string_view name, takes;
+  /// Takes the number, if it is known; false if it cannot be.
+  bool (*set)(isa::Kernel& kernel, std::optional<std::int64_t> number);
+};
+
+constexpr DecoratorRule decorators[] = {
+    {"threads", "one number of threads",
+     [](isa::Kernel& kernel, std::optional<std::int64_t> number) {
+       kernel.threads = number;
+       return true;
+     }},
+    {"resident", "one number of blocks",
+     [](isa::Kernel& kernel, std::optional<std::int64_t> number) {
+       kernel.resident = number.value_or(1);
+       return true;
+     }},
+    {"drift", "0 or 1",
+     [](isa::Kernel& kernel, std::optional<std::int64_t> number) {
+       kernel.drift = number == 1;
+       return number.value_or(0) == 0 || number == 1;
+     }},
+};
+
+/// "`@threads(n)`, `@resident(n)` and `@drift(n)`".
+std::string list_decorators() {
+  std::string text;
+  for (const DecoratorRule& rule : decorators) {
+    const bool last = &rule == std::end(decorators) - 1;
+    text += fmt::format("{}`@{}(n)`", text.empty() ? "" : last ? " and " : ", ", rule.name);
+  }
+  return text;
+}
 
 class KernelBinder {
  public:
@@ -34,31 +73,17 @@ class KernelBinder {
  private:
   void bind_decorator(const ast::Decorator& decorator) {
     const std::string& name = decorator.name.text;
-    const std::string_view takes = name == "threads"    ? "one number of threads"
-                                   : name == "resident" ? "one number of blocks"
-                                   : name == "drift"    ? "0 or 1"
-                                                        : "";
-    if (takes.empty()) {
-      diagnostics_.error(Code::unknown_decorator, decorator.name.span,
-                         fmt::format("unknown decorator `@{}`; there are `@threads(n)`, "
-                                     "`@resident(n)` and `@drift(n)`",
-                                     name));
+    const auto* rule = std::ranges::find(decorators, name, &DecoratorRule::name);
+    if (rule == std::end(decorators)) {
+      diagnostics_.error(
+          Code::unknown_decorator, decorator.name.span,
+          fmt::format("unknown decorator `@{}`; there are {}", name, list_decorators()));
       return;
     }
-    const auto reject = [&] {
+    const bool one = decorator.args.size() == 1 && !decorator.args[0].name;
+    if (!one || !rule->set(kernel_, bind_integer(decorator.args[0].value, names_))) {
       diagnostics_.error(Code::missing_operand, decorator.span,
-                         fmt::format("`@{}(n)` takes {}", name, takes));
-    };
-    if (decorator.args.size() != 1 || decorator.args[0].name) return reject();
-    const auto number = bind_integer(decorator.args[0].value, names_);
-    if (name == "threads") {
-      kernel_.threads = number;
-    } else if (name == "resident") {
-      kernel_.resident = number.value_or(1);
-    } else if (number && *number != 0 && *number != 1) {
-      reject();
-    } else {
-      kernel_.drift = number == 1;
+                         fmt::format("`@{}(n)` takes {}", name, rule->takes));
     }
   }
 

@@ -54,6 +54,17 @@ constexpr void for_each_instruction(F&& f) {
       instruction);
 }
 
+/// Calls f(what is done to the memory behind it, slot) for every slot of an instruction value.
+template <class F>
+void for_each_slot_of(const Instruction& instruction, F&& f) {
+  std::visit(
+      [&]<class Inst>(const Inst& inst) {
+        for_each_slot<Inst>(
+            [&](const auto& info, std::size_t) { f(info.access, inst.*info.member); });
+      },
+      instruction);
+}
+
 [[nodiscard]] inline std::string_view mnemonic(const Instruction& instruction) {
   return description(instruction).mnemonic;
 }

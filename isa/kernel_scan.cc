@@ -11,16 +11,11 @@ std::multimap<int, VarId> views_of_pointers(const Kernel& kernel) {
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
     if (inst == nullptr || inst->results.size() != 1) return;
-    std::visit(
-        [&]<class Inst>(const Inst& value) {
-          for_each_slot<Inst>([&](const auto& info, std::size_t) {
-            const auto& slot = value.*info.member;
-            if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, PointerOperand>) {
-              pointer_of.emplace(inst->results[0].index, slot.var);
-            }
-          });
-        },
-        inst->inst);
+    for_each_slot_of(inst->inst, [&](Access, const auto& slot) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, PointerOperand>) {
+        pointer_of.emplace(inst->results[0].index, slot.var);
+      }
+    });
   });
   return pointer_of;
 }
@@ -72,21 +67,16 @@ std::vector<PointerUse> scan_pointers(const Kernel& kernel) {
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
     if (inst == nullptr) return;
-    std::visit(
-        [&]<class Inst>(const Inst& value) {
-          for_each_slot<Inst>([&](const auto& info, std::size_t) {
-            const auto& slot = value.*info.member;
-            if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, GlobalOperand>) {
-              const auto [begin, end] = pointer_of.equal_range(slot.var.index);
-              for (auto pointer = begin; pointer != end; ++pointer) {
-                PointerUse& use = uses[use_of.at(pointer->second.index)];
-                use.read |= reads(info.access);
-                use.written |= writes(info.access);
-              }
-            }
-          });
-        },
-        inst->inst);
+    for_each_slot_of(inst->inst, [&](Access access, const auto& slot) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, GlobalOperand>) {
+        const auto [begin, end] = pointer_of.equal_range(slot.var.index);
+        for (auto pointer = begin; pointer != end; ++pointer) {
+          PointerUse& use = uses[use_of.at(pointer->second.index)];
+          use.read |= reads(access);
+          use.written |= writes(access);
+        }
+      }
+    });
   });
   return uses;
 }

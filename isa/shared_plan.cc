@@ -37,16 +37,11 @@ struct Life {
 /// Calls f(variable, whether a copy fills it) for every shared tensor that an instruction touches.
 template <class F>
 void for_each_shared_tensor(const Instruction& instruction, F&& f) {
-  std::visit(
-      [&]<class Inst>(const Inst& inst) {
-        for_each_slot<Inst>([&](const auto& info, std::size_t) {
-          const auto& slot = inst.*info.member;
-          if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, SharedOperand>) {
-            f(slot.var, std::is_same_v<Inst, CopyAsync>);
-          }
-        });
-      },
-      instruction);
+  for_each_slot_of(instruction, [&](Access, const auto& slot) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, SharedOperand>) {
+      f(slot.var, std::holds_alternative<CopyAsync>(instruction));
+    }
+  });
 }
 
 bool waits_for_all(const InstStmt& stmt) {
