@@ -113,7 +113,7 @@ void CastAdjustments::scan(const isa::Block& block, Scan& seen) {
     if (const auto* loop = std::get_if<isa::WhileStmt>(&stmt.node)) scan_apart(loop->body, seen);
     if (const auto* branch = std::get_if<isa::IfStmt>(&stmt.node)) {
       for (const isa::IfStmt::Arm& arm : branch->arms) scan_apart(arm.body, seen);
-      branch->arms.empty() ? scan(branch->otherwise, seen) : scan_apart(branch->otherwise, seen);
+      scan_apart(branch->otherwise, seen);
     }
   }
 }

@@ -314,10 +314,10 @@ void KernelEmission::write(const isa::IfStmt& branch) {
     write(branch.arms[i].body);
   }
   if (!branch.otherwise.empty()) {
-    branch.arms.empty() ? out.open("") : out.close_and_open("else");
+    out.close_and_open("else");
     write(branch.otherwise);
   }
-  if (!branch.arms.empty() || !branch.otherwise.empty()) out.close();
+  out.close();
 }
 
 void KernelEmission::write(const isa::BreakStmt&) { out.line("break;"); }

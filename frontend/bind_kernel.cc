@@ -218,7 +218,7 @@ class KernelBinder {
   }
 
   /// Constant conditions are decided here. What they exclude is checked, and is no part of the
-  /// kernel.
+  /// kernel; what they leave stands in place of the branch.
   void bind_stmt(const ast::If& stmt, Span span) {
     isa::IfStmt branch;
     bool ok = true, decided = false;
@@ -240,7 +240,9 @@ class KernelBinder {
       isa::Block body = bind_nested_block(*stmt.else_body, decided);
       if (!decided) branch.otherwise = std::move(body);
     }
-    if (ok && !(branch.arms.empty() && branch.otherwise.empty())) emit(std::move(branch), span);
+    if (!ok) return;
+    if (!branch.arms.empty()) return emit(std::move(branch), span);
+    std::move(branch.otherwise.begin(), branch.otherwise.end(), std::back_inserter(*block_));
   }
 
   void bind_stmt(const ast::Break&, Span span) { emit(isa::BreakStmt{}, span); }

@@ -62,6 +62,7 @@ struct WhileStmt {
   Block body;
 };
 
+/// One condition at least: a constant one leaves its statements, or none, and no branch.
 struct IfStmt {
   struct Arm {
     Expr condition;

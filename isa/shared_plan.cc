@@ -11,19 +11,7 @@ namespace {
 
 constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
 
-/// Adds the statements of a block, and those of blocks that always run once in their place.
-void list(const Block& block, std::vector<const Stmt*>& all) {
-  for (const Stmt& stmt : block) {
-    const auto* branch = std::get_if<IfStmt>(&stmt.node);
-    if (branch != nullptr && branch->arms.empty()) {
-      list(branch->otherwise, all);
-    } else {
-      all.push_back(&stmt);
-    }
-  }
-}
-
-/// Statements by their numbers in the list.
+/// Statements by their numbers in the kernel's body.
 struct Life {
   std::size_t first = never, last = 0;
   bool copied_to = false;
@@ -52,10 +40,10 @@ bool waits_for_all(const InstStmt& stmt) {
 }
 
 /// The lives of the shared tensors that are touched, by variable; `last` is that of the last touch.
-std::map<int, Life> find_touches(const std::vector<const Stmt*>& statements) {
+std::map<int, Life> find_touches(const Block& statements) {
   std::map<int, Life> lives;
   for (std::size_t i = 0; i < statements.size(); ++i) {
-    const Block one{*statements[i]};
+    const Block one{statements[i]};
     for_each_statement(one, [&](const Stmt& stmt) {
       const auto* inst = std::get_if<InstStmt>(&stmt.node);
       if (inst == nullptr) return;
@@ -71,10 +59,10 @@ std::map<int, Life> find_touches(const std::vector<const Stmt*>& statements) {
 }
 
 /// From the last touch to the end of the life.
-void find_end(const std::vector<const Stmt*>& statements, Life& life) {
+void find_end(const Block& statements, Life& life) {
   bool waited = !life.copied_to;
   for (std::size_t i = life.last + 1; i < statements.size(); ++i) {
-    const auto* inst = std::get_if<InstStmt>(&statements[i]->node);
+    const auto* inst = std::get_if<InstStmt>(&statements[i].node);
     if (inst == nullptr) continue;
     if (!waited && waits_for_all(*inst)) {
       waited = true;
@@ -114,10 +102,8 @@ bool share_bytes(const KernelInfo::SharedTile& a, const KernelInfo::SharedTile& 
 }  // namespace
 
 void place_shared_tensors(const Kernel& kernel, KernelInfo& info) {
-  std::vector<const Stmt*> statements;
-  list(kernel.body, statements);
-  std::map<int, Life> lives = find_touches(statements);
-  for (auto& [var, life] : lives) find_end(statements, life);
+  std::map<int, Life> lives = find_touches(kernel.body);
+  for (auto& [var, life] : lives) find_end(kernel.body, life);
   for (const auto& tile : info.shared) lives.try_emplace(tile.var.index, Life{0, never});
   std::vector<const KernelInfo::SharedTile*> placed;  // by place
   for (KernelInfo::SharedTile& tile : info.shared) {

@@ -4,8 +4,8 @@
 // Synchronize of the body behind the last one: from there on no thread touches it. Where copies
 // fill it, a CopyAsyncWaitGroup(0) of the body must stand between, since a copy in flight still
 // writes. One that nothing touches lives always. Tensors whose lives do not meet may have the same
-// place. Loops and branches count as one statement, unless a constant has decided the branch. The
-// simulator keeps all tensors apart, so what it finds does not depend on places.
+// place. Loops and branches count as one statement. The simulator keeps all tensors apart, so what
+// it finds does not depend on places.
 #pragma once
 
 #include <cstdint>

@@ -415,10 +415,7 @@ class KernelVerifier {
       check_condition(arm.condition, span);
       check_block(arm.body);
     }
-    const bool always = branch.arms.empty();  // the condition was a constant: no branch
-    if (always) --depth_;
     check_block(branch.otherwise);
-    if (always) ++depth_;
   }
 
   void check(const BreakStmt&, Span span) { check_in_loop("break", span); }

@@ -186,6 +186,10 @@ def f<1>(f16* p):
   CHECK(run.find("if (bulk_.warp - 1u < 4 && tv::leads_warp()) {") != std::string::npos);
   CHECK(run.find("if (bulk_.warp - 5u < 4 && tv::leads_warp()) {") != std::string::npos);
   CHECK(run.find("bulk_.bytes += 32768;") != std::string::npos);
+  // What a constant condition leaves stands in place of the branch.
+  const std::string decided = text_of(
+      with(with(copies, "BETWEEN", "pass"), "CopyAsync(s", "if 1 == 1:\n        CopyAsync(s"));
+  CHECK(decided.find("if (bulk_.warp - 1u < 8) {") != std::string::npos);
   const std::string apart = text_of(with(copies, "BETWEEN", "CopyAsyncCommitGroup()"));
   CHECK(apart.find("< 8) {") == std::string::npos);
   CHECK(apart.find("bulk_.bytes += 16384;") != std::string::npos);
