@@ -65,7 +65,16 @@ few_tile_of() {
 }
 # For 16 rows of bf16, where some need more registers.
 bf16_tile_of() {
+  ahead="-D BK=512 -D ROUNDS=2 -D STAGES=2 -D AHEAD=1"
   case $1 in
+    u1) echo "-D SUBNORMAL=1 -D SWAP=1 $wide -D SLICES=2 $ahead -D SCALE=f32" ;;
+    u[23])
+      echo "-D SUBNORMAL=1 -D SWAP=1 $wide -D SLICES=2 $ahead -D NEAR_A=4 -D UNROLL=1 -D SCALE=f32"
+      ;;
+    i2)
+      echo "-D SUMS=1 -D CODE=u2 -D SUBNORMAL=1 -D BN=448 -D WARPS=8 -D SLICES=2 $ahead" \
+        "-D NEAR_A=4 -D UNROLL=1"
+      ;;
     i3) echo "$(i3_tile) -D DRIFT=1" ;;
     f[35]*) echo "-D SWAP=1 $wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
     f6*) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
