@@ -164,8 +164,8 @@ all_rows() {
     equal -D T=bf16 -D Q="$type" -D W="$bits"
     bench -D T=bf16 -D Q="$type" -D W="$bits" -D M=16 -D K=8192 -D N=57344
   done
-  one="-D SUBNORMAL=1 -D SWAP=1 -D BN=64 -D WARPS=2 -D SLICES=8 -D BK=1024 -D STAGES=3"
-  u4_row "8192 x 8192" 16 8192 "$one"
+  one="-D SUBNORMAL=1 -D SWAP=1 -D BN=64 -D WARPS=2 -D SLICES=8 -D BK=1024 -D STAGES=3 -D FLAT=1"
+  u4_row "8192 x 8192" 16 8192 "$one -D SPARE=1"
   u4_row "8192 x 8192, m = 1" 1 8192 "$one -D BM=8 -D ROWS=8"
   u4_row "8192 x 8192, blocks share K" 16 8192 \
     "-D SUBNORMAL=1 -D BN=128 -D WARPS=4 -D SLICES=4 -D BK=512 -D STAGES=3 -D SPLIT=2"
