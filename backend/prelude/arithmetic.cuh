@@ -89,13 +89,17 @@ struct OnValues {
   /// Whether f16 and bf16 have an instruction for both halves of a word that rounds once: as f32
   /// would, rounded again, since f32 has more than twice their bits.
   static constexpr bool on_halves = false;
+  /// Whether each bit is for itself, so that words of packed elements are as good as elements.
+  static constexpr bool on_bits = false;
 };
 struct OnHalves : OnValues {
   static constexpr bool on_halves = true;
 };
-struct OnCodes {
+struct OnCodes : OnValues {
   static constexpr bool on_codes = true;
-  static constexpr bool on_halves = false;
+};
+struct OnBits : OnCodes {
+  static constexpr bool on_bits = true;
 };
 
 struct Add : OnHalves {
@@ -238,19 +242,19 @@ typedef Comparison<is_greater_or_equal> Ge;
 
 // ---- Bits of integers ---------------------------------------------------------------------------
 
-struct And : OnCodes {
+struct And : OnBits {
   template <class T>
   static TV_FN Code<T::bits> codes(Code<T::bits> a, Code<T::bits> b) {
     return a & b;
   }
 };
-struct Or : OnCodes {
+struct Or : OnBits {
   template <class T>
   static TV_FN Code<T::bits> codes(Code<T::bits> a, Code<T::bits> b) {
     return a | b;
   }
 };
-struct Xor : OnCodes {
+struct Xor : OnBits {
   template <class T>
   static TV_FN Code<T::bits> codes(Code<T::bits> a, Code<T::bits> b) {
     return a ^ b;
@@ -395,6 +399,11 @@ TV_FN void binary_tile(u32* d, const u32* a, const u32* b) {
   if constexpr (Op::on_halves && is_half<T>()) {
     TV_UNROLL
     for (int i = 0; i < (count + 1) / 2; ++i) d[i] = binary_halves<Op, T>(a[i], b[i]);
+  } else if constexpr (Op::on_bits) {
+    TV_UNROLL
+    for (int i = 0; i < (count * T::bits + 31) / 32; ++i) {
+      d[i] = Op::template codes<Int<32>>(a[i], b[i]);
+    }
   } else {
     TV_UNROLL
     for (int i = 0; i < count; ++i) {

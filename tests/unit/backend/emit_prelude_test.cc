@@ -109,6 +109,27 @@ TEST_CASE("arithmetic on every type is isa's") {
   });
 }
 
+template <class Op, class T, int count>
+void check_words(const std::uint32_t* a, const std::uint32_t* b) {
+  std::uint32_t got[(count * T::bits + 31) / 32] = {};
+  tv::binary_tile<Op, T, count>(got, a, b);
+  for (int i = 0; i < count; ++i) {
+    const auto wanted = tv::binary<Op, T>(tv::get<T::bits>(a, i), tv::get<T::bits>(b, i));
+    RC_ASSERT((tv::get<T::bits>(got, i) == wanted));
+  }
+}
+
+TEST_CASE("bits of packed elements, a word at a time, are those of each") {
+  for_each_type<std::tuple<tv::Int<1>, tv::Uint<3>, tv::Int<5>, tv::Int<8>, tv::Uint<16>,
+                           tv::Int<32>, tv::Int<64>>>([]<class T>() {
+    CHECK(rc::check("words", [](std::array<std::uint32_t, 20> a, std::array<std::uint32_t, 20> b) {
+      check_words<tv::And, T, 9>(a.data(), b.data());
+      check_words<tv::Or, T, 9>(a.data(), b.data());
+      check_words<tv::Xor, T, 9>(a.data(), b.data());
+    }));
+  });
+}
+
 /// Floats whose exponents lie far apart, or which are subnormal, infinite or equal in magnitude: a
 /// long division takes many steps, or none.
 template <class T>

@@ -72,6 +72,18 @@ def k<1>(f16* p, u8* q, f16* c):
        "thread"});
 }
 
+TEST_CASE("bits of packed elements are combined a word at a time") {
+  const std::string far = "neighbours in memory do not follow one another in a thread";
+  check_choices(R"(
+def k<1>(u4* p, u4* q):
+    a = LoadGlobal(ViewGlobal(p, shape=[1024]), layout=local(4).spatial(32).local(8))
+    b = And(a, Xor(a, AllocateRegister(u4, layout=local(4).spatial(32).local(8), init=8)))
+    StoreGlobal(b, ViewGlobal(q, shape=[1024]))
+)",
+                {"LoadGlobal 4 x 4 bytes; " + far, "Xor 4 x 32 bits", "And 4 x 32 bits",
+                 "StoreGlobal 4 x 4 bytes; " + far});
+}
+
 TEST_CASE("a product of transposed fragments is told as that of the transposes") {
   check_choices(R"(
 def k<1>(f16* p, f32* q):
