@@ -203,6 +203,8 @@ std::string describe(const Obstacle& obstacle) {
       return "";
     case Kind::registers:
       return "neighbours in memory do not follow one another in a thread";
+    case Kind::count:
+      return fmt::format("a thread has {} elements in a row", obstacle.value);
     case Kind::order:
       return "elements may share a place, so their order is kept";
     case Kind::offset:

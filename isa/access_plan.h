@@ -49,6 +49,7 @@ struct Obstacle {
   enum class Kind : std::uint8_t {
     none,       ///< 16 bytes, or all that a thread has
     registers,  ///< neighbours in memory do not follow one another in a thread
+    count,      ///< those that do are so many, which are no whole number of wider accesses
     order,      ///< elements may share a place, so that their order matters
     offset,     ///< of a dimension: what it is a multiple of
     stride,     ///< likewise

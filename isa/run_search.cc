@@ -78,12 +78,15 @@ bool RunSearch::extend(Run& run, std::int64_t limit) const {
   return true;
 }
 
-/// The largest power of two of a term's steps that makes the run longer; 1 if none does.
+/// The largest power of two of a term's steps that makes the run longer; 1 if none does, whose
+/// obstacle the run is told.
 std::int64_t RunSearch::largest_step(Run& run, const PlacedTerm& term, std::int64_t limit) const {
   if (in_order_ && term.divisor != run.elements) return 1;
   for (const TilePlace::Digit& digit : place_.digits) {
     if (!continues(run, term, digit)) continue;
-    std::int64_t size = std::min(power_of_two_in(term.size), limit / run.elements);
+    const std::int64_t even = power_of_two_in(term.size);
+    if (even == 1) run.obstacle = {Obstacle::Kind::count, term.dim, run.elements * term.size};
+    std::int64_t size = std::min(even, limit / run.elements);
     while (size > 1 && !stays_whole(run, term, digit, size)) size /= 2;
     if (size > 1) return size;
   }

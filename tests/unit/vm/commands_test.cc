@@ -141,15 +141,12 @@ TEST_CASE("compile --explain alone gives the report and no code") {
                        "  threads     1\n"
                        "  parameters  f32* a_ptr, f32* c_ptr\n"
                        "  registers   "));
-  CHECK(contains(
-      text,
-      "\n  6     a = LoadGlobal(ga, layout=local(6), offset=[0:])\n"
-      "    6:5     LoadGlobal   3 x 8 bytes; neighbours in memory do not follow one another in a "
-      "thread\n"
-      "  7     StoreGlobal(Add(a, a), gc, offset=[0:])\n"
-      "    7:17    Add          6 x 1 element\n"
-      "    7:5     StoreGlobal  3 x 8 bytes; neighbours in memory do not follow one another in "
-      "a thread\n"));
+  CHECK(contains(text,
+                 "\n  6     a = LoadGlobal(ga, layout=local(6), offset=[0:])\n"
+                 "    6:5     LoadGlobal   3 x 8 bytes; a thread has 6 elements in a row\n"
+                 "  7     StoreGlobal(Add(a, a), gc, offset=[0:])\n"
+                 "    7:17    Add          6 x 1 element\n"
+                 "    7:5     StoreGlobal  3 x 8 bytes; a thread has 6 elements in a row\n"));
   CHECK_FALSE(contains(text, "__global__"));
   CHECK(streams.err.str().empty());
 }
