@@ -13,7 +13,8 @@ namespace {
 /// The file behind a handle, with symbolic links resolved.
 std::string file_of(void* handle, const std::string& fallback) {
   link_map* map = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_name == nullptr) {
+  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr ||
+      map->l_name == nullptr) {
     return fallback;
   }
   const std::string name = map->l_name;

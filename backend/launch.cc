@@ -70,8 +70,10 @@ Result<Module> Device::load(const std::string& image) const {
   }
   Module module;
   module.device_ = state_;
-  std::vector<char> log(16 * 1024, '\0');
+  constexpr std::size_t log_bytes = 16384;
+  std::vector<char> log(log_bytes, '\0');
   cuda::JitOption options[] = {cuda::jit_error_log_buffer, cuda::jit_error_log_bytes};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver takes numbers as pointers
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
   cuda::ModuleHandle handle = nullptr;
   const Status done = with_context(*state_, "loading code on the GPU", [&](const cuda::Api& api) {

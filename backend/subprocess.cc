@@ -15,8 +15,6 @@
 #include <string_view>
 #include <thread>
 
-extern char** environ;
-
 namespace tilevm::backend {
 namespace {
 

@@ -52,9 +52,9 @@ class Assembler {
   void check_level(Level& level);
   void check_depth(const LogicalLine& header);
   void statement(ast::Block& block, int depth);
-  void if_statement(ast::Block& block, int depth);
+  void if_statement(ast::Block& out, int depth);
   void else_arm(ast::If& node, const LogicalLine& at, const LineNode& parsed, int depth);
-  void place_statement(ast::Block& block, LineNode node, const LogicalLine& at, int depth);
+  void place_statement(ast::Block& out, LineNode node, const LogicalLine& at, int depth);
   void misplaced(const LogicalLine& at, std::string message);
 
   const SourceFile& source_;
@@ -209,7 +209,7 @@ void Assembler::place_statement(ast::Block& out, LineNode node, const LogicalLin
     using Node = std::decay_t<decltype(value)>;
     if constexpr (opens_block<Node>) value.body = block(at, depth + 1, false);
     if constexpr (std::is_constructible_v<ast::StmtNode, Node>) {
-      out.push_back({std::move(value), at.span, at.blank_before});
+      out.push_back({std::forward<decltype(value)>(value), at.span, at.blank_before});
     } else {
       const bool is_else = std::is_same_v<Node, ElseLine> || std::is_same_v<Node, ElifLine>;
       misplaced(at, is_else ? "there is no `if` that this belongs to"

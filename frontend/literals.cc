@@ -56,8 +56,9 @@ std::variant<ast::Integer, ast::Float, LiteralFault> read_integer(std::string_vi
   }
   if (base != 10) digits.remove_prefix(2);
   std::uint64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value, base);
+  const char* const begin = digits.data();  // NOLINT(bugprone-suspicious-stringview-data-usage)
+  const char* end = begin + digits.size();
+  const auto [stop, error] = std::from_chars(begin, end, value, base);
   if (error == std::errc::result_out_of_range && stop == end) {
     return LiteralFault{fmt::format("the integer `{}` does not fit in 64 bits", text)};
   }
@@ -68,8 +69,9 @@ std::variant<ast::Integer, ast::Float, LiteralFault> read_integer(std::string_vi
 std::variant<ast::Integer, ast::Float, LiteralFault> read_float(std::string_view text,
                                                                 std::string_view digits) {
   double value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  const char* const begin = digits.data();  // NOLINT(bugprone-suspicious-stringview-data-usage)
+  const char* end = begin + digits.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
   if (error == std::errc::invalid_argument || stop != end) return not_a_number(text);
   if (error == std::errc{} && std::isfinite(value)) return ast::Float{value, std::string(text)};
   return LiteralFault{fmt::format("the number `{}` is outside the range of a double", text)};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace tilevm::frontend {
@@ -48,10 +49,10 @@ class Folder {
   }
 
   static Node wrap(Node node, const std::vector<PrefixOperator>& prefixes) {
-    for (auto p = prefixes.rbegin(); p != prefixes.rend(); ++p) {
-      const int height = height_over(node.height, p->span);
-      const Span span = join(p->span, node.outer);
-      node = {{ast::Unary{p->op, p->span, std::move(node.expr)}, span}, height, span};
+    for (const PrefixOperator& prefix : std::views::reverse(prefixes)) {
+      const int height = height_over(node.height, prefix.span);
+      const Span span = join(prefix.span, node.outer);
+      node = {{ast::Unary{prefix.op, prefix.span, std::move(node.expr)}, span}, height, span};
     }
     return node;
   }

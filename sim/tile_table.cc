@@ -45,8 +45,9 @@ bool multiple_of_8(std::uint64_t bits) { return bits % 8 == 0; }
 /// there. It may lie outside of the buffer, where nothing happens.
 inline void prefetch_behind(const std::uint8_t* place) {
   constexpr std::uintptr_t distance = 4096;
-  __builtin_prefetch(
-      reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(place) + distance));
+  const auto behind = reinterpret_cast<std::uintptr_t>(place) + distance;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): no pointer may be so far outside of its buffer
+  __builtin_prefetch(reinterpret_cast<const void*>(behind));
 }
 
 /// The same of a whole piece of memory.

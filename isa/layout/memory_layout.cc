@@ -115,7 +115,7 @@ Result<MemoryLayout> from_groups(Shape shape, const std::vector<std::vector<Mode
       strides.push_back(mode.stride);
     }
   }
-  return MemoryLayout::make(std::move(shape), std::move(sizes), std::move(strides), swizzle);
+  return MemoryLayout::make(std::move(shape), sizes, strides, swizzle);
 }
 
 /// The modes of each dimension of a layout that exists.
