@@ -84,7 +84,8 @@ std::uint32_t code_of(std::uint32_t value) { return value; }
 std::uint64_t code_of(std::uint64_t value) { return value; }
 
 template <class T>
-struct ChainDot {
+class ChainDot {
+ public:
   ChainDot(const isa::Dot& inst, const Preparation& preparation)
       : ChainDot(inst, preparation, preparation.register_type(inst.c.var),
                  DotOperands(inst, preparation)) {}
@@ -94,22 +95,22 @@ struct ChainDot {
  private:
   ChainDot(const isa::Dot& inst, const Preparation& preparation, const isa::RegisterType& c_type,
            const DotOperands& all)
-      : operands(all),
-        type(chain_type(c_type.dtype)),
-        a(preparation.register_type(inst.a.var), {all.m * all.k, all.m, all.k, 0, all.k, 0, 1},
-          preparation.tables),
-        b(preparation.register_type(inst.b.var), {all.k * all.n, all.k, all.n, 0, all.n, 0, 1},
-          preparation.tables),
-        c(c_type, {all.m * all.n, all.m, all.n, 0, all.n, 0, 1}, preparation.tables),
-        positions(
+      : operands_(all),
+        type_(chain_type(c_type.dtype)),
+        a_(preparation.register_type(inst.a.var), {all.m * all.k, all.m, all.k, 0, all.k, 0, 1},
+           preparation.tables),
+        b_(preparation.register_type(inst.b.var), {all.k * all.n, all.k, all.n, 0, all.n, 0, 1},
+           preparation.tables),
+        c_(c_type, {all.m * all.n, all.m, all.n, 0, all.n, 0, 1}, preparation.tables),
+        positions_(
             preparation.tables.positions(c_type, {all.m * all.n, all.m, all.n, 0, all.n, 0, 1})) {}
 
   void store(const std::vector<T>& sums, std::uint8_t* tile) const;
 
-  DotOperands operands;
-  ChainType type;
-  Loader<T> a, b, c;
-  SharedTables::Table positions;
+  DotOperands operands_;
+  ChainType type_;
+  Loader<T> a_, b_, c_;
+  SharedTables::Table positions_;
 };
 
 template <class T>
@@ -117,16 +118,16 @@ void ChainDot<T>::store(const std::vector<T>& sums, std::uint8_t* tile) const {
   using Code = decltype(code_of(T{}));
   const auto code = [](T value) { return code_of(value); };
   if constexpr (std::is_same_v<T, float>) {
-    if (type == ChainType::f16) {
-      return scatter<std::uint16_t>(*positions, sums.data(), tile,
+    if (type_ == ChainType::f16) {
+      return scatter<std::uint16_t>(*positions_, sums.data(), tile,
                                     [](float value) { return f32_to_f16(as_bits(value)); });
     }
-    if (type == ChainType::bf16) {
-      return scatter<std::uint16_t>(*positions, sums.data(), tile,
+    if (type_ == ChainType::bf16) {
+      return scatter<std::uint16_t>(*positions_, sums.data(), tile,
                                     [](float value) { return f32_to_bf16(as_bits(value)); });
     }
   }
-  scatter<Code>(*positions, sums.data(), tile, code);
+  scatter<Code>(*positions_, sums.data(), tile, code);
 }
 
 template <class T>
@@ -134,17 +135,17 @@ void ChainDot<T>::run(Context& context) const {
   RegisterSlab& registers = context.state.registers;
   Scratch& scratch = context.scratch;
   auto& matrices = std::get<DotMatrices<T>>(scratch.dot.matrices);
-  a.load(registers.at(operands.a.offset), scratch.dot, matrices.a);
-  b.load(registers.at(operands.b.offset), scratch.dot, matrices.b);
-  c.load(registers.at(operands.c.offset), scratch.dot, matrices.c);
-  const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
-  for (std::size_t i = 0; i < operands.batch; ++i) {
-    multiply(type,
+  a_.load(registers.at(operands_.a.offset), scratch.dot, matrices.a);
+  b_.load(registers.at(operands_.b.offset), scratch.dot, matrices.b);
+  c_.load(registers.at(operands_.c.offset), scratch.dot, matrices.c);
+  const auto [m, n, k] = std::tuple(operands_.m, operands_.n, operands_.k);
+  for (std::size_t i = 0; i < operands_.batch; ++i) {
+    multiply(type_,
              ChainProduct<T>{m, n, k, matrices.a.data() + i * m * k, matrices.b.data() + i * k * n,
                              matrices.c.data() + i * m * n},
              best_simd_level());
   }
-  store(matrices.c, registers.at(operands.result.offset));
+  store(matrices.c, registers.at(operands_.result.offset));
 }
 
 template <class T>

@@ -22,8 +22,8 @@
 
 namespace tilevm::functions {
 
-typedef unsigned int Bits;
-typedef unsigned long long Wide;
+using Bits = unsigned int;
+using Wide = unsigned long long;
 static_assert(sizeof(Bits) == 4 && sizeof(Wide) == 8 && sizeof(int) == 4, "widths of integers");
 
 constexpr Bits sign_bit = 0x80000000u, infinity = 0x7f800000u, nan = 0x7fffffffu;
