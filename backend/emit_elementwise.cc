@@ -88,12 +88,6 @@ bool works_on_halves(isa::BinaryOp op, const isa::DType& dtype) {
   return has && (dtype == isa::f16 || dtype == isa::bf16);
 }
 
-/// Whether tv::binary_tile takes a word of packed elements at a time.
-bool works_on_words(isa::BinaryOp op) {
-  return op == isa::BinaryOp::bit_and || op == isa::BinaryOp::bit_or ||
-         op == isa::BinaryOp::bit_xor;
-}
-
 }  // namespace
 
 void emit_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
@@ -120,8 +114,8 @@ void emit_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand 
                          stmt, kernel);
   }
   const std::int64_t count = result.layout.num_locals();
-  kernel.chose(stmt, works_on_words(op) ? explain_words(count * result.dtype.bits)
-                                        : explain_elements(count, halves));
+  kernel.chose(stmt, isa::is_bit_by_bit(op) ? explain_words(tile_words(result))
+                                            : explain_elements(count, halves));
   kernel.declare_tile(stmt);
   kernel.out.line(fmt::format("tv::binary_tile<{}, {}, {}>({}, {}, {});", functor,
                               kernel.element_type(type), count, kernel.name(target),

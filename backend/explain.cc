@@ -89,9 +89,6 @@ std::string explain_elements(std::int64_t count, bool in_pairs) {
                   : fmt::format("{} x 1 element", count);
 }
 
-std::string explain_words(std::int64_t bits) {
-  constexpr std::int64_t word = 32;
-  return fmt::format("{} x {} bits", (bits + word - 1) / word, word);
-}
+std::string explain_words(std::int64_t words) { return fmt::format("{} x 32 bits", words); }
 
 }  // namespace tilevm::backend

@@ -38,7 +38,7 @@ namespace tilevm::backend {
 
 /// "8 x 2 elements", "16 x 1 element".
 [[nodiscard]] std::string explain_elements(std::int64_t count, bool in_pairs);
-/// The same of whole words, which have `bits` bits in all.
-[[nodiscard]] std::string explain_words(std::int64_t bits);
+/// The same of whole words: "16 x 32 bits".
+[[nodiscard]] std::string explain_words(std::int64_t words);
 
 }  // namespace tilevm::backend

@@ -90,8 +90,7 @@ std::optional<Pattern> find_plain(const AccessPlan& plan, const Lanes& lanes) {
 
 /// Elements of 16 bits are neighbours of those of the thread four further on.
 std::optional<Pattern> find_transposed(const AccessPlan& plan, const Lanes& lanes) {
-  if (plan.elements != 1 || std::int64_t{plan.place.dtype.bits} * 2 != word_bits)
-    return std::nullopt;
+  if (plan.elements != 1 || plan.place.dtype.bits != word_bits / 2) return std::nullopt;
   const auto halves = cut_terms(terms_of(plan.outer), 2);
   if (!halves || plan.count % 2 != 0) return std::nullopt;
   Terms others = lanes.warps;

@@ -115,7 +115,7 @@ struct Shifting {
 template <BinaryOp op>
 LaneLoop2 bitwise_loop(const DType& type, SimdLevel level) {
   return with_lane(type.bits, [&]<class Lane>() {
-    if constexpr (op == BinaryOp::bit_and || op == BinaryOp::bit_or || op == BinaryOp::bit_xor) {
+    if constexpr (isa::is_bit_by_bit(op)) {
       return loop2<Lane, Lane>(level, OnBits<op, Lane>{});
     } else {
       if (type.is_signed_int()) {

@@ -66,6 +66,10 @@ enum class UnaryOp : std::uint8_t {
 [[nodiscard]] constexpr bool is_bitwise(BinaryOp op) {
   return op >= BinaryOp::bit_and && op <= BinaryOp::shr;
 }
+/// Whether each bit of the result comes from the same bits of the operands: no shifts.
+[[nodiscard]] constexpr bool is_bit_by_bit(BinaryOp op) {
+  return op >= BinaryOp::bit_and && op <= BinaryOp::bit_xor;
+}
 [[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::eq; }
 
 /// Whether an operation is defined on elements of a type: none on bipolar integers, whose sums are
