@@ -70,16 +70,18 @@ bool is_check_of_cuda(std::string_view file) {
 }
 
 constexpr std::array<Fence, 10> fences = {{
-    {"boost/spirit", [](std::string_view file) { return file == "frontend/grammar.cc"; },
-     "Boost.Spirit stands in frontend/grammar.cc only"},
+    {"boost/spirit", [](std::string_view file) { return file == "frontend/syntax/grammar.cc"; },
+     "Boost.Spirit stands in frontend/syntax/grammar.cc only"},
     {"boost/",
      [](std::string_view file) {
-       return file == "frontend/grammar.cc" || file.starts_with("vm/") || in_tests(file);
+       return file == "frontend/syntax/grammar.cc" || file.starts_with("vm/") || in_tests(file);
      },
-     "Boost stands in frontend/grammar.cc and vm only"},
+     "Boost stands in frontend/syntax/grammar.cc and vm only"},
     {"CLI/",
-     [](std::string_view file) { return file == "vm/main.cc" || file == "vm/command_line.cc"; },
-     "CLI11 stands in vm/main.cc and vm/command_line.cc only"},
+     [](std::string_view file) {
+       return file == "vm/cli/main.cc" || file == "vm/cli/command_line.cc";
+     },
+     "CLI11 stands in vm/cli/main.cc and vm/cli/command_line.cc only"},
     {"doctest", in_tests, "doctest stands in tests only"},
     {"rapidcheck", in_tests, "RapidCheck stands in tests only"},
     {"fmt/", [](std::string_view file) { return file.ends_with(".cc"); },
@@ -204,10 +206,10 @@ TEST_CASE("C++ stands in the six folders only") {
 }
 
 TEST_CASE("an include against the direction is found") {
-  CHECK(fault_count("isa/a.h", "#include \"sim/machine.h\"\n") == 1);
-  CHECK(fault_count("sim/a.cc", "#include \"backend/emit.h\"\n") == 1);
-  CHECK(fault_count("backend/a.cc", "  #  include \"frontend/ast.h\"") == 1);
-  CHECK(fault_count("frontend/a.cc", "#include \"vm/npy.h\"\n") == 1);
+  CHECK(fault_count("isa/a.h", "#include \"sim/launch/machine.h\"\n") == 1);
+  CHECK(fault_count("sim/a.cc", "#include \"backend/emit/emit.h\"\n") == 1);
+  CHECK(fault_count("backend/a.cc", "  #  include \"frontend/syntax/ast.h\"") == 1);
+  CHECK(fault_count("frontend/a.cc", "#include \"vm/data/npy.h\"\n") == 1);
   CHECK(fault_count("vm/a.cc", "#include \"tests/unit/x.h\"\n") == 1);
   CHECK(fault_count("sim/a.cc", "#include \"../isa/a.h\"\n#include \"b.h\"\n") == 2);
 }
@@ -227,10 +229,11 @@ TEST_CASE("a library outside its place is found") {
 TEST_CASE("an include along the direction is let through") {
   CHECK(fault_count("isa/a.cc",
                     "#include <vector>\n#include <fmt/core.h>\n#include \"isa/b.h\"\n") == 0);
-  CHECK(fault_count("vm/main.cc", "#include <CLI/CLI.hpp>\n#include \"sim/a.h\"\n") == 0);
-  CHECK(fault_count("frontend/grammar.cc", "#include <boost/spirit/home/x3.hpp>\n") == 0);
-  CHECK(fault_count("backend/check_cuda_headers.cc", "#include <cuda.h>\n#include <nvrtc.h>\n") ==
-        0);
-  CHECK(fault_count("tests/unit/vm/a.cc", "#include \"vm/npy.h\"\n#include <rapidcheck.h>\n") == 0);
-  CHECK(fault_count("sim/a.cc", "// #include \"vm/npy.h\"\nint include;\n") == 0);
+  CHECK(fault_count("vm/cli/main.cc", "#include <CLI/CLI.hpp>\n#include \"sim/a.h\"\n") == 0);
+  CHECK(fault_count("frontend/syntax/grammar.cc", "#include <boost/spirit/home/x3.hpp>\n") == 0);
+  CHECK(fault_count("backend/engine/check_cuda_headers.cc",
+                    "#include <cuda.h>\n#include <nvrtc.h>\n") == 0);
+  CHECK(fault_count("tests/unit/vm/a.cc",
+                    "#include \"vm/data/npy.h\"\n#include <rapidcheck.h>\n") == 0);
+  CHECK(fault_count("sim/a.cc", "// #include \"vm/data/npy.h\"\nint include;\n") == 0);
 }

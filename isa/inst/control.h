@@ -1,8 +1,8 @@
 // Instructions that order or end a block (the paper's Table 1, "Others").
 #pragma once
 
-#include "isa/schema.h"
-#include "isa/slots.h"
+#include "isa/inst/schema.h"
+#include "isa/inst/slots.h"
 
 namespace tilevm::isa {
 

@@ -2,8 +2,8 @@
 // what is said of an operation stands once (the paper's Table 1, and beyond it).
 #pragma once
 
-#include "isa/schema.h"
-#include "isa/slots.h"
+#include "isa/inst/schema.h"
+#include "isa/inst/slots.h"
 #include "isa/type/arith.h"
 
 namespace tilevm::isa {

@@ -1,8 +1,8 @@
 // Instructions that tell a block where it stands.
 #pragma once
 
-#include "isa/schema.h"
-#include "isa/slots.h"
+#include "isa/inst/schema.h"
+#include "isa/inst/slots.h"
 
 namespace tilevm::isa {
 

@@ -7,8 +7,8 @@
 
 #include <optional>
 
-#include "isa/schema.h"
-#include "isa/slots.h"
+#include "isa/inst/schema.h"
+#include "isa/inst/slots.h"
 
 namespace tilevm::isa {
 

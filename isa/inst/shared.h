@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "isa/schema.h"
-#include "isa/slots.h"
+#include "isa/inst/schema.h"
+#include "isa/inst/slots.h"
 
 namespace tilevm::isa {
 

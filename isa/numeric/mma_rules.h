@@ -11,7 +11,7 @@
 // A sparse instruction multiplies the stored elements of a alone; a block counts those.
 // Scales of block-scaled operands are two more factors of their products, which no block rounds.
 //
-// Every rule names its source. sim/mma_model.h computes by these rules.
+// Every rule names its source. sim/mma/mma_model.h computes by these rules.
 #pragma once
 
 #include <cstdint>

@@ -111,10 +111,9 @@ enum class UnaryOp : std::uint8_t {
 [[nodiscard]] std::uint64_t apply_fma(const DType& type, std::uint64_t a, std::uint64_t b,
                                       std::uint64_t c);
 
-/// Functions: the sequences of isa/numeric/functions.h on f32, of other types by way of f32. f64:
-/// rounded correctly.
-/// Negation and absolute value: integers wrap; floats flip or clear the sign bit, NaN becomes
-/// canonical; bipolar integers are symmetric.
+/// Functions: the sequences of isa/type/function_sequences.h on f32, of other types by way of f32.
+/// f64: rounded correctly. Negation and absolute value: integers wrap; floats flip or clear the
+/// sign bit, NaN becomes canonical; bipolar integers are symmetric.
 [[nodiscard]] std::uint64_t apply(UnaryOp op, const DType& type, std::uint64_t a);
 
 }  // namespace tilevm::isa

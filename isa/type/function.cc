@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "isa/numeric/functions.h"
+#include "isa/type/function_sequences.h"
 #include "isa/type/number.h"
 
 namespace tilevm::isa {

@@ -1,4 +1,4 @@
-// Functions of one element, by their definition (isa/numeric/functions.h).
+// Functions of one element, by their definition (isa/type/function_sequences.h).
 #pragma once
 
 #include <cstdint>

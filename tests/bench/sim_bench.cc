@@ -13,12 +13,12 @@
 
 #include <benchmark/benchmark.h>
 
-#include "frontend/frontend.h"
+#include "frontend/bind/frontend.h"
 #include "isa/base/check.h"
-#include "isa/verify.h"
-#include "sim/sim.h"
-#include "vm/random.h"
-#include "vm/tensor.h"
+#include "isa/verify/verify.h"
+#include "sim/api/sim.h"
+#include "vm/data/random.h"
+#include "vm/data/tensor.h"
 
 namespace {
 

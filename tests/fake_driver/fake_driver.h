@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "backend/subprocess.h"
+#include "backend/host/subprocess.h"
 #include "tests/unit/backend/toolchain_support.h"
 
 namespace tilevm::backend {

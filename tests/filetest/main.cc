@@ -13,8 +13,8 @@
 
 #include "tests/filetest/expectations.h"
 #include "tests/filetest/runner.h"
-#include "vm/file.h"
-#include "vm/vm.h"
+#include "vm/run/vm.h"
+#include "vm/text/file.h"
 
 namespace {
 

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "frontend/grammar.h"
-#include "frontend/print.h"
-#include "vm/hash.h"
-#include "vm/shadow.h"
+#include "frontend/print/print.h"
+#include "frontend/syntax/grammar.h"
+#include "vm/data/hash.h"
+#include "vm/run/shadow.h"
 
 namespace tilevm::filetest {
 

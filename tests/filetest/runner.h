@@ -8,7 +8,7 @@
 
 #include "isa/base/source.h"
 #include "tests/filetest/expectations.h"
-#include "vm/vm.h"
+#include "vm/run/vm.h"
 
 namespace tilevm::filetest {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "isa/base/check.h"
-#include "vm/npy.h"
-#include "vm/spec.h"
+#include "vm/data/npy.h"
+#include "vm/data/spec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const auto tensor = tilevm::vm::parse_npy({bytes, size}, "fuzz.npy");

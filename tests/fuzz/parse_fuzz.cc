@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "frontend/grammar.h"
-#include "frontend/print.h"
+#include "frontend/print/print.h"
+#include "frontend/syntax/grammar.h"
 #include "isa/base/render.h"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
-#include "vm/json.h"
-#include "vm/json_line.h"
+#include "vm/text/json.h"
+#include "vm/text/json_line.h"
 
 namespace tilevm::vm::fidelity {
 

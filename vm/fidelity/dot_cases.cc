@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "isa/mma_shapes.h"
+#include "isa/dot/mma_shapes.h"
 #include "vm/fidelity/case.h"
 #include "vm/fidelity/random_operands.h"
 

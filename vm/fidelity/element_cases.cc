@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "isa/instruction_set.h"
+#include "isa/inst/instruction_set.h"
 #include "isa/type/arith.h"
 #include "vm/fidelity/case.h"
 #include "vm/fidelity/element_operands.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "isa/mma_shapes.h"
+#include "isa/dot/mma_shapes.h"
 
 namespace tilevm::vm::fidelity {
 

@@ -244,7 +244,8 @@ class Report {
 
   std::string other_instructions() {
     std::string text =
-        "## Instructions that no Dot uses\n\nNo program reaches them; `sim/mma_model.h` computes "
+        "## Instructions that no Dot uses\n\nNo program reaches them; `sim/mma/mma_model.h` "
+        "computes "
         "them.\n\n" +
         head_text("instruction", {"a, b + c", "architectures", "known"});
     for (const MmaRow& row : mma_rows_by_source()) {

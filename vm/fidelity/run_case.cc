@@ -10,7 +10,7 @@
 
 #include "isa/base/render.h"
 #include "isa/type/bits.h"
-#include "vm/hash.h"
+#include "vm/data/hash.h"
 
 namespace tilevm::vm::fidelity {
 

@@ -8,7 +8,7 @@
 
 #include "isa/base/result.h"
 #include "vm/fidelity/case.h"
-#include "vm/vm.h"
+#include "vm/run/vm.h"
 
 namespace tilevm::vm::fidelity {
 

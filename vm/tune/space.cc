@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "backend/emit.h"
-#include "frontend/grammar.h"
+#include "backend/emit/emit.h"
+#include "frontend/syntax/grammar.h"
 #include "isa/base/hash.h"
-#include "vm/random.h"
-#include "vm/vm.h"
+#include "vm/data/random.h"
+#include "vm/run/vm.h"
 
 namespace tilevm::vm::tuning {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/constants.h"
+#include "frontend/bind/constants.h"
 #include "isa/numeric/target.h"
 
 namespace tilevm::vm::tuning {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <boost/json.hpp>
 
-#include "vm/bench_report.h"
+#include "vm/bench/bench_report.h"
 
 namespace tilevm::vm::tuning {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "isa/base/result.h"
-#include "vm/bench.h"
+#include "vm/bench/bench.h"
 
 namespace tilevm::vm::tuning {
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "backend/subprocess.h"
-#include "vm/file.h"
+#include "backend/host/subprocess.h"
+#include "vm/text/file.h"
 
 namespace tilevm::vm::tuning {
 

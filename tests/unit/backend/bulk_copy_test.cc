@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "backend/bulk_copies.h"
-#include "backend/emit.h"
+#include "backend/emit/emit.h"
+#include "backend/select/bulk_copies.h"
 #include "tests/unit/backend/emit_support.h"
 
 namespace tilevm::backend {

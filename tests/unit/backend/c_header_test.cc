@@ -1,6 +1,6 @@
 // The C header of compiled kernels: compiled by the host's C and C++ compilers against a stand-in
 // for cuda.h that shows what a launch is given, and run.
-#include "backend/c_header.h"
+#include "backend/export/c_header.h"
 
 #include <filesystem>
 #include <random>
@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "backend/c_expr.h"
-#include "backend/fatbin.h"
-#include "backend/tool_search.h"
+#include "backend/compile/fatbin.h"
+#include "backend/export/c_expr.h"
+#include "backend/host/tool_search.h"
 #include "tests/unit/backend/emit_support.h"
 #include "tests/unit/backend/toolchain_support.h"
 

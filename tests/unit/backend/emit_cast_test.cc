@@ -6,8 +6,8 @@
 #include <sstream>
 #include <string>
 
-#include "backend/emit.h"
-#include "backend/toolchain.h"
+#include "backend/compile/toolchain.h"
+#include "backend/emit/emit.h"
 #include "isa/type/dtype.h"
 #include "tests/unit/backend/emit_support.h"
 

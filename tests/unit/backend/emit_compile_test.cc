@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "backend/emit.h"
-#include "backend/toolchain.h"
+#include "backend/compile/toolchain.h"
+#include "backend/emit/emit.h"
 #include "tests/unit/backend/emit_support.h"
 
 namespace tilevm::backend {

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "backend/engine.h"
-#include "backend/subprocess.h"
+#include "backend/engine/engine.h"
+#include "backend/host/subprocess.h"
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "isa/type/number.h"

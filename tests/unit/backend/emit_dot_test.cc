@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "backend/emit.h"
-#include "isa/dot.h"
+#include "backend/emit/emit.h"
+#include "isa/dot/dot.h"
 #include "isa/layout/layout_ops.h"
 #include "tests/unit/backend/emit_support.h"
 

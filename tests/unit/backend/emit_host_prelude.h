@@ -184,7 +184,7 @@ inline float f32_value(u32 a) { return std::bit_cast<float>(a); }
 #include "backend/prelude/memory.cuh"
 #include "backend/prelude/element.cuh"
 #include "backend/prelude/arithmetic.cuh"
-#include "isa/numeric/functions.h"
+#include "isa/type/function_sequences.h"
 #include "backend/prelude/function.cuh"
 #include "backend/prelude/dot.cuh"
 #include "backend/prelude/scalar.cuh"

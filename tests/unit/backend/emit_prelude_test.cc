@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "isa/expr.h"
+#include "isa/inst/expr.h"
 #include "isa/layout/memory_layout.h"
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"

@@ -4,9 +4,9 @@
 #include <map>
 #include <vector>
 
-#include "backend/emit.h"
-#include "backend/prelude.h"
-#include "isa/print.h"
+#include "backend/emit/emit.h"
+#include "backend/emit/prelude.h"
+#include "isa/program/print.h"
 #include "tests/unit/backend/emit_host_prelude.h"
 #include "tests/unit/backend/emit_support.h"
 

@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "backend/emit.h"
-#include "backend/toolchain.h"
-#include "isa/alignment.h"
+#include "backend/compile/toolchain.h"
+#include "backend/emit/emit.h"
+#include "isa/analysis/alignment.h"
 #include "tests/unit/backend/emit_support.h"
 
 using namespace tilevm;

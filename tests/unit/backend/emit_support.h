@@ -10,9 +10,9 @@
 
 #include <doctest/doctest.h>
 
-#include "frontend/frontend.h"
+#include "frontend/bind/frontend.h"
 #include "isa/base/render.h"
-#include "isa/verify.h"
+#include "isa/verify/verify.h"
 
 namespace tilevm::backend {
 

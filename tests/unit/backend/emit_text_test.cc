@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <string>
 
-#include "backend/code_writer.h"
-#include "backend/emit.h"
-#include "backend/emit_names.h"
-#include "backend/emit_scalar.h"
-#include "backend/prelude.h"
+#include "backend/emit/code_writer.h"
+#include "backend/emit/emit.h"
+#include "backend/emit/emit_names.h"
+#include "backend/emit/emit_scalar.h"
+#include "backend/emit/prelude.h"
 #include "tests/unit/backend/emit_support.h"
 
 namespace tilevm::backend {

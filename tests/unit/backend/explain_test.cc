@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/compile_report.h"
-#include "backend/emit.h"
-#include "backend/toolchain.h"
+#include "backend/compile/toolchain.h"
+#include "backend/emit/emit.h"
+#include "backend/export/compile_report.h"
 #include "tests/unit/backend/emit_support.h"
 
 namespace tilevm::backend {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "backend/doctor.h"
-#include "backend/engine.h"
+#include "backend/engine/doctor.h"
+#include "backend/engine/engine.h"
 #include "tests/unit/backend/emit_support.h"
 
 namespace tilevm::backend {

@@ -1,12 +1,12 @@
 // Which barriers warps may pass that do not copy.
-#include "backend/gates.h"
+#include "backend/select/gates.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-#include "backend/bulk_copies.h"
-#include "backend/emit.h"
+#include "backend/emit/emit.h"
+#include "backend/select/bulk_copies.h"
 #include "tests/unit/backend/emit_support.h"
 
 namespace tilevm::backend {

@@ -1,6 +1,6 @@
 // The kernel cache. A shell script stands in for the compiler and counts its calls, so none of this
 // needs CUDA.
-#include "backend/kernel_cache.h"
+#include "backend/compile/kernel_cache.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "backend/doctor.h"
+#include "backend/engine/doctor.h"
 #include "tests/unit/backend/toolchain_support.h"
 
 namespace tilevm::backend {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/cast_recipe.h"
+#include "backend/select/cast_recipe.h"
 #include "tests/unit/backend/emit_host_prelude.h"
 
 namespace tilevm::backend {

@@ -1,8 +1,8 @@
 // Statistics of timing anywhere; the clock, the yardstick and cuBLAS where there is a GPU.
 #include <cmath>
 
-#include "backend/cublas.h"
-#include "backend/timing.h"
+#include "backend/engine/cublas.h"
+#include "backend/engine/timing.h"
 #include "tests/unit/backend/toolchain_support.h"
 
 namespace tilevm::backend {

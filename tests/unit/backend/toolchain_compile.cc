@@ -1,14 +1,14 @@
 // Compiling CUDA text with the compilers of this machine. Without one the tests are skips.
-#include "backend/toolchain.h"
+#include "backend/compile/toolchain.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-#include "backend/fatbin.h"
-#include "backend/image_check.h"
-#include "backend/nvcc.h"
-#include "backend/nvrtc.h"
+#include "backend/compile/fatbin.h"
+#include "backend/compile/nvcc.h"
+#include "backend/compile/nvrtc.h"
+#include "backend/driver/image_check.h"
 #include "tests/unit/backend/toolchain_support.h"
 
 namespace tilevm::backend {

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <numeric>
 
-#include "backend/cuda_library.h"
-#include "backend/doctor.h"
-#include "backend/driver.h"
+#include "backend/driver/cuda_library.h"
+#include "backend/driver/driver.h"
+#include "backend/engine/doctor.h"
 #include "tests/unit/backend/toolchain_support.h"
 
 namespace tilevm::backend {

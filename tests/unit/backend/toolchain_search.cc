@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <thread>
 
-#include "backend/cuda_library.h"
-#include "backend/doctor.h"
-#include "backend/driver.h"
-#include "backend/image_check.h"
-#include "backend/nvcc.h"
-#include "backend/tool_search.h"
+#include "backend/compile/nvcc.h"
+#include "backend/driver/cuda_library.h"
+#include "backend/driver/driver.h"
+#include "backend/driver/image_check.h"
+#include "backend/engine/doctor.h"
+#include "backend/host/tool_search.h"
 #include "tests/unit/backend/toolchain_support.h"
 
 namespace tilevm::backend {

@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "backend/driver.h"
-#include "backend/subprocess.h"
-#include "backend/toolchain.h"
+#include "backend/compile/toolchain.h"
+#include "backend/driver/driver.h"
+#include "backend/host/subprocess.h"
 
 namespace tilevm::backend {
 

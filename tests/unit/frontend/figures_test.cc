@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "frontend/print.h"
+#include "frontend/print/print.h"
 #include "tests/unit/frontend/parsing.h"
 
 namespace tilevm::frontend {

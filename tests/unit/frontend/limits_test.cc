@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/lines.h"
-#include "frontend/print.h"
+#include "frontend/print/print.h"
+#include "frontend/syntax/lines.h"
 #include "tests/unit/frontend/parsing.h"
 
 namespace tilevm::frontend {

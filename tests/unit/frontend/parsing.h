@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/grammar.h"
+#include "frontend/syntax/grammar.h"
 #include "isa/base/diagnostic.h"
 #include "isa/base/source.h"
 

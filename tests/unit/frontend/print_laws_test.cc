@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/print.h"
+#include "frontend/print/print.h"
 #include "tests/unit/frontend/parsing.h"
 #include "tests/unit/frontend/random_tree.h"
 

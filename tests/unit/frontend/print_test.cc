@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "frontend/print.h"
+#include "frontend/print/print.h"
 #include "tests/unit/frontend/parsing.h"
 
 namespace tilevm::frontend {

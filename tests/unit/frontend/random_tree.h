@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 
 namespace tilevm::frontend {
 

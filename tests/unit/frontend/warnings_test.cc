@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/frontend.h"
+#include "frontend/bind/frontend.h"
 
 namespace tilevm::frontend {
 namespace {

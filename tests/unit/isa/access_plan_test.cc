@@ -1,10 +1,10 @@
 // How tiles split into machine accesses.
-#include "isa/access_plan.h"
+#include "isa/access/access_plan.h"
 
 #include <doctest/doctest.h>
 
 #include "isa/layout/layout_ops.h"
-#include "isa/verify.h"
+#include "isa/verify/verify.h"
 
 using namespace tilevm;
 using namespace tilevm::isa;

@@ -1,6 +1,6 @@
 // The accesses that a plan makes against the definition of a tile access, element by element, for
 // random layouts, tensors and offsets.
-#include "isa/access_run.h"
+#include "isa/access/access_run.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "isa/verify.h"
+#include "isa/verify/verify.h"
 #include "tests/unit/isa/layout_random.h"
 
 using namespace tilevm;

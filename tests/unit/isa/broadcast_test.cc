@@ -1,4 +1,4 @@
-#include "isa/broadcast.h"
+#include "isa/layout/broadcast.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

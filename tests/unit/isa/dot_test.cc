@@ -1,12 +1,12 @@
 // Plans of Dot: which instruction, which registers, in which order.
-#include "isa/dot.h"
+#include "isa/dot/dot.h"
 
 #include <map>
 #include <set>
 
 #include <doctest/doctest.h>
 
-#include "isa/dot_chain.h"
+#include "isa/dot/dot_chain.h"
 #include "isa/layout/layout_ops.h"
 
 namespace {

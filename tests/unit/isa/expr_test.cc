@@ -1,5 +1,5 @@
 // Scalar expressions: one meaning for every operator, and folding that agrees with it.
-#include "isa/expr.h"
+#include "isa/inst/expr.h"
 
 #include <cstdint>
 #include <limits>

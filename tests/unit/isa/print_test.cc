@@ -1,5 +1,5 @@
 // What is kept of prints: quotas, order, limits.
-#include "isa/print.h"
+#include "isa/program/print.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -1,5 +1,5 @@
 // What holds for every instruction, by looping over the list.
-#include "isa/instruction_set.h"
+#include "isa/inst/instruction_set.h"
 
 #include <set>
 #include <string>

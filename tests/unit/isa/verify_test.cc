@@ -1,5 +1,5 @@
 // The verifier on programs that no frontend would build.
-#include "isa/verify.h"
+#include "isa/verify/verify.h"
 
 #include <doctest/doctest.h>
 

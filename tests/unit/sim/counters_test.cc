@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "isa/access_plan.h"
+#include "isa/access/access_plan.h"
 #include "isa/layout/layout_ops.h"
 #include "tests/unit/sim/running.h"
 

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "isa/dot.h"
+#include "isa/dot/dot.h"
 #include "isa/numeric/mma_rules.h"
 #include "isa/type/number.h"
-#include "sim/mma_model.h"
+#include "sim/mma/mma_model.h"
 #include "tests/unit/sim/dot_running.h"
 
 using namespace tilevm;

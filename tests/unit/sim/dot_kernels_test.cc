@@ -3,8 +3,8 @@
 
 #include <bit>
 
-#include "sim/chain_kernel.h"
-#include "sim/integer_kernel.h"
+#include "sim/mma/chain_kernel.h"
+#include "sim/mma/integer_kernel.h"
 #include "vm/fidelity/random_operands.h"
 
 namespace tilevm::sim {

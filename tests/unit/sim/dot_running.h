@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "isa/mma_shapes.h"
+#include "isa/dot/mma_shapes.h"
 #include "isa/type/bits.h"
 #include "tests/unit/sim/running.h"
 #include "vm/fidelity/random_operands.h"

@@ -7,7 +7,7 @@
 #include "isa/numeric/mma_rules.h"
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
-#include "sim/mma_model.h"
+#include "sim/mma/mma_model.h"
 #include "tests/unit/sim/running.h"
 
 using namespace tilevm;

@@ -1,4 +1,4 @@
-#include "sim/elements.h"
+#include "sim/tiles/elements.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

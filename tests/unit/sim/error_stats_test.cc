@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/error_stats.h"
+#include "sim/api/error_stats.h"
 
 using namespace tilevm;
 using namespace tilevm::sim;

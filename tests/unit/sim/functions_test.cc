@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "isa/inst/elementwise.h"
-#include "sim/elements.h"
+#include "sim/tiles/elements.h"
 
 using namespace tilevm;
 using isa::DType;

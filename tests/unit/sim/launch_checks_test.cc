@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "sim/block_sequence.h"
-#include "sim/intervals.h"
-#include "sim/owner_map.h"
+#include "sim/launch/block_sequence.h"
+#include "sim/state/owner_map.h"
+#include "sim/tiles/intervals.h"
 #include "tests/unit/sim/running.h"
 
 using namespace tilevm;

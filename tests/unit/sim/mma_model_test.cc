@@ -7,8 +7,8 @@
 
 #include "isa/type/arith.h"
 #include "isa/type/number.h"
-#include "sim/mma_model.h"
-#include "sim/mma_tile.h"
+#include "sim/mma/mma_model.h"
+#include "sim/mma/mma_tile.h"
 #include "tests/unit/sim/mma_probes.h"
 
 namespace tilevm::sim {

@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 
 #include "isa/type/number.h"
-#include "sim/mma_model.h"
-#include "sim/mma_tile.h"
+#include "sim/mma/mma_model.h"
+#include "sim/mma/mma_tile.h"
 
 namespace tilevm::sim {
 namespace {

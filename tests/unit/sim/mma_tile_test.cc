@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/mma_tile.h"
+#include "sim/mma/mma_tile.h"
 #include "vm/fidelity/random_operands.h"
 
 namespace tilevm::sim {

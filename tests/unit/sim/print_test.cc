@@ -1,5 +1,5 @@
 // Print in the simulator: what is recorded, in which order, how much of it.
-#include "isa/print.h"
+#include "isa/program/print.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
-#include "sim/plan.h"
+#include "sim/launch/plan.h"
 #include "tests/unit/sim/running.h"
 
 using namespace tilevm;

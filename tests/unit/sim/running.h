@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/frontend.h"
+#include "frontend/bind/frontend.h"
 #include "isa/base/render.h"
-#include "isa/verify.h"
-#include "sim/sim.h"
+#include "isa/verify/verify.h"
+#include "sim/api/sim.h"
 
 namespace tilevm::sim::testing {
 

@@ -1,9 +1,9 @@
-#include "sim/scalar_code.h"
+#include "sim/state/scalar_code.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "isa/expr.h"
+#include "isa/inst/expr.h"
 
 using namespace tilevm;
 using isa::Expr;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "isa/instruction_set.h"
+#include "isa/inst/instruction_set.h"
 #include "isa/type/number.h"
 #include "tests/unit/sim/running.h"
 

@@ -1,5 +1,5 @@
 // Places of shared tensors: by their lives.
-#include "isa/shared_plan.h"
+#include "isa/analysis/shared_plan.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // What one access of a warp costs, on patterns whose cost is known.
-#include "sim/warp_access.h"
+#include "sim/counting/warp_access.h"
 
 #include <doctest/doctest.h>
 

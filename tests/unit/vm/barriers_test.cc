@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "tests/unit/vm/commands_support.h"
-#include "vm/cmd_support.h"
+#include "vm/cli/cmd_support.h"
 
 namespace {
 

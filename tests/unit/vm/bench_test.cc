@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "tests/unit/vm/commands_support.h"
-#include "vm/bench_report.h"
-#include "vm/cmd_support.h"
-#include "vm/compare.h"
+#include "vm/bench/bench_report.h"
+#include "vm/cli/cmd_support.h"
+#include "vm/data/compare.h"
 
 namespace tilevm::vm {
 namespace {

@@ -1,11 +1,11 @@
 // Entries as functions of the caller's memory, in the simulator and, through a stand-in for the
 // driver, on a device.
-#include "vm/callable.h"
+#include "vm/library/callable.h"
 
 #include "tests/fake_driver/fake_driver.h"
 #include "tests/unit/vm/commands_support.h"
-#include "vm/cmd_support.h"
-#include "vm/engine.h"
+#include "vm/cli/cmd_support.h"
+#include "vm/run/engine.h"
 
 namespace tilevm::vm {
 namespace {

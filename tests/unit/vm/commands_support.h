@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tests/unit/vm/scratch_folder.h"
-#include "vm/commands.h"
+#include "vm/cli/commands.h"
 
 namespace tilevm::vm {
 

@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/vm/commands_support.h"
-#include "vm/cmd_support.h"
-#include "vm/compile_report.h"
-#include "vm/isa_reference.h"
+#include "vm/cli/cmd_support.h"
+#include "vm/cli/isa_reference.h"
+#include "vm/run/compile_report.h"
 
 namespace {
 

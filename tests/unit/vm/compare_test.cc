@@ -1,11 +1,11 @@
-#include "vm/compare.h"
+#include "vm/data/compare.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
-#include "vm/random.h"
+#include "vm/data/random.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/vm/commands_support.h"
-#include "vm/record.h"
+#include "vm/fidelity/record.h"
 
 namespace {
 

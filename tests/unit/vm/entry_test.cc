@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/vm/commands_support.h"
-#include "vm/vm.h"
+#include "vm/run/vm.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "vm/file.h"
+#include "vm/text/file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

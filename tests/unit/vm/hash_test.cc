@@ -1,4 +1,4 @@
-#include "vm/hash.h"
+#include "vm/data/hash.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-#include "vm/json.h"
+#include "vm/text/json.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "vm/npy.h"
+#include "vm/data/npy.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "isa/type/number.h"
-#include "vm/npy_header.h"
+#include "vm/data/npy_header.h"
 
 namespace isa = tilevm::isa;
 using namespace tilevm::vm;

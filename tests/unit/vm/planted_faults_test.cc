@@ -11,7 +11,7 @@
 
 #include <doctest/doctest.h>
 
-#include "vm/vm.h"
+#include "vm/run/vm.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Prints as text and as JSON, and their comparison.
-#include "vm/prints.h"
+#include "vm/run/prints.h"
 
 #include <doctest/doctest.h>
 

@@ -9,9 +9,9 @@
 
 #include <doctest/doctest.h>
 
-#include "vm/cmd_support.h"
-#include "vm/file.h"
-#include "vm/stats.h"
+#include "vm/cli/cmd_support.h"
+#include "vm/run/stats.h"
+#include "vm/text/file.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "vm/random.h"
+#include "vm/data/random.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "vm/record.h"
+#include "vm/fidelity/record.h"
 
 namespace {
 

@@ -1,8 +1,8 @@
-#include "vm/reference.h"
+#include "vm/data/reference.h"
 
 #include <doctest/doctest.h>
 
-#include "vm/spec.h"
+#include "vm/data/spec.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/vm/commands_support.h"
-#include "vm/npy.h"
+#include "vm/data/npy.h"
 
 namespace {
 

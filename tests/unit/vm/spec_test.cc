@@ -1,11 +1,11 @@
-#include "vm/spec.h"
+#include "vm/data/spec.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include "isa/type/number.h"
 #include "tests/unit/vm/scratch_folder.h"
-#include "vm/npy.h"
+#include "vm/data/npy.h"
 
 namespace isa = tilevm::isa;
 using namespace tilevm::vm;

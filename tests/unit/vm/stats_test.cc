@@ -1,5 +1,5 @@
 // Counters as people and programs read them.
-#include "vm/stats.h"
+#include "vm/run/stats.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "vm/tensor.h"
+#include "vm/data/tensor.h"
 
 #include <doctest/doctest.h>
 

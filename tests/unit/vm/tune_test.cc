@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tests/unit/vm/commands_support.h"
-#include "vm/cmd_support.h"
+#include "vm/cli/cmd_support.h"
 #include "vm/tune/tuner.h"
 
 namespace tilevm::vm::tuning {

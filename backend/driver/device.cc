@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "backend/driver/device_state.h"
+#include "backend/driver/driver.h"
+#include "backend/host/tool_search.h"
+
+namespace tilevm::backend {
+namespace {
+
+std::size_t positive(int value) { return value > 0 ? static_cast<std::size_t>(value) : 0; }
+
+/// An attribute of a device; 0 where the driver does not know it.
+int attribute(const cuda::Api& api, cuda::DeviceHandle device, cuda::DeviceAttribute which) {
+  int value = 0;
+  return api.device_get_attribute(&value, which, device) == cuda::success ? value : 0;
+}
+
+DeviceProperties read_properties(const cuda::Api& api, cuda::DeviceHandle device, int ordinal) {
+  const auto get = [&](cuda::DeviceAttribute which) { return attribute(api, device, which); };
+  DeviceProperties properties;
+  properties.ordinal = ordinal;
+  char name[256] = {};
+  if (api.device_get_name(name, sizeof name - 1, device) == cuda::success) properties.name = name;
+  api.device_total_mem(&properties.memory_bytes, device);
+  properties.sm_major = get(cuda::compute_capability_major);
+  properties.sm_minor = get(cuda::compute_capability_minor);
+  properties.multiprocessors = get(cuda::multiprocessor_count);
+  properties.l2_bytes = positive(get(cuda::l2_cache_bytes));
+  properties.shared_bytes_per_block = positive(get(cuda::max_shared_bytes_per_block_optin));
+  properties.shared_bytes_per_multiprocessor =
+      positive(get(cuda::max_shared_bytes_per_multiprocessor));
+  properties.max_threads_per_block = get(cuda::max_threads_per_block);
+  properties.max_threads_per_multiprocessor = get(cuda::max_threads_per_multiprocessor);
+  properties.registers_per_multiprocessor = get(cuda::max_registers_per_multiprocessor);
+  properties.clock_khz = get(cuda::clock_rate_khz);
+  properties.memory_clock_khz = get(cuda::memory_clock_rate_khz);
+  properties.memory_bus_width_bits = get(cuda::memory_bus_width_bits);
+  return properties;
+}
+
+/// The device that the user wants: the one asked for, else $TILEVM_DEVICE, else 0.
+Result<int> wanted_ordinal(const cuda::Api& api, int ordinal) {
+  if (ordinal >= 0) return ordinal;
+  // The driver's handle of a device is its ordinal (CUDA Driver API, cuDeviceGet).
+  if (cuda::DeviceHandle current = 0;
+      ordinal == device_of_context && api.ctx_get_device(&current) == cuda::success) {
+    return current;
+  }
+  const auto text = environment("TILEVM_DEVICE");
+  if (!text) return 0;
+  const bool number =
+      text->size() <= 4 && text->find_first_not_of("0123456789") == std::string::npos;
+  if (number) return std::stoi(*text);
+  return Error{
+      ErrorKind::usage,
+      fmt::format("$TILEVM_DEVICE is `{}`; it must be the number of a device, such as 0", *text)};
+}
+
+/// Waits between two questions: briefly at first, so that short kernels are not slowed down.
+void pause(int round) {
+  if (round < 1000) return std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::microseconds(200));
+}
+
+}  // namespace
+
+std::string DeviceProperties::target() const {
+  // From 9.0 on there are instructions (wgmma, tcgen05) that only the variant with an `a` has.
+  return fmt::format("sm_{}{}{}", sm_major, sm_minor, sm_major >= 9 ? "a" : "");
+}
+
+std::string DeviceProperties::describe() const {
+  return fmt::format("{}, sm_{}{}, {} GiB, {} multiprocessors", name, sm_major, sm_minor,
+                     memory_bytes >> 30, multiprocessors);
+}
+
+DeviceState::~DeviceState() {
+  // A context with a kernel that does not end is left alone: releasing it would wait for it.
+  if (context != nullptr && !stuck) api().primary_ctx_release(handle);
+}
+
+Status DeviceState::check(cuda::Code code, const std::string& doing) {
+  if (code == cuda::success) return Done{};
+  if (costs_the_context(code)) faulted = true;
+  return driver->error(code, doing);
+}
+
+Status DeviceState::usable() const {
+  if (!faulted && !stuck) return Done{};
+  return Error{ErrorKind::program,
+               fmt::format("the context of GPU {} is lost, because an earlier kernel {}; run the "
+                           "command again",
+                           properties.ordinal, stuck ? "did not end" : "faulted")};
+}
+
+Result<Device> Device::open(int ordinal) {
+  Result<std::shared_ptr<const Driver>> driver = Driver::open();
+  if (!driver) return driver.error();
+  const Result<int> wanted = wanted_ordinal((*driver)->api(), ordinal);
+  if (!wanted) return wanted.error();
+  auto state = std::make_shared<DeviceState>(*std::move(driver));
+  const cuda::Api& api = state->api();
+  if (const Status got = state->check(api.device_get(&state->handle, *wanted),
+                                      fmt::format("opening GPU {}", *wanted));
+      !got) {
+    return got.error();
+  }
+  state->properties = read_properties(api, state->handle, *wanted);
+  cuda::Context context = nullptr;
+  if (const Status made = state->check(api.primary_ctx_retain(&context, state->handle),
+                                       fmt::format("taking a context on GPU {}", *wanted));
+      !made) {
+    return made.error();
+  }
+  state->context = context;
+  Device device;
+  device.state_ = std::move(state);
+  return device;
+}
+
+const DeviceProperties& Device::properties() const { return state_->properties; }
+const Driver& Device::driver() const { return *state_->driver; }
+bool Device::lost() const { return state_->faulted || state_->stuck; }
+
+Result<DeviceBuffer> Device::allocate(std::size_t bytes) const {
+  DeviceBuffer buffer;
+  buffer.device_ = state_;
+  if (bytes == 0) return buffer;
+  const Status done =
+      with_context(*state_, fmt::format("allocating {} bytes on the GPU", bytes),
+                   [&](const cuda::Api& api) { return api.mem_alloc(&buffer.address_, bytes); });
+  if (!done) {
+    buffer.address_ = 0;
+    return done.error();
+  }
+  buffer.size_ = bytes;
+  return buffer;
+}
+
+Result<Event> Device::make_event() const {
+  Event event;
+  event.device_ = state_;
+  const Status done = with_context(*state_, "making an event", [&](const cuda::Api& api) {
+    return api.event_create(&event.handle_, cuda::event_default);
+  });
+  if (!done) return done.error();
+  return event;
+}
+
+Status Device::wait(std::chrono::milliseconds timeout) const {
+  Result<Event> end = make_event();
+  if (!end) return end.error();
+  if (const Status marked = end->record(); !marked) return marked;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (int round = 0;; round = std::min(round + 1, 1'000'000)) {
+    cuda::Code code = cuda::success;
+    {
+      const CurrentContext current(*state_);
+      code = state_->api().event_query(end->handle_);
+    }
+    if (code != cuda::not_ready) return state_->check(code, "waiting for the kernels");
+    if (timeout.count() > 0 && std::chrono::steady_clock::now() >= deadline) {
+      state_->stuck = true;
+      return Error{ErrorKind::limit,
+                   fmt::format("the kernel did not end within {} s and was given up; its GPU "
+                               "context is lost",
+                               static_cast<double>(timeout.count()) / 1000.0)};
+    }
+    pause(round);
+  }
+}
+
+Status Device::with_current(const std::function<Status()>& call) const {
+  if (Status usable = state_->usable(); !usable) return usable;
+  const CurrentContext current(*state_);
+  if (Status pushed = state_->check(current.code(), "taking the context"); !pushed) return pushed;
+  return call();
+}
+
+Result<std::vector<DeviceProperties>> list_devices() {
+  const Result<std::shared_ptr<const Driver>> driver = Driver::open();
+  if (!driver) return driver.error();
+  const cuda::Api& api = (*driver)->api();
+  int count = 0;
+  if (const cuda::Code code = api.device_get_count(&count); code != cuda::success) {
+    return (*driver)->error(code, "counting the GPUs");
+  }
+  std::vector<DeviceProperties> devices;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cuda::DeviceHandle device = 0;
+    if (api.device_get(&device, ordinal) != cuda::success) continue;
+    devices.push_back(read_properties(api, device, ordinal));
+  }
+  return devices;
+}
+
+}  // namespace tilevm::backend

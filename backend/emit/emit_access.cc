@@ -1,0 +1,178 @@
+#include "backend/emit/emit_access.h"
+
+#include <fmt/format.h>
+
+#include "backend/emit/emit_address.h"
+#include "backend/emit/emit_index.h"
+#include "backend/emit/explain.h"
+#include "isa/access/access_plan.h"
+
+namespace tilevm::backend {
+namespace {
+
+using isa::AccessDigit;
+using isa::AccessForm;
+using isa::AddressForm;
+
+class AccessEmission {
+ public:
+  AccessEmission(isa::VarId tile, isa::VarId tensor, const isa::InstStmt& stmt,
+                 KernelEmission& kernel)
+      : kernel_(kernel),
+        plan_(kernel.program().access_plan(stmt)),
+        tile_(kernel.name(tile)),
+        memory_(plan_, tensor, {"l_", plan_.count},
+                plan_.form == AccessForm::bits ? AddressForm::whole : plan_.address, "", kernel) {}
+
+  void load() {
+    open();
+    if (plan_.form == AccessForm::bits) {
+      out().line(fmt::format("tv::put<{0}>({1}, {2}, {3} ? tv::load<{0}>({4}, {5}) : 0);", bits(),
+                             tile_, local_place(), inside(), memory_.data(), memory_.element()));
+    } else if (plan_.form == AccessForm::matrix) {
+      out().line(fmt::format("tv::load_matrices<{}, {}>({} + {}, {});", plan_.matrices,
+                             plan_.transposed, tile_, first_word(), memory_.address(0)));
+    } else if (plan_.in_order()) {
+      load_to(tile_, run_begin());
+    } else {
+      out().line(run_declaration());
+      load_to("run_", "0");
+      permute(fmt::format("tv::put<{0}>({1}, {2}, tv::get<{0}>(run_, j_));", bits(), tile_,
+                          local_place()));
+    }
+    close();
+  }
+
+  void store() {
+    open();
+    if (plan_.form == AccessForm::bits) {
+      out().line(fmt::format("{0}tv::store<{1}>({2}, {3}, tv::get<{1}>({4}, {5}));", guard(),
+                             bits(), memory_.data(), memory_.element(), tile_, local_place()));
+    } else if (plan_.form == AccessForm::matrix) {
+      out().line(fmt::format("tv::store_matrices<{}, {}>({}, {} + {});", plan_.matrices,
+                             plan_.transposed, memory_.address(0), tile_, first_word()));
+    } else if (plan_.in_order()) {
+      store_from(tile_, run_begin());
+    } else {
+      out().line(run_declaration());
+      permute(fmt::format("tv::put<{0}>(run_, j_, tv::get<{0}>({1}, {2}));", bits(), tile_,
+                          local_place()));
+      store_from("run_", "0");
+    }
+    close();
+  }
+
+ private:
+  CodeWriter& out() { return kernel_.out; }
+  [[nodiscard]] int bits() const { return plan_.place.dtype.bits; }
+  [[nodiscard]] std::int64_t run_bytes() const { return plan_.elements * bits() / 8; }
+
+  /// A matrix goes through other threads than those that own its elements. What a thread stores and
+  /// what it loads of its own needs no barrier, so the warp must not run ahead of its stores.
+  void order_warp() {
+    if (plan_.moves_own_stores) out().line("tv::synchronize_warp();");
+  }
+
+  /// What is the same for all accesses, then the loop over them.
+  void open() {
+    order_warp();
+    out().open_plain();
+    memory_.declare_base();
+    if (plan_.count > 1) {
+      out().open_plain(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", plan_.count));
+    }
+    memory_.declare_access();
+    if (plan_.tests_bounds()) {
+      out().line(fmt::format("const bool inside_ = {};", memory_.bounds_test()));
+    }
+  }
+
+  void close() {
+    if (plan_.count > 1) out().close();
+    out().close();
+    order_warp();
+  }
+
+  /// The local place of element j_ of access l_.
+  [[nodiscard]] std::string local_place() const {
+    const std::string first = place_of("l_", plan_.count, plan_.outer);
+    return plan_.elements > 1 ? sum(first, place_of("j_", plan_.elements, plan_.inner))
+                              : sum("", first);
+  }
+
+  static std::string place_of(std::string_view x, std::int64_t count,
+                              const std::vector<AccessDigit>& digits) {
+    std::vector<isa::PlacedTerm> terms;
+    for (const AccessDigit& digit : digits) {
+      terms.push_back({0, digit.divisor, digit.size, digit.step});
+    }
+    return share(x, count, terms, 0);
+  }
+
+  [[nodiscard]] std::string inside() const { return plan_.tests_bounds() ? "inside_" : "true"; }
+  [[nodiscard]] std::string guard() const { return plan_.tests_bounds() ? "if (inside_) " : ""; }
+
+  /// Of the words of access l_'s matrices.
+  [[nodiscard]] std::string first_word() const {
+    return plan_.count > 1 ? fmt::format("l_ * {}", plan_.matrices) : "0";
+  }
+  [[nodiscard]] std::string run_begin() const {
+    return plan_.count > 1 ? fmt::format("l_ * {}", run_bytes()) : "0";
+  }
+  [[nodiscard]] std::string run_declaration() const {
+    return fmt::format("tv::u32 run_[{}] = {{}};", (run_bytes() + 3) / 4);
+  }
+
+  void load_to(std::string_view words, const std::string& begin) {
+    std::int64_t at = 0;
+    for (const std::int64_t width : plan_.widths) {
+      out().line(fmt::format("tv::load_bytes<{}>({}, {}, {}, {});", width, words,
+                             sum(begin, at == 0 ? "" : fmt::format("{}", at)), memory_.address(at),
+                             inside()));
+      at += width;
+    }
+  }
+
+  void store_from(std::string_view words, const std::string& begin) {
+    std::int64_t at = 0;
+    for (const std::int64_t width : plan_.widths) {
+      out().line(fmt::format("{}tv::store_bytes<{}>({}, {}, {});", guard(), width,
+                             memory_.address(at), words,
+                             sum(begin, at == 0 ? "" : fmt::format("{}", at))));
+      at += width;
+    }
+  }
+
+  /// Moves the elements of a run between memory's order and that of the registers.
+  void permute(const std::string& text) {
+    out().line(fmt::format("TV_UNROLL for (int j_ = 0; j_ < {}; ++j_) {}", plan_.elements, text));
+  }
+
+  KernelEmission& kernel_;
+  const isa::AccessPlan& plan_;
+  const std::string& tile_;
+  AddressEmission memory_;
+};
+
+void explain(isa::VarId tensor, bool stores, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const isa::AccessPlan& plan = kernel.program().access_plan(stmt);
+  kernel.chose(
+      stmt, explain_access(plan, stores),
+      explain_obstacle(plan, kernel.definition().variable(tensor).type, kernel.program().source()));
+}
+
+}  // namespace
+
+void emit_load(isa::VarId tile, isa::VarId tensor, const isa::InstStmt& stmt,
+               KernelEmission& kernel) {
+  explain(tensor, false, stmt, kernel);
+  AccessEmission(tile, tensor, stmt, kernel).load();
+}
+
+void emit_store(isa::VarId tile, isa::VarId tensor, const isa::InstStmt& stmt,
+                KernelEmission& kernel) {
+  explain(tensor, true, stmt, kernel);
+  AccessEmission(tile, tensor, stmt, kernel).store();
+}
+
+}  // namespace tilevm::backend

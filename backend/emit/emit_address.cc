@@ -1,0 +1,159 @@
+#include "backend/emit/emit_address.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backend/emit/emit_index.h"
+
+namespace tilevm::backend {
+
+using isa::AccessDigit;
+using isa::AddressForm;
+
+AddressEmission::AddressEmission(const isa::AccessSide& side, isa::VarId tensor, Numbers numbers,
+                                 AddressForm form, std::string prefix, KernelEmission& kernel)
+    : kernel_(kernel),
+      side_(side),
+      numbers_(std::move(numbers)),
+      form_(form),
+      prefix_(std::move(prefix)),
+      tensor_var_(tensor),
+      tensor_(kernel.name(tensor)),
+      data_(side.place.shared ? tensor_ : tensor_ + ".data") {
+  const isa::Type& type = kernel.definition().variable(tensor).type;
+  view_ = std::get_if<isa::GlobalType>(&type);
+  layout_ = view_ != nullptr ? view_->layout.memory_layout()
+                             : &std::get_if<isa::SharedType>(&type)->layout;
+}
+
+std::string AddressEmission::letters(std::string_view letter) const {
+  return fmt::format("{}{}", prefix_, letter);
+}
+
+/// "base0_ = .., base1_ = .." for all dimensions of the tensor.
+template <class F>
+void AddressEmission::declare_indices(std::string_view letter, F&& value) {
+  std::string text;
+  for (std::size_t d = 0; d < side_.place.dimensions.size(); ++d) {
+    text += fmt::format("{}{}{}_ = {}", d > 0 ? ", " : "", letters(letter), d, value(d));
+  }
+  const std::string_view type = side_.place.fits_32_bits ? "tv::u32" : "tv::u64";
+  if (!text.empty()) kernel_.out.line(fmt::format("const {} {};", type, text));
+}
+
+/// The thread's share of an index.
+std::string AddressEmission::thread_share(std::size_t dim) const {
+  return share("tv::thread()", kernel_.threads(), side_.threads, static_cast<int>(dim));
+}
+
+/// The tensor's place in shared memory and the thread's share of an address in it, where the kernel
+/// keeps them.
+std::optional<std::string> AddressEmission::kept_share() const {
+  if (!side_.place.shared || form_ != AddressForm::sum) return std::nullopt;
+  const auto strides = plain_strides(*layout_);
+  if (!strides || side_.place.dtype.bits % 8 != 0) return std::nullopt;
+  std::string elements;
+  for (std::size_t d = 0; d < strides->size(); ++d) {
+    const std::string own = thread_share(d);
+    if (own.empty() || (*strides)[d] == 0) continue;
+    elements += fmt::format("{}({}) * {}", elements.empty() ? "" : " + ", own, (*strides)[d]);
+  }
+  if (elements.empty()) return std::nullopt;
+  return kernel_.keep(tensor_var_, bytes(elements));
+}
+
+void AddressEmission::declare_base() {
+  const isa::TilePlace& place = side_.place;
+  const auto kept = kept_share();
+  declare_indices("base", [&](std::size_t d) {
+    const isa::Expr& begin = place.dimensions[d].offset;
+    return sum(place.fits_32_bits ? kernel_.short_index(begin) : kernel_.index(begin),
+               kept ? "" : thread_share(d));
+  });
+  if (form_ == AddressForm::sum) {
+    kernel_.out.line(fmt::format("tv::u8* const {}at_ = {} + {};", prefix_, kept.value_or(data_),
+                                 bytes(offset("base"))));
+  } else if (form_ == AddressForm::flipped) {
+    kernel_.out.line(fmt::format("const tv::i32 {}at_ = {};", prefix_, bytes(offset("base"))));
+  }
+}
+
+/// i0_, i1_, ... are the access's share of the index, or all of it; x0_, ... is what flips.
+void AddressEmission::declare_access() {
+  const bool flipped = form_ == AddressForm::flipped;
+  if (is_alone()) return;
+  declare_indices("i", [&](std::size_t d) {
+    const std::string base =
+        form_ == AddressForm::whole ? fmt::format("{}{}_", letters("base"), d) : "";
+    return sum(base, access_share(static_cast<int>(d), false, flipped));
+  });
+  if (!flipped) return;
+  declare_indices(
+      "x", [&](std::size_t d) { return sum("", access_share(static_cast<int>(d), true, true)); });
+}
+
+/// The share of an access's number in an index; of the digits that flip or do not, if asked.
+std::string AddressEmission::access_share(int dim, bool flips, bool selects) const {
+  std::vector<isa::PlacedTerm> terms;
+  for (const AccessDigit& digit : side_.outer) {
+    if (selects && digit.flips != flips) continue;
+    terms.push_back({digit.dim, digit.divisor, digit.size, digit.stride});
+  }
+  return share(numbers_.name, numbers_.count, terms, dim);
+}
+
+std::string AddressEmission::index(std::size_t dim) const {
+  if (is_alone()) return fmt::format("{}{}_", letters("base"), dim);
+  const std::string own = fmt::format("{}{}_", letters("i"), dim);
+  return form_ == AddressForm::whole ? own : fmt::format("{}{}_ + {}", letters("base"), dim, own);
+}
+
+std::string AddressEmission::extent(std::size_t dim) const {
+  const auto value = view_->extents[dim].constant_int();
+  return value && *value >= 0 ? fmt::format("{}", *value)
+                              : fmt::format("{}.extent[{}]", tensor_, dim);
+}
+
+std::string AddressEmission::bounds_test() const {
+  std::string text;
+  for (std::size_t d = 0; d < side_.place.dimensions.size(); ++d) {
+    if (side_.place.dimensions[d].inside) continue;
+    text += fmt::format("{}{} < {}", text.empty() ? "" : " && ", index(d), extent(d));
+  }
+  return text;
+}
+
+/// The offset in elements of the index with this letter.
+std::string AddressEmission::offset(std::string_view letter) const {
+  if (layout_ != nullptr) return layout_offset(*layout_, letters(letter));
+  std::string text;
+  for (std::size_t d = 0; d < side_.place.dimensions.size(); ++d) {
+    const auto stride = (*view_->layout.strides())[d].constant_int();
+    if (stride == std::int64_t{0}) continue;
+    text += fmt::format("{}{}{}_", text.empty() ? "" : " + ", letters(letter), d);
+    if (!stride || *stride < 0) text += fmt::format(" * {}.stride[{}]", tensor_, d);
+    if (stride && *stride > 1) text += fmt::format(" * {}", *stride);
+  }
+  return text.empty() ? "0" : text;
+}
+
+std::string AddressEmission::bytes(const std::string& elements) const {
+  return elements == "0" ? "0" : fmt::format("tv::bytes<{}>({})", side_.place.dtype.bits, elements);
+}
+
+std::string AddressEmission::address(std::int64_t at) const {
+  std::string text;
+  if (form_ == AddressForm::whole) {
+    text = fmt::format("{} + {}", data_, bytes(offset("i")));
+  } else if (form_ == AddressForm::flipped) {
+    text = fmt::format("{} + ({}at_ ^ {}) + {}", data_, prefix_, bytes(offset("x")),
+                       bytes(offset("i")));
+  } else {
+    text = prefix_ + "at_";
+    if (!is_alone()) text += " + " + bytes(offset("i"));
+  }
+  return at == 0 ? text : fmt::format("{} + {}", text, at);
+}
+
+}  // namespace tilevm::backend

@@ -1,0 +1,69 @@
+// Addresses and bounds of a tile's accesses to one tensor, as text.
+//
+// A tile's index along a tensor dimension is offset + thread part + part of the access. The first
+// two are computed once, and so is the address where offsets add up; the last is a constant after
+// unrolling, so that it becomes a part of the machine instruction.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backend/emit/emit_kernel.h"
+#include "isa/access/access_plan.h"
+
+namespace tilevm::backend {
+
+class AddressEmission {
+ public:
+  /// What the numbers of accesses are called, and how many there are.
+  struct Numbers {
+    std::string name;
+    std::int64_t count;
+  };
+  /// `prefix` tells the names of two sides apart.
+  AddressEmission(const isa::AccessSide& side, isa::VarId tensor, Numbers numbers,
+                  isa::AddressForm form, std::string prefix, KernelEmission& kernel);
+
+  /// What is the same for all accesses.
+  void declare_base();
+  /// The indices of an access, inside the loop over them.
+  void declare_access();
+
+  /// Where byte `at` of an access lies.
+  [[nodiscard]] std::string address(std::int64_t at) const;
+  /// The memory and the offset in elements of an access, for AddressForm::whole.
+  [[nodiscard]] const std::string& data() const { return data_; }
+  [[nodiscard]] std::string element() const { return offset("i"); }
+  /// Whether the first element of an access lies in the view; "" if that needs no test.
+  [[nodiscard]] std::string bounds_test() const;
+  /// The index and the extent along a dimension of the view.
+  [[nodiscard]] std::string index(std::size_t dim) const;
+  [[nodiscard]] std::string extent(std::size_t dim) const;
+
+ private:
+  template <class F>
+  void declare_indices(std::string_view letter, F&& value);
+  [[nodiscard]] std::string thread_share(std::size_t dim) const;
+  [[nodiscard]] std::optional<std::string> kept_share() const;
+  [[nodiscard]] std::string access_share(int dim, bool flips, bool selects) const;
+  [[nodiscard]] std::string offset(std::string_view letter) const;
+  [[nodiscard]] std::string bytes(const std::string& elements) const;
+  [[nodiscard]] std::string letters(std::string_view letter) const;
+  /// Whether there is one access, at at_.
+  [[nodiscard]] bool is_alone() const {
+    return numbers_.count == 1 && form_ == isa::AddressForm::sum;
+  }
+
+  KernelEmission& kernel_;
+  const isa::AccessSide& side_;
+  Numbers numbers_;
+  isa::AddressForm form_;
+  std::string prefix_;
+  isa::VarId tensor_var_;
+  std::string tensor_, data_;
+  const isa::GlobalType* view_ = nullptr;  ///< none for a shared tensor
+  const isa::MemoryLayout* layout_ = nullptr;
+};
+
+}  // namespace tilevm::backend

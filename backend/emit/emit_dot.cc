@@ -1,0 +1,158 @@
+// Dot: the verifier's plan. With tensor cores one call a step, on registers gathered from the
+// packed tiles.
+#include <fmt/format.h>
+
+#include "backend/emit/emit_dot.h"
+#include "backend/emit/emit_mma.h"
+#include "backend/emit/explain.h"
+
+namespace tilevm::backend {
+namespace {
+
+/// An operand's tile and how its fragments lie in it.
+struct Operand {
+  std::string tile;
+  int bits;  // of an element
+  MmaRegisters registers;
+};
+
+/// Where a register's elements begin in its fragment.
+std::size_t first_of(const Operand& operand, int register_index) {
+  return static_cast<std::size_t>(register_index) *
+         static_cast<std::size_t>(operand.registers.elements);
+}
+
+/// The place of a register's first element, if its elements are neighbours that fill one word.
+std::optional<std::int32_t> whole_word(const Operand& operand, const isa::Fragment& fragment,
+                                       int register_index) {
+  const std::size_t first = first_of(operand, register_index);
+  if (operand.registers.bits != 32 || fragment[first] * operand.bits % 32 != 0) return std::nullopt;
+  for (int j = 1; j < operand.registers.elements; ++j) {
+    if (fragment[first + static_cast<std::size_t>(j)] != fragment[first] + j) return std::nullopt;
+  }
+  return fragment[first] * operand.bits / 32;
+}
+
+/// A register's value: "a[2]", or its elements put together.
+std::string gather(const Operand& operand, const isa::Fragment& fragment, int register_index) {
+  if (const auto word = whole_word(operand, fragment, register_index)) {
+    return fmt::format("{}[{}]", operand.tile, *word);
+  }
+  std::string text;
+  for (int j = 0; j < operand.registers.elements; ++j) {
+    const auto place = fragment[first_of(operand, register_index) + static_cast<std::size_t>(j)];
+    const std::string element =
+        fmt::format("tv::get<{}>({}, {})", operand.bits, operand.tile, place);
+    text += j == 0 ? element : fmt::format(" | {} << {}", element, j * operand.bits);
+  }
+  return text;
+}
+
+std::string gather_all(const Operand& operand, const isa::Fragment& fragment) {
+  std::string text;
+  for (int r = 0; r < operand.registers.count; ++r) {
+    text += (r > 0 ? ", " : "") + gather(operand, fragment, r);
+  }
+  return text;
+}
+
+bool all_whole_words(const Operand& operand, const isa::Fragment& fragment) {
+  for (int r = 0; r < operand.registers.count; ++r) {
+    if (!whole_word(operand, fragment, r)) return false;
+  }
+  return true;
+}
+
+/// Puts the registers c_[..] back into the elements of the tile.
+void scatter(const Operand& operand, const isa::Fragment& fragment, KernelEmission& kernel) {
+  for (std::size_t e = 0; e < fragment.size(); ++e) {
+    const auto in_register = static_cast<std::size_t>(operand.registers.elements);
+    const std::size_t shift = e % in_register * static_cast<std::size_t>(operand.bits);
+    const std::string part = shift == 0 ? "" : fmt::format(" >> {}", shift);
+    const bool masked = operand.bits != operand.registers.bits;
+    kernel.out.line(fmt::format("tv::put<{0}>({1}, {2}, c_[{3}]{4}{5});", operand.bits,
+                                operand.tile, fragment[e], e / in_register, part,
+                                masked ? fmt::format(" & tv::low_mask<{}>()", operand.bits) : ""));
+  }
+}
+
+void emit_step(const std::string& function, const Operand& c, const isa::Fragment& c_fragment,
+               const std::string& inputs, KernelEmission& kernel) {
+  if (all_whole_words(c, c_fragment)) {
+    kernel.out.line(fmt::format("{}({}, {});", function, gather_all(c, c_fragment), inputs));
+    return;
+  }
+  std::string registers;
+  for (int r = 0; r < c.registers.count; ++r) {
+    registers += fmt::format("{}c_[{}]", r > 0 ? ", " : "", r);
+  }
+  kernel.out.open_plain();
+  kernel.out.line(fmt::format("tv::u{} c_[{}] = {{{}}};", c.registers.bits, c.registers.count,
+                              gather_all(c, c_fragment)));
+  kernel.out.line(fmt::format("{}({}, {});", function, registers, inputs));
+  scatter(c, c_fragment, kernel);
+  kernel.out.close();
+}
+
+/// Instructions on f64 keep the payload of a NaN.
+void emit_canonical(const Operand& c, const isa::RegisterType& type, KernelEmission& kernel) {
+  kernel.out.line(fmt::format("tv::canonical_tile<{}, {}>({});", kernel.element_type(type.dtype),
+                              type.layout.num_locals(), c.tile));
+}
+
+void emit_mma_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
+                  KernelEmission& kernel) {
+  const isa::MmaShape& shape = *plan.shape;
+  const std::string function = kernel.mma_function(shape);
+  const isa::VarId left = plan.transposed ? inst.b.var : inst.a.var;
+  const isa::VarId right = plan.transposed ? inst.a.var : inst.b.var;
+  const Operand a{kernel.name(left), shape.a.bits, mma_registers(shape.a, shape.a_layout)};
+  const Operand b{kernel.name(right), shape.b.bits, mma_registers(shape.b, shape.b_layout)};
+  const Operand c{target, shape.accumulator.bits, mma_registers(shape.accumulator, shape.c_layout)};
+  if (target != kernel.name(inst.c.var)) {
+    kernel.out.line(fmt::format("tv::copy_words<{}>({}, {});",
+                                tile_words(kernel.type<isa::RegisterType>(inst.c.var)), target,
+                                kernel.name(inst.c.var)));
+  }
+  for (const isa::DotPlan::Step& step : plan.steps) {
+    const std::string inputs = gather_all(a, plan.a[static_cast<std::size_t>(step.a)]) + ", " +
+                               gather_all(b, plan.b[static_cast<std::size_t>(step.b)]);
+    emit_step(function, c, plan.c[static_cast<std::size_t>(step.c)], inputs, kernel);
+  }
+  if (shape.accumulator == isa::f64) {
+    emit_canonical(c, kernel.type<isa::RegisterType>(inst.c.var), kernel);
+  }
+}
+
+void emit_by_method(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
+                    KernelEmission& kernel) {
+  switch (plan.method) {
+    case isa::DotMethod::mma:
+      return emit_mma_dot(inst, plan, target, kernel);
+    case isa::DotMethod::bipolar:
+      return emit_bipolar_dot(inst, plan, target, kernel);
+    case isa::DotMethod::chain:
+      return emit_chain_dot(inst, plan, target, kernel);
+  }
+}
+
+}  // namespace
+
+void emit_instruction(const isa::Dot& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const isa::DotPlan& plan = kernel.program().dot_plan(stmt);
+  const isa::VarId result = stmt.results[0];
+  kernel.chose(stmt, explain_dot(plan, kernel.type<isa::RegisterType>(result).dtype));
+  kernel.declare_tile(stmt);
+  if (result != inst.a.var && result != inst.b.var) {
+    return emit_by_method(inst, plan, kernel.name(result), kernel);
+  }
+  // A result that replaces an operand is built beside it.
+  const auto words = tile_words(kernel.type<isa::RegisterType>(result));
+  kernel.out.open_plain();
+  kernel.out.plain(fmt::format("tv::u32 d_[{}];", words));
+  emit_by_method(inst, plan, "d_", kernel);
+  kernel.out.line(fmt::format("tv::copy_words<{}>({}, d_);", words, kernel.name(result)));
+  kernel.out.close();
+}
+
+}  // namespace tilevm::backend

@@ -1,0 +1,242 @@
+// Dot of bipolar integers by instructions on other integers.
+//
+// With a = sa * A + oa and b = sb * B + ob (isa/dot/dot.h, OperandForm), where A and B are sums of
+// planes with weights 2^p:
+//   sum a b = sa sb * sum A B + sa ob * sum A + oa sb * sum B + k oa ob
+// The instructions give sum A B plane by plane, sum A against ones and sum B against ones, each
+// from zero; everything is modulo 2^32.
+#include <map>
+#include <span>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backend/emit/emit_dot.h"
+#include "backend/emit/emit_mma.h"
+
+namespace tilevm::backend {
+namespace {
+
+/// An operand as registers of the instruction: `array`[(fragment * registers + r) * planes + p].
+struct PlaneOperand {
+  std::string array;
+  MmaRegisters registers;
+  isa::OperandForm form;
+
+  [[nodiscard]] std::string list(std::int32_t fragment, int plane) const {
+    std::string text;
+    for (int r = 0; r < registers.count; ++r) {
+      text += fmt::format("{}{}[{}]", r > 0 ? ", " : "", array,
+                          (fragment * registers.count + r) * form.planes + plane);
+    }
+    return text;
+  }
+  /// All planes one: the other operand's sum.
+  [[nodiscard]] std::string ones(std::string_view word) const {
+    std::string text;
+    for (int r = 0; r < registers.count; ++r) text += (r > 0 ? ", " : "") + std::string(word);
+    return text;
+  }
+};
+
+class BipolarEmission {
+ public:
+  BipolarEmission(const isa::Dot& inst, const isa::DotPlan& plan, KernelEmission& kernel)
+      : inst_(inst),
+        plan_(plan),
+        kernel_(kernel),
+        function_(kernel.mma_function(*plan.shape)),
+        a_{"a_", mma_registers(plan.shape->a, plan.shape->a_layout), plan.a_form},
+        b_{"b_", mma_registers(plan.shape->b, plan.shape->b_layout), plan.b_form},
+        c_count_(mma_registers(plan.shape->accumulator, plan.shape->c_layout).count) {}
+
+  void run(const std::string& target) {
+    prepare(a_, inst_.a.var, plan_.a);
+    prepare(b_, inst_.b.var, plan_.b);
+    group_steps();
+    if (plan_.b_form.offset != 0) sum_rows();
+    if (plan_.a_form.offset != 0) sum_columns();
+    for (std::size_t i = 0; i < plan_.c.size(); ++i) multiply(i, target);
+  }
+
+ private:
+  using Steps = std::vector<isa::DotPlan::Step>;
+
+  /// Fills the registers of an operand.
+  void prepare(const PlaneOperand& operand, isa::VarId tile,
+               const std::vector<isa::Fragment>& fragments) {
+    const auto registers = fragments.size() * static_cast<std::size_t>(operand.registers.count);
+    const auto planes = static_cast<std::size_t>(operand.form.planes);
+    const auto elements = static_cast<std::size_t>(operand.registers.elements);
+    kernel_.out.plain(fmt::format("tv::u32 {}[{}];", operand.array, registers * planes));
+    std::size_t next = 0;
+    for (const isa::Fragment& fragment : fragments) {
+      for (std::size_t e = 0; e < fragment.size(); e += elements) {
+        const std::span places = std::span(fragment).subspan(e, elements);
+        if (plan_.shape->a == isa::u1) {
+          prepare_planes(operand, tile, places, next);
+        } else {
+          prepare_bytes(operand, tile, places, next);
+        }
+        next += planes;
+      }
+    }
+  }
+
+  void prepare_bytes(const PlaneOperand& operand, isa::VarId tile,
+                     std::span<const std::int32_t> places, std::size_t at) {
+    kernel_.out.line(fmt::format("{}[{}] = tv::bipolar_bytes<{}>({}, {});", operand.array, at,
+                                 bits_of(tile), kernel_.name(tile), fmt::join(places, ", ")));
+  }
+
+  void prepare_planes(const PlaneOperand& operand, isa::VarId tile,
+                      std::span<const std::int32_t> places, std::size_t at) {
+    bool whole = places[0] % 32 == 0;
+    for (std::size_t j = 0; j < places.size(); ++j) {
+      whole = whole && places[j] == places[0] + static_cast<std::int32_t>(j);
+    }
+    const int bits = bits_of(tile);
+    std::string words = fmt::format("{} + {}", kernel_.name(tile), places[0] / 32 * bits);
+    if (!whole) {
+      words = fmt::format("{}{}_", operand.array, at);
+      kernel_.out.plain(
+          fmt::format("constexpr int {}at_[32] = {{{}}};", words, fmt::join(places, ", ")));
+      kernel_.out.plain(fmt::format("tv::u32 {}[{}] = {{}};", words, bits));
+      kernel_.out.line(fmt::format("tv::gather_codes<{}>({}, {}, {}at_);", bits, words,
+                                   kernel_.name(tile), words));
+    }
+    for (int p = 0; p < operand.form.planes; ++p) {
+      kernel_.out.line(fmt::format("{}[{}] = tv::plane<{}>({}, {});", operand.array,
+                                   at + static_cast<std::size_t>(p), bits, words, p));
+    }
+  }
+
+  [[nodiscard]] int bits_of(isa::VarId tile) const {
+    return kernel_.type<isa::RegisterType>(tile).dtype.bits;
+  }
+
+  /// The steps of each c fragment, and which of them share all of a or of b.
+  void group_steps() {
+    steps_.resize(plan_.c.size());
+    for (const auto& step : plan_.steps) steps_[static_cast<std::size_t>(step.c)].push_back(step);
+    for (const Steps& steps : steps_) {
+      rows_.try_emplace(steps.front().a, rows_.size());
+      columns_.try_emplace(steps.front().b, columns_.size());
+    }
+  }
+
+  /// "rows_[4], rows_[5], ..": the registers of one sum.
+  [[nodiscard]] std::string registers(std::string_view array, std::size_t index) const {
+    std::string text;
+    for (int r = 0; r < c_count_; ++r) {
+      text += fmt::format("{}{}[{}]", r > 0 ? ", " : "", array,
+                          index * static_cast<std::size_t>(c_count_) + static_cast<std::size_t>(r));
+    }
+    return text;
+  }
+
+  void twice(std::string_view array, std::size_t index) {
+    kernel_.out.line(fmt::format("tv::twice<{}>({} + {});", c_count_, array,
+                                 index * static_cast<std::size_t>(c_count_)));
+  }
+
+  [[nodiscard]] std::string_view one_word() const {
+    return plan_.shape->a == isa::u1 ? "0xffffffffu" : "0x01010101u";
+  }
+
+  void sum_rows() {
+    kernel_.out.line(fmt::format("tv::u32 rows_[{}] = {{}};",
+                                 rows_.size() * static_cast<std::size_t>(c_count_)));
+    for (const Steps& steps : steps_) {
+      const std::size_t row = rows_.at(steps.front().a);
+      if (row != summed_rows_) continue;
+      ++summed_rows_;
+      for (int p = a_.form.planes - 1; p >= 0; --p) {
+        if (p < a_.form.planes - 1) twice("rows_", row);
+        for (const auto& step : steps) {
+          kernel_.out.line(fmt::format("{}({}, {}, {});", function_, registers("rows_", row),
+                                       a_.list(step.a, p), b_.ones(one_word())));
+        }
+      }
+    }
+  }
+
+  void sum_columns() {
+    kernel_.out.line(fmt::format("tv::u32 columns_[{}] = {{}};",
+                                 columns_.size() * static_cast<std::size_t>(c_count_)));
+    for (const Steps& steps : steps_) {
+      const std::size_t column = columns_.at(steps.front().b);
+      if (column != summed_columns_) continue;
+      ++summed_columns_;
+      for (int p = b_.form.planes - 1; p >= 0; --p) {
+        if (p < b_.form.planes - 1) twice("columns_", column);
+        for (const auto& step : steps) {
+          kernel_.out.line(fmt::format("{}({}, {}, {});", function_, registers("columns_", column),
+                                       a_.ones(one_word()), b_.list(step.b, p)));
+        }
+      }
+    }
+  }
+
+  /// One fragment of c: the planes by falling weight, then everything together.
+  void multiply(std::size_t fragment, const std::string& target) {
+    const Steps& steps = steps_[fragment];
+    const int top = a_.form.planes + b_.form.planes - 2;
+    kernel_.out.open_plain();
+    kernel_.out.line(fmt::format("tv::u32 sum_[{}] = {{}};", c_count_));
+    for (int weight = top; weight >= 0; --weight) {
+      if (weight < top) twice("sum_", 0);
+      for (int p = 0; p <= weight; ++p) {
+        if (p >= a_.form.planes || weight - p >= b_.form.planes) continue;
+        for (const auto& step : steps) {
+          kernel_.out.line(fmt::format("{}({}, {}, {});", function_, registers("sum_", 0),
+                                       a_.list(step.a, p), b_.list(step.b, weight - p)));
+        }
+      }
+    }
+    for (int r = 0; r < c_count_; ++r) {
+      const auto place = plan_.c[fragment][static_cast<std::size_t>(r)];
+      kernel_.out.line(fmt::format("{}[{}] = {}[{}] + {};", target, place,
+                                   kernel_.name(inst_.c.var), place, total(steps, r)));
+    }
+    kernel_.out.close();
+  }
+
+  /// The sum of a b for one element, from its parts.
+  [[nodiscard]] std::string total(const Steps& steps, int r) const {
+    const auto coefficient = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
+    const std::int64_t sa = a_.form.scale, oa = a_.form.offset, sb = b_.form.scale,
+                       ob = b_.form.offset;
+    const std::int64_t k = plan_.shape->k * static_cast<std::int64_t>(steps.size());
+    std::string text = fmt::format("{}u * sum_[{}]", coefficient(sa * sb), r);
+    const auto add = [&](std::string_view array, std::size_t index, std::int64_t factor) {
+      text += fmt::format(" + {}u * {}[{}]", coefficient(factor), array,
+                          index * static_cast<std::size_t>(c_count_) + static_cast<std::size_t>(r));
+    };
+    if (ob != 0) add("rows_", rows_.at(steps.front().a), sa * ob);
+    if (oa != 0) add("columns_", columns_.at(steps.front().b), oa * sb);
+    if (oa * ob != 0) text += fmt::format(" + {}u", coefficient(k * oa * ob));
+    return text;
+  }
+
+  const isa::Dot& inst_;
+  const isa::DotPlan& plan_;
+  KernelEmission& kernel_;
+  std::string function_;
+  PlaneOperand a_, b_;
+  int c_count_;
+  std::vector<Steps> steps_;                            // by c fragment
+  std::map<std::int32_t, std::size_t> rows_, columns_;  // by the first fragment of a, of b
+  std::size_t summed_rows_ = 0, summed_columns_ = 0;
+};
+
+}  // namespace
+
+void emit_bipolar_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
+                      KernelEmission& kernel) {
+  kernel.out.open_plain();
+  BipolarEmission(inst, plan, kernel).run(target);
+  kernel.out.close();
+}
+
+}  // namespace tilevm::backend

@@ -1,0 +1,26 @@
+// Tensor-core instructions as functions of the emitted text, derived from their descriptions.
+#pragma once
+
+#include <string>
+
+#include "isa/dot/dot.h"
+
+namespace tilevm::backend {
+
+/// Registers of one operand of an mma instruction in one thread.
+struct MmaRegisters {
+  int bits = 32;  ///< of a register: 32, or 64 for f64
+  int count = 0;
+  int elements = 1;  ///< in a register, low bits first
+};
+[[nodiscard]] MmaRegisters mma_registers(const isa::DType& type,
+                                         const isa::RegisterLayout& fragment);
+
+/// "mma_m16n8k16_f32_f16_f16_f32": extents and the types of D, A, B, C, as PTX writes them.
+[[nodiscard]] std::string mma_function_name(const isa::MmaShape& shape);
+
+/// The definition of the function: c registers by reference, then those of a and of b; c += a * b.
+/// Source: PTX ISA, "mma".
+[[nodiscard]] std::string mma_function(const isa::MmaShape& shape);
+
+}  // namespace tilevm::backend

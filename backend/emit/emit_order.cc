@@ -1,0 +1,68 @@
+// Semaphores and counters, through which blocks wait for one another.
+#include <fmt/format.h>
+
+#include "backend/emit/emit_index.h"
+#include "backend/emit/emit_kernel.h"
+#include "backend/emit/emit_scalar.h"
+#include "isa/rules/rules.h"
+
+namespace tilevm::backend {
+namespace {
+
+/// The address of an element, after a test that it lies in the view.
+template <class Inst>
+std::string element(const Inst& inst, KernelEmission& kernel) {
+  const std::string view = kernel.name(inst.view.var);
+  const auto& type = kernel.type<isa::GlobalType>(inst.view.var);
+  const isa::TilePlacement placement = isa::place_tile(inst.offset, type.rank(), 0);
+  std::string test, sum;
+  for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
+    const std::string separator = d > 0 ? " && " : "";
+    kernel.out.line(
+        fmt::format("const tv::u64 at{}_ = {};", d, kernel.index(placement.dimensions[d].offset)));
+    test += fmt::format("{}at{}_ < {}.extent[{}]", separator, d, view, d);
+    sum += fmt::format("{}at{}_ * {}.stride[{}]", d > 0 ? " + " : "", d, view, d);
+  }
+  if (const isa::MemoryLayout* layout = type.layout.memory_layout()) {
+    sum = layout_offset(*layout, "at");
+  }
+  if (!test.empty()) kernel.out.line(fmt::format("if (!({})) tv::fault();", test));
+  return fmt::format("{}.data + tv::bytes<{}>({})", view, type.dtype.bits, sum.empty() ? "0" : sum);
+}
+
+/// "tv::FUNCTION(address, value)".
+template <class Inst>
+std::string call(std::string_view function, const Inst& inst, KernelEmission& kernel) {
+  const std::string address = element(inst, kernel);
+  return fmt::format("tv::{}({}, static_cast<tv::u32>({}))", function, address,
+                     kernel.scalar(inst.value.value));
+}
+
+}  // namespace
+
+void emit_instruction(const isa::LockSemaphore& inst, const isa::InstStmt&,
+                      KernelEmission& kernel) {
+  kernel.out.open_plain();
+  kernel.out.line(call("lock_semaphore", inst, kernel) + ";");
+  kernel.out.close();
+}
+
+void emit_instruction(const isa::ReleaseSemaphore& inst, const isa::InstStmt&,
+                      KernelEmission& kernel) {
+  kernel.out.open_plain();
+  kernel.out.line(call("release_semaphore", inst, kernel) + ";");
+  kernel.out.close();
+}
+
+void emit_instruction(const isa::AtomicAdd& inst, const isa::InstStmt& stmt,
+                      KernelEmission& kernel) {
+  const isa::VarId result = stmt.results[0];
+  const std::string type = scalar_type(kernel.type<isa::ScalarType>(result).kind);
+  if (stmt.declares) kernel.out.line(fmt::format("{} {};", type, kernel.name(result)));
+  kernel.out.open_plain();
+  const std::string sum = call("atomic_add", inst, kernel);
+  kernel.out.line(fmt::format("{} = static_cast<{}>({});", kernel.name(result), type, sum));
+  kernel.out.close();
+}
+
+}  // namespace tilevm::backend

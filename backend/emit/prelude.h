@@ -1,0 +1,23 @@
+// The text that stands above every emitted program: functions for all that is not plain C++, and
+// the arithmetic of element types. The files are backend/prelude/*.cuh and
+// isa/type/function_sequences.h, embedded at build time.
+#pragma once
+
+#include <string_view>
+
+namespace tilevm::backend {
+
+/// What only the GPU can do: PTX, thread indices, memory.
+extern const std::string_view prelude_device;
+extern const std::string_view prelude_bulk;
+// Plain C++ over the above, in this order.
+extern const std::string_view prelude_memory;      ///< packed registers, views of global memory
+extern const std::string_view prelude_element;     ///< element types, casts
+extern const std::string_view prelude_arithmetic;  ///< on elements and tiles
+extern const std::string_view prelude_sequences;   ///< isa/type/function_sequences.h
+extern const std::string_view prelude_function;    ///< the same on elements of every type
+extern const std::string_view prelude_dot;         ///< multiply-adds, bipolar operands
+extern const std::string_view prelude_scalar;      ///< scalars
+extern const std::string_view prelude_print;       ///< records of Print, for programs that have it
+
+}  // namespace tilevm::backend

@@ -1,0 +1,303 @@
+#include "backend/engine/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backend/compile/kernel_cache.h"
+#include "backend/engine/print_buffer.h"
+
+namespace tilevm::backend {
+namespace {
+
+/// The emitter relies on whole words around every element; wide accesses may rely on 16 bytes.
+constexpr std::size_t padding = 16;
+/// Programs that stay loaded in a process.
+constexpr std::size_t max_loaded = 64;
+/// CUDA's limits of a grid.
+constexpr std::array<std::int64_t, 3> max_grid{0x7fffffff, 0xffff, 0xffff};
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+std::size_t padded(std::size_t bytes) { return (bytes / padding + 1) * padding; }
+
+/// What the device holds of a program text.
+struct LoadedText {
+  std::vector<LoadedKernel> kernels;  // as in CudaSource::kernels
+  std::string log;
+};
+
+Result<LoadedText> compile_and_load(const Device& device, const CudaSource& source,
+                                    std::string name) {
+  CompileRequest request;
+  request.source = source.text;
+  request.name = std::move(name);
+  request.target = device.properties().target();
+  Result<Compiled> compiled = compile_cached(request);
+  if (!compiled) return compiled.error();
+  Result<Module> module = device.load(compiled->image);
+  if (!module) return module.error();
+  LoadedText loaded;
+  loaded.log = std::move(compiled->log);
+  for (const CudaKernel& kernel : source.kernels) {
+    Result<LoadedKernel> entry = module->kernel(kernel.entry);
+    if (!entry) return entry.error();
+    loaded.kernels.push_back(*std::move(entry));
+  }
+  return loaded;
+}
+
+/// The value of a scalar parameter among the arguments; zero for what is no scalar.
+isa::Scalar scalar_argument(const CudaKernel& kernel, const std::vector<Argument>& arguments,
+                            isa::VarId var) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (kernel.parameters[i].var != var) continue;
+    if (const auto* scalar = std::get_if<isa::Scalar>(&arguments[i])) return *scalar;
+  }
+  return {};
+}
+
+Result<std::array<unsigned, 3>> grid_of(const isa::Kernel& kernel, const CudaKernel& emitted,
+                                        const std::vector<Argument>& arguments) {
+  if (arguments.size() != kernel.parameters.size()) {
+    return Error{ErrorKind::program,
+                 fmt::format("`{}` takes {} arguments, {} were given", kernel.name,
+                             kernel.parameters.size(), arguments.size())};
+  }
+  std::array<unsigned, 3> grid{1, 1, 1};
+  for (std::size_t i = 0; i < kernel.grid.size() && i < grid.size(); ++i) {
+    const auto value = isa::evaluate(
+        kernel.grid[i], [&](isa::VarId var) { return scalar_argument(emitted, arguments, var); });
+    if (!value) {
+      return Error{ErrorKind::program, fmt::format("the grid of `{}` divides by zero in `{}`",
+                                                   kernel.name, to_string(kernel.grid[i]))};
+    }
+    if (value->as_int() < 1 || value->as_int() > max_grid[i]) {
+      return Error{
+          ErrorKind::program,
+          fmt::format("the grid of `{}` has extent {} in `{}`; it must be 1 to {}", kernel.name,
+                      to_string(*value), to_string(kernel.grid[i]), max_grid[i])};
+    }
+    grid[i] = static_cast<unsigned>(value->as_int());
+  }
+  return grid;
+}
+
+Error wrong_argument(const isa::Kernel& kernel, isa::VarId var, std::string_view wanted) {
+  return {ErrorKind::program, fmt::format("parameter `{}` of `{}` takes {}",
+                                          kernel.variable(var).name, kernel.name, wanted)};
+}
+
+/// The program's own parameters.
+Result<LaunchArguments> bind_tensors(const isa::Kernel& kernel, const CudaKernel& emitted,
+                                     const std::vector<Argument>& arguments,
+                                     const Addresses& buffers) {
+  LaunchArguments bound;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const CudaParameter& parameter = emitted.parameters[i];
+    if (parameter.role == CudaParameter::Role::scalar) {
+      const auto* scalar = std::get_if<isa::Scalar>(&arguments[i]);
+      if (scalar == nullptr || scalar->kind != parameter.scalar) {
+        return wrong_argument(kernel, parameter.var, to_string(parameter.scalar));
+      }
+      bound.add_bits(scalar->bits, parameter.bytes());
+    } else {
+      const auto* index = std::get_if<int>(&arguments[i]);
+      if (index == nullptr || *index < 0 || static_cast<std::size_t>(*index) >= buffers.size()) {
+        return wrong_argument(kernel, parameter.var, "a buffer");
+      }
+      bound.add(buffers[static_cast<std::size_t>(*index)]);
+    }
+  }
+  return bound;
+}
+
+/// Those that follow; what must begin as zeros is made so on the stream.
+Status add_workspaces(const CudaKernel& emitted, const Workspaces& workspaces, cuda::Stream stream,
+                      LaunchArguments& bound) {
+  std::size_t position = 0;
+  for (const CudaParameter& parameter : emitted.parameters) {
+    if (parameter.role != CudaParameter::Role::workspace) continue;
+    TILEVM_CHECK(position < workspaces.size(), "a workspace that was not reserved");
+    const DeviceBuffer& workspace = workspaces[position++];
+    if (parameter.zeroed) {
+      if (Status filled = workspace.fill(0, stream); !filled) return filled;
+    }
+    bound.add(workspace);
+  }
+  return Done{};
+}
+
+}  // namespace
+
+struct LoadedProgram::State {
+  isa::VerifiedProgram program;
+  CudaSource source;
+  std::shared_ptr<const LoadedText> text;
+};
+
+struct CudaEngine::Cache {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const LoadedText>> texts;
+};
+
+const isa::VerifiedProgram& LoadedProgram::program() const { return state_->program; }
+const CudaSource& LoadedProgram::source() const { return state_->source; }
+const std::string& LoadedProgram::compiler_log() const { return state_->text->log; }
+const KernelProperties& LoadedProgram::properties(int kernel) const {
+  return state_->text->kernels[at(kernel)].properties();
+}
+
+CudaEngine::CudaEngine(Device device)
+    : device_(std::move(device)), cache_(std::make_shared<Cache>()) {}
+
+Result<CudaEngine> CudaEngine::create(int ordinal) {
+  Result<Device> device = Device::open(ordinal);
+  if (!device) return device.error();
+  return CudaEngine(*std::move(device));
+}
+
+Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program) {
+  CudaSource source = emit_cuda(program);
+  const std::lock_guard lock(cache_->mutex);
+  std::shared_ptr<const LoadedText>& text = cache_->texts[source.text];
+  if (!text) {
+    Result<LoadedText> loaded = compile_and_load(device_, source, program.source().name() + ".cu");
+    if (!loaded) {
+      cache_->texts.erase(source.text);
+      return loaded.error();
+    }
+    text = std::make_shared<const LoadedText>(*std::move(loaded));
+  }
+  LoadedProgram result;
+  result.state_ = std::make_shared<const LoadedProgram::State>(
+      LoadedProgram::State{program, std::move(source), text});
+  if (cache_->texts.size() > max_loaded) cache_->texts.clear();
+  return result;
+}
+
+Result<DeviceBuffer> CudaEngine::allocate(std::size_t bytes) const {
+  return device_.allocate(padded(bytes));
+}
+
+Result<DeviceMemory> CudaEngine::upload(const HostBuffers& buffers) const {
+  DeviceMemory memory;
+  for (const auto& bytes : buffers) {
+    Result<DeviceBuffer> buffer = allocate(bytes.size());
+    if (!buffer) return buffer.error();
+    if (Status status = buffer->write(bytes.data(), bytes.size()); !status) return status.error();
+    memory.buffers_.push_back(*std::move(buffer));
+    memory.bytes_.push_back(bytes.size());
+  }
+  return memory;
+}
+
+Addresses DeviceMemory::addresses() const {
+  Addresses addresses;
+  addresses.reserve(buffers_.size());
+  for (const DeviceBuffer& buffer : buffers_) addresses.push_back(buffer.address());
+  return addresses;
+}
+
+Status CudaEngine::reserve(const LoadedProgram& program, int kernel, Workspaces& workspaces) const {
+  std::size_t position = 0;
+  for (const CudaParameter& parameter : program.source().kernels[at(kernel)].parameters) {
+    if (parameter.role != CudaParameter::Role::workspace) continue;
+    const auto bytes = static_cast<std::size_t>(parameter.workspace_bytes);
+    if (workspaces.size() <= position) workspaces.resize(position + 1);
+    DeviceBuffer& workspace = workspaces[position++];
+    if (workspace.size() >= padded(bytes)) continue;
+    Result<DeviceBuffer> buffer = allocate(bytes);
+    if (!buffer) return buffer.error();
+    // Launches that still use the old one finish before the driver frees it.
+    workspace = *std::move(buffer);
+  }
+  return Done{};
+}
+
+Status CudaEngine::prepare_prints(const std::array<unsigned, 3>& grid, DeviceMemory& memory) const {
+  std::uint64_t blocks = 1;
+  for (std::size_t d = 0; d < grid.size(); ++d) {
+    memory.print_grid_[d] = grid[d];
+    blocks *= grid[d];
+  }
+  return clear_print_buffer(device_, blocks, memory.prints_);
+}
+
+Result<isa::LaunchPrints> CudaEngine::read_prints(const LoadedProgram& program, int kernel,
+                                                  const DeviceMemory& memory) const {
+  return read_print_buffer(memory.prints_, kernel, memory.print_grid_,
+                           program.program().info(kernel).prints);
+}
+
+Status CudaEngine::launch(const LoadedProgram& program, int kernel,
+                          const std::vector<Argument>& arguments, DeviceMemory& memory) const {
+  if (Status ready = reserve(program, kernel, memory.workspaces_); !ready) return ready;
+  const DeviceBuffer* prints = nullptr;
+  if (!program.program().info(kernel).prints.empty()) {
+    const isa::Kernel& definition = program.program().kernel(kernel);
+    const auto grid = grid_of(definition, program.source().kernels[at(kernel)], arguments);
+    if (!grid) return grid.error();
+    if (Status status = prepare_prints(*grid, memory); !status) return status;
+    prints = &memory.prints_;
+  }
+  return put(program, kernel, arguments, memory.addresses(), memory.workspaces_, prints, nullptr);
+}
+
+Status CudaEngine::launch(const LoadedProgram& program, int kernel,
+                          const std::vector<Argument>& arguments, const Addresses& buffers,
+                          const Workspaces& workspaces, cuda::Stream stream) const {
+  if (program.program().info(kernel).prints.empty()) {
+    return put(program, kernel, arguments, buffers, workspaces, nullptr, stream);
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("`{}` prints, which needs a run on its own; take its Print out",
+                           program.program().kernel(kernel).name)};
+}
+
+Status CudaEngine::put(const LoadedProgram& program, int kernel,
+                       const std::vector<Argument>& arguments, const Addresses& buffers,
+                       const Workspaces& workspaces, const DeviceBuffer* prints,
+                       cuda::Stream stream) const {
+  const CudaKernel& emitted = program.source().kernels[at(kernel)];
+  const isa::Kernel& definition = program.program().kernel(kernel);
+  const Result<std::array<unsigned, 3>> grid = grid_of(definition, emitted, arguments);
+  if (!grid) return grid.error();
+  Result<LaunchArguments> bound = bind_tensors(definition, emitted, arguments, buffers);
+  if (!bound) return bound.error();
+  if (Status added = add_workspaces(emitted, workspaces, stream, *bound); !added) return added;
+  if (prints != nullptr) bound->add(*prints);
+  LaunchShape shape;
+  shape.grid = *grid;
+  shape.block[0] = static_cast<unsigned>(emitted.threads);
+  shape.shared_bytes = static_cast<std::size_t>(emitted.shared_bytes);
+  return program.state_->text->kernels[at(kernel)].launch(shape, *bound, stream);
+}
+
+Status CudaEngine::download(const DeviceMemory& memory, HostBuffers& buffers,
+                            std::chrono::milliseconds timeout) const {
+  if (Status status = device_.wait(timeout); !status) return status;
+  buffers.resize(memory.size());
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    buffers[i].resize(memory.bytes_[i]);
+    const Status status = memory[i].read(buffers[i].data(), buffers[i].size());
+    if (!status) return status;
+  }
+  return Done{};
+}
+
+Status CudaEngine::run_kernel(const isa::VerifiedProgram& program, int kernel,
+                              const std::vector<Argument>& arguments, HostBuffers& buffers,
+                              std::chrono::milliseconds timeout) {
+  const Result<LoadedProgram> loaded = prepare(program);
+  if (!loaded) return loaded.error();
+  Result<DeviceMemory> memory = upload(buffers);
+  if (!memory) return memory.error();
+  if (Status status = launch(*loaded, kernel, arguments, *memory); !status) return status;
+  return download(*memory, buffers, timeout);
+}
+
+}  // namespace tilevm::backend

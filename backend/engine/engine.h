@@ -1,0 +1,141 @@
+// The CUDA engine: runs verified programs on a GPU.
+//
+// A program is emitted, compiled for the device and loaded once (per process and program text);
+// its kernels are then launched on buffers in device memory. A pipeline keeps its buffers on the
+// device between launches:
+//
+//     auto engine = CudaEngine::create();
+//     auto loaded = engine->prepare(program);
+//     auto memory = engine->upload(buffers);              // host bytes -> device
+//     engine->launch(*loaded, kernel, arguments, *memory);  // as often as wanted
+//     engine->download(*memory, buffers);                 // waits, device -> host bytes
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "backend/driver/driver.h"
+#include "backend/emit/emit.h"
+#include "isa/base/result.h"
+#include "isa/inst/expr.h"
+#include "isa/program/print.h"
+#include "isa/verify/verify.h"
+
+namespace tilevm::backend {
+
+/// One per kernel parameter: a buffer (an index into the memory), or a scalar of the parameter's
+/// kind.
+using Argument = std::variant<int, isa::Scalar>;
+
+/// Global memory of a run: dense bit streams on the host.
+using HostBuffers = std::vector<std::vector<std::uint8_t>>;
+
+/// A program in a form that the device runs. Copies are cheap and share it.
+class LoadedProgram {
+ public:
+  [[nodiscard]] const isa::VerifiedProgram& program() const;
+  [[nodiscard]] const CudaSource& source() const;
+  /// Registers, spills and shared memory of a kernel.
+  [[nodiscard]] const KernelProperties& properties(int kernel) const;
+  /// What the compiler said, usually nothing.
+  [[nodiscard]] const std::string& compiler_log() const;
+
+ private:
+  friend class CudaEngine;
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+/// Where a launch finds its buffers on the device.
+using Addresses = std::vector<cuda::DevicePointer>;
+
+/// Memory that kernels need besides their buffers, by its position in a kernel's list. Launches
+/// that run one after another share it.
+using Workspaces = std::vector<DeviceBuffer>;
+
+/// Global memory on the device: one block per host buffer.
+class DeviceMemory {
+ public:
+  [[nodiscard]] std::size_t size() const { return buffers_.size(); }
+  [[nodiscard]] const DeviceBuffer& operator[](std::size_t i) const { return buffers_[i]; }
+  [[nodiscard]] Addresses addresses() const;
+  [[nodiscard]] const Workspaces& workspaces() const { return workspaces_; }
+
+ private:
+  friend class CudaEngine;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<std::size_t> bytes_;  // of the host buffers, without padding
+  Workspaces workspaces_;
+  DeviceBuffer prints_;  // of the latest launch that prints
+  std::array<std::int64_t, 3> print_grid_{1, 1, 1};
+};
+
+class CudaEngine {
+ public:
+  /// Takes a device, as Device::open. Error (unavailable): no driver, no device.
+  [[nodiscard]] static Result<CudaEngine> create(int ordinal = -1);
+
+  [[nodiscard]] const Device& device() const { return device_; }
+  /// What programs for this device are compiled for: "sm_90a".
+  [[nodiscard]] std::string target() const { return device_.properties().target(); }
+
+  /// Emits, compiles and loads; the second time for the same text, only looks it up. Errors:
+  /// unavailable (no compiler), limit (the compiler's timeout).
+  [[nodiscard]] Result<LoadedProgram> prepare(const isa::VerifiedProgram& program);
+
+  /// Memory of a tensor, padded so that whole words around an element may be touched.
+  [[nodiscard]] Result<DeviceBuffer> allocate(std::size_t bytes) const;
+
+  /// Copies buffers to the device.
+  [[nodiscard]] Result<DeviceMemory> upload(const HostBuffers& buffers) const;
+
+  /// Puts a launch on the default stream and returns. The grid follows from the scalar arguments.
+  /// Errors: program (an extent that is not in CUDA's range or divides by zero, arguments that do
+  /// not fit the parameters), unavailable (memory is short).
+  Status launch(const LoadedProgram& program, int kernel, const std::vector<Argument>& arguments,
+                DeviceMemory& memory) const;
+
+  /// Makes sure that there is memory for a kernel's workspaces.
+  Status reserve(const LoadedProgram& program, int kernel, Workspaces& workspaces) const;
+
+  /// The same on any stream, on buffers of whoever calls, with workspaces that were reserved.
+  /// Nothing is allocated and nothing waits, so that a graph can capture it. Errors: also usage
+  /// (the kernel prints).
+  Status launch(const LoadedProgram& program, int kernel, const std::vector<Argument>& arguments,
+                const Addresses& buffers, const Workspaces& workspaces, cuda::Stream stream) const;
+
+  /// What the latest launch of a kernel that prints has printed; waits for it. Call it before the
+  /// next launch. Errors: program (a kernel faulted; its prints are lost).
+  [[nodiscard]] Result<isa::LaunchPrints> read_prints(const LoadedProgram& program, int kernel,
+                                                      const DeviceMemory& memory) const;
+
+  /// Waits for the launches and copies every buffer back to where it came from (sizes as at the
+  /// upload). Errors: program (a kernel faulted), limit (a timeout; 0 waits for ever).
+  Status download(const DeviceMemory& memory, HostBuffers& buffers,
+                  std::chrono::milliseconds timeout = std::chrono::milliseconds{0}) const;
+
+  /// Upload, one launch, download: a kernel on host buffers.
+  Status run_kernel(const isa::VerifiedProgram& program, int kernel,
+                    const std::vector<Argument>& arguments, HostBuffers& buffers,
+                    std::chrono::milliseconds timeout = std::chrono::milliseconds{0});
+
+ private:
+  struct Cache;
+  explicit CudaEngine(Device device);
+  /// Launches; `prints` is the print buffer of a kernel that prints, else null.
+  Status put(const LoadedProgram& program, int kernel, const std::vector<Argument>& arguments,
+             const Addresses& buffers, const Workspaces& workspaces, const DeviceBuffer* prints,
+             cuda::Stream stream) const;
+  /// Makes the print buffer ready for a launch.
+  Status prepare_prints(const std::array<unsigned, 3>& grid, DeviceMemory& memory) const;
+
+  Device device_;
+  std::shared_ptr<Cache> cache_;
+};
+
+}  // namespace tilevm::backend

@@ -1,0 +1,372 @@
+#include "frontend/bind/bind_call.h"
+
+#include <array>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "isa/base/suggest.h"
+
+namespace tilevm::frontend {
+namespace {
+
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
+/// One overload of `bind` a slot type: syntax to slot.
+class SlotBinder {
+ public:
+  SlotBinder(const Names& names, const NestedCall& nested) : names_(names), nested_(nested) {}
+
+  bool bind(const ast::Expr& expr, isa::RegisterOperand& slot) {
+    return bind_variable(expr, slot.var);
+  }
+  bool bind(const ast::Expr& expr, isa::SharedOperand& slot) {
+    return bind_variable(expr, slot.var);
+  }
+  bool bind(const ast::Expr& expr, isa::GlobalOperand& slot) {
+    return bind_variable(expr, slot.var);
+  }
+  bool bind(const ast::Expr& expr, isa::PointerOperand& slot) {
+    return bind_variable(expr, slot.var);
+  }
+  bool bind(const ast::Expr& expr, isa::DType& slot) {
+    const auto type = bind_dtype(expr, names_);
+    if (type) slot = *type;
+    return type.has_value();
+  }
+  bool bind(const ast::Expr& expr, isa::RegisterLayout& slot) {
+    const auto layout = bind_layout(expr, names_);
+    if (!layout) return false;
+    const auto* registers = std::get_if<isa::RegisterLayout>(&*layout);
+    if (registers == nullptr) {
+      names_.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                               "a register layout is expected here, not a memory layout");
+      return false;
+    }
+    slot = *registers;
+    return true;
+  }
+  bool bind(const ast::Expr& expr, isa::TileShape& slot) {
+    auto extents = bind_integers(expr, names_);
+    if (extents) slot.extents = std::move(*extents);
+    return extents.has_value();
+  }
+  bool bind(const ast::Expr& expr, isa::ExtentList& slot) {
+    auto extents = bind_list(expr, "a list of extents, such as `[M, K]`,");
+    if (extents) slot.extents = std::move(*extents);
+    return extents.has_value();
+  }
+  bool bind(const ast::Expr& expr, isa::ScalarOperand& slot) {
+    auto value = bind_scalar(expr, names_);
+    if (value) slot.value = std::move(*value);
+    return value.has_value();
+  }
+  bool bind(const ast::Expr& expr, isa::ElementValues& slot) {
+    if (std::holds_alternative<ast::List>(expr.node)) {
+      auto values = bind_list(expr, "a list of values");
+      if (values) slot.values = std::move(*values);
+      return values.has_value();
+    }
+    auto value = bind_scalar(expr, names_);
+    if (value) slot.values = {std::move(*value)};
+    return value.has_value();
+  }
+  bool bind(const ast::Expr& expr, isa::ValueOperand& slot) {
+    if (std::holds_alternative<ast::String>(expr.node)) {
+      names_.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                               "a register tile or a scalar is expected here, not a text");
+      return false;
+    }
+    if (!names_tensor(expr)) return bind(expr, slot.value.emplace<isa::ScalarOperand>());
+    isa::VarId& var = slot.value.emplace<isa::RegisterOperand>().var;
+    if (!bind_variable(expr, var)) return false;
+    const isa::Variable& variable = names_.variables->variable(var);
+    if (const auto* scalar = std::get_if<isa::ScalarType>(&variable.type)) {
+      slot.value =
+          isa::ScalarOperand{isa::Expr::variable(var, variable.name, scalar->kind, expr.span)};
+    }
+    return true;
+  }
+  bool bind(const ast::Expr& expr, isa::Text& slot) {
+    const auto* text = std::get_if<ast::String>(&expr.node);
+    if (text == nullptr) return wrong(expr, "a text in quotes");
+    slot.value = text->value;
+    return true;
+  }
+  bool bind(const ast::Expr& expr, isa::OffsetList& slot) {
+    const auto* list = std::get_if<ast::List>(&expr.node);
+    if (list == nullptr) {
+      return wrong(expr, "a list of offsets, such as `[bi * BM:, bk * BK:]`,");
+    }
+    bool ok = true;
+    for (const ast::ListEntry& entry : list->entries) {
+      auto value = bind_scalar(entry.value, names_);
+      ok = ok && value.has_value();
+      if (value) slot.entries.push_back({std::move(*value), entry.colon});
+    }
+    return ok;
+  }
+  bool bind(const ast::Expr& expr, isa::ViewLayout& slot) {
+    using Form = isa::ViewLayout::Form;
+    if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
+      const auto form = packed_form(name->text);
+      if (form) slot.form = *form;
+      if (form) return true;
+    }
+    const auto* call = std::get_if<ast::Call>(&expr.node);
+    if (call != nullptr && call->callee.text == "strides") return bind_strides(*call, slot);
+    const auto layout = bind_layout(expr, names_);
+    if (!layout) return false;
+    const auto* memory = std::get_if<isa::MemoryLayout>(&*layout);
+    if (memory == nullptr) {
+      return wrong(expr, "a memory layout (`row_major`, `column_major`, `strides(..)`)");
+    }
+    slot.form = Form::memory;
+    slot.memory = *memory;
+    return true;
+  }
+  template <class Slot>
+  bool bind(const ast::Expr& expr, std::optional<Slot>& slot) {
+    return bind(expr, slot.emplace());
+  }
+
+ private:
+  /// An instruction's call, or the name of a variable that is no scalar.
+  bool names_tensor(const ast::Expr& expr) const {
+    if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
+      return is_instruction(call->callee.text);
+    }
+    const auto* name = std::get_if<ast::Name>(&expr.node);
+    if (name == nullptr || names_.variables == nullptr) return false;
+    const auto binding = names_.variables->find(name->text);
+    return binding && !binding->poisoned() &&
+           !std::holds_alternative<isa::ScalarType>(names_.variables->variable(binding->var).type);
+  }
+
+  static std::optional<isa::ViewLayout::Form> packed_form(std::string_view name) {
+    if (name == "row_major") return isa::ViewLayout::Form::row_major;
+    if (name == "column_major") return isa::ViewLayout::Form::column_major;
+    return std::nullopt;
+  }
+
+  bool bind_strides(const ast::Call& call, isa::ViewLayout& slot) {
+    slot.form = isa::ViewLayout::Form::strides;
+    if (call.args.size() == 1 && std::holds_alternative<ast::List>(call.args[0].value.node)) {
+      auto strides = bind_list(call.args[0].value, "a list of strides");
+      if (strides) slot.strides = std::move(*strides);
+      return strides.has_value();
+    }
+    bool ok = true;
+    for (const ast::Argument& argument : call.args) {
+      auto stride = bind_scalar(argument.value, names_);
+      ok = ok && stride.has_value();
+      if (stride) slot.strides.push_back(std::move(*stride));
+    }
+    return ok;
+  }
+
+  std::optional<std::vector<isa::Expr>> bind_list(const ast::Expr& expr, std::string_view what) {
+    const auto* list = std::get_if<ast::List>(&expr.node);
+    if (list == nullptr) {
+      wrong(expr, what);
+      return std::nullopt;
+    }
+    std::vector<isa::Expr> values;
+    for (const ast::ListEntry& entry : list->entries) {
+      if (entry.colon) {
+        names_.diagnostics.error(Code::wrong_operand_kind, entry.span,
+                                 "a colon stands in offsets only");
+        return std::nullopt;
+      }
+      auto value = bind_scalar(entry.value, names_);
+      if (!value) return std::nullopt;
+      values.push_back(std::move(*value));
+    }
+    return values;
+  }
+
+  bool bind_variable(const ast::Expr& expr, isa::VarId& var) {
+    if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
+      const auto result = nested_(*call, expr.span);
+      if (result) var = *result;
+      return result.has_value();
+    }
+    const auto* name = std::get_if<ast::Name>(&expr.node);
+    if (name == nullptr) return wrong(expr, "the name of a tensor");
+    const auto binding =
+        names_.variables != nullptr ? names_.variables->find(name->text) : std::nullopt;
+    if (binding) {
+      var = binding->var;
+      return !binding->poisoned();
+    }
+    const auto constant = names_.constants.find(name->text);
+    if (constant == names_.constants.end()) {
+      names_.report_unknown(name->text, expr.span);
+      return false;
+    }
+    if (constant->second.poisoned) return false;
+    names_.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                             fmt::format("a tensor is expected here, but `{}` is {}", name->text,
+                                         kind_name(constant->second.value)));
+    return false;
+  }
+
+  bool wrong(const ast::Expr& expr, std::string_view what) {
+    names_.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                             fmt::format("{} is expected here", what));
+    return false;
+  }
+
+  const Names& names_;
+  const NestedCall& nested_;
+};
+
+/// Gives each argument of a call its slot.
+template <class Inst>
+class CallBinder {
+ public:
+  static constexpr std::size_t slot_count = std::decay_t<decltype(Inst::schema)>::size;
+
+  CallBinder(const ast::Call& call, Span span, const Names& names, const NestedCall& nested)
+      : call_(call), span_(span), names_(names), binder_(names, nested) {}
+
+  std::optional<BoundCall> run() {
+    bool ok = assign_arguments();
+    Inst inst{};
+    BoundCall bound;
+    bound.out = out_;
+    isa::for_each_slot<Inst>([&](const auto& info, std::size_t position) {
+      const ast::Argument* argument = arguments_[position];
+      auto& slot = inst.*info.member;
+      bound.slot_spans.push_back(argument != nullptr ? argument->value.span : Span{});
+      if (argument != nullptr) {
+        ok = binder_.bind(argument->value, slot) && ok;
+      } else if (!is_optional<std::decay_t<decltype(slot)>>) {
+        ok = missing(info.name, info.doc) && ok;
+      }
+    });
+    if (!ok) return std::nullopt;
+    bound.inst = std::move(inst);
+    return bound;
+  }
+
+ private:
+  bool assign_arguments() {
+    bool ok = true;
+    bool named_seen = false;
+    std::size_t next = 0;
+    for (const ast::Argument& argument : call_.args) {
+      if (argument.name) {
+        named_seen = true;
+        ok = assign_named(argument) && ok;
+      } else if (named_seen) {
+        names_.diagnostics.error(Code::wrong_place, argument.span,
+                                 "an operand without a name cannot follow named ones");
+        ok = false;
+      } else if (next >= slot_count) {
+        names_.diagnostics.error(Code::too_many_operands, argument.span,
+                                 fmt::format("`{}` takes at most {} operands: {}",
+                                             call_.callee.text, slot_count, operand_list()));
+        return false;
+      } else {
+        arguments_[next++] = &argument;
+      }
+    }
+    return ok;
+  }
+
+  bool assign_named(const ast::Argument& argument) {
+    const std::string& name = argument.name->text;
+    if (name == "out") {
+      out_ = &argument;
+      return true;
+    }
+    std::size_t found = slot_count;
+    isa::for_each_slot<Inst>([&](const auto& info, std::size_t position) {
+      if (info.name == name) found = position;
+    });
+    if (found == slot_count) return unknown_operand(*argument.name);
+    if (arguments_[found] != nullptr) {
+      names_.diagnostics.error(Code::duplicate_operand, argument.span,
+                               fmt::format("operand `{}` is given twice", name));
+      return false;
+    }
+    arguments_[found] = &argument;
+    return true;
+  }
+
+  bool unknown_operand(const ast::Identifier& name) {
+    std::vector<std::string> known;
+    isa::for_each_slot<Inst>([&](const auto& info, std::size_t) { known.emplace_back(info.name); });
+    const std::string near = nearest(name.text, known);
+    auto& error = names_.diagnostics.error(
+        Code::unknown_operand, name.span,
+        fmt::format("`{}` has no operand `{}`; {}", call_.callee.text, name.text,
+                    slot_count == 0 ? "it takes none" : "operands are " + operand_list()));
+    error.fix = near;
+    return false;
+  }
+
+  bool missing(std::string_view name, std::string_view doc) {
+    add_note(names_.diagnostics.error(Code::missing_operand, span_,
+                                      fmt::format("`{}` needs `{}`; operands are {}",
+                                                  call_.callee.text, name, operand_list())),
+             fmt::format("`{}`: {}", name, doc));
+    return false;
+  }
+
+  static std::string operand_list() {
+    std::string list;
+    isa::for_each_slot<Inst>([&](const auto& info, std::size_t) {
+      list += fmt::format("{}`{}`", list.empty() ? "" : ", ", info.name);
+    });
+    return list;
+  }
+
+  const ast::Call& call_;
+  Span span_;
+  const Names& names_;
+  SlotBinder binder_;
+  std::array<const ast::Argument*, slot_count> arguments_{};
+  const ast::Argument* out_ = nullptr;
+};
+
+}  // namespace
+
+bool is_instruction(std::string_view name) {
+  bool found = false;
+  isa::for_each_instruction(
+      [&]<class Inst>() { found = found || Inst::schema.description.mnemonic == name; });
+  return found;
+}
+
+std::vector<std::string> instruction_names() {
+  std::vector<std::string> names;
+  isa::for_each_instruction(
+      [&]<class Inst>() { names.emplace_back(Inst::schema.description.mnemonic); });
+  return names;
+}
+
+std::optional<BoundCall> bind_call(const ast::Call& call, Span span, const Names& names,
+                                   const NestedCall& nested) {
+  std::optional<BoundCall> result;
+  bool known = false;
+  isa::for_each_instruction([&]<class Inst>() {
+    if (known || Inst::schema.description.mnemonic != call.callee.text) return;
+    known = true;
+    result = CallBinder<Inst>(call, span, names, nested).run();
+  });
+  if (known) return result;
+  const std::string near = nearest(call.callee.text, instruction_names());
+  auto& error = names.diagnostics.error(
+      Code::unknown_instruction, call.callee.span,
+      fmt::format("unknown instruction `{}`{}", call.callee.text,
+                  near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
+  error.fix = near;
+  return std::nullopt;
+}
+
+}  // namespace tilevm::frontend

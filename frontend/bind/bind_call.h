@@ -1,0 +1,38 @@
+// Binding of instruction calls: `Name(args, key=value)` becomes an isa::Instruction by walking the
+// schema of the instruction that has that name. No mnemonic stands here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/bind/names.h"
+#include "frontend/syntax/ast.h"
+#include "isa/inst/instruction_set.h"
+
+namespace tilevm::frontend {
+
+/// A call whose operands are bound.
+struct BoundCall {
+  isa::Instruction inst;
+  std::vector<Span> slot_spans;
+  const ast::Argument* out = nullptr;  ///< `out=`, not resolved
+};
+
+/// Binds a nested call, `StoreGlobal(Cast(acc, f16), ..)`: emits it before the statement and gives
+/// the variable of its result; nothing after a report.
+using NestedCall = std::function<std::optional<isa::VarId>(const ast::Call&, Span)>;
+
+/// Whether an instruction has this name.
+[[nodiscard]] bool is_instruction(std::string_view name);
+
+/// Every instruction's name.
+[[nodiscard]] std::vector<std::string> instruction_names();
+
+/// Binds a call of an instruction; reports unknown instructions and operands, missing and
+/// superfluous ones, and operands of the wrong kind.
+[[nodiscard]] std::optional<BoundCall> bind_call(const ast::Call& call, Span span,
+                                                 const Names& names, const NestedCall& nested);
+
+}  // namespace tilevm::frontend

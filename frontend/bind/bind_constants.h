@@ -1,0 +1,52 @@
+// Binding of `const` and `require`.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/bind/frontend.h"
+#include "frontend/bind/names.h"
+#include "frontend/syntax/ast.h"
+#include "isa/program/program.h"
+
+namespace tilevm::frontend {
+
+/// Evaluates the constants of a file in order, with the overrides of `-D`.
+class ConstantBinder {
+ public:
+  explicit ConstantBinder(const std::vector<Define>& defines)
+      : defines_(defines), used_(defines.size(), false) {}
+
+  /// Binds every constant of a file, then checks its requirements, wherever they stand. False if
+  /// one does not hold: what stands behind the first of these is not meant for such constants, and
+  /// errors there are not reported.
+  bool bind(const ast::Program& tree, const SourceFile& source, Diagnostics& diagnostics);
+
+  [[nodiscard]] const Constants& constants() const { return constants_; }
+  [[nodiscard]] std::vector<isa::Tunable> take_tunables() { return std::move(tunables_); }
+
+ private:
+  void bind(const ast::ConstDecl& tree);
+  [[nodiscard]] bool check(const ast::Require& tree, const SourceFile& source);
+  /// Reports overrides that name no constant of the file.
+  void finish();
+  void bind_one(const ast::ConstDecl& tree, std::size_t i);
+  [[nodiscard]] std::optional<ConstantValue> evaluate(const ast::Expr& expr, const Names& names,
+                                                      const ast::ConstDecl& tree) const;
+  [[nodiscard]] std::optional<ConstantValue> overridden(const ast::ConstDecl& tree, std::size_t i,
+                                                        const ConstantValue& value);
+  void check_choices(const ast::ConstDecl& tree, const ast::Identifier& name,
+                     const ConstantValue& value, Span span);
+
+  const std::vector<Define>& defines_;
+  std::vector<bool> used_;
+  Diagnostics diagnostics_{10'000};
+  Constants constants_;
+  std::vector<isa::Tunable> tunables_;
+};
+
+/// The value as the language writes it.
+[[nodiscard]] std::string to_string(const ConstantValue& value);
+
+}  // namespace tilevm::frontend

@@ -1,0 +1,67 @@
+#include "frontend/bind/bind_decorator.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace tilevm::frontend {
+namespace {
+
+struct DecoratorRule {
+  std::string_view name, takes;
+  /// Takes the number, if it is known; false if it cannot be.
+  bool (*set)(isa::Kernel& kernel, std::optional<std::int64_t> number);
+};
+
+constexpr DecoratorRule decorators[] = {
+    {"threads", "one number of threads",
+     [](isa::Kernel& kernel, std::optional<std::int64_t> number) {
+       kernel.threads = number;
+       return true;
+     }},
+    {"resident", "one number of blocks",
+     [](isa::Kernel& kernel, std::optional<std::int64_t> number) {
+       kernel.resident = number.value_or(1);
+       return true;
+     }},
+    {"drift", "0 or 1",
+     [](isa::Kernel& kernel, std::optional<std::int64_t> number) {
+       kernel.drift = number == 1;
+       return number.value_or(0) == 0 || number == 1;
+     }},
+};
+
+/// "`@threads(n)`, `@resident(n)` and `@drift(n)`".
+std::string list_decorators() {
+  std::string text;
+  for (const DecoratorRule& rule : decorators) {
+    const bool last = &rule == std::end(decorators) - 1;
+    text += fmt::format("{}`@{}(n)`", text.empty() ? "" : last ? " and " : ", ", rule.name);
+  }
+  return text;
+}
+
+}  // namespace
+
+void bind_decorator(const ast::Decorator& decorator, const Names& names, isa::Kernel& kernel) {
+  const std::string& name = decorator.name.text;
+  const auto* rule = std::ranges::find(decorators, name, &DecoratorRule::name);
+  if (rule == std::end(decorators)) {
+    names.diagnostics.error(
+        Code::unknown_decorator, decorator.name.span,
+        fmt::format("unknown decorator `@{}`; there are {}", name, list_decorators()));
+    return;
+  }
+  const bool one = decorator.args.size() == 1 && !decorator.args[0].name;
+  if (!one || !rule->set(kernel, bind_integer(decorator.args[0].value, names))) {
+    names.diagnostics.error(Code::missing_operand, decorator.span,
+                            fmt::format("`@{}(n)` takes {}", name, rule->takes));
+  }
+}
+
+}  // namespace tilevm::frontend

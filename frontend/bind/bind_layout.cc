@@ -1,0 +1,362 @@
+// Binding of types and layouts: names, factors, products and the operations of the layout algebra.
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "frontend/bind/frontend.h"
+#include "frontend/bind/names.h"
+#include "frontend/syntax/grammar.h"
+#include "isa/base/suggest.h"
+#include "isa/layout/layout_ops.h"
+
+namespace tilevm::frontend {
+namespace {
+
+using isa::MemoryLayout;
+using isa::RegisterLayout;
+using Integers = std::vector<std::int64_t>;
+
+/// A factor or a whole layout from its extents: `name(e0, e1, ..)`.
+struct ExtentFunction {
+  std::string_view name;
+  std::function<Result<AnyLayoutValue>(const Integers&)> make;
+};
+
+template <class T>
+Result<AnyLayoutValue> any(Result<T> result) {
+  if (!result) return result.error();
+  return AnyLayoutValue(std::move(*result));
+}
+
+Result<AnyLayoutValue> make_replicated(const Integers& args) {
+  if (args.size() != 1) {
+    return Error{ErrorKind::program, "`replicated` takes one number of threads"};
+  }
+  return any(isa::replicated(args[0]));
+}
+
+const std::vector<ExtentFunction>& extent_functions() {
+  static const std::vector<ExtentFunction> functions{
+      {"local", [](const Integers& e) { return any(isa::local(e)); }},
+      {"spatial", [](const Integers& e) { return any(isa::spatial(e)); }},
+      {"column_local", [](const Integers& e) { return any(isa::column_local(e)); }},
+      {"column_spatial", [](const Integers& e) { return any(isa::column_spatial(e)); }},
+      {"replicated", make_replicated},
+      {"row_major", [](const Integers& e) { return any(isa::row_major(e)); }},
+      {"column_major", [](const Integers& e) { return any(isa::column_major(e)); }},
+  };
+  return functions;
+}
+
+// Layouts from several lists: the unified form and memory layouts with modes.
+constexpr std::array<std::string_view, 2> list_functions{"layout", "memory_layout"};
+
+constexpr std::array<std::string_view, 8> operations{
+    "reduce", "permute", "reshape", "squeeze", "unsqueeze", "divide", "left_divide", "swizzle"};
+
+const ExtentFunction* find_extent_function(std::string_view name) {
+  for (const ExtentFunction& function : extent_functions()) {
+    if (function.name == name) return &function;
+  }
+  return nullptr;
+}
+
+bool is_list_function(std::string_view name) {
+  return std::find(list_functions.begin(), list_functions.end(), name) != list_functions.end();
+}
+
+class LayoutBinder {
+ public:
+  explicit LayoutBinder(const Names& names) : names_(names) {}
+
+  std::optional<AnyLayoutValue> bind(const ast::Expr& expr) {
+    return std::visit([&](const auto& node) { return visit(node, expr.span); }, expr.node);
+  }
+
+ private:
+  template <class Node>
+  std::optional<AnyLayoutValue> visit(const Node&, Span span) {
+    names_.diagnostics.error(Code::wrong_operand_kind, span,
+                             "a layout is expected here, such as `local(2, 1).spatial(8, 4)`");
+    return std::nullopt;
+  }
+
+  std::optional<AnyLayoutValue> visit(const ast::Name& node, Span span) {
+    const auto found = names_.constants.find(node.text);
+    if (found == names_.constants.end()) {
+      if (names_.variables != nullptr && names_.variables->find(node.text)) {
+        return visit(0, span);  // a variable: no layout
+      }
+      names_.report_unknown(node.text, span);
+      return std::nullopt;
+    }
+    if (found->second.poisoned) return std::nullopt;
+    if (const auto* layout = std::get_if<RegisterLayout>(&found->second.value)) return *layout;
+    if (const auto* layout = std::get_if<MemoryLayout>(&found->second.value)) return *layout;
+    names_.diagnostics.error(Code::wrong_operand_kind, span,
+                             fmt::format("a layout is expected here, but `{}` is {}", node.text,
+                                         kind_name(found->second.value)));
+    return std::nullopt;
+  }
+
+  /// `[layout]`: brackets around a layout mean nothing, as the paper prints it.
+  std::optional<AnyLayoutValue> visit(const ast::List& node, Span span) {
+    if (node.entries.size() != 1 || node.entries[0].colon) return visit(0, span);
+    return bind(node.entries[0].value);
+  }
+
+  std::optional<AnyLayoutValue> visit(const ast::Call& node, Span span) {
+    if (is_list_function(node.callee.text)) return unified(node, span);
+    const ExtentFunction* function = known_function(node.callee);
+    if (function == nullptr) return std::nullopt;
+    const auto extents = integers(node.args);
+    if (!extents) return std::nullopt;
+    return check(function->make(*extents), span);
+  }
+
+  /// The function of a name. A misspelt one is reported, and the nearest is taken instead, so that
+  /// what follows from the layout is still checked.
+  const ExtentFunction* known_function(const ast::Identifier& name) {
+    if (const auto* function = find_extent_function(name.text)) return function;
+    std::vector<std::string> known;
+    for (const ExtentFunction& function : extent_functions()) known.emplace_back(function.name);
+    const std::string near = nearest(name.text, known);
+    auto& error = names_.diagnostics.error(
+        Code::unknown_layout, name.span,
+        fmt::format("unknown layout `{}`{}", name.text,
+                    near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
+    error.fix = near;
+    if (near.empty()) {
+      std::string list;
+      for (const std::string& one : layout_functions()) list += (list.empty() ? "" : ", ") + one;
+      add_note(error, "layouts are made of " + list);
+    }
+    return near.empty() ? nullptr : find_extent_function(near);
+  }
+
+  std::optional<AnyLayoutValue> visit(const ast::Method& node, Span span) {
+    auto receiver = bind(*node.receiver);
+    if (!receiver) return std::nullopt;
+    const std::string& name = node.method.text;
+    if (std::find(operations.begin(), operations.end(), name) != operations.end()) {
+      return operation(*receiver, node, span);
+    }
+    std::optional<AnyLayoutValue> factor;
+    const auto constant = names_.constants.find(name);
+    if (constant != names_.constants.end() && node.args.empty()) {
+      factor = visit(ast::Name{name}, node.method.span);
+    } else {
+      factor = visit(ast::Call{node.method, node.args}, span);
+    }
+    if (!factor) return std::nullopt;
+    return product(*receiver, *factor, span);
+  }
+
+  /// `a / b` divides, `a * b` multiplies.
+  std::optional<AnyLayoutValue> visit(const ast::Binary& node, Span span) {
+    if (node.op != ast::BinaryOp::div && node.op != ast::BinaryOp::mul) return visit(0, span);
+    auto a = bind(*node.left);
+    auto b = bind(*node.right);
+    if (!a || !b) return std::nullopt;
+    if (node.op == ast::BinaryOp::mul) return product(*a, *b, span);
+    const auto *left = std::get_if<RegisterLayout>(&*a), *right = std::get_if<RegisterLayout>(&*b);
+    if (left == nullptr || right == nullptr) return mixed(span);
+    return check(any(isa::divide(*left, *right)), span, Code::layout_not_divisible);
+  }
+
+  std::optional<AnyLayoutValue> product(const AnyLayoutValue& a, const AnyLayoutValue& b,
+                                        Span span) {
+    if (const auto* left = std::get_if<RegisterLayout>(&a)) {
+      const auto* right = std::get_if<RegisterLayout>(&b);
+      return right != nullptr ? check(any(isa::compose(*left, *right)), span) : mixed(span);
+    }
+    const auto* right = std::get_if<MemoryLayout>(&b);
+    if (right == nullptr) return mixed(span);
+    return check(any(isa::compose(*std::get_if<MemoryLayout>(&a), *right)), span);
+  }
+
+  std::optional<AnyLayoutValue> operation(const AnyLayoutValue& layout, const ast::Method& node,
+                                          Span span) {
+    const std::string& name = node.method.text;
+    if (name == "divide" || name == "left_divide") return division(layout, node, span);
+    const auto args = integers(node.args);
+    if (!args) return std::nullopt;
+    const std::vector<int> dims(args->begin(), args->end());
+    if (const auto* memory = std::get_if<MemoryLayout>(&layout)) {
+      if (name == "permute") return check(any(isa::permute(*memory, dims)), span);
+      if (name == "reshape") return check(any(isa::reshape(*memory, *args)), span);
+      if (name == "swizzle" && dims.size() == 3) {
+        return check(any(isa::swizzled(*memory, {dims[0], dims[1], dims[2]})), span);
+      }
+      return not_for(name, "a memory layout", span);
+    }
+    const auto& registers = *std::get_if<RegisterLayout>(&layout);
+    if (name == "reduce") return check(any(isa::reduce(registers, dims)), span);
+    if (name == "permute") return check(any(isa::permute(registers, dims)), span);
+    if (name == "reshape") return check(any(isa::reshape(registers, *args)), span);
+    if (name == "squeeze") return check(any(isa::squeeze(registers, dims)), span);
+    if (name == "unsqueeze") return check(any(isa::unsqueeze(registers, dims)), span);
+    return not_for(name, "a register layout", span);
+  }
+
+  std::optional<AnyLayoutValue> division(const AnyLayoutValue& layout, const ast::Method& node,
+                                         Span span) {
+    if (node.args.size() != 1) {
+      names_.diagnostics.error(Code::missing_operand, span,
+                               fmt::format("`{}` takes one layout", node.method.text));
+      return std::nullopt;
+    }
+    const auto other = bind(node.args[0].value);
+    if (!other) return std::nullopt;
+    const auto *a = std::get_if<RegisterLayout>(&layout), *b = std::get_if<RegisterLayout>(&*other);
+    if (a == nullptr || b == nullptr) return mixed(span);
+    auto quotient = node.method.text == "divide" ? isa::divide(*a, *b) : isa::left_divide(*a, *b);
+    return check(any(std::move(quotient)), span, Code::layout_not_divisible);
+  }
+
+  /// layout([shape], [modes], [spatial], [local]) and memory_layout([shape], [modes], [strides]).
+  std::optional<AnyLayoutValue> unified(const ast::Call& node, Span span) {
+    const bool registers = node.callee.text == list_functions[0];
+    const std::size_t count = registers ? 4 : 3;
+    if (node.args.size() != count) {
+      names_.diagnostics.error(
+          Code::missing_operand, span,
+          registers ? "`layout` takes four lists: shape, mode shape, spatial modes, local modes"
+                    : "`memory_layout` takes three lists: shape, mode shape, mode strides");
+      return std::nullopt;
+    }
+    std::vector<Integers> lists;
+    for (const ast::Argument& argument : node.args) {
+      auto list = bind_integers(argument.value, names_);
+      if (!list) return std::nullopt;
+      lists.push_back(std::move(*list));
+    }
+    if (!registers) return check(any(MemoryLayout::make(lists[0], lists[1], lists[2])), span);
+    const auto narrow = [](const Integers& list) {
+      std::vector<int> result;
+      for (const std::int64_t x : list) {
+        result.push_back(static_cast<int>(std::clamp<std::int64_t>(x, INT32_MIN, INT32_MAX)));
+      }
+      return result;
+    };
+    return check(any(RegisterLayout::make(lists[0], lists[1], narrow(lists[2]), narrow(lists[3]))),
+                 span);
+  }
+
+  std::optional<Integers> integers(const std::vector<ast::Argument>& args) {
+    Integers values;
+    if (args.size() == 1 && std::holds_alternative<ast::List>(args[0].value.node)) {
+      return bind_integers(args[0].value, names_);
+    }
+    for (const ast::Argument& argument : args) {
+      if (argument.name) {
+        names_.diagnostics.error(Code::unknown_operand, argument.span,
+                                 "layout functions take plain integers");
+        return std::nullopt;
+      }
+      const auto value = bind_integer(argument.value, names_);
+      if (!value) return std::nullopt;
+      values.push_back(std::clamp<std::int64_t>(*value, INT32_MIN, INT32_MAX));
+    }
+    return values;
+  }
+
+  std::optional<AnyLayoutValue> check(Result<AnyLayoutValue> result, Span span,
+                                      Code code = Code::bad_layout) {
+    if (result) return std::move(*result);
+    names_.diagnostics.error(code, span, result.error().message);
+    return std::nullopt;
+  }
+
+  std::optional<AnyLayoutValue> mixed(Span span) {
+    names_.diagnostics.error(Code::bad_layout, span,
+                             "a register layout and a memory layout do not combine");
+    return std::nullopt;
+  }
+
+  std::optional<AnyLayoutValue> not_for(std::string_view name, std::string_view kind, Span span) {
+    names_.diagnostics.error(Code::bad_layout, span,
+                             fmt::format("`{}` does not apply to {}{}", name, kind,
+                                         name == "swizzle" ? " or lacks its three numbers: base, "
+                                                             "bits, shift"
+                                                           : ""));
+    return std::nullopt;
+  }
+
+  const Names& names_;
+};
+
+}  // namespace
+
+std::vector<std::string> layout_functions() {
+  std::vector<std::string> names;
+  for (const ExtentFunction& function : extent_functions()) names.emplace_back(function.name);
+  for (const std::string_view name : list_functions) names.emplace_back(name);
+  return names;
+}
+
+std::optional<AnyLayoutValue> bind_layout(const ast::Expr& expr, const Names& names) {
+  return LayoutBinder(names).bind(expr);
+}
+
+bool looks_like_layout(const ast::Expr& expr, const Names& names) {
+  if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
+    return find_extent_function(call->callee.text) != nullptr ||
+           is_list_function(call->callee.text);
+  }
+  if (const auto* binary = std::get_if<ast::Binary>(&expr.node)) {
+    return looks_like_layout(*binary->left, names);
+  }
+  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
+    const auto found = names.constants.find(name->text);
+    return found != names.constants.end() &&
+           (std::holds_alternative<RegisterLayout>(found->second.value) ||
+            std::holds_alternative<MemoryLayout>(found->second.value));
+  }
+  return std::holds_alternative<ast::Method>(expr.node);
+}
+
+std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const Names& names) {
+  const auto* name = std::get_if<ast::Name>(&expr.node);
+  if (name == nullptr) {
+    names.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                            "a type is expected here, such as `f16` or `i6`");
+    return std::nullopt;
+  }
+  const auto constant = names.constants.find(name->text);
+  if (constant != names.constants.end()) {
+    if (constant->second.poisoned) return std::nullopt;
+    if (const auto* type = std::get_if<isa::DType>(&constant->second.value)) return *type;
+  } else if (const auto type = isa::parse_dtype(name->text)) {
+    return type;
+  }
+  std::vector<std::string> known;
+  for (const isa::DType& type : isa::all_dtypes()) known.push_back(isa::to_string(type));
+  const std::string near = nearest(name->text, known);
+  auto& error = names.diagnostics.error(
+      Code::unknown_type, expr.span,
+      fmt::format("unknown type `{}`{}", name->text,
+                  near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
+  error.fix = near;
+  if (near.empty()) {
+    add_note(error,
+             "types are i1..i8 i16 i32 i64, u1..u8 u16 u32 u64, f16 bf16 tf32 f32 f64, "
+             "f{n}e{E}m{M} of 3 to 8 bits, b1..b8");
+  }
+  return std::nullopt;
+}
+
+std::optional<AnyLayout> load_layout(const SourceFile& source, Diagnostics& diagnostics) {
+  const auto tree = parse_expression(source, diagnostics);
+  if (!tree) return std::nullopt;
+  const Constants none;
+  const std::size_t errors_before = diagnostics.error_count();
+  auto layout = bind_layout(*tree, Names{none, nullptr, diagnostics});
+  // A misspelt name was replaced by the nearest, to find more faults, not to be drawn.
+  if (diagnostics.error_count() > errors_before) return std::nullopt;
+  return layout;
+}
+
+}  // namespace tilevm::frontend

@@ -1,0 +1,266 @@
+// Binding of scalar expressions. Constants fold as they are built; an integer constant that leaves
+// i32 becomes i64, and one that leaves i64 is an error, so folding never wraps silently.
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "frontend/bind/names.h"
+#include "isa/base/check.h"
+
+namespace tilevm::frontend {
+namespace {
+
+using isa::Expr;
+using isa::Scalar;
+using isa::ScalarBinary;
+using isa::ScalarKind;
+using isa::ScalarUnary;
+
+ScalarBinary to_isa(ast::BinaryOp op) {
+  switch (op) {
+    case ast::BinaryOp::logical_or:
+      return ScalarBinary::logical_or;
+    case ast::BinaryOp::logical_and:
+      return ScalarBinary::logical_and;
+    case ast::BinaryOp::equal:
+      return ScalarBinary::eq;
+    case ast::BinaryOp::not_equal:
+      return ScalarBinary::ne;
+    case ast::BinaryOp::less:
+      return ScalarBinary::lt;
+    case ast::BinaryOp::less_equal:
+      return ScalarBinary::le;
+    case ast::BinaryOp::greater:
+      return ScalarBinary::gt;
+    case ast::BinaryOp::greater_equal:
+      return ScalarBinary::ge;
+    case ast::BinaryOp::bit_or:
+      return ScalarBinary::bit_or;
+    case ast::BinaryOp::bit_xor:
+      return ScalarBinary::bit_xor;
+    case ast::BinaryOp::bit_and:
+      return ScalarBinary::bit_and;
+    case ast::BinaryOp::shift_left:
+      return ScalarBinary::shl;
+    case ast::BinaryOp::shift_right:
+      return ScalarBinary::shr;
+    case ast::BinaryOp::add:
+      return ScalarBinary::add;
+    case ast::BinaryOp::sub:
+      return ScalarBinary::sub;
+    case ast::BinaryOp::mul:
+      return ScalarBinary::mul;
+    case ast::BinaryOp::div:
+      return ScalarBinary::div;
+    case ast::BinaryOp::mod:
+      return ScalarBinary::mod;
+  }
+  TILEVM_CHECK(false, "operator");
+  return ScalarBinary::add;
+}
+
+bool is_signed_constant(const Expr& expr) {
+  return expr.is_constant() && (expr.kind() == ScalarKind::i32 || expr.kind() == ScalarKind::i64);
+}
+
+class ScalarBinder {
+ public:
+  explicit ScalarBinder(const Names& names) : names_(names) {}
+
+  std::optional<Expr> bind(const ast::Expr& expr) const {
+    return std::visit([&](const auto& node) { return visit(node, expr.span); }, expr.node);
+  }
+
+ private:
+  std::optional<Expr> visit(const ast::Integer& node, Span span) const {
+    if (node.value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+      return Expr::constant(Scalar{ScalarKind::u64, node.value}, span);
+    }
+    return Expr::constant(static_cast<std::int64_t>(node.value), span);
+  }
+  std::optional<Expr> visit(const ast::Float& node, Span span) const {
+    return Expr::constant(Scalar::f32(static_cast<float>(node.value)), span);
+  }
+  std::optional<Expr> visit(const ast::Bool& node, Span span) const {
+    return Expr::constant(Scalar::of(node.value), span);
+  }
+  std::optional<Expr> visit(const ast::String&, Span span) const {
+    return not_scalar("a text", span);
+  }
+  std::optional<Expr> visit(const ast::List&, Span span) const {
+    return not_scalar("a list", span);
+  }
+  std::optional<Expr> visit(const ast::Method&, Span span) const {
+    return not_scalar("a layout", span);
+  }
+
+  std::optional<Expr> visit(const ast::Name& node, Span span) const {
+    if (names_.variables != nullptr) {
+      if (const auto binding = names_.variables->find(node.text)) {
+        if (binding->poisoned()) return std::nullopt;
+        const isa::Variable& variable = names_.variables->variable(binding->var);
+        if (const auto* scalar = std::get_if<isa::ScalarType>(&variable.type)) {
+          return Expr::variable(binding->var, node.text, scalar->kind, span);
+        }
+        return not_scalar(fmt::format("{}, `{}`", isa::kind_name(variable.type), node.text), span);
+      }
+    }
+    const auto found = names_.constants.find(node.text);
+    if (found == names_.constants.end()) {
+      names_.report_unknown(node.text, span);
+      return std::nullopt;
+    }
+    if (found->second.poisoned) return std::nullopt;
+    if (const auto* scalar = std::get_if<Scalar>(&found->second.value)) {
+      return Expr::constant(*scalar, span);
+    }
+    return not_scalar(fmt::format("{}, `{}`", kind_name(found->second.value), node.text), span);
+  }
+
+  std::optional<Expr> visit(const ast::Unary& node, Span span) const {
+    auto a = bind(*node.operand);
+    if (!a) return std::nullopt;
+    if (node.op == ast::UnaryOp::plus) return a->at(span);
+    if (node.op == ast::UnaryOp::minus && is_signed_constant(*a)) {
+      if (a->constant_int() != std::numeric_limits<std::int64_t>::min()) {
+        return Expr::constant(-*a->constant_int(), span);
+      }
+    }
+    ScalarUnary op = ScalarUnary::negate;
+    if (node.op == ast::UnaryOp::logical_not) op = ScalarUnary::logical_not;
+    if (node.op == ast::UnaryOp::bit_not) op = ScalarUnary::bit_not;
+    if (!isa::supports(op, a->kind())) return wrong_kinds(isa::to_string(op), "f32", span);
+    return Expr::unary(op, std::move(*a), span);
+  }
+
+  /// The type that a name stands for, if it does.
+  [[nodiscard]] std::optional<isa::DType> type_of(const ast::Expr& expr) const {
+    const auto* name = std::get_if<ast::Name>(&expr.node);
+    if (name == nullptr) return std::nullopt;
+    if (names_.variables != nullptr && names_.variables->find(name->text)) return std::nullopt;
+    const auto found = names_.constants.find(name->text);
+    if (found == names_.constants.end()) return isa::parse_dtype(name->text);
+    const auto* dtype = std::get_if<isa::DType>(&found->second.value);
+    if (dtype == nullptr || found->second.poisoned) return std::nullopt;
+    return *dtype;
+  }
+
+  std::optional<Expr> visit(const ast::Binary& node, Span span) const {
+    const bool equal = node.op == ast::BinaryOp::equal;
+    if (equal || node.op == ast::BinaryOp::not_equal) {
+      const auto left = type_of(*node.left), right = type_of(*node.right);
+      if (left && right) return Expr::constant(Scalar::of((*left == *right) == equal), span);
+    }
+    auto a = bind(*node.left);
+    auto b = bind(*node.right);
+    if (!a || !b) return std::nullopt;
+    const ScalarBinary op = to_isa(node.op);
+    if (!isa::supports(op, a->kind(), b->kind())) {
+      return wrong_kinds(isa::to_string(op), "f32", node.op_span);
+    }
+    const bool divides = op == ScalarBinary::div || op == ScalarBinary::mod;
+    if (divides && b->constant_int() == std::int64_t{0} && a->kind() != ScalarKind::f32) {
+      names_.diagnostics.error(Code::division_by_zero, span, "division by zero");
+      return std::nullopt;
+    }
+    if (is_signed_constant(*a) && is_signed_constant(*b)) return fold(op, *a, *b, span);
+    return Expr::binary(op, std::move(*a), std::move(*b), span);
+  }
+
+  /// Signed constants are computed in 64 bits with a check, then take the narrowest kind.
+  std::optional<Expr> fold(ScalarBinary op, const Expr& a, const Expr& b, Span span) const {
+    const std::int64_t x = *a.constant_int(), y = *b.constant_int();
+    std::int64_t result = 0;
+    bool overflow = false;
+    if (op == ScalarBinary::add) overflow = __builtin_add_overflow(x, y, &result);
+    if (op == ScalarBinary::sub) overflow = __builtin_sub_overflow(x, y, &result);
+    if (op == ScalarBinary::mul) overflow = __builtin_mul_overflow(x, y, &result);
+    if (overflow) {
+      names_.diagnostics.error(
+          Code::constant_overflow, span,
+          fmt::format("{} {} {} does not fit 64 bits", x, isa::to_string(op), y));
+      return std::nullopt;
+    }
+    if (op == ScalarBinary::add || op == ScalarBinary::sub || op == ScalarBinary::mul) {
+      return Expr::constant(result, span);
+    }
+    const Expr wide = Expr::binary(op, Expr::convert(a, ScalarKind::i64), b, span);
+    if (wide.kind() == ScalarKind::i64) return Expr::constant(*wide.constant_int(), span);
+    return wide;
+  }
+
+  /// `i64(x)`: a conversion. Nothing else that is called gives a scalar.
+  std::optional<Expr> visit(const ast::Call& node, Span span) const {
+    const auto kind = isa::parse_scalar_kind(node.callee.text);
+    if (!kind) {
+      auto& error = names_.diagnostics.error(
+          Code::wrong_operand_kind, span,
+          fmt::format("a scalar is expected here, not the call of `{}`", node.callee.text));
+      add_note(error,
+               "what can be called in a scalar expression are conversions: i32(x), i64(x), "
+               "u32(x), u64(x), f32(x), bool(x)");
+      return std::nullopt;
+    }
+    if (node.args.size() != 1 || node.args[0].name) {
+      names_.diagnostics.error(Code::missing_operand, span,
+                               fmt::format("`{}(..)` takes one value", node.callee.text));
+      return std::nullopt;
+    }
+    auto value = bind(node.args[0].value);
+    if (!value) return std::nullopt;
+    return Expr::convert(std::move(*value), *kind, span).at(span);
+  }
+
+  std::optional<Expr> not_scalar(std::string_view what, Span span) const {
+    names_.diagnostics.error(Code::wrong_operand_kind, span,
+                             fmt::format("a scalar is expected here, not {}", what));
+    return std::nullopt;
+  }
+  std::optional<Expr> wrong_kinds(std::string_view op, std::string_view kind, Span span) const {
+    names_.diagnostics.error(Code::scalar_type, span,
+                             fmt::format("`{}` does not take {}; it takes integers", op, kind));
+    return std::nullopt;
+  }
+
+  const Names& names_;
+};
+
+}  // namespace
+
+std::optional<Expr> bind_scalar(const ast::Expr& expr, const Names& names) {
+  return ScalarBinder(names).bind(expr);
+}
+
+std::optional<std::int64_t> bind_integer(const ast::Expr& expr, const Names& names) {
+  const auto bound = bind_scalar(expr, names);
+  if (!bound) return std::nullopt;
+  if (const auto value = bound->constant_int()) return value;
+  names.diagnostics.error(Code::not_a_constant, expr.span,
+                          bound->is_constant() ? "an integer is expected here"
+                                               : "a value that is known before the run is expected "
+                                                 "here: integers and constants");
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> bind_integers(const ast::Expr& expr, const Names& names) {
+  const auto* list = std::get_if<ast::List>(&expr.node);
+  if (list == nullptr) {
+    names.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                            "a list of integers is expected here, such as `[16, 8]`");
+    return std::nullopt;
+  }
+  std::vector<std::int64_t> values;
+  for (const ast::ListEntry& entry : list->entries) {
+    if (entry.colon) {
+      names.diagnostics.error(Code::wrong_operand_kind, entry.span,
+                              "a colon stands in offsets only");
+      return std::nullopt;
+    }
+    const auto value = bind_integer(entry.value, names);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
+}  // namespace tilevm::frontend

@@ -1,0 +1,138 @@
+// How a block moves a tile: which thread makes which machine accesses, and how wide they are.
+//
+// The plan does not change what a program computes. It is data that the CUDA backend writes its
+// loops from and that the simulator counts sectors and bank conflicts from, so that both speak of
+// the same accesses. Wider accesses are a matter of this file and of access_run.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isa/access/tile_place.h"
+#include "isa/inst/instruction_set.h"
+#include "isa/numeric/target.h"
+#include "isa/program/program.h"
+
+namespace tilevm::isa {
+
+struct KernelInfo;
+
+/// What the accesses of a thread are.
+enum class AccessForm : std::uint8_t {
+  /// One element narrower than a byte. A load reads its byte, and the next one if the element
+  /// reaches into it; a store changes its aligned 32-bit word, and likewise the next one,
+  /// atomically.
+  bits,
+  /// Elements that lie side by side in memory and fill whole bytes: loads or stores of `widths`
+  /// bytes, one behind the other.
+  bytes,
+  /// One, two or four matrices of eight rows of 16 bytes in shared memory, a word of each for every
+  /// thread of a warp (PTX ldmatrix, stmatrix). Thread i gives the address of row i.
+  matrix,
+  copy,  ///< an asynchronous copy of 4, 8 or 16 bytes (PTX cp.async)
+};
+
+/// `place += x / divisor % size * step` and `index[dim] += x / divisor % size * stride`, where x is
+/// the number of an access of a thread, or of an element in an access.
+struct AccessDigit {
+  std::int64_t divisor, size, step;
+  int dim;  ///< of the tensor
+  std::int64_t stride;
+  bool flips = false;  ///< its share of the address is combined by XOR (AddressForm::flipped)
+  friend bool operator==(const AccessDigit&, const AccessDigit&) = default;
+};
+
+/// What keeps accesses from being wider.
+struct Obstacle {
+  enum class Kind : std::uint8_t {
+    none,       ///< 16 bytes, or all that a thread has
+    registers,  ///< neighbours in memory do not follow one another in a thread
+    count,      ///< those that do are so many, which are no whole number of wider accesses
+    order,      ///< elements may share a place, so that their order matters
+    offset,     ///< of a dimension: what it is a multiple of
+    stride,     ///< likewise
+    extent,     ///< likewise
+    layout,     ///< of memory: does not keep so many elements together and aligned
+    swizzle,    ///< tears apart what is longer than so many elements
+  };
+  Kind kind = Kind::none;
+  int dim = 0;
+  std::int64_t value = 0;
+};
+
+/// How a thread's accesses lie in one tensor.
+struct AccessSide {
+  TilePlace place{};
+  std::vector<PlacedTerm> threads{};  ///< digits of the thread; of a matrix, of the row's
+  std::vector<AccessDigit> outer{};   ///< digits of an access's number; of a copy, see by_piece
+  AddressForm address = AddressForm::whole;
+};
+
+/// A tile in registers: access i of each thread moves `elements` of its elements. A copy: access i
+/// of thread t moves piece t + i * threads of the tile, if there is one; pieces are `elements`
+/// neighbours along the last dimension, counted row by row. Matrices move `elements` of each
+/// thread, too, in the order of its places: access i fills its words [i * matrices, (i + 1) *
+/// matrices).
+///
+/// An access to global memory is made by the threads whose elements lie inside the view: all of
+/// them do, or none. A copy is made by all, and fills with zeros what lies outside.
+struct AccessPlan : AccessSide {
+  AccessForm form = AccessForm::bytes;
+  std::int64_t elements = 1;
+  std::int64_t count = 0;  ///< accesses of a thread, at most
+  Obstacle obstacle{};
+
+  // Of a tile in registers.
+  std::vector<AccessDigit> inner{};    ///< of an element's number in its access, in memory's order
+  std::vector<std::int64_t> widths{};  ///< bytes
+  std::int64_t matrices = 0;           ///< of AccessForm::matrix: of one access
+  bool transposed = false;             ///< likewise: the two halves of a word lie in two rows
+  bool moves_own_stores = false;       ///< likewise: of the warp, so that its order matters
+
+  // Of a copy, whose own side is that of the view.
+  AccessSide to{};
+  Shape pieces{};  ///< the tile's extents, the last one in pieces
+  /// The outer digits are those of a piece's number, since pieces of a thread differ in more than
+  /// the share of an access's number.
+  bool by_piece = false;
+  /// The view's dimension whose bound may cut a piece, if one does.
+  std::optional<std::size_t> cut_dim{};
+
+  /// The local place of element j of access i.
+  [[nodiscard]] std::int64_t local_place(std::int64_t i, std::int64_t j = 0) const;
+  /// Whether the elements of an access are neighbours in the thread's registers, too.
+  [[nodiscard]] bool in_order() const;
+  /// Whether threads must test that their elements lie inside of the view.
+  [[nodiscard]] bool tests_bounds() const;
+};
+
+/// Plans the accesses of a kernel's statements.
+class AccessPlanner {
+ public:
+  AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target);
+
+  /// The plan of LoadGlobal, StoreGlobal, LoadShared, StoreShared and CopyAsync (whose copies need
+  /// pieces that layouts and offsets keep together and aligned on both sides; without any, it
+  /// loads and stores single elements); nothing for other instructions.
+  [[nodiscard]] std::optional<AccessPlan> plan(const InstStmt& stmt) const;
+
+ private:
+  [[nodiscard]] AccessPlan plan_tile(const RegisterType& tile, VarId tensor,
+                                     const std::optional<OffsetList>& offset, bool stores) const;
+
+  const Kernel& kernel_;
+  const KernelInfo& info_;
+  const Target& target_;
+  ScalarFacts facts_;
+};
+
+/// "the strides of dimension 0 are only known to be multiples of 4"; empty if there is none.
+[[nodiscard]] std::string describe(const Obstacle& obstacle);
+
+/// What the plan is and why it is no wider: "4 accesses of 16 bytes", "16 accesses of 2 bytes: the
+/// offset of dimension 1 is only known to be a multiple of 1".
+[[nodiscard]] std::string describe(const AccessPlan& plan);
+
+}  // namespace tilevm::isa

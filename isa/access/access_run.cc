@@ -1,0 +1,109 @@
+#include "isa/access/access_run.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "isa/access/run_search.h"
+
+namespace tilevm::isa {
+namespace {
+
+/// The longest run, up to the limit, that can be moved in whole bytes; without any, its obstacle.
+std::optional<Run> longest_run(const RunSearch& search, const TilePlace& place, std::int64_t limit,
+                               Obstacle& obstacle) {
+  const int bits = place.dtype.bits;
+  for (std::int64_t longest = limit; longest >= 1; longest /= 2) {
+    Run run = search.find(longest);
+    const bool aligned = aligned_bytes(run, place) > 0 && survives_swizzle(run, place);
+    if (run.elements * bits % 8 == 0 && aligned) {
+      if (longest < limit && obstacle.kind != Obstacle::Kind::none) run.obstacle = obstacle;
+      return run;
+    }
+    obstacle = aligned ? run.obstacle : run.alignment_obstacle;
+    longest = std::min(longest, run.elements);
+  }
+  return std::nullopt;
+}
+
+/// Cuts a run of `bytes` into the widest accesses; each lies at a multiple of its width.
+std::vector<std::int64_t> cut(std::int64_t bytes, std::int64_t aligned) {
+  std::vector<std::int64_t> widths;
+  for (std::int64_t at = 0; at < bytes; at += widths.back()) {
+    std::int64_t width = std::min(aligned, widest_access_bits / 8);
+    while (at % width != 0 || at + width > bytes) width /= 2;
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+void find_widths(AccessPlan& plan, const Run& run) {
+  const std::int64_t widest = widest_access_bits / 8;
+  const std::int64_t bytes = run.elements * plan.place.dtype.bits / 8;
+  std::int64_t aligned = aligned_bytes(run, plan.place);
+  if (aligned < std::min(bytes, widest)) plan.obstacle = run.alignment_obstacle;
+  // Runs that stay in order go to the registers where they lie, in whole words or less.
+  const std::int64_t in_registers = power_of_two_in(bytes);
+  if (plan.in_order() && plan.count > 1 && in_registers < 4) {
+    aligned = std::min(aligned, in_registers);
+  }
+  plan.widths = cut(bytes, aligned);
+  if (*std::max_element(plan.widths.begin(), plan.widths.end()) == widest) plan.obstacle = {};
+}
+
+}  // namespace
+
+void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
+  const TilePlace& place = plan.place;
+  plan.threads = place.place_terms(tile.thread_terms());
+  const auto places = place.place_terms(tile.local_terms());
+  const RunSearch search(place, plan.threads, places, keeps_order && place.may_overlap());
+  Run run;
+  run.rest = places;
+  const std::int64_t limit = widest_access_bits / power_of_two_in(place.dtype.bits);
+  const auto found = longest_run(search, place, limit, run.obstacle);
+  if (found) run = *found;
+  plan.form = found ? AccessForm::bytes : AccessForm::bits;
+  plan.elements = run.elements;
+  plan.count = tile.num_locals() / run.elements;
+  plan.inner = run.inner;
+  plan.outer = number_accesses(run.rest);
+  plan.obstacle = run.obstacle;
+  if (found) find_widths(plan, run);
+  choose_address(plan);
+}
+
+std::vector<RegisterLayout::Term> piece_terms(const Shape& pieces, std::int64_t elements) {
+  std::vector<RegisterLayout::Term> terms;
+  std::int64_t divisor = 1;
+  for (std::size_t d = pieces.size(); d-- > 0;) {
+    const std::int64_t stride = d + 1 == pieces.size() ? elements : 1;
+    if (pieces[d] > 1) terms.push_back({static_cast<int>(d), divisor, pieces[d], stride});
+    divisor *= pieces[d];
+  }
+  return terms;
+}
+
+std::vector<AccessDigit> number_accesses(std::vector<PlacedTerm> terms) {
+  std::sort(terms.begin(), terms.end(),
+            [](const auto& a, const auto& b) { return a.divisor < b.divisor; });
+  std::vector<AccessDigit> digits;
+  std::int64_t divisor = 1;
+  for (const PlacedTerm& term : terms) {
+    digits.push_back({divisor, term.size, term.divisor, term.dim, term.stride});
+    divisor *= term.size;
+  }
+  return digits;
+}
+
+void choose_address(AccessSide& side) {
+  std::vector<PlacedTerm> steps;
+  for (const AccessDigit& digit : side.outer) {
+    steps.push_back({digit.dim, digit.divisor, digit.size, digit.stride});
+  }
+  std::vector<bool> flips;
+  side.address = find_address_form(side.place, side.threads, steps, flips);
+  for (std::size_t i = 0; i < flips.size(); ++i) side.outer[i].flips = flips[i];
+}
+
+}  // namespace tilevm::isa

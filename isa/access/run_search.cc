@@ -1,0 +1,159 @@
+#include "isa/access/run_search.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace tilevm::isa {
+namespace {
+
+/// Whether one step of the term leads to the element behind the run.
+bool continues(const Run& run, const PlacedTerm& term, const TilePlace::Digit& digit) {
+  if (digit.dim != term.dim || !digit.stride || term.stride % digit.divisor != 0) return false;
+  if (digit.size != 0 && term.stride >= digit.divisor * digit.size) return false;
+  return term.stride / digit.divisor * *digit.stride == run.elements;
+}
+
+void align(Run& run, std::int64_t multiple, const Obstacle& obstacle) {
+  if (multiple >= run.alignment) return;
+  run.alignment = multiple;
+  run.alignment_obstacle = obstacle;
+}
+
+/// A share of the index that is a multiple of `multiple`.
+void align_to(const TilePlace::Digit& digit, std::int64_t multiple, const Obstacle& obstacle,
+              Run& run) {
+  std::int64_t steps = std::max<std::int64_t>(1, multiple / digit.divisor);
+  if (digit.size != 0 && steps % digit.size == 0) return;  // all of it is cut off
+  steps = power_of_two_in(steps);
+  if (digit.size != 0) steps = std::min(steps, power_of_two_in(digit.size));
+  align(run, std::min(steps, widest_access_bits) * std::min(digit.multiple, widest_access_bits),
+        obstacle);
+}
+
+}  // namespace
+
+RunSearch::RunSearch(const TilePlace& place, std::vector<PlacedTerm> threads,
+                     std::vector<PlacedTerm> places, bool in_order)
+    : place_(place),
+      threads_(std::move(threads)),
+      places_(std::move(places)),
+      in_order_(in_order) {}
+
+Run RunSearch::find(std::int64_t limit) const {
+  Run run;
+  run.rest = places_;
+  while (run.elements < limit && extend(run, limit)) {
+  }
+  find_alignment(run);
+  return run;
+}
+
+/// Makes the run longer by a digit of the places that goes on where it ends in memory.
+bool RunSearch::extend(Run& run, std::int64_t limit) const {
+  std::optional<std::size_t> best;
+  std::int64_t best_size = 1;
+  for (std::size_t i = 0; i < run.rest.size(); ++i) {
+    const bool follows = run.rest[i].divisor == run.elements;
+    if (best && !follows) continue;
+    const std::int64_t size = largest_step(run, run.rest[i], limit);
+    if (size == 1) continue;
+    best = i;
+    best_size = size;
+  }
+  if (!best) {
+    if (run.obstacle.kind == Obstacle::Kind::none && !run.rest.empty()) {
+      run.obstacle.kind = in_order_ ? Obstacle::Kind::order : Obstacle::Kind::registers;
+    }
+    return false;
+  }
+  PlacedTerm& term = run.rest[*best];
+  run.inner.push_back({run.elements, best_size, term.divisor, term.dim, term.stride});
+  run.elements *= best_size;
+  term.divisor *= best_size;
+  term.stride *= best_size;
+  term.size /= best_size;
+  if (term.size == 1) run.rest.erase(run.rest.begin() + static_cast<std::ptrdiff_t>(*best));
+  run.obstacle = {};
+  return true;
+}
+
+/// The largest power of two of a term's steps that makes the run longer; 1 if none does, whose
+/// obstacle the run is told.
+std::int64_t RunSearch::largest_step(Run& run, const PlacedTerm& term, std::int64_t limit) const {
+  if (in_order_ && term.divisor != run.elements) return 1;
+  for (const TilePlace::Digit& digit : place_.digits) {
+    if (!continues(run, term, digit)) continue;
+    const std::int64_t even = power_of_two_in(term.size);
+    if (even == 1) run.obstacle = {Obstacle::Kind::count, term.dim, run.elements * term.size};
+    std::int64_t size = std::min(even, limit / run.elements);
+    while (size > 1 && !stays_whole(run, term, digit, size)) size /= 2;
+    if (size > 1) return size;
+  }
+  return 1;
+}
+
+/// Whether so many steps stay within the digit of the memory layout, and on one side of the
+/// view's bounds.
+bool RunSearch::stays_whole(Run& run, const PlacedTerm& term, const TilePlace::Digit& digit,
+                            std::int64_t size) const {
+  const auto& dim = dimension(term.dim);
+  const std::int64_t length = term.stride * size;
+  const bool wraps = digit.size != 0;
+  if (wraps && digit.divisor * digit.size % length != 0) {
+    run.obstacle = {Obstacle::Kind::stride, term.dim, digit.size};
+    return false;
+  }
+  if ((wraps || !dim.inside) && dim.multiple % length != 0) {
+    run.obstacle = {Obstacle::Kind::offset, term.dim, dim.multiple};
+    return false;
+  }
+  if (!dim.inside && dim.extent_multiple % length != 0) {
+    run.obstacle = {Obstacle::Kind::extent, term.dim, dim.extent_multiple};
+    return false;
+  }
+  return true;
+}
+
+void RunSearch::find_alignment(Run& run) const {
+  run.alignment = widest_access_bits;  // elements have a bit at least
+  for (const TilePlace::Digit& digit : place_.digits) {
+    align_to_offset(digit, run);
+    for (const PlacedTerm& term : threads_) align_to_term(digit, term, run);
+    for (const PlacedTerm& term : run.rest) align_to_term(digit, term, run);
+  }
+  if (!place_.swizzle) return;
+  const std::int64_t kept = std::int64_t{1} << place_.swizzle->base;
+  if (kept < run.alignment) {
+    run.alignment = kept;
+    run.alignment_obstacle = {Obstacle::Kind::swizzle, 0, kept};
+  }
+}
+
+/// Whether the digit can be looked at share by share.
+bool RunSearch::is_cut(const TilePlace::Digit& digit, const Run& run) const {
+  return digit.divisor == 1 || (cuts_cleanly(place_, digit.dim, digit.divisor, threads_) &&
+                                cuts_cleanly(place_, digit.dim, digit.divisor, run.rest));
+}
+
+void RunSearch::align_to_offset(const TilePlace::Digit& digit, Run& run) const {
+  const auto& dim = dimension(digit.dim);
+  if (!is_cut(digit, run)) {
+    align(run, digit.multiple, {Obstacle::Kind::stride, digit.dim, digit.multiple});
+    return;
+  }
+  align_to(digit, dim.multiple, {Obstacle::Kind::offset, digit.dim, dim.multiple}, run);
+}
+
+void RunSearch::align_to_term(const TilePlace::Digit& digit, const PlacedTerm& term,
+                              Run& run) const {
+  if (term.dim != digit.dim || !is_cut(digit, run)) return;
+  if (term.stride * term.size <= digit.divisor) return;  // only digits below have a share
+  align_to(digit, term.stride, {Obstacle::Kind::stride, digit.dim, digit.multiple}, run);
+}
+
+std::int64_t aligned_bytes(const Run& run, const TilePlace& place) {
+  return std::min(run.alignment * power_of_two_in(place.dtype.bits), widest_access_bits) / 8;
+}
+
+}  // namespace tilevm::isa

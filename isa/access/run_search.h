@@ -1,0 +1,61 @@
+// Which elements of a tile lie side by side in memory, found digit by digit.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/access/access_plan.h"
+
+namespace tilevm::isa {
+
+inline constexpr std::int64_t widest_access_bits = 128;
+
+/// A run of elements, and what is known of where it begins.
+struct Run {
+  std::vector<AccessDigit> inner;
+  std::vector<PlacedTerm> rest;  ///< of the places, which tell the runs apart
+  std::int64_t elements = 1;
+  Obstacle obstacle{};         ///< why it is not longer
+  std::int64_t alignment = 1;  ///< elements; a power of two that divides the offset of its begin
+  Obstacle alignment_obstacle{};
+};
+
+/// Runs that consist of digits of `places`, and begin where those of `threads` and the others of
+/// `places` lead.
+class RunSearch {
+ public:
+  /// `in_order`: the elements of a run are neighbours among the places, too.
+  RunSearch(const TilePlace& place, std::vector<PlacedTerm> threads, std::vector<PlacedTerm> places,
+            bool in_order);
+
+  /// The longest run of at most this many elements, inside of the view or outside as a whole.
+  [[nodiscard]] Run find(std::int64_t limit) const;
+
+ private:
+  [[nodiscard]] const TilePlace::Dimension& dimension(int dim) const {
+    return place_.dimensions[static_cast<std::size_t>(dim)];
+  }
+  bool extend(Run& run, std::int64_t limit) const;
+  std::int64_t largest_step(Run& run, const PlacedTerm& term, std::int64_t limit) const;
+  bool stays_whole(Run& run, const PlacedTerm& term, const TilePlace::Digit& digit,
+                   std::int64_t size) const;
+  void find_alignment(Run& run) const;
+  [[nodiscard]] bool is_cut(const TilePlace::Digit& digit, const Run& run) const;
+  void align_to_offset(const TilePlace::Digit& digit, Run& run) const;
+  void align_to_term(const TilePlace::Digit& digit, const PlacedTerm& term, Run& run) const;
+
+  const TilePlace& place_;
+  std::vector<PlacedTerm> threads_, places_;
+  bool in_order_;
+};
+
+/// What the address of a run is a multiple of, in bytes, if the tensor begins at a multiple of 16;
+/// 0 if it may lie within a byte.
+[[nodiscard]] std::int64_t aligned_bytes(const Run& run, const TilePlace& place);
+
+/// Whether a swizzle leaves the run's elements side by side.
+[[nodiscard]] inline bool survives_swizzle(const Run& run, const TilePlace& place) {
+  return !place.swizzle || run.alignment >= run.elements;
+}
+
+}  // namespace tilevm::isa

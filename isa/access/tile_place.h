@@ -1,0 +1,94 @@
+// Where a tile lies in a tensor, as far as it is known before the run: what its offsets are
+// multiples of, which bounds it cannot cross, and how an index becomes an offset in memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "isa/analysis/alignment.h"
+#include "isa/analysis/value_ranges.h"
+#include "isa/inst/slots.h"
+#include "isa/inst/tensor_type.h"
+
+namespace tilevm::isa {
+
+/// What is known of a kernel's scalars.
+struct ScalarFacts {
+  Multiples multiples;
+  ValueRanges ranges;
+};
+
+/// A digit of a tile's threads or places: `index[dim] += (x / divisor % size) * stride`, with the
+/// tensor's dimensions.
+using PlacedTerm = RegisterLayout::Term;
+
+/// The terms of x / boundary, and those of x % boundary.
+struct CutTerms {
+  std::vector<PlacedTerm> high, low;
+};
+/// Nothing if a digit cannot be cut there.
+[[nodiscard]] std::optional<CutTerms> cut_terms(const std::vector<PlacedTerm>& terms,
+                                                std::int64_t boundary);
+
+struct TilePlace {
+  struct Dimension {
+    Expr offset;
+    int tile_dim = -1;             ///< the tile's along it, or -1
+    std::int64_t tile_extent = 1;  ///< the tile's along it
+    std::int64_t multiple = 1;     ///< a power of two that divides the offset
+    std::int64_t extent_multiple = 1;
+    bool inside = false;        ///< the tile cannot cross the tensor's bounds
+    bool not_negative = false;  ///< nor can its offset be less than zero
+    bool fits_32_bits = false;  ///< the tensor's extent, and the offset where it is near the tensor
+  };
+  /// `offset += index / divisor % size * stride` for a tensor dimension's index; size 0 means that
+  /// nothing is cut off. Of one dimension the least significant stands first.
+  struct Digit {
+    int dim = 0;
+    std::int64_t divisor = 1, size = 0;
+    std::optional<std::int64_t> stride;  ///< in elements, if constant
+    std::int64_t multiple = 1;           ///< a power of two that divides the stride
+    std::int64_t values = 0;             ///< how many it has in the tensor, if it has a divisor
+  };
+
+  std::vector<Dimension> dimensions;
+  std::vector<Digit> digits;
+  std::optional<Swizzle> swizzle;
+  DType dtype;
+  bool shared = false;  ///< else in global memory
+  /// In 32 bits all offsets of elements inside the tensor, in bytes, and those of the tile's begin.
+  bool fits_32_bits = false;
+
+  /// The layout's digits with the tensor's dimensions.
+  [[nodiscard]] std::vector<PlacedTerm> place_terms(
+      const std::vector<RegisterLayout::Term>& terms) const;
+  /// Whether two elements of the tile may have one place in memory.
+  [[nodiscard]] bool may_overlap() const;
+};
+
+[[nodiscard]] TilePlace place_in(const SharedType& tensor, const std::optional<OffsetList>& offset,
+                                 const Shape& tile, const ScalarFacts& facts);
+[[nodiscard]] TilePlace place_in(const GlobalType& view, const std::optional<OffsetList>& offset,
+                                 const Shape& tile, const ScalarFacts& facts);
+
+/// Whether a tile's index along a dimension may be cut at `boundary` (a divisor of a digit): what
+/// the terms and the offset add below it never carries into what they add above.
+[[nodiscard]] bool cuts_cleanly(const TilePlace& place, int dim, std::int64_t boundary,
+                                const std::vector<PlacedTerm>& terms);
+
+/// How the offset of an element follows from that of the thread's first and from the place.
+enum class AddressForm : std::uint8_t {
+  sum,      ///< offset = offset(thread and tile offset) + offset(place)
+  flipped,  ///< the swizzled offset of some digits of the place is combined by XOR, the rest added
+  whole,    ///< only the sum of all shares of an index gives the offset
+};
+
+/// The form for a tile's thread digits and those of its places that differ; `flips` tells the
+/// latter apart for AddressForm::flipped.
+[[nodiscard]] AddressForm find_address_form(const TilePlace& place,
+                                            const std::vector<PlacedTerm>& threads,
+                                            const std::vector<PlacedTerm>& places,
+                                            std::vector<bool>& flips);
+
+}  // namespace tilevm::isa

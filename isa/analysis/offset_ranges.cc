@@ -1,0 +1,110 @@
+// warn_about_offsets: offsets whose ranges are known, against the extents of their views.
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "isa/analysis/kernel_scan.h"
+#include "isa/analysis/value_ranges.h"
+
+namespace tilevm::isa {
+namespace {
+
+class Walker {
+ public:
+  Walker(const Kernel& kernel, const SourceFile& source, Diagnostics& diagnostics)
+      : kernel_(kernel),
+        source_(source),
+        diagnostics_(diagnostics),
+        ranges_(kernel, count_writes(kernel)) {}
+
+  void walk(const Block& block) {
+    for (const Stmt& stmt : block) {
+      std::visit([&](const auto& node) { visit(node); }, stmt.node);
+    }
+  }
+
+ private:
+  void visit(const InstStmt& stmt) {
+    std::visit([&](const auto& inst) { check(inst); }, stmt.inst);
+  }
+  void visit(const ScalarStmt&) {}
+  void visit(const ForStmt& loop) { walk(loop.body); }
+  void visit(const WhileStmt& loop) { walk(loop.body); }
+  void visit(const IfStmt& branch) {
+    const std::size_t outer = tested_.size();
+    for (const IfStmt::Arm& arm : branch.arms) {
+      for_each_variable(arm.condition, [&](VarId var) { tested_.push_back(var); });
+      walk(arm.body);
+    }
+    walk(branch.otherwise);
+    tested_.resize(outer);
+  }
+  void visit(const BreakStmt&) {}
+  void visit(const ContinueStmt&) {}
+
+  /// Finds the view and the offsets of an instruction, whatever it is.
+  template <class Inst>
+  void check(const Inst& inst) {
+    const GlobalType* view = nullptr;
+    std::string view_name;
+    for_each_slot<Inst>([&](const auto& info, std::size_t) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(inst.*info.member)>, GlobalOperand>) {
+        const Variable& variable = kernel_.variable((inst.*info.member).var);
+        view = std::get_if<GlobalType>(&variable.type);
+        view_name = variable.name;
+      }
+    });
+    for_each_slot<Inst>([&](const auto& info, std::size_t) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(inst.*info.member)>,
+                                   std::optional<OffsetList>>) {
+        if (view != nullptr && info.name == "offset" && inst.*info.member) {
+          check_offsets(*(inst.*info.member), *view, view_name);
+        }
+      }
+    });
+  }
+
+  /// Whether a condition around the statement restricts a variable of the offset.
+  bool is_tested(const Expr& expr) const {
+    bool found = false;
+    for_each_variable(expr, [&](VarId var) {
+      found = found || std::find(tested_.begin(), tested_.end(), var) != tested_.end();
+    });
+    return found;
+  }
+
+  void check_offsets(const OffsetList& offset, const GlobalType& view, const std::string& name) {
+    for (std::size_t d = 0; d < offset.entries.size() && d < view.extents.size(); ++d) {
+      const auto range = ranges_.of(offset.entries[d].value);
+      const auto extent = view.extents[d].constant_int();
+      if (!range || !extent || range->high < *extent) continue;
+      if (is_tested(offset.entries[d].value)) continue;
+      const Span span = offset.entries[d].value.span();
+      auto& warning = diagnostics_.warning(
+          Code::offset_out_of_range, span,
+          fmt::format("offset `{}` reaches {}, but `{}` has extent {} in dimension {}",
+                      source_.text(span), range->high, name, *extent, d));
+      for_each_variable(offset.entries[d].value, [&](VarId var) {
+        const auto known = ranges_.of(Expr::variable(var, "", ScalarKind::i32));
+        if (!known) return;
+        add_note(warning, fmt::format("`{}` runs from {} to {}", kernel_.variable(var).name,
+                                      known->low, known->high));
+      });
+    }
+  }
+
+  const Kernel& kernel_;
+  const SourceFile& source_;
+  Diagnostics& diagnostics_;
+  ValueRanges ranges_;
+  std::vector<VarId> tested_;  ///< by the conditions around the statement
+};
+
+}  // namespace
+
+void warn_about_offsets(const Kernel& kernel, const SourceFile& source, Diagnostics& diagnostics) {
+  Walker(kernel, source, diagnostics).walk(kernel.body);
+}
+
+}  // namespace tilevm::isa

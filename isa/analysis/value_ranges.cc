@@ -1,0 +1,104 @@
+#include "isa/analysis/value_ranges.h"
+
+#include <algorithm>
+#include <limits>
+#include <variant>
+
+namespace tilevm::isa {
+namespace {
+
+// Products of two bounded values; __extension__ takes no `using`.
+__extension__ typedef __int128 wide;                   // NOLINT(modernize-use-using)
+constexpr std::int64_t bound = std::int64_t{1} << 40;  // beyond it nothing is said
+
+std::optional<Interval> within_bound(wide low, wide high) {
+  if (low < -bound || high > bound) return std::nullopt;
+  return Interval{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
+}
+
+/// The interval, if a scalar of the kind holds all of it.
+std::optional<Interval> held_by(ScalarKind kind, std::optional<Interval> range) {
+  if (!range) return std::nullopt;
+  std::int64_t low = -bound, high = bound;
+  if (kind == ScalarKind::i32) {
+    low = std::numeric_limits<std::int32_t>::min();
+    high = std::numeric_limits<std::int32_t>::max();
+  } else if (kind == ScalarKind::u32) {
+    low = 0;
+    high = std::numeric_limits<std::uint32_t>::max();
+  } else if (kind == ScalarKind::u64) {
+    low = 0;
+  } else if (kind != ScalarKind::i64) {
+    return std::nullopt;
+  }
+  if (range->low < low || range->high > high) return std::nullopt;
+  return range;
+}
+
+}  // namespace
+
+/// Statements are visited in the order of the text, in which a variable stands before its uses.
+ValueRanges::ValueRanges(const Kernel& kernel, const std::vector<int>& write_count)
+    : of_variable_(kernel.variables.size()) {
+  const auto set = [&](VarId var, std::optional<Interval> range) {
+    const auto at = static_cast<std::size_t>(var.index);
+    if (write_count[at] == 1) of_variable_[at] = range;
+  };
+  for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    if (const auto* inst = std::get_if<InstStmt>(&stmt.node)) {
+      if (description(inst->inst).result != ResultKind::indices) return;
+      for (std::size_t i = 0; i < inst->results.size() && i < kernel.grid.size(); ++i) {
+        const auto extent = kernel.grid[i].constant_int();
+        if (extent && *extent > 0) set(inst->results[i], Interval{0, *extent - 1});
+      }
+    } else if (const auto* scalar = std::get_if<ScalarStmt>(&stmt.node)) {
+      set(scalar->target, of(scalar->value));
+    } else if (const auto* loop = std::get_if<ForStmt>(&stmt.node)) {
+      const auto begin = of(loop->begin), end = of(loop->end);
+      const auto step = loop->step.constant_int();
+      if (begin && end && step && *step > 0 && end->high > begin->low) {
+        set(loop->var, Interval{begin->low, end->high - 1});
+      }
+    }
+  });
+}
+
+std::optional<Interval> ValueRanges::of(const Expr& expr) const {
+  if (const auto value = expr.constant_int()) return Interval{*value, *value};
+  if (const auto* variable = std::get_if<Expr::Variable>(&expr.node())) {
+    return of_variable_[static_cast<std::size_t>(variable->var.index)];
+  }
+  if (const auto* conversion = std::get_if<Expr::Convert>(&expr.node())) {
+    return held_by(expr.kind(), of(conversion->a));
+  }
+  if (const auto* binary = std::get_if<Expr::Binary>(&expr.node())) {
+    return held_by(expr.kind(), of(*binary));
+  }
+  return std::nullopt;
+}
+
+std::optional<Interval> ValueRanges::of(const Expr::Binary& binary) const {
+  const auto a = of(binary.a), b = of(binary.b);
+  if (!a || !b) return std::nullopt;
+  switch (binary.op) {
+    case ScalarBinary::add:
+      return within_bound(wide{a->low} + b->low, wide{a->high} + b->high);
+    case ScalarBinary::sub:
+      return within_bound(wide{a->low} - b->high, wide{a->high} - b->low);
+    case ScalarBinary::mul: {
+      const wide ends[] = {wide{a->low} * b->low, wide{a->low} * b->high, wide{a->high} * b->low,
+                           wide{a->high} * b->high};
+      return within_bound(*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4));
+    }
+    case ScalarBinary::div:
+      if (b->low != b->high || b->low <= 0) return std::nullopt;
+      return Interval{a->low / b->low, a->high / b->low};
+    case ScalarBinary::mod:
+      if (b->low != b->high || b->low <= 0 || a->low < 0) return std::nullopt;
+      return Interval{0, std::min(a->high, b->low - 1)};
+    default:  // other operators of scalars say nothing here
+      return std::nullopt;
+  }
+}
+
+}  // namespace tilevm::isa

@@ -1,0 +1,32 @@
+// Ranges of the scalars of a kernel: interval arithmetic over block indices, loop variables and
+// constants.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "isa/program/program.h"
+
+namespace tilevm::isa {
+
+struct Interval {
+  std::int64_t low, high;
+};
+
+/// What is known of the values that scalars take, from the statements that give them values. A
+/// variable that is written more than once says nothing.
+class ValueRanges {
+ public:
+  /// `write_count`: how often each variable is written (count_writes).
+  ValueRanges(const Kernel& kernel, const std::vector<int>& write_count);
+
+  /// All values of an integer lie in this interval, and none of its terms wraps around.
+  [[nodiscard]] std::optional<Interval> of(const Expr& expr) const;
+
+ private:
+  [[nodiscard]] std::optional<Interval> of(const Expr::Binary& binary) const;
+  std::vector<std::optional<Interval>> of_variable_;
+};
+
+}  // namespace tilevm::isa

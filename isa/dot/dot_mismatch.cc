@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <initializer_list>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "isa/dot/dot_chain.h"
+#include "isa/dot/dot_tiling.h"
+#include "isa/layout/layout_ops.h"
+#include "isa/rules/support.h"
+
+namespace tilevm::isa {
+namespace {
+
+using Layout = std::optional<RegisterLayout>;
+
+Layout fitting_product(std::initializer_list<Result<RegisterLayout>> factors) {
+  RegisterLayout layout;
+  for (const auto& factor : factors) {
+    if (!factor) return std::nullopt;
+    const auto joined = compose(layout, *factor);
+    if (!joined) return std::nullopt;
+    layout = *joined;
+  }
+  return layout;
+}
+
+/// What is said of a Dot of these operands.
+struct Findings {
+  BatchOperands operands;
+  DotMismatch mismatch;
+
+  /// Adds "a would fit as ..", in the tile's own shape, unless it fits already or would be too
+  /// large for registers.
+  void suggest(std::string_view name, const RegisterType& type, const Layout& fitting) {
+    if (!fitting || thread_local_equivalent(as_batch(type.layout), *fitting)) return;
+    if (RegisterType{type.dtype, *fitting}.bits_per_thread() > max_tile_bits_per_thread) return;
+    const auto shaped = reshape(*fitting, type.shape());
+    if (!shaped) return;
+    mismatch.suggestions.push_back(fmt::format("{} would fit as {}", name, to_string(*shaped)));
+  }
+};
+
+/// A layout of c over its threads: warps side by side, as square as they divide.
+Layout default_c(const MmaShape& shape, const BatchOperands& operands) {
+  const std::int64_t rows = operands.m() / shape.m, columns = operands.n() / shape.n;
+  const std::int64_t batch = operands.c.shape()[0];
+  const std::int64_t warps = operands.c.layout.num_threads() / warp_size;
+  const std::int64_t across = std::gcd(warps, columns), down = std::gcd(warps / across, rows);
+  const std::int64_t deep = std::gcd(warps / across / down, batch);
+  if (deep * across * down != warps) return std::nullopt;
+  return fitting_product({spatial({deep, down, across}),
+                          local({batch / deep, rows / down, columns / across}), shape.c_layout});
+}
+
+/// The operand layouts that go with a layout of c: c's warps with the other dimension replicated,
+/// all of k in each.
+void suggest_fragments(const MmaShape& shape, const RegisterType& a, const RegisterType& b,
+                       const RegisterType& c, Findings& findings) {
+  const BatchOperands& operands = findings.operands;
+  Layout c_layout = operands.c.layout;
+  if (!tile_by(*c_layout, shape.c_layout)) {
+    c_layout = default_c(shape, operands);
+    findings.suggest("c", c, c_layout);
+  }
+  if (!c_layout) return;
+  const auto quotient = divide(*c_layout, shape.c_layout);
+  if (!quotient) return;
+  const RegisterLayout outer = as_batch(*quotient);
+  const std::int64_t k_tiles = operands.k() / shape.k;
+  const auto rows = reduce(outer, {2}, true), columns = reduce(outer, {1}, true);
+  findings.suggest("a", a, fitting_product({rows, local({1, 1, k_tiles}), shape.a_layout}));
+  findings.suggest("b", b, fitting_product({columns, local({1, k_tiles, 1}), shape.b_layout}));
+}
+
+/// The operand layouts with which each thread computes its elements alone.
+void suggest_chain(const RegisterType& a, const RegisterType& b, Findings& findings) {
+  const auto layouts = chain_layouts(findings.operands.c.layout, findings.operands.k());
+  if (!layouts) return;
+  for (const auto& [type, layout] : {std::pair(&a, &layouts->a), std::pair(&b, &layouts->b)}) {
+    if (RegisterType{type->dtype, *layout}.bits_per_thread() > max_tile_bits_per_thread) return;
+  }
+  const auto for_a = reshape(layouts->a, a.shape()), for_b = reshape(layouts->b, b.shape());
+  if (!for_a || !for_b) return;
+  findings.mismatch.suggestions.push_back(fmt::format(
+      "without tensor cores, each thread needs all of k for its part of c: a as {}, b as {}",
+      to_string(*for_a), to_string(*for_b)));
+}
+
+/// "mma.m16n8k16", or "mma.m16n8k32 on i8" for operands of other types.
+std::string label(const MmaShape& shape, const DType& operand) {
+  const std::string on = shape.a == operand ? "" : " on " + to_string(shape.a);
+  return fmt::format("mma.{}{}", shape.name, on);
+}
+
+std::string explain(const MmaShape& shape, const BatchOperands& operands) {
+  const auto& [a, b, c] = operands;
+  const std::int64_t m = operands.m(), n = operands.n(), k = operands.k();
+  if (m % shape.m != 0 || n % shape.n != 0 || k % shape.k != 0) {
+    return fmt::format("a product of m = {}, n = {}, k = {} is not made of whole {}", m, n, k,
+                       label(shape, a.dtype));
+  }
+  if (a.layout.num_threads() != c.layout.num_threads() ||
+      b.layout.num_threads() != c.layout.num_threads()) {
+    return fmt::format("a, b and c are spread over {}, {} and {} threads; they must agree",
+                       a.layout.num_threads(), b.layout.num_threads(), c.layout.num_threads());
+  }
+  if (c.layout.num_threads() % warp_size != 0) {
+    return fmt::format("tensor cores work in warps of 32 threads, the layouts have {}",
+                       c.layout.num_threads());
+  }
+  std::string wrong;
+  const auto check = [&](std::string_view name, const RegisterLayout& layout,
+                         const RegisterLayout& fragment) {
+    if (!tile_by(layout, fragment)) wrong += (wrong.empty() ? "" : " and ") + std::string(name);
+  };
+  check("a", a.layout, shape.a_layout);
+  check("b", b.layout, shape.b_layout);
+  check("c", c.layout, shape.c_layout);
+  if (wrong.empty()) {
+    return "the warps' shares of a, b and c do not match: each warp needs all of k for its part of "
+           "c";
+  }
+  return fmt::format("the layout of {} is not made of fragments of {}", wrong,
+                     label(shape, a.dtype));
+}
+
+/// How many of the operands are made of a shape's fragments already.
+int count_tiled(const MmaShape& shape, const BatchOperands& operands) {
+  return (tile_by(operands.a.layout, shape.a_layout) ? 1 : 0) +
+         (tile_by(operands.b.layout, shape.b_layout) ? 1 : 0) +
+         (tile_by(operands.c.layout, shape.c_layout) ? 1 : 0);
+}
+
+/// The shape whose extents divide the product's and of which most operands are made; nothing if
+/// none divides.
+const MmaShape* nearest_shape(const std::vector<const MmaShape*>& shapes,
+                              const BatchOperands& operands) {
+  const MmaShape* nearest = nullptr;
+  int most = -1;
+  for (const MmaShape* shape : shapes) {
+    if (!fits_shape(*shape, operands)) continue;
+    const int tiled = count_tiled(*shape, operands);
+    if (tiled > most) nearest = shape;
+    most = std::max(most, tiled);
+  }
+  return nearest;
+}
+
+/// " (sm_89 and later do)", if a later target has an instruction for the types.
+std::string later_targets(const DType& a, const DType& b, const DType& accumulator) {
+  const auto shapes = dot_shapes(known_targets().back(), a, b, accumulator);
+  if (shapes.empty()) return "";
+  int first = shapes.front()->min_sm;
+  for (const MmaShape* shape : shapes) first = std::min(first, shape->min_sm);
+  return fmt::format(" (sm_{} and later do)", first);
+}
+
+}  // namespace
+
+DotMismatch explain_mismatch(const RegisterType& a, const RegisterType& b, const RegisterType& c,
+                             const Target& target) {
+  Findings findings{BatchOperands(a, b, c), {}};
+  DotMismatch& mismatch = findings.mismatch;
+  const bool chain = chain_takes(a.dtype, b.dtype, c.dtype);
+  const auto shapes = dot_shapes(target, a.dtype, b.dtype, c.dtype);
+  if (shapes.empty()) {
+    mismatch.reason = fmt::format("no tensor-core instruction of {} computes {} x {} + {}{}",
+                                  to_string(target), to_string(a.dtype), to_string(b.dtype),
+                                  to_string(c.dtype), later_targets(a.dtype, b.dtype, c.dtype));
+    mismatch.suggestions = {
+        fmt::format("{} computes {}, and bipolar x bipolar + i32; convert with "
+                    "`Cast` first",
+                    to_string(target), list_mma_types(target))};
+    if (chain) suggest_chain(a, b, findings);
+    return mismatch;
+  }
+  const MmaShape* nearest = nearest_shape(shapes, findings.operands);
+  mismatch.reason = explain(nearest != nullptr ? *nearest : *shapes.front(), findings.operands);
+  if (nearest != nullptr && c.layout.num_threads() % warp_size == 0) {
+    suggest_fragments(*nearest, a, b, c, findings);
+  } else if (chain) {
+    suggest_chain(a, b, findings);
+  }
+  return mismatch;
+}
+
+}  // namespace tilevm::isa

@@ -1,0 +1,91 @@
+// THE list of instructions. Everything else about an instruction derives from its struct.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "isa/inst/async_copy.h"
+#include "isa/inst/compute.h"
+#include "isa/inst/control.h"
+#include "isa/inst/creation.h"
+#include "isa/inst/debug.h"
+#include "isa/inst/elementwise.h"
+#include "isa/inst/indexing.h"
+#include "isa/inst/order.h"
+#include "isa/inst/schema.h"
+#include "isa/inst/shared.h"
+#include "isa/inst/transfer.h"
+
+namespace tilevm::isa {
+
+using Instruction = std::variant<BlockIndices,                                                   //
+                                 AllocateGlobal, AllocateShared, AllocateRegister, ViewGlobal,   //
+                                 LoadGlobal, LoadShared, StoreGlobal, StoreShared,               //
+                                 CopyAsync, CopyAsyncCommitGroup, CopyAsyncWaitGroup,            //
+                                 Add, Sub, Mul, Div, Mod, Fma, Neg, Abs, Min, Max,               //
+                                 And, Or, Xor, Shl, Shr, Eq, Ne, Lt, Le, Gt, Ge, Where,          //
+                                 Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid,                  //
+                                 Sqrt, Rsqrt, Rcp,                                               //
+                                 Cast, View, ConvertLayout, Dot,                                 //
+                                 Synchronize, LockSemaphore, ReleaseSemaphore, AtomicAdd, Exit,  //
+                                 Print>;
+
+inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction>;
+
+/// Calls f.template operator()<Inst>() for every instruction type, in order.
+template <class F>
+constexpr void for_each_instruction(F&& f) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (f.template operator()<std::variant_alternative_t<I, Instruction>>(), ...);
+  }(std::make_index_sequence<instruction_count>{});
+}
+
+/// The description of an instruction value.
+[[nodiscard]] inline const Description& description(const Instruction& instruction) {
+  return std::visit(
+      [](const auto& inst) -> const Description& {
+        return std::decay_t<decltype(inst)>::schema.description;
+      },
+      instruction);
+}
+
+/// Calls f(what is done to the memory behind it, slot) for every slot of an instruction value.
+template <class F>
+void for_each_slot_of(const Instruction& instruction, F&& f) {
+  std::visit(
+      [&]<class Inst>(const Inst& inst) {
+        for_each_slot<Inst>(
+            [&](const auto& info, std::size_t) { f(info.access, inst.*info.member); });
+      },
+      instruction);
+}
+
+[[nodiscard]] inline std::string_view mnemonic(const Instruction& instruction) {
+  return description(instruction).mnemonic;
+}
+
+namespace detail {
+
+template <class Inst>
+constexpr bool schema_is_complete() {
+  static_assert(std::is_aggregate_v<Inst>, "an instruction is an aggregate");
+  static_assert(member_count<Inst>() == std::decay_t<decltype(Inst::schema)>::size,
+                "every data member of an instruction must appear in its schema");
+  static_assert(!Inst::schema.description.mnemonic.empty(), "an instruction has a name");
+  static_assert(!Inst::schema.description.summary.empty(), "an instruction has a summary");
+  return true;
+}
+
+template <class Variant>
+inline constexpr bool all_complete = false;
+template <class... Insts>
+inline constexpr bool all_complete<std::variant<Insts...>> = (schema_is_complete<Insts>() && ...);
+static_assert(all_complete<Instruction>);
+
+}  // namespace detail
+}  // namespace tilevm::isa

@@ -1,0 +1,152 @@
+// Programs: what a .tile file means once its names are bound and its constants are known.
+//
+//   Program ─┬─ Kernel     a grid of thread blocks that run a list of block-level instructions
+//            └─ Pipeline   host side: typed tensors in and out, kernels launched in order
+//
+// Control flow stays structured (the paper's section 6.2). A Program is plain data that anyone may
+// build; only verify() (verify.h) makes a VerifiedProgram, and the engines accept nothing else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "isa/base/source.h"
+#include "isa/inst/expr.h"
+#include "isa/inst/instruction_set.h"
+#include "isa/inst/tensor_type.h"
+
+namespace tilevm::isa {
+
+/// A variable of a kernel: a parameter, a scalar or a tensor. Two variables may share a name (a
+/// name that takes a new type names a new variable from there on).
+struct Variable {
+  std::string name;
+  Type type;
+  Span span{};
+};
+
+struct Stmt;
+using Block = std::vector<Stmt>;
+
+/// One instruction. `results` are the variables it writes; `declares` says whether they begin to
+/// exist here (false for `out=` and for assignment to an existing variable).
+struct InstStmt {
+  Instruction inst;
+  std::vector<VarId> results;
+  bool declares = true;
+  std::vector<Span> slot_spans;  ///< parallel to the schema's slots; empty spans where left out
+};
+
+/// A scalar variable takes a value.
+struct ScalarStmt {
+  VarId target;
+  Expr value;
+  bool declares = true;
+};
+
+/// for var in range(begin, end, step): the range is evaluated once; step is not zero. `unroll` says
+/// how many iterations machine code has one after the other; 0 leaves it to the CUDA compiler.
+struct ForStmt {
+  VarId var;
+  Expr begin, end, step;
+  std::int64_t unroll = 0;
+  Block body;
+};
+
+struct WhileStmt {
+  Expr condition;
+  Block body;
+};
+
+/// One condition at least: a constant one leaves its statements, or none, and no branch.
+struct IfStmt {
+  struct Arm {
+    Expr condition;
+    Block body;
+  };
+  std::vector<Arm> arms;
+  Block otherwise;
+};
+
+struct BreakStmt {};
+struct ContinueStmt {};
+
+struct Stmt {
+  std::variant<InstStmt, ScalarStmt, ForStmt, WhileStmt, IfStmt, BreakStmt, ContinueStmt> node;
+  Span span{};
+};
+
+struct Kernel {
+  std::string name;
+  Span span{};             ///< of the name
+  std::vector<Expr> grid;  ///< 1 to 3 extents; expressions of constants and scalar parameters
+  std::optional<std::int64_t> threads;  ///< @threads(n)
+  std::int64_t resident = 1;            ///< @resident(n): blocks for which registers must suffice
+  bool drift = false;                   ///< @drift(1): warps wait only where they must
+  std::vector<VarId> parameters;
+  std::vector<Variable> variables;
+  Block body;
+
+  [[nodiscard]] const Variable& variable(VarId id) const {
+    return variables[static_cast<std::size_t>(id.index)];
+  }
+};
+
+/// A tensor of a pipeline.
+struct PipelineTensor {
+  enum class Role : std::uint8_t { input, output, temporary };
+  std::string name;
+  Role role = Role::input;
+  DType dtype;
+  Shape shape;
+  Span span{};
+};
+
+/// A kernel launch: one argument per kernel parameter, a tensor or a scalar constant.
+struct Launch {
+  int kernel = 0;                                    ///< index into Program::kernels
+  std::vector<std::variant<int, Scalar>> arguments;  ///< int: index into Pipeline::tensors
+  Span span{};
+  std::vector<Span> argument_spans;
+};
+
+struct Pipeline {
+  std::string name;
+  Span span{};
+  std::vector<PipelineTensor> tensors;  ///< inputs, then outputs, then temporaries
+  std::vector<Launch> launches;
+};
+
+/// A tunable constant: the tuner's space and the value that was taken.
+struct Tunable {
+  std::string name;
+  std::vector<std::string> choices;
+  std::string value;
+};
+
+struct Program {
+  std::vector<Kernel> kernels;
+  std::vector<Pipeline> pipelines;
+  std::vector<Tunable> tunables;
+  std::shared_ptr<const SourceFile> source = std::make_shared<SourceFile>();
+};
+
+/// Calls f(stmt) for every statement of a block, outer before inner.
+template <class F>
+void for_each_statement(const Block& block, F&& f) {
+  for (const Stmt& stmt : block) {
+    f(stmt);
+    if (const auto* loop = std::get_if<ForStmt>(&stmt.node)) for_each_statement(loop->body, f);
+    if (const auto* loop = std::get_if<WhileStmt>(&stmt.node)) for_each_statement(loop->body, f);
+    if (const auto* branch = std::get_if<IfStmt>(&stmt.node)) {
+      for (const IfStmt::Arm& arm : branch->arms) for_each_statement(arm.body, f);
+      for_each_statement(branch->otherwise, f);
+    }
+  }
+}
+
+}  // namespace tilevm::isa

@@ -1,0 +1,120 @@
+#include "isa/inst/compute.h"
+
+#include <fmt/format.h>
+
+#include "isa/dot/dot.h"
+#include "isa/layout/layout_ops.h"
+#include "isa/rules/rules.h"
+#include "isa/rules/support.h"
+
+namespace tilevm::isa {
+namespace {
+
+bool check_dot_shapes(const Dot& inst, const RuleContext& context) {
+  const Shape &a = context.type(inst.a).shape(), &b = context.type(inst.b).shape(),
+              &c = context.type(inst.c).shape();
+  const auto batch = [](const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); };
+  const auto extent = [](const Shape& shape, std::size_t from_end) {
+    return shape[shape.size() - from_end];
+  };
+  if (c.size() >= 2 && a.size() == c.size() && b.size() == c.size() && batch(a) == batch(c) &&
+      batch(b) == batch(c) && extent(a, 1) == extent(b, 2) && extent(a, 2) == extent(c, 2) &&
+      extent(b, 1) == extent(c, 1)) {
+    return true;
+  }
+  auto& diagnostic = context.error(
+      Code::dot_shapes,
+      fmt::format("`Dot` of {} and {} onto {}; it takes a [m, k], b [k, n] and c [m, n], "
+                  "or batches of them: [.., m, k], [.., k, n] and [.., m, n]",
+                  to_string(a), to_string(b), to_string(c)));
+  note_operand(diagnostic, inst.a, context);
+  note_operand(diagnostic, inst.b, context);
+  note_operand(diagnostic, inst.c, context);
+  return false;
+}
+
+}  // namespace
+
+RuleResult result_types(const Cast& inst, const RuleContext& context) {
+  const auto tile =
+      make_tile(inst.dtype, context.type(inst.src).layout, position_of(&Cast::dtype), context);
+  if (!tile) return std::nullopt;
+  return std::vector<Type>{*tile};
+}
+
+RuleResult result_types(const View& inst, const RuleContext& context) {
+  const RegisterType& source = context.type(inst.src);
+  const RegisterType result{inst.dtype.value_or(source.dtype), inst.layout.value_or(source.layout)};
+  constexpr auto layout_slot = position_of(&View::layout);
+  if (result.layout.num_threads() != source.layout.num_threads()) {
+    auto& diagnostic = context.error(
+        Code::view_threads_differ, layout_slot,
+        fmt::format("`View` changes the number of threads: {} has {}, the new layout {}",
+                    context.name(inst.src.var), source.layout.num_threads(),
+                    result.layout.num_threads()));
+    note_operand(diagnostic, inst.src, context);
+    return std::nullopt;
+  }
+  if (result.bits_per_thread() != source.bits_per_thread()) {
+    auto& diagnostic = context.error(
+        Code::view_bits_differ,
+        fmt::format("`View` changes the bits per thread: {} x {} = {} bits, {} x {} = {} bits",
+                    to_string(source.dtype), source.layout.num_locals(), source.bits_per_thread(),
+                    to_string(result.dtype), result.layout.num_locals(), result.bits_per_thread()));
+    note_operand(diagnostic, inst.src, context);
+    return std::nullopt;
+  }
+  const auto tile = make_tile(result.dtype, result.layout, layout_slot, context);
+  if (!tile) return std::nullopt;
+  return std::vector<Type>{*tile};
+}
+
+RuleResult result_types(const ConvertLayout& inst, const RuleContext& context) {
+  const RegisterType& source = context.type(inst.src);
+  constexpr auto slot = position_of(&ConvertLayout::layout);
+  const auto error = [&](Code code, const std::string& message) {
+    auto& diagnostic = context.error(code, slot, "`ConvertLayout` " + message);
+    note_operand(diagnostic, inst.src, context);
+    return &diagnostic;
+  };
+  if (inst.layout.shape() != source.shape()) {
+    error(Code::shape_mismatch,
+          fmt::format("changes the shape: {} has {}, the new layout {}", context.name(inst.src.var),
+                      to_string(source.shape()), to_string(inst.layout.shape())));
+    return std::nullopt;
+  }
+  if (inst.layout.num_threads() != source.layout.num_threads()) {
+    error(Code::convert_crosses_threads,
+          fmt::format("changes the number of threads: {} has {}, the new layout {}",
+                      context.name(inst.src.var), source.layout.num_threads(),
+                      inst.layout.num_threads()));
+    return std::nullopt;
+  }
+  if (const auto crossing = find_crossing(source.layout, inst.layout)) {
+    add_note(*error(Code::convert_crosses_threads,
+                    fmt::format("would move element {} of {} from thread {} to thread {}",
+                                to_string(crossing->element), context.name(inst.src.var),
+                                crossing->from, crossing->to)),
+             "between threads, elements move through shared memory: StoreShared in this layout, "
+             "Synchronize, LoadShared in the new one");
+    return std::nullopt;
+  }
+  return std::vector<Type>{RegisterType{source.dtype, inst.layout}};
+}
+
+RuleResult result_types(const Dot& inst, const RuleContext& context) {
+  if (!check_dot_shapes(inst, context)) return std::nullopt;
+  DotMismatch mismatch;
+  if (!plan_dot(context.type(inst.a), context.type(inst.b), context.type(inst.c), context.target(),
+                &mismatch)) {
+    auto& diagnostic = context.error(Code::no_dot_instruction, mismatch.reason);
+    note_operand(diagnostic, inst.a, context);
+    note_operand(diagnostic, inst.b, context);
+    note_operand(diagnostic, inst.c, context);
+    for (const std::string& suggestion : mismatch.suggestions) add_note(diagnostic, suggestion);
+    return std::nullopt;
+  }
+  return std::vector<Type>{context.type(inst.c)};
+}
+
+}  // namespace tilevm::isa

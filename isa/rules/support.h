@@ -1,0 +1,61 @@
+// What several type rules share.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "isa/rules/rules.h"
+
+namespace tilevm::isa {
+
+/// The position of a slot in its instruction's schema, from the data member.
+template <class Inst, class Slot>
+constexpr std::size_t position_of(Slot Inst::* member) {
+  std::size_t position = 0;
+  for_each_slot<Inst>([&](const auto& info, std::size_t i) {
+    if constexpr (std::is_same_v<decltype(info.member), Slot Inst::*>) {
+      if (info.member == member) position = i;
+    }
+  });
+  return position;
+}
+
+/// Limits on one tile, since programs come from strangers: bits per thread, and threads per block
+/// (CUDA's 1024).
+inline constexpr std::int64_t max_tile_bits_per_thread = 1 << 15;
+inline constexpr std::int64_t max_threads = 1024;
+/// Threads of all blocks that a multiprocessor works on at a time.
+inline constexpr std::int64_t max_resident_threads = 2048;
+
+/// Elements of all shared tensors of a kernel: more than fit any target, unless strides of 0 lay
+/// them one on the other.
+inline constexpr std::int64_t max_shared_elements = 1 << 21;
+
+/// Extents are positive and within the limits of a tensor; reports otherwise.
+[[nodiscard]] bool check_extents(const Shape& extents, std::size_t slot,
+                                 const RuleContext& context);
+
+/// A register type within the limits of a tile.
+[[nodiscard]] std::optional<RegisterType> make_tile(const DType& dtype,
+                                                    const RegisterLayout& layout, std::size_t slot,
+                                                    const RuleContext& context);
+
+/// Adds "`x` is f16[..]" with the place where x was made.
+void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleContext& context);
+
+/// A shape that was given beside a layout agrees with it.
+[[nodiscard]] bool check_shape_agrees(const std::optional<TileShape>& shape,
+                                      const RegisterLayout& layout, std::size_t slot,
+                                      const RuleContext& context);
+
+/// The placement of a tile of `tile_rank` dimensions in a tensor is well formed.
+[[nodiscard]] bool check_offset(const std::optional<OffsetList>& offset, int tensor_rank,
+                                int tile_rank, std::size_t slot, const RuleContext& context);
+
+/// Strides of a view from the layout slot; nothing after a report.
+[[nodiscard]] std::optional<GlobalLayout> view_layout(const std::optional<ViewLayout>& layout,
+                                                      const std::vector<Expr>& extents,
+                                                      std::size_t slot, const RuleContext& context);
+
+}  // namespace tilevm::isa

@@ -1,0 +1,509 @@
+#include "isa/verify/verify.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isa/access/access_plan.h"
+#include "isa/analysis/kernel_scan.h"
+#include "isa/analysis/shared_plan.h"
+#include "isa/base/check.h"
+#include "isa/rules/rules.h"
+#include "isa/rules/support.h"
+#include "isa/verify/verify_pipeline.h"
+
+namespace tilevm::isa {
+namespace {
+
+bool is_index_kind(ScalarKind kind) {
+  return kind != ScalarKind::f32 && kind != ScalarKind::boolean;
+}
+
+/// Walks one kernel; what is wrong goes to the diagnostics, what is learned to `info`.
+class KernelVerifier {
+ public:
+  KernelVerifier(const Kernel& kernel, const Target& target, Diagnostics& diagnostics,
+                 KernelInfo& info, std::map<const InstStmt*, DotPlan>& plans)
+      : kernel_(kernel),
+        target_(target),
+        diagnostics_(diagnostics),
+        info_(info),
+        plans_(plans),
+        declared_(kernel.variables.size(), false),
+        used_(kernel.variables.size(), false) {}
+
+  void run() {
+    for (const VarId parameter : kernel_.parameters) declare(parameter, kernel_.span);
+    check_grid();
+    check_block(kernel_.body);
+    for (KernelInfo::Workspace& workspace : info_.workspaces) {
+      workspace.zeroed = workspace.zeroed && used_[at(workspace.var)];
+    }
+    check_threads();
+    check_shared_size();
+    info_.write_count = count_writes(kernel_);
+  }
+
+ private:
+  std::size_t at(VarId var) const {
+    TILEVM_CHECK(var.valid() && static_cast<std::size_t>(var.index) < declared_.size(),
+                 "a variable that the kernel does not have");
+    return static_cast<std::size_t>(var.index);
+  }
+
+  void declare(VarId var, Span span) {
+    if (declared_[at(var)]) {
+      diagnostics_.error(Code::duplicate_name, span,
+                         fmt::format("`{}` is declared twice", kernel_.variable(var).name));
+    }
+    declared_[at(var)] = true;
+    scope_.push_back(var);
+  }
+
+  void use(VarId var, Span span) {
+    if (declared_[at(var)]) return;
+    diagnostics_.error(
+        Code::unknown_name, span,
+        fmt::format("`{}` is used where it does not exist", kernel_.variable(var).name));
+  }
+
+  void use(const Expr& expr, Span span) {
+    for_each_variable(expr, [&](VarId var) {
+      use(var, span);
+      TILEVM_CHECK(std::holds_alternative<ScalarType>(kernel_.variable(var).type),
+                   "an expression of a variable that is no scalar");
+    });
+  }
+
+  void check_grid() {
+    if (kernel_.grid.empty() || kernel_.grid.size() > 3) {
+      diagnostics_.error(
+          Code::bad_grid, kernel_.span,
+          fmt::format("a grid has 1 to 3 extents, this one {}", kernel_.grid.size()));
+    }
+    for (const Expr& extent : kernel_.grid) {
+      use(extent, extent.span());
+      const auto value = extent.constant_int();
+      if (!is_index_kind(extent.kind())) {
+        diagnostics_.error(Code::bad_grid, extent.span(), "grid extents are integers");
+      } else if (extent.is_constant() && (!value || *value < 1)) {
+        diagnostics_.error(Code::bad_grid, extent.span(),
+                           fmt::format("grid extent is {}; it must be at least 1",
+                                       to_string(*extent.constant_value())));
+      }
+    }
+  }
+
+  /// All register tiles are spread over one number of threads.
+  void check_threads() {
+    const Variable* first = nullptr;
+    std::optional<std::int64_t> threads = kernel_.threads;
+    for (const Variable& variable : kernel_.variables) {
+      const auto* type = std::get_if<RegisterType>(&variable.type);
+      if (type == nullptr) continue;
+      const std::int64_t own = type->layout.num_threads();
+      if (!threads) threads = own;
+      if (first == nullptr && own == *threads) first = &variable;
+      if (own == *threads) continue;
+      auto& diagnostic = diagnostics_.error(
+          Code::thread_count_mismatch, variable.span,
+          fmt::format("the layout of `{}` is spread over {} threads, but the kernel has {}",
+                      variable.name, own, *threads));
+      if (first != nullptr) {
+        add_note(diagnostic, fmt::format("`{}` is spread over {} threads", first->name, *threads),
+                 first->span);
+      }
+      if (*threads > own && *threads % own == 0) {
+        add_note(diagnostic, fmt::format("`replicated({}) * {}` lets all threads hold it",
+                                         *threads / own, to_string(type->layout)));
+      }
+    }
+    info_.num_threads = threads.value_or(1);
+    if (info_.num_threads < 1 || info_.num_threads > max_threads) {
+      diagnostics_.error(
+          Code::too_many_threads, kernel_.span,
+          fmt::format("{} threads; a block has 1 to {}", info_.num_threads, max_threads));
+      return;
+    }
+    if (kernel_.resident < 1 || kernel_.resident > max_resident_threads / info_.num_threads) {
+      diagnostics_.error(
+          Code::too_many_threads, kernel_.span,
+          fmt::format("`@resident({})` of {} threads; a multiprocessor has room for {} threads",
+                      kernel_.resident, info_.num_threads, max_resident_threads));
+    }
+  }
+
+  void check_block(const Block& block) {
+    const std::size_t outer = scope_.size();
+    ++depth_;
+    for (const Stmt& stmt : block) {
+      std::visit([&](const auto& node) { check(node, stmt.span); }, stmt.node);
+    }
+    --depth_;
+    while (scope_.size() > outer) {
+      declared_[at(scope_.back())] = false;
+      scope_.pop_back();
+    }
+  }
+
+  void check(const InstStmt& stmt, Span span) {
+    check_place(stmt, span);
+    bool operands_exist = true;
+    std::visit([&](const auto& inst) { operands_exist = check_uses(inst, stmt, span); }, stmt.inst);
+    if (!operands_exist) return;
+    RuleContext context(kernel_, target_, diagnostics_, span, stmt.slot_spans);
+    if (stmt.results.size() == 1) {
+      context.expected = std::get_if<RegisterType>(&kernel_.variable(stmt.results[0]).type);
+    }
+    const auto types = infer(stmt.inst, context);
+    if (!types) return;
+    check_results(stmt, *types, span);
+    if (const auto* dot = std::get_if<Dot>(&stmt.inst)) {
+      plans_[&stmt] = *plan_dot(context.type(dot->a), context.type(dot->b), context.type(dot->c),
+                                target_, nullptr);
+    }
+  }
+
+  void check_place(const InstStmt& stmt, Span span) {
+    if (!description(stmt.inst).in_kernel) {
+      diagnostics_.error(Code::wrong_place, span,
+                         fmt::format("`{}` cannot stand in a kernel", mnemonic(stmt.inst)));
+    }
+    const auto* workspace = std::get_if<AllocateGlobal>(&stmt.inst);
+    const bool allocates =
+        workspace != nullptr || std::holds_alternative<AllocateShared>(stmt.inst);
+    if (!allocates || stmt.results.size() != 1) return;
+    if (depth_ > 1) {
+      diagnostics_.error(Code::wrong_place, span,
+                         fmt::format("`{}` in a kernel must stand outside of loops and branches: "
+                                     "the launch provides the memory",
+                                     mnemonic(stmt.inst)));
+    }
+    const Type& type = kernel_.variable(stmt.results[0]).type;
+    const auto* view = std::get_if<GlobalType>(&type);
+    if (workspace != nullptr && view != nullptr) {
+      info_.workspaces.push_back(
+          {stmt.results[0], storage_bytes(*view), workspace->init.has_value()});
+    }
+    const auto* shared = std::get_if<SharedType>(&type);
+    if (shared != nullptr && stmt.declares) add_shared(stmt.results[0], *shared, span);
+  }
+
+  /// Gives a shared tensor the next free place.
+  void add_shared(VarId var, const SharedType& type, Span span) {
+    constexpr std::int64_t enough = std::int64_t{1} << 60, alignment = KernelInfo::shared_alignment;
+    const std::int64_t bytes = (type.layout.storage_size() * type.dtype.bits + 7) / 8;
+    info_.shared.push_back({var, info_.shared_bytes, bytes});
+    shared_spans_.push_back(span);
+    const std::int64_t before = std::exchange(
+        shared_elements_, std::min(enough, shared_elements_ + element_count(type.shape())));
+    if (before <= max_shared_elements && shared_elements_ > max_shared_elements) {
+      diagnostics_.error(Code::program_too_large, span,
+                         fmt::format("the shared tensors of `{}` have more than {} elements",
+                                     kernel_.name, max_shared_elements));
+    }
+    info_.shared_bytes =
+        std::min(enough, info_.shared_bytes + (bytes + alignment - 1) / alignment * alignment);
+  }
+
+  void check_shared_size() {
+    const std::int64_t limit = max_shared_bytes(target_);
+    place_shared_tensors(kernel_, info_);
+    if (info_.shared_footprint <= limit) return;
+    const auto outside = std::find_if(
+        info_.shared.begin(), info_.shared.end(),
+        [&](const KernelInfo::SharedTile& tile) { return tile.place + tile.bytes > limit; });
+    const bool one_ends_outside = outside != info_.shared.end();  // else only its padding does
+    auto& diagnostic = diagnostics_.error(
+        Code::shared_memory_too_large,
+        one_ends_outside ? shared_spans_[static_cast<std::size_t>(outside - info_.shared.begin())]
+                         : shared_spans_.back(),
+        fmt::format("the shared tensors of `{}` take {} bytes; {} gives a block {}, which is {} "
+                    "less",
+                    kernel_.name, info_.shared_footprint, to_string(target_), limit,
+                    info_.shared_footprint - limit));
+    constexpr std::size_t shown = 8;
+    for (std::size_t i = 0; i < std::min(shown, info_.shared.size()); ++i) {
+      const Variable& variable = kernel_.variable(info_.shared[i].var);
+      add_note(diagnostic, fmt::format("`{}` takes {} bytes", variable.name, info_.shared[i].bytes),
+               variable.span);
+    }
+  }
+
+  /// Bytes that a workspace of constant extents and strides needs.
+  static std::int64_t storage_bytes(const GlobalType& type) {
+    std::int64_t elements = 1;
+    if (const MemoryLayout* layout = type.layout.memory_layout()) {
+      elements = layout->storage_size();
+    } else {
+      for (std::size_t d = 0; d < type.extents.size(); ++d) {
+        elements += (type.extents[d].constant_int().value_or(1) - 1) *
+                    (*type.layout.strides())[d].constant_int().value_or(1);
+      }
+    }
+    return (elements * type.dtype.bits + 7) / 8;
+  }
+
+  template <class Inst>
+  bool check_uses(const Inst& inst, const InstStmt& stmt, Span span) {
+    bool ok = true;
+    for_each_slot<Inst>([&](const auto& info, std::size_t position) {
+      Span place = span;
+      if (position < stmt.slot_spans.size() && stmt.slot_spans[position] != Span{}) {
+        place = stmt.slot_spans[position];
+      }
+      for_each_use(inst.*info.member, [&](VarId var) {
+        use(var, place);
+        used_[at(var)] = true;
+        ok = ok && declared_[at(var)];
+      });
+    });
+    return ok;
+  }
+
+  // One overload a slot type: the variables that a slot uses.
+  template <class F>
+  static void for_each_use(const RegisterOperand& slot, F&& f) {
+    f(slot.var);
+  }
+  template <class F>
+  static void for_each_use(const SharedOperand& slot, F&& f) {
+    f(slot.var);
+  }
+  template <class F>
+  static void for_each_use(const GlobalOperand& slot, F&& f) {
+    f(slot.var);
+  }
+  template <class F>
+  static void for_each_use(const PointerOperand& slot, F&& f) {
+    f(slot.var);
+  }
+  template <class F>
+  static void for_each_use(const DType&, F&&) {}
+  template <class F>
+  static void for_each_use(const RegisterLayout&, F&&) {}
+  template <class F>
+  static void for_each_use(const TileShape&, F&&) {}
+  template <class F>
+  static void for_each_use(const ViewLayout& slot, F&& f) {
+    for (const Expr& stride : slot.strides) for_each_variable(stride, f);
+  }
+  template <class F>
+  static void for_each_use(const ExtentList& slot, F&& f) {
+    for (const Expr& extent : slot.extents) for_each_variable(extent, f);
+  }
+  template <class F>
+  static void for_each_use(const OffsetList& slot, F&& f) {
+    for (const OffsetList::Entry& entry : slot.entries) for_each_variable(entry.value, f);
+  }
+  template <class F>
+  static void for_each_use(const ScalarOperand& slot, F&& f) {
+    for_each_variable(slot.value, f);
+  }
+  template <class F>
+  static void for_each_use(const ElementValues& slot, F&& f) {
+    for (const Expr& value : slot.values) for_each_variable(value, f);
+  }
+  template <class F>
+  static void for_each_use(const ValueOperand& slot, F&& f) {
+    std::visit([&](const auto& value) { for_each_use(value, f); }, slot.value);
+  }
+  template <class F>
+  static void for_each_use(const Text&, F&&) {}
+  template <class Slot, class F>
+  static void for_each_use(const std::optional<Slot>& slot, F&& f) {
+    if (slot) for_each_use(*slot, f);
+  }
+
+  void check_results(const InstStmt& stmt, const std::vector<Type>& types, Span span) {
+    if (types.size() != stmt.results.size()) {
+      diagnostics_.error(Code::result_count, span,
+                         fmt::format("`{}` gives {} results, {} are taken", mnemonic(stmt.inst),
+                                     types.size(), stmt.results.size()));
+      return;
+    }
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      const VarId result = stmt.results[i];
+      if (stmt.declares) {
+        declare(result, span);
+      } else {
+        use(result, span);
+      }
+      const Variable& variable = kernel_.variable(result);
+      if (variable.type == types[i]) continue;
+      diagnostics_.error(Code::out_type_mismatch, span,
+                         fmt::format("`{}` gives {}, but `{}` is {}", mnemonic(stmt.inst),
+                                     to_string(types[i]), variable.name, to_string(variable.type)));
+    }
+  }
+
+  void check(const ScalarStmt& stmt, Span span) {
+    use(stmt.value, span);
+    if (stmt.declares) {
+      declare(stmt.target, span);
+    } else {
+      use(stmt.target, span);
+    }
+    const Variable& variable = kernel_.variable(stmt.target);
+    if (variable.type == Type{ScalarType{stmt.value.kind()}}) return;
+    diagnostics_.error(Code::scalar_type, span,
+                       fmt::format("`{}` is {}, the value {}", variable.name,
+                                   to_string(variable.type), to_string(stmt.value.kind())));
+  }
+
+  void check(const ForStmt& loop, Span span) {
+    for (const Expr* expr : {&loop.begin, &loop.end, &loop.step}) {
+      use(*expr, span);
+      if (variable_kind(loop.var) != expr->kind() || !is_index_kind(expr->kind())) {
+        diagnostics_.error(Code::scalar_type, span, "a range is made of integers of one kind");
+      }
+    }
+    if (loop.step.constant_int() == std::int64_t{0}) {
+      diagnostics_.error(Code::wrong_place, span, "a range with step 0 never ends");
+    }
+    check_unroll(loop, span);
+    const std::size_t outer = scope_.size();
+    declare(loop.var, span);
+    ++loops_;
+    const std::int64_t copies =
+        std::exchange(copies_, copies_ * std::max<std::int64_t>(1, loop.unroll));
+    check_block(loop.body);
+    copies_ = copies;
+    --loops_;
+    declared_[at(loop.var)] = false;
+    scope_.resize(outer);
+  }
+
+  /// What a program asks to be written out is bounded, so that compiling it is.
+  void check_unroll(const ForStmt& loop, Span span) {
+    constexpr std::int64_t most_copies = 256;
+    if (loop.unroll < 0) {
+      diagnostics_.error(
+          Code::wrong_place, span,
+          "`unroll` is the number of iterations in a row, 1 or more; 0 leaves it to the compiler");
+    } else if (loop.unroll > most_copies / copies_) {
+      diagnostics_.error(
+          Code::wrong_place, span,
+          fmt::format(
+              "`unroll={}`{} makes too many copies of the loop's body; at most {} are allowed",
+              loop.unroll, copies_ > 1 ? fmt::format(" in {} of the outer loop", copies_) : "",
+              most_copies));
+    }
+  }
+
+  ScalarKind variable_kind(VarId var) const {
+    const auto* type = std::get_if<ScalarType>(&kernel_.variable(var).type);
+    return type != nullptr ? type->kind : ScalarKind::f32;
+  }
+
+  void check_condition(const Expr& condition, Span span) {
+    use(condition, span);
+    if (condition.kind() == ScalarKind::boolean) return;
+    diagnostics_.error(Code::scalar_type, span, "a condition is a bool");
+  }
+
+  void check(const WhileStmt& loop, Span span) {
+    check_condition(loop.condition, span);
+    ++loops_;
+    check_block(loop.body);
+    --loops_;
+  }
+
+  void check(const IfStmt& branch, Span span) {
+    for (const IfStmt::Arm& arm : branch.arms) {
+      check_condition(arm.condition, span);
+      check_block(arm.body);
+    }
+    check_block(branch.otherwise);
+  }
+
+  void check(const BreakStmt&, Span span) { check_in_loop("break", span); }
+  void check(const ContinueStmt&, Span span) { check_in_loop("continue", span); }
+  void check_in_loop(std::string_view word, Span span) {
+    if (loops_ > 0) return;
+    diagnostics_.error(Code::wrong_place, span, fmt::format("`{}` stands outside of a loop", word));
+  }
+
+  const Kernel& kernel_;
+  const Target& target_;
+  Diagnostics& diagnostics_;
+  KernelInfo& info_;
+  std::map<const InstStmt*, DotPlan>& plans_;
+  std::vector<bool> declared_, used_;
+  std::vector<VarId> scope_;
+  std::vector<Span> shared_spans_;  // of the statements, parallel to info_.shared
+  std::int64_t shared_elements_ = 0;
+  int depth_ = 0;
+  int loops_ = 0;
+  std::int64_t copies_ = 1;  ///< that `unroll` of the loops around makes
+};
+
+using AccessPlans = std::map<const InstStmt*, std::shared_ptr<const AccessPlan>>;
+
+void plan_accesses(const Kernel& kernel, const KernelInfo& info, const Target& target,
+                   AccessPlans& plans) {
+  const AccessPlanner planner(kernel, info, target);
+  for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    const auto* inst = std::get_if<InstStmt>(&stmt.node);
+    if (inst == nullptr) return;
+    if (auto plan = planner.plan(*inst)) {
+      plans[inst] = std::make_shared<const AccessPlan>(*std::move(plan));
+    }
+  });
+}
+
+}  // namespace
+
+const KernelInfo::SharedTile& KernelInfo::shared_tile(VarId var) const {
+  const auto found =
+      std::find_if(shared.begin(), shared.end(), [&](const auto& tile) { return tile.var == var; });
+  TILEVM_CHECK(found != shared.end(), "a shared tensor that the verifier did not list");
+  return *found;
+}
+
+std::uint32_t KernelInfo::print_site(const InstStmt& stmt) const {
+  const auto found = print_sites.find(&stmt);
+  TILEVM_CHECK(found != print_sites.end(), "a Print of another program");
+  return found->second;
+}
+
+const DotPlan& VerifiedProgram::dot_plan(const InstStmt& stmt) const {
+  const auto found = state_->dot_plans.find(&stmt);
+  TILEVM_CHECK(found != state_->dot_plans.end(), "a Dot of another program");
+  return found->second;
+}
+
+const AccessPlan& VerifiedProgram::access_plan(const InstStmt& stmt) const {
+  const auto found = state_->access_plans.find(&stmt);
+  TILEVM_CHECK(found != state_->access_plans.end(), "a tile access of another program");
+  return *found->second;
+}
+
+std::optional<VerifiedProgram> verify(Program program, const Target& target,
+                                      Diagnostics& diagnostics) {
+  const std::size_t errors_before = diagnostics.error_count();
+  auto state = std::make_shared<VerifiedProgram::State>();
+  state->program = std::move(program);
+  state->target = target;
+  for (const Kernel& kernel : state->program.kernels) {
+    KernelInfo& info = state->infos.emplace_back();
+    KernelVerifier(kernel, target, diagnostics, info, state->dot_plans).run();
+    state->uses.push_back(scan_pointers(kernel));
+  }
+  for (const Pipeline& pipeline : state->program.pipelines) {
+    verify_pipeline(state->program, pipeline, state->uses, diagnostics);
+  }
+  if (diagnostics.error_count() > errors_before) return std::nullopt;
+  for (std::size_t i = 0; i < state->infos.size(); ++i) {
+    KernelInfo& info = state->infos[i];
+    info.prints = scan_prints(state->program.kernels[i], *state->program.source);
+    for (std::uint32_t p = 0; p < info.prints.size(); ++p) {
+      info.print_sites[info.prints[p].stmt] = p;
+    }
+    plan_accesses(state->program.kernels[i], info, target, state->access_plans);
+  }
+  return VerifiedProgram(std::move(state));
+}
+
+}  // namespace tilevm::isa

@@ -1,0 +1,17 @@
+// The part of the verifier that checks pipelines: what is passed is what kernels take, and every
+// output is written.
+#pragma once
+
+#include <vector>
+
+#include "isa/base/diagnostic.h"
+#include "isa/program/program.h"
+#include "isa/verify/verify.h"
+
+namespace tilevm::isa {
+
+/// `uses[k]` are the pointer uses of kernel k.
+void verify_pipeline(const Program& program, const Pipeline& pipeline,
+                     const std::vector<std::vector<PointerUse>>& uses, Diagnostics& diagnostics);
+
+}  // namespace tilevm::isa

@@ -1,0 +1,104 @@
+// A tile of global memory at one place of its view: which of its elements exist, and where.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "sim/access/global_access.h"
+#include "sim/state/context.h"
+
+namespace tilevm::sim {
+
+/// Where a tile lies in a view, this time.
+class Place {
+ public:
+  Place(const GlobalAccess& access, const Context& context, const Numbers& origin)
+      : Place(access, context.state.views[access.view], context, origin) {}
+  Place(const GlobalAccess& access, const GlobalView& view, const Context& context,
+        const Numbers& origin)
+      : access_(access),
+        view_(view),
+        buffer_(context.memory[static_cast<std::size_t>(view_.buffer)]),
+        origin_(origin),
+        index_(static_cast<std::size_t>(view_.rank)) {}
+
+  [[nodiscard]] const GlobalView& view() const { return view_; }
+  [[nodiscard]] const MemoryBuffer& buffer() const { return buffer_; }
+
+  /// Whether all elements lie inside the view's extents.
+  [[nodiscard]] bool inside_view() const {
+    for (std::size_t d = 0; d < index_.size(); ++d) {
+      if (origin_[d] < 0 || origin_[d] + access_.extents[d] > view_.extents[d]) return false;
+    }
+    return true;
+  }
+
+  /// Whether all elements of a tile inside the view lie inside the buffer; if so, the bit of its
+  /// first element. Strided views only.
+  [[nodiscard]] bool inside_buffer(std::uint64_t& base_bits) const {
+    Wide base = 0, lowest = 0, highest = 0;
+    for (std::size_t d = 0; d < index_.size(); ++d) {
+      const Wide reach = static_cast<Wide>(access_.extents[d] - 1) * view_.strides[d];
+      base += static_cast<Wide>(origin_[d]) * view_.strides[d];
+      (reach < 0 ? lowest : highest) += reach;
+    }
+    base_bits = static_cast<std::uint64_t>(base) * access_.tile.bits;
+    return base + lowest >= 0 && (base + highest + 1) * access_.tile.bits <= buffer_bits();
+  }
+
+  /// The strides of the tile's own dimensions.
+  [[nodiscard]] Numbers tile_strides() const {
+    Numbers strides{};
+    for (std::size_t d = 0; d < index_.size(); ++d) {
+      if (access_.tile_dims[d] < 0) continue;
+      strides[static_cast<std::size_t>(access_.tile_dims[d])] = view_.strides[d];
+    }
+    return strides;
+  }
+
+  /// Finds element (t, i): false if it is outside the view, else `index` and `bit` are its own.
+  [[nodiscard]] bool locate(std::size_t t, std::size_t i) {
+    const std::int32_t* thread = access_.parts->thread_part(t);
+    const std::int32_t* local = access_.parts->local_part(i);
+    Wide offset = 0;
+    for (std::size_t d = 0; d < index_.size(); ++d) {
+      index_[d] = origin_[d];
+      if (access_.tile_dims[d] >= 0) {
+        const auto dim = static_cast<std::size_t>(access_.tile_dims[d]);
+        index_[d] += thread[dim] + local[dim];
+      }
+      if (index_[d] < 0 || index_[d] >= view_.extents[d]) return false;
+      offset += static_cast<Wide>(index_[d]) * view_.strides[d];
+    }
+    if (view_.layout != nullptr) offset = view_.layout->offset(index_);
+    bit_ = offset * access_.tile.bits;
+    return true;
+  }
+  /// Of the element found last: whether it lies in the buffer, and where.
+  [[nodiscard]] bool in_buffer() const {
+    return bit_ >= 0 && bit_ + access_.tile.bits <= buffer_bits();
+  }
+  [[nodiscard]] std::uint64_t bit() const { return static_cast<std::uint64_t>(bit_); }
+  [[nodiscard]] const isa::Index& index() const { return index_; }
+  /// The first byte that it would touch, for messages; far beyond is cut at 2^62.
+  [[nodiscard]] std::int64_t byte() const {
+    constexpr Wide limit = static_cast<Wide>(1) << 62;
+    const Wide bytes = (bit_ < 0 ? bit_ - 7 : bit_) / 8;
+    return static_cast<std::int64_t>(std::clamp<Wide>(bytes, -limit, limit));
+  }
+
+ private:
+  __extension__ using Wide = __int128;
+
+  [[nodiscard]] Wide buffer_bits() const { return static_cast<Wide>(buffer_.bytes) * 8; }
+
+  const GlobalAccess& access_;
+  const GlobalView& view_;
+  const MemoryBuffer& buffer_;
+  Numbers origin_;
+  isa::Index index_;
+  Wide bit_ = 0;
+};
+
+}  // namespace tilevm::sim

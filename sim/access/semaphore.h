@@ -1,0 +1,53 @@
+// Semaphores and counters: instructions on one element of global memory that order blocks.
+//
+// They take effect in turns (block_turns.h): while one runs, no other block does.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "sim/access/global_access.h"
+#include "sim/state/scalar_code.h"
+#include "sim/state/state.h"
+
+namespace tilevm::sim {
+
+/// An instruction on a semaphore, prepared.
+struct SemaphoreAccess {
+  GlobalAccess element;  ///< a tile without dimensions
+  ScalarCode value;
+};
+
+[[nodiscard]] std::uint32_t load_semaphore(const MemoryPlace& place, const Memory& memory);
+
+/// What the turns of a launch did.
+class TurnLog {
+ public:
+  struct Store {
+    std::uint64_t block = 0;      ///< its place in the order
+    std::uint32_t statement = 0;  ///< in Plan::memory_statements
+    std::uint32_t value = 0;      ///< that the element has since
+  };
+  void stored(const MemoryPlace& place, const Store& store) { stores_[place] = store; }
+  /// The last store to an element; nothing if there was none.
+  [[nodiscard]] std::optional<Store> last_store(const MemoryPlace& place) const {
+    const auto found = stores_.find(place);
+    return found == stores_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// An AtomicAdd gave a block this value in one of its turns: a replay gives it the same.
+  void gave(std::uint64_t block, std::uint32_t turn, std::uint64_t scalar) {
+    given_[{block, turn}] = scalar;
+  }
+  [[nodiscard]] std::uint64_t given(std::uint64_t block, std::uint32_t turn) const {
+    return given_.at({block, turn});
+  }
+
+ private:
+  std::map<MemoryPlace, Store> stores_;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> given_;
+};
+
+}  // namespace tilevm::sim

@@ -1,0 +1,192 @@
+#include "sim/access/shared_access.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "sim/access/access_places.h"
+#include "sim/shadow/shadow_access.h"
+#include "sim/tiles/bit_copy.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// Calls f(bit in the thread's stream, bit in memory) for the runs of a thread.
+template <class F>
+void for_each_run(const FoundTable& runs, std::size_t thread, std::size_t run_bits, F&& f) {
+  const std::uint32_t* places = runs.table->run_bits.data() + thread * runs.table->runs;
+  for (std::size_t r = 0; r < runs.table->runs; ++r) f(r * run_bits, runs.base_bits + places[r]);
+}
+
+/// Calls move(register byte, memory byte, bytes) for the runs of a thread; the length is known at
+/// compile time where it is usual, so that the move is one instruction.
+template <class Move>
+void move_bytes(const FoundTable& runs, std::size_t thread, std::size_t run_bytes, Move&& move) {
+  const auto each = [&]<std::size_t length>() {
+    for_each_run(runs, thread, run_bytes * 8, [&](std::size_t register_bit, std::uint64_t bit) {
+      move(register_bit / 8, bit / 8, length != 0 ? length : run_bytes);
+    });
+  };
+  switch (run_bytes) {
+    case 1:
+      return each.template operator()<1>();
+    case 2:
+      return each.template operator()<2>();
+    case 4:
+      return each.template operator()<4>();
+    case 8:
+      return each.template operator()<8>();
+    case 16:
+      return each.template operator()<16>();
+    default:
+      return each.template operator()<0>();
+  }
+}
+
+bool is_byte_aligned(const FoundTable& runs) {
+  return runs.table->byte_aligned && runs.base_bits % 8 == 0;
+}
+
+/// Reports the elements that lie outside of the tensor.
+bool report_outside(const SharedAccess& access, const Numbers& origin, Context& context) {
+  const isa::Shape& shape = access.place.layout->shape();
+  isa::Index first(shape.size());
+  std::int64_t inside = 1, total = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::int64_t extent = access.place.extents[d];
+    const std::int64_t begin = std::clamp<std::int64_t>(origin[d], 0, shape[d]);
+    const std::int64_t end = std::clamp<std::int64_t>(origin[d] + extent, 0, shape[d]);
+    inside *= std::max<std::int64_t>(end - begin, 0);
+    total *= extent;
+    first[d] = origin[d];
+  }
+  // The first outside: the origin, or the first index beyond an end, the last dimension first.
+  const auto lies_outside = [&] {
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (first[d] < 0 || first[d] >= shape[d]) return true;
+    }
+    return false;
+  };
+  for (std::size_t d = shape.size(); d-- > 0 && !lies_outside();) {
+    if (origin[d] + access.place.extents[d] > shape[d]) first[d] = shape[d];
+  }
+  return context.fail(
+      Code::out_of_bounds, access.span,
+      fmt::format("`{}` touches elements outside of the shared tensor `{}`: {} of {} elements of "
+                  "the tile, first `{}[{}]`; the tensor has shape {}",
+                  access.mnemonic, access.tensor, total - inside, total, access.tensor,
+                  fmt::join(first, ", "), isa::to_string(shape)));
+}
+
+}  // namespace
+
+SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const isa::Shape& shape,
+                                const std::optional<isa::OffsetList>& offset, const Tile& tile,
+                                std::shared_ptr<const LayoutParts> parts,
+                                const Preparation& preparation) {
+  const isa::SharedType& type = preparation.shared_type(var);
+  SharedAccess access;
+  access.mnemonic = mnemonic;
+  access.tensor = preparation.name(var);
+  access.span = preparation.span;
+  access.statement = preparation.new_memory_statement(mnemonic);
+  access.tensor_bits = static_cast<std::uint64_t>(preparation.info.shared_tile(var).offset) * 8;
+  access.tensor_number =
+      static_cast<std::size_t>(&preparation.info.shared_tile(var) - preparation.info.shared.data());
+  access.shadow = shared_shadow(preparation.kernel, preparation.info, access.tensor_number);
+  access.dtype = type.dtype;
+  access.tile = tile;
+  access.parts = std::move(parts);
+  access.table = preparation.new_shared_table(tile);
+  access.place.layout = &type.layout;
+  access.place.bits = type.dtype.bits;
+  if (auto strides = plain_strides(type.layout)) {
+    access.place.plain = true;
+    access.place.strides = *std::move(strides);
+  }
+  TilePosition position(offset, type.layout.rank(), shape);
+  access.offsets = std::move(position.offsets);
+  access.place.tile_dims = std::move(position.tile_dims);
+  access.place.extents = std::move(position.extents);
+  return access;
+}
+
+bool find_shared_origin(const SharedAccess& access, Context& context, Numbers& origin) {
+  constexpr std::int64_t far_away = std::int64_t{1} << 40;  // outside stays outside
+  const isa::Shape& shape = access.place.layout->shape();
+  bool inside = true;
+  for (std::size_t d = 0; d < access.offsets.size(); ++d) {
+    if (!context.evaluate(access.offsets[d], origin[d])) return false;
+    origin[d] = std::clamp(origin[d], -far_away, far_away);
+    inside = inside && origin[d] >= 0 && origin[d] + access.place.extents[d] <= shape[d];
+  }
+  if (inside) return true;
+  if (context.settings.checks.bounds) return report_outside(access, origin, context);
+  for (std::size_t d = 0; d < access.offsets.size(); ++d) {
+    origin[d] = std::clamp<std::int64_t>(origin[d], 0, shape[d] - access.place.extents[d]);
+  }
+  return true;
+}
+
+FoundTable find_runs(const SharedAccess& access, Context& context, const Numbers& origin) {
+  FoundTable found =
+      find_table(context.scratch.shared_tables[access.table], access.place, *access.parts, origin);
+  found.base_bits += access.tensor_bits;
+  return found;
+}
+
+void read_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* memory,
+                 std::uint8_t* registers) {
+  const std::size_t run_bits = runs.table->run_elements * access.tile.bits;
+  for (std::size_t t = 0; t < access.tile.threads; ++t) {
+    std::uint8_t* to = registers + t * access.tile.thread_bytes;
+    if (is_byte_aligned(runs)) {
+      move_bytes(runs, t, run_bits / 8,
+                 [&](std::size_t place, std::uint64_t byte, std::size_t length) {
+                   std::memcpy(to + place, memory + byte, length);
+                 });
+    } else {
+      for_each_run(runs, t, run_bits, [&](std::size_t place, std::uint64_t bit) {
+        copy_bits<false>(memory, bit, to, place, run_bits);
+      });
+    }
+  }
+}
+
+void write_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* registers,
+                  std::uint8_t* memory) {
+  const std::size_t run_bits = runs.table->run_elements * access.tile.bits;
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    const std::uint8_t* from = registers + t * access.tile.thread_bytes;
+    if (is_byte_aligned(runs)) {
+      move_bytes(runs, t, run_bits / 8,
+                 [&](std::size_t place, std::uint64_t byte, std::size_t length) {
+                   std::memcpy(memory + byte, from + place, length);
+                 });
+    } else {
+      for_each_run(runs, t, run_bits, [&](std::size_t place, std::uint64_t bit) {
+        copy_bits<false>(from, place, memory, bit, run_bits);
+      });
+    }
+  }
+}
+
+void define_shared(const FoundTable& runs, const SharedAccess& access, SharedMemory& shared) {
+  const std::vector<std::uint8_t> defined(access.tile.bytes(), 0);
+  write_shared(runs, access, defined.data(), shared.undefined.data());
+}
+
+void update_unwritten(SharedMemory& shared) {
+  for (SharedRange& range : shared.unwritten) {
+    if (range.begin == range.end) continue;
+    if (!has_bits(shared.undefined.data() + range.begin, range.end - range.begin)) {
+      range.end = range.begin;
+    }
+  }
+}
+
+}  // namespace tilevm::sim

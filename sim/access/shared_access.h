@@ -1,0 +1,73 @@
+// Tiles in shared memory: where they lie, who may touch them, and the copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/rules/rules.h"
+#include "sim/exec/semantics.h"
+#include "sim/state/context.h"
+#include "sim/state/scalar_code.h"
+#include "sim/tiles/layout_parts.h"
+#include "sim/tiles/place_table.h"
+
+namespace tilevm::sim {
+
+/// An instruction's tile in a shared tensor, prepared. For a copy the register tile is its data,
+/// held by one thread.
+struct SharedAccess {
+  std::string_view mnemonic;
+  std::string tensor;           ///< its name
+  Span span{};                  ///< of the statement
+  std::uint32_t statement = 0;  ///< in Plan::memory_statements
+  SharedTile place;
+  std::uint64_t tensor_bits = 0;  ///< where the tensor begins
+  std::size_t tensor_number = 0;  ///< among the kernel's shared tensors
+  std::size_t shadow = 0;         ///< the tensor's first element in ShadowValues::shared
+  isa::DType dtype;
+  std::vector<ScalarCode> offsets;
+  Tile tile;
+  std::shared_ptr<const LayoutParts> parts;
+  std::size_t table = 0;  ///< in Scratch::shared_tables
+};
+
+/// A tile of `shape` at `offset` in the shared tensor `var`.
+[[nodiscard]] SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var,
+                                              const isa::Shape& shape,
+                                              const std::optional<isa::OffsetList>& offset,
+                                              const Tile& tile,
+                                              std::shared_ptr<const LayoutParts> parts,
+                                              const Preparation& preparation);
+
+/// Where the tile begins; false after a fault: an element outside of the tensor. If that is not
+/// checked the tile is moved to the nearest place inside.
+[[nodiscard]] bool find_shared_origin(const SharedAccess& access, Context& context,
+                                      Numbers& origin);
+
+/// The runs of the tile at an origin, with bits from the begin of shared memory on.
+[[nodiscard]] FoundTable find_runs(const SharedAccess& access, Context& context,
+                                   const Numbers& origin);
+
+/// Moves a tile, or its shadow. The checks are done before.
+void read_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* memory,
+                 std::uint8_t* registers);
+/// The first thread that holds an element writes it.
+void write_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* registers,
+                  std::uint8_t* memory);
+
+/// Whether the tensor may hold elements that nothing has written.
+[[nodiscard]] inline bool may_be_undefined(const SharedAccess& access, const SharedMemory& shared) {
+  return !shared.unwritten.empty() &&
+         shared.unwritten[access.tensor_number].begin < shared.unwritten[access.tensor_number].end;
+}
+/// The elements of the tile were written.
+void define_shared(const FoundTable& runs, const SharedAccess& access, SharedMemory& shared);
+/// Looks which tensors still have elements that nothing has written.
+void update_unwritten(SharedMemory& shared);
+
+}  // namespace tilevm::sim

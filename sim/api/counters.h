@@ -1,0 +1,83 @@
+// What a run counts: instructions, and what their accesses cost the memory system.
+//
+// Accesses are counted as the emitted code makes them (isa/access/access_plan.h), warp by warp: 32
+// consecutive threads make one request together. docs/counters.md defines every number and names
+// the counter of NVIDIA's profiler that it equals.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "isa/base/source.h"
+#include "isa/inst/instruction_set.h"
+
+namespace tilevm::sim {
+
+/// Where an access goes. Of an asynchronous copy (cp.async) only the reading is counted; what it
+/// does in shared memory depends on when the data arrives.
+enum class Traffic : std::uint8_t {
+  global_load,
+  global_copy,
+  global_store,
+  shared_load,
+  shared_store
+};
+inline constexpr std::size_t traffic_count = 5;
+
+/// Whether it is counted in sectors; else in wavefronts.
+[[nodiscard]] constexpr bool is_global(Traffic traffic) {
+  return traffic != Traffic::shared_load && traffic != Traffic::shared_store;
+}
+
+/// Sums over the requests of some accesses.
+struct AccessCount {
+  std::uint64_t requests = 0;  ///< accesses of a warp with at least one active thread
+  std::uint64_t bytes = 0;     ///< that the active threads ask for
+  /// Global: distinct sectors of 32 bytes. Shared: wavefronts, the passes that the 32 banks need.
+  std::uint64_t transfers = 0;
+  /// Global: sectors as the L1 cache looks them up; only those of 16-byte copies, which go past it,
+  /// differ from `transfers`.
+  std::uint64_t lookups = 0;
+  std::uint64_t ideal = 0;  ///< the least that could be: full sectors, no bank conflict
+  /// Words changed one by one by atomicCAS, for elements narrower than a byte. How often each is
+  /// tried depends on timing, so they are in none of the other numbers.
+  std::uint64_t atomics = 0;
+
+  AccessCount& operator+=(const AccessCount& other);
+  friend bool operator==(const AccessCount&, const AccessCount&) = default;
+};
+
+/// By Traffic.
+using AccessCounts = std::array<AccessCount, traffic_count>;
+AccessCounts& operator+=(AccessCounts& counts, const AccessCounts& other);
+
+/// An instruction of the text, over all blocks.
+struct StatementCount {
+  Span span{};
+  std::size_t instruction = 0;   ///< its place in isa::Instruction
+  std::uint64_t executions = 0;  ///< by blocks
+  AccessCounts accesses{};
+  std::string mma{};                   ///< a Dot: "m16n8k16 f32.f16.f16.f32" (D, A, B, C)
+  std::uint64_t mma_instructions = 0;  ///< executed by warps
+
+  friend bool operator==(const StatementCount&, const StatementCount&) = default;
+};
+
+/// What was executed; sums over all blocks. Meaningless after a fault.
+struct Counters {
+  std::uint64_t blocks = 0;
+  std::uint64_t steps = 0;  ///< statements of any kind, loop iterations included
+  /// Instructions executed, by their place in isa::Instruction.
+  std::array<std::uint64_t, isa::instruction_count> instructions{};
+  /// Every instruction of the kernel's text, in its order; empty unless Options::count_accesses.
+  std::vector<StatementCount> statements;
+
+  /// Adds another launch of the same kernel.
+  Counters& operator+=(const Counters& other);
+  friend bool operator==(const Counters&, const Counters&) = default;
+};
+
+}  // namespace tilevm::sim

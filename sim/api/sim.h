@@ -1,0 +1,155 @@
+// The simulator: runs the thread blocks of a kernel on the host, bit for bit as the GPU would.
+//
+//   VerifiedProgram --plan.h--> Plan (flat records, index tables) --machine.h--> BlockState per
+//   block
+//
+// Blocks run in parallel on host threads; results, counters and the reported fault do not depend on
+// how many there are, as long as no two blocks race for the same global elements.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "isa/base/diagnostic.h"
+#include "isa/base/result.h"
+#include "isa/inst/expr.h"
+#include "isa/program/print.h"
+#include "isa/verify/verify.h"
+#include "sim/api/counters.h"
+#include "sim/api/error_stats.h"
+#include "sim/api/shadow_memory.h"
+#include "sim/api/trace.h"
+
+namespace tilevm::sim {
+
+/// A buffer of global memory: a dense little-endian bit stream (isa/type/bits.h). The name is for
+/// messages.
+struct Buffer {
+  std::string name;
+  std::vector<std::uint8_t> bytes;
+  /// By bit: whether it has no defined value, as in memory that was just allocated. Empty: all have
+  /// one. A run clears what it writes, and empties it when nothing is left.
+  std::vector<std::uint8_t> undefined = {};
+  /// What its elements would be without rounding; kept from launch to launch. Without it, writes
+  /// lose their shadow values.
+  std::optional<ShadowMemory> shadow = {};
+};
+
+/// Bytes that the shadow values of one buffer or workspace may take: 8 for each element.
+inline constexpr std::size_t max_shadow_bytes = std::size_t{1} << 31;
+
+/// For Buffer::shadow, which keeps elements of this type. Error (limit): there is not that much.
+[[nodiscard]] Result<ShadowMemory> make_shadow(std::string_view name, const isa::DType& type,
+                                               std::size_t bytes);
+
+/// What a kernel parameter is given: for a pointer an index into the memory, for a scalar its
+/// value.
+using Argument = std::variant<int, isa::Scalar>;
+
+/// What is looked for. No check changes the result of a program that passes it.
+struct Checks {
+  bool bounds = true;
+  bool races = true;
+  bool in_flight = true;
+  bool uninitialized = true;
+  bool replicas = true;
+  bool redundant = true;
+};
+
+/// A check by its name on the command line.
+struct NamedCheck {
+  std::string_view name;
+  bool Checks::* member;
+  std::string_view what;  ///< that is found
+};
+inline constexpr std::array<NamedCheck, 6> named_checks{{
+    {"bounds", &Checks::bounds, "accesses outside of a buffer or a shared tensor"},
+    {"races", &Checks::races, "threads of a block, or blocks, that race for memory"},
+    {"in_flight", &Checks::in_flight, "accesses to what an asynchronous copy still moves"},
+    {"uninitialized", &Checks::uninitialized, "elements without a defined value that matter"},
+    {"replicas", &Checks::replicas, "replicas of an element that differ"},
+    {"redundant", &Checks::redundant, "barriers and waits that this run does not need (notes)"},
+}};
+
+/// When the data of an asynchronous copy arrives. No program that passes the check `in_flight` can
+/// tell.
+struct Completion {
+  enum class Time : std::uint8_t {
+    latest,    ///< when its group is waited for
+    earliest,  ///< at once
+    random,    ///< at some time between, and in any order, by the seed
+  };
+  Time time = Time::latest;
+  std::uint64_t seed = 0;
+};
+
+/// The order in which blocks begin. No program that passes the check `races` can tell. After a
+/// fault prints are kept in ascending order only, where it is known which blocks ran before.
+struct BlockOrder {
+  enum class Kind : std::uint8_t { ascending, descending, random };
+  Kind kind = Kind::ascending;
+  std::uint64_t seed = 0;
+};
+
+struct Options {
+  int threads = 0;                                   ///< host threads; 0: all cores
+  std::uint64_t max_steps = std::uint64_t{1} << 32;  ///< statements that one block may execute
+  Checks checks{};
+  Completion completion{};
+  BlockOrder block_order{};
+  /// Blocks that may have begun and not ended, in a launch whose blocks wait for one another: as on
+  /// an H100 or H200 with one block on each multiprocessor.
+  std::uint64_t resident_blocks = 132;
+  bool count_accesses = false;  ///< Counters::statements
+  bool keep_shadow = false;     ///< Report::errors
+  Trace trace{};
+};
+
+/// Why a run stopped: an error of the user's program with its place, and who met it.
+struct Fault {
+  Diagnostic diagnostic;
+  std::vector<std::int64_t> block;  ///< block index, one entry a grid extent; empty: no block ran
+  std::optional<std::int64_t> thread;  ///< the thread inside the block, where there is one
+};
+
+/// A barrier or a wait of the text.
+struct BarrierUse {
+  std::string_view mnemonic;
+  Span span{};
+  bool executed = false;
+  bool needed = true;  ///< the run would have been wrong without it alone
+};
+
+/// An instruction of the text that computes, and the errors of its results over all blocks.
+struct StatementErrors {
+  Span span{};
+  std::size_t instruction = 0;  ///< its place in isa::Instruction
+  isa::DType dtype;             ///< of the result, as is the shape
+  isa::Shape shape;
+  ErrorStats own;          ///< against the exact result of its operands as they are
+  ErrorStats accumulated;  ///< against the shadow values
+};
+
+struct Report {
+  std::optional<Fault> fault;  ///< of the block that comes first in the order; x is fastest
+  Counters counters;
+  isa::LaunchPrints prints;          ///< up to the fault
+  std::vector<BarrierUse> barriers;  ///< in the order of the text; empty if not checked
+  /// In the order of the text; empty unless Options::keep_shadow.
+  std::vector<StatementErrors> errors;
+};
+
+/// Runs every block of a kernel. `arguments` has one entry a parameter, `memory` is updated in
+/// place (after a fault its contents are unspecified). Workspaces of the kernel are allocated here
+/// and start as zeros. Errors: arguments that do not fit the parameters (usage), memory that cannot
+/// be had (limit). Everything that the program does wrong is a Fault.
+[[nodiscard]] Result<Report> run_kernel(const isa::VerifiedProgram& program, int kernel,
+                                        const std::vector<Argument>& arguments,
+                                        std::vector<Buffer>& memory, const Options& options = {});
+
+}  // namespace tilevm::sim

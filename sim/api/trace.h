@@ -1,0 +1,52 @@
+// A commit log: what the statements of one block gave, in the order in which they ran.
+//
+// Tracing is one more way to run the records of a plan: each step is the same, and is then told.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "isa/base/source.h"
+#include "isa/inst/expr.h"
+#include "isa/layout/register_layout.h"
+#include "isa/type/dtype.h"
+
+namespace tilevm::sim {
+
+/// A register tile that a statement wrote. `data` are its elements in row-major order, as dense
+/// bits (isa/type/bits.h), each from the first thread that holds it.
+struct TracedTile {
+  std::string_view name;
+  isa::DType dtype;
+  isa::Shape shape;
+  std::vector<std::uint8_t> data;
+  std::size_t undefined = 0;  ///< elements without a defined value
+};
+
+struct TracedScalar {
+  std::string_view name;
+  isa::Scalar value;
+};
+
+/// One statement that ran: an instruction, the assignment of a scalar (without mnemonic), or the
+/// begin of a loop's next iteration (likewise). Valid during the call.
+struct TraceEvent {
+  std::uint64_t step = 0;  ///< counts the statements of the block, from 1
+  Span span{};
+  std::string_view mnemonic;
+  std::vector<TracedTile> tiles;
+  std::vector<TracedScalar> scalars;
+};
+
+/// Which block is traced (x, y, z), and who is told; nobody if `tell` is empty. Once it returns
+/// false it is told no more.
+struct Trace {
+  std::array<std::int64_t, 3> block{};
+  std::function<bool(const TraceEvent&)> tell;
+};
+
+}  // namespace tilevm::sim

@@ -1,0 +1,148 @@
+// Min, Max and the comparisons as loops over lanes, by the order of codes as integers: no type has
+// to be converted. Each equals isa::apply on every code.
+#include <type_traits>
+
+#include "isa/type/bits.h"
+#include "isa/type/number.h"
+#include "sim/tiles/elements.h"
+
+namespace tilevm::sim {
+namespace {
+
+using isa::BinaryOp;
+using isa::DType;
+
+enum class Kind { unsigned_int, signed_int, floating };
+
+/// Codes as integers whose order is that of the values. They are shifted to the top of the lane, so
+/// that their sign is the lane's.
+template <class Lane, Kind kind>
+struct Order {
+  using Signed = std::make_signed_t<Lane>;
+  static constexpr int top = static_cast<int>(sizeof(Lane) * 8) - 1;
+  static constexpr auto magnitude_bits = static_cast<Lane>(static_cast<Lane>(~Lane{0}) >> 1);
+
+  explicit Order(const DType& type)
+      : room(static_cast<int>(sizeof(Lane) * 8) - type.bits),
+        used(static_cast<Lane>(~Lane{0})),
+        last_number(magnitude_bits) {
+    if (!type.is_float()) return;
+    const unsigned unused = type.bits - 1U - type.exponent_bits - type.mantissa_bits;
+    used = static_cast<Lane>(~isa::low_mask(unused));
+    if (type.specials() == isa::Specials::finite) return;
+    const std::uint64_t infinity = type.specials() == isa::Specials::ieee ? 1U : 0U;
+    last_number = static_cast<Lane>((isa::max_code(type) + (infinity << unused)) << room);
+    nan = static_cast<Lane>(isa::canonical_nan(type));
+  }
+
+  int room;          ///< bits of the lane above the code
+  Lane used;         ///< without bits that mean nothing (tf32)
+  Lane last_number;  ///< the greatest magnitude that is no NaN, at the top of the lane
+  Lane nan = 0;      ///< the canonical NaN
+
+  [[nodiscard]] TILEVM_INLINE Lane at_top(Lane code) const {
+    return static_cast<Lane>((code & used) << room);
+  }
+  [[nodiscard]] TILEVM_INLINE bool is_nan(Lane code) const {
+    return kind == Kind::floating && static_cast<Lane>(at_top(code) & magnitude_bits) > last_number;
+  }
+  using Rank = std::conditional_t<kind == Kind::unsigned_int, Lane, Signed>;
+  [[nodiscard]] TILEVM_INLINE Lane sign(Lane x) const {
+    return static_cast<Lane>(static_cast<Signed>(x) >> top);
+  }
+  /// -0 is less than +0.
+  [[nodiscard]] TILEVM_INLINE Rank rank(Lane code) const {
+    const Lane x = at_top(code);
+    if constexpr (kind != Kind::floating) return static_cast<Rank>(x);
+    return static_cast<Rank>(static_cast<Lane>(x ^ (sign(x) & magnitude_bits)));
+  }
+  /// -0 equals +0.
+  [[nodiscard]] TILEVM_INLINE Rank value(Lane code) const {
+    const Lane x = at_top(code);
+    if constexpr (kind != Kind::floating) return static_cast<Rank>(x);
+    const auto magnitude = static_cast<Lane>(x & magnitude_bits);
+    return static_cast<Rank>(static_cast<Lane>((magnitude ^ sign(x)) - sign(x)));
+  }
+};
+
+template <class Lane, Kind kind>
+struct Choice {
+  Order<Lane, kind> order;
+  bool largest;
+  TILEVM_INLINE Lane operator()(Lane a, Lane b) const {
+    const bool a_nan = order.is_nan(a), b_nan = order.is_nan(b);
+    const bool first = (order.rank(a) < order.rank(b)) != largest;
+    const bool take_a = b_nan | (first & !a_nan);
+    const auto chosen = static_cast<Lane>((take_a ? a : b) & order.used);
+    return (a_nan & b_nan) ? order.nan : chosen;
+  }
+};
+
+template <class Lane, Kind kind>
+struct Equal {
+  Order<Lane, kind> order;
+  std::uint8_t negate;
+  TILEVM_INLINE std::uint8_t operator()(Lane a, Lane b) const {
+    const bool a_nan = order.is_nan(a), b_nan = order.is_nan(b);
+    const bool equal = (order.value(a) == order.value(b)) & !(a_nan | b_nan);
+    return static_cast<std::uint8_t>((equal ? 1U : 0U) ^ negate);
+  }
+};
+
+template <class Lane, Kind kind, bool or_equal>
+struct Less {
+  Order<Lane, kind> order;
+  TILEVM_INLINE std::uint8_t operator()(Lane a, Lane b) const {
+    const bool a_nan = order.is_nan(a), b_nan = order.is_nan(b);
+    const auto x = order.value(a), y = order.value(b);
+    const bool less = or_equal ? x <= y : x < y;
+    return (less & !(a_nan | b_nan)) ? 1 : 0;
+  }
+};
+
+LaneLoop2 swapped(LaneLoop2 loop) {
+  return [loop = std::move(loop)](const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* out,
+                                  std::size_t n) { loop(b, a, out, n); };
+}
+
+template <class Lane, Kind kind>
+LaneLoop2 loop_of(BinaryOp op, const DType& type, SimdLevel level) {
+  const Order<Lane, kind> order(type);
+  const auto less = [&] {
+    return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, false>{order});
+  };
+  const auto less_or_equal = [&] {
+    return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, true>{order});
+  };
+  const auto equal = [&](std::uint8_t negate) {
+    return loop2<std::uint8_t, Lane>(level, Equal<Lane, kind>{order, negate});
+  };
+  switch (op) {
+    case BinaryOp::eq:
+      return equal(0);
+    case BinaryOp::ne:
+      return equal(1);
+    case BinaryOp::lt:
+      return less();
+    case BinaryOp::gt:
+      return swapped(less());
+    case BinaryOp::le:
+      return less_or_equal();
+    case BinaryOp::ge:
+      return swapped(less_or_equal());
+    default:
+      return loop2<Lane, Lane>(level, Choice<Lane, kind>{order, op == BinaryOp::max});
+  }
+}
+
+}  // namespace
+
+LaneLoop2 ordering_loop(BinaryOp op, const DType& type, SimdLevel level) {
+  return with_lane(type.bits, [&]<class Lane>() {
+    if (type.is_float()) return loop_of<Lane, Kind::floating>(op, type, level);
+    if (type.is_signed_int()) return loop_of<Lane, Kind::signed_int>(op, type, level);
+    return loop_of<Lane, Kind::unsigned_int>(op, type, level);
+  });
+}
+
+}  // namespace tilevm::sim

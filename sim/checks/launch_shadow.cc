@@ -1,0 +1,194 @@
+#include "sim/checks/launch_shadow.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/access/global_place.h"
+#include "sim/state/context.h"
+
+namespace tilevm::sim {
+namespace {
+
+bool writes(GlobalUse use) { return use == GlobalUse::store || use == GlobalUse::release; }
+
+/// The two earliest of three readers; 0 is nobody.
+std::uint64_t add_reader(std::uint64_t readers, std::uint32_t block) {
+  auto first = static_cast<std::uint32_t>(readers);
+  auto second = static_cast<std::uint32_t>(readers >> 32);
+  if (first == block || second == block) return readers;
+  if (first == 0 || block < first) {
+    second = first;
+    first = block;
+  } else if (second == 0 || block < second) {
+    second = block;
+  }
+  return (std::uint64_t{second} << 32) | first;
+}
+
+}  // namespace
+
+LaunchShadow::LaunchShadow(const Memory& memory, const std::vector<BufferUse>& uses,
+                           unsigned granule_shift)
+    : shift_(granule_shift) {
+  for (std::size_t b = 0; b < memory.size(); ++b) {
+    buffers_.emplace_back();
+    if (!uses[b].written) continue;
+    const std::uint64_t granules = granules_in(memory[b], shift_);
+    auto buffer = std::make_unique<Buffer>();
+    buffer->writers = OwnerMap<std::uint32_t>(granules);
+    buffer->is_read = uses[b].read;
+    if (uses[b].read) buffer->readers = OwnerMap<std::uint64_t>(granules);
+    buffers_.back() = std::move(buffer);
+  }
+}
+
+void LaunchShadow::note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
+                        const IntervalSet& written) {
+  Buffer& tracked = *buffers_[buffer];
+  const auto me = static_cast<std::uint32_t>(std::min(block, max_blocks - 1) + 1);
+  const auto meet = [&](std::uint32_t other) {
+    if (other != 0 && other != me) conflict(block, other - 1);
+  };
+  const std::lock_guard lock(tracked.mutex);
+  for_each_range(written, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+    tracked.writers.update(begin, end, [&](std::uint32_t writer) {
+      meet(writer);
+      return writer == 0 ? me : std::min(writer, me);
+    });
+    if (!tracked.is_read) return;
+    tracked.readers.update(begin, end, [&](std::uint64_t readers) {
+      meet(static_cast<std::uint32_t>(readers));
+      meet(static_cast<std::uint32_t>(readers >> 32));
+      return readers;
+    });
+  });
+  for_each_range(read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+    tracked.writers.update(begin, end, [&](std::uint32_t writer) {
+      meet(writer);
+      return writer;
+    });
+    tracked.readers.update(begin, end,
+                           [&](std::uint64_t readers) { return add_reader(readers, me); });
+  });
+}
+
+void LaunchShadow::conflict(std::uint64_t a, std::uint64_t b) {
+  const BlockPair pair{std::min(a, b), std::max(a, b)};
+  if (pair.second > earliest_) return;
+  const std::lock_guard lock(mutex_);
+  const bool earlier =
+      pair.second < race_.second || (pair.second == race_.second && pair.first < race_.first);
+  if (!earlier) return;
+  race_ = pair;
+  earliest_ = pair.second;
+}
+
+std::optional<BlockPair> LaunchShadow::race() const {
+  if (earliest_ == nobody) return std::nullopt;
+  return race_;
+}
+
+Replay::Replay(const Memory& memory, const std::vector<BufferUse>& uses, unsigned granule_shift)
+    : shift_(granule_shift), buffers_(memory.size()) {
+  for (std::size_t b = 0; b < memory.size(); ++b) {
+    if (!uses[b].written) continue;
+    const std::uint64_t granules = granules_in(memory[b], shift_);
+    buffers_[b] = {OwnerMap<std::uint32_t>(granules), OwnerMap<std::uint32_t>(granules)};
+  }
+}
+
+void Replay::compare(std::vector<std::int64_t> first_block) {
+  comparing_ = true;
+  first_block_ = std::move(first_block);
+}
+
+void Replay::record(const GlobalFootprint& footprint, const Pieces& pieces) {
+  Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
+  auto& owners = writes(footprint.use) ? buffer.writers : buffer.readers;
+  const std::uint32_t statement = footprint.access->statement + 1;
+  for (const Interval& piece : pieces.bits) {
+    owners.update(piece.begin >> shift_, ((piece.end - 1) >> shift_) + 1,
+                  [&](std::uint32_t) { return statement; });
+  }
+}
+
+bool Replay::is_watched(const GlobalFootprint& footprint, const Context& context) const {
+  const bool is_turn = footprint.use == GlobalUse::lock || footprint.use == GlobalUse::release;
+  if (!party_) return !is_turn;
+  return is_turn == party_->is_turn && context.state.turns == party_->turns;
+}
+
+bool Replay::touch(const GlobalFootprint& footprint, const Pieces& pieces, Context& context) {
+  if (!is_watched(footprint, context)) return true;
+  if (!comparing_) {
+    record(footprint, pieces);
+    return true;
+  }
+  Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
+  bool races = false;
+  const auto look = [&](std::uint32_t statement) {
+    races = races || statement != 0;
+    return statement;
+  };
+  for (const Interval& piece : pieces.bits) {
+    const std::uint64_t begin = piece.begin >> shift_, end = ((piece.end - 1) >> shift_) + 1;
+    buffer.writers.update(begin, end, look);
+    if (writes(footprint.use)) buffer.readers.update(begin, end, look);
+  }
+  return !races || report(footprint, context);
+}
+
+bool Replay::report(const GlobalFootprint& footprint, Context& context) {
+  const GlobalAccess& access = *footprint.access;
+  Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
+  const bool is_write = writes(footprint.use);
+  Place place(access, footprint.view, context, footprint.origin);
+  std::size_t count = 0, thread = 0;
+  isa::Index first;
+  Opponent other;
+  for (const std::int32_t holder : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(holder);
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      if (!place.locate(t, i) || !place.in_buffer()) continue;
+      Opponent here;
+      const std::uint64_t begin = place.bit() >> shift_,
+                          end = ((place.bit() + access.tile.bits - 1) >> shift_) + 1;
+      const auto find = [&](bool wrote) {
+        return [&here, wrote](std::uint32_t statement) {
+          if (statement != 0) here = {0, statement, wrote};
+          return statement;
+        };
+      };
+      if (is_write) buffer.readers.update(begin, end, find(false));
+      buffer.writers.update(begin, end, find(true));
+      if (here.statement == 0 || (count++ > 0 && place.index() >= first)) continue;
+      first = place.index();
+      thread = t;
+      other = here;
+    }
+  }
+  context.fail(
+      Code::race, access.span,
+      fmt::format("`{}` races with another block for {} element{} of `{}`, first `{}[{}]`: "
+                  "it {} what block [{}] {}, and {}",
+                  access.mnemonic, count, count == 1 ? "" : "s", access.view_name, access.view_name,
+                  fmt::join(first, ", "), is_write ? "writes" : "reads",
+                  fmt::join(first_block_, ", "), other.wrote ? "writes" : "reads",
+                  party_ ? "no semaphore orders the two" : "blocks run in any order"));
+  context.fault->thread = static_cast<std::int64_t>(thread);
+  const MemoryStatement& partner = (*context.settings.memory_statements)[other.statement - 1];
+  add_note(context.fault->diagnostic,
+           fmt::format("`{}` {} them here", partner.mnemonic, other.wrote ? "writes" : "reads"),
+           partner.span);
+  add_note(context.fault->diagnostic,
+           party_ ? "let the block that comes first release a semaphore behind its access, and the "
+                    "other one lock it before its own"
+                  : "no barrier holds between blocks: let each block write elements of its own, or "
+                    "split the work over two kernels");
+  return false;
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,151 @@
+#include "sim/checks/ordered_shadow.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tilevm::sim {
+
+std::uint32_t BlockClock::operator[](std::uint64_t block) const {
+  const auto found = std::lower_bound(entries_.begin(), entries_.end(), Entry{block, 0});
+  return found == entries_.end() || found->first != block ? 0 : found->second;
+}
+
+void BlockClock::set(std::uint64_t block, std::uint32_t segments) {
+  const auto place = std::lower_bound(entries_.begin(), entries_.end(), Entry{block, 0});
+  if (place != entries_.end() && place->first == block) {
+    place->second = segments;
+  } else {
+    entries_.insert(place, {block, segments});
+  }
+}
+
+void BlockClock::join(const BlockClock& other) {
+  std::vector<Entry> joined;
+  joined.reserve(entries_.size() + other.entries_.size());
+  std::merge(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(),
+             std::back_inserter(joined));
+  // Of two entries of a block the larger one is the second.
+  entries_.clear();
+  for (const Entry& entry : joined) {
+    if (!entries_.empty() && entries_.back().first == entry.first) entries_.pop_back();
+    entries_.push_back(entry);
+  }
+}
+
+OrderedShadow::OrderedShadow(const Memory& memory, const std::vector<BufferUse>& uses,
+                             unsigned granule_shift)
+    : shift_(granule_shift) {
+  for (std::size_t b = 0; b < memory.size(); ++b) {
+    buffers_.emplace_back();
+    if (!uses[b].written) continue;
+    const std::uint64_t granules = granules_in(memory[b], shift_);
+    buffers_.back() = std::make_unique<Buffer>(
+        Buffer{OwnerMap<SegmentId>(granules), OwnerMap<std::uint32_t>(granules)});
+  }
+}
+
+OrderedShadow::SegmentId OrderedShadow::segment_of(std::uint64_t number, Block& block) {
+  if (block.segment == 0) {
+    segments_.push_back({number, block.clock[number]});
+    block.segment = static_cast<SegmentId>(segments_.size() - 1);
+  }
+  return block.segment;
+}
+
+/// An earlier access in the way of the present one.
+void OrderedShadow::meet(const Segment& other, bool other_is_turn, const Present& present) {
+  if (race_ || other.block == present.number || is_over(other, present.block)) return;
+  race_ = {{other.block, other.number, other_is_turn},
+           {present.number, present.block.clock[present.number], present.is_turn}};
+}
+
+void OrderedShadow::meet_readers(std::uint32_t set, const Present& present) {
+  for (const SegmentId reader : reader_sets_[set]) meet(segments_[reader], false, present);
+}
+
+/// Semaphores are not loaded and stored besides, unless that is ordered as well.
+void OrderedShadow::meet_turns(std::size_t buffer, const IntervalSet& touched, bool wrote,
+                               const Present& present) {
+  touched.for_each([&](const Interval& interval) {
+    // A semaphore that begins before the interval may reach into it.
+    const std::uint64_t begin = interval.begin < 32 ? 0 : interval.begin - 31;
+    for (auto at = semaphores_.lower_bound({buffer, begin});
+         at != semaphores_.end() && at->first < MemoryPlace{buffer, interval.end}; ++at) {
+      for (const Turn& turn : at->second.turns) {
+        if (wrote || turn.wrote) meet(turn.segment, true, present);
+      }
+    }
+  });
+}
+
+/// Readers that are over for the new one need not be kept: who comes behind the new one comes
+/// behind them.
+std::uint32_t OrderedShadow::add_reader(std::uint32_t set, SegmentId reader, const Block& block) {
+  const ReaderSet& old = reader_sets_[set];
+  if (std::binary_search(old.begin(), old.end(), reader)) return set;
+  ReaderSet readers;
+  std::copy_if(old.begin(), old.end(), std::back_inserter(readers),
+               [&](SegmentId other) { return !is_over(segments_[other], block); });
+  readers.push_back(reader);  // the latest segment has the largest number
+  std::sort(readers.begin(), readers.end());
+  const auto [known, fresh] =
+      set_numbers_.emplace(readers, static_cast<std::uint32_t>(reader_sets_.size()));
+  if (fresh) reader_sets_.push_back(std::move(readers));
+  return known->second;
+}
+
+void OrderedShadow::note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
+                         const IntervalSet& written) {
+  Block& now = blocks_[block];
+  const Present present{block, now, false};
+  const SegmentId me = segment_of(block, now);
+  Buffer& tracked = *buffers_[buffer];
+  meet_turns(buffer, written, true, present);
+  meet_turns(buffer, read, false, present);
+  for_each_range(written, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+    tracked.writers.update(begin, end, [&](SegmentId writer) {
+      if (writer != 0) meet(segments_[writer], false, present);
+      return me;
+    });
+    tracked.readers.update(begin, end, [&](std::uint32_t set) {
+      meet_readers(set, present);
+      return 0U;
+    });
+  });
+  for_each_range(read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+    tracked.writers.update(begin, end, [&](SegmentId writer) {
+      if (writer != 0) meet(segments_[writer], false, present);
+      return writer;
+    });
+    tracked.readers.update(begin, end, [&](std::uint32_t set) { return add_reader(set, me, now); });
+  });
+}
+
+void OrderedShadow::take_turn(std::uint64_t block, const MemoryPlace& place, Ordering ordering) {
+  Block& now = blocks_[block];
+  const bool wrote = ordering != Ordering::acquire;
+  const Segment segment{block, now.clock[block]};
+  const Present present{block, now, true};
+  if (const auto& tracked = buffers_[place.buffer]) {
+    const std::uint64_t begin = place.bit >> shift_, end = ((place.bit + 31) >> shift_) + 1;
+    tracked->writers.update(begin, end, [&](SegmentId writer) {
+      if (writer != 0) meet(segments_[writer], false, present);
+      return writer;
+    });
+    tracked->readers.update(begin, end, [&](std::uint32_t set) {
+      if (wrote) meet_readers(set, present);
+      return set;
+    });
+  }
+  Semaphore& semaphore = semaphores_[place];
+  now.segment = 0;
+  now.clock.set(block, segment.number + 1);
+  if (ordering != Ordering::release) now.clock.join(semaphore.left);
+  if (wrote) semaphore.left = now.clock;
+  std::erase_if(semaphore.turns, [&](const Turn& turn) {
+    return is_over(turn.segment, now) && (wrote || !turn.wrote);
+  });
+  semaphore.turns.push_back({segment, wrote});
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,113 @@
+// Races between blocks that order themselves by semaphores: two accesses to an element, one of them
+// a write, are a race unless one happens before the other.
+//
+// A block's work is cut into segments by its turns, the instructions that order blocks. A clock
+// says of each block how many of its segments are known to be over. Releasing a semaphore leaves
+// the block's clock there, locking it takes over what was left. For each element the last segment
+// that wrote it is kept, and those that read it since and do not happen before one another: if a
+// further access races with any earlier one, it races with one of them.
+//
+// All functions are called between turns, in an order that does not depend on host threads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/checks/global_touches.h"
+#include "sim/checks/launch_shadow.h"
+#include "sim/state/owner_map.h"
+#include "sim/state/state.h"
+
+namespace tilevm::sim {
+
+/// How many segments of each block are known to be over.
+class BlockClock {
+ public:
+  [[nodiscard]] std::uint32_t operator[](std::uint64_t block) const;
+  void set(std::uint64_t block, std::uint32_t segments);
+  /// Knows what either knew.
+  void join(const BlockClock& other);
+
+ private:
+  using Entry = std::pair<std::uint64_t, std::uint32_t>;
+  std::vector<Entry> entries_;  // ascending; others are 0
+};
+
+/// What an instruction that orders blocks does: takes over what others left, leaves what is known.
+enum class Ordering : std::uint8_t { acquire, release, both };
+
+/// Two parties that race.
+struct OrderedRace {
+  OrderedParty first, second;
+};
+
+class OrderedShadow final : public TouchSink {
+ public:
+  /// `uses` by buffer; elements are made of granules of 2^granule_shift bits.
+  OrderedShadow(const Memory& memory, const std::vector<BufferUse>& uses, unsigned granule_shift);
+
+  /// A block has touched this in its present segment.
+  void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
+            const IntervalSet& written) override;
+  /// A block passes an instruction on a semaphore, with which its segment ends.
+  void take_turn(std::uint64_t block, const MemoryPlace& place, Ordering ordering);
+
+  /// The first race that was found.
+  [[nodiscard]] const std::optional<OrderedRace>& race() const { return race_; }
+
+ private:
+  using SegmentId = std::uint32_t;  // from 1 on
+  using ReaderSet = std::vector<SegmentId>;
+  struct Segment {
+    std::uint64_t block;
+    std::uint32_t number;
+  };
+  struct Buffer {
+    OwnerMap<SegmentId> writers;
+    OwnerMap<std::uint32_t> readers;  // by position in reader_sets_
+  };
+  struct Block {
+    BlockClock clock;
+    SegmentId segment = 0;  // the present one, once it has touched something
+  };
+  /// A turn on a semaphore, at the end of a segment.
+  struct Turn {
+    Segment segment;
+    bool wrote;
+  };
+  struct Semaphore {
+    BlockClock left;
+    std::vector<Turn> turns;  // that do not happen before one another
+  };
+
+  /// What the present segment of a block is compared with.
+  struct Present {
+    std::uint64_t number;
+    Block& block;
+    bool is_turn;
+  };
+  [[nodiscard]] bool is_over(const Segment& segment, const Block& block) const {
+    return block.clock[segment.block] > segment.number;
+  }
+  SegmentId segment_of(std::uint64_t number, Block& block);
+  void meet(const Segment& other, bool other_is_turn, const Present& present);
+  void meet_readers(std::uint32_t set, const Present& present);
+  void meet_turns(std::size_t buffer, const IntervalSet& touched, bool wrote,
+                  const Present& present);
+  [[nodiscard]] std::uint32_t add_reader(std::uint32_t set, SegmentId reader, const Block& block);
+
+  unsigned shift_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;  // empty where nothing is tracked
+  std::vector<Segment> segments_{{0, 0}};         // by SegmentId
+  std::vector<ReaderSet> reader_sets_{{}};
+  std::map<ReaderSet, std::uint32_t> set_numbers_{{{}, 0}};
+  std::map<std::uint64_t, Block> blocks_;
+  std::map<MemoryPlace, Semaphore> semaphores_;
+  std::optional<OrderedRace> race_;
+};
+
+}  // namespace tilevm::sim

@@ -1,0 +1,128 @@
+#include "sim/checks/shared_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/checks/granules.h"
+#include "sim/checks/redundancy.h"
+#include "sim/checks/shared_races.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// Whether a pending copy writes a granule.
+bool fills(const PendingCopy& copy, std::uint64_t granule, Context& context) {
+  const SharedAccess& destination = copy.plan->destination;
+  const FoundTable runs = find_runs(destination, context, copy.shared_origin);
+  return !for_each_granules(
+      destination, runs, 0, context.settings.granule_shift,
+      [&](std::uint64_t begin, std::uint64_t end) { return granule < begin || granule >= end; });
+}
+
+bool report_in_flight(const SharedAccess& access, const Numbers& origin, std::string_view verb,
+                      Context& context) {
+  SharedMemory& shared = context.state.shared;
+  const Found found =
+      find_elements(access, origin, context.settings.granule_shift,
+                    [&](std::size_t, std::uint64_t granule) { return shared.in_flight[granule]; });
+  context.fail(
+      Code::in_flight_access, access.span,
+      fmt::format("`{}` {} {} while a copy to them is in flight, {}", access.mnemonic, verb,
+                  elements(found, access.tensor), first_element(found, access.tensor)));
+  if (access.parts->threads > 1) context.fault->thread = static_cast<std::int64_t>(found.thread);
+  const auto copy = std::find_if(
+      shared.copies.begin(), shared.copies.end(),
+      [&](const PendingCopy& pending) { return fills(pending, found.granule, context); });
+  if (copy != shared.copies.end()) explain_copy(*copy, context);
+  return false;
+}
+
+bool is_in_flight(const SharedAccess& access, const FoundTable& runs, Context& context) {
+  const SharedMemory& shared = context.state.shared;
+  if (shared.in_flight.empty()) return false;
+  const GranuleRange range = granules_of(runs, context);
+  const bool is_near = std::any_of(
+      shared.copies.begin(), shared.copies.end(),
+      [&](const PendingCopy& copy) { return range.begin < copy.high && copy.low < range.end; });
+  if (!is_near) return false;
+  for (std::size_t t = 0; t < access.tile.threads; ++t) {
+    const bool clear = for_each_granules(access, runs, t, context.settings.granule_shift,
+                                         [&](std::uint64_t begin, std::uint64_t end) {
+                                           for (; begin < end; ++begin) {
+                                             if (shared.in_flight[begin]) return false;
+                                           }
+                                           return true;
+                                         });
+    if (!clear) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool check_touch(const SharedAccess& access, const Numbers& origin, SharedUse use,
+                 Context& context) {
+  if (is_in_flight(access, find_runs(access, context, origin), context)) {
+    return report_in_flight(access, origin, use == SharedUse::read ? "reads" : "writes", context);
+  }
+  if (!check_race(access, origin, use, context)) return false;
+  look_without(access, origin, use, context);
+  return true;
+}
+
+bool check_copy(const SharedAccess& access, const Numbers& origin, Context& context) {
+  if (!check_touch(access, origin, SharedUse::copy, context)) return false;
+  SharedMemory& shared = context.state.shared;
+  if (shared.in_flight.empty()) return true;
+  return for_each_granules(access, find_runs(access, context, origin), 0,
+                           context.settings.granule_shift,
+                           [&](std::uint64_t begin, std::uint64_t end) {
+                             for (; begin < end; ++begin) shared.in_flight[begin] = true;
+                             return true;
+                           });
+}
+
+void explain_copy(const PendingCopy& copy, Context& context) {
+  const LastWait& wait = context.state.shared.last_wait;
+  Diagnostic& diagnostic = context.fault->diagnostic;
+  add_note(diagnostic, "this copy is in flight", copy.plan->destination.span);
+  switch (copy.stage) {
+    case PendingCopy::Stage::issued:
+      add_note(diagnostic,
+               "no `CopyAsyncCommitGroup()` follows it: insert one, then `CopyAsyncWaitGroup(0)` "
+               "and `Synchronize()` before this line");
+      return;
+    case PendingCopy::Stage::retired:
+      add_note(diagnostic, "it is retired here, but `Synchronize()` is missing behind", wait.span);
+      return;
+    case PendingCopy::Stage::committed:
+      break;
+  }
+  if (wait.groups >= copy.group) {
+    add_note(diagnostic,
+             fmt::format("`CopyAsyncWaitGroup({})` leaves its group in flight: wait for {}",
+                         wait.pending, wait.groups - copy.group),
+             wait.span);
+  } else {
+    add_note(diagnostic,
+             fmt::format("insert `CopyAsyncWaitGroup({})` and `Synchronize()` before this line",
+                         context.state.shared.groups - copy.group));
+  }
+}
+
+void end_flight(const PendingCopy& copy, Context& context) {
+  SharedMemory& shared = context.state.shared;
+  if (shared.in_flight.empty()) return;
+  const SharedAccess& destination = copy.plan->destination;
+  const FoundTable runs = find_runs(destination, context, copy.shared_origin);
+  static_cast<void>(for_each_granules(destination, runs, 0, context.settings.granule_shift,
+                                      [&](std::uint64_t begin, std::uint64_t end) {
+                                        for (; begin < end; ++begin) {
+                                          shared.in_flight[begin] = false;
+                                        }
+                                        return true;
+                                      }));
+}
+
+}  // namespace tilevm::sim

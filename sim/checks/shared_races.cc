@@ -1,0 +1,189 @@
+#include "sim/checks/shared_races.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "sim/checks/granules.h"
+
+namespace tilevm::sim {
+namespace {
+
+bool conflicts(const TouchSet& set, std::uint64_t granule, std::size_t thread, bool writes) {
+  const Touch& touch = set.touches[granule];
+  return touch.epoch == set.epoch && races(touch, thread, writes);
+}
+
+/// Calls f(thread, granule) for all granules of all threads until it returns false.
+template <class F>
+bool for_each_touch(const SharedAccess& access, const FoundTable& runs, const Context& context,
+                    F&& f) {
+  for (std::size_t t = 0; t < access.tile.threads; ++t) {
+    const bool all = for_each_granules(access, runs, t, context.settings.granule_shift,
+                                       [&](std::uint64_t begin, std::uint64_t end) {
+                                         for (; begin < end; ++begin) {
+                                           if (!f(t, begin)) return false;
+                                         }
+                                         return true;
+                                       });
+    if (!all) return false;
+  }
+  return true;
+}
+
+/// The touch of a granule, empty if it is from before the last barrier.
+Touch& current(TouchSet& set, std::uint64_t granule) {
+  Touch& touch = set.touches[granule];
+  if (touch.epoch != set.epoch) {
+    touch = Touch{};
+    touch.epoch = set.epoch;
+  }
+  return touch;
+}
+
+void mark(TouchSet& set, const SharedAccess& access, const FoundTable& runs, bool writes,
+          const Context& context) {
+  static_cast<void>(
+      for_each_touch(access, runs, context, [&](std::size_t thread, std::uint64_t granule) {
+        Touch& touch = current(set, granule);
+        writes ? add_writer(touch, thread, access.statement)
+               : add_reader(touch, thread, access.statement);
+        return true;
+      }));
+}
+
+bool has_conflict(const TouchSet& set, const SharedAccess& access, const FoundTable& runs,
+                  SharedUse use, const Context& context) {
+  const bool writes = use != SharedUse::read;
+  return !for_each_touch(access, runs, context, [&](std::size_t t, std::uint64_t granule) {
+    return !conflicts(set, granule, use == SharedUse::copy ? Touch::any_thread : t, writes);
+  });
+}
+
+/// Marks what was touched since the last barrier: from now on every granule counts.
+void mark_recent(TouchSet& set, Context& context) {
+  for (const RecentTouch& touch : set.recent) {
+    mark(set, *touch.access, find_runs(*touch.access, context, touch.origin), touch.writes,
+         context);
+  }
+  set.recent.clear();
+  set.marks_touches = true;
+}
+
+/// Whether no tile since the last barrier lies near this one, unless both were only read.
+bool is_apart(const TouchSet& set, const GranuleRange& range, bool writes) {
+  return std::none_of(set.recent.begin(), set.recent.end(), [&](const RecentTouch& touch) {
+    return (writes || touch.writes) && range.begin < touch.high && touch.low < range.end;
+  });
+}
+
+/// Tells of the first conflict: who, with whom, and where both stand.
+bool report_race(const SharedAccess& access, const Numbers& origin, SharedUse use,
+                 Context& context) {
+  const TouchSet& set = context.state.shared.since_barrier;
+  const bool writes = use != SharedUse::read, is_copy = use == SharedUse::copy;
+  const auto thread_of = [&](std::size_t t) { return is_copy ? Touch::any_thread : t; };
+  const Found found = find_elements(access, origin, context.settings.granule_shift,
+                                    [&](std::size_t t, std::uint64_t granule) {
+                                      return conflicts(set, granule, thread_of(t), writes);
+                                    });
+  const Opponent other = opponent_of(set.touches[found.granule], thread_of(found.thread));
+  const std::string who = is_copy ? "any thread" : fmt::format("thread {}", found.thread);
+  context.fail(Code::race, access.span,
+               fmt::format("`{}` races for {}, {}: {} {} what thread {} {}, and no `Synchronize` "
+                           "stands between",
+                           access.mnemonic, elements(found, access.tensor),
+                           first_element(found, access.tensor), who, writes ? "writes" : "reads",
+                           other.thread, other.wrote ? "wrote" : "read"));
+  if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
+  explain_opponent(other, access.statement, context);
+  if (access.tile.bits % 8 != 0) {
+    add_note(context.fault->diagnostic,
+             fmt::format("elements of {} bits share bytes: threads race for a byte also if they "
+                         "touch different elements of it",
+                         access.tile.bits));
+  }
+  return false;
+}
+
+/// Different elements of one tile lie in the same place and are written by different threads; what
+/// shares a byte only is stored without disturbing its neighbours.
+bool check_overlap(const SharedAccess& access, const FoundTable& runs, Context& context) {
+  if (!runs.table->overlaps || access.tile.bits % 8 != 0) return true;
+  std::unordered_map<std::uint64_t, std::size_t> writers;
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    const auto is_alone = [&](std::uint64_t begin, std::uint64_t end) {
+      for (; begin < end; ++begin) {
+        const auto [writer, fresh] = writers.emplace(begin, t);
+        if (fresh || writer->second == t) continue;
+        context.fail(Code::race, access.span,
+                     fmt::format("`{}` writes different elements of the tile to the same bytes of "
+                                 "`{}`, from threads {} and {}; the layout of `{}` must keep them "
+                                 "apart",
+                                 access.mnemonic, access.tensor, writer->second, t, access.tensor));
+        context.fault->thread = static_cast<std::int64_t>(t);
+        return false;
+      }
+      return true;
+    };
+    if (!for_each_granules(access, runs, t, context.settings.granule_shift, is_alone)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void explain_opponent(const Opponent& other, std::uint32_t statement, Context& context) {
+  const MemoryStatement& partner = (*context.settings.memory_statements)[other.statement];
+  add_note(context.fault->diagnostic,
+           fmt::format("`{}` {} them here{}", partner.mnemonic, other.wrote ? "wrote" : "read",
+                       other.statement == statement ? ", when it ran before" : ""),
+           partner.span);
+  add_note(context.fault->diagnostic, "insert `Synchronize()` between the two");
+}
+
+bool meets_touches(TouchSet& set, const SharedAccess& access, const Numbers& origin, SharedUse use,
+                   Context& context) {
+  const FoundTable runs = find_runs(access, context, origin);
+  const GranuleRange range = granules_of(runs, context);
+  const bool writes = use != SharedUse::read;
+  constexpr std::size_t most_recent = 64;
+  if (!set.marks_touches && set.recent.size() < most_recent && is_apart(set, range, writes)) {
+    if (use != SharedUse::copy) {
+      set.recent.push_back({&access, origin, writes, range.begin, range.end});
+    }
+    return false;
+  }
+  mark_recent(set, context);
+  const FoundTable found = find_runs(access, context, origin);
+  if (has_conflict(set, access, found, use, context)) return true;
+  if (use != SharedUse::copy) mark(set, access, found, writes, context);
+  return false;
+}
+
+bool check_race(const SharedAccess& access, const Numbers& origin, SharedUse use,
+                Context& context) {
+  TouchSet& set = context.state.shared.since_barrier;
+  if (set.touches.empty() || context.settings.threads == 1) return true;
+  if (use == SharedUse::write &&
+      !check_overlap(access, find_runs(access, context, origin), context)) {
+    return false;
+  }
+  return !meets_touches(set, access, origin, use, context) ||
+         report_race(access, origin, use, context);
+}
+
+void forget_touches(TouchSet& set) {
+  set.recent.clear();
+  set.marks_touches = false;
+  if (set.epoch == std::numeric_limits<std::uint32_t>::max()) {
+    std::fill(set.touches.begin(), set.touches.end(), Touch{});
+    set.epoch = 0;
+  }
+  ++set.epoch;
+}
+
+}  // namespace tilevm::sim

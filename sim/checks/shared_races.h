@@ -1,0 +1,27 @@
+// Races for shared memory between the threads of a block.
+#pragma once
+
+#include "sim/access/shared_access.h"
+
+namespace tilevm::sim {
+
+/// What is done to a tile of shared memory; a copy writes it from threads that nobody knows.
+enum class SharedUse : std::uint8_t { read, write, copy };
+
+/// Whether the tile races with what a set holds. If not, it is added; a copy is not, since it is in
+/// flight. Runs found before may be gone.
+[[nodiscard]] bool meets_touches(TouchSet& set, const SharedAccess& access, const Numbers& origin,
+                                 SharedUse use, Context& context);
+
+/// Whether a tile may be used now as far as other threads go; takes note of it. False after a
+/// fault.
+[[nodiscard]] bool check_race(const SharedAccess& access, const Numbers& origin, SharedUse use,
+                              Context& context);
+
+/// Says whose access a race is with, and what to do.
+void explain_opponent(const Opponent& other, std::uint32_t statement, Context& context);
+
+/// Forgets who touched what: all threads have met.
+void forget_touches(TouchSet& set);
+
+}  // namespace tilevm::sim

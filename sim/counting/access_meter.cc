@@ -1,0 +1,351 @@
+#include "sim/counting/access_meter.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "isa/dot/dot.h"
+#include "sim/access/access_places.h"
+#include "sim/counting/warp_access.h"
+
+namespace tilevm::sim {
+namespace {
+
+using isa::AccessForm;
+
+constexpr std::int64_t warp_size = 32;
+
+/// The tile of an instruction in global memory.
+struct GlobalSide {
+  TilePosition position;
+  std::size_t view = 0;  ///< slot
+  unsigned bits = 0;     ///< of an element
+};
+
+/// The tile in shared memory.
+struct SharedSide {
+  TilePosition position;
+  const isa::MemoryLayout* layout = nullptr;
+  unsigned bits = 0;
+  std::uint64_t tensor_bits = 0;
+};
+
+/// An instruction that moves a tile.
+struct MeteredAccess {
+  std::int64_t id = 0;
+  AccessGrid grid;
+  bool stores = false;  ///< from registers to memory
+  std::optional<GlobalSide> global;
+  std::optional<SharedSide> shared;
+};
+
+/// What one execution of it needs to know of its places.
+struct Places {
+  std::optional<GlobalPlace> global;
+  std::optional<SharedPlace> shared;
+};
+
+/// A thread of a warp in one of its accesses: the bits of memory where it begins.
+struct ActiveLane {
+  unsigned lane;
+  std::uint64_t bit;
+  std::int64_t elements;  ///< that exist
+};
+
+/// The threads of a warp whose part of the tile lies inside a view, or exists in a shared tensor.
+template <class Find>
+std::vector<ActiveLane> active_lanes(const AccessGrid& grid, std::int64_t first_thread,
+                                     std::int64_t i, Find&& find) {
+  std::vector<ActiveLane> lanes;
+  isa::Index index;
+  for (std::int64_t lane = 0; lane < warp_size; ++lane) {
+    const std::int64_t thread = first_thread + lane;
+    if (thread >= grid.threads() || !grid.find(thread, i, index)) continue;
+    ActiveLane active{static_cast<unsigned>(lane), 0, grid.plan().elements};
+    if (find(index, active)) lanes.push_back(active);
+  }
+  return lanes;
+}
+
+std::vector<ActiveLane> lanes_in(const GlobalPlace& place, const AccessGrid& grid,
+                                 std::int64_t first_thread, std::int64_t i) {
+  return active_lanes(grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
+    if (place.elements_inside(index, 1) == 0) return false;
+    lane.bit = place.bit(index);
+    return true;
+  });
+}
+
+/// Of matrices the threads that name a row.
+std::vector<ActiveLane> lanes_in(const SharedPlace& place, const AccessGrid& grid,
+                                 std::int64_t first_thread, std::int64_t i) {
+  constexpr std::int64_t rows = 8;
+  const bool matrix = grid.plan().form == AccessForm::matrix;
+  const std::int64_t named = matrix ? grid.plan().matrices * rows : warp_size;
+  return active_lanes(grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
+    if (lane.lane >= named) return false;
+    lane.bit = place.bit(index);
+    return true;
+  });
+}
+
+/// The bytes of an asynchronous copy, as far as they exist.
+WarpAccess bytes_of(const std::vector<ActiveLane>& lanes, unsigned bits) {
+  WarpAccess access;
+  for (const ActiveLane& lane : lanes) {
+    access.push_back(
+        {lane.lane, lane.bit / 8, static_cast<std::uint64_t>(lane.elements) * bits / 8});
+  }
+  return access;
+}
+
+/// One of the accesses of which a run is made.
+WarpAccess part_of(const std::vector<ActiveLane>& lanes, std::uint64_t at, std::uint64_t width) {
+  WarpAccess access;
+  for (const ActiveLane& lane : lanes) access.push_back({lane.lane, lane.bit / 8 + at, width});
+  return access;
+}
+
+/// The bytes that loads of narrow elements read: the first one of each, or the second where the
+/// element reaches into it.
+WarpAccess byte_of_bits(const std::vector<ActiveLane>& lanes, unsigned bits, bool second) {
+  WarpAccess access;
+  for (const ActiveLane& lane : lanes) {
+    if (second && lane.bit % 8 + bits <= 8) continue;
+    access.push_back({lane.lane, lane.bit / 8 + (second ? 1 : 0), 1});
+  }
+  return access;
+}
+
+/// Words that stores of narrow elements change.
+std::uint64_t words_of_bits(const std::vector<ActiveLane>& lanes, unsigned bits) {
+  std::uint64_t words = 0;
+  for (const ActiveLane& lane : lanes) words += lane.bit % 32 + bits > 32 ? 2 : 1;
+  return words;
+}
+
+/// Loads or stores of runs or single elements by a warp.
+template <class Count>
+AccessCount count_moves(const std::vector<ActiveLane>& lanes, const isa::AccessPlan& plan,
+                        unsigned bits, bool stores, Count&& count) {
+  AccessCount result;
+  if (plan.form != AccessForm::bits) {
+    std::uint64_t at = 0;
+    for (const std::int64_t bytes : plan.widths) {
+      const auto width = static_cast<std::uint64_t>(bytes);
+      result += count(part_of(lanes, at, width), static_cast<unsigned>(width));
+      at += width;
+    }
+    return result;
+  }
+  if (stores) {
+    result.atomics = words_of_bits(lanes, bits);
+    return result;
+  }
+  result = count(byte_of_bits(lanes, bits, false), 1);
+  result += count(byte_of_bits(lanes, bits, true), 1);
+  return result;
+}
+
+AccessCount count_global(const WarpAccess& access, unsigned) { return count_sectors(access); }
+
+/// What a warp does in its access i.
+class WarpCount {
+ public:
+  WarpCount(const MeteredAccess& access, const Places& places, AccessCounts& counts)
+      : access_(access), places_(places), counts_(counts) {}
+
+  void run(std::int64_t first_thread, std::int64_t i) {
+    const isa::AccessPlan& plan = access_.grid.plan();
+    if (plan.form == AccessForm::copy) return copy(first_thread, i);
+    // A copy by ordinary moves loads and stores.
+    if (access_.global) {
+      const auto lanes = lanes_in(*places_.global, access_.grid, first_thread, i);
+      add(access_.stores ? Traffic::global_store : Traffic::global_load,
+          count_moves(lanes, plan, access_.global->bits, access_.stores, count_global));
+    }
+    if (access_.shared) {
+      const bool stores = access_.stores || access_.global;
+      const auto lanes = lanes_in(*places_.shared, access_.grid, first_thread, i);
+      add(stores ? Traffic::shared_store : Traffic::shared_load,
+          count_moves(lanes, plan, access_.shared->bits, stores, count_wavefronts));
+    }
+  }
+
+ private:
+  void add(Traffic traffic, const AccessCount& count) {
+    counts_[static_cast<std::size_t>(traffic)] += count;
+  }
+
+  /// Asynchronous copies: the threads whose piece lies in the view read it.
+  void copy(std::int64_t first_thread, std::int64_t i) {
+    constexpr std::int64_t past_l1_bits = 128;
+    const unsigned bits = access_.global->bits;
+    std::vector<ActiveLane> to;
+    const auto from =
+        active_lanes(access_.grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
+          lane.elements = places_.global->elements_inside(index, access_.grid.plan().elements);
+          if (lane.elements == 0) return false;
+          lane.bit = places_.global->bit(index);
+          to.push_back({lane.lane, places_.shared->bit(index), lane.elements});
+          return true;
+        });
+    const bool past_l1 = access_.grid.plan().elements * bits == past_l1_bits;
+    add(Traffic::global_copy, past_l1
+                                  ? count_copied_sectors(bytes_of(from, bits), bytes_of(to, bits))
+                                  : count_sectors(bytes_of(from, bits)));
+  }
+
+  const MeteredAccess& access_;
+  const Places& places_;
+  AccessCounts& counts_;
+};
+
+AccessCounts count_execution(const MeteredAccess& access, const Places& places) {
+  AccessCounts counts{};
+  WarpCount warp(access, places, counts);
+  for (std::int64_t i = 0; i < access.grid.plan().count; ++i) {
+    for (std::int64_t t = 0; t < access.grid.threads(); t += warp_size) warp.run(t, i);
+  }
+  return counts;
+}
+
+/// Finds the places of an execution, and the key that its counts depend on; false if it will fault.
+bool find_places(const MeteredAccess& access, const BlockState& state, Places& places,
+                 MeterCache::Key& key) {
+  key.assign(1, access.id);
+  if (const auto& side = access.global) {
+    Numbers origin{};
+    if (!side->position.find_origin(state, origin)) return false;
+    places.global.emplace(side->position, state.views[side->view], side->bits, origin);
+    places.global->add_key(key);
+  }
+  if (const auto& side = access.shared) {
+    SharedPlace place{&side->position, side->layout, side->bits, side->tensor_bits};
+    if (!side->position.find_origin(state, place.origin) || !place.inside()) return false;
+    key.insert(key.end(), place.origin.begin(), place.origin.end());
+    places.shared = place;
+  }
+  return true;
+}
+
+Meter make(MeteredAccess access) {
+  return [access = std::make_shared<const MeteredAccess>(std::move(access))](
+             const BlockState& state, MeterCache& cache, AccessCounts& counts) {
+    Places places;
+    MeterCache::Key key;
+    if (!find_places(*access, state, places, key)) return;
+    const AccessCounts* known = cache.find(key);
+    counts += known != nullptr ? *known : cache.keep(key, count_execution(*access, places));
+  };
+}
+
+/// What the meters of the instructions are made from.
+struct Making {
+  const isa::VerifiedProgram& program;
+  const isa::Kernel& kernel;
+  const isa::KernelInfo& info;
+  const isa::InstStmt& stmt;
+  SharedTables& tables;
+  std::int64_t id;
+
+  template <class T>
+  [[nodiscard]] const T& type(isa::VarId var) const {
+    return *std::get_if<T>(&kernel.variable(var).type);
+  }
+  /// Of a tile in registers.
+  [[nodiscard]] AccessGrid grid(const isa::RegisterType& tile) const {
+    return {program.access_plan(stmt), info.num_threads, tables.parts(tile.layout)};
+  }
+  [[nodiscard]] GlobalSide global(isa::VarId var, const std::optional<isa::OffsetList>& offset,
+                                  const isa::Shape& shape) const {
+    const auto& view = type<isa::GlobalType>(var);
+    return {TilePosition(offset, view.rank(), shape), static_cast<std::size_t>(var.index),
+            view.dtype.bits};
+  }
+  [[nodiscard]] SharedSide shared(isa::VarId var, const std::optional<isa::OffsetList>& offset,
+                                  const isa::Shape& shape) const {
+    const auto& tensor = type<isa::SharedType>(var);
+    return {TilePosition(offset, tensor.layout.rank(), shape), &tensor.layout, tensor.dtype.bits,
+            static_cast<std::uint64_t>(info.shared_tile(var).offset) * 8};
+  }
+};
+
+Meter meter_of(const isa::LoadGlobal& inst, const Making& making) {
+  const auto& tile = making.type<isa::RegisterType>(making.stmt.results[0]);
+  return make({making.id, making.grid(tile), false,
+               making.global(inst.src.var, inst.offset, tile.shape()), std::nullopt});
+}
+
+Meter meter_of(const isa::StoreGlobal& inst, const Making& making) {
+  const auto& tile = making.type<isa::RegisterType>(inst.src.var);
+  return make({making.id, making.grid(tile), true,
+               making.global(inst.dst.var, inst.offset, tile.shape()), std::nullopt});
+}
+
+Meter meter_of(const isa::LoadShared& inst, const Making& making) {
+  const auto& tile = making.type<isa::RegisterType>(making.stmt.results[0]);
+  return make({making.id, making.grid(tile), false, std::nullopt,
+               making.shared(inst.src.var, inst.offset, tile.shape())});
+}
+
+Meter meter_of(const isa::StoreShared& inst, const Making& making) {
+  const auto& tile = making.type<isa::RegisterType>(inst.src.var);
+  return make({making.id, making.grid(tile), true, std::nullopt,
+               making.shared(inst.dst.var, inst.offset, tile.shape())});
+}
+
+Meter meter_of(const isa::CopyAsync& inst, const Making& making) {
+  const isa::Shape shape = isa::tile_shape(inst, making.type<isa::SharedType>(inst.dst.var));
+  return make(
+      {making.id,
+       AccessGrid(making.program.access_plan(making.stmt), making.info.num_threads, nullptr), false,
+       making.global(inst.src.var, inst.offset, shape),
+       making.shared(inst.dst.var, inst.shared_offset, shape)});
+}
+
+Meter meter_of(const isa::CopyAsyncCommitGroup&, const Making&) { return {}; }
+Meter meter_of(const isa::CopyAsyncWaitGroup&, const Making&) { return {}; }
+
+/// All others touch no memory.
+template <class Inst>
+Meter meter_of(const Inst&, const Making&) {
+  static_assert(Inst::schema.description.category != isa::Category::transfer,
+                "an instruction that moves a tile needs a meter");
+  return {};
+}
+
+}  // namespace
+
+const AccessCounts* MeterCache::find(const Key& key) const {
+  const auto found = counts_.find(key);
+  return found == counts_.end() ? nullptr : &found->second;
+}
+
+const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts) {
+  constexpr std::size_t most = std::size_t{1} << 14;
+  if (counts_.size() >= most) counts_.clear();
+  return counts_[key] = counts;
+}
+
+Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
+                 SharedTables& tables, std::size_t id) {
+  const Making making{program, program.kernel(kernel),       program.info(kernel), stmt,
+                      tables,  static_cast<std::int64_t>(id)};
+  return std::visit([&](const auto& inst) { return meter_of(inst, making); }, stmt.inst);
+}
+
+MmaCount count_mma(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt) {
+  if (!std::holds_alternative<isa::Dot>(stmt.inst)) return {};
+  const isa::DotPlan& plan = program.dot_plan(stmt);
+  if (plan.shape == nullptr) return {};
+  const isa::MmaShape& shape = *plan.shape;
+  const std::string c = to_string(shape.accumulator);
+  const auto warps = static_cast<std::uint64_t>(program.info(kernel).num_threads / warp_size);
+  return {fmt::format("{} {}.{}.{}.{}", shape.name, c, to_string(shape.a), to_string(shape.b), c),
+          isa::count_instructions(plan) * warps};
+}
+
+}  // namespace tilevm::sim

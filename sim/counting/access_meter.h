@@ -1,0 +1,53 @@
+// Counts what one instruction of the text costs the memory system each time it is executed.
+//
+// An access is looked at thread by thread once for each way in which it can lie in memory: a
+// strided view gives the same counts wherever the tile begins at the same place of a line and meets
+// the view's bounds alike. The counts are kept by these keys, so that a loop only adds them up.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "isa/program/program.h"
+#include "isa/verify/verify.h"
+#include "sim/api/counters.h"
+#include "sim/state/state.h"
+#include "sim/tiles/shared_tables.h"
+
+namespace tilevm::sim {
+
+/// The counts that were found so far, of all meters of one host thread; forgotten when they become
+/// too many.
+class MeterCache {
+ public:
+  using Key = std::vector<std::int64_t>;
+  /// The counts of a key, if they are there; valid until the next keep().
+  [[nodiscard]] const AccessCounts* find(const Key& key) const;
+  const AccessCounts& keep(const Key& key, const AccessCounts& counts);
+
+ private:
+  std::map<Key, AccessCounts> counts_;
+};
+
+/// Adds what one execution costs that is about to happen; nothing if it will fault.
+using Meter = std::function<void(const BlockState& state, MeterCache& cache, AccessCounts& counts)>;
+
+/// The meter of a statement; empty if the instruction touches no memory. `id` tells the meters of a
+/// kernel apart. The program must outlive it.
+[[nodiscard]] Meter make_meter(const isa::VerifiedProgram& program, int kernel,
+                               const isa::InstStmt& stmt, SharedTables& tables, std::size_t id);
+
+/// The tensor-core instructions that the warps of a block execute for a statement; none unless it
+/// is a Dot.
+struct MmaCount {
+  std::string name;  ///< "m16n8k16 f32.f16.f16.f32"
+  std::uint64_t instructions = 0;
+};
+[[nodiscard]] MmaCount count_mma(const isa::VerifiedProgram& program, int kernel,
+                                 const isa::InstStmt& stmt);
+
+}  // namespace tilevm::sim

@@ -1,0 +1,123 @@
+#include "sim/exec/async_copy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/checks/granules.h"
+#include "sim/checks/redundancy.h"
+#include "sim/checks/shared_checks.h"
+#include "sim/checks/shared_races.h"
+#include "sim/shadow/shadow_access.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// More data than this only gathers if in_flight is not checked (a checked copy owns its bytes):
+/// then the oldest copies arrive, which they may at any time.
+constexpr std::size_t max_pending_bytes = std::size_t{1} << 24;
+constexpr std::size_t max_pending_copies = std::size_t{1} << 20;
+
+/// The data reaches shared memory.
+void arrive(PendingCopy& copy, Context& context) {
+  if (copy.arrived) return;
+  const SharedAccess& destination = copy.plan->destination;
+  SharedMemory& shared = context.state.shared;
+  const FoundTable runs = find_runs(destination, context, copy.shared_origin);
+  write_shared(runs, destination, copy.data.data(), shared.bytes.data());
+  if (may_be_undefined(destination, shared)) define_shared(runs, destination, shared);
+  if (context.state.shadow.kept) store_shadow(runs, destination, copy.shadow, context);
+  shared.pending_bytes -= copy.data.size();
+  copy.data.clear();
+  copy.shadow.clear();
+  copy.arrived = true;
+}
+
+/// A number that depends on nothing but the seed, the block and how often it was asked for.
+std::uint64_t next_random(Context& context) {
+  std::uint64_t x = context.settings.completion.seed + 0x9e3779b97f4a7c15U * ++context.state.draws +
+                    0xbf58476d1ce4e5b9U * (context.state.order + 1);
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+void limit_pending(Context& context) {
+  SharedMemory& shared = context.state.shared;
+  if (!shared.in_flight.empty()) return;
+  while (!shared.copies.empty() &&
+         (shared.pending_bytes > max_pending_bytes || shared.copies.size() > max_pending_copies)) {
+    for (PendingCopy& copy : shared.copies) arrive(copy, context);
+    shared.copies.clear();
+  }
+}
+
+}  // namespace
+
+bool issue_copy(const CopyPlan& plan, Context& context) {
+  PendingCopy copy;
+  copy.plan = &plan;
+  if (!find_shared_origin(plan.destination, context, copy.shared_origin)) return false;
+  if (!load_for_copy(plan.source, context, copy)) return false;
+  copy.source = context.state.views[plan.source.view];
+  if (!check_copy(plan.destination, copy.shared_origin, context)) return false;
+  const GranuleRange range =
+      granules_of(find_runs(plan.destination, context, copy.shared_origin), context);
+  copy.low = range.begin;
+  copy.high = range.end;
+  context.state.shared.pending_bytes += copy.data.size();
+  context.state.shared.copies.push_back(std::move(copy));
+  if (context.settings.completion.time == Completion::Time::earliest) {
+    arrive(context.state.shared.copies.back(), context);
+  }
+  limit_pending(context);
+  return true;
+}
+
+void commit_copies(SharedMemory& shared) {
+  ++shared.groups;
+  for (PendingCopy& copy : shared.copies) {
+    if (copy.stage != PendingCopy::Stage::issued) continue;
+    copy.stage = PendingCopy::Stage::committed;
+    copy.group = shared.groups;
+  }
+}
+
+void wait_for_copies(std::uint64_t pending, Span span, std::uint32_t number, Context& context) {
+  SharedMemory& shared = context.state.shared;
+  shared.last_wait = {span, pending, shared.groups};
+  if (shared.groups < pending) return;
+  const std::uint64_t last = shared.groups - pending;
+  note_wait(last, number, context);
+  for (PendingCopy& copy : shared.copies) {
+    if (copy.stage != PendingCopy::Stage::committed || copy.group > last) continue;
+    note_retired(copy, number, context);
+    arrive(copy, context);
+    copy.stage = PendingCopy::Stage::retired;
+  }
+}
+
+void let_copies_arrive(Context& context) {
+  for (PendingCopy& copy : context.state.shared.copies) {
+    if (!copy.arrived && next_random(context) % 2 == 0) arrive(copy, context);
+  }
+}
+
+void synchronize(std::uint32_t number, Context& context) {
+  imagine_without(number, context);
+  meet(context);
+}
+
+void meet(Context& context) {
+  SharedMemory& shared = context.state.shared;
+  forget_touches(shared.since_barrier);
+  forget_touches(context.state.global);
+  update_unwritten(shared);
+  std::erase_if(shared.copies, [&](const PendingCopy& copy) {
+    if (copy.stage != PendingCopy::Stage::retired) return false;
+    end_flight(copy, context);
+    note_visible(copy, context);
+    return true;
+  });
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,206 @@
+// Instructions that make tensors.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "isa/layout/element_values.h"
+#include "isa/rules/support.h"
+#include "isa/type/bits.h"
+#include "isa/type/number.h"
+#include "sim/exec/semantics.h"
+
+namespace tilevm::sim {
+namespace {
+
+constexpr std::int64_t max_view_elements = std::int64_t{1} << 40;
+constexpr std::int64_t max_stride = std::int64_t{1} << 48;
+
+/// A view's type, ready to be evaluated.
+struct ViewCode {
+  std::size_t view = 0;  ///< slot of the result
+  Span span{};           ///< of the extents
+  std::string name;
+  std::vector<ScalarCode> extents, strides;
+  const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
+};
+
+ScalarCode as_integer(const isa::Expr& expr) {
+  return ScalarCode(isa::Expr::convert(expr, isa::ScalarKind::i64, expr.span()));
+}
+
+ViewCode compile_view(const Preparation& preparation, Span span) {
+  const isa::GlobalType& type = preparation.global_type(preparation.result());
+  ViewCode code;
+  code.view = static_cast<std::size_t>(preparation.result().index);
+  code.span = span;
+  code.name = preparation.name(preparation.result());
+  for (const isa::Expr& extent : type.extents) code.extents.push_back(as_integer(extent));
+  if (const auto* strides = type.layout.strides()) {
+    for (const isa::Expr& stride : *strides) code.strides.push_back(as_integer(stride));
+    return code;
+  }
+  const isa::MemoryLayout& layout = *type.layout.memory_layout();
+  if (const auto strides = plain_strides(layout)) {
+    for (const std::int64_t stride : *strides) {
+      code.strides.push_back(as_integer(isa::Expr::constant(stride)));
+    }
+  } else {
+    code.layout = &layout;
+  }
+  return code;
+}
+
+bool evaluate_extents(const ViewCode& code, Context& context, GlobalView& view) {
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < code.extents.size(); ++d) {
+    std::int64_t extent = 0;
+    if (!context.evaluate(code.extents[d], extent)) return false;
+    if (extent < 0) {
+      return context.fail(Code::bad_shape, code.span,
+                          fmt::format("extent {} of `{}` is {}; extents must not be negative", d,
+                                      code.name, extent));
+    }
+    view.extents[d] = extent;
+    if (extent > max_view_elements || (extent > 0 && count > max_view_elements / extent)) {
+      return context.fail(
+          Code::bad_shape, code.span,
+          fmt::format("`{}` has more than 2^40 elements, the limit of a view", code.name));
+    }
+    count *= std::max<std::int64_t>(extent, 1);
+  }
+  return true;
+}
+
+/// The stride of a dimension that has one index only does not matter, however large it is.
+bool evaluate_strides(const ViewCode& code, Context& context, GlobalView& view) {
+  const bool empty = std::any_of(view.extents.begin(), view.extents.begin() + view.rank,
+                                 [](std::int64_t extent) { return extent == 0; });
+  for (std::size_t d = 0; d < code.strides.size(); ++d) {
+    std::int64_t stride = 0;
+    if (!context.evaluate(code.strides[d], stride)) return false;
+    if (empty || view.extents[d] == 1) stride = 0;
+    if (stride > max_stride || stride < -max_stride) {
+      return context.fail(Code::bad_shape, code.span,
+                          fmt::format("stride {} of `{}` is {}; strides lie between -2^48 and 2^48",
+                                      d, code.name, stride));
+    }
+    view.strides[d] = stride;
+  }
+  return true;
+}
+
+bool make_view(const ViewCode& code, int buffer, Context& context) {
+  GlobalView view;
+  view.buffer = buffer;
+  view.rank = static_cast<int>(code.extents.size());
+  view.layout = code.layout;
+  if (!evaluate_extents(code, context, view) || !evaluate_strides(code, context, view)) {
+    return false;
+  }
+  context.state.views[code.view] = view;
+  return true;
+}
+
+/// Gives every element of a tile one code.
+void fill(const Tile& tile, std::uint64_t code, std::uint8_t* registers) {
+  std::memset(registers, 0, code == 0 ? tile.bytes() : tile.thread_bytes);
+  if (code == 0) return;
+  for (std::size_t i = 0; i < tile.locals; ++i) {
+    isa::put_bits(registers, i * tile.bits, tile.bits, code);
+  }
+  for (std::size_t t = 1; t < tile.threads; ++t) {
+    std::memcpy(registers + t * tile.thread_bytes, registers, tile.thread_bytes);
+  }
+}
+
+/// Gives each element, thread after thread, the code whose turn it is.
+void fill(const Tile& tile, const std::vector<std::uint64_t>& codes,
+          const std::vector<std::int32_t>& turns, std::uint8_t* registers) {
+  std::memset(registers, 0, tile.bytes());
+  for (std::size_t t = 0; t < tile.threads; ++t) {
+    for (std::size_t i = 0; i < tile.locals; ++i) {
+      const auto turn = static_cast<std::size_t>(turns[t * tile.locals + i]);
+      isa::put_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits, codes[turn]);
+    }
+  }
+}
+
+/// A scalar that becomes the code of an element.
+struct InitialValue {
+  ScalarCode value;
+  isa::DType from, to;
+
+  bool evaluate(Context& context, std::uint64_t& code) const {
+    std::uint64_t bits = 0;
+    if (!context.evaluate(value, bits)) return false;
+    code = isa::cast(from, to, bits);
+    return true;
+  }
+};
+
+}  // namespace
+
+/// The launch provides the memory of workspaces; they are the first buffers, in order.
+Action prepare(const isa::AllocateGlobal&, const Preparation& preparation) {
+  ViewCode code = compile_view(preparation, preparation.span);
+  int buffer = 0;
+  for (const auto& workspace : preparation.info.workspaces) {
+    if (workspace.var == preparation.result()) break;
+    ++buffer;
+  }
+  return [code = std::move(code), buffer](Context& context) {
+    return make_view(code, buffer, context);
+  };
+}
+
+/// `init` becomes the element type as Cast does. Without it the elements have no defined value;
+/// here they are zero, whatever ran before.
+Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation) {
+  const Tile tile = preparation.result_tile();
+  if (!inst.init) {
+    return [tile, span = preparation.span](Context& context) {
+      fill(tile, 0, context.state.registers.at(tile.offset));
+      if (context.settings.checks.uninitialized) {
+        context.state.undefined.fill(tile, {"AllocateRegister", span, "give it `init=`"});
+      }
+      return true;
+    };
+  }
+  const isa::RegisterType& type = preparation.register_type(preparation.result());
+  std::vector<InitialValue> values;
+  for (const isa::Expr& value : inst.init->values) {
+    values.push_back({ScalarCode(value), isa::element_type(value.kind()), type.dtype});
+  }
+  if (values.size() == 1) {
+    return [tile, value = std::move(values.front())](Context& context) {
+      std::uint64_t code = 0;
+      if (!value.evaluate(context, code)) return false;
+      fill(tile, code, context.state.registers.at(tile.offset));
+      return true;
+    };
+  }
+  auto turns = isa::value_turns(type.layout, static_cast<std::int64_t>(values.size()));
+  return [tile, values = std::move(values), turns = std::move(turns)](Context& context) {
+    std::vector<std::uint64_t> codes(values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (!values[k].evaluate(context, codes[k])) return false;
+    }
+    fill(tile, codes, turns, context.state.registers.at(tile.offset));
+    return true;
+  };
+}
+
+/// Extents and strides are evaluated here, once; nothing is touched.
+Action prepare(const isa::ViewGlobal& inst, const Preparation& preparation) {
+  ViewCode code =
+      compile_view(preparation, preparation.slot_span(isa::position_of(&isa::ViewGlobal::shape)));
+  const auto pointer = static_cast<std::size_t>(inst.ptr.var.index);
+  return [code = std::move(code), pointer](Context& context) {
+    return make_view(code, static_cast<int>(context.state.scalars[pointer]), context);
+  };
+}
+
+}  // namespace tilevm::sim

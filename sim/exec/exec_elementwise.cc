@@ -1,0 +1,141 @@
+// Instructions that work on register tiles element by element.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "isa/rules/support.h"
+#include "isa/type/arith.h"
+#include "isa/type/bits.h"
+#include "sim/exec/semantics.h"
+#include "sim/tiles/elements.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// result = loop(operands).
+template <std::size_t n, class Loop>
+Action on_lanes(std::array<LaneOperand, n> operands, const Tile& result, Loop loop) {
+  return [operands = std::move(operands), result, loop = std::move(loop)](Context& context) {
+    for_lanes(operands, result, context.state.registers, context.scratch.lanes,
+              [&](const auto& in, std::uint8_t* out, std::size_t count) {
+                std::apply([&](auto... lanes) { loop(lanes..., out, count); }, in);
+              });
+    return true;
+  };
+}
+
+/// What a division must look at first: no element of `tile` may be zero.
+struct ZeroCheck {
+  Tile tile;
+  std::shared_ptr<const LayoutParts> parts;
+  std::string_view mnemonic;
+  std::string name;  ///< the divisor's
+  Span span;
+};
+
+/// Reports the zeros of a divisor: counts each element once, names the first.
+bool report_zeros(const ZeroCheck& check, Context& context) {
+  const Tile& tile = check.tile;
+  const std::uint8_t* registers = context.state.registers.at(tile.offset);
+  std::size_t count = 0, thread = 0;
+  isa::Index first;
+  for (const std::int32_t holder : check.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(holder);
+    for (std::size_t i = 0; i < tile.locals; ++i) {
+      if (isa::get_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits) != 0) continue;
+      isa::Index index;
+      for (std::size_t d = 0; d < check.parts->rank; ++d) {
+        index.push_back(check.parts->thread_part(t)[d] + check.parts->local_part(i)[d]);
+      }
+      if (count++ > 0 && index >= first) continue;
+      thread = t;
+      first = std::move(index);
+    }
+  }
+  context.fail(Code::run_division_by_zero, check.span,
+               fmt::format("`{}` divides by zero: {} of {} elements of `{}` are 0, first `{}[{}]`",
+                           check.mnemonic, count, check.parts->first_threads.size() * tile.locals,
+                           check.name, check.name, fmt::join(first, ", ")));
+  context.fault->thread = static_cast<std::int64_t>(thread);
+  return false;
+}
+
+template <class Lane>
+bool has_zero(const std::uint8_t* lanes, std::size_t n) {
+  unsigned zeros = 0;
+  for (std::size_t i = 0; i < n; ++i) zeros |= load_lane<Lane>(lanes, i) == 0 ? 1U : 0U;
+  return zeros != 0;
+}
+
+/// `then`, unless an element of the divisor is zero.
+Action unless_zero(ZeroCheck check, Action then) {
+  return [check = std::move(check), then = std::move(then)](Context& context) {
+    const Tile& tile = check.tile;
+    const LaneOperand divisor{tile, nullptr};
+    const std::uint8_t* lanes =
+        read_lanes(divisor, context.state.registers, 0, tile.threads, context.scratch.lanes[0]);
+    const bool zero = with_lane(
+        tile.bits, [&]<class Lane>() { return has_zero<Lane>(lanes, tile.threads * tile.locals); });
+    return zero ? report_zeros(check, context) : then(context);
+  };
+}
+
+LaneOperand operand(isa::VarId var, const Preparation& preparation) {
+  const isa::RegisterLayout& layout = preparation.register_type(var).layout;
+  const isa::RegisterLayout& result = preparation.register_type(preparation.result()).layout;
+  return {preparation.tile(var), preparation.tables.places(result, layout)};
+}
+
+}  // namespace
+
+Action prepare_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
+                      const Preparation& preparation) {
+  const isa::DType type = preparation.register_type(a.var).dtype;
+  Action action = on_lanes(std::array{operand(a.var, preparation), operand(b.var, preparation)},
+                           preparation.result_tile(), binary_loop(op, type));
+  if (!isa::faults_on_zero(op, type)) return action;
+  constexpr std::size_t divisor = isa::position_of(&isa::Div::b);
+  return unless_zero({preparation.tile(b.var), preparation.parts(b.var), isa::describe(op).mnemonic,
+                      preparation.name(b.var), preparation.slot_span(divisor)},
+                     std::move(action));
+}
+
+Action prepare_unary(isa::UnaryOp op, isa::RegisterOperand a, const Preparation& preparation) {
+  return on_lanes(std::array{operand(a.var, preparation)}, preparation.result_tile(),
+                  unary_loop(op, preparation.register_type(a.var).dtype));
+}
+
+Action prepare(const isa::Fma& inst, const Preparation& preparation) {
+  return on_lanes(std::array{operand(inst.a.var, preparation), operand(inst.b.var, preparation),
+                             operand(inst.c.var, preparation)},
+                  preparation.result_tile(), fma_loop(preparation.register_type(inst.a.var).dtype));
+}
+
+Action prepare(const isa::Where& inst, const Preparation& preparation) {
+  return on_lanes(std::array{operand(inst.condition.var, preparation),
+                             operand(inst.a.var, preparation), operand(inst.b.var, preparation)},
+                  preparation.result_tile(),
+                  where_loop(preparation.register_type(inst.a.var).dtype));
+}
+
+/// Each place takes its element from another place of the same thread.
+Action prepare(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  const Tile result = preparation.result_tile();
+  const std::size_t bytes = lane_bytes(result.bits);
+  return on_lanes(std::array{operand(inst.src.var, preparation)}, result,
+                  [bytes](const std::uint8_t* in, std::uint8_t* out, std::size_t count) {
+                    if (in != out) std::memcpy(out, in, count * bytes);
+                  });
+}
+
+Action prepare(const isa::Cast& inst, const Preparation& preparation) {
+  const isa::DType from = preparation.register_type(inst.src.var).dtype;
+  return on_lanes(std::array{operand(inst.src.var, preparation)}, preparation.result_tile(),
+                  preparation.tables.cast(from, inst.dtype));
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,173 @@
+// Instructions that order blocks.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "isa/inst/order.h"
+#include "isa/type/bits.h"
+#include "sim/access/semaphore.h"
+#include "sim/checks/launch_shadow.h"
+#include "sim/checks/ordered_shadow.h"
+#include "sim/checks/redundancy.h"
+#include "sim/exec/async_copy.h"
+#include "sim/exec/semantics.h"
+#include "sim/state/shadow_values.h"
+
+namespace tilevm::sim {
+namespace {
+
+constexpr unsigned semaphore_bits = 32;
+
+/// An element at one execution, and the value that the instruction was given for it.
+struct Turn {
+  const SemaphoreAccess& access;
+  MemoryPlace place{};
+  Numbers index{};
+  std::uint32_t value = 0;
+};
+
+template <class Inst>
+std::shared_ptr<const SemaphoreAccess> make_access(const Inst& inst,
+                                                   const Preparation& preparation) {
+  const isa::DType& type = preparation.global_type(inst.view.var).dtype;
+  Tile tile;
+  tile.threads = tile.locals = 1;
+  tile.bits = semaphore_bits;
+  tile.thread_bytes = semaphore_bits / 8;
+  const isa::Expr value =
+      isa::Expr::convert(inst.value.value, *isa::semaphore_kind(type), inst.value.value.span());
+  return std::make_shared<const SemaphoreAccess>(SemaphoreAccess{
+      make_global_access(Inst::schema.description.mnemonic, inst.view.var, {}, inst.offset, tile,
+                         preparation.tables.parts(isa::Shape{}), preparation),
+      ScalarCode(value)});
+}
+
+bool find_turn(Context& context, Turn& turn) {
+  const GlobalAccess& element = turn.access.element;
+  if (!find_element(element, context, turn.index, turn.place.bit)) return false;
+  turn.place.buffer = static_cast<std::size_t>(context.state.views[element.view].buffer);
+  std::uint64_t value = 0;
+  if (!context.evaluate(turn.access.value, value)) return false;
+  turn.value = static_cast<std::uint32_t>(value);
+  return true;
+}
+
+/// Whether the element has a value; false after a fault. Also a release needs one: blocks may wait
+/// already, and would take for it what happens to be there.
+bool is_defined(const Turn& turn, Context& context) {
+  const std::uint8_t* undefined = context.memory[turn.place.buffer].undefined;
+  if (!context.settings.checks.uninitialized || undefined == nullptr ||
+      isa::get_bits(undefined, turn.place.bit, semaphore_bits) == 0) {
+    return true;
+  }
+  const GlobalAccess& element = turn.access.element;
+  const auto rank = context.state.views[element.view].rank;
+  context.fail(Code::uninitialized_read, element.span,
+               fmt::format("`{}` meets `{}[{}]`, which has no defined value", element.mnemonic,
+                           element.view_name,
+                           fmt::join(turn.index.begin(), turn.index.begin() + rank, ", ")));
+  add_note(context.fault->diagnostic, "a workspace for semaphores and counters needs `init=0`",
+           element.view_span);
+  return false;
+}
+
+void store(const Turn& turn, std::uint32_t value, Context& context) {
+  const MemoryBuffer& buffer = context.memory[turn.place.buffer];
+  isa::put_bits(buffer.data, turn.place.bit, semaphore_bits, value);
+  const GlobalAccess& element = turn.access.element;
+  if (buffer.shadow != nullptr) {
+    buffer.shadow->store(element.dtype, turn.place.bit, ShadowSlot(value_of(element.dtype, value)));
+  }
+  context.settings.turns->stored(turn.place, {context.state.order, element.statement, value});
+}
+
+/// A new segment of the block begins, in which copies that are under way still read.
+bool begin_segment(Context& context) {
+  ++context.state.turns;
+  const auto& copies = context.state.shared.copies;
+  return std::all_of(copies.begin(), copies.end(), [&](const PendingCopy& copy) {
+    return copy.stage == PendingCopy::Stage::retired || keep_reading(copy, context);
+  });
+}
+
+/// The block has passed: its threads meet, and it is ordered among the others.
+bool pass(const Turn& turn, Ordering ordering, Context& context) {
+  stop_imagining(context);
+  meet(context);
+  if (context.settings.ordered != nullptr) {
+    context.settings.ordered->take_turn(context.state.order, turn.place, ordering);
+  }
+  return begin_segment(context);
+}
+
+/// A turn that has been taken before; false after a race.
+bool replay(const Turn& turn, GlobalUse use, Context& context) {
+  const GlobalAccess& element = turn.access.element;
+  const Pieces pieces{.bits = {{turn.place.bit, turn.place.bit + semaphore_bits}}};
+  return context.settings.replay->touch(
+             {&element, context.state.views[element.view], turn.index, use}, pieces, context) &&
+         begin_segment(context);
+}
+
+}  // namespace
+
+std::uint32_t load_semaphore(const MemoryPlace& place, const Memory& memory) {
+  return static_cast<std::uint32_t>(
+      isa::get_bits(memory[place.buffer].data, place.bit, semaphore_bits));
+}
+
+/// Without the value the block waits, and comes here again.
+Action prepare(const isa::LockSemaphore& inst, const Preparation& preparation) {
+  return [access = make_access(inst, preparation)](Context& context) {
+    Turn turn{*access};
+    if (!find_turn(context, turn)) return false;
+    if (context.settings.replay != nullptr) return replay(turn, GlobalUse::lock, context);
+    if (!is_defined(turn, context)) return false;
+    if (load_semaphore(turn.place, context.memory) != turn.value) {
+      context.state.wait = Wait{access.get(), turn.place, turn.index, turn.value};
+      return true;
+    }
+    context.state.wait.reset();
+    return pass(turn, Ordering::acquire, context);
+  };
+}
+
+Action prepare(const isa::ReleaseSemaphore& inst, const Preparation& preparation) {
+  return [access = make_access(inst, preparation)](Context& context) {
+    Turn turn{*access};
+    if (!find_turn(context, turn)) return false;
+    if (context.settings.replay != nullptr) return replay(turn, GlobalUse::release, context);
+    if (!is_defined(turn, context)) return false;
+    store(turn, turn.value, context);
+    return pass(turn, Ordering::release, context);
+  };
+}
+
+Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
+  return [access = make_access(inst, preparation),
+          result = static_cast<std::size_t>(preparation.result().index)](Context& context) {
+    Turn turn{*access};
+    if (!find_turn(context, turn)) return false;
+    const BlockState& state = context.state;
+    std::uint64_t& scalar = context.state.scalars[result];
+    if (context.settings.replay != nullptr) {
+      scalar = context.settings.turns->given(state.order, state.turns);
+      return replay(turn, GlobalUse::release, context);
+    }
+    if (!is_defined(turn, context)) return false;
+    const std::uint32_t before = load_semaphore(turn.place, context.memory);
+    scalar = access->value.kind() == isa::ScalarKind::i32
+                 ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(before)})
+                 : before;
+    if (context.settings.ordered != nullptr) {
+      context.settings.turns->gave(state.order, state.turns, scalar);
+    }
+    store(turn, before + turn.value, context);
+    return pass(turn, Ordering::both, context);
+  };
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,156 @@
+// The meaning of every instruction: one overload of `prepare` a type.
+//
+// `prepare` looks at everything that is known before the run (types, layouts, constant offsets,
+// tables) once and returns the action that then runs many times. exec_*.cc follow the categories of
+// the instruction set. An instruction without an overload does not compile; an overload that is
+// declared here but not written does not link.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "isa/inst/instruction_set.h"
+#include "isa/program/program.h"
+#include "isa/verify/verify.h"
+#include "sim/state/context.h"
+#include "sim/tiles/layout_parts.h"
+#include "sim/tiles/register_file.h"
+#include "sim/tiles/shared_tables.h"
+
+namespace tilevm::sim {
+
+/// The tables that each host thread will keep (Scratch::tables).
+struct TableCount {
+  std::size_t tables = 0;
+  std::size_t shared_tables = 0;  ///< Scratch::shared_tables
+  std::size_t bytes = 0;          ///< of all, at most
+};
+
+/// What an instruction may ask while it is prepared.
+struct Preparation {
+  const isa::VerifiedProgram& program;
+  const isa::Kernel& kernel;
+  const isa::KernelInfo& info;
+  const RegisterFile& registers;
+  const isa::InstStmt& stmt;
+  Span span;
+  SharedTables& tables;
+  TableCount& table_count;
+  std::vector<MemoryStatement>& memory_statements;
+  std::vector<Barrier>& barriers;
+
+  [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }
+  /// What messages call a variable: its name, or "Cast(..)" for what a nested call gives, which the
+  /// frontend names "(Cast 3)".
+  [[nodiscard]] std::string name(isa::VarId var) const {
+    const std::string& given = variable(var).name;
+    if (!given.starts_with('(')) return given;
+    return given.substr(1, given.find(' ') - 1) + "(..)";
+  }
+  [[nodiscard]] const isa::RegisterType& register_type(isa::VarId var) const {
+    return *std::get_if<isa::RegisterType>(&variable(var).type);
+  }
+  [[nodiscard]] const isa::GlobalType& global_type(isa::VarId var) const {
+    return *std::get_if<isa::GlobalType>(&variable(var).type);
+  }
+  [[nodiscard]] const isa::SharedType& shared_type(isa::VarId var) const {
+    return *std::get_if<isa::SharedType>(&variable(var).type);
+  }
+  [[nodiscard]] Tile tile(isa::VarId var) const {
+    Tile tile = make_tile(register_type(var), registers.offset(var));
+    tile.shadow = registers.shadow(var);
+    return tile;
+  }
+  [[nodiscard]] isa::VarId result() const { return stmt.results[0]; }
+  [[nodiscard]] Tile result_tile() const { return tile(result()); }
+  [[nodiscard]] std::shared_ptr<const LayoutParts> parts(isa::VarId var) const {
+    return tables.parts(register_type(var).layout);
+  }
+  /// The place of an operand by its position in the schema, or of the whole statement.
+  [[nodiscard]] Span slot_span(std::size_t slot) const {
+    const bool known = slot < stmt.slot_spans.size() && stmt.slot_spans[slot] != Span{};
+    return known ? stmt.slot_spans[slot] : span;
+  }
+  /// A place in Scratch::tables for a tile's accesses.
+  [[nodiscard]] std::size_t new_table(const Tile& for_tile) const {
+    table_count.bytes += (for_tile.threads + for_tile.locals) * sizeof(std::uint64_t);
+    return table_count.tables++;
+  }
+  /// A place in Scratch::shared_tables.
+  [[nodiscard]] std::size_t new_shared_table(const Tile& for_tile) const {
+    const std::size_t elements = for_tile.threads * for_tile.locals;
+    table_count.bytes += elements * kept_tables(elements) * sizeof(std::uint32_t);
+    return table_count.shared_tables++;
+  }
+  /// The number of this statement among those that touch memory.
+  [[nodiscard]] std::uint32_t new_memory_statement(std::string_view mnemonic) const {
+    memory_statements.push_back({mnemonic, span});
+    return static_cast<std::uint32_t>(memory_statements.size() - 1);
+  }
+  /// The number of this statement among barriers and waits.
+  [[nodiscard]] std::uint32_t new_barrier(std::string_view mnemonic) const {
+    barriers.push_back({mnemonic, span, info.ends_of_lives.contains(&stmt)});
+    return static_cast<std::uint32_t>(barriers.size() - 1);
+  }
+};
+
+Action prepare(const isa::BlockIndices&, const Preparation&);
+Action prepare(const isa::AllocateGlobal&, const Preparation&);
+Action prepare(const isa::AllocateShared&, const Preparation&);
+Action prepare(const isa::AllocateRegister&, const Preparation&);
+Action prepare(const isa::ViewGlobal&, const Preparation&);
+Action prepare(const isa::LoadGlobal&, const Preparation&);
+Action prepare(const isa::LoadShared&, const Preparation&);
+Action prepare(const isa::StoreGlobal&, const Preparation&);
+Action prepare(const isa::StoreShared&, const Preparation&);
+Action prepare(const isa::CopyAsync&, const Preparation&);
+Action prepare(const isa::CopyAsyncCommitGroup&, const Preparation&);
+Action prepare(const isa::CopyAsyncWaitGroup&, const Preparation&);
+Action prepare(const isa::Fma&, const Preparation&);
+Action prepare(const isa::Where&, const Preparation&);
+Action prepare(const isa::Cast&, const Preparation&);
+Action prepare(const isa::View&, const Preparation&);
+Action prepare(const isa::ConvertLayout&, const Preparation&);
+Action prepare(const isa::Dot&, const Preparation&);
+Action prepare(const isa::Synchronize&, const Preparation&);
+Action prepare(const isa::LockSemaphore&, const Preparation&);
+Action prepare(const isa::ReleaseSemaphore&, const Preparation&);
+Action prepare(const isa::AtomicAdd&, const Preparation&);
+Action prepare(const isa::Exit&, const Preparation&);
+Action prepare(const isa::Print&, const Preparation&);
+
+// Families; the positions of the operands' slots are those of the struct.
+Action prepare_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
+                      const Preparation&);
+Action prepare_unary(isa::UnaryOp op, isa::RegisterOperand a, const Preparation&);
+template <isa::BinaryOp op>
+Action prepare(const isa::Binary<op>& inst, const Preparation& preparation) {
+  return prepare_binary(op, inst.a, inst.b, preparation);
+}
+template <isa::UnaryOp op>
+Action prepare(const isa::Unary<op>& inst, const Preparation& preparation) {
+  return prepare_unary(op, inst.a, preparation);
+}
+
+namespace detail {
+
+template <class Inst>
+constexpr bool has_semantics() {
+  constexpr bool found = requires(const Inst& inst, const Preparation& preparation) {
+    { prepare(inst, preparation) } -> std::same_as<Action>;
+  };
+  static_assert(found, "this instruction has no `prepare` in sim/exec/semantics.h");
+  return found;
+}
+
+template <class Variant>
+inline constexpr bool all_have_semantics = false;
+template <class... Insts>
+inline constexpr bool all_have_semantics<std::variant<Insts...>> = (has_semantics<Insts>() && ...);
+static_assert(all_have_semantics<isa::Instruction>);
+
+}  // namespace detail
+}  // namespace tilevm::sim

@@ -1,0 +1,249 @@
+#include "sim/launch/block_turns.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "isa/base/check.h"
+#include "isa/type/bits.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// Blocks begin while fewer than this can run: enough for host threads, few to be kept aside.
+constexpr std::size_t enough_blocks = 16;
+/// Further blocks that wait and are named.
+constexpr std::size_t most_named = 4;
+
+/// "`turn[0, 2]`".
+std::string name_of(const Wait& wait, const BlockState& state) {
+  const GlobalAccess& element = wait.access->element;
+  const auto rank = state.views[element.view].rank;
+  return fmt::format("`{}[{}]`", element.view_name,
+                     fmt::join(wait.index.begin(), wait.index.begin() + rank, ", "));
+}
+
+/// A semaphore's value as the program writes it.
+std::string value_text(const Wait& wait, std::uint32_t bits) {
+  const bool is_signed = wait.access->value.kind() == isa::ScalarKind::i32;
+  return is_signed ? fmt::format("{}", static_cast<std::int32_t>(bits)) : fmt::format("{}", bits);
+}
+
+/// What is looked at when blocks run again to find the place of a race.
+RunSettings replay_settings(RunSettings settings, Replay& replay) {
+  settings.checks = {.in_flight = false, .uninitialized = false, .replicas = false};
+  settings.needed = nullptr;
+  settings.shadow = nullptr;
+  settings.ordered = nullptr;
+  settings.replay = &replay;
+  settings.trace = nullptr;
+  return settings;
+}
+
+}  // namespace
+
+BlockTurns::BlockTurns(const LaunchPlan& launch, const RunSettings& settings,
+                       std::uint64_t resident, std::uint64_t threads)
+    : launch_(launch),
+      blocks_(launch.grid.blocks()),
+      resident_(std::max<std::uint64_t>(resident, 1)),
+      settings_(settings) {
+  settings_.turns = &log_;
+  if (settings_.uses != nullptr && blocks_ > 1) {
+    shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
+    settings_.shadow = settings_.ordered = &*shadow_;
+  }
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(threads, enough_blocks); ++i) {
+    machines_.push_back(
+        std::make_unique<Machine>(launch.plan, launch.memory, launch.parameters, settings_));
+  }
+}
+
+std::optional<BlockTurns::BlockFault> BlockTurns::run(
+    const std::function<void(std::uint64_t, isa::PrintRecords)>& ended) {
+  std::optional<BlockFault> fault;
+  const auto dismiss = [&](Resident& resident) {
+    if (!fault && !resident.ended) return false;
+    ended(resident.place, std::exchange(resident.state.prints, {}));
+    free_.push_back(std::move(resident.state));
+    return true;
+  };
+  while (!fault) {
+    admit();
+    if (residents_.empty()) break;
+    fault = run_segments() ? look_at_segments() : deadlock();
+    std::erase_if(residents_, dismiss);
+    if (!fault) fault = take_turns();
+  }
+  std::erase_if(residents_, dismiss);
+  return fault;
+}
+
+void BlockTurns::admit() {
+  const auto can_run = [](const Resident& resident) { return !resident.waits(); };
+  auto runnable =
+      static_cast<std::size_t>(std::count_if(residents_.begin(), residents_.end(), can_run));
+  for (; next_ < blocks_ && residents_.size() < resident_ && runnable < enough_blocks; ++runnable) {
+    Machine& machine = *machines_.front();
+    BlockState state = free_.empty() ? machine.new_state() : std::move(free_.back());
+    if (!free_.empty()) free_.pop_back();
+    machine.exchange(state);
+    machine.start(launch_.block(next_), next_);
+    machine.exchange(state);
+    residents_.push_back({next_++, std::move(state), false, {}});
+  }
+}
+
+/// False if all blocks wait.
+bool BlockTurns::run_segments() {
+  std::vector<Resident*> runnable;
+  for (Resident& resident : residents_) {
+    if (!resident.waits()) runnable.push_back(&resident);
+  }
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> out_of_memory{false};
+  const auto work = [&](Machine& machine) {
+    try {
+      for (std::size_t i = next++; i < runnable.size(); i = next++) {
+        run_segment(*runnable[i], machine);
+      }
+    } catch (const std::bad_alloc&) {
+      out_of_memory = true;
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < std::min(machines_.size(), runnable.size()); ++i) {
+      try {
+        helpers.emplace_back(work, std::ref(*machines_[i]));
+      } catch (const std::system_error&) {
+        break;  // the host gives no more threads: fewer do the same work
+      }
+    }
+    work(*machines_.front());
+  }
+  if (out_of_memory) throw std::bad_alloc();
+  return !runnable.empty();
+}
+
+void BlockTurns::run_segment(Resident& resident, Machine& machine) {
+  machine.exchange(resident.state);
+  if (!machine.run_segment()) resident.fault = machine.take_fault();
+  resident.ended = machine.done();
+  machine.exchange(resident.state);
+}
+
+/// Compares what the blocks touched, then looks for faults: what a fault is due to may be a race.
+std::optional<BlockTurns::BlockFault> BlockTurns::look_at_segments() {
+  for (Resident& resident : residents_) {
+    if (resident.waits()) continue;
+    Machine& machine = *machines_.front();
+    machine.exchange(resident.state);
+    machine.hand_on();
+    machine.exchange(resident.state);
+    if (shadow_ && shadow_->race()) return find_race();
+  }
+  for (Resident& resident : residents_) {
+    if (resident.fault) return BlockFault{resident.place, *std::move(resident.fault)};
+  }
+  return std::nullopt;
+}
+
+std::optional<BlockTurns::BlockFault> BlockTurns::take_turns() {
+  for (Resident& resident : residents_) {
+    const auto& wait = resident.state.wait;
+    if (wait && load_semaphore(wait->place, launch_.memory) != wait->wanted) continue;
+    Machine& machine = *machines_.front();
+    machine.exchange(resident.state);
+    const bool went_well = machine.take_turn();
+    machine.exchange(resident.state);
+    if (shadow_ && shadow_->race()) return find_race();
+    if (!went_well) return BlockFault{resident.place, *machine.take_fault()};
+  }
+  return std::nullopt;
+}
+
+/// Both blocks run again as far as the race, to see where it is.
+BlockTurns::BlockFault BlockTurns::find_race() const {
+  const OrderedRace& race = *shadow_->race();
+  Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
+  Machine machine(launch_.plan, launch_.memory, launch_.parameters,
+                  replay_settings(settings_, replay));
+  const auto run_again = [&](const OrderedParty& party) {
+    replay.watch(party);
+    machine.start(launch_.block(party.block), party.block);
+    machine.run_turns(party.turns + 1);
+  };
+  run_again(race.first);
+  replay.compare(launch_.block_index(race.first.block));
+  run_again(race.second);
+  auto fault = machine.take_fault();
+  TILEVM_CHECK(fault.has_value(), "a race between blocks that is not found again");
+  return {race.second.block, *std::move(fault)};
+}
+
+/// All blocks wait that have begun, and no more can begin.
+BlockTurns::BlockFault BlockTurns::deadlock() const {
+  const auto& first = *std::min_element(
+      residents_.begin(), residents_.end(), [&](const Resident& a, const Resident& b) {
+        return launch_.sequence[a.place] < launch_.sequence[b.place];
+      });
+  const Wait& wait = *first.state.wait;
+  Fault fault;
+  Diagnostic& diagnostic = fault.diagnostic;
+  diagnostic.code = Code::deadlock;
+  diagnostic.span = wait.access->element.span;
+  diagnostic.message = fmt::format(
+      "`{}` waits for ever: {} is {}, and block [{}] waits for {}", wait.access->element.mnemonic,
+      name_of(wait, first.state), value_text(wait, load_semaphore(wait.place, launch_.memory)),
+      fmt::join(launch_.block_index(first.place), ", "), value_text(wait, wait.wanted));
+  explain_deadlock(first, diagnostic);
+  return {first.place, std::move(fault)};
+}
+
+void BlockTurns::explain_deadlock(const Resident& first, Diagnostic& diagnostic) const {
+  const Wait& wait = *first.state.wait;
+  if (const auto store = log_.last_store(wait.place)) {
+    const MemoryStatement& statement = launch_.plan.memory_statements[store->statement];
+    add_note(diagnostic,
+             fmt::format("block [{}] made it {} here, as the last one to do so",
+                         fmt::join(launch_.block_index(store->block), ", "),
+                         value_text(wait, store->value)),
+             statement.span);
+  } else {
+    add_note(diagnostic, "no block has released it: it has the value with which the launch began");
+  }
+  std::size_t named = 0;
+  for (const Resident& other : residents_) {
+    if (&other == &first || named++ >= most_named) continue;
+    const Wait& also = *other.state.wait;
+    add_note(diagnostic,
+             fmt::format("block [{}] waits for {} to be {}",
+                         fmt::join(launch_.block_index(other.place), ", "),
+                         name_of(also, other.state), value_text(also, also.wanted)),
+             also.access->element.span);
+  }
+  if (named > most_named) {
+    add_note(diagnostic, fmt::format("{} more blocks wait", named - most_named));
+  }
+  if (const std::uint64_t left = blocks_ - next_; left > 0) {
+    add_note(
+        diagnostic,
+        fmt::format("{} not begun: at most {} run at once, the others when those end; let a "
+                    "block wait for earlier blocks only, or make the grid smaller",
+                    left == 1 ? "1 block has" : fmt::format("{} blocks have", left), resident_));
+  } else {
+    add_note(diagnostic,
+             fmt::format("no other block runs any more: one of them must release {} behind its "
+                         "share of the work",
+                         value_text(wait, wait.wanted)));
+  }
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,34 @@
+// A launch, ready to run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/launch/block_sequence.h"
+#include "sim/launch/launch.h"
+#include "sim/launch/plan.h"
+
+namespace tilevm::sim {
+
+/// Outlives the machines that run it.
+struct LaunchPlan {
+  const Plan& plan;
+  const Memory& memory;
+  const std::vector<std::uint64_t>& parameters;
+  Grid grid;
+  std::vector<BufferUse> uses;  ///< by buffer
+  BlockSequence sequence;
+
+  /// The block with a place in the order.
+  [[nodiscard]] std::array<std::int64_t, 3> block(std::uint64_t place) const {
+    return grid.block(sequence[place]);
+  }
+  /// The same as messages name it, with an entry for each extent of the grid.
+  [[nodiscard]] std::vector<std::int64_t> block_index(std::uint64_t place) const {
+    const auto index = block(place);
+    return {index.begin(), index.begin() + static_cast<std::ptrdiff_t>(grid.rank)};
+  }
+};
+
+}  // namespace tilevm::sim

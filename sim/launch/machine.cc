@@ -1,0 +1,252 @@
+#include "sim/launch/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/checks/redundancy.h"
+#include "sim/checks/shared_races.h"
+#include "sim/exec/async_copy.h"
+
+namespace tilevm::sim {
+namespace {
+
+__extension__ using Int128 = __int128;
+
+/// An integer's value, whatever its kind: u64 does not fit an int64.
+Int128 value_of(isa::ScalarKind kind, std::uint64_t bits) {
+  if (kind == isa::ScalarKind::u64) return static_cast<Int128>(bits);
+  return static_cast<std::int64_t>(bits);
+}
+
+/// How many values range(begin, end, step) has; it fits, since a kind has at most 2^64 values.
+std::uint64_t range_count(Int128 begin, Int128 end, Int128 step) {
+  if (step > 0) return begin < end ? static_cast<std::uint64_t>((end - begin - 1) / step + 1) : 0;
+  return begin > end ? static_cast<std::uint64_t>((begin - end - 1) / -step + 1) : 0;
+}
+
+/// The sum of two integers in their kind's canonical bits.
+std::uint64_t add_in(isa::ScalarKind kind, std::uint64_t a, std::uint64_t b) {
+  return isa::apply(isa::ScalarBinary::add, {kind, a}, {kind, b})->bits;
+}
+
+}  // namespace
+
+Machine::Machine(const Plan& plan, const Memory& memory,
+                 const std::vector<std::uint64_t>& parameters, const RunSettings& settings)
+    : plan_(plan),
+      parameters_(parameters),
+      context_(state_, memory, scratch_, settings),
+      executed_(plan.records.size(), 0),
+      accesses_(plan.counts_accesses ? plan.records.size() : 0),
+      errors_(plan.keeps_shadow ? plan.records.size() : 0) {
+  state_ = new_state();
+  scratch_.tables.resize(plan.table_count);
+  scratch_.shared_tables.resize(plan.shared_table_count);
+}
+
+BlockState Machine::new_state() const {
+  const RunSettings& settings = context_.settings;
+  const Checks& checks = settings.checks;
+  BlockState state;
+  state.registers = RegisterSlab(plan_.register_bytes);
+  state.undefined = UndefinedRegisters(checks.uninitialized ? plan_.register_bytes : 0);
+  state.views.resize(plan_.view_slots);
+  state.shadow.kept = plan_.keeps_shadow;
+  state.shadow.registers.resize(plan_.shadow_registers);
+  const std::size_t granules = plan_.shared_bytes >> plan_.granule_shift;
+  if (checks.races) state.shared.since_barrier.touches.resize(granules);
+  if (checks.in_flight) state.shared.in_flight.resize(granules);
+  if (settings.needed != nullptr) state.shared.without.touches.touches.resize(granules);
+  if (settings.uses != nullptr) {
+    const std::size_t buffers = context_.memory.size();
+    state.global.since_barrier.resize(buffers);
+    state.global.block.resize(buffers);
+    if (settings.needed != nullptr) state.global.without.resize(buffers);
+  }
+  return state;
+}
+
+void Machine::start(const std::array<std::int64_t, 3>& block, std::uint64_t order) {
+  state_.block = block;
+  state_.order = order;
+  state_.scalars.assign(plan_.scalar_slots, 0);
+  std::copy(parameters_.begin(), parameters_.end(), state_.scalars.begin());
+  start_shared_memory();
+  state_.prints.clear();
+  state_.undefined.reset();
+  state_.next = 0;
+  state_.steps = 0;
+  state_.draws = 0;
+  const Trace* trace = context_.settings.trace;
+  state_.traced = trace != nullptr && trace->block == block;
+  state_.wait.reset();
+  state_.turns = 0;
+  context_.fault.reset();
+}
+
+/// Contents are unspecified; here they are zero, whatever ran before.
+void Machine::start_shared_memory() {
+  SharedMemory& shared = state_.shared;
+  shared.bytes.assign(plan_.shared_bytes, 0);
+  state_.shadow.shared.assign(plan_.shadow_shared, {});
+  if (context_.settings.checks.uninitialized) {
+    shared.undefined = plan_.shared_contents.undefined;
+    shared.unwritten = plan_.shared_contents.unwritten;
+  }
+  if (!shared.copies.empty()) {
+    shared.in_flight.assign(shared.in_flight.size(), false);
+    shared.copies.clear();
+  }
+  shared.pending_bytes = 0;
+  shared.groups = 0;
+  shared.last_wait = {};
+  forget_touches(shared.since_barrier);
+  stop_imagining(context_);
+  shared.without.unwaited.clear();
+}
+
+std::optional<Fault> Machine::run_block(const std::array<std::int64_t, 3>& block,
+                                        std::uint64_t order) {
+  start(block, order);
+  while (!done() && step()) {
+  }
+  hand_on();
+  return take_fault();
+}
+
+bool Machine::step() {
+  const Record& record = plan_.records[state_.next];
+  if (state_.steps >= context_.settings.max_steps) return step_limit(record);
+  ++state_.steps;
+  ++executed_[state_.next];
+  if (record.meter) record.meter(state_, meter_cache_, accesses_[state_.next]);
+  ++state_.next;
+  if (!execute(record)) return false;
+  if (state_.traced && !state_.wait) tell(record);
+  return true;
+}
+
+bool Machine::run_segment() {
+  while (!done() && !plan_.records[state_.next].orders_blocks) {
+    if (!step()) return false;
+  }
+  return true;
+}
+
+bool Machine::take_turn() {
+  const std::size_t number = state_.next;
+  if (!step()) return false;
+  if (!state_.wait) return true;
+  state_.next = number;
+  --state_.steps;
+  --executed_[number];
+  return true;
+}
+
+void Machine::run_turns(std::uint32_t turns) {
+  while (!done() && state_.turns < turns && step()) {
+  }
+}
+
+/// Says what a statement gave, if it gave anything or is an instruction.
+void Machine::tell(const Record& record) {
+  const bool loop_ended = record.kind == Record::Kind::loop_next && state_.next == record.target;
+  if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return;
+  TraceEvent event{state_.steps, record.span, record.mnemonic, {}, {}};
+  show_values(record.written, state_, event);
+  state_.traced = context_.settings.trace->tell(event);
+}
+
+bool Machine::execute(const Record& record) {
+  switch (record.kind) {
+    case Record::Kind::instruction:
+      if (!state_.shared.copies.empty() &&
+          context_.settings.completion.time == Completion::Time::random) {
+        let_copies_arrive(context_);
+      }
+      return plan_.keeps_shadow ? step_shadow(record) : run_action(record);
+    case Record::Kind::assign: {
+      std::uint64_t bits = 0;
+      if (!context_.evaluate(record.values[0], bits)) return false;
+      state_.scalars[record.slot] = bits;
+      return true;
+    }
+    case Record::Kind::jump:
+      state_.next = record.target;
+      return true;
+    case Record::Kind::branch: {
+      std::uint64_t condition = 0;
+      if (!context_.evaluate(record.values[0], condition)) return false;
+      if (condition == 0) state_.next = record.target;
+      return true;
+    }
+    case Record::Kind::loop_enter:
+      return enter_loop(record);
+    case Record::Kind::loop_next:
+      next_of_loop(record);
+      return true;
+  }
+  return true;
+}
+
+bool Machine::run_action(const Record& record) {
+  return state_.undefined.any() ? step_undefined(record) : record.action(context_);
+}
+
+/// An instruction while shadow values are kept.
+bool Machine::step_shadow(const Record& record) {
+  const auto number = static_cast<std::size_t>(&record - plan_.records.data());
+  if (record.shadow.before) record.shadow.before(context_);
+  if (!run_action(record)) return false;
+  if (record.shadow.after) record.shadow.after(context_, errors_[number]);
+  return true;
+}
+
+/// An instruction while some tiles hold undefined elements.
+bool Machine::step_undefined(const Record& record) {
+  if (record.flow.before && !record.flow.before(context_)) return false;
+  if (!record.action(context_)) return false;
+  if (record.flow.after) record.flow.after(context_);
+  return true;
+}
+
+bool Machine::enter_loop(const Record& record) {
+  std::array<std::uint64_t, 3> bits{};
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    if (!context_.evaluate(record.values[i], bits[i])) return false;
+  }
+  if (bits[2] == 0) {
+    return context_.fail(Code::step_limit, record.span,
+                         "the step of this range is 0, so the loop would never end; a step is "
+                         "positive or negative");
+  }
+  const auto value = [&](std::size_t i) { return value_of(record.scalar_kind, bits[i]); };
+  state_.scalars[record.counter] = bits[0];
+  state_.scalars[record.counter + 1] = range_count(value(0), value(1), value(2));
+  state_.scalars[record.counter + 2] = bits[2];
+  return true;
+}
+
+void Machine::next_of_loop(const Record& record) {
+  std::uint64_t* counter = state_.scalars.data() + record.counter;
+  if (counter[1] == 0) {
+    state_.next = record.target;
+    return;
+  }
+  --counter[1];
+  state_.scalars[record.slot] = counter[0];
+  counter[0] = add_in(record.scalar_kind, counter[0], counter[2]);
+}
+
+bool Machine::step_limit(const Record& record) {
+  const bool in_loop = record.loop != Span{};
+  return context_.fail(
+      Code::step_limit, in_loop ? record.loop : record.span,
+      fmt::format("a block did not end within {} steps{}; raise the limit if it is meant to run "
+                  "that long",
+                  context_.settings.max_steps, in_loop ? ", and was in this loop then" : ""));
+}
+
+}  // namespace tilevm::sim

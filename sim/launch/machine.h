@@ -1,0 +1,86 @@
+// Runs the records of a plan on the state of a block, one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/api/sim.h"
+#include "sim/launch/plan.h"
+#include "sim/state/context.h"
+
+namespace tilevm::sim {
+
+/// One host thread's machine. The plan and the memory must outlive it.
+class Machine {
+ public:
+  /// Every block starts with the kernel's parameters as scalars.
+  Machine(const Plan& plan, const Memory& memory, const std::vector<std::uint64_t>& parameters,
+          const RunSettings& settings);
+
+  /// Runs one block from begin to end; the fault that stopped it, if one did. `order` is its place
+  /// in the order of the launch.
+  std::optional<Fault> run_block(const std::array<std::int64_t, 3>& block, std::uint64_t order);
+
+  /// Puts the machine at the beginning of a block.
+  void start(const std::array<std::int64_t, 3>& block, std::uint64_t order);
+  /// Whether the block has ended.
+  [[nodiscard]] bool done() const { return state_.next >= plan_.records.size(); }
+  /// Runs the next record; false after a fault.
+  bool step();
+
+  // Blocks that order themselves (block_turns.h): a machine runs now this one, now that one.
+  /// Takes a block that was put aside, and puts its own aside.
+  void exchange(BlockState& state) { std::swap(state_, state); }
+  /// A state in which a block may start.
+  [[nodiscard]] BlockState new_state() const;
+  /// Runs until the block has ended or stands before a record that orders blocks; false after a
+  /// fault.
+  bool run_segment();
+  /// Runs such a record, unless the block has to wait there; false after a fault.
+  bool take_turn();
+  /// Runs until the block has taken this many turns; for a replay, in which no turn waits.
+  void run_turns(std::uint32_t turns);
+  /// Other blocks may be compared with what the block has touched.
+  void hand_on() { hand_on_touches(context_); }
+  [[nodiscard]] std::optional<Fault> take_fault() {
+    return std::exchange(context_.fault, std::nullopt);
+  }
+
+  [[nodiscard]] const BlockState& state() const { return state_; }
+  /// What the block printed so far.
+  [[nodiscard]] isa::PrintRecords take_prints() { return std::exchange(state_.prints, {}); }
+  /// How often each record ran, over all blocks so far.
+  [[nodiscard]] const std::vector<std::uint64_t>& executed() const { return executed_; }
+  /// What the accesses of each record cost, over all blocks so far; empty unless
+  /// the plan counts accesses.
+  [[nodiscard]] const std::vector<AccessCounts>& accesses() const { return accesses_; }
+  /// The errors of each record's results, over all blocks so far; empty unless the plan keeps
+  /// shadow values.
+  [[nodiscard]] const std::vector<InstructionErrors>& errors() const { return errors_; }
+
+ private:
+  void start_shared_memory();
+  bool execute(const Record& record);
+  bool run_action(const Record& record);
+  bool step_shadow(const Record& record);
+  void tell(const Record& record);
+  bool step_undefined(const Record& record);
+  bool enter_loop(const Record& record);
+  void next_of_loop(const Record& record);
+  bool step_limit(const Record& record);
+
+  const Plan& plan_;
+  const std::vector<std::uint64_t>& parameters_;
+  BlockState state_;
+  Scratch scratch_;
+  Context context_;
+  std::vector<std::uint64_t> executed_;
+  std::vector<AccessCounts> accesses_;
+  std::vector<InstructionErrors> errors_;
+  MeterCache meter_cache_;
+};
+
+}  // namespace tilevm::sim

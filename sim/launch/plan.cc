@@ -1,0 +1,232 @@
+#include "sim/launch/plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "isa/type/bits.h"
+#include "sim/exec/semantics.h"
+#include "sim/shadow/shadow_access.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// log2 of the largest power of two, in bytes, that no access of a shared tensor splits: its
+/// tensors begin at multiples of 16.
+unsigned granule_shift(const isa::Kernel& kernel, const isa::KernelInfo& info) {
+  unsigned bits = 64;
+  for (const auto& tile : info.shared) {
+    bits |= std::get_if<isa::SharedType>(&kernel.variable(tile.var).type)->dtype.bits;
+  }
+  const auto shift = static_cast<unsigned>(std::countr_zero(bits));
+  return shift > 3 ? shift - 3 : 0;
+}
+
+/// log2 of the largest power of two, in bits, that no element of a view splits.
+unsigned global_granule_shift(const isa::Kernel& kernel) {
+  unsigned bits = 64;
+  for (const isa::Variable& variable : kernel.variables) {
+    if (const auto* view = std::get_if<isa::GlobalType>(&variable.type)) bits |= view->dtype.bits;
+  }
+  return static_cast<unsigned>(std::countr_zero(bits));
+}
+
+/// The bits of a shared tensor's elements; what lies between them belongs to nobody.
+void mark_elements(const isa::SharedType& type, std::size_t first_bit,
+                   std::vector<std::uint8_t>& bits) {
+  const std::int64_t count = isa::element_count(type.layout.shape());
+  const auto mark = [&](std::int64_t offset, std::size_t elements) {
+    std::size_t bit = first_bit + static_cast<std::size_t>(offset) * type.dtype.bits;
+    for (std::size_t left = elements * type.dtype.bits; left > 0;) {
+      const auto n = static_cast<unsigned>(std::min<std::size_t>(left, 64));
+      isa::put_bits(bits.data(), bit, n, ~std::uint64_t{0});
+      bit += n;
+      left -= n;
+    }
+  };
+  if (type.layout.storage_size() == count) return mark(0, static_cast<std::size_t>(count));
+  for (std::int64_t x = 0; x < count; ++x) {
+    mark(type.layout.offset(isa::unravel(x, type.layout.shape())), 1);
+  }
+}
+
+SharedContents unwritten_contents(const isa::Kernel& kernel, const isa::KernelInfo& info) {
+  SharedContents contents;
+  contents.undefined.resize(static_cast<std::size_t>(info.shared_bytes), 0);
+  for (const auto& tile : info.shared) {
+    const auto begin = static_cast<std::size_t>(tile.offset);
+    contents.unwritten.push_back({begin, begin + static_cast<std::size_t>(tile.bytes)});
+    mark_elements(*std::get_if<isa::SharedType>(&kernel.variable(tile.var).type), begin * 8,
+                  contents.undefined);
+  }
+  return contents;
+}
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const isa::VerifiedProgram& program, int kernel, const PlanExtras& extras)
+      : program_(program),
+        index_(kernel),
+        kernel_(program.kernel(kernel)),
+        info_(program.info(kernel)),
+        registers_(kernel_, info_) {
+    plan_.scalar_slots = plan_.view_slots = kernel_.variables.size();
+    plan_.register_bytes = registers_.bytes();
+    plan_.shared_bytes = static_cast<std::size_t>(info_.shared_bytes);
+    plan_.granule_shift = granule_shift(kernel_, info_);
+    plan_.shared_contents = unwritten_contents(kernel_, info_);
+    plan_.threads = info_.num_threads;
+    plan_.global_granule_shift = global_granule_shift(kernel_);
+    plan_.counts_accesses = extras.count_accesses;
+    plan_.keeps_shadow = extras.keep_shadow;
+    if (!plan_.keeps_shadow) return;
+    plan_.shadow_registers = registers_.shadow_count();
+    plan_.shadow_shared = shared_shadow(kernel_, info_, info_.shared.size());
+  }
+
+  Plan build() && {
+    add_block(kernel_.body);
+    plan_.table_count = table_count_.tables;
+    plan_.shared_table_count = table_count_.shared_tables;
+    plan_.table_bytes = table_count_.bytes;
+    return std::move(plan_);
+  }
+
+ private:
+  /// A loop while its body is being flattened: where `continue` goes, and the jumps of `break`.
+  struct Loop {
+    std::size_t head;
+    std::vector<std::size_t> breaks;
+    Span span;
+  };
+
+  [[nodiscard]] std::size_t here() const { return plan_.records.size(); }
+
+  std::size_t add(Record record, Span span) {
+    record.span = span;
+    if (!loops_.empty()) record.loop = loops_.back().span;
+    plan_.records.push_back(std::move(record));
+    return here() - 1;
+  }
+  std::size_t add_jump(std::size_t target, Span span) {
+    return add({.kind = Record::Kind::jump, .target = target}, span);
+  }
+  std::size_t add_branch(const isa::Expr& condition, Span span) {
+    return add({.kind = Record::Kind::branch, .values = {ScalarCode(condition)}}, span);
+  }
+  void jump_here(std::size_t record) { plan_.records[record].target = here(); }
+
+  void add_block(const isa::Block& block) {
+    for (const isa::Stmt& stmt : block) {
+      std::visit([&](const auto& node) { add_statement(node, stmt.span); }, stmt.node);
+    }
+  }
+
+  void add_statement(const isa::InstStmt& stmt, Span span) {
+    const Preparation preparation{program_,      kernel_,      info_,
+                                  registers_,    stmt,         span,
+                                  tables_,       table_count_, plan_.memory_statements,
+                                  plan_.barriers};
+    Action action =
+        std::visit([&](const auto& inst) { return prepare(inst, preparation); }, stmt.inst);
+    plan_.barrier_records.resize(plan_.barriers.size(), here());
+    Record record{.kind = Record::Kind::instruction,
+                  .action = std::move(action),
+                  .flow = make_flow(preparation),
+                  .instruction = stmt.inst.index(),
+                  .orders_blocks = isa::description(stmt.inst).orders_blocks,
+                  .mnemonic = isa::mnemonic(stmt.inst),
+                  .written = written(stmt.results)};
+    plan_.orders_blocks |= record.orders_blocks;
+    if (plan_.keeps_shadow) record.shadow = make_shadow_flow(preparation);
+    if (plan_.counts_accesses) {
+      record.meter = make_meter(program_, index_, stmt, tables_, here());
+      record.mma = count_mma(program_, index_, stmt);
+    }
+    add(std::move(record), span);
+  }
+
+  [[nodiscard]] std::vector<TracedVariable> written(const std::vector<isa::VarId>& results) const {
+    std::vector<TracedVariable> variables;
+    for (const isa::VarId result : results) add_traced(kernel_, registers_, result, variables);
+    return variables;
+  }
+
+  void add_statement(const isa::ScalarStmt& stmt, Span span) {
+    add({.kind = Record::Kind::assign,
+         .slot = static_cast<std::size_t>(stmt.target.index),
+         .values = {ScalarCode(stmt.value)},
+         .written = written({stmt.target})},
+        span);
+  }
+
+  void add_statement(const isa::ForStmt& stmt, Span span) {
+    const std::size_t counter = plan_.scalar_slots;
+    plan_.scalar_slots += 3;
+    loops_.push_back({here() + 1, {}, span});
+    add({.kind = Record::Kind::loop_enter,
+         .counter = counter,
+         .scalar_kind = stmt.begin.kind(),
+         .values = {ScalarCode(stmt.begin), ScalarCode(stmt.end), ScalarCode(stmt.step)}},
+        span);
+    const std::size_t next = add({.kind = Record::Kind::loop_next,
+                                  .slot = static_cast<std::size_t>(stmt.var.index),
+                                  .counter = counter,
+                                  .scalar_kind = stmt.begin.kind(),
+                                  .written = written({stmt.var})},
+                                 span);
+    add_block(stmt.body);
+    add_jump(next, span);
+    jump_here(next);
+    end_loop();
+  }
+
+  void add_statement(const isa::WhileStmt& stmt, Span span) {
+    loops_.push_back({here(), {}, span});
+    const std::size_t exit = add_branch(stmt.condition, span);
+    add_block(stmt.body);
+    add_jump(loops_.back().head, span);
+    jump_here(exit);
+    end_loop();
+  }
+
+  void end_loop() {
+    for (const std::size_t jump : loops_.back().breaks) jump_here(jump);
+    loops_.pop_back();
+  }
+
+  void add_statement(const isa::IfStmt& stmt, Span span) {
+    std::vector<std::size_t> ends;
+    for (const isa::IfStmt::Arm& arm : stmt.arms) {
+      const std::size_t otherwise = add_branch(arm.condition, span);
+      add_block(arm.body);
+      ends.push_back(add_jump(0, span));
+      jump_here(otherwise);
+    }
+    add_block(stmt.otherwise);
+    for (const std::size_t end : ends) jump_here(end);
+  }
+
+  void add_statement(const isa::BreakStmt&, Span span) {
+    loops_.back().breaks.push_back(add_jump(0, span));
+  }
+  void add_statement(const isa::ContinueStmt&, Span span) { add_jump(loops_.back().head, span); }
+
+  const isa::VerifiedProgram& program_;
+  int index_;
+  const isa::Kernel& kernel_;
+  const isa::KernelInfo& info_;
+  RegisterFile registers_;
+  SharedTables tables_;
+  TableCount table_count_;
+  Plan plan_;
+  std::vector<Loop> loops_;
+};
+
+}  // namespace
+
+Plan build_plan(const isa::VerifiedProgram& program, int kernel, const PlanExtras& extras) {
+  return PlanBuilder(program, kernel, extras).build();
+}
+
+}  // namespace tilevm::sim

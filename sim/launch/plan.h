@@ -1,0 +1,82 @@
+// A kernel as a flat list of records: structured control flow has become jumps, every instruction
+// is prepared. Built once, shared by all blocks and host threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "isa/verify/verify.h"
+#include "sim/checks/undefined_flow.h"
+#include "sim/counting/access_meter.h"
+#include "sim/launch/traced.h"
+#include "sim/shadow/shadow_flow.h"
+#include "sim/state/context.h"
+#include "sim/state/scalar_code.h"
+#include "sim/tiles/register_file.h"
+
+namespace tilevm::sim {
+
+struct Record {
+  enum class Kind : std::uint8_t {
+    instruction,  ///< action
+    assign,       ///< scalar[slot] = values[0]
+    jump,         ///< to target
+    branch,       ///< to target unless values[0]
+    loop_enter,   ///< counter[counter] = range(values[0], values[1], values[2])
+    loop_next,    ///< scalar[slot] = the next of counter[counter], or to target at the end
+  };
+  Kind kind = Kind::instruction;
+  Span span{};
+  Span loop{};  ///< of the innermost loop around it, or empty
+  Action action{};
+  Flow flow{};
+  std::size_t instruction = 0;  ///< place in isa::Instruction
+  std::size_t target = 0;
+  std::size_t slot = 0;
+  std::size_t counter = 0;  ///< slot of the loop's next value; the count and the step follow
+  isa::ScalarKind scalar_kind = isa::ScalarKind::i32;  ///< of the loop variable
+  std::array<ScalarCode, 3> values{};
+  bool orders_blocks = false;             ///< of an instruction: it takes effect in a turn
+  std::string_view mnemonic{};            ///< of an instruction
+  std::vector<TracedVariable> written{};  ///< what it writes
+  Meter meter{};        ///< of an instruction that moves a tile, if accesses are counted
+  MmaCount mma{};       ///< the same, of a Dot
+  ShadowFlow shadow{};  ///< if shadow values are kept
+};
+
+struct Plan {
+  std::vector<Record> records;
+  std::size_t scalar_slots = 0;        ///< one a variable (by index), then three a loop
+  std::size_t view_slots = 0;          ///< one a variable
+  std::size_t register_bytes = 0;      ///< of the slab
+  std::size_t table_count = 0;         ///< of Scratch::tables
+  std::size_t shared_table_count = 0;  ///< of Scratch::shared_tables
+  std::size_t shared_bytes = 0;        ///< of a block
+  SharedContents shared_contents;      ///< as a block finds it
+  unsigned granule_shift = 0;          ///< RunSettings
+  std::int64_t threads = 1;            ///< of a block
+  unsigned global_granule_shift = 0;   ///< RunSettings
+  bool counts_accesses = false;        ///< whether records have meters
+  bool keeps_shadow = false;           ///< whether records have shadow flows
+  bool orders_blocks = false;          ///< whether a record does
+  std::size_t shadow_registers = 0;    ///< ShadowValues::registers
+  std::size_t shadow_shared = 0;       ///< ShadowValues::shared
+  std::vector<MemoryStatement> memory_statements;
+  std::vector<Barrier> barriers;
+  std::vector<std::size_t> barrier_records;  ///< by barrier
+  std::size_t table_bytes = 0;               ///< that all tables take at most
+};
+
+/// What a plan does besides running.
+struct PlanExtras {
+  bool count_accesses = false;
+  bool keep_shadow = false;
+};
+
+[[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel,
+                              const PlanExtras& extras = {});
+
+}  // namespace tilevm::sim

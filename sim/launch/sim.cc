@@ -1,0 +1,307 @@
+#include "sim/api/sim.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "sim/checks/launch_shadow.h"
+#include "sim/launch/block_turns.h"
+#include "sim/launch/launch.h"
+#include "sim/launch/launch_plan.h"
+#include "sim/launch/machine.h"
+#include "sim/launch/plan.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// The blocks of a launch, spread over host threads. They are handed out in their order, and those
+/// before a faulting one always run, so the fault that is kept does not depend on timing.
+class BlockRun {
+ public:
+  BlockRun(const LaunchPlan& launch, const Options& options, isa::PrintLog prints)
+      : launch_(launch),
+        blocks_(launch.grid.blocks()),
+        resident_(options.resident_blocks),
+        keeps_prints_(options.block_order.kind == BlockOrder::Kind::ascending),
+        needed_(launch.plan.barriers.size()),
+        executed_(launch.plan.records.size(), 0),
+        accesses_(launch.plan.counts_accesses ? launch.plan.records.size() : 0),
+        errors_(launch.plan.keeps_shadow ? launch.plan.records.size() : 0),
+        prints_(std::move(prints)) {
+    const auto wanted = static_cast<std::uint64_t>(
+        options.threads > 0 ? options.threads : std::thread::hardware_concurrency());
+    threads_ = std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(blocks_, 1024));
+    share_ = std::clamp<std::uint64_t>(blocks_ / (threads_ * 8), 1, 256);
+    const Checks& checks = options.checks;
+    const Plan& plan = launch.plan;
+    settings_ = {.checks = checks,
+                 .completion = options.completion,
+                 .max_steps = options.max_steps,
+                 .memory_statements = &plan.memory_statements,
+                 .granule_shift = plan.granule_shift,
+                 .global_granule_shift = plan.global_granule_shift,
+                 .threads = plan.threads};
+    if (options.trace.tell) settings_.trace = &options.trace;
+    if (checks.races) settings_.uses = &launch.uses;
+    if (checks.races && !plan.orders_blocks && blocks_ > 1 && blocks_ < LaunchShadow::max_blocks) {
+      settings_.shadow =
+          &shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
+    }
+    if (checks.races && checks.in_flight && checks.redundant) settings_.needed = needed_.data();
+    for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = plan.barriers[i].ends_life;
+  }
+
+  /// False if memory ran out.
+  bool run() {
+    if (launch_.plan.orders_blocks) return run_in_turns();
+    {
+      std::vector<std::jthread> helpers;
+      for (std::uint64_t i = 1; i < threads_; ++i) {
+        try {
+          helpers.emplace_back([this] { work(); });
+        } catch (const std::system_error&) {
+          break;  // the host gives no more threads: fewer do the same work
+        }
+      }
+      work();
+    }
+    if (!out_of_memory_) find_race_of_blocks();
+    return !out_of_memory_;
+  }
+
+  [[nodiscard]] std::optional<Fault> take_fault() { return std::move(fault_); }
+  [[nodiscard]] isa::LaunchPrints take_prints() {
+    if (fault_ && !keeps_prints_ && !launch_.plan.orders_blocks) return {};
+    const bool up_to_fault = fault_ && !launch_.plan.orders_blocks;
+    return prints_.take(up_to_fault ? std::optional(first_fault_.load()) : std::nullopt);
+  }
+
+  [[nodiscard]] Counters counters() const {
+    Counters counters;
+    counters.blocks = blocks_;
+    for (std::size_t i = 0; i < executed_.size(); ++i) {
+      const Record& record = launch_.plan.records[i];
+      counters.steps += executed_[i];
+      if (record.kind != Record::Kind::instruction) continue;
+      counters.instructions[record.instruction] += executed_[i];
+      if (!launch_.plan.counts_accesses) continue;
+      counters.statements.push_back({record.span, record.instruction, executed_[i], accesses_[i],
+                                     record.mma.name, record.mma.instructions * executed_[i]});
+    }
+    return counters;
+  }
+
+  [[nodiscard]] std::vector<StatementErrors> errors() const {
+    std::vector<StatementErrors> errors;
+    for (std::size_t i = 0; i < errors_.size(); ++i) {
+      const Record& record = launch_.plan.records[i];
+      const isa::RegisterType* type = record.shadow.measured;
+      if (type == nullptr) continue;
+      errors.push_back({record.span, record.instruction, type->dtype, type->shape(), errors_[i].own,
+                        errors_[i].accumulated});
+    }
+    return errors;
+  }
+
+  [[nodiscard]] std::vector<BarrierUse> barriers() const {
+    std::vector<BarrierUse> barriers;
+    if (settings_.needed == nullptr) return barriers;
+    for (std::size_t i = 0; i < launch_.plan.barriers.size(); ++i) {
+      const Barrier& barrier = launch_.plan.barriers[i];
+      barriers.push_back({barrier.mnemonic, barrier.span,
+                          executed_[launch_.plan.barrier_records[i]] > 0, needed_[i]});
+    }
+    return barriers;
+  }
+
+ private:
+  bool run_in_turns() {
+    BlockTurns turns(launch_, settings_, resident_, threads_);
+    auto fault = turns.run([this](std::uint64_t place, isa::PrintRecords prints) {
+      if (!prints.empty()) keep(launch_.sequence[place], std::move(prints));
+    });
+    for (const auto& machine : turns.machines()) count(*machine);
+    if (fault) keep(fault->place, std::move(fault->fault));
+    return true;
+  }
+
+  /// Adds what a machine counted.
+  void count(const Machine& machine) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
+    for (std::size_t i = 0; i < accesses_.size(); ++i) accesses_[i] += machine.accesses()[i];
+    for (std::size_t i = 0; i < errors_.size(); ++i) errors_[i] += machine.errors()[i];
+  }
+
+  void work() {
+    try {
+      Machine machine(launch_.plan, launch_.memory, launch_.parameters, settings_);
+      run_blocks(machine);
+      count(machine);
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+      first_fault_ = 0;  // the others need not go on
+    }
+  }
+
+  void run_blocks(Machine& machine) {
+    while (true) {
+      const std::uint64_t begin = next_.fetch_add(share_);
+      if (begin >= blocks_) return;
+      for (std::uint64_t b = begin; b < std::min(begin + share_, blocks_); ++b) {
+        if (b >= first_fault_ || (shadow_ && b > shadow_->earliest())) return;
+        if (auto fault = machine.run_block(launch_.block(b), b)) keep(b, *std::move(fault));
+        if (!machine.state().prints.empty()) keep(launch_.sequence[b], machine.take_prints());
+      }
+    }
+  }
+
+  void keep(std::uint64_t place, Fault fault) {
+    const std::lock_guard lock(mutex_);
+    if (place >= first_fault_) return;
+    first_fault_ = place;
+    fault.block = launch_.block_index(place);
+    std::string met = fmt::format("met by block [{}]", fmt::join(fault.block, ", "));
+    if (fault.thread) met += fmt::format(", thread {}", *fault.thread);
+    add_note(fault.diagnostic, std::move(met));
+    fault_ = std::move(fault);
+  }
+
+  /// Prints are kept by the block's linear index.
+  void keep(std::uint64_t block, isa::PrintRecords records) {
+    const std::lock_guard lock(mutex_);
+    prints_.add(block, std::move(records));
+  }
+
+  /// If two blocks race, both run again, to see where. A fault of the second one may be what the
+  /// race did, so the race is told.
+  void find_race_of_blocks() {
+    if (!shadow_) return;
+    const std::optional<BlockPair> race = shadow_->race();
+    if (!race || race->second > first_fault_) return;
+    Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
+    RunSettings settings = settings_;
+    settings.checks = {.in_flight = false, .uninitialized = false, .replicas = false};
+    settings.needed = nullptr;
+    settings.shadow = nullptr;
+    settings.replay = &replay;
+    settings.trace = nullptr;
+    Machine machine(launch_.plan, launch_.memory, launch_.parameters, settings);
+    static_cast<void>(machine.run_block(launch_.block(race->first), race->first));
+    replay.compare(launch_.block_index(race->first));
+    auto fault = machine.run_block(launch_.block(race->second), race->second);
+    if (!fault) return;
+    first_fault_ = std::numeric_limits<std::uint64_t>::max();
+    keep(race->second, *std::move(fault));
+  }
+
+  const LaunchPlan& launch_;
+  const std::uint64_t blocks_;
+  const std::uint64_t resident_;
+  const bool keeps_prints_;                // after a fault
+  std::vector<std::atomic<bool>> needed_;  // by barrier
+  std::optional<LaunchShadow> shadow_;     ///< if blocks are compared
+  RunSettings settings_;
+  std::uint64_t threads_ = 1;
+  std::uint64_t share_ = 1;  ///< blocks handed out at once
+  std::atomic<std::uint64_t> next_{0};
+  std::atomic<std::uint64_t> first_fault_{std::numeric_limits<std::uint64_t>::max()};
+  std::atomic<bool> out_of_memory_{false};
+  std::mutex mutex_;  // guards what follows
+  std::optional<Fault> fault_;
+  std::vector<std::uint64_t> executed_;
+  std::vector<AccessCounts> accesses_;
+  std::vector<InstructionErrors> errors_;
+  isa::PrintLog prints_;
+};
+
+Error out_of_memory(const isa::Kernel& kernel) {
+  return {
+      ErrorKind::limit,
+      fmt::format("the simulation of kernel `{}` needs more memory than there is", kernel.name)};
+}
+
+/// What one block takes is within limits.
+Status check_size(const Plan& plan, const isa::Kernel& kernel) {
+  const std::size_t bytes = plan.register_bytes + plan.table_bytes;
+  if (bytes > max_block_bytes) {
+    return Error{ErrorKind::limit,
+                 fmt::format("the register tiles of kernel `{}` and their index tables take {} "
+                             "bytes a block; the simulator's limit is {}",
+                             kernel.name, bytes, max_block_bytes)};
+  }
+  const std::size_t shadow = (plan.shadow_registers + plan.shadow_shared) * sizeof(double);
+  if (shadow > max_block_shadow_bytes) {
+    return Error{ErrorKind::limit,
+                 fmt::format("the shadow values of kernel `{}` take {} bytes a block; the limit is "
+                             "{}",
+                             kernel.name, shadow, max_block_shadow_bytes)};
+  }
+  return Done{};
+}
+
+/// Blocks that order themselves may begin in any order if all run at once. Otherwise they begin in
+/// ascending order, as on a GPU, since the program may rely on that.
+BlockOrder begin_order(const Plan& plan, const Grid& grid, const Options& options) {
+  const bool ascending = plan.orders_blocks && grid.blocks() > options.resident_blocks;
+  return ascending ? BlockOrder{} : options.block_order;
+}
+
+Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
+                           const std::vector<Argument>& arguments, std::vector<Buffer>& memory,
+                           const Options& options) {
+  const isa::Kernel& code = program.kernel(kernel);
+  const auto parameters = bind_arguments(program, kernel, arguments, memory.size());
+  if (!parameters) return parameters.error();
+  const auto grid = evaluate_grid(code, *parameters);
+  Report report;
+  if (const auto* fault = std::get_if<Fault>(&grid)) {
+    report.fault = *fault;
+    return report;
+  }
+  const auto launch_memory =
+      make_memory(program, kernel, memory,
+                  {.undefined = options.checks.uninitialized, .shadow = options.keep_shadow});
+  if (!launch_memory) return launch_memory.error();
+  const Plan plan = build_plan(program, kernel, {options.count_accesses, options.keep_shadow});
+  if (Status status = check_size(plan, code); !status) return status.error();
+  const Grid& blocks = *std::get_if<Grid>(&grid);
+  const LaunchPlan launch{plan,
+                          launch_memory->buffers,
+                          *parameters,
+                          blocks,
+                          buffer_uses(program, kernel, arguments, memory.size()),
+                          BlockSequence(begin_order(plan, blocks, options), blocks.blocks())};
+  BlockRun run(launch, options, isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));
+  if (!run.run()) return out_of_memory(code);
+  report.prints = run.take_prints();
+  report.fault = run.take_fault();
+  forget_defined(memory);
+  if (report.fault) return report;
+  report.counters = run.counters();
+  report.barriers = run.barriers();
+  report.errors = run.errors();
+  return report;
+}
+
+}  // namespace
+
+Result<Report> run_kernel(const isa::VerifiedProgram& program, int kernel,
+                          const std::vector<Argument>& arguments, std::vector<Buffer>& memory,
+                          const Options& options) {
+  try {
+    return run_checked(program, kernel, arguments, memory, options);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(program.kernel(kernel));
+  }
+}
+
+}  // namespace tilevm::sim

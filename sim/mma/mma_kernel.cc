@@ -1,0 +1,350 @@
+#include "sim/mma/mma_kernel.h"
+
+#include <bit>
+#include <cstring>
+
+#include "isa/base/check.h"
+#include "isa/type/number.h"
+
+#define TILEVM_INLINE [[gnu::always_inline]] inline
+
+// Vectors wider than the baseline are passed only between functions that are inlined into one that
+// has the instructions, so no ABI is at stake.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace tilevm::sim {
+namespace {
+
+using isa::MmaRounding;
+
+/// Vectors of W 32-bit lanes, and of half as many 64-bit lanes.
+template <int W>
+struct Simd {
+  using Float [[gnu::vector_size(4 * W)]] = float;
+  using Int [[gnu::vector_size(4 * W)]] = std::int32_t;
+  using Double [[gnu::vector_size(4 * W)]] = double;
+  using Long [[gnu::vector_size(4 * W)]] = std::int64_t;
+  using HalfFloat [[gnu::vector_size(2 * W)]] = float;
+  using HalfInt [[gnu::vector_size(2 * W)]] = std::int32_t;
+};
+
+template <class Vector, class Element>
+TILEVM_INLINE Vector load(const Element* from) {
+  Vector v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+template <class Vector, class Element>
+TILEVM_INLINE void store(Element* to, const Vector& v) {
+  std::memcpy(to, &v, sizeof v);
+}
+
+constexpr std::int32_t sign_bit = -0x7fffffff - 1;
+
+template <class Vector>
+TILEVM_INLINE Vector max(const Vector& a, const Vector& b) {
+  return a > b ? a : b;
+}
+
+template <class To, class From>
+TILEVM_INLINE To bits_of(const From& v) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &v, sizeof to);
+  return to;
+}
+
+template <int W>
+TILEVM_INLINE bool any(const typename Simd<W>::Int& mask) {
+  std::int64_t words[W / 2];
+  std::memcpy(words, &mask, sizeof words);
+  std::int64_t all = 0;
+  for (const std::int64_t word : words) all |= word;
+  return all != 0;
+}
+
+/// The lanes of a vector of W as two of W / 2.
+template <int W, class Half, class Vector>
+TILEVM_INLINE void split(const Vector& v, Half& low, Half& high) {
+  std::memcpy(&low, &v, sizeof low);
+  std::memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof low, sizeof high);
+}
+
+template <int W>
+struct Decoded {
+  typename Simd<W>::Float mantissa;
+  typename Simd<W>::Int exponent;
+  typename Simd<W>::Int special;
+};
+
+template <int W>
+TILEVM_INLINE Decoded<W> decode_lanes(const FloatFields& fields,
+                                      const typename Simd<W>::Int& codes) {
+  using Int = typename Simd<W>::Int;
+  const int p = fields.mantissa_bits, e = fields.exponent_bits;
+  const Int code = codes >> fields.unused_bits;
+  const Int magnitude = code & static_cast<std::int32_t>((1u << (p + e)) - 1);
+  const Int field = magnitude >> p;
+  const Int special = magnitude >= fields.first_special;
+  const Int hidden = (field != 0) & (1 << p);
+  const Int significand = ((magnitude & ((1 << p) - 1)) | hidden) & ~special;
+  const Int sign = (code << (31 - p - e)) & sign_bit;
+  const float unit = std::bit_cast<float>((127 - p) << 23);
+  const auto value = __builtin_convertvector(significand, typename Simd<W>::Float) * unit;
+  const Int bias = Int{} + ((1 << (e - 1)) - 1);
+  const Int exponent = max(field, Int{} + 1) - bias;
+  return {bits_of<typename Simd<W>::Float>(bits_of<Int>(value) | sign),
+          significand != 0 ? exponent : Int{} + zero_exponent, special};
+}
+
+template <int W>
+TILEVM_INLINE bool decode_body(const FloatFields& fields, const std::uint32_t* codes,
+                               std::size_t count, float* mantissa, std::int32_t* exponent) {
+  using Int = typename Simd<W>::Int;
+  Int special{};
+  for (std::size_t i = 0; i < count; i += W) {
+    const Decoded<W> lanes = decode_lanes<W>(fields, load<Int>(codes + i));
+    store(mantissa + i, lanes.mantissa);
+    store(exponent + i, lanes.exponent);
+    special |= lanes.special;
+  }
+  return any<W>(special);
+}
+
+/// The exact sum of a block: (low, high) * 2^exponent.
+template <int W>
+struct BlockSum {
+  typename Simd<W>::Double low, high;
+  typename Simd<W>::Int exponent;
+};
+
+template <int W>
+struct Operands {
+  const float* a_mantissa;
+  const std::int32_t* a_exponent;
+  const float* b_mantissa;
+  const std::int32_t* b_exponent;
+};
+
+/// Adds 32-bit sums, each of at most eight products and an accumulator, to the doubles.
+template <int W>
+TILEVM_INLINE void flush(const typename Simd<W>::Int& sum, BlockSum<W>& total) {
+  typename Simd<W>::HalfInt low, high;
+  split<W>(sum, low, high);
+  total.low += __builtin_convertvector(low, typename Simd<W>::Double);
+  total.high += __builtin_convertvector(high, typename Simd<W>::Double);
+}
+
+/// Multiplies by 2^(biased - 127), where less than 2^-126 may as well be zero, and truncates.
+template <int W>
+TILEVM_INLINE typename Simd<W>::Int scale_and_truncate(const typename Simd<W>::Float& value,
+                                                       const typename Simd<W>::Int& biased) {
+  using Int = typename Simd<W>::Int;
+  const Int factor = max(biased, Int{}) << 23;
+  return __builtin_convertvector(value * bits_of<typename Simd<W>::Float>(factor), Int);
+}
+
+template <int W>
+TILEVM_INLINE BlockSum<W> sum_block(const MmaPlan& plan, const Operands<W>& in, int begin, int end,
+                                    const Decoded<W>& c) {
+  using Int = typename Simd<W>::Int;
+  using Float = typename Simd<W>::Float;
+  Int greatest = max(c.exponent, Int{} + plan.min_exponent);
+  for (int k = begin; k < end; ++k) {
+    greatest = max(greatest, load<Int>(in.a_exponent + k * mma_rows) + in.b_exponent[k]);
+  }
+  const Int shift = plan.fraction_bits + 127 - greatest;
+  BlockSum<W> total{{}, {}, greatest - plan.fraction_bits};
+  Int sum = scale_and_truncate<W>(c.mantissa, c.exponent + shift);
+  for (int eight = begin; eight < end; eight += 8) {
+    const int stop = eight + 8 < end ? eight + 8 : end;
+    for (int k = eight; k < stop; ++k) {
+      const Float product = load<Float>(in.a_mantissa + k * mma_rows) * in.b_mantissa[k];
+      const Int exponent = load<Int>(in.a_exponent + k * mma_rows) + (shift + in.b_exponent[k]);
+      sum += scale_and_truncate<W>(product, exponent);
+    }
+    flush<W>(sum, total);
+    sum = Int{};
+  }
+  if (begin == end) flush<W>(sum, total);
+  return total;
+}
+
+/// value * 2^exponent, exact: far from the limits of double.
+template <int W>
+TILEVM_INLINE typename Simd<W>::Double scale(const typename Simd<W>::Double& value,
+                                             const typename Simd<W>::HalfInt& exponent) {
+  using Long = typename Simd<W>::Long;
+  const Long biased = __builtin_convertvector(exponent, Long) + 1023;
+  return value * bits_of<typename Simd<W>::Double>(biased << 52);
+}
+
+constexpr std::int64_t magnitude_mask = 0x7fffffffffffffff;
+
+/// f32 codes with `digits` fraction bits, toward zero; zero without sign. Beyond f32's range a
+/// truncated value converts to Inf.
+template <int W>
+TILEVM_INLINE typename Simd<W>::HalfInt round_f32(const typename Simd<W>::Double& value,
+                                                  int digits) {
+  using Double = typename Simd<W>::Double;
+  using Long = typename Simd<W>::Long;
+  using HalfInt = typename Simd<W>::HalfInt;
+  const Long bits = bits_of<Long>(value);
+  const Double kept = bits_of<Double>(bits & -(std::int64_t{1} << (52 - digits)));
+  const auto normal = bits_of<HalfInt>(__builtin_convertvector(kept, typename Simd<W>::HalfFloat));
+  const Double magnitude = bits_of<Double>(bits & magnitude_mask);
+  const Long is_tiny = magnitude < 0x1p-126;
+  const double units = std::bit_cast<double>(std::int64_t{1023 + 126 + digits} << 52);
+  const Double tiny = bits_of<Double>(bits_of<Long>(magnitude * units) & is_tiny);
+  const HalfInt count = __builtin_convertvector(tiny, HalfInt) << (23 - digits);
+  const HalfInt sign = __builtin_convertvector(bits >> 63, HalfInt) & (count != 0) & sign_bit;
+  return __builtin_convertvector(is_tiny, HalfInt) != 0 ? (count | sign) : normal;
+}
+
+/// f16 codes, to nearest even; zero without sign.
+template <int W>
+TILEVM_INLINE typename Simd<W>::HalfInt round_f16(const typename Simd<W>::Double& value) {
+  using Double = typename Simd<W>::Double;
+  using Long = typename Simd<W>::Long;
+  using HalfInt = typename Simd<W>::HalfInt;
+  constexpr int dropped = 42;
+  const Long bits = bits_of<Long>(value);
+  const Long magnitude = bits & magnitude_mask;
+  // Half a unit, less one where the last kept bit is even: a carry runs into the exponent.
+  const Long half = ((magnitude >> dropped) & 1) + ((std::int64_t{1} << (dropped - 1)) - 1);
+  const Long rounded = (magnitude + half) >> dropped;
+  constexpr std::int64_t rebias = std::int64_t{1023 - 15} << 10;
+  const Long infinity = Long{} + 0x7c00;
+  const Long normal = rounded - rebias;
+  // Adding 2^28 to a value below 2^-14 rounds it to a multiple of 2^-24, the unit of subnormals,
+  // and leaves their number in the low bits.
+  const Long tiny = bits_of<Long>(bits_of<Double>(magnitude) + 0x1p28) & 0xffff;
+  const Long is_tiny = bits_of<Double>(magnitude) < 0x1p-14;
+  const Long code = is_tiny ? tiny : (normal < infinity ? normal : infinity);
+  const Long sign = (bits >> 63) & (code != 0) & 0x8000;
+  return __builtin_convertvector(code | sign, HalfInt);
+}
+
+template <int W>
+TILEVM_INLINE typename Simd<W>::HalfInt round_half(MmaRounding output,
+                                                   const typename Simd<W>::Double& value) {
+  if (output == MmaRounding::f16_nearest_even) return round_f16<W>(value);
+  return round_f32<W>(value, output == MmaRounding::f32_toward_zero ? 23 : 13);
+}
+
+template <int W>
+TILEVM_INLINE typename Simd<W>::Int round_block(const MmaPlan& plan, const BlockSum<W>& sum) {
+  using HalfInt = typename Simd<W>::HalfInt;
+  HalfInt low_exponent, high_exponent;
+  split<W>(sum.exponent, low_exponent, high_exponent);
+  const HalfInt low = round_half<W>(plan.output, scale<W>(sum.low, low_exponent));
+  const HalfInt high = round_half<W>(plan.output, scale<W>(sum.high, high_exponent));
+  typename Simd<W>::Int codes;
+  std::memcpy(&codes, &low, sizeof low);
+  std::memcpy(reinterpret_cast<char*>(&codes) + sizeof low, &high, sizeof high);
+  return codes;
+}
+
+template <int W>
+TILEVM_INLINE bool column_body(const MmaPlan& plan, const float* a_mantissa,
+                               const std::int32_t* a_exponent, const float* b_mantissa,
+                               const std::int32_t* b_exponent, const std::uint32_t* c,
+                               std::uint32_t* d, std::int32_t* bad) {
+  using Int = typename Simd<W>::Int;
+  Int all_bad{};
+  for (int m = 0; m < mma_rows; m += W) {
+    const Operands<W> in{a_mantissa + m, a_exponent + m, b_mantissa, b_exponent};
+    Int accumulator = load<Int>(c + m);
+    Int bad_lanes{};
+    if (plan.add_accumulator_last) {
+      bad_lanes = decode_lanes<W>(plan.accumulator, accumulator).special;
+      accumulator = Int{};
+    }
+    for (int k = 0; k < plan.depth; k += plan.block) {
+      const int end = k + plan.block < plan.depth ? k + plan.block : plan.depth;
+      const Decoded<W> lanes = decode_lanes<W>(plan.accumulator, accumulator);
+      bad_lanes |= lanes.special;
+      accumulator = round_block<W>(plan, sum_block<W>(plan, in, k, end, lanes));
+    }
+    if (plan.add_accumulator_last) {
+      bad_lanes |= decode_lanes<W>(plan.accumulator, accumulator).special;
+    }
+    store(d + m, accumulator);
+    store(bad + m, bad_lanes);
+    all_bad |= bad_lanes;
+  }
+  return any<W>(all_bad);
+}
+
+// Makes the two functions of a level; `target` is its attribute.
+// NOLINTBEGIN(bugprone-macro-parentheses): an attribute cannot stand in parentheses
+#define TILEVM_KERNELS(name, lanes, target)                                                     \
+  target bool decode_##name(const FloatFields& fields, const std::uint32_t* codes,              \
+                            std::size_t count, float* mantissa, std::int32_t* exponent) {       \
+    return decode_body<lanes>(fields, codes, count, mantissa, exponent);                        \
+  }                                                                                             \
+  target bool column_##name(const MmaPlan& plan, const float* a_mantissa,                       \
+                            const std::int32_t* a_exponent, const float* b_mantissa,            \
+                            const std::int32_t* b_exponent, const std::uint32_t* c,             \
+                            std::uint32_t* d, std::int32_t* bad) {                              \
+    return column_body<lanes>(plan, a_mantissa, a_exponent, b_mantissa, b_exponent, c, d, bad); \
+  }                                                                                             \
+  constexpr MmaKernels kernels_##name{decode_##name, column_##name};
+
+TILEVM_KERNELS(portable, 4, )
+#if defined(__x86_64__)
+TILEVM_KERNELS(avx2, 8, [[gnu::target("avx2")]])
+TILEVM_KERNELS(avx512, 16, [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]])
+#endif
+// NOLINTEND(bugprone-macro-parentheses)
+
+}  // namespace
+
+SimdLevel best_simd_level() {
+  static const SimdLevel best = simd_levels().back();
+  return best;
+}
+
+std::vector<SimdLevel> simd_levels() {
+  std::vector<SimdLevel> levels{SimdLevel::portable};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    levels.push_back(SimdLevel::avx2);
+  }
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
+    levels.push_back(SimdLevel::avx512);
+  }
+#endif
+  return levels;
+}
+
+std::string_view to_string(SimdLevel level) {
+  switch (level) {
+    case SimdLevel::portable:
+      return "portable";
+    case SimdLevel::avx2:
+      return "avx2";
+    case SimdLevel::avx512:
+      break;
+  }
+  return "avx512";
+}
+
+FloatFields float_fields(const isa::DType& type) {
+  const int unused = type.bits - 1 - type.exponent_bits - type.mantissa_bits;
+  const auto largest = static_cast<std::int32_t>(isa::max_code(type) >> unused);
+  return {unused, type.mantissa_bits, type.exponent_bits, largest + 1};
+}
+
+const MmaKernels& mma_kernels(SimdLevel level) {
+#if defined(__x86_64__)
+  if (level == SimdLevel::avx512) return kernels_avx512;
+  if (level == SimdLevel::avx2) return kernels_avx2;
+#endif
+  TILEVM_CHECK(level == SimdLevel::portable, "a level that this processor does not have");
+  return kernels_portable;
+}
+
+}  // namespace tilevm::sim

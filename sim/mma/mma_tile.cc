@@ -1,0 +1,175 @@
+#include "sim/mma/mma_tile.h"
+
+#include <algorithm>
+#include <span>
+
+#include "isa/base/check.h"
+#include "isa/type/arith.h"
+#include "isa/type/number.h"
+#include "sim/mma/mma_model.h"
+
+namespace tilevm::sim {
+namespace {
+
+using isa::MmaMethod;
+using isa::MmaRounding;
+
+isa::DType accumulator_type(const isa::MmaRule& rule) {
+  return rule.output == MmaRounding::f16_nearest_even ? isa::f16 : isa::f32;
+}
+
+MmaPlan make_plan(const isa::MmaRule& rule, int k) {
+  const bool is_split = rule.method == MmaMethod::fp8_split;
+  return {float_fields(accumulator_type(rule)),
+          k,
+          is_split ? (k + 1) / 2 : rule.block,
+          rule.fraction_bits,
+          rule.min_exponent,
+          rule.output,
+          is_split};
+}
+
+/// The blocks of fp8_split take k % 4 in {0, 1} first.
+void fill_order(bool is_split, std::size_t k, std::array<std::size_t, mma_max_depth>& order) {
+  std::size_t next = 0;
+  for (const std::size_t half : {0, 1}) {
+    for (std::size_t i = 0; i < k; ++i) {
+      if ((is_split ? i >> 1 & 1 : 0) == half) order[next++] = i;
+    }
+  }
+}
+
+using F16Codes = std::array<std::uint16_t, 256>;
+
+F16Codes f16_codes(const isa::DType& type) {
+  F16Codes codes{};
+  for (std::size_t code = 0; code < codes.size(); ++code) {
+    codes[code] = static_cast<std::uint16_t>(isa::cast(type, isa::f16, code));
+  }
+  return codes;
+}
+
+/// Codes of an 8-bit float become those of f16.
+void widen(const isa::DType& type, std::span<std::uint32_t> codes) {
+  static const F16Codes from_e4m3 = f16_codes(isa::f8e4m3), from_e5m2 = f16_codes(isa::f8e5m2);
+  const F16Codes& table = type == isa::f8e4m3 ? from_e4m3 : from_e5m2;
+  for (std::uint32_t& code : codes) code = table[code & 0xff];
+}
+
+bool is_special(const isa::DType& type, std::uint32_t code) {
+  return isa::decode(type, code).cls != isa::Number::Class::finite;
+}
+
+}  // namespace
+
+bool MmaTile::supports(const isa::MmaRule& rule, int k) {
+  const bool blocks = rule.method == MmaMethod::blocks && rule.scaling == isa::MmaScaling::none;
+  // The halves of fp8_split must be equal for the kernel's blocks to be them.
+  const bool split = rule.method == MmaMethod::fp8_split && k % 4 == 0 && k <= 2 * rule.block;
+  return (blocks || split) && rule.fraction_bits <= mma_max_fraction_bits && k >= 1 &&
+         k <= mma_max_depth;
+}
+
+MmaTile::MmaTile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type,
+                 int k, SimdLevel level)
+    : rule_(rule),
+      a_type_(a_type),
+      b_type_(b_type),
+      a_decoded_(rule.method == MmaMethod::fp8_split ? isa::f16 : a_type),
+      b_decoded_(rule.method == MmaMethod::fp8_split ? isa::f16 : b_type),
+      k_(k),
+      plan_(make_plan(rule, k)),
+      kernels_(&mma_kernels(level)) {
+  TILEVM_CHECK(supports(rule, k), "a rule that the kernel knows");
+  fill_order(plan_.add_accumulator_last, static_cast<std::size_t>(k), order_);
+}
+
+void MmaTile::load_a(const std::uint32_t* codes, MmaOperandA& out) const {
+  const auto depth = static_cast<std::size_t>(k_);
+  const std::size_t count = depth * mma_rows;
+  std::copy_n(codes, count, out.codes.begin());
+  std::array<std::uint32_t, mma_max_codes_a> ordered;
+  for (std::size_t k = 0; k < depth; ++k) {
+    std::copy_n(codes + order_[k] * mma_rows, mma_rows, ordered.begin() + k * mma_rows);
+  }
+  if (a_decoded_ != a_type_) widen(a_type_, std::span(ordered).first(count));
+  const bool special = kernels_->decode(float_fields(a_decoded_), ordered.data(), count,
+                                        out.mantissa.data(), out.exponent.data());
+  out.special_rows = 0;
+  if (!special) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_special(a_type_, codes[i])) out.special_rows |= 1u << (i % mma_rows);
+  }
+}
+
+void MmaTile::load_b(const std::uint32_t* codes, int n, MmaOperandB& out) const {
+  TILEVM_CHECK(n >= 1 && n <= mma_max_columns, "columns of a tile");
+  const auto depth = static_cast<std::size_t>(k_);
+  const std::size_t count = static_cast<std::size_t>(n) * depth;
+  std::copy_n(codes, count, out.codes.begin());
+  std::array<std::uint32_t, mma_max_codes_b> ordered;
+  for (std::size_t i = 0; i < count; i += depth) {
+    for (std::size_t k = 0; k < depth; ++k) ordered[i + k] = codes[i + order_[k]];
+  }
+  if (b_decoded_ != b_type_) widen(b_type_, std::span(ordered).first(count));
+  const std::size_t padded = (count + 15) / 16 * 16;
+  std::fill(ordered.begin() + count, ordered.begin() + padded, 0u);
+  const bool special = kernels_->decode(float_fields(b_decoded_), ordered.data(), padded,
+                                        out.mantissa.data(), out.exponent.data());
+  out.columns = n;
+  out.special_columns = 0;
+  if (!special) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_special(b_type_, codes[i])) out.special_columns |= 1u << (i / depth);
+  }
+}
+
+void MmaTile::multiply(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c,
+                       std::uint32_t* d) const {
+  constexpr std::uint32_t all_rows = (1u << mma_rows) - 1;
+  const isa::DType type = accumulator_type(rule_);
+  for (int n = 0; n < b.columns; ++n, c += mma_rows, d += mma_rows) {
+    std::array<std::uint32_t, mma_rows> before, after;
+    std::array<std::int32_t, mma_rows> bad;
+    const std::size_t first = static_cast<std::size_t>(n) * static_cast<std::size_t>(k_);
+    std::copy_n(c, mma_rows, before.begin());
+    const bool any_bad =
+        kernels_->column(plan_, a.mantissa.data(), a.exponent.data(), b.mantissa.data() + first,
+                         b.exponent.data() + first, before.data(), after.data(), bad.data());
+    std::uint32_t rows = (b.special_columns >> n & 1) != 0 ? all_rows : a.special_rows;
+    for (std::size_t m = 0; m < mma_rows && any_bad; ++m) rows |= bad[m] != 0 ? 1u << m : 0u;
+    for (std::size_t m = 0; m < mma_rows && plan_.add_accumulator_last; ++m) {
+      after[m] =
+          static_cast<std::uint32_t>(isa::apply(isa::BinaryOp::add, type, before[m], after[m]));
+    }
+    for (int m = 0; rows >> m != 0; ++m) {
+      if ((rows >> m & 1) != 0) redo(a, b, before.data(), n, m, after.data());
+    }
+    std::copy_n(after.begin(), mma_rows, d);
+  }
+}
+
+void MmaTile::redo(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c, int n, int m,
+                   std::uint32_t* d) const {
+  std::array<std::uint64_t, mma_max_depth> row, column;
+  const auto depth = static_cast<std::size_t>(k_);
+  for (std::size_t k = 0; k < depth; ++k) {
+    row[k] = a.codes[k * mma_rows + static_cast<std::size_t>(m)];
+    column[k] = b.codes[static_cast<std::size_t>(n) * depth + k];
+  }
+  d[m] = static_cast<std::uint32_t>(mma_reference(
+      rule_, a_type_, b_type_, std::span(row).first(depth), std::span(column).first(depth), c[m]));
+}
+
+void mma_tile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type, int n,
+              int k, const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c,
+              std::uint32_t* d) {
+  const MmaTile tile(rule, a_type, b_type, k);
+  MmaOperandA operand_a;
+  MmaOperandB operand_b;
+  tile.load_a(a, operand_a);
+  tile.load_b(b, n, operand_b);
+  tile.multiply(operand_a, operand_b, c, d);
+}
+
+}  // namespace tilevm::sim

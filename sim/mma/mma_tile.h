@@ -1,0 +1,87 @@
+// Tensor-core instructions on whole tiles, fast: 16 rows of m are the lanes of a vector.
+//
+// D[m, n] = A[m, k] * B[k, n] + C[m, n] for the floating classes that work in blocks (operands of
+// f16, bf16, tf32 and narrower floats without scales; f32 and f16 results), m = 16, n <= 8, k
+// <= 32. The bits are those of mma_model.h on every input and in every variant.
+//
+// Layouts, all dense:   A codes [k][16]   B codes [n][k]   C and D codes [n][16]
+// so that the caller gathers fragments column by column. Operands are decoded once and may be used
+// in many multiplications:
+//
+//   MmaTile unit(rule, f16, f16, 16);
+//   unit.load_a(a_codes, a);  unit.load_b(b_codes, 8, b);  unit.multiply(a, b, c_codes, c_codes);
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "isa/numeric/mma_rules.h"
+#include "isa/type/dtype.h"
+#include "sim/mma/mma_kernel.h"
+
+namespace tilevm::sim {
+
+/// The most codes of an operand.
+inline constexpr std::size_t mma_max_codes_a = std::size_t{mma_max_depth} * mma_rows;
+inline constexpr std::size_t mma_max_codes_b = std::size_t{mma_max_columns} * mma_max_depth;
+
+/// Decoded operand A: value of (k, m) = mantissa * 2^exponent; zero has a very low exponent. In the
+/// order in which the blocks of the rule take k. A code that is NaN or Inf counts as zero here and
+/// marks its row.
+struct MmaOperandA {
+  alignas(64) std::array<float, mma_max_codes_a> mantissa;
+  alignas(64) std::array<std::int32_t, mma_max_codes_a> exponent;
+  std::array<std::uint32_t, mma_max_codes_a> codes;  ///< [k][16], as loaded
+  std::uint32_t special_rows;                        ///< bit m: NaN or Inf in row m
+};
+
+/// Decoded operand B, the same by columns: [n][k].
+struct MmaOperandB {
+  alignas(64) std::array<float, mma_max_codes_b> mantissa;
+  alignas(64) std::array<std::int32_t, mma_max_codes_b> exponent;
+  std::array<std::uint32_t, mma_max_codes_b> codes;  ///< [n][k], as loaded
+  std::uint32_t special_columns;
+  int columns;  ///< n
+};
+
+/// One instruction of one class at one level.
+class MmaTile {
+ public:
+  /// Whether the kernel knows the rule and the depth; integers, f64, block scales
+  /// and longer k do without it.
+  [[nodiscard]] static bool supports(const isa::MmaRule& rule, int k);
+
+  /// `k` is the instruction's; supports(rule, k) must hold.
+  MmaTile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type, int k,
+          SimdLevel level = best_simd_level());
+
+  /// Decodes k * 16 codes [k][16].
+  void load_a(const std::uint32_t* codes, MmaOperandA& out) const;
+  /// Decodes n * k codes [n][k], n <= 8.
+  void load_b(const std::uint32_t* codes, int n, MmaOperandB& out) const;
+
+  /// d = a * b + c, [n][16]; d may be c. f32 codes, or f16 codes in the low halves.
+  void multiply(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c,
+                std::uint32_t* d) const;
+
+ private:
+  void redo(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c, int n, int m,
+            std::uint32_t* d) const;
+
+  isa::MmaRule rule_;
+  isa::DType a_type_, b_type_;
+  /// What is decoded: the operands as they are, or as f16 (MmaMethod::fp8_split).
+  isa::DType a_decoded_, b_decoded_;
+  int k_;
+  MmaPlan plan_;
+  const MmaKernels* kernels_;
+  std::array<std::size_t, mma_max_depth> order_{};  ///< which k comes first, second, ...
+};
+
+/// All at once, for one tile; what MmaTile does step by step.
+void mma_tile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type, int n,
+              int k, const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c,
+              std::uint32_t* d);
+
+}  // namespace tilevm::sim

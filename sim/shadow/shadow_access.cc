@@ -1,0 +1,100 @@
+#include "sim/shadow/shadow_access.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// The slot of the element that was just located; none outside of the view or the buffer.
+ShadowSlot slot_at(const GlobalAccess& access, Place& place, std::size_t t, std::size_t i) {
+  const ShadowMemory* memory = place.buffer().shadow;
+  if (memory == nullptr || !place.locate(t, i) || !place.in_buffer()) return {};
+  return memory->load(access.dtype, place.bit());
+}
+
+/// An element that has no shadow value counts as what its code says.
+void set_register(const Tile& tile, const isa::DType& type, std::size_t t, std::size_t i,
+                  ShadowSlot slot, BlockState& state) {
+  const std::optional<double> value = slot.value();
+  state.shadow.at(tile, t, i) = value ? *value : value_at(type, tile, state.registers, t, i);
+}
+
+/// The number in ShadowValues::shared of an element of a thread.
+std::size_t shared_slot(const FoundTable& runs, const SharedAccess& access, std::size_t t,
+                        std::size_t i) {
+  const PlaceTable& table = *runs.table;
+  const std::uint64_t bit =
+      runs.base_bits - access.tensor_bits + table.run_bits[t * table.runs + i / table.run_elements];
+  return access.shadow + bit / access.tile.bits + i % table.run_elements;
+}
+
+/// Stores value(thread, place) for the first holder of each element.
+template <class Value>
+void store_shared(const FoundTable& runs, const SharedAccess& access, Context& context,
+                  Value&& value) {
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      context.state.shadow.shared[shared_slot(runs, access, t, i)] = value(t, i);
+    }
+  }
+}
+
+}  // namespace
+
+std::size_t shared_shadow(const isa::Kernel& kernel, const isa::KernelInfo& info,
+                          std::size_t tensor) {
+  std::size_t begin = 0;
+  for (std::size_t k = 0; k < info.shared.size() && k < tensor; ++k) {
+    const auto* type = std::get_if<isa::SharedType>(&kernel.variable(info.shared[k].var).type);
+    begin += static_cast<std::size_t>(type->layout.storage_size());
+  }
+  return begin;
+}
+
+void load_shadow(const GlobalAccess& access, Place& place, Context& context) {
+  for (std::size_t t = 0; t < access.tile.threads; ++t) {
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      set_register(access.tile, access.dtype, t, i, slot_at(access, place, t, i), context.state);
+    }
+  }
+}
+
+void store_shadow(const GlobalAccess& access, Place& place, Context& context) {
+  ShadowMemory* memory = place.buffer().shadow;
+  if (memory == nullptr) return;
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      if (!place.locate(t, i) || !place.in_buffer()) continue;
+      memory->store(access.dtype, place.bit(),
+                    ShadowSlot(context.state.shadow.at(access.tile, t, i)));
+    }
+  }
+}
+
+std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, Place& place) {
+  std::vector<ShadowSlot> slots(access.tile.locals);  // one thread holds all
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = slot_at(access, place, 0, i);
+  return slots;
+}
+
+void load_shadow(const FoundTable& runs, const SharedAccess& access, Context& context) {
+  for (std::size_t t = 0; t < access.tile.threads; ++t) {
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      const ShadowSlot slot = context.state.shadow.shared[shared_slot(runs, access, t, i)];
+      set_register(access.tile, access.dtype, t, i, slot, context.state);
+    }
+  }
+}
+
+void store_shadow(const FoundTable& runs, const SharedAccess& access, Context& context) {
+  store_shared(runs, access, context, [&](std::size_t t, std::size_t i) {
+    return ShadowSlot(context.state.shadow.at(access.tile, t, i));
+  });
+}
+
+void store_shadow(const FoundTable& runs, const SharedAccess& access,
+                  const std::vector<ShadowSlot>& slots, Context& context) {
+  store_shared(runs, access, context, [&](std::size_t, std::size_t i) { return slots[i]; });
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,130 @@
+// What an instruction works on while it runs, and how it reports a fault.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/api/sim.h"
+#include "sim/mma/dot_codes.h"
+#include "sim/mma/mma_tile.h"
+#include "sim/state/scalar_code.h"
+#include "sim/state/state.h"
+#include "sim/tiles/lane_tiles.h"
+#include "sim/tiles/place_table.h"
+#include "sim/tiles/tile_table.h"
+
+namespace tilevm::sim {
+
+/// Working memory of one host thread: tables and buffers that are kept between instructions and
+/// mean nothing for the block's state.
+struct Scratch {
+  std::vector<TileTable> tables;           ///< by Preparation::new_table
+  std::vector<PlaceTables> shared_tables;  ///< by Preparation::new_shared_table
+  std::vector<std::uint32_t> codes_a, codes_b, codes_c;
+  std::array<LaneBuffer, 4> lanes;  ///< of operands, and of a result
+  std::vector<MmaOperandA> operands_a;
+  std::vector<MmaOperandB> operands_b;
+  DotBuffers dot;
+  ShadowPairs shadow, shadow_a, shadow_b;  ///< of a result, and of a Dot's operands
+};
+
+/// A statement that touches memory, for messages.
+struct MemoryStatement {
+  std::string_view mnemonic;
+  Span span{};
+};
+
+/// A Synchronize or a CopyAsyncWaitGroup.
+struct Barrier {
+  std::string_view mnemonic;
+  Span span{};
+  bool ends_life =
+      false;  ///< of a shared tensor whose place another takes (isa/analysis/shared_plan.h)
+};
+
+class OrderedShadow;
+class Replay;
+class TouchSink;
+class TurnLog;
+
+/// What is the same for all blocks of a launch. Pointers must outlive it.
+struct RunSettings {
+  Checks checks{};
+  Completion completion{};
+  std::uint64_t max_steps = 0;
+  const std::vector<MemoryStatement>* memory_statements = nullptr;  ///< by their number
+  unsigned granule_shift = 0;         ///< log2 of the bytes of shared memory that are told apart
+  unsigned global_granule_shift = 0;  ///< log2 of the bits of global memory that are told apart
+  std::int64_t threads = 1;           ///< of a block
+  /// By barrier or wait: whether a block has shown that the run needs it. Null: nobody asks.
+  std::atomic<bool>* needed = nullptr;
+  /// By buffer; null if global memory is not looked at.
+  const std::vector<BufferUse>* uses = nullptr;
+  TouchSink* shadow = nullptr;       ///< null if blocks are not compared
+  OrderedShadow* ordered = nullptr;  ///< the same, if blocks order themselves; null in a replay
+  TurnLog* turns = nullptr;          ///< null unless they do
+  Replay* replay = nullptr;          ///< null unless a race is looked for again
+  const Trace* trace = nullptr;      ///< null if nobody is told
+
+  /// Whether accesses to a buffer have to be looked at.
+  [[nodiscard]] bool tracks(int buffer) const {
+    return uses != nullptr && (*uses)[static_cast<std::size_t>(buffer)].written;
+  }
+};
+
+class Context {
+ public:
+  Context(BlockState& block_state, const Memory& global_memory, Scratch& working_memory,
+          const RunSettings& run_settings)
+      : state(block_state),
+        memory(global_memory),
+        scratch(working_memory),
+        settings(run_settings) {}
+
+  BlockState& state;
+  const Memory& memory;
+  Scratch& scratch;
+  RunSettings settings;
+  std::optional<Fault> fault;
+
+  /// Evaluates a scalar; false after a fault.
+  [[nodiscard]] bool evaluate(const ScalarCode& code, std::uint64_t& bits) {
+    Span place{};
+    if (code.evaluate(state.scalars.data(), bits, place)) [[likely]]
+      return true;
+    return fail(Code::run_division_by_zero, place,
+                "the divisor of this integer division is zero; test it before");
+  }
+  /// The same for an integer; u64 beyond 2^63 wraps.
+  [[nodiscard]] bool evaluate(const ScalarCode& code, std::int64_t& value) {
+    std::uint64_t bits = 0;
+    if (!evaluate(code, bits)) return false;
+    value = static_cast<std::int64_t>(bits);
+    return true;
+  }
+
+  /// Records the fault that stops the block; returns false for `return fail(..)`.
+  bool fail(Code code, Span span, std::string message) {
+    fault = Fault{Diagnostic{.code = code,
+                             .severity = Severity::error,
+                             .span = span,
+                             .message = std::move(message),
+                             .fix = {},
+                             .notes = {}},
+                  {},
+                  std::nullopt};
+    return false;
+  }
+};
+
+/// A prepared instruction: takes effect on the state; false after a fault.
+using Action = std::function<bool(Context&)>;
+
+}  // namespace tilevm::sim

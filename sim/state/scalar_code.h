@@ -1,0 +1,56 @@
+// Scalar expressions, compiled: a short postfix program instead of a tree.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/inst/expr.h"
+
+namespace tilevm::sim {
+
+/// Equals isa::evaluate on every input (docs/semantics.md, Scalars).
+class ScalarCode {
+ public:
+  /// The constant 0.
+  ScalarCode() = default;
+  explicit ScalarCode(const isa::Expr& expr);
+
+  /// The value's bits (isa::Scalar::bits) for the values of all variables; false after a division
+  /// by zero, whose place goes to `fault`.
+  [[nodiscard]] bool evaluate(const std::uint64_t* variables, std::uint64_t& result,
+                              Span& fault) const {
+    if (ops_.empty()) {
+      result = constant_;
+      return true;
+    }
+    return run(variables, result, fault);
+  }
+
+  [[nodiscard]] isa::ScalarKind kind() const { return kind_; }
+
+ private:
+  enum class OpKind : std::uint8_t { constant, variable, unary, binary, convert, decide };
+  struct Op {
+    OpKind kind;
+    isa::ScalarKind scalar;      // of the operands; convert: of the source
+    isa::ScalarKind result;      // convert: of the result
+    isa::ScalarUnary unary{};    // OpKind::unary
+    isa::ScalarBinary binary{};  // OpKind::binary, and && or || for `decide`
+    isa::ScalarKind second{};    // of a shift's count
+    std::uint64_t value = 0;     // constant, variable's slot, or target of `decide`
+    Span span{};
+  };
+
+  void compile(const isa::Expr& expr, std::size_t depth);
+  void compile_binary(const isa::Expr& expr, const isa::Expr::Binary& node, std::size_t depth);
+  [[nodiscard]] bool run(const std::uint64_t* variables, std::uint64_t& result, Span& fault) const;
+  [[nodiscard]] bool run_on(std::uint64_t* stack, const std::uint64_t* variables,
+                            Span& fault) const;
+
+  std::vector<Op> ops_;  // empty for a constant
+  std::uint64_t constant_ = 0;
+  std::size_t stack_size_ = 0;
+  isa::ScalarKind kind_ = isa::ScalarKind::i32;
+};
+
+}  // namespace tilevm::sim

@@ -1,0 +1,69 @@
+// The state of one thread block, as a value: copy it and you have a snapshot.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "isa/program/print.h"
+#include "sim/checks/global_touches.h"
+#include "sim/state/shadow_values.h"
+#include "sim/state/shared_state.h"
+#include "sim/state/undefined.h"
+#include "sim/tiles/register_slab.h"
+
+namespace tilevm::sim {
+
+struct SemaphoreAccess;
+
+/// A place in global memory.
+struct MemoryPlace {
+  std::size_t buffer = 0;
+  std::uint64_t bit = 0;
+  friend auto operator<=>(const MemoryPlace&, const MemoryPlace&) = default;
+};
+
+/// A block waits until an element has a value.
+struct Wait {
+  const SemaphoreAccess* access = nullptr;
+  MemoryPlace place;
+  Numbers index{};
+  std::uint32_t wanted = 0;
+};
+
+struct BlockState {
+  std::array<std::int64_t, 3> block{};  ///< BlockIndices: x, y, z
+  std::uint64_t order = 0;              ///< the block's place in the order of the launch
+  std::vector<std::uint64_t> scalars;   ///< isa::Scalar::bits by slot (plan.h)
+  std::vector<GlobalView> views;        ///< by the variable's index
+  RegisterSlab registers;
+  UndefinedRegisters undefined;
+  ShadowValues shadow;
+  SharedMemory shared;
+  isa::PrintRecords prints;
+  GlobalTouches global;     ///< empty if nothing is tracked
+  std::size_t next = 0;     ///< the record that runs next
+  std::uint64_t steps = 0;  ///< records that ran
+  std::uint64_t draws = 0;  ///< random numbers that were drawn
+  bool traced = false;
+  std::optional<Wait> wait;  ///< for another block; the record that waits runs next
+  std::uint32_t turns = 0;   ///< instructions that order blocks that it has passed
+};
+
+/// A buffer of global memory while a kernel runs; shared by all blocks.
+struct MemoryBuffer {
+  std::string_view name;
+  std::uint8_t* data = nullptr;
+  std::size_t bytes = 0;
+  /// By bit: whether it has no defined value. Null: all have one, or it is not checked.
+  std::uint8_t* undefined = nullptr;
+  /// Null: no kernel writes it, or nobody asks.
+  ShadowMemory* shadow = nullptr;
+};
+using Memory = std::vector<MemoryBuffer>;
+
+}  // namespace tilevm::sim

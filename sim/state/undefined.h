@@ -1,0 +1,83 @@
+// Which bits of the registers hold no defined value: a shadow of the register slab.
+//
+// The shadow has a bit for each bit of the slab, so whatever moves a tile moves its shadow the same
+// way. A tile that holds undefined bits is marked; in all others the shadow is clear. As long as no
+// tile is marked, an instruction pays one comparison.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "isa/base/source.h"
+#include "sim/tiles/layout_parts.h"
+#include "sim/tiles/register_slab.h"
+
+namespace tilevm::sim {
+
+class Context;
+struct Preparation;
+
+/// Where undefined elements came from, for messages.
+struct Origin {
+  std::string_view mnemonic;
+  Span span{};
+  std::string_view advice = "store them before";
+};
+
+class UndefinedRegisters {
+ public:
+  UndefinedRegisters() = default;
+  /// For a slab of that many bytes; all bits are defined.
+  explicit UndefinedRegisters(std::size_t register_bytes)
+      : bits_(register_bytes), marks_(register_bytes / RegisterSlab::alignment + 1) {}
+
+  /// Whether any tile is marked.
+  [[nodiscard]] bool any() const { return marked_ != 0; }
+  [[nodiscard]] bool marked(const Tile& tile) const { return any() && mark_of(tile).set; }
+  [[nodiscard]] const Origin& origin(const Tile& tile) const { return mark_of(tile).origin; }
+
+  /// The shadow of a tile begins where the tile does.
+  [[nodiscard]] std::uint8_t* at(std::size_t byte) { return bits_.at(byte); }
+  [[nodiscard]] const std::uint8_t* at(std::size_t byte) const { return bits_.at(byte); }
+  [[nodiscard]] bool element(const Tile& tile, std::size_t thread, std::size_t place) const;
+
+  /// Takes note of what the tile's shadow now says: marks it, unless all of it is clear.
+  void update(const Tile& tile, const Origin& origin);
+  /// No element of the tile has a defined value.
+  void fill(const Tile& tile, const Origin& origin);
+  /// All have one.
+  void clear(const Tile& tile);
+  /// Everything is defined, as when a block begins.
+  void reset();
+
+ private:
+  struct Mark {
+    bool set = false;
+    std::size_t bytes = 0;
+    Origin origin;
+  };
+  [[nodiscard]] const Mark& mark_of(const Tile& tile) const {
+    return marks_[tile.offset / RegisterSlab::alignment];
+  }
+
+  RegisterSlab bits_;
+  std::vector<Mark> marks_;  // by the line of the slab where a tile begins
+  std::size_t marked_ = 0;
+};
+
+/// Whether any of the bytes is not zero.
+[[nodiscard]] bool has_bits(const std::uint8_t* bytes, std::size_t count);
+
+/// Which elements of a tile a report is about.
+using ElementFilter = std::function<bool(std::size_t thread, std::size_t place)>;
+
+/// Reports that undefined elements of a register tile matter to an instruction, if `matters` holds
+/// for one of them (all matter without it); false after a fault.
+[[nodiscard]] bool check_defined(std::string_view mnemonic, Span span, std::string_view name,
+                                 const Tile& tile, const LayoutParts& parts, Context& context,
+                                 const ElementFilter& matters = {});
+
+}  // namespace tilevm::sim

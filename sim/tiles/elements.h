@@ -1,0 +1,50 @@
+// Tiles as arrays of codes: elements narrower than a byte are unpacked to lanes (lanes.h), worked
+// on by tight loops and packed again; all others are lanes where they lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "isa/type/arith.h"
+#include "isa/type/dtype.h"
+#include "sim/arithmetic/lanes.h"
+#include "sim/tiles/layout_parts.h"
+
+namespace tilevm::sim {
+
+/// Reads the elements, narrower than a byte, of the threads [first, first + count) into lanes:
+/// thread after thread, in local order. Up to 8 bytes behind the last thread's stream may be read.
+void unpack(const Tile& tile, const std::uint8_t* registers, std::size_t first, std::size_t count,
+            std::uint8_t* lanes);
+
+/// Writes them; padding bits of a thread's last byte become zero.
+void pack(const Tile& tile, const std::uint8_t* lanes, std::size_t first, std::size_t count,
+          std::uint8_t* registers);
+
+/// Loops over lanes (lanes.h) that equal the definitions on every code.
+[[nodiscard]] LaneLoop1 cast_loop(const isa::DType& from, const isa::DType& to,
+                                  SimdLevel level = best_simd_level());
+[[nodiscard]] LaneLoop1 unary_loop(isa::UnaryOp op, const isa::DType& type,
+                                   SimdLevel level = best_simd_level());
+[[nodiscard]] LaneLoop2 binary_loop(isa::BinaryOp op, const isa::DType& type,
+                                    SimdLevel level = best_simd_level());
+
+/// Of functions; unary_loop's part.
+[[nodiscard]] LaneLoop1 function_loop(isa::UnaryOp op, const isa::DType& type, SimdLevel level);
+
+/// Of min, max and comparisons; binary_loop's part.
+[[nodiscard]] LaneLoop2 ordering_loop(isa::BinaryOp op, const isa::DType& type, SimdLevel level);
+
+/// Of conditions (u1) and two operands of the type.
+[[nodiscard]] LaneLoop3 where_loop(const isa::DType& type, SimdLevel level = best_simd_level());
+
+/// a * b + c of a type that has it.
+[[nodiscard]] LaneLoop3 fma_loop(const isa::DType& type, SimdLevel level = best_simd_level());
+
+/// A function of codes as a loop: by table for 16 bits and less, else by calls.
+using CodeFunction = std::function<std::uint64_t(std::uint64_t)>;
+[[nodiscard]] LaneLoop1 defined_loop(unsigned from_bits, unsigned to_bits, CodeFunction f);
+
+}  // namespace tilevm::sim

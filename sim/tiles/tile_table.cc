@@ -1,0 +1,231 @@
+#include "sim/tiles/tile_table.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <ranges>
+
+#include "sim/tiles/bit_copy.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// The element offsets of `count` threads or places.
+std::vector<std::uint64_t> offsets_of(const std::vector<std::int32_t>& parts, std::size_t count,
+                                      std::size_t rank, const Numbers& strides) {
+  std::vector<std::uint64_t> offsets(count, 0);
+  for (std::size_t x = 0; x < count; ++x) {
+    for (std::size_t d = 0; d < rank; ++d) {
+      offsets[x] +=
+          static_cast<std::uint64_t>(parts[x * rank + d]) * static_cast<std::uint64_t>(strides[d]);
+    }
+  }
+  return offsets;
+}
+
+/// Whether every aligned group of `length` offsets is consecutive.
+bool made_of_runs(const std::vector<std::uint64_t>& offsets, std::size_t length) {
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    if (i % length != 0 && offsets[i] != offsets[i - 1] + 1) return false;
+  }
+  return true;
+}
+
+std::size_t longest_run(const std::vector<std::uint64_t>& offsets) {
+  std::size_t length = 1;
+  while (length < offsets.size() && offsets[length] == offsets[length - 1] + 1) ++length;
+  while (offsets.size() % length != 0 || !made_of_runs(offsets, length)) --length;
+  return length;
+}
+
+bool multiple_of_8(std::uint64_t bits) { return bits % 8 == 0; }
+
+/// Asks for the memory behind a place: the next block works on it, if blocks follow each other
+/// there. It may lie outside of the buffer, where nothing happens.
+inline void prefetch_behind(const std::uint8_t* place) {
+  constexpr std::uintptr_t distance = 4096;
+  const auto behind = reinterpret_cast<std::uintptr_t>(place) + distance;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): no pointer may be so far outside of its buffer
+  __builtin_prefetch(reinterpret_cast<const void*>(behind));
+}
+
+/// The same of a whole piece of memory.
+void prefetch_behind(const std::uint8_t* begin, std::size_t bytes) {
+  constexpr std::size_t line = 64;
+  for (std::size_t b = 0; b < bytes; b += line) prefetch_behind(begin + b);
+}
+
+/// Copies one run of every thread, which lie a stride of bytes apart; `bytes` is the run's length
+/// where it is known at compile time, so that the copy is one move.
+template <std::size_t bytes, bool from_memory>
+void copy_evenly(std::uint8_t* to, std::size_t to_stride, const std::uint8_t* from,
+                 std::size_t from_stride, std::size_t threads, std::size_t length) {
+  for (std::size_t t = 0; t < threads; ++t) {
+    prefetch_behind(from_memory ? from + t * from_stride : to + t * to_stride);
+    std::memcpy(to + t * to_stride, from + t * from_stride, bytes != 0 ? bytes : length);
+  }
+}
+
+/// Calls copy(register byte, memory byte, length) for every run of the given threads.
+template <class Threads, class Copy>
+void for_each_run(const TileTable& table, const Tile& tile, const Threads& threads,
+                  std::uint64_t base, std::size_t length, Copy&& copy) {
+  const std::uint64_t* const thread_bits = table.thread_bits.data();
+  const std::uint64_t* const run_bits = table.run_bits.data();
+  const std::size_t runs = table.run_bits.size(), thread_bytes = tile.thread_bytes;
+  for (const auto thread : threads) {
+    const auto t = static_cast<std::size_t>(thread);
+    const std::uint64_t begin = base + thread_bits[t];
+    for (std::size_t r = 0; r < runs; ++r) {
+      copy(t * thread_bytes + r * length, (begin + run_bits[r]) / 8, length);
+    }
+  }
+}
+
+template <class F>
+void with_run_length(std::size_t run_bytes, F&& f) {
+  switch (run_bytes) {
+    case 1:
+      return f.template operator()<1>();
+    case 2:
+      return f.template operator()<2>();
+    case 4:
+      return f.template operator()<4>();
+    case 8:
+      return f.template operator()<8>();
+    case 16:
+      return f.template operator()<16>();
+    default:  // any other length: a call of memcpy
+      return f.template operator()<0>();
+  }
+}
+
+}  // namespace
+
+void TileTable::prepare(const LayoutParts& parts, const Tile& tile, const Numbers& tile_strides) {
+  if (built && strides == tile_strides) return;
+  strides = tile_strides;
+  built = true;
+  pieces = {};
+  thread_bits = offsets_of(parts.thread_parts, parts.threads, parts.rank, strides);
+  const auto locals = offsets_of(parts.local_parts, parts.locals, parts.rank, strides);
+  run_elements = longest_run(locals);
+  run_bits.clear();
+  for (std::size_t i = 0; i < locals.size(); i += run_elements) {
+    run_bits.push_back(locals[i] * tile.bits);
+  }
+  for (std::uint64_t& offset : thread_bits) offset *= tile.bits;
+  byte_aligned = run_elements * tile.bits % 8 == 0 &&
+                 std::all_of(thread_bits.begin(), thread_bits.end(), multiple_of_8) &&
+                 std::all_of(run_bits.begin(), run_bits.end(), multiple_of_8);
+  find_even_threads();
+  one_piece = byte_aligned && run_bits.size() == 1 && tile.is_dense();
+  for (std::size_t t = 0; t < thread_bits.size(); ++t) {
+    one_piece = one_piece && thread_bits[t] == t * tile.thread_bytes * 8;
+  }
+}
+
+/// Few runs of many threads: then going from thread to thread follows memory.
+void TileTable::find_even_threads() {
+  thread_stride = thread_bits.size() > 1 ? thread_bits[1] / 8 : 0;
+  constexpr std::size_t most = std::size_t{1} << 48;  // no stride downward
+  even = byte_aligned && run_bits.size() < thread_bits.size() && thread_stride < most;
+  for (std::size_t t = 0; t < thread_bits.size(); ++t) {
+    even = even && thread_bits[t] == t * thread_stride * 8;
+  }
+}
+
+Pieces TileTable::pieces_at(const LayoutParts& parts, const Tile& tile, std::uint64_t base_bits) {
+  if (pieces.bits.empty()) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    const std::uint64_t length = run_elements * tile.bits;
+    for (const std::int32_t thread : parts.first_threads) {
+      for (const std::uint64_t run : run_bits) {
+        const std::uint64_t begin = thread_bits[static_cast<std::size_t>(thread)] + run;
+        least = std::min(least, static_cast<std::int64_t>(begin));
+        pieces.bits.push_back({begin, begin + length});
+      }
+    }
+    lowest = static_cast<std::uint64_t>(least);
+    for (Interval& piece : pieces.bits) piece = {piece.begin - lowest, piece.end - lowest};
+    pieces.overlap = merge_intervals(pieces.bits);
+  }
+  Pieces result = pieces;
+  for (Interval& piece : result.bits) {
+    piece.begin += base_bits + lowest;
+    piece.end += base_bits + lowest;
+  }
+  return result;
+}
+
+void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8_t* memory,
+                      std::uint64_t base_bits, std::uint8_t* registers) {
+  const std::size_t run_bits = table.run_elements * tile.bits;
+  if (!table.byte_aligned || base_bits % 8 != 0) {
+    for (std::size_t t = 0; t < tile.threads; ++t) {
+      for (std::size_t r = 0; r < table.run_bits.size(); ++r) {
+        copy_bits<false>(memory, base_bits + table.thread_bits[t] + table.run_bits[r],
+                         registers + t * tile.thread_bytes, r * run_bits, run_bits);
+      }
+    }
+    return;
+  }
+  if (table.one_piece) {
+    prefetch_behind(memory + base_bits / 8, tile.bytes());
+    std::memcpy(registers, memory + base_bits / 8, tile.bytes());
+    return;
+  }
+  with_run_length(run_bits / 8, [&]<std::size_t bytes>() {
+    const std::size_t length = bytes != 0 ? bytes : run_bits / 8;
+    if (table.even) {
+      for (std::size_t r = 0; r < table.run_bits.size(); ++r) {
+        copy_evenly<bytes, true>(registers + r * length, tile.thread_bytes,
+                                 memory + (base_bits + table.run_bits[r]) / 8, table.thread_stride,
+                                 tile.threads, length);
+      }
+      return;
+    }
+    for_each_run(table, tile, std::views::iota(std::size_t{0}, tile.threads), base_bits, length,
+                 [&](std::size_t place, std::uint64_t byte, std::size_t count) {
+                   std::memcpy(registers + place, memory + byte, bytes != 0 ? bytes : count);
+                 });
+  });
+}
+
+void copy_to_memory(const TileTable& table, const Tile& tile,
+                    const std::vector<std::int32_t>& threads, const std::uint8_t* registers,
+                    std::uint8_t* memory, std::uint64_t base_bits) {
+  const std::size_t run_bits = table.run_elements * tile.bits;
+  if (!table.byte_aligned || base_bits % 8 != 0) {
+    for (const std::int32_t thread : threads) {
+      const auto t = static_cast<std::size_t>(thread);
+      for (std::size_t r = 0; r < table.run_bits.size(); ++r) {
+        copy_bits<true>(registers + t * tile.thread_bytes, r * run_bits, memory,
+                        base_bits + table.thread_bits[t] + table.run_bits[r], run_bits);
+      }
+    }
+    return;
+  }
+  if (table.one_piece) {  // no replicas then
+    prefetch_behind(memory + base_bits / 8, tile.bytes());
+    std::memcpy(memory + base_bits / 8, registers, tile.bytes());
+    return;
+  }
+  with_run_length(run_bits / 8, [&]<std::size_t bytes>() {
+    const std::size_t length = bytes != 0 ? bytes : run_bits / 8;
+    if (table.even && threads.size() == tile.threads) {
+      for (std::size_t r = 0; r < table.run_bits.size(); ++r) {
+        copy_evenly<bytes, false>(memory + (base_bits + table.run_bits[r]) / 8, table.thread_stride,
+                                  registers + r * length, tile.thread_bytes, tile.threads, length);
+      }
+      return;
+    }
+    for_each_run(table, tile, threads, base_bits, length,
+                 [&](std::size_t place, std::uint64_t byte, std::size_t count) {
+                   std::memcpy(memory + byte, registers + place, bytes != 0 ? bytes : count);
+                 });
+  });
+}
+
+}  // namespace tilevm::sim

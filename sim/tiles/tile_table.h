@@ -1,0 +1,50 @@
+// Where the elements of a register tile lie in strided memory, as runs.
+//
+// The offset of element (t, i) is the sum of a thread's and a place's share. Consecutive places of
+// a thread whose elements are consecutive in memory form a run, which is copied at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/state/state.h"
+#include "sim/tiles/layout_parts.h"
+
+namespace tilevm::sim {
+
+/// Offsets in bits, relative to the tile's first element. Sums wrap modulo 2^64: only their total
+/// with the tile's place has to fit.
+struct TileTable {
+  bool built = false;
+  Numbers strides{};  ///< that it was built for, one a tile dimension, in elements
+  std::vector<std::uint64_t> thread_bits;  ///< by thread
+  std::vector<std::uint64_t> run_bits;     ///< by run of places
+  std::size_t run_elements = 1;
+  bool byte_aligned = false;  ///< all of the above are multiples of 8 bits
+  bool one_piece = false;     ///< thread after thread, the tile is one dense piece of memory
+  Pieces pieces;              ///< where elements lie, from `lowest` on; built when asked for
+  std::uint64_t lowest = 0;
+
+  bool even = false;  ///< each thread's runs lie thread_stride behind those of the one before
+  std::size_t thread_stride = 0;  ///< bytes
+
+  /// Builds the table unless it is there for these strides.
+  void prepare(const LayoutParts& parts, const Tile& tile, const Numbers& tile_strides);
+  /// Where the elements of the tile lie that begins at `base_bits`.
+  [[nodiscard]] Pieces pieces_at(const LayoutParts& parts, const Tile& tile,
+                                 std::uint64_t base_bits);
+
+ private:
+  void find_even_threads();
+};
+
+/// Fills a tile, or writes the first replica of each element; the elements lie inside the memory.
+/// `base_bits` is the place of the tile's first element.
+void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8_t* memory,
+                      std::uint64_t base_bits, std::uint8_t* registers);
+void copy_to_memory(const TileTable& table, const Tile& tile,
+                    const std::vector<std::int32_t>& threads, const std::uint8_t* registers,
+                    std::uint8_t* memory, std::uint64_t base_bits);
+
+}  // namespace tilevm::sim

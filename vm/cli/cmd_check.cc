@@ -1,0 +1,48 @@
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "vm/cli/cmd_support.h"
+#include "vm/cli/commands.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+/// One line a kernel: its grid is the launch's business, so name and threads.
+std::string summary(const isa::VerifiedProgram& program) {
+  const auto count = [](std::size_t n, std::string_view what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  return fmt::format("ok ({}, {}, {})", count(program.program().kernels.size(), "kernel"),
+                     count(program.program().pipelines.size(), "pipeline"),
+                     isa::to_string(program.target()));
+}
+
+Json kernels_json(const isa::VerifiedProgram& program) {
+  Json list = Json::array();
+  for (std::size_t k = 0; k < program.program().kernels.size(); ++k) {
+    Json item = Json::object();
+    item.set("name", program.kernel(static_cast<int>(k)).name);
+    item.set("threads", program.info(static_cast<int>(k)).num_threads);
+    list.push(std::move(item));
+  }
+  return list;
+}
+
+}  // namespace
+
+Exit check(const CheckOptions& options, Io& io) {
+  Reporter reporter(io, "check", options.json);
+  reporter.set("file", options.program.file);
+  Result<Loaded> loaded = load_program(options.program, default_target, io);
+  if (!loaded) return reporter.fail(loaded.error());
+  reporter.diagnostics(loaded->diagnostics, *loaded->source);
+  if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
+  reporter.set("target", isa::to_string(loaded->program->target()));
+  reporter.set("kernels", kernels_json(*loaded->program));
+  if (!options.json) io.out << loaded->source->name() << ": " << summary(*loaded->program) << '\n';
+  return reporter.finish(Exit::ok);
+}
+
+}  // namespace tilevm::vm

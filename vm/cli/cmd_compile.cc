@@ -1,0 +1,181 @@
+#include <filesystem>
+#include <ostream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "backend/compile/fatbin.h"
+#include "backend/compile/kernel_cache.h"
+#include "backend/emit/emit.h"
+#include "backend/export/c_header.h"
+#include "backend/export/compile_report.h"
+#include "vm/cli/cmd_support.h"
+#include "vm/cli/commands.h"
+#include "vm/run/compile_report.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+/// The program as one target sees it.
+struct Unit {
+  isa::VerifiedProgram program;
+  backend::CudaSource source;
+  backend::CompileRequest request;  ///< for machine code
+};
+
+Unit make_unit(const isa::VerifiedProgram& program, bool explain) {
+  Unit unit{program, backend::emit_cuda(program), {}};
+  unit.request.source = unit.source.text;
+  unit.request.name = program.source().name() + ".cu";
+  unit.request.target = isa::to_string(isa::compile_target(program.target()));
+  if (explain) unit.request.extra_options.emplace_back(backend::report_option);
+  return unit;
+}
+
+/// The names between commas. Errors (usage): the kind of output takes one; two are the same.
+Result<std::vector<isa::Target>> targets_of(const CompileOptions& options) {
+  std::vector<isa::Target> targets;
+  std::istringstream names(options.program.target.empty() ? "sm_90a" : options.program.target);
+  for (std::string name; std::getline(names, name, ',');) {
+    const Result<isa::Target> target = isa::parse_target(name);
+    if (!target) return Error{ErrorKind::usage, target.error().message};
+    for (const isa::Target& other : targets) {
+      if (isa::compile_target(other) != isa::compile_target(*target)) continue;
+      return Error{ErrorKind::usage, fmt::format("--target names {} twice",
+                                                 isa::to_string(isa::compile_target(*target)))};
+    }
+    targets.push_back(*target);
+  }
+  const bool one = options.emit == "cuda" || options.emit == "ptx" || options.emit == "cubin";
+  if (targets.size() == 1 || !one) return targets;
+  return Error{
+      ErrorKind::usage,
+      fmt::format("--emit {} is for one target; --emit fatbin takes several", options.emit)};
+}
+
+/// Whether a report is all that is wanted.
+bool only_explains(const CompileOptions& options) {
+  return options.explain && options.emit.empty() && options.output.empty() &&
+         options.header.empty();
+}
+
+/// Whether the code goes to standard output.
+bool writes_to_output(const CompileOptions& options) {
+  if (only_explains(options)) return false;
+  return options.output == "-" || (options.output.empty() && options.header.empty());
+}
+
+Status check_options(const CompileOptions& options) {
+  if (options.json && !options.explain) {
+    return Error{ErrorKind::usage, "--json goes with --explain"};
+  }
+  if (only_explains(options)) return Done{};
+  Status known = check_choice("kind of output", options.emit, {"cuda", "ptx", "cubin", "fatbin"});
+  if (!known) return known;
+  const bool text = options.emit == "cuda" || options.emit == "ptx";
+  if (text && !options.header.empty()) {
+    return Error{ErrorKind::usage, "--header goes with --emit cubin or --emit fatbin"};
+  }
+  if (!text && options.output.empty() && options.header.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--emit {} gives binary data: name a file with -o FILE (or -o - for "
+                             "standard output), or a C header with --header FILE",
+                             options.emit)};
+  }
+  if (options.json && writes_to_output(options)) {
+    return Error{ErrorKind::usage,
+                 "--json goes to standard output: name a file for the code with -o FILE"};
+  }
+  return Done{};
+}
+
+Result<std::string> make_output(const std::vector<Unit>& units, const std::string& emit) {
+  if (emit == "cuda") return units.front().source.text;
+  std::vector<backend::FatbinPart> parts;
+  for (const Unit& unit : units) {
+    backend::CompileRequest request = unit.request;
+    if (emit == "ptx") {
+      request.artifact = backend::Artifact::ptx;
+      request.extra_options.clear();
+    }
+    Result<backend::Compiled> compiled = backend::compile_cached(request);
+    if (!compiled) return compiled.error();
+    parts.push_back({*backend::parse_cuda_target(request.target), std::move(compiled->image)});
+  }
+  return emit == "fatbin" ? backend::pack_fatbin(parts) : std::move(parts.front().image);
+}
+
+Status write_header(const std::vector<Unit>& units, const std::string& image,
+                    const CompileOptions& options, Io& io) {
+  backend::CHeaderOptions header;
+  header.prefix = std::filesystem::path(options.header).stem().string();
+  std::vector<backend::CudaSource> sources;
+  for (const Unit& unit : units) {
+    sources.push_back(unit.source);
+    header.targets.push_back(isa::to_string(isa::compile_target(unit.program.target())));
+  }
+  if (options.output.empty()) header.image = image;
+  const Result<std::string> text = backend::c_header(units.front().program, sources, header);
+  return text ? write_result(io, options.header, *text) : Status(text.error());
+}
+
+Status write_outputs(const std::vector<Unit>& units, const CompileOptions& options, Io& io) {
+  const Result<std::string> image = make_output(units, options.emit);
+  if (!image) return image.error();
+  if (!options.header.empty()) {
+    Status written = write_header(units, *image, options, io);
+    if (!written || options.output.empty()) return written;
+  }
+  return write_result(io, options.output.empty() ? "-" : options.output, *image);
+}
+
+/// Shows what became of each kernel.
+void explain_units(const std::vector<Unit>& units, bool beside_code, Reporter& reporter) {
+  Json targets = Json::array();
+  for (const Unit& unit : units) {
+    const CompileReport report{unit.program, unit.source, unit.request.target,
+                               backend::compile_cached(unit.request)};
+    reporter.diagnostics(report.warnings(), unit.program.source());
+    if (reporter.json()) {
+      targets.push(report_json(report));
+    } else {
+      (beside_code ? reporter.io().err : reporter.io().out) << format_report(report);
+    }
+  }
+  reporter.set("targets", std::move(targets));
+}
+
+Exit compile_with(const CompileOptions& options, Reporter& reporter) {
+  if (const Status fine = check_options(options); !fine) return reporter.fail(fine.error());
+  const Result<std::vector<isa::Target>> targets = targets_of(options);
+  if (!targets) return reporter.fail(targets.error());
+  const auto source = read_source(options.program.file, reporter.io().in);
+  if (!source) return reporter.fail(source.error());
+  std::vector<Unit> units;
+  for (const isa::Target& target : *targets) {
+    const ProgramOptions program{options.program.file, options.program.defines,
+                                 isa::to_string(target)};
+    const Result<Loaded> loaded = load_source(*source, program, "");
+    if (!loaded) return reporter.fail(loaded.error());
+    // What is worth a warning is so for every target.
+    if (units.empty() || !loaded->program) reporter.diagnostics(loaded->diagnostics, **source);
+    if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
+    units.push_back(make_unit(*loaded->program, options.explain));
+  }
+  if (options.explain) explain_units(units, writes_to_output(options), reporter);
+  if (only_explains(options)) return reporter.finish(Exit::ok);
+  const Status written = write_outputs(units, options, reporter.io());
+  return written ? reporter.finish(Exit::ok) : reporter.fail(written.error());
+}
+
+}  // namespace
+
+Exit compile(const CompileOptions& options, Io& io) {
+  CompileOptions known = options;
+  if (known.emit.empty() && !only_explains(options)) known.emit = "cuda";
+  Reporter reporter(io, "compile", options.json);
+  return compile_with(known, reporter);
+}
+
+}  // namespace tilevm::vm

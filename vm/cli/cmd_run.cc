@@ -1,0 +1,210 @@
+#include <charconv>
+#include <ostream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "vm/cli/cmd_support.h"
+#include "vm/cli/commands.h"
+#include "vm/run/shadow.h"
+#include "vm/run/stats.h"
+#include "vm/text/file.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+/// `--check`: the checks that a list names.
+Result<sim::Checks> parse_checks(std::string_view list) {
+  sim::Checks checks;
+  std::vector<std::string> choices{"all", "none"};
+  for (const sim::NamedCheck& check : sim::named_checks) {
+    checks.*check.member = false;
+    choices.emplace_back(check.name);
+  }
+  while (true) {
+    const std::size_t comma = list.find(',');
+    const std::string name(list.substr(0, comma));
+    const Status status = check_choice("check", name, choices);
+    if (!status) return status.error();
+    for (const sim::NamedCheck& check : sim::named_checks) {
+      if (name == check.name || name == "all") checks.*check.member = true;
+    }
+    if (comma == std::string_view::npos) return checks;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+/// "random:7" as "random" and 7. Error (usage): no such name, or no number where one may stand.
+Result<std::uint64_t> parse_seeded(std::string_view what, std::string& text,
+                                   const std::vector<std::string>& choices) {
+  std::uint64_t seed = 0;
+  const std::string random = "random:";
+  if (text.starts_with(random)) {
+    const char* begin = text.data() + random.size();
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(begin, end, seed);
+    if (error != std::errc{} || stop != end) {
+      return Error{ErrorKind::usage, fmt::format("`{}` is no seed of `random`; a seed is a number "
+                                                 "from 0 to 2^64 - 1",
+                                                 text.substr(random.size()))};
+    }
+    text = "random";
+  }
+  const Status status = check_choice(what, text, choices);
+  if (!status) return status.error();
+  return seed;
+}
+
+Result<EngineOptions> engine_options(const RunOptions& options) {
+  using Time = sim::Completion::Time;
+  using Kind = sim::BlockOrder::Kind;
+  const Result<sim::Checks> checks = parse_checks(options.checks);
+  if (!checks) return checks.error();
+  std::string time = options.completion, order = options.block_order;
+  const auto time_seed = parse_seeded("completion", time, {"latest", "earliest", "random"});
+  if (!time_seed) return time_seed.error();
+  const auto order_seed = parse_seeded("block order", order, {"ascending", "descending", "random"});
+  if (!order_seed) return order_seed.error();
+  EngineOptions result{.threads = options.execution.threads, .checks = *checks};
+  result.completion = {time == "latest"     ? Time::latest
+                       : time == "earliest" ? Time::earliest
+                                            : Time::random,
+                       *time_seed};
+  result.block_order = {order == "ascending"    ? Kind::ascending
+                        : order == "descending" ? Kind::descending
+                                                : Kind::random,
+                        *order_seed};
+  return result;
+}
+
+/// Writes an output, or shows it.
+Status deliver(const Entry::Tensor& tensor, const HostTensor& data, Reporter& reporter,
+               Json& outputs) {
+  Json object = output_json(tensor.name, data);
+  std::ostream& out = reporter.io().out;
+  if (!reporter.json()) out << output_line(tensor.name, data) << '\n';
+  if (tensor.dest) {
+    if (Status status = store(*tensor.dest, data, tensor.name); !status) return status;
+    object.set("file", tensor.dest->path);
+    if (!reporter.json()) out << "  written to " << tensor.dest->path << '\n';
+  } else if (!reporter.json()) {
+    std::istringstream corner(format_corner(data));
+    for (std::string line; std::getline(corner, line);) out << "  " << line << '\n';
+  }
+  outputs.push(std::move(object));
+  return Done{};
+}
+
+void deliver_prints(const isa::VerifiedProgram& program, const Prints& prints, Reporter& reporter) {
+  if (!reporter.json()) {
+    reporter.io().out << format_prints(program, prints);
+    return;
+  }
+  reporter.set("prints", prints_json(program, prints));
+  reporter.set("prints_cut", cut_json(prints));
+}
+
+void show_stats(const isa::VerifiedProgram& program, const Engine& engine, const RunReport& report,
+                Io& io) {
+  io.err << fmt::format("{}: {}\n  launches  {:.3f} ms\n", engine.name(), engine.device(),
+                        report.milliseconds);
+  if (report.prepare_milliseconds > 0) {
+    io.err << fmt::format("  compiling {:.3f} ms ({})\n", report.prepare_milliseconds,
+                          engine.compiler());
+  }
+  if (report.blocks > 0) {
+    io.err << fmt::format("  blocks    {}\n  steps     {}\n", report.blocks, report.steps);
+  }
+  for (const KernelStats& kernel : report.kernels) io.err << stats_table(program, kernel);
+}
+
+void set_stats(const isa::VerifiedProgram& program, const Engine& engine, const RunReport& report,
+               Reporter& reporter) {
+  Json stats = Json::object();
+  stats.set("device", engine.device()).set("compiler", engine.compiler());
+  stats.set("prepare_ms", report.prepare_milliseconds);
+  stats.set("blocks", report.blocks).set("steps", report.steps);
+  Json kernels = Json::array();
+  for (const KernelStats& kernel : report.kernels) kernels.push(stats_json(program, kernel));
+  stats.set("kernels", std::move(kernels));
+  reporter.set("stats", std::move(stats));
+}
+
+/// What misses something of CUDA runs without it.
+Error with_way_out(Error error) {
+  if (error.kind == ErrorKind::unavailable) error.message += ", or run with `--backend sim`";
+  return error;
+}
+
+Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOptions& options,
+                Reporter& reporter) {
+  const Result<Entry> entry =
+      resolve_entry(program, options.execution.entry, options.execution.data);
+  if (!entry) return reporter.fail(entry.error());
+  reporter.set("entry", entry->name);
+  reporter.set("target", isa::to_string(program.target()));
+  reporter.set("backend", engine.name());
+  Result<std::vector<HostTensor>> tensors =
+      make_tensors(*entry, {options.execution.seed, options.execution.wild});
+  if (!tensors) return reporter.fail(tensors.error());
+  for (const Entry::Tensor& tensor : entry->tensors) {
+    if (!tensor.dest) continue;
+    if (Status status = check_writable(tensor.dest->path); !status) {
+      return reporter.fail(status.error());
+    }
+  }
+  RunReport report;
+  const std::optional<Failure> failure = engine.run(program, *entry, *tensors, report);
+  deliver_prints(program, report.prints, reporter);
+  if (failure) {
+    return reporter.fail(*failure, program.source());
+  }
+  reporter.diagnostics(report.notes, program.source());
+  Json outputs = Json::array();
+  for (std::size_t i = 0; i < tensors->size(); ++i) {
+    if (!entry->tensors[i].output) continue;
+    Status status = deliver(entry->tensors[i], (*tensors)[i], reporter, outputs);
+    if (!status) return reporter.fail(status.error());
+  }
+  reporter.set("outputs", std::move(outputs));
+  reporter.set("time_ms", report.milliseconds);
+  if (options.shadow) {
+    reporter.set("shadow", shadow_json(program, report));
+    if (!options.json) reporter.io().out << shadow_table(program, report);
+  }
+  if (options.stats) {
+    set_stats(program, engine, report, reporter);
+    if (!options.json) show_stats(program, engine, report, reporter.io());
+  }
+  return reporter.finish(Exit::ok);
+}
+
+}  // namespace
+
+Exit run(const RunOptions& options, Io& io) {
+  Reporter reporter(io, "run", options.json);
+  reporter.set("file", options.program.file);
+  Result<EngineOptions> settings = engine_options(options);
+  if (!settings) return reporter.fail(settings.error());
+  settings->max_steps = options.max_steps;
+  settings->resident_blocks = options.resident_blocks;
+  settings->count_accesses = options.stats;
+  settings->keep_shadow = options.shadow;
+  if (options.shadow && options.backend == "cuda") {
+    return reporter.fail(Error{ErrorKind::usage,
+                               "`--shadow` needs the simulator, since a GPU computes every value "
+                               "once; run it with `--backend sim`, which gives the same bits"});
+  }
+  Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
+  if (!source) return reporter.fail(source.error());
+  Result<std::unique_ptr<Engine>> engine = make_engine(options.backend, *settings);
+  if (!engine) return reporter.fail(with_way_out(engine.error()));
+  Result<Loaded> loaded = load_source(*source, options.program, target_for(**engine));
+  if (!loaded) return reporter.fail(loaded.error());
+  reporter.diagnostics(loaded->diagnostics, **source);
+  if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
+  return run_loaded(*loaded->program, **engine, options, reporter);
+}
+
+}  // namespace tilevm::vm

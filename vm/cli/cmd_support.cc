@@ -1,0 +1,88 @@
+#include "vm/cli/cmd_support.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "isa/base/suggest.h"
+#include "isa/type/number.h"
+#include "vm/data/compare.h"
+#include "vm/data/hash.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+Json value_json(const HostTensor& tensor, std::size_t k) {
+  return code_json(tensor.dtype, tensor.code(k));
+}
+
+Json shape_json(const isa::Shape& shape) {
+  Json list = Json::array();
+  for (const std::int64_t extent : shape) list.push(extent);
+  return list;
+}
+
+}  // namespace
+
+Result<Loaded> load_source(std::shared_ptr<const SourceFile> source, const ProgramOptions& options,
+                           const std::string& target_if_none) {
+  const Result<isa::Target> target =
+      isa::parse_target(options.target.empty() ? target_if_none : options.target);
+  if (!target) return Error{ErrorKind::usage, target.error().message};
+  const Result<std::vector<frontend::Define>> defines = parse_defines(options.defines);
+  if (!defines) return defines.error();
+  return load(std::move(source), *defines, *target);
+}
+
+Result<Loaded> load_program(const ProgramOptions& options, std::string_view target_if_none,
+                            Io& io) {
+  Result<std::shared_ptr<const SourceFile>> source = read_source(options.file, io.in);
+  if (!source) return source.error();
+  return load_source(*std::move(source), options, std::string(target_if_none));
+}
+
+std::string target_for(const Engine& engine) {
+  const std::optional<isa::Target> target = engine.target();
+  return target ? isa::to_string(*target) : std::string(default_target);
+}
+
+Json code_json(const isa::DType& type, std::uint64_t code) {
+  if (type.is_float()) return isa::to_double(isa::decode(type, code));
+  if (type == isa::u64) return code;
+  return static_cast<std::int64_t>(isa::cast(type, isa::i64, code));
+}
+
+Json output_json(const std::string& name, const HostTensor& tensor) {
+  Json object = Json::object();
+  object.set("name", name).set("dtype", isa::to_string(tensor.dtype));
+  object.set("shape", shape_json(tensor.shape));
+  object.set("hash", format_hash(content_hash(tensor)));
+  const std::optional<Range> range = range_of(tensor);
+  object.set("min", range ? value_json(tensor, range->lowest) : Json());
+  object.set("max", range ? value_json(tensor, range->highest) : Json());
+  return object;
+}
+
+std::string output_line(const std::string& name, const HostTensor& tensor) {
+  std::string line = fmt::format("{}: {}, hash {}", name, format_type(tensor.dtype, tensor.shape),
+                                 format_hash(content_hash(tensor)));
+  if (const std::optional<Range> range = range_of(tensor)) {
+    line +=
+        fmt::format(", from {} to {}", isa::format_value(tensor.dtype, tensor.code(range->lowest)),
+                    isa::format_value(tensor.dtype, tensor.code(range->highest)));
+  }
+  return line;
+}
+
+Status check_choice(std::string_view what, const std::string& value,
+                    const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return Done{};
+  const std::string near = nearest(value, choices);
+  const std::string hint = near.empty() ? fmt::format("there is `{}`", fmt::join(choices, "`, `"))
+                                        : fmt::format("did you mean `{}`?", near);
+  return Error{ErrorKind::usage, fmt::format("unknown {} `{}`; {}", what, value, hint)};
+}
+
+}  // namespace tilevm::vm

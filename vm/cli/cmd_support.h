@@ -1,0 +1,43 @@
+// What several commands share: loading a program as the options say.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/base/result.h"
+#include "vm/cli/commands.h"
+
+namespace tilevm::vm {
+
+/// The target where the user names none.
+inline constexpr std::string_view default_target = "sm_90";
+
+/// Loads a text for the target that the options name, or for the other one. Errors: usage (a define
+/// or the target).
+[[nodiscard]] Result<Loaded> load_source(std::shared_ptr<const SourceFile> source,
+                                         const ProgramOptions& options,
+                                         const std::string& target_if_none);
+
+/// The same, from the file that the options name. Errors: usage (the file too).
+[[nodiscard]] Result<Loaded> load_program(const ProgramOptions& options,
+                                          std::string_view target_if_none, Io& io);
+
+/// The target for an engine where the user names none.
+[[nodiscard]] std::string target_for(const Engine& engine);
+
+/// Error (usage): `value` is none of `choices`; `what` is "backend", "kind of output" ...
+[[nodiscard]] Status check_choice(std::string_view what, const std::string& value,
+                                  const std::vector<std::string>& choices);
+
+/// An element as JSON: integers exactly, floats as the nearest double.
+[[nodiscard]] Json code_json(const isa::DType& type, std::uint64_t code);
+
+/// An output tensor as JSON: name, dtype, shape, hash, min, max.
+[[nodiscard]] Json output_json(const std::string& name, const HostTensor& tensor);
+
+/// "c: f16[64, 64], hash 0123456789abcdef, from -1.5 to 2".
+[[nodiscard]] std::string output_line(const std::string& name, const HostTensor& tensor);
+
+}  // namespace tilevm::vm

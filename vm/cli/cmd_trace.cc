@@ -1,0 +1,152 @@
+// `tilevm trace`: what every statement of one block gave, as names, types and hashes.
+#include <charconv>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "vm/cli/cmd_support.h"
+#include "vm/cli/commands.h"
+#include "vm/data/hash.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+/// "3", "3,1" or "3,1,0" as x, y, z.
+Result<std::array<std::int64_t, 3>> parse_block(const std::string& text) {
+  std::array<std::int64_t, 3> block{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::size_t d = 0; d < block.size(); ++d) {
+    const auto [stop, error] = std::from_chars(at, end, block[d]);
+    if (error != std::errc{} || block[d] < 0) break;
+    if (stop == end) return block;
+    if (*stop != ',') break;
+    at = stop + 1;
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("`{}` is no block; write its indices as X, X,Y or X,Y,Z", text)};
+}
+
+/// Takes events as they happen: lines at once, or items of a JSON array.
+class TraceWriter {
+ public:
+  TraceWriter(const isa::VerifiedProgram& program, Reporter& reporter, std::uint64_t limit)
+      : program_(program), reporter_(reporter), limit_(limit) {}
+
+  bool tell(int kernel, const sim::TraceEvent& event) {
+    if (count_ >= limit_) {
+      cut_ = true;
+      return false;
+    }
+    ++count_;
+    reporter_.json() ? add_item(kernel, event) : write_line(kernel, event);
+    return true;
+  }
+
+  /// Behind the last event.
+  void finish() {
+    reporter_.set("events", std::move(items_));
+    reporter_.set("cut", cut_);
+    if (cut_ && !reporter_.json()) {
+      reporter_.io().out << fmt::format("... only {} statements are shown; --limit shows more\n",
+                                        limit_);
+    }
+    if (count_ == 0 && !reporter_.json()) {
+      reporter_.io().out << "no launch has such a block, or it ran nothing\n";
+    }
+  }
+
+ private:
+  [[nodiscard]] int line_of(const sim::TraceEvent& event) const {
+    return program_.source().locate(event.span.begin).line;
+  }
+
+  void write_line(int kernel, const sim::TraceEvent& event) {
+    std::string text;
+    if (event.step == 1) text = fmt::format("{}\n", program_.kernel(kernel).name);
+    text += fmt::format("{:>6}  line {:<4} {}", event.step, line_of(event), event.mnemonic);
+    const char* separator = event.mnemonic.empty() ? "" : " -> ";
+    for (const auto& [name, value] : event.scalars) {
+      text += fmt::format("{}{} = {}", separator, name, to_string(value));
+      separator = ", ";
+    }
+    for (const sim::TracedTile& tile : event.tiles) {
+      text += fmt::format("{}{}: {}, hash {}", separator, tile.name,
+                          format_type(tile.dtype, tile.shape), hash_of(tile));
+      if (tile.undefined > 0) text += fmt::format(", {} undefined", tile.undefined);
+    }
+    reporter_.io().out << text << '\n';
+  }
+
+  static std::string hash_of(const sim::TracedTile& tile) {
+    return format_hash(content_hash({tile.dtype, tile.shape, tile.data}));
+  }
+
+  void add_item(int kernel, const sim::TraceEvent& event) {
+    Json item = Json::object();
+    item.set("kernel", program_.kernel(kernel).name).set("step", event.step);
+    item.set("line", line_of(event)).set("mnemonic", event.mnemonic);
+    Json scalars = Json::object();
+    for (const auto& [name, value] : event.scalars) {
+      scalars.set(std::string(name), to_string(value));
+    }
+    Json tiles = Json::array();
+    for (const sim::TracedTile& tile : event.tiles) {
+      Json shape = Json::array();
+      for (const std::int64_t extent : tile.shape) shape.push(extent);
+      Json entry = Json::object();
+      entry.set("name", tile.name).set("dtype", isa::to_string(tile.dtype));
+      entry.set("shape", std::move(shape)).set("hash", hash_of(tile));
+      entry.set("undefined", tile.undefined);
+      tiles.push(std::move(entry));
+    }
+    items_.push(item.set("scalars", std::move(scalars)).set("tiles", std::move(tiles)));
+  }
+
+  const isa::VerifiedProgram& program_;
+  Reporter& reporter_;
+  std::uint64_t limit_;
+  std::uint64_t count_ = 0;
+  bool cut_ = false;
+  Json items_ = Json::array();
+};
+
+Exit trace_loaded(const isa::VerifiedProgram& program, const std::array<std::int64_t, 3>& block,
+                  const TraceOptions& options, Reporter& reporter) {
+  const Result<Entry> entry =
+      resolve_entry(program, options.execution.entry, options.execution.data);
+  if (!entry) return reporter.fail(entry.error());
+  Result<std::vector<HostTensor>> tensors =
+      make_tensors(*entry, {options.execution.seed, options.execution.wild});
+  if (!tensors) return reporter.fail(tensors.error());
+  TraceWriter writer(program, reporter, options.limit);
+  EngineOptions settings{.threads = options.execution.threads};
+  settings.traced_block = block;
+  settings.trace = [&](int kernel, const sim::TraceEvent& event) {
+    return writer.tell(kernel, event);
+  };
+  Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
+  if (!engine) return reporter.fail(engine.error());
+  RunReport report;
+  const std::optional<Failure> failure = (*engine)->run(program, *entry, *tensors, report);
+  writer.finish();
+  if (failure) return reporter.fail(*failure, program.source());
+  return reporter.finish(Exit::ok);
+}
+
+}  // namespace
+
+Exit trace(const TraceOptions& options, Io& io) {
+  Reporter reporter(io, "trace", options.json);
+  reporter.set("file", options.program.file);
+  const Result<std::array<std::int64_t, 3>> block = parse_block(options.block);
+  if (!block) return reporter.fail(block.error());
+  Result<Loaded> loaded = load_program(options.program, default_target, io);
+  if (!loaded) return reporter.fail(loaded.error());
+  reporter.diagnostics(loaded->diagnostics, *loaded->source);
+  if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
+  return trace_loaded(*loaded->program, *block, options, reporter);
+}
+
+}  // namespace tilevm::vm

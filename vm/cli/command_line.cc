@@ -1,0 +1,336 @@
+#include "vm/cli/command_line.h"
+
+#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "vm/cli/commands.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+void add_list(CLI::App* app, const std::string& name, std::vector<std::string>& values,
+              const std::string& description, const std::string& form) {
+  app->add_option(name, values, description)->type_name(form)->allow_extra_args(false);
+}
+
+/// A program for the device's target.
+void add_device_program(CLI::App* app, ProgramOptions& options) {
+  app->add_option("file", options.file, "the program; - reads standard input")
+      ->required()
+      ->type_name("FILE");
+  add_list(app, "-D,--define", options.defines, "overrides a constant", "NAME=VALUE");
+}
+
+void add_program(CLI::App* app, ProgramOptions& options, const std::string& target) {
+  add_device_program(app, options);
+  app->add_option(
+         "--target", options.target,
+         "the architecture: sm_80 sm_86 sm_89 sm_90 sm_90a sm_100 sm_100a sm_120 ...; " + target)
+      ->type_name("TARGET");
+}
+
+/// CLI11 would read "-1" as 2^64 - 1.
+std::string is_seed(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc{} && stop == end) return {};
+  return "`" + text + "` is no seed, an integer from 0 to 2^64 - 1";
+}
+
+void add_entry(CLI::App* app, std::string& entry, std::vector<std::string>& inputs,
+               std::uint64_t& seed) {
+  app->add_option("--entry", entry,
+                  "the pipeline or kernel to run; the only pipeline, else main, else the only "
+                  "kernel if left out")
+      ->type_name("NAME");
+  add_list(app, "--in", inputs,
+           "what an input holds: FILE.npy, rand[:SEED], wild[:SEED], zeros, iota, full:VALUE, "
+           "codes:FILE.npy, packed:FILE.npy; or a scalar's value. For a kernel alone also with a "
+           "type: 'a=f16[64,64]=rand'",
+           "NAME=SPEC");
+  app->add_option("--seed", seed, "of random inputs that name none; 0 if left out")
+      ->check(is_seed, "");
+}
+
+void add_execution(CLI::App* app, ExecutionOptions& options) {
+  add_entry(app, options.entry, options.data.inputs, options.seed);
+  add_list(app, "--out", options.data.outputs, "where an output goes: FILE.npy or codes:FILE.npy",
+           "NAME=DEST");
+  app->add_flag("--wild", options.wild,
+                "inputs that are not given hold random bits of every exponent instead of [-1, 1)");
+  app->add_option("--threads", options.threads, "host threads of the simulator; 0: all cores")
+      ->check(CLI::Range(0, 4096));
+}
+
+template <class Options>
+std::pair<CLI::App*, Options*> add_command(CLI::App& root, Commands& commands,
+                                           const std::string& name, const std::string& summary,
+                                           Exit (*function)(const Options&, Io&)) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* app = root.add_subcommand(name, summary);
+  commands.push_back({app, [options, function](Io& io) { return function(*options, io); }});
+  return {app, options.get()};
+}
+
+void add_reading_commands(CLI::App& root, Commands& commands) {
+  {
+    auto [app, o] = add_command<CheckOptions>(
+        root, commands, "check", "Parses and verifies; shows every error of the file.", check);
+    add_program(app, o->program, "sm_90 if left out");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<FormatOptions>(root, commands, "fmt",
+                                               "Writes a program in its canonical form.", format);
+    app->add_option("files", o->files, "the programs; - reads standard input")
+        ->required()
+        ->type_name("FILE");
+    app->add_flag("--check", o->check, "write nothing; exit 1 if a file would change");
+    app->add_flag("-i,--in-place", o->in_place, "rewrite the files");
+  }
+  {
+    auto [app, o] = add_command<LayoutOptions>(
+        root, commands, "layout", "Draws a layout: which thread holds which element.", layout);
+    app->add_option("expression", o->expression, "a layout")->required()->type_name("EXPR");
+    app->add_option("-o,--output", o->output, "draw to FILE.svg or FILE.html; - for SVG to stdout")
+        ->type_name("FILE");
+  }
+  {
+    auto [app, o] =
+        add_command<IsaOptions>(root, commands, "isa", "Explains the instructions.", isa_reference);
+    app->add_option("mnemonic", o->mnemonic, "one instruction")->type_name("NAME");
+    app->add_flag("--markdown", o->markdown, "the whole reference as Markdown");
+  }
+  {
+    auto [app, o] = add_command<ExplainOptions>(root, commands, "explain",
+                                                "Explains the code of a message.", explain);
+    app->add_option("code", o->code, "a code such as TV0104")->type_name("CODE");
+  }
+}
+
+std::string check_help() {
+  std::string names;
+  for (const sim::NamedCheck& check : sim::named_checks) {
+    names += (names.empty() ? "" : ", ") + std::string(check.name);
+  }
+  return "checks of the simulator: all (default), none, or a list of: " + names;
+}
+
+void add_running_commands(CLI::App& root, Commands& commands) {
+  {
+    auto [app, o] = add_command<RunOptions>(root, commands, "run",
+                                            "Runs a program and shows or writes its outputs.", run);
+    add_program(app, o->program, "the device's, or sm_90, if left out");
+    add_execution(app, o->execution);
+    app->add_option("--backend", o->backend, "sim (default) or cuda")->type_name("NAME");
+    app->add_option("--check", o->checks, check_help())->type_name("LIST");
+    app->add_option("--max-steps", o->max_steps,
+                    "statements that a block may execute in the simulator; 4294967296 if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62))
+        ->type_name("N");
+    app->add_option("--async", o->completion,
+                    "when the simulator lets asynchronous copies arrive: latest (default), "
+                    "earliest, random[:SEED]")
+        ->type_name("TIME");
+    app->add_option("--block-order", o->block_order,
+                    "the order in which the simulator begins blocks: ascending (default), "
+                    "descending, random[:SEED]")
+        ->type_name("ORDER");
+    app->add_option("--resident", o->resident_blocks,
+                    "blocks that the simulator lets run at once if they wait for one another; 132 "
+                    "if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
+        ->type_name("N");
+    app->add_flag("--stats", o->stats, "times and counters to standard error");
+    app->add_flag("--shadow", o->shadow,
+                  "compute every value also without rounding, and show the errors of outputs and "
+                  "statements; simulator only");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<TraceOptions>(
+        root, commands, "trace", "Shows what every statement of one block gives.", trace);
+    add_program(app, o->program, "sm_90 if left out");
+    add_execution(app, o->execution);
+    app->add_option("--block", o->block, "the block, in every launch; 0 if left out")
+        ->type_name("X[,Y[,Z]]");
+    app->add_option("--limit", o->limit, "statements that are shown; 1000 if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
+        ->type_name("N");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<DiffOptions>(
+        root, commands, "diff", "Runs a program on two backends and compares every bit.", diff);
+    add_program(app, o->program, "the device's, or sm_90, if left out");
+    add_execution(app, o->execution);
+    app->add_option("--backends", o->backends, "the two to compare; sim,cuda if left out")
+        ->type_name("A,B");
+    app->add_option("--seeds", o->seeds, "several seeds in one go, both ends included")
+        ->type_name("A..B");
+    app->add_option("--record", o->record, "append what the second backend gave, one line a seed")
+        ->type_name("FILE");
+    app->add_flag("--bisect", o->bisect, "find the first instruction that differs");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+}
+
+void add_record_command(CLI::App& root, Commands& commands) {
+  auto [app, o] = add_command<RecordOptions>(
+      root, commands, "record",
+      "Compares every instruction on every type with a GPU, bit for bit, and records the outcome.",
+      record);
+  app->add_option("--size", o->size,
+                  "quick (default), full (some millions of outputs a case), or exhaustive (every "
+                  "input where there are at most 2^32)")
+      ->type_name("SIZE");
+  app->add_option("--only", o->only,
+                  "cases whose name contains the text, or that have a result of this name")
+      ->type_name("TEXT");
+  app->add_option("-o,--output", o->output,
+                  "append one line a case, and skip cases that the file has for this device with "
+                  "as many outputs; standard output if left out")
+      ->type_name("FILE");
+  app->add_flag("--force", o->force, "repeat them");
+  app->add_option("--report", o->report,
+                  "run nothing; write docs/fidelity.md from files of records to standard output")
+      ->type_name("FILE");
+  app->add_option("--time-limit", o->time_limit, "begin no case after so many seconds; exit 4")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
+  app->add_option("--backend", o->backend,
+                  "cuda (default); sim compares the simulator with itself, to try cases out")
+      ->type_name("NAME");
+  app->add_option("--target", o->target, "of the simulator; the device's if left out")
+      ->type_name("TARGET");
+  app->add_option("--seed", o->seed, "of the operands beyond the kept ones; 0 if left out")
+      ->check(is_seed, "");
+  app->add_option("--threads", o->threads, "host threads of the simulator; 0: all cores")
+      ->check(CLI::Range(0, 4096));
+}
+
+void add_measuring_commands(CLI::App& root, Commands& commands) {
+  {
+    auto [app, o] = add_command<BenchOptions>(root, commands, "bench",
+                                              "Times the kernels of a program on the GPU.", bench);
+    add_device_program(app, o->program);
+    add_entry(app, o->entry, o->inputs, o->seed);
+    app->add_option("--kernel", o->kernel, "time only this kernel")->type_name("NAME");
+    app->add_option("--repeat", o->rounds, "timed launches of each kernel; 30 if left out")
+        ->check(CLI::Range(1, 100000))
+        ->type_name("N");
+    app->add_flag("--warm", o->warm, "keep in L2 what the last launch left there");
+    app->add_option("--baseline", o->baseline,
+                    "compare with cublas: f16 (bf16 if an input is) in and out, f32 added up; "
+                    "sizes are the constants M, N and K")
+        ->type_name("NAME");
+    app->add_option("--verify-against", o->reference,
+                    "another pipeline with the same inputs and outputs; shows the relative error "
+                    "of each output")
+        ->type_name("ENTRY");
+    app->add_flag("--check,!--no-check", o->check,
+                  "run once more after the timing, and demand the same bits (the default)");
+    app->add_flag("!--no-peak", o->peak, "leave out the reading of 4 GiB");
+    app->add_option("--lock", o->lock, "lock this file while the GPU is used, to share the GPU")
+        ->type_name("FILE");
+    app->add_option("-o,--output", o->output, "append the result as one line of JSON")
+        ->type_name("FILE");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<TuneOptions>(
+        root, commands, "tune", "Finds the fastest values of a program's tunables on the GPU.",
+        tune);
+    add_device_program(app, o->program);
+    app->add_option("--entry", o->entry, "the pipeline or kernel to tune")->type_name("NAME");
+    app->add_option("--kernel", o->kernel, "only this kernel's time counts; else the sum of all")
+        ->type_name("NAME");
+    add_list(app, "--reduce", o->reduced,
+             "a constant of the smaller problem on which a winner must give the simulator's bits; "
+             "the file's line `# reduce: NAME=VALUE ..` if left out",
+             "NAME=VALUE");
+    app->add_option("-o,--output", o->output,
+                    "a line for each point; points that it has are not timed again; tune.jsonl if "
+                    "left out")
+        ->type_name("FILE");
+    app->add_option("--time-limit", o->time_limit, "begin no point after so many seconds")
+        ->check(CLI::PositiveNumber)
+        ->type_name("SECONDS");
+    app->add_option("--jobs", o->jobs, "processes at a time; 0: one for each core, up to 8")
+        ->check(CLI::Range(0, 256));
+    app->add_option("--repeat", o->rounds, "timed launches of each point; 30 if left out")
+        ->check(CLI::Range(1, 100000))
+        ->type_name("N");
+    app->add_option("--points", o->most,
+                    "the most points that are timed; of more, so many are chosen at random, and "
+                    "the best quarter once more; 512 if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
+        ->type_name("N");
+    app->add_option("--seed", o->seed, "of the random choice; 0 if left out")->check(is_seed, "");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+}
+
+void add_other_commands(CLI::App& root, Commands& commands) {
+  {
+    auto [app, o] = add_command<CompileOptions>(
+        root, commands, "compile", "Turns a program into CUDA C++, PTX or machine code.", compile);
+    add_program(app, o->program, "sm_90a if left out; a fatbin takes several, as sm_80,sm_90a");
+    app->add_option("--emit", o->emit,
+                    "cuda (default), ptx, cubin or fatbin; with --explain and no -o, nothing")
+        ->type_name("KIND");
+    app->add_option("-o,--output", o->output, "the file to write; - for standard output")
+        ->type_name("FILE");
+    app->add_option("--header", o->header,
+                    "for a cubin or fatbin, also a C header that launches the kernels; without -o "
+                    "it contains the code")
+        ->type_name("FILE");
+    app->add_flag("--explain", o->explain,
+                  "what became of each instruction and each kernel: choices and why none is wider, "
+                  "registers, spills, shared memory");
+    app->add_flag("--json", o->json, "the report as one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<DoctorOptions>(
+        root, commands, "doctor", "Says what this machine offers and what is missing.", doctor);
+    o->version = TILEVM_VERSION;
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<CacheOptions>(root, commands, "cache",
+                                              "Shows the compiled kernels that are kept.", cache);
+    app->add_option("action", o->action, "list (default), path, or clear to remove them all")
+        ->type_name("ACTION");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<DemoOptions>(
+        root, commands, "demo", "Multiplies f16 by 6-bit integers, and checks every step.", demo);
+    o->source_folder = TILEVM_SOURCE_DIR;
+    app->add_option("--threads", o->threads, "host threads of the simulator; 0: all cores")
+        ->check(CLI::Range(0, 4096));
+  }
+}
+
+}  // namespace
+
+Commands add_commands(CLI::App& root) {
+  Commands commands;
+  add_running_commands(root, commands);
+  add_record_command(root, commands);
+  add_measuring_commands(root, commands);
+  add_reading_commands(root, commands);
+  add_other_commands(root, commands);
+  return commands;
+}
+
+}  // namespace tilevm::vm

@@ -1,0 +1,25 @@
+// The commands as CLI11 reads them: names, options, and which member each option fills.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "vm/cli/io.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 calls itself so
+class App;
+}
+
+namespace tilevm::vm {
+
+/// A subcommand and what to call once it is parsed.
+struct Command {
+  CLI::App* app;
+  std::function<Exit(Io&)> call;
+};
+using Commands = std::vector<Command>;
+
+/// Adds every command to the root, in the order of the help page.
+[[nodiscard]] Commands add_commands(CLI::App& root);
+
+}  // namespace tilevm::vm

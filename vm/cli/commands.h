@@ -1,0 +1,172 @@
+// The commands of `tilevm`, each a function of plain options and streams, so that tests call them
+// as the command line does.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vm/cli/io.h"
+#include "vm/run/vm.h"
+
+namespace tilevm::vm {
+
+/// What every command that loads a program takes.
+struct ProgramOptions {
+  std::string file;                  ///< "-" is standard input
+  std::vector<std::string> defines;  ///< "NAME=VALUE"
+  std::string target;                ///< empty: the command's default
+};
+
+struct CheckOptions {
+  ProgramOptions program;
+  bool json = false;
+};
+Exit check(const CheckOptions& options, Io& io);
+
+struct FormatOptions {
+  std::vector<std::string> files;
+  bool check = false;     ///< only say which files are not in canonical form
+  bool in_place = false;  ///< rewrite the files
+};
+Exit format(const FormatOptions& options, Io& io);
+
+struct LayoutOptions {
+  std::string expression;
+  std::string output;  ///< FILE.svg, FILE.html, or "-"
+};
+Exit layout(const LayoutOptions& options, Io& io);
+
+struct IsaOptions {
+  std::string mnemonic;  ///< empty: the table of all
+  bool markdown = false;
+};
+Exit isa_reference(const IsaOptions& options, Io& io);
+
+struct ExplainOptions {
+  std::string code;  ///< empty: the list of all
+};
+Exit explain(const ExplainOptions& options, Io& io);
+
+struct DoctorOptions {
+  std::string version;
+  bool json = false;
+};
+Exit doctor(const DoctorOptions& options, Io& io);
+
+struct CacheOptions {
+  std::string action = "list";  ///< list, path, clear
+  bool json = false;
+};
+Exit cache(const CacheOptions& options, Io& io);
+
+struct CompileOptions {
+  ProgramOptions program;  ///< the target may be several, with commas, for a fatbin or a report
+  std::string emit;        ///< cuda, ptx, cubin, fatbin; empty: a report alone, else cuda
+  std::string output;      ///< empty: standard output for text
+  std::string header;      ///< a C header to write beside it; empty: none
+  bool explain = false;    ///< a report, to standard error where the code goes to standard output
+  bool json = false;       ///< of the report
+};
+Exit compile(const CompileOptions& options, Io& io);
+
+/// What every command that runs a program takes besides.
+struct ExecutionOptions {
+  std::string entry;
+  DataOptions data;
+  std::uint64_t seed = 0;
+  bool wild = false;
+  int threads = 0;
+};
+
+struct RunOptions {
+  ProgramOptions program;
+  ExecutionOptions execution;
+  std::string backend = "sim";
+  std::string checks = "all";             ///< all, none, or a list
+  std::string completion = "latest";      ///< of copies: latest, earliest, random[:SEED]
+  std::string block_order = "ascending";  ///< ascending, descending, random[:SEED]
+  std::optional<std::uint64_t> max_steps, resident_blocks;
+  bool stats = false;
+  bool shadow = false;  ///< with the simulator only
+  bool json = false;
+};
+Exit run(const RunOptions& options, Io& io);
+
+struct TraceOptions {
+  ProgramOptions program;
+  ExecutionOptions execution;
+  std::string block = "0";     ///< X, X,Y or X,Y,Z
+  std::uint64_t limit = 1000;  ///< statements that are shown
+  bool json = false;
+};
+Exit trace(const TraceOptions& options, Io& io);
+
+struct DiffOptions {
+  ProgramOptions program;
+  ExecutionOptions execution;
+  std::string backends = "sim,cuda";
+  std::string seeds;   ///< "A..B", both included; empty: the one seed
+  std::string record;  ///< a file that one line per seed is appended to
+  bool bisect = false;
+  bool json = false;
+};
+Exit diff(const DiffOptions& options, Io& io);
+
+struct RecordOptions {
+  std::string size = "quick";  ///< quick, full, exhaustive
+  std::string only;            ///< a part of a case's name, or a result's name; empty: all cases
+  std::string target;          ///< empty: the device's
+  std::string backend = "cuda";
+  std::string output;  ///< a file that one line a case is appended to; empty: standard output
+  std::uint64_t seed = 0;
+  int threads = 0;
+  std::optional<double> time_limit;  ///< seconds after which no case begins
+  bool force = false;                ///< also cases that `output` has
+  std::vector<std::string> report;   ///< files of records: only write docs/fidelity.md from them
+};
+Exit record(const RecordOptions& options, Io& io);
+
+struct BenchOptions {
+  ProgramOptions program;  ///< the target is the device's
+  std::string entry;
+  std::vector<std::string> inputs;  ///< "NAME=SPEC"
+  std::uint64_t seed = 0;
+  std::string kernel;     ///< empty: all that the entry launches
+  int rounds = 30;        ///< timed launches of each kernel
+  bool warm = false;      ///< L2 keeps what the last launch left
+  std::string baseline;   ///< "cublas" or empty
+  std::string reference;  ///< an entry that computes the same; empty: none
+  bool check = true;      ///< a second run must give the same bits
+  bool peak = true;       ///< measure the device's full reading rate
+  std::string lock;       ///< a file that is locked while the GPU is used; empty: none
+  std::string output;     ///< a file that one line of JSON is appended to
+  bool json = false;
+};
+Exit bench(const BenchOptions& options, Io& io);
+
+struct TuneOptions {
+  ProgramOptions program;  ///< the target is the device's; defines fix what they name
+  std::string entry, kernel;
+  std::vector<std::string> reduced;  ///< "NAME=VALUE": of the problem that the simulator checks
+  std::string output = "tune.jsonl";
+  double time_limit = 0;  ///< seconds; 0: none
+  int jobs = 0;           ///< processes that compile at a time; 0: as many as cores, up to 8
+  int rounds = 30;
+  std::uint64_t most = 512;  ///< points that are timed; more are halved from a random choice
+  std::uint64_t seed = 0;
+  std::string worker;  ///< the program that is started for each point: this one
+  bool json = false;
+};
+Exit tune(const TuneOptions& options, Io& io);
+
+struct DemoOptions {
+  std::string program_folder;  ///< where the shipped programs are; empty: looked for
+  std::string source_folder;   ///< of the build, tried last
+  int threads = 0;
+  std::int64_t size = 1024;  ///< M, N and K
+};
+Exit demo(const DemoOptions& options, Io& io);
+
+}  // namespace tilevm::vm

@@ -1,0 +1,88 @@
+#include "vm/cli/help.h"
+
+#include <map>
+
+namespace tilevm::vm {
+
+namespace {
+
+const std::map<std::string, std::string>& examples() {
+  static const std::map<std::string, std::string> all = {
+      {"tilevm",
+       "  tilevm demo                              see it work\n"
+       "  tilevm run programs/figure2.tile         run a program in the simulator\n"
+       "  tilevm diff programs/figure2.tile        simulator against GPU, bit for bit\n"},
+      {"check",
+       "  tilevm check programs/figure2.tile\n"
+       "  tilevm check programs/figure2.tile -D K=128 --target sm_80\n"
+       "  cat prog.tile | tilevm check -\n"},
+      {"run",
+       "  tilevm run programs/figure2.tile\n"
+       "  tilevm run programs/figure2.tile -D M=64 -D N=64 --in a=rand:7 --out c=c.npy\n"
+       "  tilevm run programs/figure2.tile --json | jq .outputs\n"
+       "  tilevm run programs/figure2.tile -D M=64 -D N=64 -D K=256 --shadow\n"},
+      {"trace",
+       "  tilevm trace programs/figure2.tile -D K=32\n"
+       "  tilevm trace programs/figure2.tile --block 1,2 --limit 20\n"
+       "  tilevm trace programs/figure2.tile --json | jq '.events[0]'\n"},
+      {"diff",
+       "  tilevm diff programs/figure2.tile\n"
+       "  tilevm diff programs/figure2.tile -D K=64 --seeds 0..19 --wild\n"
+       "  tilevm diff programs/figure2.tile --backends sim,sim --json\n"},
+      {"record",
+       "  tilevm record --size full -o records.jsonl\n"
+       "  tilevm record --size exhaustive -o records.jsonl --time-limit 600\n"
+       "  tilevm record --only 'Dot f16'\n"},
+      {"bench",
+       "  tilevm bench programs/matmul_quantized_pipelined.tile -D M=16 -D N=8192 -D K=8192\n"
+       "  tilevm bench FILE --kernel matmul --baseline cublas -o results.jsonl\n"
+       "  tilevm bench FILE --verify-against plain --json | jq '.kernels[].us.median'\n"},
+      {"tune",
+       "  tilevm tune FILE --kernel matmul --reduce N=256 --reduce K=512\n"
+       "  tilevm tune FILE -D BM=16 --time-limit 300 -o tune.jsonl\n"
+       "  tilevm tune FILE -D M=16 --jobs 16 --points 2000\n"},
+      {"compile",
+       "  tilevm compile programs/figure2.tile --target sm_90a --emit cuda\n"
+       "  tilevm compile programs/figure2.tile --emit ptx -o figure2.ptx --explain\n"
+       "  tilevm compile programs/figure2.tile --target sm_80,sm_90a --emit fatbin --header "
+       "f2.h\n"},
+      {"layout",
+       "  tilevm layout 'local(2, 1).spatial(8, 4).local(1, 2)'\n"
+       "  tilevm layout 'spatial(8, 4).local(1, 4)' -o picture.svg\n"
+       "  tilevm layout 'row_major(16, 8).swizzle(3, 3, 3)'\n"},
+      {"isa",
+       "  tilevm isa\n"
+       "  tilevm isa Dot\n"
+       "  tilevm isa --markdown > isa.md\n"},
+      {"explain",
+       "  tilevm explain TV0104\n"
+       "  tilevm explain 104\n"
+       "  tilevm explain                           every code in one line\n"},
+      {"cache",
+       "  tilevm cache                             each compiled kernel that is kept\n"
+       "  tilevm cache clear\n"
+       "  TILEVM_CACHE=off tilevm run prog.tile --backend cuda\n"},
+      {"doctor",
+       "  tilevm doctor\n"
+       "  tilevm doctor --json\n"
+       "  TILEVM_LIBCUDA=/opt/lib/libcuda.so.1 tilevm doctor\n"},
+      {"fmt",
+       "  tilevm fmt prog.tile                     canonical text to standard output\n"
+       "  tilevm fmt -i prog.tile                  rewrite the file\n"
+       "  tilevm fmt --check programs/*.tile       exit 1 if a file would change\n"},
+      {"demo",
+       "  tilevm demo\n"
+       "  tilevm demo --threads 1\n"
+       "  tilevm demo --color never > demo.txt\n"},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::string help_examples(const std::string& command) {
+  const auto found = examples().find(command);
+  return found == examples().end() ? std::string() : found->second;
+}
+
+}  // namespace tilevm::vm

@@ -1,0 +1,131 @@
+#include "vm/cli/io.h"
+
+#include <istream>
+#include <ostream>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "isa/base/render.h"
+#include "vm/text/file.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+void set_place(Json& object, Span span, const SourceFile& source) {
+  const LineColumn begin = source.locate(span.begin);
+  const LineColumn end = source.locate(span.end);
+  object.set("line", begin.line).set("column", begin.column);
+  object.set("end_line", end.line).set("end_column", end.column);
+}
+
+Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
+  Json list = Json::array();
+  for (const Note& note : notes) {
+    Json item = Json::object();
+    item.set("message", note.message);
+    if (note.has_place) set_place(item, note.span, source);
+    list.push(std::move(item));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string paint(std::string_view text, Style style, bool color) {
+  if (!color) return std::string(text);
+  const auto escape = [style] {
+    switch (style) {
+      case Style::bold:
+        return "\x1b[1m";
+      case Style::dim:
+        return "\x1b[2m";
+      case Style::green:
+        return "\x1b[32m";
+      case Style::yellow:
+        return "\x1b[33m";
+      case Style::red:
+        return "\x1b[1;31m";
+    }
+    return "";
+  };
+  return fmt::format("{}{}\x1b[0m", escape(), text);
+}
+
+Exit fail(Io& io, const Error& error) {
+  io.err << "tilevm: " << paint("error:", Style::red, io.color_err) << ' ' << error.message << '\n';
+  return exit_of(error.kind);
+}
+
+void show(Io& io, const Diagnostics& diagnostics, const SourceFile& source) {
+  if (diagnostics.sorted().empty()) return;
+  io.err << render(diagnostics, source, io.color_err);
+}
+
+Json to_json(const Diagnostic& diagnostic, const SourceFile& source) {
+  Json object = Json::object();
+  object.set("code", to_string(diagnostic.code));
+  object.set("severity", to_string(diagnostic.severity));
+  object.set("file", source.name());
+  set_place(object, diagnostic.span, source);
+  object.set("message", diagnostic.message);
+  if (!diagnostic.fix.empty()) object.set("fix", diagnostic.fix);
+  if (!diagnostic.notes.empty()) object.set("notes", notes_json(diagnostic.notes, source));
+  return object;
+}
+
+Reporter::Reporter(Io& io, std::string_view command, bool json) : io_(io), json_(json) {
+  object_.set("schema", 1).set("command", command);
+}
+
+void Reporter::set(std::string key, Json value) {
+  if (json_) object_.set(std::move(key), std::move(value));
+}
+
+void Reporter::diagnostics(const Diagnostics& diagnostics, const SourceFile& source) {
+  if (!json_) {
+    show(io_, diagnostics, source);
+    return;
+  }
+  for (const Diagnostic& diagnostic : diagnostics.sorted()) {
+    diagnostics_.push(to_json(diagnostic, source));
+  }
+}
+
+Exit Reporter::finish(Exit status) {
+  if (json_) {
+    object_.set("diagnostics", std::move(diagnostics_)).set("status", static_cast<int>(status));
+    io_.out << object_.text() << '\n';
+  }
+  return status;
+}
+
+Exit Reporter::fail(const Error& error) {
+  const Exit status = exit_of(error.kind);
+  if (json_) {
+    set("error", error.message);
+  } else {
+    vm::fail(io_, error);
+  }
+  return finish(status);
+}
+
+Exit Reporter::fail(const Failure& failure, const SourceFile& source) {
+  if (const auto* error = std::get_if<Error>(&failure)) return fail(*error);
+  diagnostics(std::get<Diagnostics>(failure), source);
+  return finish(exit_of(failure));
+}
+
+Status write_result(Io& io, const std::string& path, std::string_view bytes) {
+  if (path != "-") {
+    return write_file_atomic(path, {reinterpret_cast<const std::uint8_t*>(bytes.data()),  // bytes
+                                    bytes.size()});
+  }
+  io.out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  io.out.flush();
+  if (!io.out) return Error{ErrorKind::usage, "cannot write to standard output"};
+  return Done{};
+}
+
+}  // namespace tilevm::vm

@@ -1,0 +1,68 @@
+// The streams of a command, and how a command speaks: results to `out`, messages to `err`.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include "isa/base/diagnostic.h"
+#include "isa/base/result.h"
+#include "isa/base/source.h"
+#include "vm/run/vm.h"
+#include "vm/text/json.h"
+
+namespace tilevm::vm {
+
+struct Io {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+  bool color_out = false;
+  bool color_err = false;
+};
+
+/// The styles that commands use; without colour the text itself.
+enum class Style { bold, dim, green, yellow, red };
+[[nodiscard]] std::string paint(std::string_view text, Style style, bool color);
+
+/// "tilevm: error: MESSAGE" to `err`; the status that follows from the error.
+Exit fail(Io& io, const Error& error);
+
+/// Rendered diagnostics to `err`; nothing if there are none.
+void show(Io& io, const Diagnostics& diagnostics, const SourceFile& source);
+
+/// A diagnostic as JSON: code, severity, file, line, column, end_line, end_column, message and,
+/// where there are, fix and notes.
+[[nodiscard]] Json to_json(const Diagnostic& diagnostic, const SourceFile& source);
+
+/// Ends a command in text or in JSON. With JSON, exactly one object goes to `out`:
+/// {"schema": 1, "command": .., <the command's members>, "diagnostics": [..], "error": ..,
+/// "status": N}.
+class Reporter {
+ public:
+  Reporter(Io& io, std::string_view command, bool json);
+
+  [[nodiscard]] bool json() const { return json_; }
+  [[nodiscard]] Io& io() { return io_; }
+
+  /// A member of the object; ignored without JSON.
+  void set(std::string key, Json value);
+  /// Shows diagnostics (at once in text, in the object with JSON).
+  void diagnostics(const Diagnostics& diagnostics, const SourceFile& source);
+
+  /// Ends the command; call one of them, once.
+  Exit finish(Exit status);
+  Exit fail(const Error& error);
+  Exit fail(const Failure& failure, const SourceFile& source);
+
+ private:
+  Io& io_;
+  bool json_;
+  Json object_ = Json::object();
+  Json diagnostics_ = Json::array();
+};
+
+/// Writes a result to a file (all of it or nothing), or to `out` for "-". Error (usage).
+[[nodiscard]] Status write_result(Io& io, const std::string& path, std::string_view bytes);
+
+}  // namespace tilevm::vm

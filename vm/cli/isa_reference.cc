@@ -1,0 +1,197 @@
+#include "vm/cli/isa_reference.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "isa/inst/instruction_set.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+/// How each type of slot is called; a new one does not compile without its line here.
+struct SlotName {
+  constexpr std::string_view operator()(const isa::RegisterOperand*) const {
+    return "register tile";
+  }
+  constexpr std::string_view operator()(const isa::SharedOperand*) const { return "shared tile"; }
+  constexpr std::string_view operator()(const isa::GlobalOperand*) const { return "global view"; }
+  constexpr std::string_view operator()(const isa::PointerOperand*) const { return "pointer"; }
+  constexpr std::string_view operator()(const isa::DType*) const { return "element type"; }
+  constexpr std::string_view operator()(const isa::RegisterLayout*) const {
+    return "register layout";
+  }
+  constexpr std::string_view operator()(const isa::ViewLayout*) const { return "memory layout"; }
+  constexpr std::string_view operator()(const isa::TileShape*) const { return "constant extents"; }
+  constexpr std::string_view operator()(const isa::ExtentList*) const { return "extents"; }
+  constexpr std::string_view operator()(const isa::OffsetList*) const { return "offsets"; }
+  constexpr std::string_view operator()(const isa::ScalarOperand*) const { return "scalar"; }
+  constexpr std::string_view operator()(const isa::ElementValues*) const {
+    return "scalar or scalars";
+  }
+  constexpr std::string_view operator()(const isa::ValueOperand*) const {
+    return "register tile or scalar";
+  }
+  constexpr std::string_view operator()(const isa::Text*) const { return "text"; }
+  template <class Slot>
+  constexpr std::string_view operator()(const std::optional<Slot>*) const {
+    return (*this)(static_cast<const Slot*>(nullptr));
+  }
+};
+
+template <class Slot>
+constexpr bool is_optional(const Slot*) {
+  return false;
+}
+template <class Slot>
+constexpr bool is_optional(const std::optional<Slot>*) {
+  return true;
+}
+
+template <class Inst>
+InstructionInfo info_of() {
+  InstructionInfo info{Inst::schema.description, {}};
+  isa::for_each_slot<Inst>([&]<class Slot>(const isa::SlotInfo<Inst, Slot>& slot, std::size_t) {
+    const Slot* const type = nullptr;
+    info.operands.push_back(
+        {slot.name, SlotName{}(type), slot.doc, is_optional(type), slot.access});
+  });
+  return info;
+}
+
+std::string_view result_name(isa::ResultKind kind) {
+  switch (kind) {
+    case isa::ResultKind::none:
+      return "";
+    case isa::ResultKind::indices:
+      return "block indices";
+    case isa::ResultKind::scalar:
+      return "scalar";
+    case isa::ResultKind::register_tile:
+      return "register tile";
+    case isa::ResultKind::shared_tile:
+      return "shared tile";
+    case isa::ResultKind::global_view:
+      return "global view";
+  }
+  return "";
+}
+
+std::string_view place(const isa::Description& description) {
+  if (description.in_pipeline && description.in_kernel) return "in kernels and pipelines";
+  return description.in_pipeline ? "in pipelines" : "in kernels";
+}
+
+std::string_view effect(isa::Access access) {
+  switch (access) {
+    case isa::Access::none:
+      return "";
+    case isa::Access::read:
+      return "; its memory is read";
+    case isa::Access::write:
+      return "; its memory is written";
+    case isa::Access::update:
+      return "; its memory is read and written";
+  }
+  return "";
+}
+
+/// Words of `text` in lines of at most `width` columns, each begun by `indent`.
+std::string wrap(std::string_view text, std::string_view indent, std::size_t width) {
+  std::string out;
+  std::string line(indent);
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    if (line.size() > indent.size() && line.size() + 1 + word.size() > width) {
+      out += line + '\n';
+      line = indent;
+    }
+    if (line.size() > indent.size()) line += ' ';
+    line += word;
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+  }
+  return out + line + '\n';
+}
+
+void write_markdown(const InstructionInfo& info, std::string& out) {
+  out += fmt::format("### {}\n\n", info.description.mnemonic);
+  out += fmt::format("`{}`\n\n{}", signature(info), wrap(info.description.summary, "", 100));
+  if (!info.description.detail.empty()) out += '\n' + wrap(info.description.detail, "", 100);
+  if (!info.operands.empty()) {
+    out += "\n| operand | is | meaning |\n|---|---|---|\n";
+  }
+  for (const OperandInfo& operand : info.operands) {
+    out += fmt::format("| `{}` | {}{} | {}{} |\n", operand.name, operand.type,
+                       operand.optional ? ", optional" : "", operand.doc, effect(operand.access));
+  }
+  out += fmt::format("\nStands {}.\n\n", place(info.description));
+}
+
+}  // namespace
+
+std::vector<InstructionInfo> all_instructions() {
+  std::vector<InstructionInfo> infos;
+  isa::for_each_instruction([&]<class Inst>() { infos.push_back(info_of<Inst>()); });
+  return infos;
+}
+
+std::string signature(const InstructionInfo& instruction) {
+  std::string operands;
+  for (const OperandInfo& operand : instruction.operands) {
+    const std::string_view comma = operands.empty() ? "" : ", ";
+    operands += operand.optional ? fmt::format("[{}{}=]", comma, operand.name)
+                                 : fmt::format("{}{}", comma, operand.name);
+  }
+  const isa::Description& description = instruction.description;
+  if (description.result == isa::ResultKind::register_tile) {
+    operands += operands.empty() ? "[out=]" : "[, out=]";
+  }
+  std::string text = fmt::format("{}({})", description.mnemonic, operands);
+  if (description.result != isa::ResultKind::none) {
+    text += fmt::format(" -> {}", result_name(description.result));
+  }
+  return text;
+}
+
+std::string terminal_page(const InstructionInfo& instruction) {
+  const isa::Description& description = instruction.description;
+  std::string out = signature(instruction) + "\n\n" + wrap(description.summary, "  ", 80);
+  if (!description.detail.empty()) out += wrap(description.detail, "  ", 80);
+  if (!instruction.operands.empty()) out += '\n';
+  for (const OperandInfo& operand : instruction.operands) {
+    out += fmt::format("  {:<8} {}{}: {}{}\n", operand.name, operand.type,
+                       operand.optional ? ", optional" : "", operand.doc, effect(operand.access));
+  }
+  out +=
+      fmt::format("\n  {}, stands {}\n", isa::to_string(description.category), place(description));
+  return out;
+}
+
+std::string markdown_reference() {
+  std::string out =
+      "# Instructions\n\n"
+      "This page is generated from the definitions in `isa/inst/`: `tilevm isa --markdown`. "
+      "`tilevm isa NAME`\nshows one entry in the terminal. Operands in brackets may be left out; "
+      "`out=` writes into an existing\ntile instead of making one.\n";
+  const std::vector<InstructionInfo> infos = all_instructions();
+  std::vector<isa::Category> categories;
+  for (const InstructionInfo& info : infos) {
+    const isa::Category category = info.description.category;
+    if (std::find(categories.begin(), categories.end(), category) == categories.end()) {
+      categories.push_back(category);
+    }
+  }
+  for (const isa::Category category : categories) {
+    out += fmt::format("\n## {}\n\n", isa::to_string(category));
+    for (const InstructionInfo& info : infos) {
+      if (info.description.category == category) write_markdown(info, out);
+    }
+    out.pop_back();
+  }
+  return out;
+}
+
+}  // namespace tilevm::vm

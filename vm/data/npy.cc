@@ -1,0 +1,207 @@
+#include "vm/data/npy.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "isa/type/bits.h"
+#include "vm/data/npy_header.h"
+#include "vm/text/file.h"
+
+namespace tilevm::vm {
+namespace {
+
+constexpr std::array<std::uint8_t, 6> magic = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+constexpr std::size_t max_header_bytes = 1 << 16;
+
+Error bad_file(const std::string& name, std::string_view what) {
+  return data_error(Code::bad_file, fmt::format("cannot read `{}`: {}", name, what));
+}
+
+struct NpyType {
+  std::string_view descr;  ///< without the byte order
+  isa::DType dtype;
+};
+
+constexpr std::array<NpyType, 12> types = {{{"b1", isa::u8},
+                                            {"i1", isa::i8},
+                                            {"i2", isa::i16},
+                                            {"i4", isa::i32},
+                                            {"i8", isa::i64},
+                                            {"u1", isa::u8},
+                                            {"u2", isa::u16},
+                                            {"u4", isa::u32},
+                                            {"u8", isa::u64},
+                                            {"f2", isa::f16},
+                                            {"f4", isa::f32},
+                                            {"f8", isa::f64}}};
+
+/// The element type of a `descr`. Anything but '>' means little-endian: '<', '|' (no order) and '='
+/// (the order of the machine that wrote it, which is little wherever tilevm runs).
+std::optional<isa::DType> parse_descr(std::string_view descr) {
+  if (!descr.empty() && std::string_view("<>|=").find(descr[0]) != std::string_view::npos) {
+    descr.remove_prefix(1);
+  }
+  for (const NpyType& type : types) {
+    if (type.descr == descr) return type.dtype;
+  }
+  return {};
+}
+
+bool is_bool(std::string_view descr) { return descr.ends_with("b1"); }
+
+std::string describe_type(std::string_view descr) {
+  if (descr.find('O') != std::string_view::npos) return "it holds Python objects";
+  if (descr.find('c') != std::string_view::npos) return "it holds complex numbers";
+  if (descr.find('U') != std::string_view::npos || descr.find('S') != std::string_view::npos) {
+    return "it holds strings";
+  }
+  std::string shown(descr);
+  for (char& c : shown) c = c >= ' ' && c <= '~' ? c : '?';
+  return fmt::format("its element type `{}` is not supported", shown);
+}
+
+/// Where header and data lie in a file.
+struct Parts {
+  std::string_view header;
+  std::span<const std::uint8_t> data;
+};
+
+Result<Parts> split(std::span<const std::uint8_t> bytes, const std::string& name) {
+  if (bytes.size() < magic.size() || !std::equal(magic.begin(), magic.end(), bytes.begin())) {
+    return bad_file(name, "it is no .npy file (it does not begin with \"\\x93NUMPY\")");
+  }
+  if (bytes.size() < 10) return bad_file(name, "it ends inside its header");
+  const unsigned major = bytes[6];
+  if (major < 1 || major > 3) {
+    return bad_file(name,
+                    fmt::format("its format is {}.{}, known are 1.0 to 3.0", major, bytes[7]));
+  }
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  const std::size_t begin = 8 + length_bytes;
+  if (bytes.size() < begin) return bad_file(name, "it ends inside its header");
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::size_t{bytes[8 + i]} << (8 * i);
+  if (length > max_header_bytes) {
+    return bad_file(name, fmt::format("its header of {} bytes is too long", length));
+  }
+  if (bytes.size() - begin < length) return bad_file(name, "it ends inside its header");
+  const auto* text = reinterpret_cast<const char*>(bytes.data() + begin);
+  return Parts{{text, length}, bytes.subspan(begin + length)};
+}
+
+void swap_bytes(HostTensor& tensor) {
+  const std::ptrdiff_t width = tensor.dtype.bits / 8;
+  for (auto p = tensor.data.begin(); p != tensor.data.end(); p += width) std::reverse(p, p + width);
+}
+
+/// Data whose first index runs fastest, reordered so that the last does.
+void reorder_from_fortran(HostTensor& tensor) {
+  const std::size_t rank = tensor.shape.size(), width = tensor.dtype.bits / 8;
+  if (rank < 2 || tensor.data.empty()) return;
+  std::vector<std::size_t> stride(rank, width), index(rank, 0);
+  for (std::size_t i = 1; i < rank; ++i) {
+    stride[i] = stride[i - 1] * static_cast<std::size_t>(tensor.shape[i - 1]);
+  }
+  std::vector<std::uint8_t> result(tensor.data.size());
+  std::size_t from = 0;
+  for (std::size_t to = 0; to < result.size(); to += width) {
+    std::copy_n(tensor.data.begin() + static_cast<std::ptrdiff_t>(from), width,
+                result.begin() + static_cast<std::ptrdiff_t>(to));
+    for (std::size_t i = rank; i-- > 0;) {
+      from += stride[i];
+      if (++index[i] < static_cast<std::size_t>(tensor.shape[i])) break;
+      from -= stride[i] * index[i];
+      index[i] = 0;
+    }
+  }
+  tensor.data = std::move(result);
+}
+
+/// Header and data must agree to the byte.
+Status check_size(const isa::DType& dtype, const NpyHeader& header, std::size_t available,
+                  const std::string& name) {
+  const std::optional<std::uint64_t> count = checked_count(header.shape);
+  const std::size_t width = dtype.bits / 8;
+  if (!count || *count > max_tensor_bytes / width) {
+    return bad_file(name,
+                    fmt::format("its shape ({}) is too large", fmt::join(header.shape, ", ")));
+  }
+  const std::uint64_t expected = *count * width;
+  if (available < expected) {
+    return bad_file(name, fmt::format("it is cut short: {} bytes of data, {} expected for {}",
+                                      available, expected, format_type(dtype, header.shape)));
+  }
+  if (available > expected) {
+    return bad_file(name, fmt::format("{} bytes follow the data of {}", available - expected,
+                                      format_type(dtype, header.shape)));
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<HostTensor> parse_npy(std::span<const std::uint8_t> bytes, const std::string& name) {
+  const Result<Parts> parts = split(bytes, name);
+  if (!parts) return parts.error();
+  const Result<NpyHeader> header = parse_npy_header(parts->header);
+  if (!header) return bad_file(name, "bad header: " + header.error().message);
+  const std::optional<isa::DType> dtype = parse_descr(header->descr);
+  if (!dtype) {
+    return bad_file(name, describe_type(header->descr) +
+                              "; readable are bool, int8 to int64, uint8 to uint64, float16, "
+                              "float32 and float64");
+  }
+  const Status size = check_size(*dtype, *header, parts->data.size(), name);
+  if (!size) return size.error();
+  Result<HostTensor> tensor = make_tensor(*dtype, header->shape, name);
+  if (!tensor) return tensor;
+  std::copy(parts->data.begin(), parts->data.end(), tensor->data.begin());
+  if (header->descr.starts_with('>')) swap_bytes(*tensor);
+  if (header->fortran_order) reorder_from_fortran(*tensor);
+  if (is_bool(header->descr)) {
+    for (std::uint8_t& byte : tensor->data) byte = byte != 0 ? 1 : 0;
+  }
+  return tensor;
+}
+
+Result<HostTensor> read_npy(const std::string& path) {
+  const Result<std::vector<std::uint8_t>> bytes =
+      read_file(path, max_tensor_bytes + max_header_bytes);
+  if (!bytes) return bytes.error();
+  return parse_npy(*bytes, path);
+}
+
+bool is_numpy_type(const isa::DType& dtype) {
+  return std::any_of(types.begin(), types.end(),
+                     [&](const NpyType& type) { return type.dtype == dtype; });
+}
+
+std::vector<std::uint8_t> npy_bytes(const HostTensor& tensor) {
+  TILEVM_CHECK(is_numpy_type(tensor.dtype), "a .npy file of a type that NumPy does not have");
+  const char kind = tensor.dtype.is_float() ? 'f' : tensor.dtype.is_signed_int() ? 'i' : 'u';
+  const int width = tensor.dtype.bits / 8;
+  std::string header = fmt::format(
+      "{{'descr': '{}{}{}', 'fortran_order': False, 'shape': ({}{}), }}", width == 1 ? '|' : '<',
+      kind, width, fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
+  // Data begins at a multiple of 64 bytes; the header ends in a line break.
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  std::vector<std::uint8_t> bytes(magic.begin(), magic.end());
+  const auto length = static_cast<std::uint16_t>(header.size());
+  for (const unsigned byte : {1u, 0u, length & 0xffu, unsigned{length} >> 8}) {
+    bytes.push_back(static_cast<std::uint8_t>(byte));
+  }
+  bytes.insert(bytes.end(), header.begin(), header.end());
+  bytes.insert(bytes.end(), tensor.data.begin(), tensor.data.end());
+  return bytes;
+}
+
+Status write_npy(const std::string& path, const HostTensor& tensor) {
+  return write_file_atomic(path, npy_bytes(tensor));
+}
+
+}  // namespace tilevm::vm

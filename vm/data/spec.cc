@@ -1,0 +1,211 @@
+#include "vm/data/spec.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "isa/base/suggest.h"
+
+namespace tilevm::vm {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, SourceKind>, 7> generators = {
+    {{"rand", SourceKind::rand},
+     {"wild", SourceKind::wild},
+     {"zeros", SourceKind::zeros},
+     {"iota", SourceKind::iota},
+     {"full", SourceKind::full},
+     {"codes", SourceKind::codes},
+     {"packed", SourceKind::packed}}};
+
+constexpr std::string_view sources_text =
+    "FILE.npy, rand[:SEED], wild[:SEED], zeros, iota, full:VALUE, codes:FILE.npy or "
+    "packed:FILE.npy";
+
+constexpr std::size_t max_rank = 16;
+
+Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
+
+bool is_word(std::string_view text) {
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && !(c >= '0' && c <= '9') && c != '_') return false;
+  }
+  return !text.empty();
+}
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+/// "64, 64" without brackets.
+Result<isa::Shape> parse_shape(std::string_view inside, std::string_view text) {
+  isa::Shape shape;
+  if (trim(inside).empty()) return shape;
+  while (true) {
+    const std::size_t comma = inside.find(',');
+    const std::string_view item = trim(inside.substr(0, comma));
+    std::int64_t extent = 0;
+    const auto [end, code] = std::from_chars(item.data(), item.data() + item.size(), extent);
+    if (code != std::errc{} || end != item.data() + item.size() || extent < 1) {
+      return usage(fmt::format("`{}` in `{}` is no extent; a shape reads `[64, 64]`", item, text));
+    }
+    shape.push_back(extent);
+    if (shape.size() > max_rank) {
+      return usage(fmt::format("the shape in `{}` has more than {} dimensions", text, max_rank));
+    }
+    if (comma == std::string_view::npos) break;
+    inside.remove_prefix(comma + 1);
+  }
+  if (!checked_count(shape)) return usage(fmt::format("the shape in `{}` is too large", text));
+  return shape;
+}
+
+Error unknown_type(std::string_view word, std::string_view text) {
+  std::vector<std::string> names;
+  for (const isa::DType& type : isa::all_dtypes()) names.push_back(isa::to_string(type));
+  const std::string near = nearest(word, names);
+  return usage(fmt::format("`{}` in `{}` is no type{}", word, text,
+                           near.empty() ? "; types are i6, u4, f16, bf16, f6e3m2, ..."
+                                        : fmt::format("; did you mean `{}`?", near)));
+}
+
+/// What may stand before `=`, and what follows it.
+struct Typed {
+  std::optional<isa::DType> dtype;
+  std::optional<isa::Shape> shape;
+  std::string_view rest;
+};
+
+/// Splits `f16[64,64]=rest`, `f16=rest` and `[64,64]=rest`; other text is all rest, since names of
+/// files may hold `=` and brackets too.
+Result<Typed> split_type(std::string_view text) {
+  Typed typed{{}, {}, text};
+  const std::size_t head_end = text.find_first_of("[=");
+  if (head_end == std::string_view::npos) return typed;
+  const std::string_view word = trim(text.substr(0, head_end));
+  const bool bracket = text[head_end] == '[';
+  const std::size_t close = bracket ? text.find("]=", head_end) : std::string_view::npos;
+  if (bracket && close == std::string_view::npos) return typed;
+  if (!word.empty()) {
+    typed.dtype = isa::parse_dtype(word);
+    if (!typed.dtype && bracket && is_word(word)) return unknown_type(word, text);
+    if (!typed.dtype) return typed;
+  } else if (!bracket) {
+    return typed;
+  }
+  if (bracket) {
+    Result<isa::Shape> shape = parse_shape(text.substr(head_end + 1, close - head_end - 1), text);
+    if (!shape) return shape.error();
+    typed.shape = *shape;
+  }
+  typed.rest = text.substr(bracket ? close + 2 : head_end + 1);
+  return typed;
+}
+
+Error unknown_source(std::string_view word, std::string_view text) {
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : generators) names.emplace_back(name);
+  const std::string near = nearest(word, names);
+  const std::string hint = near.empty() ? "" : fmt::format("; did you mean `{}`?", near);
+  return usage(fmt::format("`{}` is no source of data{}{} data comes from {}", text, hint,
+                           near.empty() ? ";" : "", sources_text));
+}
+
+Result<std::uint64_t> parse_seed(std::string_view digits, std::string_view text) {
+  std::uint64_t seed = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+  if (digits.empty() || code != std::errc{} || end != digits.data() + digits.size()) {
+    return usage(fmt::format("`{}` in `{}` is no seed; a seed is an integer from 0 to 2^64 - 1",
+                             digits, text));
+  }
+  return seed;
+}
+
+Status expect_npy(std::string_view path, std::string_view text) {
+  if (path.ends_with(".npy") && path.size() > 4) return Done{};
+  return usage(fmt::format("`{}` in `{}` is no .npy file", path, text));
+}
+
+/// Fills in what follows the generator's name. `argument` is empty without a value if there is no
+/// colon.
+Status read_argument(Spec& spec, std::string_view name, std::optional<std::string_view> argument) {
+  switch (spec.kind) {
+    case SourceKind::zeros:
+    case SourceKind::iota:
+      if (argument) return usage(fmt::format("`{}` takes no value: `{}`", name, spec.text));
+      return Done{};
+    case SourceKind::rand:
+    case SourceKind::wild: {
+      if (!argument) return Done{};
+      const Result<std::uint64_t> seed = parse_seed(*argument, spec.text);
+      if (!seed) return seed.error();
+      spec.seed = *seed;
+      return Done{};
+    }
+    case SourceKind::full:
+      if (!argument || argument->empty()) return usage("`full` needs a value, such as `full:1.5`");
+      spec.value = *argument;
+      return Done{};
+    case SourceKind::codes:
+    case SourceKind::packed:
+    case SourceKind::file:
+      break;
+  }
+  if (!argument) return usage(fmt::format("`{0}` needs a file: `{0}:FILE.npy`", name));
+  spec.path = *argument;
+  return expect_npy(*argument, spec.text);
+}
+
+}  // namespace
+
+Result<Spec> parse_spec(std::string_view text) {
+  const Result<Typed> typed = split_type(text);
+  if (!typed) return typed.error();
+  Spec spec;
+  spec.dtype = typed->dtype;
+  spec.shape = typed->shape;
+  spec.text = text;
+  const std::string_view source = typed->rest;
+  const std::size_t colon = source.find(':');
+  const std::string_view head = source.substr(0, colon);
+  for (const auto& [name, kind] : generators) {
+    if (name != head) continue;
+    spec.kind = kind;
+    std::optional<std::string_view> argument;
+    if (colon != std::string_view::npos) argument = source.substr(colon + 1);
+    const Status read = read_argument(spec, name, argument);
+    if (!read) return read.error();
+    return spec;
+  }
+  if (!source.ends_with(".npy") || (colon != std::string_view::npos && is_word(head))) {
+    return unknown_source(head, text);
+  }
+  spec.kind = SourceKind::file;
+  spec.path = source;
+  return spec;
+}
+
+Result<Dest> parse_dest(std::string_view text) {
+  const Result<Typed> typed = split_type(text);
+  if (!typed) return typed.error();
+  Dest dest{typed->dtype, typed->shape, false, {}, std::string(text)};
+  std::string_view path = typed->rest;
+  if (path.starts_with("codes:")) {
+    dest.codes = true;
+    path.remove_prefix(6);
+  }
+  if (!path.ends_with(".npy") || path.size() < 5) {
+    return usage(fmt::format(
+        "`{}` is no place for data; results go to FILE.npy or, as raw bits, to codes:FILE.npy",
+        text));
+  }
+  dest.path = path;
+  return dest;
+}
+
+}  // namespace tilevm::vm

@@ -1,0 +1,252 @@
+#include "vm/library/c_api.h"
+
+#include <memory>
+#include <mutex>
+#include <new>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isa/base/render.h"
+#include "vm/library/callable.h"
+#include "vm/run/engine.h"
+
+using namespace tilevm;
+
+static_assert(TILEVM_FAULT == static_cast<int>(vm::Exit::fault));
+static_assert(TILEVM_USAGE == static_cast<int>(vm::Exit::usage));
+static_assert(TILEVM_UNAVAILABLE == static_cast<int>(vm::Exit::unavailable));
+static_assert(TILEVM_LIMIT == static_cast<int>(vm::Exit::limit));
+static_assert(TILEVM_INTERNAL == static_cast<int>(vm::Exit::internal));
+static_assert(sizeof(tilevm_argument) == sizeof(vm::CallArgument));
+
+struct tilevm_program {
+  explicit tilevm_program(const vm::Loaded& loaded)
+      : program(*loaded.program),
+        warnings(render(loaded.diagnostics, *loaded.source, false)),
+        callables(vm::callables(program)) {}
+
+  isa::VerifiedProgram program;
+  std::string warnings;
+  std::vector<vm::Callable> callables;
+  // The same as C sees them; their strings and shapes stand above.
+  std::vector<std::string> types;
+  std::vector<std::vector<tilevm_parameter>> parameters;
+  std::vector<tilevm_entry> entries;
+  std::mutex mutex;  // of the GPU's engine, which is made when it is needed
+  std::unique_ptr<vm::Engine> cuda;
+};
+
+struct tilevm_kernel {
+  vm::LoadedCallable loaded;
+};
+
+namespace {
+
+/// What a thread was told last.
+struct Answer {
+  std::string message, prints, target;
+};
+Answer& answer() {
+  thread_local Answer one;
+  return one;
+}
+
+tilevm_status fail(const Error& error) {
+  answer().message = error.message;
+  return static_cast<tilevm_status>(vm::exit_of(error.kind));
+}
+
+tilevm_status fail(const vm::Failure& failure, const SourceFile& source) {
+  if (const auto* error = std::get_if<Error>(&failure)) return fail(*error);
+  answer().message = render(std::get<Diagnostics>(failure), source, false);
+  return static_cast<tilevm_status>(vm::exit_of(failure));
+}
+
+/// Calls `body` so that nothing it throws leaves the library.
+template <class Body>
+tilevm_status guarded(const Body& body) {
+  try {
+    answer().message.clear();
+    return body();
+  } catch (const std::bad_alloc&) {
+    return fail({ErrorKind::limit, "out of memory"});
+  } catch (const std::exception& error) {
+    answer().message = fmt::format("internal error: {}; please report this", error.what());
+  } catch (...) {
+    answer().message = "internal error; please report this";
+  }
+  return TILEVM_INTERNAL;
+}
+
+tilevm_status missing(const char* what) {
+  return fail({ErrorKind::usage, fmt::format("`{}` is NULL", what)});
+}
+
+/// The callables as C sees them.
+void describe(tilevm_program& program) {
+  std::size_t count = 0;
+  for (const vm::Callable& callable : program.callables) count += callable.parameters.size();
+  program.types.reserve(count);  // pointers into it stay
+  for (const vm::Callable& callable : program.callables) {
+    std::vector<tilevm_parameter>& list = program.parameters.emplace_back();
+    for (const vm::Callable::Parameter& parameter : callable.parameters) {
+      program.types.push_back(parameter.scalar ? std::string(isa::to_string(*parameter.scalar))
+                                               : isa::to_string(parameter.dtype));
+      const int role =
+          (parameter.input ? TILEVM_INPUT : 0) | (parameter.output ? TILEVM_OUTPUT : 0);
+      list.push_back({parameter.name.c_str(), program.types.back().c_str(), role,
+                      parameter.shape ? static_cast<int>(parameter.shape->size()) : -1,
+                      parameter.shape ? parameter.shape->data() : nullptr, parameter.bytes()});
+    }
+    program.entries.push_back(
+        {callable.name.c_str(), callable.index.is_pipeline ? 1 : 0, list.size(), list.data()});
+  }
+}
+
+tilevm_status open(const std::shared_ptr<const SourceFile>& source, const char* const* defines,
+                   const char* target, tilevm_program** program) {
+  std::vector<std::string> texts;
+  for (; defines != nullptr && *defines != nullptr; ++defines) texts.emplace_back(*defines);
+  const Result<std::vector<frontend::Define>> parsed = vm::parse_defines(texts);
+  if (!parsed) return fail(parsed.error());
+  const Result<isa::Target> known = isa::parse_target(target == nullptr ? "sm_90" : target);
+  if (!known) return fail({ErrorKind::usage, known.error().message});
+  const vm::Loaded loaded = vm::load(source, *parsed, *known);
+  if (!loaded.program) return fail(vm::Failure(loaded.diagnostics), *source);
+  auto made = std::make_unique<tilevm_program>(loaded);
+  describe(*made);
+  *program = made.release();
+  return TILEVM_OK;
+}
+
+/// The callable that a name, or NULL, stands for.
+Result<const vm::Callable*> find(const tilevm_program& program, const char* entry) {
+  const Result<vm::EntryIndex> index =
+      vm::find_entry(program.program.program(), entry == nullptr ? "" : entry);
+  if (!index) return index.error();
+  const vm::Callable* found = program.callables.data();
+  while (found->index != *index) ++found;
+  return found;
+}
+
+vm::CallArguments span_of(const tilevm_argument* arguments, std::size_t count) {
+  // The same two members in the same order.
+  return {reinterpret_cast<const vm::CallArgument*>(arguments), count};
+}
+
+tilevm_status run_with(vm::Engine& engine, const tilevm_program& program,
+                       const vm::Callable& callable, vm::CallArguments arguments) {
+  vm::RunReport report;
+  const std::optional<vm::Failure> failure =
+      vm::call(engine, program.program, callable, arguments, report);
+  answer().prints = vm::format_prints(program.program, report.prints);
+  return failure ? fail(*failure, program.program.source()) : TILEVM_OK;
+}
+
+tilevm_status run(tilevm_program& program, const vm::Callable& callable, const std::string& backend,
+                  vm::CallArguments arguments) {
+  if (backend != "cuda") {
+    const Result<std::unique_ptr<vm::Engine>> engine = vm::make_engine(backend, {});
+    return engine ? run_with(**engine, program, callable, arguments) : fail(engine.error());
+  }
+  const std::lock_guard lock(program.mutex);
+  if (!program.cuda) {
+    Result<std::unique_ptr<vm::Engine>> engine = vm::make_cuda_engine();
+    if (!engine) return fail(engine.error());
+    program.cuda = *std::move(engine);
+  }
+  return run_with(*program.cuda, program, callable, arguments);
+}
+
+}  // namespace
+
+const char* tilevm_version(void) { return TILEVM_VERSION; }
+
+const char* tilevm_message(void) { return answer().message.c_str(); }
+
+const char* tilevm_prints(void) { return answer().prints.c_str(); }
+
+tilevm_status tilevm_open(const char* text, const char* name, const char* const* defines,
+                          const char* target, tilevm_program** program) {
+  return guarded([&] {
+    if (text == nullptr) return missing("text");
+    if (program == nullptr) return missing("program");
+    const auto source =
+        std::make_shared<const SourceFile>(name == nullptr ? "program" : name, text);
+    return open(source, defines, target, program);
+  });
+}
+
+tilevm_status tilevm_open_file(const char* path, const char* const* defines, const char* target,
+                               tilevm_program** program) {
+  return guarded([&] {
+    if (path == nullptr) return missing("path");
+    if (program == nullptr) return missing("program");
+    std::istringstream nothing;  // "-" is no file
+    const auto source = vm::read_source(path, nothing);
+    return source ? open(*source, defines, target, program) : fail(source.error());
+  });
+}
+
+void tilevm_close(tilevm_program* program) { delete program; }
+
+const char* tilevm_warnings(const tilevm_program* program) {
+  return program == nullptr ? "" : program->warnings.c_str();
+}
+
+const tilevm_entry* tilevm_entries(const tilevm_program* program, size_t* count) {
+  if (count != nullptr) *count = program == nullptr ? 0 : program->entries.size();
+  return program == nullptr ? nullptr : program->entries.data();
+}
+
+tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
+                         const tilevm_argument* arguments, size_t count) {
+  return guarded([&] {
+    answer().prints.clear();
+    if (program == nullptr) return missing("program");
+    if (backend == nullptr) return missing("backend");
+    if (arguments == nullptr && count != 0) return missing("arguments");
+    const Result<const vm::Callable*> callable = find(*program, entry);
+    if (!callable) return fail(callable.error());
+    return run(*program, **callable, backend, span_of(arguments, count));
+  });
+}
+
+const char* tilevm_device_target(void) {
+  const tilevm_status status = guarded([] {
+    const Result<vm::CudaMachine> machine = vm::open_cuda(backend::device_of_context);
+    if (!machine) return fail(machine.error());
+    answer().target = isa::to_string(machine->target);
+    return TILEVM_OK;
+  });
+  return status == TILEVM_OK ? answer().target.c_str() : nullptr;
+}
+
+tilevm_status tilevm_load(const tilevm_program* program, const char* entry,
+                          tilevm_kernel** kernel) {
+  return guarded([&] {
+    if (program == nullptr) return missing("program");
+    if (kernel == nullptr) return missing("kernel");
+    const Result<const vm::Callable*> callable = find(*program, entry);
+    if (!callable) return fail(callable.error());
+    Result<vm::LoadedCallable> loaded = vm::LoadedCallable::load(program->program, **callable);
+    if (!loaded) return fail(loaded.error());
+    *kernel = new tilevm_kernel{*std::move(loaded)};
+    return TILEVM_OK;
+  });
+}
+
+void tilevm_unload(tilevm_kernel* kernel) { delete kernel; }
+
+tilevm_status tilevm_launch(const tilevm_kernel* kernel, const tilevm_argument* arguments,
+                            size_t count, void* stream) {
+  return guarded([&] {
+    if (kernel == nullptr) return missing("kernel");
+    if (arguments == nullptr && count != 0) return missing("arguments");
+    const Status put = kernel->loaded.launch(span_of(arguments, count),
+                                             static_cast<backend::cuda::Stream>(stream));
+    return put ? TILEVM_OK : fail(put.error());
+  });
+}

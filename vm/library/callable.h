@@ -1,0 +1,71 @@
+// Entries as functions of memory that the caller has: on the host, or on a device.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/engine/engine.h"
+#include "vm/run/vm.h"
+
+namespace tilevm::vm {
+
+/// A pipeline or a kernel, and what it is called with.
+struct Callable {
+  struct Parameter {
+    std::string name;
+    std::optional<isa::ScalarKind> scalar;  ///< nothing for a tensor
+    isa::DType dtype;                       ///< of a tensor
+    std::optional<isa::Shape> shape;        ///< of a tensor, where it is constant
+    bool input = false, output = false;
+
+    /// Of the argument; 0 if that depends on the call.
+    [[nodiscard]] std::size_t bytes() const;
+  };
+  EntryIndex index;
+  std::string name;
+  std::vector<Parameter> parameters;
+};
+
+/// All entries, pipelines first.
+[[nodiscard]] std::vector<Callable> callables(const isa::VerifiedProgram& program);
+
+/// Memory of a tensor, or the address of a scalar's value.
+struct CallArgument {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+using CallArguments = std::span<const CallArgument>;
+
+/// Runs on host memory. Error (usage): the arguments do not fit the parameters.
+[[nodiscard]] std::optional<Failure> call(Engine& engine, const isa::VerifiedProgram& program,
+                                          const Callable& callable, CallArguments arguments,
+                                          RunReport& report);
+
+/// An entry that is loaded on a device, with the memory that it needs besides its arguments.
+class LoadedCallable {
+ public:
+  /// Takes the device of the calling thread's context, where it has one. Errors: unavailable, usage
+  /// (another target than the device's).
+  [[nodiscard]] static Result<LoadedCallable> load(const isa::VerifiedProgram& program,
+                                                   const Callable& callable);
+
+  /// Puts the launches on a stream; allocates nothing and does not wait. Errors: those of
+  /// CudaEngine::launch, usage (the arguments do not fit the parameters).
+  Status launch(CallArguments arguments, backend::cuda::Stream stream) const;
+
+ private:
+  LoadedCallable(backend::CudaEngine engine, backend::LoadedProgram program, Callable callable)
+      : engine_(std::move(engine)), program_(std::move(program)), callable_(std::move(callable)) {}
+  Status reserve();
+
+  backend::CudaEngine engine_;
+  backend::LoadedProgram program_;
+  Callable callable_;
+  std::vector<backend::DeviceBuffer> temporaries_;
+  backend::Workspaces workspaces_;
+};
+
+}  // namespace tilevm::vm

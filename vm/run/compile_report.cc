@@ -1,0 +1,200 @@
+#include "vm/run/compile_report.h"
+
+#include <algorithm>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backend/export/compile_report.h"
+#include "isa/inst/instruction_set.h"
+#include "vm/text/table.h"
+
+namespace tilevm::vm {
+namespace {
+
+using backend::CudaKernel;
+using backend::CudaParameter;
+
+/// "f16* a_ptr, i32 n, 4096 bytes of workspace".
+std::string parameters(const isa::Kernel& kernel, const CudaKernel& emitted) {
+  std::vector<std::string> texts;
+  for (const CudaParameter& parameter : emitted.parameters) {
+    if (parameter.role == CudaParameter::Role::workspace) {
+      texts.push_back(fmt::format("{} bytes of workspace{}", parameter.workspace_bytes,
+                                  parameter.zeroed ? " (zeroed before each launch)" : ""));
+      continue;
+    }
+    if (parameter.role == CudaParameter::Role::prints) {
+      texts.emplace_back("the print buffer");
+      continue;
+    }
+    const isa::Variable& variable = kernel.variable(parameter.var);
+    const auto* pointer = std::get_if<isa::PointerType>(&variable.type);
+    texts.push_back(pointer != nullptr
+                        ? fmt::format("{}* {}", isa::to_string(pointer->dtype), variable.name)
+                        : fmt::format("{} {}", isa::to_string(parameter.scalar), variable.name));
+  }
+  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::optional<backend::RegisterUse> register_use(const CompileReport& report,
+                                                 const CudaKernel& emitted) {
+  if (!report.compiled) return std::nullopt;
+  return backend::find_register_use(report.compiled->log, emitted.entry);
+}
+
+/// "53248 bytes: sa [0, 13056), sq [13056, 56064)".
+std::string shared_tensors(const CompileReport& report, const CudaKernel& emitted) {
+  if (emitted.shared_bytes == 0) return "none";
+  std::vector<std::string> tensors;
+  for (const auto& tile : report.program.info(emitted.kernel).shared) {
+    tensors.push_back(fmt::format("{} [{}, {})",
+                                  report.program.kernel(emitted.kernel).variable(tile.var).name,
+                                  tile.place, tile.place + tile.bytes));
+  }
+  return fmt::format("{} bytes: {}", emitted.shared_bytes, fmt::join(tensors, ", "));
+}
+
+std::string first_lines(const CompileReport& report, const CudaKernel& emitted) {
+  const auto use = register_use(report, emitted);
+  std::string text =
+      fmt::format("{} ({} in the code), {}\n  threads     {}\n  parameters  {}\n",
+                  report.program.kernel(emitted.kernel).name, emitted.entry, report.target,
+                  emitted.threads, parameters(report.program.kernel(emitted.kernel), emitted));
+  text += use ? fmt::format("  registers   {} a thread, {} bytes spilled\n", use->registers,
+                            use->spill_stores)
+              : "  registers   unknown\n";
+  text += fmt::format("  shared      {}\n", shared_tensors(report, emitted));
+  if (use) {
+    const auto residency =
+        backend::find_residency(emitted, use->registers, report.program.target());
+    text += fmt::format("  resident    {} block{} a multiprocessor, limited by {}\n",
+                        residency.blocks, residency.blocks == 1 ? "" : "s", residency.limit);
+  }
+  return text;
+}
+
+/// Each line of the program with what became of its instructions.
+std::string choices(const CompileReport& report, const CudaKernel& emitted) {
+  std::size_t widest = 0;
+  for (const backend::Choice& choice : emitted.choices) {
+    widest = std::max(widest, isa::mnemonic(choice.stmt->inst).size());
+  }
+  const SourceFile& source = report.program.source();
+  std::string text;
+  int line = 0;
+  for (const backend::Choice& choice : emitted.choices) {
+    const LineColumn place = source.locate(choice.span.begin);
+    if (place.line != line) {
+      std::string_view words = source.line(place.line);
+      words.remove_prefix(std::min(words.find_first_not_of(" \t"), words.size()));
+      text += fmt::format("  {:<4}  {}\n", place.line, words);
+    }
+    line = place.line;
+    text += fmt::format("    {:<8}{:<{}}  {}{}{}\n", place_of(report.program, choice.span),
+                        isa::mnemonic(choice.stmt->inst), widest, choice.text,
+                        choice.obstacle.empty() ? "" : "; ", choice.obstacle);
+  }
+  return text;
+}
+
+Json choices_json(const CompileReport& report, const CudaKernel& emitted) {
+  Json list = Json::array();
+  for (const backend::Choice& choice : emitted.choices) {
+    const LineColumn place = report.program.source().locate(choice.span.begin);
+    Json object = Json::object();
+    object.set("line", place.line).set("column", place.column);
+    object.set("instruction", isa::mnemonic(choice.stmt->inst)).set("chosen", choice.text);
+    object.set("obstacle", choice.obstacle.empty() ? Json() : Json(choice.obstacle));
+    list.push(std::move(object));
+  }
+  return list;
+}
+
+Json shared_json(const CompileReport& report, const CudaKernel& emitted) {
+  Json list = Json::array();
+  for (const auto& tile : report.program.info(emitted.kernel).shared) {
+    list.push(Json::object()
+                  .set("name", report.program.kernel(emitted.kernel).variable(tile.var).name)
+                  .set("place", tile.place)
+                  .set("bytes", tile.bytes));
+  }
+  return list;
+}
+
+Json kernel_json(const CompileReport& report, const CudaKernel& emitted) {
+  Json object = Json::object();
+  object.set("name", report.program.kernel(emitted.kernel).name).set("entry", emitted.entry);
+  object.set("threads", emitted.threads);
+  if (const auto use = register_use(report, emitted)) {
+    const auto residency =
+        backend::find_residency(emitted, use->registers, report.program.target());
+    object.set("registers", use->registers).set("stack_bytes", use->stack_bytes);
+    object.set("spill_store_bytes", use->spill_stores).set("spill_load_bytes", use->spill_loads);
+    object.set("blocks_per_multiprocessor", residency.blocks).set("limited_by", residency.limit);
+  }
+  object.set("shared_bytes", emitted.shared_bytes).set("shared", shared_json(report, emitted));
+  std::int64_t workspace = 0;
+  for (const CudaParameter& parameter : emitted.parameters) workspace += parameter.workspace_bytes;
+  object.set("workspace_bytes", workspace).set("choices", choices_json(report, emitted));
+  return object;
+}
+
+}  // namespace
+
+void warn_of_spills(const isa::Kernel& kernel, std::int64_t threads, std::int64_t bytes,
+                    Diagnostics& diagnostics) {
+  if (bytes == 0) return;
+  const std::int64_t registers = backend::max_registers(threads);
+  Diagnostic& warning = diagnostics.warning(
+      Code::program_too_large, kernel.span,
+      fmt::format(
+          "each thread of `{}` keeps {} bytes in memory instead of registers; in a block of "
+          "{} threads each can have {}",
+          kernel.name, bytes, threads, registers));
+  add_note(warning, backend::max_registers(1) > registers
+                        ? "make the tiles smaller, or take fewer threads"
+                        : "make the tiles smaller, or spread them over more threads");
+}
+
+Diagnostics CompileReport::warnings() const {
+  Diagnostics diagnostics;
+  for (const CudaKernel& emitted : source.kernels) {
+    if (const auto use = register_use(*this, emitted)) {
+      warn_of_spills(program.kernel(emitted.kernel), emitted.threads, use->stack_bytes,
+                     diagnostics);
+    }
+  }
+  return diagnostics;
+}
+
+std::string format_report(const CompileReport& report) {
+  std::string text;
+  for (const CudaKernel& emitted : report.source.kernels) {
+    text += first_lines(report, emitted) + choices(report, emitted);
+  }
+  const auto& compiled = report.compiled;
+  return text + (compiled ? fmt::format("compiled for {} by {} {} {:.0f} ms\n", report.target,
+                                        compiled->compiler,
+                                        compiled->cached ? "earlier, and found in" : "in",
+                                        compiled->milliseconds)
+                          : fmt::format("not compiled: {}\n", compiled.error().message));
+}
+
+Json report_json(const CompileReport& report) {
+  Json object = Json::object();
+  object.set("target", report.target);
+  object.set("compiler", report.compiled ? Json(report.compiled->compiler) : Json());
+  object.set("error", report.compiled ? Json() : Json(report.compiled.error().message));
+  Json kernels = Json::array();
+  for (const CudaKernel& emitted : report.source.kernels) {
+    kernels.push(kernel_json(report, emitted));
+  }
+  object.set("kernels", std::move(kernels));
+  return object;
+}
+
+}  // namespace tilevm::vm

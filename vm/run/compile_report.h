@@ -1,0 +1,43 @@
+// What became of a program's kernels for one target, as text and as JSON: `tilevm compile
+// --explain`.
+//
+//   matmul (matmul_kernel in the code), sm_90a
+//     threads     128
+//     registers   111 a thread, 0 bytes spilled
+//     137  bytes = LoadShared(sq, layout=BYTES, offset=[s, 0:])
+//       137:25  LoadShared  7 x 16 bytes
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backend/compile/toolchain.h"
+#include "backend/emit/emit.h"
+#include "isa/base/diagnostic.h"
+#include "isa/base/result.h"
+#include "isa/verify/verify.h"
+#include "vm/text/json.h"
+
+namespace tilevm::vm {
+
+/// A program as one target sees it, and what the compiler gave.
+struct CompileReport {
+  const isa::VerifiedProgram& program;
+  const backend::CudaSource& source;
+  std::string target;
+  Result<backend::Compiled> compiled;  ///< with backend::report_option
+
+  /// Warnings of kernels that spill.
+  [[nodiscard]] Diagnostics warnings() const;
+};
+
+/// That a kernel needs more registers than there are, by how many bytes, and what to do; nothing if
+/// `bytes`, what each thread keeps in memory instead, is 0.
+void warn_of_spills(const isa::Kernel& kernel, std::int64_t threads, std::int64_t bytes,
+                    Diagnostics& diagnostics);
+
+[[nodiscard]] std::string format_report(const CompileReport& report);
+/// An object with target, compiler, error and kernels.
+[[nodiscard]] Json report_json(const CompileReport& report);
+
+}  // namespace tilevm::vm

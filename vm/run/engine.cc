@@ -1,0 +1,21 @@
+#include "vm/run/engine.h"
+
+#include "vm/cli/cmd_support.h"
+
+namespace tilevm::vm {
+
+const std::vector<std::string>& engine_names() {
+  static const std::vector<std::string> names = {"sim", "cuda"};
+  return names;
+}
+
+Result<std::unique_ptr<Engine>> make_engine(const std::string& name, const EngineOptions& options) {
+  if (name == "sim") return make_sim_engine(options);
+  if (name == "cuda") return make_cuda_engine();
+  if (name == "emu") {
+    return Error{ErrorKind::usage, "backend `emu` is not in this version; there is `sim`, `cuda`"};
+  }
+  return check_choice("backend", name, engine_names()).error();
+}
+
+}  // namespace tilevm::vm

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "backend/compile/toolchain.h"
+#include "backend/driver/cuda_library.h"
+#include "backend/engine/engine.h"
+#include "vm/run/compile_report.h"
+#include "vm/run/engine.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+class CudaRunner final : public Engine {
+ public:
+  CudaRunner(backend::CudaEngine engine, isa::Target target, std::string compiler)
+      : engine_(std::move(engine)), target_(target), compiler_(std::move(compiler)) {}
+
+  [[nodiscard]] std::string_view name() const override { return "cuda"; }
+  [[nodiscard]] std::string device() const override {
+    return engine_.device().properties().describe();
+  }
+  [[nodiscard]] std::string driver() const override { return engine_.device().driver().release(); }
+  [[nodiscard]] std::string compiler() const override { return compiler_; }
+  [[nodiscard]] std::optional<isa::Target> target() const override { return target_; }
+
+  [[nodiscard]] std::optional<Failure> run(const isa::VerifiedProgram& program, const Entry& entry,
+                                           std::vector<HostTensor>& tensors,
+                                           RunReport& report) override {
+    if (const Status fits = check_target(program, target_); !fits) return fits.error();
+    const auto start = std::chrono::steady_clock::now();
+    Result<backend::LoadedProgram> loaded = engine_.prepare(program);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    report.prepare_milliseconds = took.count();
+    if (!loaded) return loaded.error();
+    note_spills(*loaded, entry, report.notes);
+    backend::HostBuffers buffers;
+    for (HostTensor& tensor : tensors) buffers.push_back(std::move(tensor.data));
+    const Status status = run_loaded(*loaded, entry, buffers, report);
+    for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].data = std::move(buffers[i]);
+    if (!status) return status.error();
+    return std::nullopt;
+  }
+
+ private:
+  /// Of the kernels that the entry launches.
+  static void note_spills(const backend::LoadedProgram& program, const Entry& entry,
+                          Diagnostics& notes) {
+    for (const backend::CudaKernel& kernel : program.source().kernels) {
+      const bool launched =
+          std::any_of(entry.launches.begin(), entry.launches.end(),
+                      [&](const isa::Launch& launch) { return launch.kernel == kernel.kernel; });
+      if (!launched) continue;
+      const auto bytes = program.properties(kernel.kernel).local_bytes_per_thread;
+      warn_of_spills(program.program().kernel(kernel.kernel), kernel.threads,
+                     static_cast<std::int64_t>(bytes), notes);
+    }
+  }
+
+  /// Uploads, launches between two events, downloads.
+  Status run_loaded(const backend::LoadedProgram& program, const Entry& entry,
+                    backend::HostBuffers& buffers, RunReport& report) {
+    Result<backend::DeviceMemory> memory = engine_.upload(buffers);
+    if (!memory) return memory.error();
+    Result<backend::Event> begin = engine_.device().make_event();
+    if (!begin) return begin.error();
+    Result<backend::Event> end = engine_.device().make_event();
+    if (!end) return end.error();
+    if (Status status = begin->record(); !status) return status;
+    for (const isa::Launch& launch : entry.launches) {
+      Status status = engine_.launch(program, launch.kernel, launch.arguments, *memory);
+      if (!status) return status;
+      if (program.program().info(launch.kernel).prints.empty()) continue;
+      Result<isa::LaunchPrints> prints = engine_.read_prints(program, launch.kernel, *memory);
+      if (!prints) return prints.error();
+      if (!prints->empty()) report.prints.push_back(*std::move(prints));
+    }
+    if (Status status = end->record(); !status) return status;
+    if (Status status = engine_.download(*memory, buffers); !status) return status;
+    const Result<float> elapsed = backend::Event::elapsed(*begin, *end);
+    if (!elapsed) return elapsed.error();
+    report.milliseconds = static_cast<double>(*elapsed);
+    return Done{};
+  }
+
+  backend::CudaEngine engine_;
+  isa::Target target_;
+  std::string compiler_;
+};
+
+}  // namespace
+
+Status check_target(const isa::VerifiedProgram& program, const isa::Target& device) {
+  if (program.target().sm == device.sm) return Done{};
+  return Error{ErrorKind::usage,
+               fmt::format("the program is for {}, the device is {}: leave the target out, or "
+                           "give the device's",
+                           isa::to_string(program.target()), isa::to_string(device))};
+}
+
+Result<CudaMachine> open_cuda(int ordinal) {
+  Result<backend::CudaEngine> engine = backend::CudaEngine::create(ordinal);
+  if (!engine) return engine.error();
+  const Result<isa::Target> target = isa::parse_target(engine->target());
+  if (!target) {
+    return Error{ErrorKind::unavailable, fmt::format("this version knows no {}: {}",
+                                                     engine->target(), target.error().message)};
+  }
+  const Result<std::string> compiler =
+      backend::describe_compiler(backend::CompilerChoice::automatic);
+  if (!compiler) return compiler.error();
+  return CudaMachine{*std::move(engine), *target, *compiler};
+}
+
+Result<std::unique_ptr<Engine>> make_cuda_engine() {
+  Result<CudaMachine> machine = open_cuda();
+  if (!machine) return machine.error();
+  return std::unique_ptr<Engine>(std::make_unique<CudaRunner>(
+      std::move(machine->engine), machine->target, std::move(machine->compiler)));
+}
+
+}  // namespace tilevm::vm

@@ -1,0 +1,114 @@
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <istream>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "frontend/syntax/lines.h"
+#include "vm/run/vm.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+/// Reads a stream to its end, but at most one byte more than the frontend takes.
+Result<std::string> read_all(std::istream& stream, const std::string& name) {
+  std::string text;
+  std::vector<char> chunk(std::size_t{1} << 16);
+  while (stream && text.size() <= frontend::max_file_bytes) {
+    stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  if (stream.bad()) {
+    return Error{ErrorKind::usage, fmt::format("cannot read `{}`: {}", name, std::strerror(errno))};
+  }
+  if (text.size() > frontend::max_file_bytes + 1) text.resize(frontend::max_file_bytes + 1);
+  return text;
+}
+
+}  // namespace
+
+Exit exit_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::program:
+      return Exit::fault;
+    case ErrorKind::usage:
+      return Exit::usage;
+    case ErrorKind::unavailable:
+      return Exit::unavailable;
+    case ErrorKind::limit:
+      return Exit::limit;
+  }
+  return Exit::internal;
+}
+
+Exit exit_of(const Failure& failure) {
+  if (const auto* error = std::get_if<Error>(&failure)) return exit_of(error->kind);
+  return exit_of(std::get<Diagnostics>(failure));
+}
+
+Exit exit_of(const Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics.sorted()) {
+    if (diagnostic.code == Code::step_limit) return Exit::limit;
+    // A wrong -D is a fault of the command line, not of the program.
+    if (diagnostic.code == Code::bad_define || diagnostic.code == Code::unknown_define) {
+      return Exit::usage;
+    }
+  }
+  return Exit::fault;
+}
+
+Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path,
+                                                      std::istream& standard_input) {
+  const std::string name = path == "-" ? "<stdin>" : path;
+  std::ifstream file;
+  if (path != "-") {
+    errno = 0;
+    file.open(path, std::ios::binary);
+    if (!file) {
+      return Error{ErrorKind::usage,
+                   fmt::format("cannot open `{}`: {}", path, std::strerror(errno))};
+    }
+  }
+  errno = 0;
+  Result<std::string> text = read_all(path == "-" ? standard_input : file, name);
+  if (!text) return text.error();
+  return std::make_shared<const SourceFile>(name, *std::move(text));
+}
+
+Loaded load(std::shared_ptr<const SourceFile> source, const std::vector<frontend::Define>& defines,
+            const isa::Target& target) {
+  Loaded loaded{std::move(source), Diagnostics{}, std::nullopt};
+  std::optional<isa::Program> program =
+      frontend::load(loaded.source, {defines, target}, loaded.diagnostics);
+  if (program) loaded.program = isa::verify(*std::move(program), target, loaded.diagnostics);
+  return loaded;
+}
+
+Result<std::pair<std::string, std::string>> split_assignment(std::string_view text,
+                                                             std::string_view option) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    return Error{ErrorKind::usage, fmt::format("`{} {}` is no assignment: write {} NAME=VALUE",
+                                               option, text, option)};
+  }
+  return std::pair{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
+Result<std::vector<frontend::Define>> parse_defines(const std::vector<std::string>& texts) {
+  std::vector<frontend::Define> defines;
+  std::set<std::string> seen;
+  for (const std::string& text : texts) {
+    Result<std::pair<std::string, std::string>> pair = split_assignment(text, "-D");
+    if (!pair) return pair.error();
+    if (!seen.insert(pair->first).second) {
+      return Error{ErrorKind::usage, fmt::format("`-D {}` is given twice", pair->first)};
+    }
+    defines.push_back({std::move(pair->first), std::move(pair->second)});
+  }
+  return defines;
+}
+
+}  // namespace tilevm::vm

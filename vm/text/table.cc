@@ -1,0 +1,53 @@
+#include "vm/text/table.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "isa/inst/instruction_set.h"
+
+namespace tilevm::vm {
+
+std::string Table::text(std::string_view indent) const {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line = fmt::format("{}{:<{}}", indent, row[0], widths[0]);
+    for (std::size_t c = 1; c < row.size(); ++c) {
+      line += fmt::format("  {:>{}}", row[c], widths[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+std::string_view mnemonic(std::size_t instruction) {
+  static const auto names = [] {
+    std::array<std::string_view, isa::instruction_count> all{};
+    std::size_t i = 0;
+    isa::for_each_instruction([&]<class Inst>() { all[i++] = Inst::schema.description.mnemonic; });
+    return all;
+  }();
+  return names[instruction];
+}
+
+std::string place_of(const isa::VerifiedProgram& program, Span span) {
+  const auto place = program.source().locate(span.begin);
+  return fmt::format("{}:{}", place.line, place.column);
+}
+
+std::string grouped(std::uint64_t value) {
+  std::string text = fmt::format("{}", value);
+  for (std::ptrdiff_t at = std::ssize(text) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), ",");
+  }
+  return text;
+}
+
+}  // namespace tilevm::vm
