@@ -4,7 +4,13 @@
 # the root of the repository on a machine with a GPU; docs/benchmarks.md shows the results.
 #
 #   tests/bench/quantized_matmul.sh [FILE]      FILE: tests/bench/results/quantized_matmul.jsonl
+#   tests/bench/quantized_matmul.sh --list      only prints what is timed, a program and its constants a line
 set -eu
+pass=compare
+if [ "${1:-}" = --list ]; then
+  pass=list
+  shift
+fi
 results=${1:-tests/bench/results/quantized_matmul.jsonl}
 tilevm=${TILEVM:-build/tilevm}
 
@@ -99,10 +105,9 @@ bf16_unit_of() {
   esac
 }
 # The comparisons come first, all at a time: each is a line of options. Then the kernels are timed.
-pass=compare
 comparisons=$(mktemp)
 trap 'rm -f "$comparisons"' EXIT
-title() { [ $pass = compare ] || echo "== $1"; }
+title() { [ $pass != bench ] || echo "== $1"; }
 # compare M N K OPTION..
 compare() {
   [ $pass = compare ] || return 0
@@ -112,6 +117,8 @@ compare() {
 }
 equal() { compare "$rows" 448 3072 "$@"; }
 bench() {
+  # shellcheck disable=SC2086  # here, too
+  [ $pass != list ] || echo $program $tile "$@"
   [ $pass = bench ] || return 0
   # shellcheck disable=SC2086  # lists of options are split on purpose
   "$tilevm" bench $program --kernel matmul --baseline cublas --verify-against reference \
@@ -181,6 +188,7 @@ all_rows() {
 }
 
 all_rows
+[ $pass != list ] || exit 0
 # shellcheck disable=SC2016  # the inner shell's
 xargs -L 1 -P 8 sh -c 'text=$("$0" diff "$@" 2>&1); state=$?; printf "== %s\n%s\n" "$*" "$text"; exit $state' \
   "$tilevm" <"$comparisons"

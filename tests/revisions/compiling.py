@@ -1,0 +1,93 @@
+"""Compiles one configuration at one revision for one target, and keeps what came of it."""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import cubin
+
+# Of a kernel's report, what a launch needs beside the machine code, and what ptxas says.
+LAUNCH = ("threads", "shared_bytes", "workspace_bytes")
+COMPILED = ("spill_store_bytes", "spill_load_bytes")
+NO_COMPILER = {"TILEVM_NVRTC": "none", "TILEVM_NVCC": "none", "TILEVM_CACHE": "off"}
+
+
+def without_comments(text):
+    """The emitted text without what no compiler sees: comments, #line and the space around them.
+
+    The prelude uses neither __LINE__ nor __FILE__.
+    """
+    lines = []
+    for line in text.splitlines():
+        # A string may hold `//`; what it holds is kept.
+        line = re.sub(r'("(?:[^"\\]|\\.)*")|//.*', lambda match: match[1] or "", line)
+        line = line.strip()
+        if line and not line.startswith("#line"):
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def message_of(log, error):
+    """The error of a failed compilation, without places: comments of a program may have moved."""
+    lines = [line for line in log.splitlines() + [error] if "error" in line]
+    return re.sub(r"[\w./-]+:\d+:\d+: ", "", "\n".join(lines)) or log
+
+
+class Compiler:
+    """The command of one tree. `compile` is kept in a file by what was compiled and by what."""
+
+    def __init__(self, tree, other, cache):
+        self.tree = tree
+        self.other = other
+        self.cache = cache / "compiled"
+        self.cache.mkdir(parents=True, exist_ok=True)
+
+    def run(self, configuration, target, options, environment):
+        """A compile in a folder of its own; its report, the output's bytes or None, and an error."""
+        path = self.tree.path_of(configuration.file, self.other)
+        root = pathlib.Path(str(path).removesuffix(configuration.file))
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder) / "output"
+            done = subprocess.run(
+                [self.tree.binary, "compile", configuration.file, *configuration.defines,
+                 "--target", target, "--explain", "--json", "-o", output, *options],
+                cwd=root, capture_output=True, text=True, check=False,
+                env={**os.environ, "TILEVM_CACHE_DIR": f"{folder}/cache", **environment})
+            if not output.exists():
+                return [], None, message_of(done.stderr, done.stdout)
+            report = json.loads(done.stdout)["targets"][0]
+            return report["kernels"], output.read_bytes(), None
+
+    def text(self, configuration, target):
+        """The emitted text without comments and each kernel's launch, or an error."""
+        kernels, text, error = self.run(configuration, target, ["--emit", "cuda"], NO_COMPILER)
+        if error is not None:
+            return {"error": error}
+        launches = {k["entry"]: {fact: k[fact] for fact in LAUNCH} for k in kernels}
+        return {"text": without_comments(text.decode()), "launches": launches}
+
+    def compile(self, configuration, target):
+        """Each function's facts, or an error; kept for the next time."""
+        source = self.tree.path_of(configuration.file, self.other).read_bytes()
+        what = f"{configuration}\n{target}\n{self.tree.identity}\n{hashlib.sha256(source).hexdigest()}"
+        kept = self.cache / f"{hashlib.sha256(what.encode()).hexdigest()[:32]}.json"
+        if kept.exists():
+            return json.loads(kept.read_text())
+        result = self.compile_now(configuration, target)
+        partial = kept.with_suffix(f".{os.getpid()}.{id(result)}")
+        partial.write_text(json.dumps(result))
+        partial.rename(kept)
+        return result
+
+    def compile_now(self, configuration, target):
+        kernels, image, error = self.run(configuration, target, ["--emit", "cubin"], {})
+        if error is not None:
+            return {"error": error}
+        functions = cubin.read(image)
+        for kernel in kernels:
+            functions[kernel["entry"]].update({fact: kernel[fact] for fact in LAUNCH + COMPILED})
+        return {"functions": functions}
