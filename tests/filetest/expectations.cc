@@ -35,8 +35,10 @@ struct Directive {
 };
 
 std::optional<Directive> find_directive(std::string_view line) {
-  constexpr std::array<std::string_view, 7> keys = {
-      "test", "args", "expect", "expect-corner", "expect-prints", "expect-shadow", "error"};
+  constexpr std::array<std::string_view, 11> keys = {
+      "test",           "program",       "args",          "expect",
+      "expect-values",  "expect-corner", "expect-prints", "expect-shadow",
+      "expect-explain", "expect-emit",   "error"};
   for (const std::string_view key : keys) {
     const std::string mark = fmt::format("# {}:", key);
     const std::size_t at = line.find(mark);
@@ -89,6 +91,9 @@ class Reader {
       } else if (!trim(file_.lines[line_]).empty() && trim(file_.lines[line_]).front() != '#') {
         code_line_ = static_cast<int>(line_) + 1;
       }
+      if (!file_.program.empty() && code_line_ != 0) {
+        wrong_ = "a file that names a program has no code of its own";
+      }
       if (!wrong_.empty()) {
         return Error{ErrorKind::usage, fmt::format("line {}: {}", line_ + 1, wrong_)};
       }
@@ -99,7 +104,8 @@ class Reader {
 
  private:
   static bool expects_something(const Case& test) {
-    return !test.outputs.empty() || !test.prints.empty() || !test.shadow.empty();
+    return !test.outputs.empty() || !test.prints.empty() || !test.shadow.empty() ||
+           !test.explain.empty() || !test.emit.empty();
   }
 
   Case& current() {
@@ -109,23 +115,40 @@ class Reader {
 
   void read_directive(const Directive& directive) {
     if (directive.key == "test") return read_kind(directive.rest);
+    if (directive.key == "program") return read_program(directive.rest);
     if (directive.key == "args") return read_args(directive.rest);
     if (directive.key == "error") return read_error(directive);
     if (directive.key == "expect") return read_output(directive.rest);
-    if (directive.key == "expect-prints") return read_into(current().prints);
-    if (directive.key == "expect-shadow") return read_into(current().shadow);
-    read_corner(std::string(directive.rest));
+    const std::string rest(directive.rest);
+    Lines lines = read_lines();
+    Case& test = current();
+    if (directive.key == "expect-values") output(rest).values = std::move(lines);
+    if (directive.key == "expect-corner") output(rest).corner = std::move(lines);
+    if (directive.key == "expect-prints") test.prints = std::move(lines);
+    if (directive.key == "expect-shadow") test.shadow = std::move(lines);
+    if (directive.key == "expect-explain") test.explain.push_back({rest, std::move(lines)});
+    if (directive.key == "expect-emit") test.emit.push_back({rest, std::move(lines)});
+  }
+
+  void read_program(std::string_view path) {
+    if (!file_.program.empty() || path.empty()) wrong_ = "write `# program: FILE`, once in a file";
+    file_.program = path;
   }
 
   void read_kind(std::string_view rest) {
-    Case next;
-    if (rest == "check") {
-      next.kind = Kind::check;
-    } else if (rest == "fmt") {
-      next.kind = Kind::format;
-    } else if (rest != "run") {
-      wrong_ = fmt::format("`{}` is no kind of test: check, run or fmt", rest);
+    constexpr std::array<std::pair<std::string_view, Kind>, 5> kinds = {{{"run", Kind::run},
+                                                                         {"check", Kind::check},
+                                                                         {"fmt", Kind::format},
+                                                                         {"explain", Kind::explain},
+                                                                         {"emit", Kind::emit}}};
+    const auto* found =
+        std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == rest; });
+    if (found == kinds.end()) {
+      wrong_ = fmt::format("`{}` is no kind of test: run, check, fmt, explain or emit", rest);
+      return;
     }
+    Case next;
+    next.kind = found->second;
     next.head = line_;
     file_.cases.push_back(std::move(next));
     has_args_ = false;
@@ -145,7 +168,7 @@ class Reader {
     for (OutputExpectation& known : current().outputs) {
       if (known.name == name) return known;
     }
-    current().outputs.push_back({name, {}, {}});
+    current().outputs.push_back({name, {}, {}, {}});
     return current().outputs.back();
   }
 
@@ -160,19 +183,16 @@ class Reader {
   }
 
   /// The lines below a directive that are indented comments.
-  std::vector<std::string> read_lines() {
+  Lines read_lines() {
     file_.is_expectation[line_] = true;
-    std::vector<std::string> lines;
+    Lines lines;
     while (line_ + 1 < file_.lines.size() && file_.lines[line_ + 1].starts_with("#   ")) {
       ++line_;
       file_.is_expectation[line_] = true;
-      lines.emplace_back(trim(std::string_view(file_.lines[line_]).substr(1)));
+      lines.push_back(file_.lines[line_].substr(4));
     }
     return lines;
   }
-
-  void read_corner(const std::string& name) { output(name).corner = read_lines(); }
-  void read_into(std::vector<std::string>& lines) { lines = read_lines(); }
 
   void read_error(const Directive& directive) {
     const std::string& line = file_.lines[line_];

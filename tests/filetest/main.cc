@@ -1,27 +1,45 @@
-// Runs .tile tests: filetest sim|cuda FILE...
+// Runs .tile tests.
+//
+//   filetest sim|cuda FILE...        the cases of the files, on an engine
+//   filetest readable FILE...        whether each file has an expectation that a reader can check
+//   filetest index README FOLDER...  whether README is the index of the tests by instruction
 //
 // Exit status: 0 all well, 1 a test failed, 2 usage, 77 the engine is not there. With
-// TILEVM_BLESS=1 in the environment (and the engine sim) files are rewritten to expect what they
-// give.
+// TILEVM_BLESS=1 in the environment, `sim` rewrites files to expect what they give, and `index`
+// writes the index.
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "tests/filetest/compare.h"
 #include "tests/filetest/expectations.h"
+#include "tests/filetest/index.h"
 #include "tests/filetest/runner.h"
+#include "tests/filetest/test_source.h"
 #include "vm/run/vm.h"
 #include "vm/text/file.h"
 
 namespace {
 
 using namespace tilevm;
-using filetest::Case;
 using filetest::Outcome;
 using filetest::TestFile;
+using filetest::TestSource;
+
+bool fail(const std::string& path, const std::string& why) {
+  std::cout << "FAIL " << path << ": " << why << '\n';
+  return false;
+}
+
+bool is_blessing() {
+  const char* const bless = std::getenv("TILEVM_BLESS");
+  return bless != nullptr && std::string_view(bless) == "1";
+}
 
 Status rewrite(const std::string& path, const std::string& text) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
@@ -29,56 +47,97 @@ Status rewrite(const std::string& path, const std::string& text) {
 }
 
 /// Runs the cases of one file. True if all is as expected.
-bool run_file(const std::string& path, vm::Engine& engine, bool bless) {
-  const auto fail = [&](const std::string& why) {
-    std::cout << "FAIL " << path << ": " << why << '\n';
-    return false;
-  };
-  const auto source = vm::read_source(path, std::cin);
-  if (!source) return fail(source.error().message);
-  const Result<TestFile> file = filetest::read_test((*source)->text());
-  if (!file) return fail(file.error().message);
-  if (const std::string why = why_not(*file, engine); !why.empty()) {
+bool run_file(const std::string& path, vm::Engine& engine) {
+  const Result<TestSource> test = filetest::read_test_source(path);
+  if (!test) return fail(path, test.error().message);
+  if (const std::string why = why_not(test->file, engine); !why.empty()) {
     std::cout << "skip " << path << ": not on " << engine.name() << ", " << why << '\n';
     return true;
   }
-  const auto text =
-      bless ? std::make_shared<const SourceFile>(path, without_errors(*file)) : *source;
-  std::vector<Outcome> outcomes;
   bool good = true;
-  for (std::size_t i = 0; i < file->cases.size(); ++i) {
-    outcomes.push_back(filetest::run_case(file->cases[i], text, &engine));
-    if (bless) continue;
-    for (const std::string& line : complaints(*file, file->cases[i], outcomes.back())) {
-      good = fail("case " + std::to_string(i + 1) + ": " + line);
+  for (std::size_t i = 0; i < test->file.cases.size(); ++i) {
+    const filetest::Case& one = test->file.cases[i];
+    const Outcome outcome = filetest::run_case(one, test->program, engine);
+    for (const std::string& line : complaints(test->file, one, outcome)) {
+      good = fail(path, "case " + std::to_string(i + 1) + ": " + line);
     }
   }
-  if (!bless) {
-    if (!good) return false;
-    std::cout << "ok   " << path << " (" << outcomes.size() << " on " << engine.name() << ")\n";
-    return true;
+  if (!good) return false;
+  std::cout << "ok   " << path << " (" << test->file.cases.size() << " on " << engine.name()
+            << ")\n";
+  return true;
+}
+
+/// Rewrites one file until it expects what it gives: new lines move the statements whose numbers
+/// prints contain, so one time may not be enough.
+bool bless_file(const std::string& path, vm::Engine& engine) {
+  for (int times = 0; times < 3; ++times) {
+    const Result<TestSource> test = filetest::read_test_source(path);
+    if (!test) return fail(path, test.error().message);
+    const auto program = without_errors(*test);
+    std::vector<Outcome> outcomes;
+    for (const filetest::Case& one : test->file.cases) {
+      outcomes.push_back(filetest::run_case(one, program, engine));
+    }
+    const std::string text = filetest::bless(test->file, outcomes);
+    if (text == test->text->text()) return true;
+    if (const Status written = rewrite(path, text); !written) {
+      return fail(path, written.error().message);
+    }
   }
-  const Status written = rewrite(path, filetest::bless(*file, outcomes));
-  return written ? true : fail(written.error().message);
+  return true;
+}
+
+bool check_readable(const std::string& path) {
+  const Result<TestSource> test = filetest::read_test_source(path);
+  if (!test) return fail(path, test.error().message);
+  return filetest::is_readable(test->file) ||
+         fail(path,
+              "hashes alone do not show a reader that the results are right; add a small case with "
+              "`# expect-values: NAME` or `# expect-corner: NAME`, or a Print");
+}
+
+int check_index(const std::string& readme, const std::vector<std::string>& folders) {
+  const Result<std::string> index = filetest::make_index(readme, folders);
+  if (!index) return fail(readme, index.error().message) ? 0 : 1;
+  if (is_blessing()) {
+    const Status written = rewrite(readme, *index);
+    return written || fail(readme, written.error().message) ? 0 : 1;
+  }
+  const auto known = vm::read_source(readme, std::cin);
+  const bool same = known && (*known)->text() == *index;
+  std::string command = "TILEVM_BLESS=1 build/tests/filetest index " + readme;
+  for (const std::string& folder : folders) command += " " + folder;
+  return same || fail(readme,
+                      "it is not the index of today's tests; write it again with\n    " + command)
+             ? 0
+             : 1;
 }
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2) {
-    std::cerr << "usage: filetest sim|cuda FILE...\n";
+    std::cerr << "usage: filetest sim|cuda|readable FILE...\n"
+                 "       filetest index README FOLDER...\n";
     return 2;
   }
-  auto engine = vm::make_engine(arguments.front(), {});
+  const std::string verb = arguments.front();
+  const std::vector<std::string> files(arguments.begin() + 1, arguments.end());
+  if (verb == "index") return check_index(files.front(), {files.begin() + 1, files.end()});
+  bool good = true;
+  if (verb == "readable") {
+    for (const std::string& file : files) good = check_readable(file) && good;
+    return good ? 0 : 1;
+  }
+  auto engine = vm::make_engine(verb, {});
   if (!engine) {
     const bool missing = engine.error().kind == ErrorKind::unavailable;
-    std::cout << (missing ? "skipped " : "") << arguments.size() - 1
-              << " files: " << engine.error().message << '\n';
+    std::cout << (missing ? "skipped " : "") << files.size() << " files: " << engine.error().message
+              << '\n';
     return missing ? 77 : 2;
   }
-  const char* const bless = std::getenv("TILEVM_BLESS");
-  const bool blessing = bless != nullptr && std::string(bless) == "1" && arguments.front() == "sim";
-  bool good = true;
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    good = run_file(arguments[i], **engine, blessing) && good;
+  const bool blessing = is_blessing() && verb == "sim";
+  for (const std::string& file : files) {
+    good = (blessing ? bless_file(file, **engine) : run_file(file, **engine)) && good;
   }
   return good ? 0 : 1;
 }
