@@ -22,6 +22,7 @@
 //   # error: TV0104 @ 3:7 some words    comment is alone on its line; or on line 3, column 7
 //   # error: usage some words           an error without a place: usage, program, limit
 //
+// Blessing writes a text out in full where its lines are no longer right; shorten it with `...`.
 // Lines are compared word by word, so alignment does not matter. A file with `# error` must fail
 // with exactly these errors, one without must succeed. In a file that names a program, an error
 // without a place may be anywhere in that program.
