@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/compile/toolchain.h"
+#include "backend/compile/compile_request.h"
 #include "isa/base/result.h"
 
 namespace tilevm::backend {

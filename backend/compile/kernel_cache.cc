@@ -16,6 +16,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "backend/compile/toolchain.h"
 #include "backend/host/subprocess.h"
 #include "backend/host/tool_search.h"
 #include "isa/base/hash.h"

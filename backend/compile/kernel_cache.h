@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/compile/toolchain.h"
+#include "backend/compile/compile_request.h"
 #include "isa/base/result.h"
 
 namespace tilevm::backend {

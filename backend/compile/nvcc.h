@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/compile/compile_request.h"
 #include "backend/compile/nvrtc.h"
-#include "backend/compile/toolchain.h"
 #include "backend/host/subprocess.h"
 #include "isa/base/result.h"
 

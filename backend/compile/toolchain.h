@@ -5,48 +5,17 @@
 // exact, because results are defined bit for bit.
 #pragma once
 
-#include <chrono>
 #include <string>
-#include <vector>
 
+#include "backend/compile/compile_request.h"
 #include "isa/base/result.h"
 
 namespace tilevm::backend {
-
-enum class Artifact { cubin, ptx };
-
-/// Who compiles. `automatic`: NVRTC, or nvcc where NVRTC is missing or does not know the target.
-enum class CompilerChoice { automatic, nvrtc, nvcc };
-
-/// One compilation. `source` includes no headers.
-struct CompileRequest {
-  std::string source;
-  std::string name = "kernel.cu";  ///< what the compiler's messages call the source
-  std::string target = "sm_90a";   ///< `sm_80`, `sm_90a`, `sm_120` ...; for PTX also `compute_90`
-  Artifact artifact = Artifact::cubin;
-  CompilerChoice compiler = CompilerChoice::automatic;
-  bool line_info = true;                       ///< keep the source lines for NVIDIA's tools
-  std::vector<std::string> extra_options;      ///< appended to those of `compile_options`
-  std::chrono::milliseconds timeout{120'000};  ///< for the whole request; must be positive
-};
-
-/// What came out.
-struct Compiled {
-  std::string image;                 ///< the bytes of the cubin, or PTX text
-  std::string log;                   ///< the compiler's remarks, usually empty
-  std::string compiler;              ///< "NVRTC 13.0 (/path/libnvrtc.so.13)"
-  std::vector<std::string> options;  ///< what the compiler was given besides the target
-  double milliseconds = 0;           ///< wall time of the compilation, or of finding it
-  bool cached = false;               ///< found in the kernel cache
-};
 
 /// Compiles, always (kernel_cache.h does so only where it must). Errors: usage (a target's name),
 /// unavailable (no compiler, or none that knows the target), limit (timeout), program (the compiler
 /// refuses the source; the message ends with its log).
 [[nodiscard]] Result<Compiled> compile_cuda(const CompileRequest& request);
-
-/// The options of a request besides target and kind of output.
-[[nodiscard]] std::vector<std::string> compile_options(const CompileRequest& request);
 
 /// The compiler that takes the request, with version and path, and its file's size and time: an
 /// update within a version does not show in NVRTC's number. Errors: as `compile_cuda`.
@@ -55,21 +24,5 @@ struct Compiled {
 /// The compiler that a request with this choice would use first, with version and path; the error
 /// says what was looked for.
 [[nodiscard]] Result<std::string> describe_compiler(CompilerChoice choice);
-
-/// An architecture of NVIDIA's: `sm_90a` or, for PTX, `compute_90`.
-struct CudaTarget {
-  int number = 0;           ///< 90
-  std::string suffix;       ///< "", "a" or "f"
-  bool is_virtual = false;  ///< written compute_
-
-  [[nodiscard]] std::string real_name() const { return "sm_" + digits(); }
-  [[nodiscard]] std::string virtual_name() const { return "compute_" + digits(); }
-  /// As it is written.
-  [[nodiscard]] std::string name() const { return is_virtual ? virtual_name() : real_name(); }
-  [[nodiscard]] std::string digits() const { return std::to_string(number) + suffix; }
-};
-
-/// Reads a target's name. Error (usage): not of that form.
-[[nodiscard]] Result<CudaTarget> parse_cuda_target(const std::string& text);
 
 }  // namespace tilevm::backend

@@ -74,22 +74,6 @@ std::string prelude(bool prints) {
 
 }  // namespace
 
-std::size_t CudaParameter::bytes() const {
-  if (role != Role::scalar) return 8;
-  switch (scalar) {
-    case isa::ScalarKind::boolean:
-      return 1;
-    case isa::ScalarKind::i32:
-    case isa::ScalarKind::u32:
-    case isa::ScalarKind::f32:
-      return 4;
-    case isa::ScalarKind::i64:
-    case isa::ScalarKind::u64:
-      break;
-  }
-  return 8;
-}
-
 CudaSource emit_cuda(const isa::VerifiedProgram& program) {
   CudaSource source;
   const std::string& file = program.source().name();

@@ -7,6 +7,7 @@
 #include "backend/emit/emit_recipe.h"
 #include "backend/emit/explain.h"
 #include "backend/select/cast_recipe.h"
+#include "backend/select/recipe_search.h"
 
 namespace tilevm::backend {
 namespace {

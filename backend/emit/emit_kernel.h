@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/emit/code_writer.h"
-#include "backend/emit/emit.h"
+#include "backend/emit/cuda_source.h"
 #include "backend/emit/emit_names.h"
 #include "backend/select/bit_chains.h"
 #include "backend/select/bulk_copies.h"

@@ -5,6 +5,7 @@
 #include "backend/compile/kernel_cache.h"
 #include "backend/compile/nvcc.h"
 #include "backend/compile/nvrtc.h"
+#include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
 #include "backend/driver/driver.h"
 #include "backend/host/tool_search.h"

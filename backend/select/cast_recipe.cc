@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "backend/select/recipe_search.h"
 #include "isa/type/number.h"
 
 namespace tilevm::backend {

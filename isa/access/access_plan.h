@@ -11,13 +11,8 @@
 #include <vector>
 
 #include "isa/access/tile_place.h"
-#include "isa/inst/instruction_set.h"
-#include "isa/numeric/target.h"
-#include "isa/program/program.h"
 
 namespace tilevm::isa {
-
-struct KernelInfo;
 
 /// What the accesses of a thread are.
 enum class AccessForm : std::uint8_t {
@@ -106,26 +101,6 @@ struct AccessPlan : AccessSide {
   [[nodiscard]] bool in_order() const;
   /// Whether threads must test that their elements lie inside of the view.
   [[nodiscard]] bool tests_bounds() const;
-};
-
-/// Plans the accesses of a kernel's statements.
-class AccessPlanner {
- public:
-  AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target);
-
-  /// The plan of LoadGlobal, StoreGlobal, LoadShared, StoreShared and CopyAsync (whose copies need
-  /// pieces that layouts and offsets keep together and aligned on both sides; without any, it
-  /// loads and stores single elements); nothing for other instructions.
-  [[nodiscard]] std::optional<AccessPlan> plan(const InstStmt& stmt) const;
-
- private:
-  [[nodiscard]] AccessPlan plan_tile(const RegisterType& tile, VarId tensor,
-                                     const std::optional<OffsetList>& offset, bool stores) const;
-
-  const Kernel& kernel_;
-  const KernelInfo& info_;
-  const Target& target_;
-  ScalarFacts facts_;
 };
 
 /// "the strides of dimension 0 are only known to be multiples of 4"; empty if there is none.

@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
+#include "isa/program/kernel_info.h"
 #include "isa/program/program.h"
-#include "isa/verify/verify.h"
 
 namespace tilevm::isa {
 

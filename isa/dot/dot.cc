@@ -3,10 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "isa/base/check.h"
 #include "isa/dot/dot_chain.h"
 #include "isa/dot/dot_tiling.h"
-#include "isa/layout/layout_ops.h"
 
 namespace tilevm::isa {
 namespace {
@@ -71,10 +69,6 @@ OperandForm bipolar_form(const DType& type, const DType& instruction_type) {
   return type.bits < 8 ? OperandForm{} : OperandForm{1, 2, 1};
 }
 
-void append(std::vector<const MmaShape*>& to, const std::vector<const MmaShape*>& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
 std::optional<DotPlan> plan_mma(const RegisterType& a, const RegisterType& b, const RegisterType& c,
                                 const Target& target) {
   const BatchOperands operands(a, b, c);
@@ -113,30 +107,6 @@ std::optional<DotPlan> plan_chain(const BatchOperands& operands) {
 }
 
 }  // namespace
-
-RegisterType transposed_batch(const RegisterType& type) {
-  const auto result = permute(as_batch(type.layout), {0, 2, 1});
-  TILEVM_CHECK(static_cast<bool>(result), "three dimensions in another order");
-  return {type.dtype, *result};
-}
-
-std::uint64_t count_instructions(const DotPlan& plan) {
-  const auto a_planes = static_cast<std::uint64_t>(plan.a_form.planes);
-  const auto b_planes = static_cast<std::uint64_t>(plan.b_form.planes);
-  std::uint64_t count = plan.steps.size() * a_planes * b_planes;
-  // Each fragment of a and of b takes part in one sum.
-  if (plan.b_form.offset != 0) count += plan.a.size() * a_planes;
-  if (plan.a_form.offset != 0) count += plan.b.size() * b_planes;
-  return count;
-}
-
-std::vector<const MmaShape*> dot_shapes(const Target& target, const DType& a, const DType& b,
-                                        const DType& accumulator) {
-  if (!are_bipolar(a, b)) return mma_shapes(target, a, b, accumulator);
-  auto shapes = mma_shapes(target, u1, u1, accumulator);
-  append(shapes, mma_shapes(target, i8, i8, accumulator));
-  return shapes;
-}
 
 std::optional<DotPlan> plan_dot(const RegisterType& a, const RegisterType& b, const RegisterType& c,
                                 const Target& target, DotMismatch* mismatch) {

@@ -10,7 +10,7 @@
 
 #include <optional>
 
-#include "isa/dot/dot.h"
+#include "isa/dot/dot_plan.h"
 
 namespace tilevm::isa {
 

@@ -1,3 +1,5 @@
+#include "isa/dot/dot_mismatch.h"
+
 #include <algorithm>
 #include <initializer_list>
 #include <numeric>
@@ -11,8 +13,8 @@
 
 #include "isa/dot/dot_chain.h"
 #include "isa/dot/dot_tiling.h"
+#include "isa/inst/limits.h"
 #include "isa/layout/layout_ops.h"
-#include "isa/rules/support.h"
 
 namespace tilevm::isa {
 namespace {

@@ -73,6 +73,12 @@ RegisterLayout as_batch(const RegisterLayout& layout) {
   return *result;
 }
 
+RegisterType transposed_batch(const RegisterType& type) {
+  const auto result = permute(as_batch(type.layout), {0, 2, 1});
+  TILEVM_CHECK(static_cast<bool>(result), "three dimensions in another order");
+  return {type.dtype, *result};
+}
+
 BatchOperands::BatchOperands(const RegisterType& a_type, const RegisterType& b_type,
                              const RegisterType& c_type)
     : a(as_batch(a_type)), b(as_batch(b_type)), c(as_batch(c_type)) {}

@@ -6,7 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "isa/dot/dot.h"
+#include "isa/dot/dot_plan.h"
+#include "isa/inst/tensor_type.h"
 
 namespace tilevm::isa {
 
@@ -16,6 +17,13 @@ struct FragmentTile {
 
   friend auto operator<=>(const FragmentTile&, const FragmentTile&) = default;
 };
+
+/// The layout of a batch of matrices, with all leading dimensions in one: [batch, rows, columns].
+/// A layout of rank 2 becomes a batch of one. The elements stay where they are.
+[[nodiscard]] RegisterLayout as_batch(const RegisterLayout& layout);
+
+/// The same with rows and columns exchanged: [batch, columns, rows].
+[[nodiscard]] RegisterType transposed_batch(const RegisterType& type);
 
 /// The operands of a Dot with layouts of rank 3 (as_batch).
 struct BatchOperands {
@@ -41,9 +49,5 @@ struct Tiling {
 
 /// Whether a shape's extents divide the product's, and all tiles have as many threads.
 [[nodiscard]] bool fits_shape(const MmaShape& shape, const BatchOperands& operands);
-
-/// Says why no plan exists.
-[[nodiscard]] DotMismatch explain_mismatch(const RegisterType& a, const RegisterType& b,
-                                           const RegisterType& c, const Target& target);
 
 }  // namespace tilevm::isa

@@ -132,4 +132,13 @@ std::string list_mma_types(const Target& target) {
   return list;
 }
 
+std::vector<const MmaShape*> dot_shapes(const Target& target, const DType& a, const DType& b,
+                                        const DType& accumulator) {
+  if (!a.is_bipolar() || !b.is_bipolar()) return mma_shapes(target, a, b, accumulator);
+  auto shapes = mma_shapes(target, u1, u1, accumulator);
+  const auto of_bytes = mma_shapes(target, i8, i8, accumulator);
+  shapes.insert(shapes.end(), of_bytes.begin(), of_bytes.end());
+  return shapes;
+}
+
 }  // namespace tilevm::isa

@@ -40,4 +40,9 @@ struct MmaShape {
 /// The types that a target's instructions take, for messages: "f16 x f16 + f32 or f16, ...".
 [[nodiscard]] std::string list_mma_types(const Target& target);
 
+/// The instructions that may compute a Dot of these types: those of the types themselves, or for
+/// bipolar operands those of u1 (all bits by AND and population count), then of i8.
+[[nodiscard]] std::vector<const MmaShape*> dot_shapes(const Target& target, const DType& a,
+                                                      const DType& b, const DType& accumulator);
+
 }  // namespace tilevm::isa

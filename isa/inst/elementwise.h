@@ -4,7 +4,7 @@
 
 #include "isa/inst/schema.h"
 #include "isa/inst/slots.h"
-#include "isa/type/arith.h"
+#include "isa/type/operations.h"
 
 namespace tilevm::isa {
 

@@ -78,9 +78,9 @@ std::optional<Error> check_permutation(const std::vector<int>& dims, int rank) {
 }
 
 std::optional<Error> check_shape(const Shape& shape, std::int64_t max_extent) {
-  if (shape.size() > RegisterLayout::max_rank) {
+  if (shape.size() > max_layout_rank) {
     return layout_error(fmt::format("a shape of rank {} is too large; the rank is at most {}",
-                                    shape.size(), RegisterLayout::max_rank));
+                                    shape.size(), max_layout_rank));
   }
   for (const std::int64_t extent : shape) {
     if (extent < 1 || extent > max_extent) {

@@ -8,22 +8,15 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
-#include "isa/layout/register_layout.h"
+#include "isa/base/result.h"
+#include "isa/layout/shape.h"
 
 namespace tilevm::isa {
 
-using Digits = std::vector<RegisterLayout::Digit>;
-
-/// a * b, or the largest int64 where that does not fit.
-[[nodiscard]] inline std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
-  constexpr std::int64_t max = std::numeric_limits<std::int64_t>::max();
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? max : product;
-}
+using Digits = std::vector<LayoutDigit>;
 
 /// Product of the sizes.
 [[nodiscard]] std::int64_t digits_size(const Digits& digits);

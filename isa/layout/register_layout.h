@@ -28,31 +28,13 @@
 #include <vector>
 
 #include "isa/base/result.h"
+#include "isa/layout/shape.h"
 
 namespace tilevm::isa {
 
-using Shape = std::vector<std::int64_t>;
-using Index = std::vector<std::int64_t>;
-
-/// Product of the extents; 1 for rank 0. Too large a product gives the largest int64.
-[[nodiscard]] std::int64_t element_count(const Shape& shape);
-/// "[16, 8]".
-[[nodiscard]] std::string to_string(const Shape& shape);
-/// Row-major digits of x in the radices of `shape`, and back: the first digit is the most
-/// significant; what x has beyond the product of the radices is cut off. Extents must be positive.
-[[nodiscard]] Index unravel(std::int64_t x, const Shape& shape);
-[[nodiscard]] std::int64_t ravel(const Index& digits, const Shape& shape);
-
 class RegisterLayout {
  public:
-  /// A digit of the thread or the local index, as a share of one dimension's index:
-  /// `index[dim] += digit * stride`. dim -1 (and stride 0) marks a replica factor, which adds
-  /// nothing. In this form every operation of the algebra is a change of strides.
-  struct Digit {
-    int dim;
-    std::int64_t size, stride;
-    friend bool operator==(const Digit&, const Digit&) = default;
-  };
+  using Digit = LayoutDigit;
 
   /// The identity of the product: rank 0, one thread, one element.
   RegisterLayout() = default;
@@ -71,7 +53,7 @@ class RegisterLayout {
   /// Bounds on what a layout may be, since programs come from strangers: extents, threads and
   /// locals at most 2^20 each, rank at most 8, at most 64 modes.
   static constexpr std::int64_t max_extent = std::int64_t{1} << 20;
-  static constexpr int max_rank = 8;
+  static constexpr int max_rank = max_layout_rank;
   static constexpr int max_modes = 64;
 
   [[nodiscard]] const Shape& shape() const { return shape_; }

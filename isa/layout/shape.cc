@@ -1,8 +1,7 @@
+#include "isa/layout/shape.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include "isa/layout/digits.h"
-#include "isa/layout/register_layout.h"
 
 namespace tilevm::isa {
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "isa/inst/limits.h"
 #include "isa/rules/rules.h"
 
 namespace tilevm::isa {
@@ -20,17 +21,6 @@ constexpr std::size_t position_of(Slot Inst::* member) {
   });
   return position;
 }
-
-/// Limits on one tile, since programs come from strangers: bits per thread, and threads per block
-/// (CUDA's 1024).
-inline constexpr std::int64_t max_tile_bits_per_thread = 1 << 15;
-inline constexpr std::int64_t max_threads = 1024;
-/// Threads of all blocks that a multiprocessor works on at a time.
-inline constexpr std::int64_t max_resident_threads = 2048;
-
-/// Elements of all shared tensors of a kernel: more than fit any target, unless strides of 0 lay
-/// them one on the other.
-inline constexpr std::int64_t max_shared_elements = 1 << 21;
 
 /// Extents are positive and within the limits of a tensor; reports otherwise.
 [[nodiscard]] bool check_extents(const Shape& extents, std::size_t slot,

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "isa/type/arith.h"
+#include "isa/type/dtype.h"
+#include "isa/type/operations.h"
 
 namespace tilevm::isa {
 

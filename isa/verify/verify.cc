@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "isa/access/access_plan.h"
+#include "isa/access/access_planner.h"
 #include "isa/analysis/kernel_scan.h"
 #include "isa/analysis/shared_plan.h"
 #include "isa/base/check.h"
@@ -454,19 +454,6 @@ void plan_accesses(const Kernel& kernel, const KernelInfo& info, const Target& t
 }
 
 }  // namespace
-
-const KernelInfo::SharedTile& KernelInfo::shared_tile(VarId var) const {
-  const auto found =
-      std::find_if(shared.begin(), shared.end(), [&](const auto& tile) { return tile.var == var; });
-  TILEVM_CHECK(found != shared.end(), "a shared tensor that the verifier did not list");
-  return *found;
-}
-
-std::uint32_t KernelInfo::print_site(const InstStmt& stmt) const {
-  const auto found = print_sites.find(&stmt);
-  TILEVM_CHECK(found != print_sites.end(), "a Print of another program");
-  return found->second;
-}
 
 const DotPlan& VerifiedProgram::dot_plan(const InstStmt& stmt) const {
   const auto found = state_->dot_plans.find(&stmt);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "isa/base/diagnostic.h"
+#include "isa/program/kernel_info.h"
 #include "isa/program/program.h"
-#include "isa/verify/verify.h"
 
 namespace tilevm::isa {
 

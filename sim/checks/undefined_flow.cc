@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "isa/dot/dot.h"
+#include "isa/dot/dot_tiling.h"
 #include "isa/layout/broadcast.h"
 #include "isa/rules/support.h"
 #include "isa/type/bits.h"

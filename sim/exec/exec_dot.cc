@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "isa/base/check.h"
+#include "isa/dot/dot_tiling.h"
 #include "sim/exec/dot_actions.h"
 
 namespace tilevm::sim {

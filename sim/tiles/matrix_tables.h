@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "isa/dot/dot_tiling.h"
 #include "sim/tiles/layout_parts.h"
 
 namespace tilevm::sim {

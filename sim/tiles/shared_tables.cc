@@ -1,6 +1,7 @@
 #include "sim/tiles/shared_tables.h"
 
 #include "isa/dot/dot.h"
+#include "isa/dot/dot_tiling.h"
 
 namespace tilevm::sim {
 

@@ -3,6 +3,7 @@
 #include "vm/bench/bench_report.h"
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
+#include "vm/text/choice.h"
 #include "vm/text/file.h"
 
 namespace tilevm::vm {

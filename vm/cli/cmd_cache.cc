@@ -7,6 +7,7 @@
 #include "backend/compile/kernel_cache.h"
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
+#include "vm/text/choice.h"
 #include "vm/text/table.h"
 
 namespace tilevm::vm {

@@ -12,6 +12,7 @@
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
 #include "vm/run/compile_report.h"
+#include "vm/text/choice.h"
 
 namespace tilevm::vm {
 

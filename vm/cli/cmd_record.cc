@@ -9,6 +9,7 @@
 #include "vm/fidelity/case_record.h"
 #include "vm/fidelity/record.h"
 #include "vm/fidelity/report.h"
+#include "vm/text/choice.h"
 #include "vm/text/file.h"
 
 namespace tilevm::vm {

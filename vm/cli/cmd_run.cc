@@ -8,6 +8,7 @@
 #include "vm/cli/commands.h"
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
+#include "vm/text/choice.h"
 #include "vm/text/file.h"
 
 namespace tilevm::vm {

@@ -1,14 +1,11 @@
 #include "vm/cli/cmd_support.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "isa/base/suggest.h"
 #include "isa/type/number.h"
 #include "vm/data/compare.h"
 #include "vm/data/hash.h"
+#include "vm/data/value_json.h"
 
 namespace tilevm::vm {
 
@@ -48,12 +45,6 @@ std::string target_for(const Engine& engine) {
   return target ? isa::to_string(*target) : std::string(default_target);
 }
 
-Json code_json(const isa::DType& type, std::uint64_t code) {
-  if (type.is_float()) return isa::to_double(isa::decode(type, code));
-  if (type == isa::u64) return code;
-  return static_cast<std::int64_t>(isa::cast(type, isa::i64, code));
-}
-
 Json output_json(const std::string& name, const HostTensor& tensor) {
   Json object = Json::object();
   object.set("name", name).set("dtype", isa::to_string(tensor.dtype));
@@ -74,15 +65,6 @@ std::string output_line(const std::string& name, const HostTensor& tensor) {
                     isa::format_value(tensor.dtype, tensor.code(range->highest)));
   }
   return line;
-}
-
-Status check_choice(std::string_view what, const std::string& value,
-                    const std::vector<std::string>& choices) {
-  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return Done{};
-  const std::string near = nearest(value, choices);
-  const std::string hint = near.empty() ? fmt::format("there is `{}`", fmt::join(choices, "`, `"))
-                                        : fmt::format("did you mean `{}`?", near);
-  return Error{ErrorKind::usage, fmt::format("unknown {} `{}`; {}", what, value, hint)};
 }
 
 }  // namespace tilevm::vm

@@ -27,13 +27,6 @@ inline constexpr std::string_view default_target = "sm_90";
 /// The target for an engine where the user names none.
 [[nodiscard]] std::string target_for(const Engine& engine);
 
-/// Error (usage): `value` is none of `choices`; `what` is "backend", "kind of output" ...
-[[nodiscard]] Status check_choice(std::string_view what, const std::string& value,
-                                  const std::vector<std::string>& choices);
-
-/// An element as JSON: integers exactly, floats as the nearest double.
-[[nodiscard]] Json code_json(const isa::DType& type, std::uint64_t code);
-
 /// An output tensor as JSON: name, dtype, shape, hash, min, max.
 [[nodiscard]] Json output_json(const std::string& name, const HostTensor& tensor);
 

@@ -9,6 +9,7 @@
 
 #include "isa/type/bits.h"
 #include "vm/data/npy_header.h"
+#include "vm/text/data_error.h"
 #include "vm/text/file.h"
 
 namespace tilevm::vm {

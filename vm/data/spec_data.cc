@@ -11,6 +11,7 @@
 #include "vm/data/npy.h"
 #include "vm/data/random.h"
 #include "vm/data/spec.h"
+#include "vm/text/data_error.h"
 
 namespace tilevm::vm {
 namespace {

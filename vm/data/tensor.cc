@@ -9,6 +9,7 @@
 
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
+#include "vm/text/data_error.h"
 
 namespace tilevm::vm {
 namespace {
@@ -116,10 +117,6 @@ std::string format_corner(const HostTensor& tensor, std::size_t rows, std::size_
   }
   if (corner.more_rows) text += fmt::format("{:>{}}\n", "...", std::max<std::size_t>(width, 3));
   return text;
-}
-
-Error data_error(Code code, std::string message) {
-  return {ErrorKind::program, fmt::format("{} [{}]", message, to_string(code))};
 }
 
 }  // namespace tilevm::vm

@@ -56,7 +56,4 @@ struct HostTensor {
 [[nodiscard]] std::string format_corner(const HostTensor& tensor, std::size_t rows = 4,
                                         std::size_t cols = 6);
 
-/// An Error of kind `program` whose message ends with the code, as "... [TV0503]".
-[[nodiscard]] Error data_error(Code code, std::string message);
-
 }  // namespace tilevm::vm

@@ -1,6 +1,6 @@
 #include "vm/run/engine.h"
 
-#include "vm/cli/cmd_support.h"
+#include "vm/text/choice.h"
 
 namespace tilevm::vm {
 

@@ -8,8 +8,8 @@
 
 #include "frontend/syntax/literals.h"
 #include "isa/type/number.h"
-#include "vm/cli/cmd_support.h"
 #include "vm/data/tensor.h"
+#include "vm/data/value_json.h"
 
 namespace tilevm::vm {
 namespace {

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "vm/data/tensor.h"
+#include "vm/text/data_error.h"
 
 namespace tilevm::vm {
 namespace {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/select/recipe_search.h"
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "isa/type/number.h"

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
 #include "backend/driver/driver.h"
 #include "backend/engine/doctor.h"

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "backend/compile/nvcc.h"
+#include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
 #include "backend/driver/driver.h"
 #include "backend/driver/image_check.h"

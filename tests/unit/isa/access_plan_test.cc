@@ -1,5 +1,5 @@
 // How tiles split into machine accesses.
-#include "isa/access/access_plan.h"
+#include "isa/access/access_planner.h"
 
 #include <doctest/doctest.h>
 

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "isa/dot/dot_chain.h"
+#include "isa/dot/dot_tiling.h"
 #include "isa/layout/layout_ops.h"
 
 namespace {

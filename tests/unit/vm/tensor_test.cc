@@ -1,4 +1,5 @@
 #include "vm/data/tensor.h"
+#include "vm/text/data_error.h"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,52 @@
+// What the emitter gives: CUDA C++ text, and what a launch must know of its kernels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "isa/program/program.h"
+
+namespace tilevm::backend {
+
+/// A parameter of an emitted kernel: the program's parameters in order, then its workspaces, then,
+/// if it prints, the print buffer.
+struct CudaParameter {
+  enum class Role : std::uint8_t { pointer, scalar, workspace, prints };
+  Role role = Role::pointer;
+  isa::VarId var;                                 ///< of the program's kernel; not for prints
+  isa::ScalarKind scalar = isa::ScalarKind::i32;  ///< Role::scalar
+  std::int64_t workspace_bytes = 0;               ///< Role::workspace
+  bool zeroed = false;                            ///< the same: each launch begins with zeros
+
+  /// Bytes of the argument: 8 for addresses, as in C for scalars.
+  [[nodiscard]] std::size_t bytes() const;
+};
+
+/// What an instruction became (explain.h).
+struct Choice {
+  const isa::InstStmt* stmt = nullptr;  ///< points into the program
+  Span span{};                          ///< of the statement
+  std::string text;                     ///< "4 x 16 bytes", for each thread
+  std::string obstacle;                 ///< why it is no wider; empty if it is the widest
+};
+
+/// What a launch must know of an emitted kernel, and what a reader may want to.
+struct CudaKernel {
+  std::string entry;  ///< the name in the compiled module
+  int kernel = 0;     ///< index into Program::kernels
+  std::int64_t threads = 1;
+  std::int64_t shared_bytes = 0;   ///< of dynamic shared memory
+  std::int64_t barrier_bytes = 0;  ///< of static shared memory, before it
+  std::vector<CudaParameter> parameters;
+  std::vector<Choice> choices;  ///< of instructions that leave one, in the order of the text
+};
+
+struct CudaSource {
+  std::string text;
+  std::size_t prelude_size = 0;     ///< where the program's own text begins
+  std::vector<CudaKernel> kernels;  ///< one per kernel of the program, in order
+};
+
+}  // namespace tilevm::backend

@@ -1,0 +1,168 @@
+#include "isa/access/access_planner.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "isa/access/access_matrix.h"
+#include "isa/access/access_run.h"
+#include "isa/rules/rules.h"
+
+namespace tilevm::isa {
+namespace {
+
+/// The tensor dimension along which the tile's last one runs, or -1.
+int last_dimension(const TilePlacement& place, int tile_rank) {
+  for (std::size_t d = 0; d < place.dimensions.size(); ++d) {
+    if (tile_rank > 0 && place.dimensions[d].tile_dim == tile_rank - 1) return static_cast<int>(d);
+  }
+  return -1;
+}
+
+/// What keeps `count` elements along the last dimension from lying together, and aligned, in the
+/// view.
+Obstacle obstacle_in(const GlobalType& view, const TilePlacement& place, int tile_rank,
+                     std::int64_t count, const Multiples& multiples) {
+  using Kind = Obstacle::Kind;
+  const int dim = last_dimension(place, tile_rank);
+  if (dim < 0) return {Kind::registers, 0, 0};
+  const auto at = static_cast<std::size_t>(dim);
+  const std::int64_t offset = multiples.of(place.dimensions[at].offset);
+  if (offset % count != 0) return {Kind::offset, dim, offset};
+  // What is left of the last piece must be whole bytes.
+  const std::int64_t bits = view.dtype.bits, extent = multiples.of(view.extents[at]);
+  if (bits < 8 && extent * bits % 8 != 0) return {Kind::extent, dim, extent};
+  if (const auto* layout = view.layout.memory_layout()) {
+    return keeps_together(*layout, dim, count) ? Obstacle{} : Obstacle{Kind::layout, dim, count};
+  }
+  const auto& strides = *view.layout.strides();
+  if (count > 1 && strides[at].constant_int() != std::int64_t{1}) {
+    return {Kind::registers, dim, 0};
+  }
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    const std::int64_t stride = multiples.of(strides[d]);
+    if (d != at && stride % count != 0) return {Kind::stride, static_cast<int>(d), stride};
+  }
+  return {};
+}
+
+/// Moves by loads and stores of single elements.
+AccessForm form_of_one(const DType& dtype) {
+  return dtype.bits < 8 ? AccessForm::bits : AccessForm::bytes;
+}
+
+/// Whether a statement stores from registers to a shared tensor.
+bool is_stored(const Kernel& kernel, VarId tensor) {
+  bool found = false;
+  for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    const auto* inst = std::get_if<InstStmt>(&stmt.node);
+    const auto* store = inst != nullptr ? std::get_if<StoreShared>(&inst->inst) : nullptr;
+    found = found || (store != nullptr && store->dst.var == tensor);
+  });
+  return found;
+}
+
+/// The widest pieces, in elements, and why they are no wider; 0 for copies by ordinary moves.
+std::int64_t widest_piece(const CopyAsync& inst, const SharedType& shared, const GlobalType& global,
+                          int rank, const Multiples& multiples, Obstacle& obstacle) {
+  const auto shared_place = place_tile(inst.shared_offset, shared.layout.rank(), rank);
+  const auto global_place = place_tile(inst.offset, global.rank(), rank);
+  const int shared_dim = last_dimension(shared_place, rank);
+  for (const std::int64_t bytes : {16, 8, 4}) {
+    const std::int64_t count = bytes * 8 / shared.dtype.bits;
+    if (count * shared.dtype.bits != bytes * 8) continue;
+    const bool together = shared_dim >= 0 && keeps_together(shared.layout, shared_dim, count);
+    const Obstacle found = together ? obstacle_in(global, global_place, rank, count, multiples)
+                                    : Obstacle{Obstacle::Kind::layout, shared_dim, count};
+    if (found.kind == Obstacle::Kind::none) return count;
+    obstacle = found;
+  }
+  return 0;
+}
+
+/// Each thread moves pieces at equal distances, where the pieces' number can be cut that way.
+void place_pieces(AccessPlan& plan, std::int64_t threads) {
+  for (AccessSide* side : {static_cast<AccessSide*>(&plan), &plan.to}) {
+    const auto terms = side->place.place_terms(piece_terms(plan.pieces, plan.elements));
+    const auto cut = cut_terms(terms, threads);
+    plan.by_piece = !cut || plan.form != AccessForm::copy;
+    side->outer = number_accesses(plan.by_piece ? terms : cut->high);
+    if (plan.by_piece) continue;
+    side->threads = cut->low;
+    choose_address(*side);
+  }
+}
+
+AccessPlan plan_copy(const CopyAsync& inst, const Kernel& kernel, std::int64_t threads,
+                     const ScalarFacts& facts) {
+  const auto& shared = *std::get_if<SharedType>(&kernel.variable(inst.dst.var).type);
+  const auto& global = *std::get_if<GlobalType>(&kernel.variable(inst.src.var).type);
+  AccessPlan plan;
+  const Shape tile = tile_shape(inst, shared);
+  const int rank = static_cast<int>(tile.size());
+  const std::int64_t count =
+      widest_piece(inst, shared, global, rank, facts.multiples, plan.obstacle);
+  plan.pieces = tile;
+  plan.form = form_of_one(shared.dtype);
+  plan.place = place_in(global, inst.offset, tile, facts);
+  plan.to.place = place_in(shared, inst.shared_offset, tile, facts);
+  if (count > 0) {
+    plan.form = AccessForm::copy;
+    plan.elements = count;
+    plan.pieces.back() /= count;
+    const auto dim = static_cast<std::size_t>(
+        last_dimension(place_tile(inst.offset, global.rank(), rank), rank));
+    const auto& last = plan.place.dimensions[dim];
+    if (!last.inside && last.extent_multiple % count != 0) plan.cut_dim = dim;
+  }
+  plan.widths = {std::max<std::int64_t>(1, plan.elements * shared.dtype.bits / 8)};
+  plan.count = (element_count(plan.pieces) + threads - 1) / threads;
+  place_pieces(plan, threads);
+  return plan;
+}
+
+}  // namespace
+
+AccessPlanner::AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target)
+    : kernel_(kernel),
+      info_(info),
+      target_(target),
+      facts_{Multiples(kernel, info.write_count), ValueRanges(kernel, info.write_count)} {}
+
+AccessPlan AccessPlanner::plan_tile(const RegisterType& tile, VarId tensor,
+                                    const std::optional<OffsetList>& offset, bool stores) const {
+  const Type& type = kernel_.variable(tensor).type;
+  const auto* view = std::get_if<GlobalType>(&type);
+  AccessPlan plan;
+  plan.place = view != nullptr
+                   ? place_in(*view, offset, tile.shape(), facts_)
+                   : place_in(*std::get_if<SharedType>(&type), offset, tile.shape(), facts_);
+  plan_runs(plan, tile.layout, stores);
+  constexpr int first_to_store = 90;
+  if (view != nullptr || (stores && target_.sm < first_to_store)) return plan;
+  if (!stores || !plan.place.may_overlap()) plan_matrices(plan, tile.layout);
+  plan.moves_own_stores = plan.form == AccessForm::matrix && is_stored(kernel_, tensor);
+  return plan;
+}
+
+std::optional<AccessPlan> AccessPlanner::plan(const InstStmt& stmt) const {
+  const auto tile = [&](VarId var) -> const RegisterType& {
+    return *std::get_if<RegisterType>(&kernel_.variable(var).type);
+  };
+  const auto load = [&](const auto& inst) {
+    return plan_tile(tile(stmt.results[0]), inst.src.var, inst.offset, false);
+  };
+  const auto store = [&](const auto& inst) {
+    return plan_tile(tile(inst.src.var), inst.dst.var, inst.offset, true);
+  };
+  if (const auto* inst = std::get_if<LoadGlobal>(&stmt.inst)) return load(*inst);
+  if (const auto* inst = std::get_if<LoadShared>(&stmt.inst)) return load(*inst);
+  if (const auto* inst = std::get_if<StoreGlobal>(&stmt.inst)) return store(*inst);
+  if (const auto* inst = std::get_if<StoreShared>(&stmt.inst)) return store(*inst);
+  if (const auto* inst = std::get_if<CopyAsync>(&stmt.inst)) {
+    return plan_copy(*inst, kernel_, info_.num_threads, facts_);
+  }
+  return std::nullopt;
+}
+
+}  // namespace tilevm::isa

@@ -1,0 +1,20 @@
+// Limits on tiles and blocks. Programs come from strangers, so that sizes are bounded before
+// anything is allocated.
+#pragma once
+
+#include <cstdint>
+
+namespace tilevm::isa {
+
+/// Limits on one tile, since programs come from strangers: bits per thread, and threads per block
+/// (CUDA's 1024).
+inline constexpr std::int64_t max_tile_bits_per_thread = 1 << 15;
+inline constexpr std::int64_t max_threads = 1024;
+/// Threads of all blocks that a multiprocessor works on at a time.
+inline constexpr std::int64_t max_resident_threads = 2048;
+
+/// Elements of all shared tensors of a kernel: more than fit any target, unless strides of 0 lay
+/// them one on the other.
+inline constexpr std::int64_t max_shared_elements = 1 << 21;
+
+}  // namespace tilevm::isa

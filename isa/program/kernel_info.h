@@ -1,0 +1,60 @@
+// What the verifier learns of a kernel, for the engines that run it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "isa/program/print.h"
+#include "isa/program/program.h"
+
+namespace tilevm::isa {
+
+/// What the verifier learned of a kernel.
+struct KernelInfo {
+  std::int64_t num_threads = 1;
+  /// Kernel-level AllocateGlobal tensors in order: hidden buffers that a launch provides.
+  struct Workspace {
+    VarId var;
+    std::int64_t bytes;
+    bool zeroed;  ///< whether each launch begins with zeros; not if no instruction uses it
+  };
+  std::vector<Workspace> workspaces;
+  /// Shared tensors in the order of the text. `offset` is where one begins if all lie one after
+  /// another, as in the simulator, `place` where it begins on a GPU (shared_plan.h).
+  struct SharedTile {
+    VarId var;
+    std::int64_t offset, bytes;
+    std::int64_t place = 0;
+  };
+  std::vector<SharedTile> shared;
+  /// In bytes: a line of the cache, so that how a copy falls into sectors follows from its tensor.
+  static constexpr std::int64_t shared_alignment = 128;
+  std::int64_t shared_bytes = 0;      ///< of all together, a multiple of shared_alignment
+  std::int64_t shared_footprint = 0;  ///< that a block needs on a GPU, likewise
+  /// Barriers and waits behind which the place of a shared tensor is another's; keys point into the
+  /// program.
+  std::set<const InstStmt*> ends_of_lives;
+  [[nodiscard]] const SharedTile& shared_tile(VarId var) const;
+  /// Print statements in the order of the text.
+  std::vector<PrintSite> prints;
+  std::map<const InstStmt*, std::uint32_t> print_sites;  // keys point into the program
+  /// The position of a Print statement of this kernel.
+  [[nodiscard]] std::uint32_t print_site(const InstStmt& stmt) const;
+  /// How often each variable is written: by the launch, or by a statement of the text.
+  std::vector<int> write_count;
+};
+
+/// What is known of the tensor behind a pointer parameter from the constant views made of it.
+struct PointerUse {
+  VarId parameter;
+  bool read = false;
+  bool written = false;
+  /// The type and shape of its view, if all views agree on one constant one.
+  std::optional<DType> dtype;
+  std::optional<Shape> shape;
+};
+
+}  // namespace tilevm::isa
