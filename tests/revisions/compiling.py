@@ -31,10 +31,14 @@ def without_comments(text):
     return "\n".join(lines)
 
 
-def message_of(log, error):
-    """The error of a failed compilation, without places: comments of a program may have moved."""
-    lines = [line for line in log.splitlines() + [error] if "error" in line]
-    return re.sub(r"[\w./-]+:\d+:\d+: ", "", "\n".join(lines)) or log
+def words_of(error):
+    """An error without lines and columns, since comments of a program may have moved."""
+    try:
+        diagnostics = json.loads(error)["diagnostics"]
+    except (ValueError, KeyError):
+        return re.sub(r"[\w./-]+:\d+:\d+: ", "", error)
+    return "\n".join(f"{d['code']} {d['message']}" + "".join(f"; {n['message']}" for n in d["notes"])
+                     for d in diagnostics if d["severity"] == "error")
 
 
 class Compiler:
@@ -58,7 +62,7 @@ class Compiler:
                 cwd=root, capture_output=True, text=True, check=False,
                 env={**os.environ, "TILEVM_CACHE_DIR": f"{folder}/cache", **environment})
             if not output.exists():
-                return [], None, message_of(done.stderr, done.stdout)
+                return [], None, (done.stdout or done.stderr).strip()
             report = json.loads(done.stdout)["targets"][0]
             return report["kernels"], output.read_bytes(), None
 

@@ -20,7 +20,7 @@ import sys
 import time
 
 import configurations
-from compiling import Compiler
+from compiling import Compiler, words_of
 from tree import CACHE, ROOT, Failure, find_tree, note
 
 TARGETS = ["sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120"]
@@ -50,7 +50,8 @@ def compare_results(old, new):
     if old == new:
         return []
     if "error" in old or "error" in new:
-        return [f"  {side}: {result.get('error', 'compiles')}" for side, result in (("old", old), ("new", new))]
+        before, after = (words_of(result["error"]) if "error" in result else "compiles" for result in (old, new))
+        return [] if before == after else [f"  old: {before}", f"  new: {after}"]
     if "functions" in old:
         return compare_functions(old["functions"], new["functions"])
     return ["  the emitted text or what a launch needs differs"]
