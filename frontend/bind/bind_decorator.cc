@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,13 @@ struct DecoratorRule {
   std::string_view name, takes;
   /// Takes the number, if it is known; false if it cannot be.
   bool (*set)(isa::Kernel& kernel, std::optional<std::int64_t> number);
+  bool is_old_name = false;  ///< understood, and no longer suggested
 };
+
+bool set_split_barriers(isa::Kernel& kernel, std::optional<std::int64_t> number) {
+  kernel.drift = number == 1;
+  return number.value_or(0) == 0 || number == 1;
+}
 
 constexpr DecoratorRule decorators[] = {
     {"threads", "one number of threads",
@@ -29,21 +36,19 @@ constexpr DecoratorRule decorators[] = {
        kernel.resident = number.value_or(1);
        return true;
      }},
-    {"drift", "0 or 1",
-     [](isa::Kernel& kernel, std::optional<std::int64_t> number) {
-       kernel.drift = number == 1;
-       return number.value_or(0) == 0 || number == 1;
-     }},
+    {"split_barriers", "0 or 1", set_split_barriers},
+    {"drift", "0 or 1", set_split_barriers, true},
 };
 
-/// "`@threads(n)`, `@resident(n)` and `@drift(n)`".
+/// "`@threads(n)`, `@resident(n)` and `@split_barriers(n)`".
 std::string list_decorators() {
-  std::string text;
+  std::vector<std::string> names;
   for (const DecoratorRule& rule : decorators) {
-    const bool last = &rule == std::end(decorators) - 1;
-    text += fmt::format("{}`@{}(n)`", text.empty() ? "" : last ? " and " : ", ", rule.name);
+    if (!rule.is_old_name) names.push_back(fmt::format("`@{}(n)`", rule.name));
   }
-  return text;
+  const std::string last = names.back();
+  names.pop_back();
+  return fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
 }  // namespace
