@@ -13,7 +13,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 /// The words at the beginning of the buffer.
 struct Head {
-  std::uint64_t cut = 0, share = 0, blocks = 0, pool_bytes = 0, pool_count = 0, zeros[3] = {};
+  std::uint64_t dropped = 0, share = 0, blocks = 0, pool_bytes = 0, pool_count = 0, zeros[3] = {};
 };
 
 /// What a block has in its share.
@@ -46,7 +46,7 @@ class Reader {
   Status read() {
     if (Status status = buffer_.read(&head_, sizeof head_); !status) return status;
     if (head_.share != shares_.bytes || head_.blocks != shares_.blocks) return damaged();
-    log_.add_cut(0, head_.cut);
+    log_.add_dropped(0, head_.dropped);
     if (Status status = read_pool(); !status) return status;
     if (Status status = read_shares(); !status) return status;
     for (auto& [block, records] : pool_) {
@@ -59,7 +59,7 @@ class Reader {
   /// Fills pool_, if all that asked for memory got it.
   Status read_pool() {
     if (head_.pool_bytes > isa::print_pool_bytes) {
-      log_.add_cut(0, head_.pool_count);
+      log_.add_dropped(0, head_.pool_count);
       return Done{};
     }
     Bytes pool(head_.pool_bytes);
@@ -100,7 +100,7 @@ class Reader {
     if (Status s = buffer_.read(piece.data(), piece.size(), offset); !s) return s;
     for (std::uint64_t block = first; block < end; ++block) {
       if (piece.empty()) {
-        log_.add_cut(block, used_[block].count);
+        log_.add_dropped(block, used_[block].count);
         continue;
       }
       if (used_[block].bytes > shares_.bytes) return damaged();

@@ -22,7 +22,7 @@ class ProgramBinder {
   }
 
   isa::Program bind(const ast::Program& tree) {
-    // Constants first, wherever they stand; then kernels; then the pipelines that call them.
+    // Constants first, in any order of lines; then kernels; then the pipelines that call them.
     if (!constants_.bind(tree, *program_.source, diagnostics_)) return {};
     for_each<ast::Kernel>(tree, [&](const auto& node) { bind(node); });
     for_each<ast::Pipeline>(tree, [&](const auto& node) { bind(node); });
@@ -47,11 +47,11 @@ class ProgramBinder {
                          fmt::format("`{}` is an instruction; choose another name", name.text));
       return false;
     }
-    const auto [place, is_new] = entries_.try_emplace(name.text, name.span);
+    const auto [known, is_new] = entries_.try_emplace(name.text, name.span);
     if (is_new) return true;
     add_note(diagnostics_.error(Code::duplicate_name, name.span,
                                 fmt::format("`{}` exists already", name.text)),
-             "the first one is here", place->second);
+             "the first one is here", known->second);
     return false;
   }
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "frontend/bind/bind_layout.h"
+#include "frontend/bind/bind_scalar.h"
 #include "isa/base/suggest.h"
 
 namespace tilevm::frontend {
@@ -15,10 +17,10 @@ inline constexpr bool is_optional = false;
 template <class T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 
-/// One overload of `bind` a slot type: syntax to slot.
+/// One overload of `bind` for each slot type, from syntax to slot.
 class SlotBinder {
  public:
-  SlotBinder(const Names& names, const NestedCall& nested) : names_(names), nested_(nested) {}
+  SlotBinder(const BindScope& scope, const NestedCall& nested) : scope_(scope), nested_(nested) {}
 
   bool bind(const ast::Expr& expr, isa::RegisterOperand& slot) {
     return bind_variable(expr, slot.var);
@@ -33,16 +35,16 @@ class SlotBinder {
     return bind_variable(expr, slot.var);
   }
   bool bind(const ast::Expr& expr, isa::DType& slot) {
-    const auto type = bind_dtype(expr, names_);
+    const auto type = bind_dtype(expr, scope_);
     if (type) slot = *type;
     return type.has_value();
   }
   bool bind(const ast::Expr& expr, isa::RegisterLayout& slot) {
-    const auto layout = bind_layout(expr, names_);
+    const auto layout = bind_layout(expr, scope_);
     if (!layout) return false;
     const auto* registers = std::get_if<isa::RegisterLayout>(&*layout);
     if (registers == nullptr) {
-      names_.diagnostics.error(Code::wrong_operand_kind, expr.span,
+      scope_.diagnostics.error(Code::wrong_operand_kind, expr.span,
                                "a register layout is expected here, not a memory layout");
       return false;
     }
@@ -50,7 +52,7 @@ class SlotBinder {
     return true;
   }
   bool bind(const ast::Expr& expr, isa::TileShape& slot) {
-    auto extents = bind_integers(expr, names_);
+    auto extents = bind_integers(expr, scope_);
     if (extents) slot.extents = std::move(*extents);
     return extents.has_value();
   }
@@ -60,7 +62,7 @@ class SlotBinder {
     return extents.has_value();
   }
   bool bind(const ast::Expr& expr, isa::ScalarOperand& slot) {
-    auto value = bind_scalar(expr, names_);
+    auto value = bind_scalar(expr, scope_);
     if (value) slot.value = std::move(*value);
     return value.has_value();
   }
@@ -70,20 +72,20 @@ class SlotBinder {
       if (values) slot.values = std::move(*values);
       return values.has_value();
     }
-    auto value = bind_scalar(expr, names_);
+    auto value = bind_scalar(expr, scope_);
     if (value) slot.values = {std::move(*value)};
     return value.has_value();
   }
   bool bind(const ast::Expr& expr, isa::ValueOperand& slot) {
     if (std::holds_alternative<ast::String>(expr.node)) {
-      names_.diagnostics.error(Code::wrong_operand_kind, expr.span,
+      scope_.diagnostics.error(Code::wrong_operand_kind, expr.span,
                                "a register tile or a scalar is expected here, not a text");
       return false;
     }
     if (!names_tensor(expr)) return bind(expr, slot.value.emplace<isa::ScalarOperand>());
     isa::VarId& var = slot.value.emplace<isa::RegisterOperand>().var;
     if (!bind_variable(expr, var)) return false;
-    const isa::Variable& variable = names_.variables->variable(var);
+    const isa::Variable& variable = scope_.variables->variable(var);
     if (const auto* scalar = std::get_if<isa::ScalarType>(&variable.type)) {
       slot.value =
           isa::ScalarOperand{isa::Expr::variable(var, variable.name, scalar->kind, expr.span)};
@@ -103,7 +105,7 @@ class SlotBinder {
     }
     bool ok = true;
     for (const ast::ListEntry& entry : list->entries) {
-      auto value = bind_scalar(entry.value, names_);
+      auto value = bind_scalar(entry.value, scope_);
       ok = ok && value.has_value();
       if (value) slot.entries.push_back({std::move(*value), entry.colon});
     }
@@ -118,7 +120,7 @@ class SlotBinder {
     }
     const auto* call = std::get_if<ast::Call>(&expr.node);
     if (call != nullptr && call->callee.text == "strides") return bind_strides(*call, slot);
-    const auto layout = bind_layout(expr, names_);
+    const auto layout = bind_layout(expr, scope_);
     if (!layout) return false;
     const auto* memory = std::get_if<isa::MemoryLayout>(&*layout);
     if (memory == nullptr) {
@@ -134,16 +136,16 @@ class SlotBinder {
   }
 
  private:
-  /// An instruction's call, or the name of a variable that is no scalar.
+  /// A call of an instruction, or the name of a variable that is not a scalar.
   bool names_tensor(const ast::Expr& expr) const {
     if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
       return is_instruction(call->callee.text);
     }
     const auto* name = std::get_if<ast::Name>(&expr.node);
-    if (name == nullptr || names_.variables == nullptr) return false;
-    const auto binding = names_.variables->find(name->text);
+    if (name == nullptr || scope_.variables == nullptr) return false;
+    const auto binding = scope_.variables->find(name->text);
     return binding && !binding->poisoned() &&
-           !std::holds_alternative<isa::ScalarType>(names_.variables->variable(binding->var).type);
+           !std::holds_alternative<isa::ScalarType>(scope_.variables->variable(binding->var).type);
   }
 
   static std::optional<isa::ViewLayout::Form> packed_form(std::string_view name) {
@@ -161,7 +163,7 @@ class SlotBinder {
     }
     bool ok = true;
     for (const ast::Argument& argument : call.args) {
-      auto stride = bind_scalar(argument.value, names_);
+      auto stride = bind_scalar(argument.value, scope_);
       ok = ok && stride.has_value();
       if (stride) slot.strides.push_back(std::move(*stride));
     }
@@ -177,11 +179,11 @@ class SlotBinder {
     std::vector<isa::Expr> values;
     for (const ast::ListEntry& entry : list->entries) {
       if (entry.colon) {
-        names_.diagnostics.error(Code::wrong_operand_kind, entry.span,
-                                 "a colon stands in offsets only");
+        scope_.diagnostics.error(Code::wrong_operand_kind, entry.span,
+                                 "a colon may only appear in offsets");
         return std::nullopt;
       }
-      auto value = bind_scalar(entry.value, names_);
+      auto value = bind_scalar(entry.value, scope_);
       if (!value) return std::nullopt;
       values.push_back(std::move(*value));
     }
@@ -197,30 +199,30 @@ class SlotBinder {
     const auto* name = std::get_if<ast::Name>(&expr.node);
     if (name == nullptr) return wrong(expr, "the name of a tensor");
     const auto binding =
-        names_.variables != nullptr ? names_.variables->find(name->text) : std::nullopt;
+        scope_.variables != nullptr ? scope_.variables->find(name->text) : std::nullopt;
     if (binding) {
       var = binding->var;
       return !binding->poisoned();
     }
-    const auto constant = names_.constants.find(name->text);
-    if (constant == names_.constants.end()) {
-      names_.report_unknown(name->text, expr.span);
+    const auto constant = scope_.constants.find(name->text);
+    if (constant == scope_.constants.end()) {
+      scope_.report_unknown(name->text, expr.span);
       return false;
     }
     if (constant->second.poisoned) return false;
-    names_.diagnostics.error(Code::wrong_operand_kind, expr.span,
+    scope_.diagnostics.error(Code::wrong_operand_kind, expr.span,
                              fmt::format("a tensor is expected here, but `{}` is {}", name->text,
                                          kind_name(constant->second.value)));
     return false;
   }
 
   bool wrong(const ast::Expr& expr, std::string_view what) {
-    names_.diagnostics.error(Code::wrong_operand_kind, expr.span,
+    scope_.diagnostics.error(Code::wrong_operand_kind, expr.span,
                              fmt::format("{} is expected here", what));
     return false;
   }
 
-  const Names& names_;
+  const BindScope& scope_;
   const NestedCall& nested_;
 };
 
@@ -230,8 +232,8 @@ class CallBinder {
  public:
   static constexpr std::size_t slot_count = std::decay_t<decltype(Inst::schema)>::size;
 
-  CallBinder(const ast::Call& call, Span span, const Names& names, const NestedCall& nested)
-      : call_(call), span_(span), names_(names), binder_(names, nested) {}
+  CallBinder(const ast::Call& call, Span span, const BindScope& scope, const NestedCall& nested)
+      : call_(call), span_(span), scope_(scope), binder_(scope, nested) {}
 
   std::optional<BoundCall> run() {
     bool ok = assign_arguments();
@@ -263,11 +265,11 @@ class CallBinder {
         named_seen = true;
         ok = assign_named(argument) && ok;
       } else if (named_seen) {
-        names_.diagnostics.error(Code::wrong_place, argument.span,
+        scope_.diagnostics.error(Code::wrong_place, argument.span,
                                  "an operand without a name cannot follow named ones");
         ok = false;
       } else if (next >= slot_count) {
-        names_.diagnostics.error(Code::too_many_operands, argument.span,
+        scope_.diagnostics.error(Code::too_many_operands, argument.span,
                                  fmt::format("`{}` takes at most {} operands: {}",
                                              call_.callee.text, slot_count, operand_list()));
         return false;
@@ -290,7 +292,7 @@ class CallBinder {
     });
     if (found == slot_count) return unknown_operand(*argument.name);
     if (arguments_[found] != nullptr) {
-      names_.diagnostics.error(Code::duplicate_operand, argument.span,
+      scope_.diagnostics.error(Code::duplicate_operand, argument.span,
                                fmt::format("operand `{}` is given twice", name));
       return false;
     }
@@ -302,7 +304,7 @@ class CallBinder {
     std::vector<std::string> known;
     isa::for_each_slot<Inst>([&](const auto& info, std::size_t) { known.emplace_back(info.name); });
     const std::string near = nearest(name.text, known);
-    auto& error = names_.diagnostics.error(
+    auto& error = scope_.diagnostics.error(
         Code::unknown_operand, name.span,
         fmt::format("`{}` has no operand `{}`; {}", call_.callee.text, name.text,
                     slot_count == 0 ? "it takes none" : "operands are " + operand_list()));
@@ -311,7 +313,7 @@ class CallBinder {
   }
 
   bool missing(std::string_view name, std::string_view doc) {
-    add_note(names_.diagnostics.error(Code::missing_operand, span_,
+    add_note(scope_.diagnostics.error(Code::missing_operand, span_,
                                       fmt::format("`{}` needs `{}`; operands are {}",
                                                   call_.callee.text, name, operand_list())),
              fmt::format("`{}`: {}", name, doc));
@@ -328,7 +330,7 @@ class CallBinder {
 
   const ast::Call& call_;
   Span span_;
-  const Names& names_;
+  const BindScope& scope_;
   SlotBinder binder_;
   std::array<const ast::Argument*, slot_count> arguments_{};
   const ast::Argument* out_ = nullptr;
@@ -350,18 +352,18 @@ std::vector<std::string> instruction_names() {
   return names;
 }
 
-std::optional<BoundCall> bind_call(const ast::Call& call, Span span, const Names& names,
+std::optional<BoundCall> bind_call(const ast::Call& call, Span span, const BindScope& scope,
                                    const NestedCall& nested) {
   std::optional<BoundCall> result;
   bool known = false;
   isa::for_each_instruction([&]<class Inst>() {
     if (known || Inst::schema.description.mnemonic != call.callee.text) return;
     known = true;
-    result = CallBinder<Inst>(call, span, names, nested).run();
+    result = CallBinder<Inst>(call, span, scope, nested).run();
   });
   if (known) return result;
   const std::string near = nearest(call.callee.text, instruction_names());
-  auto& error = names.diagnostics.error(
+  auto& error = scope.diagnostics.error(
       Code::unknown_instruction, call.callee.span,
       fmt::format("unknown instruction `{}`{}", call.callee.text,
                   near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));

@@ -1,5 +1,5 @@
 // Binding of instruction calls: `Name(args, key=value)` becomes an isa::Instruction by walking the
-// schema of the instruction that has that name. No mnemonic stands here.
+// schema of the instruction that has that name. This code contains no mnemonic.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/bind/names.h"
+#include "frontend/bind/bind_scope.h"
 #include "frontend/syntax/ast.h"
 #include "isa/inst/instruction_set.h"
 
@@ -33,6 +33,6 @@ using NestedCall = std::function<std::optional<isa::VarId>(const ast::Call&, Spa
 /// Binds a call of an instruction; reports unknown instructions and operands, missing and
 /// superfluous ones, and operands of the wrong kind.
 [[nodiscard]] std::optional<BoundCall> bind_call(const ast::Call& call, Span span,
-                                                 const Names& names, const NestedCall& nested);
+                                                 const BindScope& scope, const NestedCall& nested);
 
 }  // namespace tilevm::frontend

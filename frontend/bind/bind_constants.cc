@@ -1,4 +1,6 @@
 #include "frontend/bind/bind_constants.h"
+#include "frontend/bind/bind_layout.h"
+#include "frontend/bind/bind_scalar.h"
 
 #include <optional>
 #include <string_view>
@@ -22,17 +24,17 @@ bool looks_like_type(const ast::Expr& expr, const Constants& constants) {
   return isa::parse_dtype(name->text).has_value();
 }
 
-std::optional<ConstantValue> layout_constant(const ast::Expr& expr, const Names& names) {
-  auto layout = bind_layout(expr, names);
+std::optional<ConstantValue> layout_constant(const ast::Expr& expr, const BindScope& scope) {
+  auto layout = bind_layout(expr, scope);
   if (!layout) return std::nullopt;
   return std::visit([](auto& value) { return ConstantValue(std::move(value)); }, *layout);
 }
 
-std::optional<ConstantValue> scalar_constant(const ast::Expr& expr, const Names& names) {
-  const auto value = bind_scalar(expr, names);
+std::optional<ConstantValue> scalar_constant(const ast::Expr& expr, const BindScope& scope) {
+  const auto value = bind_scalar(expr, scope);
   if (!value) return std::nullopt;
   if (value->constant_value()) return ConstantValue(*value->constant_value());
-  names.diagnostics.error(Code::not_a_constant, expr.span, "the value is not known here");
+  scope.diagnostics.error(Code::not_a_constant, expr.span, "the value is not known here");
   return std::nullopt;
 }
 
@@ -133,8 +135,8 @@ void ConstantBinder::bind_one(const ast::ConstDecl& tree, std::size_t i) {
                        fmt::format("`{}` is the name of a type", name.text));
     return;
   }
-  const Names names{constants_, nullptr, diagnostics_};
-  auto value = evaluate(tree.values[i], names, tree);
+  const BindScope scope{constants_, nullptr, diagnostics_};
+  auto value = evaluate(tree.values[i], scope, tree);
   if (value) value = overridden(tree, i, *value);
   if (!value) {
     constants_[name.text] = {{}, name.span, true};
@@ -147,22 +149,22 @@ void ConstantBinder::bind_one(const ast::ConstDecl& tree, std::size_t i) {
   constants_[name.text] = {std::move(*value), name.span, false};
 }
 
-std::optional<ConstantValue> ConstantBinder::evaluate(const ast::Expr& expr, const Names& names,
+std::optional<ConstantValue> ConstantBinder::evaluate(const ast::Expr& expr, const BindScope& scope,
                                                       const ast::ConstDecl& tree) const {
   const std::string annotation = tree.annotation ? tree.annotation->text : "";
   if (annotation == "dtype" || (annotation.empty() && looks_like_type(expr, constants_))) {
-    const auto type = bind_dtype(expr, names);
+    const auto type = bind_dtype(expr, scope);
     if (!type) return std::nullopt;
     return *type;
   }
-  if (annotation == "layout" || (annotation.empty() && looks_like_layout(expr, names))) {
-    return layout_constant(expr, names);
+  if (annotation == "layout" || (annotation.empty() && looks_like_layout(expr, scope))) {
+    return layout_constant(expr, scope);
   }
-  auto value = scalar_constant(expr, names);
+  auto value = scalar_constant(expr, scope);
   if (!value || annotation.empty()) return value;
   const auto kind = isa::parse_scalar_kind(annotation);
   if (!kind) {
-    names.diagnostics.error(
+    scope.diagnostics.error(
         Code::unknown_type, tree.annotation->span,
         fmt::format("unknown annotation `{}`; a constant is dtype, layout, i32, "
                     "i64, u32, u64, f32 or bool",
@@ -172,14 +174,14 @@ std::optional<ConstantValue> ConstantBinder::evaluate(const ast::Expr& expr, con
   const isa::Scalar scalar = *std::get_if<isa::Scalar>(&*value);
   const auto result = converted(scalar, *kind);
   if (!result) {
-    names.diagnostics.error(Code::value_not_representable, expr.span,
+    scope.diagnostics.error(Code::value_not_representable, expr.span,
                             fmt::format("{} is no {}", isa::to_string(scalar), annotation));
     return std::nullopt;
   }
   return *result;
 }
 
-/// The value of `-D` in place of the default; nothing after a report.
+/// The value of `-D` instead of the default; nothing after a report.
 std::optional<ConstantValue> ConstantBinder::overridden(const ast::ConstDecl& tree, std::size_t i,
                                                         const ConstantValue& value) {
   std::optional<ConstantValue> result = value;
@@ -189,8 +191,8 @@ std::optional<ConstantValue> ConstantBinder::overridden(const ast::ConstDecl& tr
     const SourceFile text("-D", defines_[d].value);
     Diagnostics own;
     const auto parsed = parse_expression(text, own);
-    const Names names{constants_, nullptr, own};
-    const auto given = parsed ? evaluate(*parsed, names, tree) : std::nullopt;
+    const BindScope scope{constants_, nullptr, own};
+    const auto given = parsed ? evaluate(*parsed, scope, tree) : std::nullopt;
     std::string reason = own.has_errors() ? own.sorted()[0].message : "";
     result = given ? fitted(*given, value, tree.annotation.has_value(), reason) : std::nullopt;
     if (result) continue;
@@ -203,11 +205,11 @@ std::optional<ConstantValue> ConstantBinder::overridden(const ast::ConstDecl& tr
 
 void ConstantBinder::check_choices(const ast::ConstDecl& tree, const ast::Identifier& name,
                                    const ConstantValue& value, Span span) {
-  const Names names{constants_, nullptr, diagnostics_};
+  const BindScope scope{constants_, nullptr, diagnostics_};
   isa::Tunable tunable{name.text, {}, to_string(value)};
   bool found = false;
   for (const ast::Expr& choice : *tree.choices) {
-    const auto candidate = evaluate(choice, names, tree);
+    const auto candidate = evaluate(choice, scope, tree);
     if (!candidate) return;
     tunable.choices.push_back(to_string(*candidate));
     found = found || tunable.choices.back() == tunable.value;
@@ -224,8 +226,8 @@ void ConstantBinder::check_choices(const ast::ConstDecl& tree, const ast::Identi
 
 /// A requirement that has no value, for errors that were reported, does not fail.
 bool ConstantBinder::check(const ast::Require& tree, const SourceFile& source) {
-  const Names names{constants_, nullptr, diagnostics_};
-  const auto value = scalar_constant(tree.condition, names);
+  const BindScope scope{constants_, nullptr, diagnostics_};
+  const auto value = scalar_constant(tree.condition, scope);
   if (!value) return true;
   const auto& scalar = *std::get_if<isa::Scalar>(&*value);
   if (isa::convert(scalar, isa::ScalarKind::boolean).as_bool()) return true;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "frontend/bind/bind_scope.h"
 #include "frontend/bind/frontend.h"
-#include "frontend/bind/names.h"
 #include "frontend/syntax/ast.h"
 #include "isa/program/program.h"
 
@@ -18,9 +18,9 @@ class ConstantBinder {
   explicit ConstantBinder(const std::vector<Define>& defines)
       : defines_(defines), used_(defines.size(), false) {}
 
-  /// Binds every constant of a file, then checks its requirements, wherever they stand. False if
-  /// one does not hold: what stands behind the first of these is not meant for such constants, and
-  /// errors there are not reported.
+  /// Binds every constant of a file, then checks its requirements, in any order of lines. False if
+  /// one does not hold. What follows the first such requirement is not meant for these constants,
+  /// so errors there are not reported.
   bool bind(const ast::Program& tree, const SourceFile& source, Diagnostics& diagnostics);
 
   [[nodiscard]] const Constants& constants() const { return constants_; }
@@ -32,7 +32,7 @@ class ConstantBinder {
   /// Reports overrides that name no constant of the file.
   void finish();
   void bind_one(const ast::ConstDecl& tree, std::size_t i);
-  [[nodiscard]] std::optional<ConstantValue> evaluate(const ast::Expr& expr, const Names& names,
+  [[nodiscard]] std::optional<ConstantValue> evaluate(const ast::Expr& expr, const BindScope& scope,
                                                       const ast::ConstDecl& tree) const;
   [[nodiscard]] std::optional<ConstantValue> overridden(const ast::ConstDecl& tree, std::size_t i,
                                                         const ConstantValue& value);

@@ -1,4 +1,5 @@
 #include "frontend/bind/bind_decorator.h"
+#include "frontend/bind/bind_scalar.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -53,18 +54,18 @@ std::string list_decorators() {
 
 }  // namespace
 
-void bind_decorator(const ast::Decorator& decorator, const Names& names, isa::Kernel& kernel) {
+void bind_decorator(const ast::Decorator& decorator, const BindScope& scope, isa::Kernel& kernel) {
   const std::string& name = decorator.name.text;
   const auto* rule = std::ranges::find(decorators, name, &DecoratorRule::name);
   if (rule == std::end(decorators)) {
-    names.diagnostics.error(
+    scope.diagnostics.error(
         Code::unknown_decorator, decorator.name.span,
         fmt::format("unknown decorator `@{}`; there are {}", name, list_decorators()));
     return;
   }
   const bool one = decorator.args.size() == 1 && !decorator.args[0].name;
-  if (!one || !rule->set(kernel, bind_integer(decorator.args[0].value, names))) {
-    names.diagnostics.error(Code::missing_operand, decorator.span,
+  if (!one || !rule->set(kernel, bind_integer(decorator.args[0].value, scope))) {
+    scope.diagnostics.error(Code::missing_operand, decorator.span,
                             fmt::format("`@{}(n)` takes {}", name, rule->takes));
   }
 }

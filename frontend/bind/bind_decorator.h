@@ -1,14 +1,14 @@
-// Binding of what stands before a kernel: `@threads(n)` and its like.
+// Binding of decorators: `@threads(n)` and others before a kernel.
 #pragma once
 
-#include "frontend/bind/names.h"
+#include "frontend/bind/bind_scope.h"
 #include "frontend/syntax/ast.h"
 #include "isa/program/program.h"
 
 namespace tilevm::frontend {
 
-/// Sets what a decorator says of its kernel; reports unknown ones, and numbers that it does not
-/// take.
-void bind_decorator(const ast::Decorator& decorator, const Names& names, isa::Kernel& kernel);
+/// Sets the attribute of the kernel that a decorator names; reports unknown decorators, and numbers
+/// that a decorator does not permit.
+void bind_decorator(const ast::Decorator& decorator, const BindScope& scope, isa::Kernel& kernel);
 
 }  // namespace tilevm::frontend

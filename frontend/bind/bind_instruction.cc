@@ -15,13 +15,13 @@ namespace tilevm::frontend {
 void InstructionBinder::bind(const ast::Call& call, Span call_span, Span span,
                              const std::vector<ast::Identifier>& targets) {
   if (!bind_or_fail(call, call_span, span, targets)) {
-    for (const ast::Identifier& target : targets) scope_.poison(target.text);
+    for (const ast::Identifier& target : targets) variables_.poison(target.text);
   }
 }
 
 bool InstructionBinder::bind_or_fail(const ast::Call& call, Span call_span, Span span,
                                      const std::vector<ast::Identifier>& targets) {
-  auto bound = bind_call(call, call_span, names_, nested_call());
+  auto bound = bind_call(call, call_span, scope_, nested_call());
   if (!bound) return false;
   const isa::Description& description = isa::description(bound->inst);
   const std::string_view mnemonic = description.mnemonic;
@@ -58,7 +58,7 @@ std::optional<InstructionBinder::Target> InstructionBinder::find_target(
     const BoundCall& bound, const std::vector<ast::Identifier>& targets) {
   Target target;
   if (bound.out == nullptr) {
-    if (targets.size() == 1) target.existing = scope_.find(targets[0].text);
+    if (targets.size() == 1) target.existing = variables_.find(targets[0].text);
     if (target.existing && target.existing->poisoned()) target.existing.reset();
     return target;
   }
@@ -81,9 +81,9 @@ std::optional<InstructionBinder::Target> InstructionBinder::find_target(
                        "the result goes either to a name or to `out=`, not to both");
     return std::nullopt;
   }
-  const auto binding = scope_.find(name->text);
+  const auto binding = variables_.find(name->text);
   if (!binding) {
-    names_.report_unknown(name->text, out.value.span);
+    scope_.report_unknown(name->text, out.value.span);
     return std::nullopt;
   }
   if (binding->poisoned()) return std::nullopt;
@@ -97,14 +97,14 @@ std::optional<std::vector<isa::Type>> InstructionBinder::infer(
     const BoundCall& bound, Span span, const std::optional<VariableScope::Binding>& existing) {
   isa::RuleContext context(kernel_.kernel, kernel_.target, diagnostics_, span, bound.slot_spans);
   if (existing) {
-    context.expected = std::get_if<isa::RegisterType>(&scope_.variable(existing->var).type);
+    context.expected = std::get_if<isa::RegisterType>(&variables_.variable(existing->var).type);
   }
   return isa::infer(bound.inst, context);
 }
 
 bool InstructionBinder::write_in_place(BoundCall& bound, const std::vector<isa::Type>& types,
                                        const Target& target, Span span) {
-  const isa::Variable& variable = scope_.variable(target.existing->var);
+  const isa::Variable& variable = variables_.variable(target.existing->var);
   if (types.size() != 1 || variable.type != types[0]) {
     auto& error =
         diagnostics_.error(Code::out_type_mismatch, target.span,
@@ -124,9 +124,9 @@ bool InstructionBinder::write_in_place(BoundCall& bound, const std::vector<isa::
 void InstructionBinder::assign_results(BoundCall bound, const std::vector<isa::Type>& types,
                                        const std::vector<ast::Identifier>& targets, Span span) {
   if (targets.size() == 1) {
-    const auto existing = scope_.find(targets[0].text);
+    const auto existing = variables_.find(targets[0].text);
     if (existing && !existing->poisoned()) {
-      const isa::Variable& variable = scope_.variable(existing->var);
+      const isa::Variable& variable = variables_.variable(existing->var);
       const bool has_value = std::holds_alternative<isa::RegisterType>(types[0]) ||
                              std::holds_alternative<isa::ScalarType>(types[0]);
       if (has_value && variable.type == types[0]) {
@@ -135,12 +135,12 @@ void InstructionBinder::assign_results(BoundCall bound, const std::vector<isa::T
                 std::move(bound.inst), {existing->var}, false, std::move(bound.slot_spans)},
             span);
       }
-      if (existing->depth < scope_.depth()) warn_shadowed(targets[0], variable, types[0]);
+      if (existing->depth < variables_.depth()) warn_shadowed(targets[0], variable, types[0]);
     }
   }
   isa::InstStmt stmt{std::move(bound.inst), {}, true, std::move(bound.slot_spans)};
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    stmt.results.push_back(scope_.declare(targets[i].text, types[i], targets[i].span));
+    stmt.results.push_back(variables_.declare(targets[i].text, types[i], targets[i].span));
   }
   if (!targets.empty() || types.empty()) kernel_.emit(std::move(stmt), span);
 }
@@ -159,11 +159,11 @@ void InstructionBinder::warn_shadowed(const ast::Identifier& target, const isa::
 
 NestedCall InstructionBinder::nested_call() {
   return [this](const ast::Call& call, Span span) -> std::optional<isa::VarId> {
-    auto bound = bind_call(call, span, names_, nested_call());
+    auto bound = bind_call(call, span, scope_, nested_call());
     if (!bound) return std::nullopt;
     if (bound->out != nullptr) {
       diagnostics_.error(Code::out_not_allowed, bound->out->span,
-                         "`out=` cannot stand in a nested call");
+                         "a nested call cannot have `out=`");
       return std::nullopt;
     }
     const auto types = infer(*bound, span, std::nullopt);
@@ -174,8 +174,8 @@ NestedCall InstructionBinder::nested_call() {
                                      call.callee.text, types->size()));
       return std::nullopt;
     }
-    const auto var = scope_.declare(fmt::format("({} {})", call.callee.text, ++nested_count_),
-                                    (*types)[0], span);
+    const auto var = variables_.declare(fmt::format("({} {})", call.callee.text, ++nested_count_),
+                                        (*types)[0], span);
     kernel_.emit(isa::InstStmt{std::move(bound->inst), {var}, true, std::move(bound->slot_spans)},
                  span);
     return var;

@@ -7,19 +7,19 @@
 #include <vector>
 
 #include "frontend/bind/bind_call.h"
-#include "frontend/bind/names.h"
+#include "frontend/bind/bind_scope.h"
 #include "frontend/syntax/ast.h"
 #include "isa/numeric/target.h"
 #include "isa/program/program.h"
 
 namespace tilevm::frontend {
 
-/// A kernel whose statements are being bound. Stays where it is: `names` has the place of `scope`.
-struct UnfinishedKernel {
-  UnfinishedKernel(const Constants& constants, const isa::Target& of, Diagnostics& diagnostics)
-      : target(of), names{constants, &scope, diagnostics} {}
-  UnfinishedKernel(const UnfinishedKernel&) = delete;
-  UnfinishedKernel& operator=(const UnfinishedKernel&) = delete;
+/// A kernel whose statements are being bound. It cannot be copied: `scope` points to `variables`.
+struct KernelBuilder {
+  KernelBuilder(const Constants& constants, const isa::Target& of, Diagnostics& diagnostics)
+      : target(of), scope{constants, &variables, diagnostics} {}
+  KernelBuilder(const KernelBuilder&) = delete;
+  KernelBuilder& operator=(const KernelBuilder&) = delete;
 
   template <class Node>
   void emit(Node node, Span span) {
@@ -28,19 +28,19 @@ struct UnfinishedKernel {
 
   isa::Kernel kernel{};
   isa::Target target;
-  VariableScope scope{kernel};
-  Names names;
+  VariableScope variables{kernel};
+  BindScope scope;
   isa::Block* block = nullptr;  ///< the innermost, to which statements are added
-  int excluded = 0;             ///< blocks around this place that are no part of the kernel
+  int excluded = 0;             ///< enclosing blocks that are no part of the kernel
 };
 
 class InstructionBinder {
  public:
-  explicit InstructionBinder(UnfinishedKernel& kernel)
+  explicit InstructionBinder(KernelBuilder& kernel)
       : kernel_(kernel),
+        variables_(kernel.variables),
         scope_(kernel.scope),
-        names_(kernel.names),
-        diagnostics_(kernel.names.diagnostics) {}
+        diagnostics_(kernel.scope.diagnostics) {}
 
   /// Adds the instruction, and before it those of nested calls, and declares its results. After a
   /// report the targets are poisoned.
@@ -73,9 +73,9 @@ class InstructionBinder {
   /// A call as an operand: its result gets a name of its own.
   NestedCall nested_call();
 
-  UnfinishedKernel& kernel_;
-  VariableScope& scope_;
-  const Names& names_;
+  KernelBuilder& kernel_;
+  VariableScope& variables_;
+  const BindScope& scope_;
   Diagnostics& diagnostics_;
   int nested_count_ = 0;
 };

@@ -1,4 +1,6 @@
 #include "frontend/bind/bind_kernel.h"
+#include "frontend/bind/bind_layout.h"
+#include "frontend/bind/bind_scalar.h"
 
 #include <algorithm>
 #include <iterator>
@@ -17,18 +19,18 @@ namespace {
 class KernelBinder {
  public:
   KernelBinder(const Constants& constants, const isa::Target& target, Diagnostics& diagnostics)
-      : diagnostics_(diagnostics), unfinished_(constants, target, diagnostics) {}
+      : diagnostics_(diagnostics), builder_(constants, target, diagnostics) {}
 
   isa::Kernel bind(const ast::Kernel& tree) {
     kernel_.name = tree.name.text;
     kernel_.span = tree.name.span;
     for (const ast::Decorator& decorator : tree.decorators) {
-      bind_decorator(decorator, names_, kernel_);
+      bind_decorator(decorator, scope_, kernel_);
     }
     for (const ast::Param& param : tree.params) bind_param(param);
     for (const ast::Expr& extent : tree.grid) {
       // A faulty extent still counts, so that BlockIndices gives as many indices as were meant.
-      kernel_.grid.push_back(bind_scalar(extent, names_).value_or(isa::Expr::constant(1)));
+      kernel_.grid.push_back(bind_scalar(extent, scope_).value_or(isa::Expr::constant(1)));
     }
     kernel_.body = bind_statements(tree.body);
     return std::move(kernel_);
@@ -40,9 +42,10 @@ class KernelBinder {
     const std::string& name = param.name.text;
     if (!check_new_name(param.name)) return;
     if (param.is_pointer) {
-      const auto type = bind_dtype(param.type, names_);
-      if (!type) return scope_.poison(name);
-      kernel_.parameters.push_back(scope_.declare(name, isa::PointerType{*type}, param.name.span));
+      const auto type = bind_dtype(param.type, scope_);
+      if (!type) return variables_.poison(name);
+      kernel_.parameters.push_back(
+          variables_.declare(name, isa::PointerType{*type}, param.name.span));
       return;
     }
     const auto* type_name = std::get_if<ast::Name>(&param.type.node);
@@ -52,54 +55,54 @@ class KernelBinder {
                                   "a scalar parameter is i32, i64, u32, u64, f32 or bool"),
                fmt::format("a pointer has a star: `{}* {}`",
                            type_name != nullptr ? type_name->text : "f16", name));
-      return scope_.poison(name);
+      return variables_.poison(name);
     }
-    kernel_.parameters.push_back(scope_.declare(name, isa::ScalarType{*kind}, param.name.span));
+    kernel_.parameters.push_back(variables_.declare(name, isa::ScalarType{*kind}, param.name.span));
   }
 
   /// A parameter or loop variable must not hide a constant or another parameter.
   bool check_new_name(const ast::Identifier& name) {
-    const auto constant = names_.constants.find(name.text);
-    if (constant != names_.constants.end()) {
+    const auto constant = scope_.constants.find(name.text);
+    if (constant != scope_.constants.end()) {
       add_note(
           diagnostics_.error(Code::duplicate_name, name.span,
                              fmt::format("`{}` is a constant; choose another name", name.text)),
           "the constant is here", constant->second.span);
       return false;
     }
-    const auto binding = scope_.find(name.text);
-    if (!binding || binding->poisoned() || binding->depth != scope_.depth()) return true;
+    const auto binding = variables_.find(name.text);
+    if (!binding || binding->poisoned() || binding->depth != variables_.depth()) return true;
     add_note(diagnostics_.error(Code::duplicate_name, name.span,
                                 fmt::format("`{}` exists already", name.text)),
-             "it was declared here", scope_.variable(binding->var).span);
+             "it was declared here", variables_.variable(binding->var).span);
     return false;
   }
 
   isa::Block bind_statements(const ast::Block& tree) {
-    isa::Block* const outer = unfinished_.block;
+    isa::Block* const outer = builder_.block;
     isa::Block block;
-    unfinished_.block = &block;
+    builder_.block = &block;
     for (const ast::Stmt& stmt : tree) {
       std::visit([&](const auto& node) { bind_stmt(node, stmt.span); }, stmt.node);
     }
-    unfinished_.block = outer;
+    builder_.block = outer;
     return block;
   }
 
   /// Errors of an excluded block are reported, warnings are not.
   isa::Block bind_nested_block(const ast::Block& tree, bool excluded = false) {
-    unfinished_.excluded += excluded ? 1 : 0;
-    scope_.enter();
+    builder_.excluded += excluded ? 1 : 0;
+    variables_.enter();
     isa::Block block = bind_statements(tree);
-    scope_.leave();
-    unfinished_.excluded -= excluded ? 1 : 0;
+    variables_.leave();
+    builder_.excluded -= excluded ? 1 : 0;
     return block;
   }
 
   void bind_stmt(const ast::Assign& stmt, Span span) {
     for (const ast::Identifier& target : stmt.targets) {
-      const auto constant = names_.constants.find(target.text);
-      if (constant == names_.constants.end()) continue;
+      const auto constant = scope_.constants.find(target.text);
+      if (constant == scope_.constants.end()) continue;
       add_note(
           diagnostics_.error(Code::duplicate_name, target.span,
                              fmt::format("`{}` is a constant and cannot be assigned", target.text)),
@@ -123,33 +126,33 @@ class KernelBinder {
     instructions_.bind(*call, stmt.value.span, span, {});
   }
 
-  /// A constant range without values excludes its body as a constant condition does.
+  /// A constant range without values excludes its body, as a false constant condition does.
   void bind_stmt(const ast::For& stmt, Span span) {
     if (stmt.variables.size() != 1) {
       diagnostics_.error(Code::result_count, stmt.variables[1].span, "a loop has one variable");
       return;
     }
-    auto range = bind_range(stmt.range, names_);
-    scope_.enter();
+    auto range = bind_range(stmt.range, scope_);
+    variables_.enter();
     isa::ForStmt loop;
     const ast::Identifier& name = stmt.variables[0];
     if (!check_new_name(name) || !range) {
-      scope_.poison(name.text);
+      variables_.poison(name.text);
     } else {
-      loop.var = scope_.declare(name.text, isa::ScalarType{range->begin.kind()}, name.span);
+      loop.var = variables_.declare(name.text, isa::ScalarType{range->begin.kind()}, name.span);
     }
     loop.body = bind_nested_block(stmt.body, range && range->is_empty());
-    scope_.leave();
+    variables_.leave();
     if (!loop.var.valid() || range->is_empty()) return;
     loop.begin = std::move(range->begin);
     loop.end = std::move(range->end);
     loop.step = std::move(range->step);
     loop.unroll = range->unroll;
-    unfinished_.emit(std::move(loop), span);
+    builder_.emit(std::move(loop), span);
   }
 
   std::optional<isa::Expr> bind_condition(const ast::Expr& tree) {
-    auto bound = bind_scalar(tree, names_);
+    auto bound = bind_scalar(tree, scope_);
     if (!bound) return std::nullopt;
     return isa::Expr::convert(std::move(*bound), isa::ScalarKind::boolean, tree.span);
   }
@@ -157,11 +160,11 @@ class KernelBinder {
   void bind_stmt(const ast::While& stmt, Span span) {
     auto condition = bind_condition(stmt.condition);
     isa::Block body = bind_nested_block(stmt.body);
-    if (condition) unfinished_.emit(isa::WhileStmt{std::move(*condition), std::move(body)}, span);
+    if (condition) builder_.emit(isa::WhileStmt{std::move(*condition), std::move(body)}, span);
   }
 
   /// Constant conditions are decided here. What they exclude is checked, and is no part of the
-  /// kernel; what they leave stands in place of the branch.
+  /// kernel; what they leave replaces the branch.
   void bind_stmt(const ast::If& stmt, Span span) {
     isa::IfStmt branch;
     bool ok = true, decided = false;
@@ -184,13 +187,13 @@ class KernelBinder {
       if (!decided) branch.otherwise = std::move(body);
     }
     if (!ok) return;
-    if (!branch.arms.empty()) return unfinished_.emit(std::move(branch), span);
+    if (!branch.arms.empty()) return builder_.emit(std::move(branch), span);
     std::move(branch.otherwise.begin(), branch.otherwise.end(),
-              std::back_inserter(*unfinished_.block));
+              std::back_inserter(*builder_.block));
   }
 
-  void bind_stmt(const ast::Break&, Span span) { unfinished_.emit(isa::BreakStmt{}, span); }
-  void bind_stmt(const ast::Continue&, Span span) { unfinished_.emit(isa::ContinueStmt{}, span); }
+  void bind_stmt(const ast::Break&, Span span) { builder_.emit(isa::BreakStmt{}, span); }
+  void bind_stmt(const ast::Continue&, Span span) { builder_.emit(isa::ContinueStmt{}, span); }
   void bind_stmt(const ast::Pass&, Span) {}
 
   // --- scalars
@@ -210,14 +213,14 @@ class KernelBinder {
                                      target.text));
       return poison_if_new(target.text);
     }
-    auto value = bind_scalar(stmt.value, names_);
+    auto value = bind_scalar(stmt.value, scope_);
     if (!value) return poison_if_new(target.text);
-    const auto binding = scope_.find(target.text);
+    const auto binding = variables_.find(target.text);
     if (!binding || binding->poisoned()) {
-      const auto var = scope_.declare(target.text, isa::ScalarType{value->kind()}, target.span);
-      return unfinished_.emit(isa::ScalarStmt{var, std::move(*value), true}, span);
+      const auto var = variables_.declare(target.text, isa::ScalarType{value->kind()}, target.span);
+      return builder_.emit(isa::ScalarStmt{var, std::move(*value), true}, span);
     }
-    const isa::Variable& variable = scope_.variable(binding->var);
+    const isa::Variable& variable = variables_.variable(binding->var);
     const auto* type = std::get_if<isa::ScalarType>(&variable.type);
     if (type == nullptr) {
       add_note(diagnostics_.error(Code::wrong_operand_kind, target.span,
@@ -235,7 +238,7 @@ class KernelBinder {
                "it was declared here", variable.span);
       return;
     }
-    unfinished_.emit(
+    builder_.emit(
         isa::ScalarStmt{binding->var, isa::Expr::convert(*value, type->kind, value->span()), false},
         span);
   }
@@ -256,21 +259,21 @@ class KernelBinder {
   bool is_tensor_name(const ast::Expr& expr) const {
     const auto* name = std::get_if<ast::Name>(&expr.node);
     if (name == nullptr) return false;
-    const auto binding = scope_.find(name->text);
+    const auto binding = variables_.find(name->text);
     return binding && !binding->poisoned() &&
-           !std::holds_alternative<isa::ScalarType>(scope_.variable(binding->var).type);
+           !std::holds_alternative<isa::ScalarType>(variables_.variable(binding->var).type);
   }
 
   void poison_if_new(const std::string& name) {
-    if (!scope_.find(name)) scope_.poison(name);
+    if (!variables_.find(name)) variables_.poison(name);
   }
 
   Diagnostics& diagnostics_;
-  UnfinishedKernel unfinished_;
-  isa::Kernel& kernel_ = unfinished_.kernel;
-  VariableScope& scope_ = unfinished_.scope;
-  const Names& names_ = unfinished_.names;
-  InstructionBinder instructions_{unfinished_};
+  KernelBuilder builder_;
+  isa::Kernel& kernel_ = builder_.kernel;
+  VariableScope& variables_ = builder_.variables;
+  const BindScope& scope_ = builder_.scope;
+  InstructionBinder instructions_{builder_};
 };
 
 }  // namespace

@@ -1,14 +1,14 @@
 // Binding of kernels: statements, variables and the types that the instructions' rules give them.
 #pragma once
 
-#include "frontend/bind/names.h"
+#include "frontend/bind/bind_scope.h"
 #include "frontend/syntax/ast.h"
 #include "isa/numeric/target.h"
 #include "isa/program/program.h"
 
 namespace tilevm::frontend {
 
-/// Binds one kernel. Faults are reported; what could be bound is returned all the same, so that the
+/// Binds one kernel. Faults are reported; what could be bound is returned nevertheless, so that the
 /// rest of the file can be checked.
 [[nodiscard]] isa::Kernel bind_kernel(const ast::Kernel& tree, const Constants& constants,
                                       const isa::Target& target, Diagnostics& diagnostics);

@@ -1,12 +1,15 @@
 // Binding of types and layouts: names, factors, products and the operations of the layout algebra.
+#include "frontend/bind/bind_layout.h"
+
 #include <algorithm>
 #include <array>
 #include <functional>
 
 #include <fmt/format.h>
 
+#include "frontend/bind/bind_scalar.h"
+#include "frontend/bind/bind_scope.h"
 #include "frontend/bind/frontend.h"
-#include "frontend/bind/names.h"
 #include "frontend/syntax/grammar.h"
 #include "isa/base/suggest.h"
 #include "isa/layout/layout_ops.h"
@@ -69,7 +72,7 @@ bool is_list_function(std::string_view name) {
 
 class LayoutBinder {
  public:
-  explicit LayoutBinder(const Names& names) : names_(names) {}
+  explicit LayoutBinder(const BindScope& scope) : scope_(scope) {}
 
   std::optional<AnyLayoutValue> bind(const ast::Expr& expr) {
     return std::visit([&](const auto& node) { return visit(node, expr.span); }, expr.node);
@@ -78,24 +81,24 @@ class LayoutBinder {
  private:
   template <class Node>
   std::optional<AnyLayoutValue> visit(const Node&, Span span) {
-    names_.diagnostics.error(Code::wrong_operand_kind, span,
+    scope_.diagnostics.error(Code::wrong_operand_kind, span,
                              "a layout is expected here, such as `local(2, 1).spatial(8, 4)`");
     return std::nullopt;
   }
 
   std::optional<AnyLayoutValue> visit(const ast::Name& node, Span span) {
-    const auto found = names_.constants.find(node.text);
-    if (found == names_.constants.end()) {
-      if (names_.variables != nullptr && names_.variables->find(node.text)) {
+    const auto found = scope_.constants.find(node.text);
+    if (found == scope_.constants.end()) {
+      if (scope_.variables != nullptr && scope_.variables->find(node.text)) {
         return visit(0, span);  // a variable: no layout
       }
-      names_.report_unknown(node.text, span);
+      scope_.report_unknown(node.text, span);
       return std::nullopt;
     }
     if (found->second.poisoned) return std::nullopt;
     if (const auto* layout = std::get_if<RegisterLayout>(&found->second.value)) return *layout;
     if (const auto* layout = std::get_if<MemoryLayout>(&found->second.value)) return *layout;
-    names_.diagnostics.error(Code::wrong_operand_kind, span,
+    scope_.diagnostics.error(Code::wrong_operand_kind, span,
                              fmt::format("a layout is expected here, but `{}` is {}", node.text,
                                          kind_name(found->second.value)));
     return std::nullopt;
@@ -123,7 +126,7 @@ class LayoutBinder {
     std::vector<std::string> known;
     for (const ExtentFunction& function : extent_functions()) known.emplace_back(function.name);
     const std::string near = nearest(name.text, known);
-    auto& error = names_.diagnostics.error(
+    auto& error = scope_.diagnostics.error(
         Code::unknown_layout, name.span,
         fmt::format("unknown layout `{}`{}", name.text,
                     near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
@@ -144,8 +147,8 @@ class LayoutBinder {
       return operation(*receiver, node, span);
     }
     std::optional<AnyLayoutValue> factor;
-    const auto constant = names_.constants.find(name);
-    if (constant != names_.constants.end() && node.args.empty()) {
+    const auto constant = scope_.constants.find(name);
+    if (constant != scope_.constants.end() && node.args.empty()) {
       factor = visit(ast::Name{name}, node.method.span);
     } else {
       factor = visit(ast::Call{node.method, node.args}, span);
@@ -204,7 +207,7 @@ class LayoutBinder {
   std::optional<AnyLayoutValue> division(const AnyLayoutValue& layout, const ast::Method& node,
                                          Span span) {
     if (node.args.size() != 1) {
-      names_.diagnostics.error(Code::missing_operand, span,
+      scope_.diagnostics.error(Code::missing_operand, span,
                                fmt::format("`{}` takes one layout", node.method.text));
       return std::nullopt;
     }
@@ -221,7 +224,7 @@ class LayoutBinder {
     const bool registers = node.callee.text == list_functions[0];
     const std::size_t count = registers ? 4 : 3;
     if (node.args.size() != count) {
-      names_.diagnostics.error(
+      scope_.diagnostics.error(
           Code::missing_operand, span,
           registers ? "`layout` takes four lists: shape, mode shape, spatial modes, local modes"
                     : "`memory_layout` takes three lists: shape, mode shape, mode strides");
@@ -229,7 +232,7 @@ class LayoutBinder {
     }
     std::vector<Integers> lists;
     for (const ast::Argument& argument : node.args) {
-      auto list = bind_integers(argument.value, names_);
+      auto list = bind_integers(argument.value, scope_);
       if (!list) return std::nullopt;
       lists.push_back(std::move(*list));
     }
@@ -248,15 +251,15 @@ class LayoutBinder {
   std::optional<Integers> integers(const std::vector<ast::Argument>& args) {
     Integers values;
     if (args.size() == 1 && std::holds_alternative<ast::List>(args[0].value.node)) {
-      return bind_integers(args[0].value, names_);
+      return bind_integers(args[0].value, scope_);
     }
     for (const ast::Argument& argument : args) {
       if (argument.name) {
-        names_.diagnostics.error(Code::unknown_operand, argument.span,
+        scope_.diagnostics.error(Code::unknown_operand, argument.span,
                                  "layout functions take plain integers");
         return std::nullopt;
       }
-      const auto value = bind_integer(argument.value, names_);
+      const auto value = bind_integer(argument.value, scope_);
       if (!value) return std::nullopt;
       values.push_back(std::clamp<std::int64_t>(*value, INT32_MIN, INT32_MAX));
     }
@@ -266,18 +269,18 @@ class LayoutBinder {
   std::optional<AnyLayoutValue> check(Result<AnyLayoutValue> result, Span span,
                                       Code code = Code::bad_layout) {
     if (result) return std::move(*result);
-    names_.diagnostics.error(code, span, result.error().message);
+    scope_.diagnostics.error(code, span, result.error().message);
     return std::nullopt;
   }
 
   std::optional<AnyLayoutValue> mixed(Span span) {
-    names_.diagnostics.error(Code::bad_layout, span,
+    scope_.diagnostics.error(Code::bad_layout, span,
                              "a register layout and a memory layout do not combine");
     return std::nullopt;
   }
 
   std::optional<AnyLayoutValue> not_for(std::string_view name, std::string_view kind, Span span) {
-    names_.diagnostics.error(Code::bad_layout, span,
+    scope_.diagnostics.error(Code::bad_layout, span,
                              fmt::format("`{}` does not apply to {}{}", name, kind,
                                          name == "swizzle" ? " or lacks its three numbers: base, "
                                                              "bits, shift"
@@ -285,7 +288,7 @@ class LayoutBinder {
     return std::nullopt;
   }
 
-  const Names& names_;
+  const BindScope& scope_;
 };
 
 }  // namespace
@@ -297,36 +300,36 @@ std::vector<std::string> layout_functions() {
   return names;
 }
 
-std::optional<AnyLayoutValue> bind_layout(const ast::Expr& expr, const Names& names) {
-  return LayoutBinder(names).bind(expr);
+std::optional<AnyLayoutValue> bind_layout(const ast::Expr& expr, const BindScope& scope) {
+  return LayoutBinder(scope).bind(expr);
 }
 
-bool looks_like_layout(const ast::Expr& expr, const Names& names) {
+bool looks_like_layout(const ast::Expr& expr, const BindScope& scope) {
   if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
     return find_extent_function(call->callee.text) != nullptr ||
            is_list_function(call->callee.text);
   }
   if (const auto* binary = std::get_if<ast::Binary>(&expr.node)) {
-    return looks_like_layout(*binary->left, names);
+    return looks_like_layout(*binary->left, scope);
   }
   if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
-    const auto found = names.constants.find(name->text);
-    return found != names.constants.end() &&
+    const auto found = scope.constants.find(name->text);
+    return found != scope.constants.end() &&
            (std::holds_alternative<RegisterLayout>(found->second.value) ||
             std::holds_alternative<MemoryLayout>(found->second.value));
   }
   return std::holds_alternative<ast::Method>(expr.node);
 }
 
-std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const Names& names) {
+std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const BindScope& scope) {
   const auto* name = std::get_if<ast::Name>(&expr.node);
   if (name == nullptr) {
-    names.diagnostics.error(Code::wrong_operand_kind, expr.span,
+    scope.diagnostics.error(Code::wrong_operand_kind, expr.span,
                             "a type is expected here, such as `f16` or `i6`");
     return std::nullopt;
   }
-  const auto constant = names.constants.find(name->text);
-  if (constant != names.constants.end()) {
+  const auto constant = scope.constants.find(name->text);
+  if (constant != scope.constants.end()) {
     if (constant->second.poisoned) return std::nullopt;
     if (const auto* type = std::get_if<isa::DType>(&constant->second.value)) return *type;
   } else if (const auto type = isa::parse_dtype(name->text)) {
@@ -335,7 +338,7 @@ std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const Names& names) 
   std::vector<std::string> known;
   for (const isa::DType& type : isa::all_dtypes()) known.push_back(isa::to_string(type));
   const std::string near = nearest(name->text, known);
-  auto& error = names.diagnostics.error(
+  auto& error = scope.diagnostics.error(
       Code::unknown_type, expr.span,
       fmt::format("unknown type `{}`{}", name->text,
                   near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
@@ -353,7 +356,7 @@ std::optional<AnyLayout> load_layout(const SourceFile& source, Diagnostics& diag
   if (!tree) return std::nullopt;
   const Constants none;
   const std::size_t errors_before = diagnostics.error_count();
-  auto layout = bind_layout(*tree, Names{none, nullptr, diagnostics});
+  auto layout = bind_layout(*tree, BindScope{none, nullptr, diagnostics});
   // A misspelt name was replaced by the nearest, to find more faults, not to be drawn.
   if (diagnostics.error_count() > errors_before) return std::nullopt;
   return layout;

@@ -1,4 +1,6 @@
 #include "frontend/bind/bind_pipeline.h"
+#include "frontend/bind/bind_layout.h"
+#include "frontend/bind/bind_scalar.h"
 
 #include <algorithm>
 
@@ -20,7 +22,7 @@ class PipelineBinder {
       : program_(program),
         target_(target),
         diagnostics_(diagnostics),
-        names_{constants, nullptr, diagnostics} {}
+        scope_{constants, nullptr, diagnostics} {}
 
   isa::Pipeline bind(const ast::Pipeline& tree) {
     pipeline_.name = tree.name.text;
@@ -43,11 +45,11 @@ class PipelineBinder {
                "make it a `const`, which `-D` overrides, and pass that to the kernel");
       return poison(param.name.text);
     }
-    const auto type = bind_dtype(param.type, names_);
+    const auto type = bind_dtype(param.type, scope_);
     isa::Shape shape;
     bool ok = type.has_value();
     for (const ast::Expr& extent : *param.shape) {
-      const auto value = bind_integer(extent, names_);
+      const auto value = bind_integer(extent, scope_);
       if (value && (*value < 1 || *value > max_extent)) {
         diagnostics_.error(Code::bad_shape, extent.span,
                            fmt::format("extent {}; extents are 1 to 2^40", *value));
@@ -68,7 +70,7 @@ class PipelineBinder {
                pipeline_.tensors[static_cast<std::size_t>(*existing)].span);
       return;
     }
-    if (names_.constants.contains(tensor.name)) {
+    if (scope_.constants.contains(tensor.name)) {
       diagnostics_.error(Code::duplicate_name, tensor.span,
                          fmt::format("`{}` is a constant; choose another name", tensor.name));
       return;
@@ -90,13 +92,14 @@ class PipelineBinder {
 
   template <class Node>
   void bind_stmt(const Node&, Span span) {
-    diagnostics_.error(Code::wrong_place, span,
-                       "a pipeline is a list of tensors and kernel calls; loops and branches stand "
-                       "in kernels");
+    diagnostics_.error(
+        Code::wrong_place, span,
+        "a pipeline is a list of tensors and kernel calls; loops and branches belong "
+        "in kernels");
   }
   void bind_stmt(const ast::Pass&, Span) {}
 
-  /// `t = AllocateGlobal(..)`: whichever instruction may stand in a pipeline.
+  /// `t = AllocateGlobal(..)`: any instruction that a pipeline may contain.
   void bind_stmt(const ast::Assign& stmt, Span span) {
     const std::string& name = stmt.targets[0].text;
     const auto* call = std::get_if<ast::Call>(&stmt.value.node);
@@ -111,12 +114,12 @@ class PipelineBinder {
       return poison(name);
     }
     const NestedCall no_nesting = [](const ast::Call&, Span) { return std::nullopt; };
-    const auto bound = bind_call(*call, stmt.value.span, names_, no_nesting);
+    const auto bound = bind_call(*call, stmt.value.span, scope_, no_nesting);
     if (!bound) return poison(name);
     if (!isa::description(bound->inst).in_pipeline) {
       diagnostics_.error(
           Code::wrong_place, stmt.value.span,
-          fmt::format("`{}` stands in kernels, not in pipelines", isa::mnemonic(bound->inst)));
+          fmt::format("`{}` belongs in kernels, not in pipelines", isa::mnemonic(bound->inst)));
       return poison(name);
     }
     allocate(*bound, stmt.targets[0], stmt.value.span);
@@ -175,7 +178,7 @@ class PipelineBinder {
   void report_unknown_kernel(const ast::Identifier& name) {
     if (is_instruction(name.text)) {
       diagnostics_.error(Code::wrong_place, name.span,
-                         fmt::format("`{}` stands in kernels, not in pipelines", name.text));
+                         fmt::format("`{}` belongs in kernels, not in pipelines", name.text));
       return;
     }
     std::vector<std::string> known;
@@ -195,14 +198,14 @@ class PipelineBinder {
     std::vector<const ast::Argument*> ordered(kernel.parameters.size(), nullptr);
     std::size_t next = 0;
     for (const ast::Argument& argument : call.args) {
-      std::size_t place = next;
+      std::size_t index = next;
       if (argument.name) {
-        place = 0;
-        while (place < ordered.size() &&
-               kernel.variable(kernel.parameters[place]).name != argument.name->text) {
-          ++place;
+        index = 0;
+        while (index < ordered.size() &&
+               kernel.variable(kernel.parameters[index]).name != argument.name->text) {
+          ++index;
         }
-        if (place == ordered.size()) {
+        if (index == ordered.size()) {
           diagnostics_.error(
               Code::unknown_operand, argument.name->span,
               fmt::format("`{}` has no parameter `{}`", kernel.name, argument.name->text));
@@ -211,13 +214,13 @@ class PipelineBinder {
       } else {
         ++next;
       }
-      if (place >= ordered.size() || ordered[place] != nullptr) {
+      if (index >= ordered.size() || ordered[index] != nullptr) {
         diagnostics_.error(
             Code::argument_mismatch, argument.span,
             fmt::format("`{}` takes {} arguments, each once", kernel.name, ordered.size()));
         return std::nullopt;
       }
-      ordered[place] = &argument;
+      ordered[index] = &argument;
     }
     for (std::size_t i = 0; i < ordered.size(); ++i) {
       if (ordered[i] != nullptr) continue;
@@ -237,7 +240,7 @@ class PipelineBinder {
     if (name != nullptr) {
       if (const auto tensor = find(name->text)) return *tensor;
       if (is_poisoned(name->text)) return std::nullopt;
-      if (!names_.constants.contains(name->text)) {
+      if (!scope_.constants.contains(name->text)) {
         std::vector<std::string> known;
         for (const auto& tensor : pipeline_.tensors) known.push_back(tensor.name);
         const std::string near = nearest(name->text, known);
@@ -249,7 +252,7 @@ class PipelineBinder {
         return std::nullopt;
       }
     }
-    const auto value = bind_scalar(expr, names_);
+    const auto value = bind_scalar(expr, scope_);
     if (!value || !value->constant_value()) return std::nullopt;
     isa::Scalar scalar = *value->constant_value();
     // An integer constant takes the kind of the parameter if it fits.
@@ -264,7 +267,7 @@ class PipelineBinder {
   const isa::Program& program_;
   isa::Target target_;
   Diagnostics& diagnostics_;
-  Names names_;
+  BindScope scope_;
   isa::Pipeline pipeline_;
   std::vector<std::string> poisoned_;
 };

@@ -1,7 +1,7 @@
 // Binding of pipelines: tensors and kernel launches.
 #pragma once
 
-#include "frontend/bind/names.h"
+#include "frontend/bind/bind_scope.h"
 #include "frontend/syntax/ast.h"
 #include "isa/numeric/target.h"
 #include "isa/program/program.h"

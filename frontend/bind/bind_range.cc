@@ -1,4 +1,5 @@
 #include "frontend/bind/bind_range.h"
+#include "frontend/bind/bind_scalar.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,11 +11,11 @@ namespace {
 
 constexpr std::size_t most_numbers = 3;
 
-std::optional<isa::Expr> bind_number(const ast::Expr& tree, const Names& names) {
-  auto bound = bind_scalar(tree, names);
+std::optional<isa::Expr> bind_number(const ast::Expr& tree, const BindScope& scope) {
+  auto bound = bind_scalar(tree, scope);
   if (!bound) return std::nullopt;
   if (bound->kind() == isa::ScalarKind::f32 || bound->kind() == isa::ScalarKind::boolean) {
-    names.diagnostics.error(
+    scope.diagnostics.error(
         Code::scalar_type, tree.span,
         fmt::format("a range is made of integers, this is {}", isa::to_string(bound->kind())));
     return std::nullopt;
@@ -24,23 +25,23 @@ std::optional<isa::Expr> bind_number(const ast::Expr& tree, const Names& names) 
 
 /// The arguments without a name: begin, end and step, converted to one kind.
 std::optional<std::vector<isa::Expr>> bind_numbers(const std::vector<ast::Argument>& arguments,
-                                                   const Names& names) {
+                                                   const BindScope& scope) {
   std::vector<isa::Expr> numbers;
   isa::ScalarKind kind = isa::ScalarKind::i32;
   for (const ast::Argument& argument : arguments) {
     if (argument.name) continue;
     if (numbers.size() == most_numbers) {
-      names.diagnostics.error(Code::wrong_place, argument.span,
+      scope.diagnostics.error(Code::wrong_place, argument.span,
                               "a range has a begin, an end and a step, and this is a fourth");
       return std::nullopt;
     }
-    auto number = bind_number(argument.value, names);
+    auto number = bind_number(argument.value, scope);
     if (!number) return std::nullopt;
     kind = std::max(kind, number->kind());
     numbers.push_back(std::move(*number));
   }
   if (numbers.empty()) {
-    names.diagnostics.error(Code::missing_operand, arguments.front().span,
+    scope.diagnostics.error(Code::missing_operand, arguments.front().span,
                             "a range needs its end: `range(end)` or `range(begin, end)`");
     return std::nullopt;
   }
@@ -48,7 +49,7 @@ std::optional<std::vector<isa::Expr>> bind_numbers(const std::vector<ast::Argume
   if (numbers.size() == 2) numbers.push_back(isa::Expr::constant(1));
   for (isa::Expr& number : numbers) number = isa::Expr::convert(number, kind, number.span());
   if (numbers[2].constant_int() == std::int64_t{0}) {
-    names.diagnostics.error(Code::wrong_place, numbers[2].span(), "a range with step 0 never ends");
+    scope.diagnostics.error(Code::wrong_place, numbers[2].span(), "a range with step 0 never ends");
     return std::nullopt;
   }
   return numbers;
@@ -56,21 +57,21 @@ std::optional<std::vector<isa::Expr>> bind_numbers(const std::vector<ast::Argume
 
 /// `unroll=`, the one argument with a name.
 std::optional<std::int64_t> bind_unroll(const std::vector<ast::Argument>& arguments,
-                                        const Names& names) {
+                                        const BindScope& scope) {
   std::optional<std::int64_t> unroll;
   for (const ast::Argument& argument : arguments) {
     if (!argument.name) continue;
     if (argument.name->text != "unroll") {
-      names.diagnostics.error(
+      scope.diagnostics.error(
           Code::unknown_operand, argument.name->span,
           fmt::format("a range has no `{}`; there is `unroll`", argument.name->text));
       return std::nullopt;
     }
     if (unroll) {
-      names.diagnostics.error(Code::duplicate_operand, argument.span, "`unroll` is given twice");
+      scope.diagnostics.error(Code::duplicate_operand, argument.span, "`unroll` is given twice");
       return std::nullopt;
     }
-    unroll = bind_integer(argument.value, names);
+    unroll = bind_integer(argument.value, scope);
     if (!unroll) return std::nullopt;
   }
   return unroll.value_or(0);
@@ -89,9 +90,9 @@ bool BoundRange::is_empty() const {
 }
 
 std::optional<BoundRange> bind_range(const std::vector<ast::Argument>& arguments,
-                                     const Names& names) {
-  auto numbers = bind_numbers(arguments, names);
-  const auto unroll = bind_unroll(arguments, names);
+                                     const BindScope& scope) {
+  auto numbers = bind_numbers(arguments, scope);
+  const auto unroll = bind_unroll(arguments, scope);
   if (!numbers || !unroll) return std::nullopt;
   return BoundRange{std::move((*numbers)[0]), std::move((*numbers)[1]), std::move((*numbers)[2]),
                     *unroll};

@@ -1,12 +1,12 @@
 // The range of a `for`: `range(end)`, `range(begin, end)` or `range(begin, end, step)`, each with
-// `unroll=n` where the program says how often the body stands in the machine code.
+// `unroll=n` where the program says how many copies of the body the machine code has.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "frontend/bind/names.h"
+#include "frontend/bind/bind_scope.h"
 #include "frontend/syntax/ast.h"
 
 namespace tilevm::frontend {
@@ -15,12 +15,12 @@ struct BoundRange {
   isa::Expr begin, end, step;  ///< of one kind of integers; step is not a constant zero
   std::int64_t unroll = 0;     ///< 0: not given
 
-  /// Whether begin, end and step are constants of which no value lies between.
+  /// Whether begin, end and step are constants and the range has no value.
   [[nodiscard]] bool is_empty() const;
 };
 
 /// Nothing after a report.
 [[nodiscard]] std::optional<BoundRange> bind_range(const std::vector<ast::Argument>& arguments,
-                                                   const Names& names);
+                                                   const BindScope& scope);
 
 }  // namespace tilevm::frontend

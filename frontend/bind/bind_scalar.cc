@@ -1,10 +1,12 @@
 // Binding of scalar expressions. Constants fold as they are built; an integer constant that leaves
 // i32 becomes i64, and one that leaves i64 is an error, so folding never wraps silently.
+#include "frontend/bind/bind_scalar.h"
+
 #include <limits>
 
 #include <fmt/format.h>
 
-#include "frontend/bind/names.h"
+#include "frontend/bind/bind_scope.h"
 #include "isa/base/check.h"
 
 namespace tilevm::frontend {
@@ -65,7 +67,7 @@ bool is_signed_constant(const Expr& expr) {
 
 class ScalarBinder {
  public:
-  explicit ScalarBinder(const Names& names) : names_(names) {}
+  explicit ScalarBinder(const BindScope& scope) : scope_(scope) {}
 
   std::optional<Expr> bind(const ast::Expr& expr) const {
     return std::visit([&](const auto& node) { return visit(node, expr.span); }, expr.node);
@@ -95,19 +97,19 @@ class ScalarBinder {
   }
 
   std::optional<Expr> visit(const ast::Name& node, Span span) const {
-    if (names_.variables != nullptr) {
-      if (const auto binding = names_.variables->find(node.text)) {
+    if (scope_.variables != nullptr) {
+      if (const auto binding = scope_.variables->find(node.text)) {
         if (binding->poisoned()) return std::nullopt;
-        const isa::Variable& variable = names_.variables->variable(binding->var);
+        const isa::Variable& variable = scope_.variables->variable(binding->var);
         if (const auto* scalar = std::get_if<isa::ScalarType>(&variable.type)) {
           return Expr::variable(binding->var, node.text, scalar->kind, span);
         }
         return not_scalar(fmt::format("{}, `{}`", isa::kind_name(variable.type), node.text), span);
       }
     }
-    const auto found = names_.constants.find(node.text);
-    if (found == names_.constants.end()) {
-      names_.report_unknown(node.text, span);
+    const auto found = scope_.constants.find(node.text);
+    if (found == scope_.constants.end()) {
+      scope_.report_unknown(node.text, span);
       return std::nullopt;
     }
     if (found->second.poisoned) return std::nullopt;
@@ -137,9 +139,9 @@ class ScalarBinder {
   [[nodiscard]] std::optional<isa::DType> type_of(const ast::Expr& expr) const {
     const auto* name = std::get_if<ast::Name>(&expr.node);
     if (name == nullptr) return std::nullopt;
-    if (names_.variables != nullptr && names_.variables->find(name->text)) return std::nullopt;
-    const auto found = names_.constants.find(name->text);
-    if (found == names_.constants.end()) return isa::parse_dtype(name->text);
+    if (scope_.variables != nullptr && scope_.variables->find(name->text)) return std::nullopt;
+    const auto found = scope_.constants.find(name->text);
+    if (found == scope_.constants.end()) return isa::parse_dtype(name->text);
     const auto* dtype = std::get_if<isa::DType>(&found->second.value);
     if (dtype == nullptr || found->second.poisoned) return std::nullopt;
     return *dtype;
@@ -160,7 +162,7 @@ class ScalarBinder {
     }
     const bool divides = op == ScalarBinary::div || op == ScalarBinary::mod;
     if (divides && b->constant_int() == std::int64_t{0} && a->kind() != ScalarKind::f32) {
-      names_.diagnostics.error(Code::division_by_zero, span, "division by zero");
+      scope_.diagnostics.error(Code::division_by_zero, span, "division by zero");
       return std::nullopt;
     }
     if (is_signed_constant(*a) && is_signed_constant(*b)) return fold(op, *a, *b, span);
@@ -176,7 +178,7 @@ class ScalarBinder {
     if (op == ScalarBinary::sub) overflow = __builtin_sub_overflow(x, y, &result);
     if (op == ScalarBinary::mul) overflow = __builtin_mul_overflow(x, y, &result);
     if (overflow) {
-      names_.diagnostics.error(
+      scope_.diagnostics.error(
           Code::constant_overflow, span,
           fmt::format("{} {} {} does not fit 64 bits", x, isa::to_string(op), y));
       return std::nullopt;
@@ -193,7 +195,7 @@ class ScalarBinder {
   std::optional<Expr> visit(const ast::Call& node, Span span) const {
     const auto kind = isa::parse_scalar_kind(node.callee.text);
     if (!kind) {
-      auto& error = names_.diagnostics.error(
+      auto& error = scope_.diagnostics.error(
           Code::wrong_operand_kind, span,
           fmt::format("a scalar is expected here, not the call of `{}`", node.callee.text));
       add_note(error,
@@ -202,7 +204,7 @@ class ScalarBinder {
       return std::nullopt;
     }
     if (node.args.size() != 1 || node.args[0].name) {
-      names_.diagnostics.error(Code::missing_operand, span,
+      scope_.diagnostics.error(Code::missing_operand, span,
                                fmt::format("`{}(..)` takes one value", node.callee.text));
       return std::nullopt;
     }
@@ -212,51 +214,52 @@ class ScalarBinder {
   }
 
   std::optional<Expr> not_scalar(std::string_view what, Span span) const {
-    names_.diagnostics.error(Code::wrong_operand_kind, span,
+    scope_.diagnostics.error(Code::wrong_operand_kind, span,
                              fmt::format("a scalar is expected here, not {}", what));
     return std::nullopt;
   }
   std::optional<Expr> wrong_kinds(std::string_view op, std::string_view kind, Span span) const {
-    names_.diagnostics.error(Code::scalar_type, span,
+    scope_.diagnostics.error(Code::scalar_type, span,
                              fmt::format("`{}` does not take {}; it takes integers", op, kind));
     return std::nullopt;
   }
 
-  const Names& names_;
+  const BindScope& scope_;
 };
 
 }  // namespace
 
-std::optional<Expr> bind_scalar(const ast::Expr& expr, const Names& names) {
-  return ScalarBinder(names).bind(expr);
+std::optional<Expr> bind_scalar(const ast::Expr& expr, const BindScope& scope) {
+  return ScalarBinder(scope).bind(expr);
 }
 
-std::optional<std::int64_t> bind_integer(const ast::Expr& expr, const Names& names) {
-  const auto bound = bind_scalar(expr, names);
+std::optional<std::int64_t> bind_integer(const ast::Expr& expr, const BindScope& scope) {
+  const auto bound = bind_scalar(expr, scope);
   if (!bound) return std::nullopt;
   if (const auto value = bound->constant_int()) return value;
-  names.diagnostics.error(Code::not_a_constant, expr.span,
+  scope.diagnostics.error(Code::not_a_constant, expr.span,
                           bound->is_constant() ? "an integer is expected here"
                                                : "a value that is known before the run is expected "
                                                  "here: integers and constants");
   return std::nullopt;
 }
 
-std::optional<std::vector<std::int64_t>> bind_integers(const ast::Expr& expr, const Names& names) {
+std::optional<std::vector<std::int64_t>> bind_integers(const ast::Expr& expr,
+                                                       const BindScope& scope) {
   const auto* list = std::get_if<ast::List>(&expr.node);
   if (list == nullptr) {
-    names.diagnostics.error(Code::wrong_operand_kind, expr.span,
+    scope.diagnostics.error(Code::wrong_operand_kind, expr.span,
                             "a list of integers is expected here, such as `[16, 8]`");
     return std::nullopt;
   }
   std::vector<std::int64_t> values;
   for (const ast::ListEntry& entry : list->entries) {
     if (entry.colon) {
-      names.diagnostics.error(Code::wrong_operand_kind, entry.span,
-                              "a colon stands in offsets only");
+      scope.diagnostics.error(Code::wrong_operand_kind, entry.span,
+                              "a colon may only appear in offsets");
       return std::nullopt;
     }
-    const auto value = bind_integer(entry.value, names);
+    const auto value = bind_integer(entry.value, scope);
     if (!value) return std::nullopt;
     values.push_back(*value);
   }

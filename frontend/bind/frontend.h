@@ -36,7 +36,7 @@ struct BindOptions {
 };
 
 /// Resolves a tree into a program; nothing after an error. Unknown or malformed defines are
-/// reported with Code::unknown_define and Code::bad_define and have no place in the source.
+/// reported with Code::unknown_define and Code::bad_define and have no location in the source.
 [[nodiscard]] std::optional<isa::Program> bind(const ast::Program& tree,
                                                const std::shared_ptr<const SourceFile>& source,
                                                const BindOptions& options,

@@ -19,12 +19,12 @@ class LineLayout {
  public:
   void text(std::string_view text) { flat_ += text; }
 
-  /// An opening bracket / a closing one / a comma with the space behind it.
+  /// An opening bracket / a closing one / a comma with the space after it.
   void open(char bracket);
   void close(char bracket);
   void comma();
 
-  /// A comment at the current place, which is after `(`, `[` or a comma, or before a closer.
+  /// A comment at the current position, which is after `(`, `[` or a comma, or before a closer.
   /// `own_line` puts it on a line of its own.
   void comment(std::string_view text, bool own_line);
 

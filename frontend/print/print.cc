@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t indent_width = 4;
 
-/// Hands out comments in order of place.
+/// Hands out comments in the order of the text.
 class Comments {
  public:
   explicit Comments(std::vector<ast::Comment> all) : all_(std::move(all)) {}
@@ -26,7 +26,7 @@ class Comments {
   }
 
   /// The comments of a line that ends at `line_end` which are not handed out yet: those inside it,
-  /// and one behind it. Returns the first, or null; the others are handed out later, as comments on
+  /// and one after it. Returns the first, or null; the others are handed out later, as comments on
   /// lines of their own at `depth`.
   const ast::Comment* take_rest(std::size_t line_end, int depth) {
     std::size_t end = next_;
@@ -42,8 +42,8 @@ class Comments {
     return &all_[next_++];
   }
 
-  /// Whether `comment` begins a run of own-line comments without an empty line between that ends
-  /// where `offset` stands.
+  /// Whether `comment` begins a run of own-line comments, without an empty line between, that ends
+  /// at `offset`.
   [[nodiscard]] bool leads_to(const ast::Comment& comment, std::size_t offset) const {
     for (const ast::Comment* c = &comment + 1; c != all_.data() + all_.size(); ++c) {
       if (c->span.begin >= offset) break;
@@ -81,7 +81,7 @@ class ExpressionPrinter {
     std::visit([this](const auto& node) { write(node); }, e.node);
   }
 
-  /// In a grid a `>` ends the list, so it must stand in parentheses.
+  /// In a grid a `>` ends the list, so as an operator it needs parentheses.
   void print_grid_extent(const ast::Expr& e) {
     in_grid_ = true;
     child(e, 0);
@@ -95,7 +95,7 @@ class ExpressionPrinter {
     });
   }
 
-  /// `items` between brackets and commas, with the comments that stand before each.
+  /// `items` between brackets and commas, with the comments before each.
   template <class Items, class Write>
   void bracketed(char open, char close, const Items& items, Write write_item) {
     const bool was_in_grid = std::exchange(in_grid_, false);
@@ -159,7 +159,7 @@ class ExpressionPrinter {
     });
   }
 
-  /// Writes an operand whose rank must be at least `least`, else in parentheses.
+  /// Writes an operand, in parentheses if its rank is below `least`.
   void child(const ast::Expr& e, int least) {
     const auto* binary = std::get_if<ast::Binary>(&e.node);
     const bool ends_grid = in_grid_ && binary != nullptr && has_greater(binary->op);

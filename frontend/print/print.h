@@ -3,7 +3,7 @@
 // Laws: parsing what was printed gives an equal tree with the same comments, and printing that
 // again gives the same text. Form: four spaces an indentation, one statement a line, a line that is
 // longer than 100 columns broken after commas, the fewest parentheses that keep the tree, every
-// comment at its place, and at most one empty line in a row.
+// comment where it was, and at most one empty line in a row.
 #pragma once
 
 #include <string>

@@ -52,7 +52,8 @@ class Box {
   std::unique_ptr<T> value_;
 };
 
-/// A name with its place: an assigned variable, a parameter, a kernel's name, a keyword argument.
+/// A name with its location: an assigned variable, a parameter, a kernel's name, a keyword
+/// argument.
 struct Identifier {
   std::string text;
   Span span{};
@@ -182,7 +183,7 @@ struct Assign {
   Expr value;
 };
 
-/// An expression that stands alone; the parser lets through calls and method calls only.
+/// An expression that is a statement; the parser lets through calls and method calls only.
 struct ExprStmt {
   Expr value;
 };
@@ -220,7 +221,7 @@ struct Pass {};
 using StmtNode = std::variant<Assign, ExprStmt, For, While, If, Break, Continue, Pass>;
 
 /// `span` covers the statement, of a compound one its header line only. `blank_before` says that
-/// an empty line stood directly before it.
+/// an empty line was directly before it.
 struct Stmt {
   StmtNode node;
   Span span{};
@@ -300,12 +301,12 @@ struct Comment {
   std::string text;
   Span span{};
   bool own_line = false;
-  bool blank_before = false;   ///< an empty line stood directly before it
-  int depth = 0;               ///< of an own-line comment: how many blocks it stands in
-  std::uint32_t code_end = 0;  ///< of another: where the code before it, on its line, ends
+  bool blank_before = false;   ///< an empty line was directly before it
+  int depth = 0;               ///< of an own-line comment: how many blocks contain it
+  std::uint32_t code_end = 0;  ///< of any other: where the code before it ends on its line
 };
 
-/// A file. Comments are in order of place.
+/// A file. Comments are in the order of the text.
 struct Program {
   std::vector<Item> items;
   std::vector<Comment> comments;

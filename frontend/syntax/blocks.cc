@@ -30,7 +30,7 @@ class Assembler {
 
   ast::Program run();
 
-  /// Of every line, how many blocks it stands in.
+  /// For every line, how many blocks contain it.
   const std::vector<int>& depths() const { return depths_; }
 
  private:
@@ -63,13 +63,13 @@ class Assembler {
   std::vector<int> depths_;
   std::size_t next_ = 0;
   std::vector<ast::Decorator> decorators_;  // that wait for their `def`
-  bool decorators_blank_ = false;           // an empty line stood before the first
+  bool decorators_blank_ = false;           // an empty line was before the first
 };
 
 /// The word that the next line begins with.
 std::string_view Assembler::word() const { return leading_word(source_.text(line().span)); }
 
-/// Parses the next line and steps behind it.
+/// Parses the next line and steps past it.
 std::optional<LineNode> Assembler::take_line(int depth) {
   depths_[next_] = depth;
   const LogicalLine& taken = lines_[next_++];
@@ -98,7 +98,7 @@ ast::Program Assembler::run() {
 void Assembler::decorator_is_alone() {
   if (decorators_.empty()) return;
   diagnostics_.error(Code::wrong_place, decorators_.back().span,
-                     "a decorator must stand directly before a `def`");
+                     "a decorator must come directly before a `def`");
   decorators_.clear();
 }
 
@@ -137,7 +137,7 @@ void Assembler::place_item(ast::Program& program, LineNode node, const LogicalLi
   } else if (auto* require = std::get_if<ast::Require>(&node)) {
     item.node = std::move(*require);
   } else {
-    misplaced(at, "a statement must stand in the body of a `def` or a `pipeline`");
+    misplaced(at, "a statement must be in the body of a `def` or a `pipeline`");
     block(at, 1, true);
     return;
   }
@@ -205,7 +205,7 @@ void Assembler::statement(ast::Block& block_so_far, int depth) {
 }
 
 void Assembler::place_statement(ast::Block& out, LineNode node, const LogicalLine& at, int depth) {
-  const auto place = [&](auto&& value) {
+  const auto add = [&](auto&& value) {
     using Node = std::decay_t<decltype(value)>;
     if constexpr (opens_block<Node>) value.body = block(at, depth + 1, false);
     if constexpr (std::is_constructible_v<ast::StmtNode, Node>) {
@@ -213,11 +213,11 @@ void Assembler::place_statement(ast::Block& out, LineNode node, const LogicalLin
     } else {
       const bool is_else = std::is_same_v<Node, ElseLine> || std::is_same_v<Node, ElifLine>;
       misplaced(at, is_else ? "there is no `if` that this belongs to"
-                            : "this must stand at the top level of the file, not indented");
+                            : "this must be at the top level of the file, not indented");
       block(at, depth + 1, true);
     }
   };
-  std::visit(place, std::move(node));
+  std::visit(add, std::move(node));
 }
 
 /// An `if` with the `elif` and `else` lines of the same indentation. The branches of a broken `if`
@@ -263,8 +263,8 @@ void Assembler::else_arm(ast::If& node, const LogicalLine& at, const LineNode& p
 // ---------------------------------------------------------------------------------------------
 // Comments
 
-/// How deep a comment of this indentation stands between a line and the one after it: in the
-/// deepest block that was open and is not indented further, at least where the next line stands.
+/// The depth of a comment of this indentation between two lines: the deepest block that was open
+/// and is not indented further, but at least the depth of the next line.
 class CommentDepths {
  public:
   CommentDepths(const std::vector<LogicalLine>& lines, const std::vector<int>& depths)

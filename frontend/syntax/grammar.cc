@@ -1,7 +1,7 @@
 // The grammar, in Boost.Spirit X3: the only file that includes it, because it is slow to compile.
 //
 // Rules build the tree by semantic actions. A mismatch in `must[rule]` is a fault of the user's,
-// and the rule's name is what the message says was expected; elsewhere the next alternative is
+// and the rule's name is what the message says was expected; otherwise the next alternative is
 // tried. The input is one logical line, whose brackets are known to pair and to nest at most
 // max_depth deep, which bounds the recursion of the rules.
 #include <fmt/format.h>
@@ -11,10 +11,10 @@
 #include <string>
 #include <utility>
 
-#include "frontend/syntax/expected.h"
 #include "frontend/syntax/line_grammar.h"
 #include "frontend/syntax/literals.h"
 #include "frontend/syntax/precedence.h"
+#include "frontend/syntax/syntax_error.h"
 
 namespace tilevm::frontend {
 namespace x3 = boost::spirit::x3;
@@ -119,7 +119,7 @@ const auto name_def = x3::raw[x3::lexeme[x3::char_("a-zA-Z_") >> *word_byte]][([
 })];
 
 const Rule<struct NumberTag, Node> number = "a number";
-// Letters and digits behind a number belong to it, so that `12ab` is one bad number.
+// Letters and digits after a number belong to it, so that `12ab` is one bad number.
 const auto exponent = x3::char_("eE") >> -x3::char_("+-") >> x3::digit;
 const auto number_def = x3::raw[x3::lexeme[&(-x3::lit('.') >> x3::digit) >>
                                            (('0' >> x3::char_("xXbBoO") >> *word_byte) |
@@ -174,7 +174,7 @@ struct WordOperators : x3::symbols<ast::BinaryOp> {
 };
 const WordOperators word_operator;
 
-// Closing brackets; the names say what else may stand there.
+// Closing brackets; the names say what else is possible there.
 #define TILEVM_TOKEN(id, parser, text)                      \
   const Rule<struct id##_token, x3::unused_type> id = text; \
   const auto id##_def = parser;                             \
@@ -197,7 +197,7 @@ TILEVM_TOKEN(end, x3::eoi, "the end of the line")
 // ---------------------------------------------------------------------------------------------
 // Expressions
 
-/// Items between commas, each for `action`; one comma may stand after the last, before `close`.
+/// Items between commas, each for `action`; one comma may follow the last, before `close`.
 /// `first` and `next` are the same rule, but the name of `first` may say what else is possible.
 template <class First, class Next, class Action>
 auto comma_list(const First& first, const Next& next, char close, const Action& action) {
@@ -239,7 +239,7 @@ const auto set_prefix = [](auto& context) {
 const auto prefix_def =
     x3::raw[x3::char_("-+~") | x3::lexeme['!' >> !x3::lit('=')] | keyword("not")][set_prefix];
 
-/// An infix operator with its place, out of one of the tables.
+/// An infix operator with its location, out of one of the tables.
 struct InfixSpan {
   template <class Context>
   void operator()(Context& context) const {

@@ -33,7 +33,7 @@ bool starts_line(std::string_view text) {
 char opener_of(char closer) { return closer == ')' ? '(' : '['; }
 char closer_of(char opener) { return opener == '(' ? ')' : ']'; }
 
-/// ASCII that should stand for a character people paste from elsewhere, or "".
+/// The ASCII text for a character that people paste from elsewhere, or "".
 std::string_view ascii_for(std::uint32_t code_point) {
   switch (code_point) {
     case 0x00a0:
@@ -312,7 +312,7 @@ void Splitter::close(char kind) {
     const auto open = static_cast<std::uint32_t>(top.at);
     add_note(*d, fmt::format("this `{}` is open", top.kind), Span{open, open + 1});
   }
-  // Close what the closer fits, if there is such a bracket; else go on without it.
+  // Close the bracket that the closer fits; without such a bracket, go on without the closer.
   const auto fits = std::find_if(brackets_.rbegin(), brackets_.rend(),
                                  [kind](const Bracket& b) { return b.kind == opener_of(kind); });
   if (fits != brackets_.rend()) brackets_.erase(std::prev(fits.base()), brackets_.end());

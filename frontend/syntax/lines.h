@@ -19,7 +19,7 @@ namespace tilevm::frontend {
 /// The largest file that is read, in bytes.
 inline constexpr std::size_t max_file_bytes = std::size_t{4} << 20;
 
-/// `span` goes from the first to the last byte of code (a comment behind it is not in it).
+/// `span` goes from the first to the last byte of code (a comment after it is not in it).
 /// `indent` counts columns; a tab goes to the next multiple of eight. `broken` says that a fault of
 /// this line is already reported, so that it must not be parsed.
 struct LogicalLine {
@@ -37,7 +37,7 @@ struct SourceComment {
 
 struct Lines {
   std::vector<LogicalLine> lines;
-  std::vector<SourceComment> comments;  ///< in order of place
+  std::vector<SourceComment> comments;  ///< in the order of the text
 };
 
 /// The logical lines of a file; nothing if it cannot be read as text at all. Faults of single lines

@@ -10,7 +10,7 @@
 namespace tilevm::frontend {
 namespace {
 
-/// The number without the underscores between its digits; nothing if one stands elsewhere.
+/// The number without the underscores between its digits; nothing if one is elsewhere.
 std::optional<std::string> without_separators(std::string_view text) {
   std::string digits;
   const auto is_digit = [](char c) {

@@ -92,8 +92,8 @@ PrintShares print_shares(std::uint64_t blocks) {
 }
 
 std::uint8_t* PrintRecords::add(std::uint32_t site, const PrintSite& shown) {
-  if (cut_ > 0 || bytes_.size() + shown.record_bytes > max_block_print_bytes) {
-    ++cut_;
+  if (dropped_ > 0 || bytes_.size() + shown.record_bytes > max_block_print_bytes) {
+    ++dropped_;
     return nullptr;
   }
   const std::size_t at = bytes_.size();
@@ -120,7 +120,7 @@ std::optional<PrintRecords> PrintRecords::read(std::vector<std::uint8_t> bytes,
 
 void PrintRecords::clear() {
   bytes_.clear();
-  count_ = cut_ = 0;
+  count_ = dropped_ = 0;
 }
 
 void PrintRecords::truncate(std::uint64_t bytes, const std::vector<PrintSite>& sites) {
@@ -134,7 +134,7 @@ void PrintRecords::truncate(std::uint64_t bytes, const std::vector<PrintSite>& s
   });
   bytes_.resize(kept);
   bytes_.shrink_to_fit();  // many blocks may be held
-  cut_ += std::exchange(count_, count) - count;
+  dropped_ += std::exchange(count_, count) - count;
 }
 
 PrintLog::PrintLog(int kernel, const std::array<std::int64_t, 3>& grid,
@@ -160,7 +160,7 @@ PrintLog::Kept PrintLog::split(std::uint64_t block, PrintRecords records) const 
 }
 
 void PrintLog::add(std::uint64_t block, PrintRecords records) {
-  if (records.count() == 0) return add_cut(block, records.cut());
+  if (records.count() == 0) return add_dropped(block, records.dropped());
   Kept kept = split(block, std::move(records));
   bytes_ += kept.share_bytes;
   if (kept.pool_bytes > 0) pool_.emplace(block, kept.pool_bytes);
@@ -169,13 +169,13 @@ void PrintLog::add(std::uint64_t block, PrintRecords records) {
   drop_what_has_no_chance();
 }
 
-void PrintLog::add_cut(std::uint64_t block, std::uint64_t count) {
+void PrintLog::add_dropped(std::uint64_t block, std::uint64_t count) {
   if (count == 0) return;
-  cut_ += count;
-  first_cut_ = std::min(first_cut_.value_or(block), block);
+  dropped_ += count;
+  first_dropped_ = std::min(first_dropped_.value_or(block), block);
 }
 
-/// Of the last blocks, what is cut already by what lies before them.
+/// Of the last blocks, what is dropped already because of the blocks before them.
 void PrintLog::drop_what_has_no_chance() {
   while (pool_bytes_ > print_pool_bytes) {
     const auto [block, bytes] = *pool_.rbegin();
@@ -188,7 +188,7 @@ void PrintLog::drop_what_has_no_chance() {
     const auto& [block, kept] = *kept_.rbegin();
     if (bytes_ - kept.share_bytes <= max_launch_print_bytes) break;
     bytes_ -= kept.share_bytes;
-    add_cut(block, kept.records.count() + kept.records.cut());
+    add_dropped(block, kept.records.count() + kept.records.dropped());
     kept_.erase(block);
   }
 }
@@ -199,7 +199,7 @@ void PrintLog::leave_pool(std::uint64_t block) {
   PrintRecords& records = found->second.records;
   records.truncate(found->second.share_bytes, sites_);
   if (records.count() > 0) return;
-  add_cut(block, records.cut());
+  add_dropped(block, records.dropped());
   kept_.erase(found);
 }
 
@@ -221,7 +221,7 @@ LaunchPrints PrintLog::take(std::optional<std::uint64_t> faulty) {
     const std::uint64_t wanted = has_pool ? records.bytes().size() : kept.share_bytes;
     records.truncate(std::min(left, wanted), sites_);
     left = records.bytes().size() < wanted ? 0 : left - wanted;
-    add_cut(block, records.cut());
+    add_dropped(block, records.dropped());
     if (records.bytes().empty()) continue;
     const auto x = static_cast<std::uint64_t>(grid_[0]), y = static_cast<std::uint64_t>(grid_[1]);
     prints.blocks.push_back(
@@ -229,8 +229,8 @@ LaunchPrints PrintLog::take(std::optional<std::uint64_t> faulty) {
           static_cast<std::int64_t>(block / x / y)},
          records.bytes()});
   }
-  prints.cut_unknown = faulty && first_cut_ && *first_cut_ <= *faulty;
-  if (!faulty) prints.cut = cut_;
+  prints.dropped_unknown = faulty && first_dropped_ && *first_dropped_ <= *faulty;
+  if (!faulty) prints.dropped = dropped_;
   return prints;
 }
 

@@ -71,7 +71,7 @@ struct PrintShares {
 /// counted.
 class PrintRecords {
  public:
-  /// Room for the elements of one more record, all zero; null if it is cut.
+  /// Room for the elements of one more record, all zero; null if it is dropped.
   std::uint8_t* add(std::uint32_t site, const PrintSite& shown);
   /// The records that another machine left; nothing if they are not well formed.
   [[nodiscard]] static std::optional<PrintRecords> read(std::vector<std::uint8_t> bytes,
@@ -79,15 +79,15 @@ class PrintRecords {
 
   [[nodiscard]] const std::vector<std::uint8_t>& bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  [[nodiscard]] std::uint64_t cut() const { return cut_; }
-  [[nodiscard]] bool empty() const { return count_ == 0 && cut_ == 0; }
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  [[nodiscard]] bool empty() const { return count_ == 0 && dropped_ == 0; }
   void clear();
   /// Cuts all records from the first that does not fit `bytes`.
   void truncate(std::uint64_t bytes, const std::vector<PrintSite>& sites);
 
  private:
   std::vector<std::uint8_t> bytes_;
-  std::uint64_t count_ = 0, cut_ = 0;
+  std::uint64_t count_ = 0, dropped_ = 0;
 };
 
 /// Calls f(site, elements) for every record.
@@ -111,11 +111,11 @@ struct LaunchPrints {
   };
   int kernel = 0;
   std::vector<OfBlock> blocks;  ///< those that printed, in order
-  std::uint64_t cut = 0;        ///< prints that were made but not kept
-  /// Prints were cut, but how many is not known: the launch was stopped by a fault.
-  bool cut_unknown = false;
+  std::uint64_t dropped = 0;    ///< prints that were made but not kept
+  /// Prints were dropped, but how many is not known: the launch was stopped by a fault.
+  bool dropped_unknown = false;
 
-  [[nodiscard]] bool empty() const { return blocks.empty() && cut == 0 && !cut_unknown; }
+  [[nodiscard]] bool empty() const { return blocks.empty() && dropped == 0 && !dropped_unknown; }
   friend bool operator==(const LaunchPrints&, const LaunchPrints&) = default;
 };
 
@@ -128,7 +128,7 @@ class PrintLog {
 
   void add(std::uint64_t block, PrintRecords records);
   /// Counts records of a block of which none is kept.
-  void add_cut(std::uint64_t block, std::uint64_t count);
+  void add_dropped(std::uint64_t block, std::uint64_t count);
   /// Whether no block behind the latest that is kept has a chance.
   [[nodiscard]] bool full() const { return bytes_ > max_launch_print_bytes; }
   [[nodiscard]] const PrintShares& shares() const { return shares_; }
@@ -156,8 +156,8 @@ class PrintLog {
   /// What blocks took of the pool; those behind a sum that exceeds it are left out.
   std::map<std::uint64_t, std::uint64_t> pool_;
   std::uint64_t pool_bytes_ = 0;
-  std::uint64_t cut_ = 0;
-  std::optional<std::uint64_t> first_cut_;  ///< the first block of which a record was cut
+  std::uint64_t dropped_ = 0;
+  std::optional<std::uint64_t> first_dropped_;  ///< the first block of which a record was dropped
 };
 
 }  // namespace tilevm::isa

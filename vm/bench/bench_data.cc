@@ -16,7 +16,7 @@ std::uint64_t bytes_of(const Entry::Tensor& tensor) {
   return (count * tensor.dtype.bits + 7) / 8;
 }
 
-/// The tensor of an entry that stands for one of another entry; types of outputs may differ.
+/// The tensor of an entry that corresponds to one of another entry; types of outputs may differ.
 const Entry::Tensor* find_tensor(const Entry& entry, const Entry::Tensor& like) {
   const auto same = [&](const Entry::Tensor& tensor) {
     return tensor.name == like.name && tensor.input == like.input && tensor.output == like.output &&

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view demo_program = "matmul_f16_i6.tile";
 
-/// Where the shipped programs lie: beside the executable (built or installed), in the current
+/// Where the shipped programs are: beside the executable (built or installed), in the current
 /// folder, in the folder of the sources.
 std::optional<std::string> find_program(const DemoOptions& options) {
   namespace fs = std::filesystem;

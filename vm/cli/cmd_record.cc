@@ -68,7 +68,7 @@ class Recorder {
       remaining_ += weight(each, blocks(each));
     }
     if (wanted.size() < cases.size()) {
-      io_.err << fmt::format("{} of {} cases stand in `{}` already; --force repeats them\n",
+      io_.err << fmt::format("{} of {} cases are in `{}` already; --force repeats them\n",
                              cases.size() - wanted.size(), cases.size(), options_.output);
     }
     Exit worst = Exit::ok;

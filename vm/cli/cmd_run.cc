@@ -36,7 +36,7 @@ Result<sim::Checks> parse_checks(std::string_view list) {
   }
 }
 
-/// "random:7" as "random" and 7. Error (usage): no such name, or no number where one may stand.
+/// "random:7" as "random" and 7. Error (usage): no such name, or no number after the colon.
 Result<std::uint64_t> parse_seeded(std::string_view what, std::string& text,
                                    const std::vector<std::string>& choices) {
   std::uint64_t seed = 0;
@@ -103,7 +103,7 @@ void deliver_prints(const isa::VerifiedProgram& program, const Prints& prints, R
     return;
   }
   reporter.set("prints", prints_json(program, prints));
-  reporter.set("prints_cut", cut_json(prints));
+  reporter.set("prints_cut", dropped_json(prints));
 }
 
 void show_stats(const isa::VerifiedProgram& program, const Engine& engine, const RunReport& report,

@@ -44,7 +44,7 @@ class TraceWriter {
     return true;
   }
 
-  /// Behind the last event.
+  /// After the last event.
   void finish() {
     reporter_.set("events", std::move(items_));
     reporter_.set("cut", cut_);

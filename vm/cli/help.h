@@ -5,7 +5,7 @@
 
 namespace tilevm::vm {
 
-/// Lines that can be typed as they stand, each with its line break; "" for an unknown command.
+/// Lines that can be typed as they are, each with its line break; "" for an unknown command.
 [[nodiscard]] std::string help_examples(const std::string& command);
 
 }  // namespace tilevm::vm

@@ -79,7 +79,7 @@ std::string_view result_name(isa::ResultKind kind) {
   return "";
 }
 
-std::string_view place(const isa::Description& description) {
+std::string_view where_allowed(const isa::Description& description) {
   if (description.in_pipeline && description.in_kernel) return "in kernels and pipelines";
   return description.in_pipeline ? "in pipelines" : "in kernels";
 }
@@ -127,7 +127,7 @@ void write_markdown(const InstructionInfo& info, std::string& out) {
     out += fmt::format("| `{}` | {}{} | {}{} |\n", operand.name, operand.type,
                        operand.optional ? ", optional" : "", operand.doc, effect(operand.access));
   }
-  out += fmt::format("\nStands {}.\n\n", place(info.description));
+  out += fmt::format("\nAllowed {}.\n\n", where_allowed(info.description));
 }
 
 }  // namespace
@@ -165,8 +165,8 @@ std::string terminal_page(const InstructionInfo& instruction) {
     out += fmt::format("  {:<8} {}{}: {}{}\n", operand.name, operand.type,
                        operand.optional ? ", optional" : "", operand.doc, effect(operand.access));
   }
-  out +=
-      fmt::format("\n  {}, stands {}\n", isa::to_string(description.category), place(description));
+  out += fmt::format("\n  {}, allowed {}\n", isa::to_string(description.category),
+                     where_allowed(description));
   return out;
 }
 

@@ -25,12 +25,12 @@ using tilevm::vm::Commands;
 using tilevm::vm::Exit;
 using tilevm::vm::Io;
 
-/// Options before or behind the command's name.
+/// Options before or after the command's name.
 struct Common {
   std::string color = "auto";
 };
 
-/// Help pages open with what can be typed as it stands.
+/// Help pages open with lines that can be typed as they are.
 class ExamplesFirst : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {

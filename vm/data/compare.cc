@@ -12,8 +12,8 @@ namespace tilevm::vm {
 
 namespace {
 
-/// A code's place on the number line, as an unsigned number that keeps the order and counts every
-/// representable value once.
+/// A code's position on the number line, as an unsigned number that keeps the order and counts
+/// every representable value once.
 std::uint64_t ordered(const isa::DType& type, std::uint64_t code) {
   const unsigned dead = type == isa::tf32 ? 13 : 0;
   const std::uint64_t sign = std::uint64_t{1} << (type.bits - 1U - dead);

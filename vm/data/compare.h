@@ -14,7 +14,7 @@ namespace tilevm::vm {
 /// The code of an element without the bits that mean nothing (the low 13 of a tf32).
 [[nodiscard]] std::uint64_t significant_code(const HostTensor& tensor, std::size_t k);
 
-/// How many representable values lie from one code to the other: floats by their order on the
+/// The number of representable values from one code to the other: floats by their order on the
 /// number line (+0 and -0 are neighbours), integers by their difference. NaN is infinitely far from
 /// everything but a NaN of the same bits.
 inline constexpr std::uint64_t infinitely_far = std::numeric_limits<std::uint64_t>::max();

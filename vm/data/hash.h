@@ -9,7 +9,7 @@
 namespace tilevm::vm {
 
 /// Hash of type, shape and every element: XXH64 of the data with the XXH64 of "f16[64,64]" as its
-/// seed. Bits that mean nothing (behind the last element, the low 13 of a tf32) count as zero.
+/// seed. Bits that mean nothing (after the last element, the low 13 of a tf32) count as zero.
 [[nodiscard]] std::uint64_t content_hash(const HostTensor& tensor);
 
 }  // namespace tilevm::vm

@@ -65,7 +65,7 @@ std::string describe_type(std::string_view descr) {
   return fmt::format("its element type `{}` is not supported", shown);
 }
 
-/// Where header and data lie in a file.
+/// Where header and data are in a file.
 struct Parts {
   std::string_view header;
   std::span<const std::uint8_t> data;

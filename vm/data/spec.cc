@@ -74,7 +74,7 @@ Error unknown_type(std::string_view word, std::string_view text) {
                                         : fmt::format("; did you mean `{}`?", near)));
 }
 
-/// What may stand before `=`, and what follows it.
+/// A type and a shape before `=`, if there are any, and the text after it.
 struct Typed {
   std::optional<isa::DType> dtype;
   std::optional<isa::Shape> shape;
@@ -201,8 +201,7 @@ Result<Dest> parse_dest(std::string_view text) {
   }
   if (!path.ends_with(".npy") || path.size() < 5) {
     return usage(fmt::format(
-        "`{}` is no place for data; results go to FILE.npy or, as raw bits, to codes:FILE.npy",
-        text));
+        "`{}` cannot hold data; results go to FILE.npy or, as raw bits, to codes:FILE.npy", text));
   }
   dest.path = path;
   return dest;

@@ -1,4 +1,4 @@
-// What stands behind `--in NAME=SPEC` and `--out NAME=DEST`.
+// The sources and destinations of data: `--in NAME=SPEC` and `--out NAME=DEST`.
 //
 //   SPEC    FILE.npy | rand[:SEED] | wild[:SEED] | zeros | iota | full:VALUE |
 //           codes:FILE.npy | packed:FILE.npy

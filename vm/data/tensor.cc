@@ -14,7 +14,7 @@
 namespace tilevm::vm {
 namespace {
 
-/// The part of a tensor that is printed: a matrix whose last row or column may stand for more.
+/// The part of a tensor that is printed: a matrix, and whether rows or columns are left out.
 struct Corner {
   std::size_t rows = 1, cols = 1, stride = 1;
   bool more_rows = false, more_cols = false;

@@ -1,7 +1,7 @@
 // Tensors on the host: what a program reads and writes, as dense bits.
 //
 // Data is a little-endian bit stream (isa/type/bits.h): element k in row-major order occupies bits
-// [k * n, (k + 1) * n). Bits behind the last element are zero.
+// [k * n, (k + 1) * n). Bits after the last element are zero.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "isa/base/codes.h"
 #include "isa/base/result.h"
 #include "isa/layout/register_layout.h"
 #include "isa/type/dtype.h"
@@ -51,8 +50,8 @@ struct HostTensor {
 [[nodiscard]] std::string format_type(const isa::DType& dtype, const isa::Shape& shape);
 
 /// The top left corner as aligned text, one line a row, each ended by a line break: at most `rows`
-/// rows and `cols` columns of the last two dimensions, all earlier indices 0; `...` stands for what
-/// was cut. A vector is one row.
+/// rows and `cols` columns of the last two dimensions, all earlier indices 0; `...` is shown for
+/// what is left out. A vector is one row.
 [[nodiscard]] std::string format_corner(const HostTensor& tensor, std::size_t rows = 4,
                                         std::size_t cols = 6);
 

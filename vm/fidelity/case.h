@@ -34,7 +34,7 @@ struct Part {
   isa::Shape block;         ///< their extents
   std::string instruction;  ///< of a result: the one that computes it
 
-  /// The type in memory: narrow elements of element-wise cases stand in a byte each.
+  /// The type in memory: each narrow element of an element-wise case takes a byte.
   isa::DType stored;
 };
 

@@ -39,7 +39,7 @@ CaseRecord read_object(const boost::json::object& object) {
   return record;
 }
 
-/// Puts a record in the place of an older one that says no more.
+/// Replaces an older record that says no more.
 void merge(std::vector<CaseRecord>& records, CaseRecord record) {
   const auto same = std::find_if(records.begin(), records.end(), [&](const CaseRecord& other) {
     return other.name == record.name && other.device == record.device;

@@ -79,7 +79,7 @@ class ElementProgram {
 
 // --- One operand -------------------------------------------------------------------------------
 
-/// All codes in turn, behind the kept blocks where those are drawn.
+/// All codes in turn, after the kept blocks where these are drawn.
 Codes enumerate(const DType& type, std::int64_t block, Random& random) {
   Codes codes(block_size);
   const auto first = static_cast<std::uint64_t>(block) * block_size;
@@ -94,7 +94,7 @@ Codes draw(const DType& type, std::int64_t block, Random& random) {
   return codes;
 }
 
-/// `all`: every code of a type that has many, behind the kept draws.
+/// `all`: every code of a type that has many, after the kept draws.
 Draw draw_one(const DType& type, bool all) {
   return [type, all](std::uint64_t seed, std::int64_t block) -> OperandCodes {
     Random random = block_random(seed, block);
@@ -225,7 +225,7 @@ Case binary_case(const DType& type) {
     made.kept = blocks_for(std::int64_t{1} << (2 * type.bits));
     return made;
   }
-  constexpr std::int64_t rows = 2304;  // some of the chosen ones stand among the others, too
+  constexpr std::int64_t rows = 2304;  // some of the chosen ones are among the others, too
   made.kept = kept_draws;
   made.full = blocks_for(1 << 22);
   made.exhaustive = type.bits == 16 ? kept_draws + rows * row_blocks : blocks_for(1 << 26);

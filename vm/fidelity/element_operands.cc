@@ -12,7 +12,8 @@ namespace {
 using isa::DType;
 using isa::low_mask;
 
-/// `width` bits: random; or cut, with the rest near none or near half of a last place; or sparse.
+/// `width` bits: random; or truncated, with a remainder near zero or near half a unit in the last
+/// place; or sparse.
 std::uint64_t pattern(Random& random, int width) {
   if (width == 0) return 0;
   const std::uint64_t mask = low_mask(static_cast<unsigned>(width)), bits = random.next();

@@ -86,7 +86,8 @@ std::string architecture(const std::vector<MmaClass>& classes) {
 
 using Key = std::string (*)(const MmaRule&);
 
-/// Classes of one architecture and key share a row, and so do architectures of the same types.
+/// Classes of one architecture and key share a row. Architectures with the same types share a row,
+/// too.
 std::vector<MmaRow> make_rows(const std::vector<MmaClass>& classes, Key key) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<MmaClass>> by_key;
@@ -116,7 +117,8 @@ std::vector<MmaRow> make_rows(const std::vector<MmaClass>& classes, Key key) {
   return result;
 }
 
-/// The floor for f32 results; that for f16 lies as much higher as the least exponent does.
+/// The floor for f32 results; the floor for f16 results is higher by the difference of the least
+/// exponents.
 int f32_floor(const MmaRule& rule) {
   return rule.min_exponent - (rule.output == MmaRounding::f16_nearest_even ? 126 - 14 : 0);
 }

@@ -35,8 +35,8 @@ inline Random block_random(std::uint64_t seed, std::int64_t block) {
   return Random(seed * 1'000'003 + static_cast<std::uint64_t>(block));
 }
 
-/// How numbers lie: exponents in [center, center + spread), and one in `special` NaN or Inf (0:
-/// none).
+/// The distribution of numbers: exponents in [center, center + spread), and one in `special` NaN or
+/// Inf (0: none).
 struct Spread {
   int center, spread, special;
 };
@@ -63,7 +63,7 @@ inline std::uint64_t random_float(Random& random, const isa::DType& type, const 
   return code << unused | (random.next() & isa::low_mask(unused));
 }
 
-/// A code of any type; of integers one in eight lies at an end.
+/// A code of any type; one in eight integers is the least or the greatest.
 inline std::uint64_t random_code(Random& random, const isa::DType& type, const Spread& spread) {
   if (type.is_float()) return random_float(random, type, spread);
   const std::uint64_t mask = isa::low_mask(type.bits), code = random.next() & mask;
@@ -79,7 +79,7 @@ inline std::vector<std::uint64_t> random_codes(Random& random, const isa::DType&
   return codes;
 }
 
-/// Where the exponents of operands and accumulator lie, so that their alignments overlap.
+/// The exponents of operands and accumulator, chosen so that their alignments overlap.
 struct Spreads {
   Spread a, b, c;
 };

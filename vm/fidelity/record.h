@@ -36,7 +36,7 @@ struct Record {
 /// Error (program): not such a line, or of another schema.
 [[nodiscard]] Result<Record> parse_record(const std::string& line);
 
-/// An engine's compiler without the folder behind it: records are kept, machines differ.
+/// An engine's compiler without its folder: records are kept, machines differ.
 [[nodiscard]] std::string compiler_of(const Engine& engine);
 
 /// Runs what a record describes on an engine; the file is looked for under `root`. Nothing if

@@ -32,7 +32,7 @@ blocks of each case are kept, and a test repeats them without a GPU (`unit/vm/fi
   arithmetic of integers defines to the bit, the same on every architecture.
 - *measured [n]*: modelled; single vectors agree that were run on a GPU of that architecture.
 - *published [n]*: modelled; agrees with what others published of GPUs of that architecture.
-- *modelled [n]*: modelled, not verified on hardware. The sources [n] stand below the tables.
+- *modelled [n]*: modelled, not verified on hardware. The sources [n] are below the tables.
 - *differs*: a run found outputs that are not equal.
 
 )";
@@ -264,7 +264,7 @@ class Report {
 
   // --- Element by element ----------------------------------------------------------------------
 
-  /// The row in which a result stands: of casts the destination.
+  /// The row of a result: of casts the destination.
   static std::string label_of(const Case& each, const Part& result) {
     return each.family == Family::cast ? group_of(result.type)
                                        : fmt::format("`{}`", result.instruction);

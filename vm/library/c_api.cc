@@ -30,7 +30,7 @@ struct tilevm_program {
   isa::VerifiedProgram program;
   std::string warnings;
   std::vector<vm::Callable> callables;
-  // The same as C sees them; their strings and shapes stand above.
+  // The same as C sees them; their strings and shapes are the members above.
   std::vector<std::string> types;
   std::vector<std::vector<tilevm_parameter>> parameters;
   std::vector<tilevm_entry> entries;
@@ -121,7 +121,7 @@ tilevm_status open(const std::shared_ptr<const SourceFile>& source, const char* 
   return TILEVM_OK;
 }
 
-/// The callable that a name, or NULL, stands for.
+/// The callable of a name, or the default one for NULL.
 Result<const vm::Callable*> find(const tilevm_program& program, const char* entry) {
   const Result<vm::EntryIndex> index =
       vm::find_entry(program.program.program(), entry == nullptr ? "" : entry);

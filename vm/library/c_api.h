@@ -38,8 +38,8 @@ typedef enum tilevm_status {
 /// "0.1.0".
 TILEVM_API const char* tilevm_version(void);
 
-/// Why the thread's last call failed: one line, or the diagnostics of a program with their places.
-/// Empty after success.
+/// Why the thread's last call failed: one line, or the diagnostics of a program with their
+/// locations. Empty after success.
 TILEVM_API const char* tilevm_message(void);
 
 /// A verified program.

@@ -120,7 +120,7 @@ std::vector<isa::Launch> launches_of(const isa::VerifiedProgram& program, const 
   return {launch_of(callable, arguments)};
 }
 
-/// The tensors of a pipeline that no argument stands for; they follow the others.
+/// The tensors of a pipeline that are not arguments; they follow the others.
 std::vector<isa::PipelineTensor> temporaries_of(const isa::VerifiedProgram& program,
                                                 const Callable& callable) {
   if (!callable.index.is_pipeline) return {};

@@ -87,14 +87,14 @@ std::string choices(const CompileReport& report, const CudaKernel& emitted) {
   std::string text;
   int line = 0;
   for (const backend::Choice& choice : emitted.choices) {
-    const LineColumn place = source.locate(choice.span.begin);
-    if (place.line != line) {
-      std::string_view words = source.line(place.line);
+    const LineColumn at = source.locate(choice.span.begin);
+    if (at.line != line) {
+      std::string_view words = source.line(at.line);
       words.remove_prefix(std::min(words.find_first_not_of(" \t"), words.size()));
-      text += fmt::format("  {:<4}  {}\n", place.line, words);
+      text += fmt::format("  {:<4}  {}\n", at.line, words);
     }
-    line = place.line;
-    text += fmt::format("    {:<8}{:<{}}  {}{}{}\n", place_of(report.program, choice.span),
+    line = at.line;
+    text += fmt::format("    {:<8}{:<{}}  {}{}{}\n", location_of(report.program, choice.span),
                         isa::mnemonic(choice.stmt->inst), widest, choice.text,
                         choice.obstacle.empty() ? "" : "; ", choice.obstacle);
   }
@@ -104,9 +104,9 @@ std::string choices(const CompileReport& report, const CudaKernel& emitted) {
 Json choices_json(const CompileReport& report, const CudaKernel& emitted) {
   Json list = Json::array();
   for (const backend::Choice& choice : emitted.choices) {
-    const LineColumn place = report.program.source().locate(choice.span.begin);
+    const LineColumn at = report.program.source().locate(choice.span.begin);
     Json object = Json::object();
-    object.set("line", place.line).set("column", place.column);
+    object.set("line", at.line).set("column", at.column);
     object.set("instruction", isa::mnemonic(choice.stmt->inst)).set("chosen", choice.text);
     object.set("obstacle", choice.obstacle.empty() ? Json() : Json(choice.obstacle));
     list.push(std::move(object));

@@ -85,11 +85,11 @@ Failure to_failure(const sim::Fault& fault) {
   return diagnostics;
 }
 
-/// By where they stand in the text; a kernel may be launched several times.
+/// By their offset in the text; a kernel may be launched several times.
 using Barriers = std::map<std::size_t, sim::BarrierUse>;
 
 void note_redundant(const Barriers& barriers, Diagnostics& notes) {
-  for (const auto& [place, barrier] : barriers) {
+  for (const auto& [offset, barrier] : barriers) {
     if (barrier.executed && barrier.needed) continue;
     Diagnostic note{.code = Code::redundant_barrier,
                     .severity = Severity::note,

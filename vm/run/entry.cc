@@ -179,14 +179,14 @@ Result<isa::Scalar> parse_scalar(isa::ScalarKind kind, const std::string& name,
 
 Error cannot_infer(const std::string& kernel, const std::string& name, bool output) {
   return usage(
-      fmt::format("cannot tell type and shape of the tensor behind `{}`: its views in `{}` are not "
+      fmt::format("cannot tell type and shape of the tensor of `{}`: its views in `{}` are not "
                   "one constant "
                   "view; give them, as in {} '{}=f16[64,64]={}' [{}]",
                   name, kernel, output ? "--out" : "--in", name, output ? name + ".npy" : "rand",
                   to_string(Code::cannot_infer_tensor)));
 }
 
-/// The tensor behind a pointer: what the program tells of it, and what the user says.
+/// The tensor of a pointer: what the program tells of it, and what the user says.
 Result<Entry::Tensor> pointer_tensor(const isa::Kernel& kernel, const isa::PointerUse& use,
                                      const Choice& choice) {
   const isa::Variable& variable = kernel.variable(use.parameter);

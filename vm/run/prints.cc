@@ -162,13 +162,13 @@ std::string format_record(const isa::VerifiedProgram& program, const PrintRecord
                      TileText(record).lines());
 }
 
-std::string format_cut(const isa::VerifiedProgram& program, const isa::LaunchPrints& launch) {
-  if (launch.cut == 0 && !launch.cut_unknown) return {};
-  const std::string number = launch.cut_unknown ? "some" : fmt::format("{}", launch.cut);
+std::string format_dropped(const isa::VerifiedProgram& program, const isa::LaunchPrints& launch) {
+  if (launch.dropped == 0 && !launch.dropped_unknown) return {};
+  const std::string number = launch.dropped_unknown ? "some" : fmt::format("{}", launch.dropped);
   return fmt::format(
       "{} print{} of {} not shown: a block prints {} KiB at most (less where many of more than "
       "1024 blocks print), a launch {} MiB\n",
-      number, launch.cut == 1 ? "" : "s", program.kernel(launch.kernel).name,
+      number, launch.dropped == 1 ? "" : "s", program.kernel(launch.kernel).name,
       isa::max_block_print_bytes >> 10, isa::max_launch_print_bytes >> 20);
 }
 
@@ -212,7 +212,7 @@ std::string format_prints(const isa::VerifiedProgram& program, const Prints& pri
   std::string text;
   std::size_t launch = 0;
   const auto end_launches = [&](std::size_t end) {
-    for (; launch < end; ++launch) text += format_cut(program, prints[launch]);
+    for (; launch < end; ++launch) text += format_dropped(program, prints[launch]);
   };
   for (const PrintRecord& record : records_of(program, prints)) {
     end_launches(record.launch);
@@ -230,13 +230,13 @@ Json prints_json(const isa::VerifiedProgram& program, const Prints& prints) {
   return list;
 }
 
-Json cut_json(const Prints& prints) {
-  std::uint64_t cut = 0;
+Json dropped_json(const Prints& prints) {
+  std::uint64_t dropped = 0;
   for (const isa::LaunchPrints& launch : prints) {
-    if (launch.cut_unknown) return {};
-    cut += launch.cut;
+    if (launch.dropped_unknown) return {};
+    dropped += launch.dropped;
   }
-  return cut;
+  return dropped;
 }
 
 std::optional<PrintDifference> compare_prints(const isa::VerifiedProgram& program, const Prints& a,
@@ -252,8 +252,8 @@ std::optional<PrintDifference> compare_prints(const isa::VerifiedProgram& progra
   for (std::size_t i = 0; i < launches; ++i) {
     const isa::LaunchPrints none;
     const isa::LaunchPrints &of_a = i < a.size() ? a[i] : none, &of_b = i < b.size() ? b[i] : none;
-    if (of_a.cut == of_b.cut && of_a.cut_unknown == of_b.cut_unknown) continue;
-    return PrintDifference{format_cut(program, of_a), format_cut(program, of_b)};
+    if (of_a.dropped == of_b.dropped && of_a.dropped_unknown == of_b.dropped_unknown) continue;
+    return PrintDifference{format_dropped(program, of_a), format_dropped(program, of_b)};
   }
   return std::nullopt;
 }

@@ -24,15 +24,15 @@ using Prints = std::vector<isa::LaunchPrints>;
 /// Records of all launches.
 [[nodiscard]] std::size_t count_prints(const isa::VerifiedProgram& program, const Prints& prints);
 
-/// Every print, and a line for what was cut; empty if nothing was printed.
+/// Every print, and a line for what was dropped; empty if nothing was printed.
 [[nodiscard]] std::string format_prints(const isa::VerifiedProgram& program, const Prints& prints);
 
 /// An array with an object for each print: kernel, line, block, name, label, dtype, and either
 /// value, or shape, shown (extents of the part that is shown) and values (of that part, row-major).
 [[nodiscard]] Json prints_json(const isa::VerifiedProgram& program, const Prints& prints);
 
-/// How many prints were cut; null if there were some, but nobody counted.
-[[nodiscard]] Json cut_json(const Prints& prints);
+/// How many prints were dropped; null if there were some, but their number is not known.
+[[nodiscard]] Json dropped_json(const Prints& prints);
 
 /// The first print that differs between two runs, as the text of both; nothing if all are equal.
 struct PrintDifference {

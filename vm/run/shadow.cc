@@ -20,8 +20,8 @@ using sim::StatementErrors;
 
 /// As many indices of a block as its grid has extents.
 std::span<const std::int64_t> block_of(const isa::VerifiedProgram& program, int kernel,
-                                       const ErrorPlace& place) {
-  return std::span(place.block).first(program.kernel(kernel).grid.size());
+                                       const ErrorPlace& at) {
+  return std::span(at.block).first(program.kernel(kernel).grid.size());
 }
 
 /// The numbers that all tables show of errors.
@@ -75,15 +75,16 @@ std::string kernel_table(const isa::VerifiedProgram& program, const KernelErrors
   std::size_t exact = 0;
   const auto add = [&](const StatementErrors& statement, std::string_view name,
                        const ErrorStats& errors) {
-    const ErrorPlace& place = errors.ulp.worst;
+    const ErrorPlace& at = errors.ulp.worst;
     std::string worst;
     if (errors.ulp.max > 0) {
-      worst = fmt::format("block [{}] {}", fmt::join(block_of(program, kernel.kernel, place), ", "),
-                          format_index(statement.shape, place.element));
+      worst = fmt::format("block [{}] {}", fmt::join(block_of(program, kernel.kernel, at), ", "),
+                          format_index(statement.shape, at.element));
     }
-    table.add(row({std::string(mnemonic(statement.instruction)), place_of(program, statement.span),
-                   isa::to_string(statement.dtype), std::string(name)},
-                  cells(errors), std::move(worst)));
+    table.add(
+        row({std::string(mnemonic(statement.instruction)), location_of(program, statement.span),
+             isa::to_string(statement.dtype), std::string(name)},
+            cells(errors), std::move(worst)));
   };
   for (const StatementErrors& statement : kernel.statements) {
     if (is_exact(statement)) {
@@ -104,22 +105,22 @@ std::string kernel_table(const isa::VerifiedProgram& program, const KernelErrors
 }
 
 /// `block` is empty for a tensor.
-Json place_json(const sim::ErrorSpread& spread, const isa::Shape& shape,
+Json location_json(const sim::ErrorSpread& spread, const isa::Shape& shape,
                 std::span<const std::int64_t> block) {
   if (spread.max == 0) return {};
-  Json place = Json::object();
+  Json location = Json::object();
   Json index = Json::array(), indices = Json::array();
   for (const std::int64_t i :
        isa::unravel(static_cast<std::int64_t>(spread.worst.element), shape)) {
     index.push(i);
   }
   for (const std::int64_t i : block) indices.push(i);
-  if (!block.empty()) place.set("block", std::move(indices));
-  place.set("index", std::move(index));
-  return place;
+  if (!block.empty()) location.set("block", std::move(indices));
+  location.set("index", std::move(index));
+  return location;
 }
 
-/// `block` gives the indices of a place's block that are told.
+/// `block` gives the indices of an element's block that are shown.
 template <class BlockOf>
 Json errors_json(const ErrorStats& errors, const isa::Shape& shape, BlockOf&& block) {
   Json object = Json::object();
@@ -128,7 +129,7 @@ Json errors_json(const ErrorStats& errors, const isa::Shape& shape, BlockOf&& bl
        {std::pair{"ulp", &errors.ulp}, std::pair{"relative", &errors.relative}}) {
     Json part = Json::object();
     part.set("count", spread->count).set("max", spread->max).set("mean", spread->mean());
-    part.set("at", place_json(*spread, shape, block(spread->worst)));
+    part.set("at", location_json(*spread, shape, block(spread->worst)));
     object.set(name, std::move(part));
   }
   return object;
@@ -136,10 +137,10 @@ Json errors_json(const ErrorStats& errors, const isa::Shape& shape, BlockOf&& bl
 
 Json statement_json(const isa::VerifiedProgram& program, int kernel,
                     const StatementErrors& statement) {
-  const auto place = program.source().locate(statement.span.begin);
+  const LineColumn at = program.source().locate(statement.span.begin);
   const auto block = [&](const ErrorPlace& worst) { return block_of(program, kernel, worst); };
   Json object = Json::object();
-  object.set("line", place.line).set("column", place.column);
+  object.set("line", at.line).set("column", at.column);
   object.set("instruction", mnemonic(statement.instruction));
   object.set("dtype", isa::to_string(statement.dtype));
   object.set("own", errors_json(statement.own, statement.shape, block));

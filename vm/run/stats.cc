@@ -56,7 +56,7 @@ std::string access_table(const isa::VerifiedProgram& program, const sim::Counter
     for (std::size_t t = 0; t < sim::traffic_count; ++t) {
       const AccessCount& count = statement.accesses[t];
       if (is_empty(count) || sim::is_global(static_cast<Traffic>(t)) != global) continue;
-      table.add({std::string(mnemonic(statement.instruction)), place_of(program, statement.span),
+      table.add({std::string(mnemonic(statement.instruction)), location_of(program, statement.span),
                  grouped(statement.executions), grouped(count.bytes), grouped(count.requests),
                  grouped(count.transfers), ratio(count.transfers, count.requests),
                  grouped(count.ideal),
@@ -73,7 +73,7 @@ std::string mma_table(const isa::VerifiedProgram& program, const sim::Counters& 
   table.add({"tensor cores", "at", "executed", "shape and types (D.A.B.C)", "instructions"});
   for (const StatementCount& statement : counters.statements) {
     if (statement.mma.empty()) continue;
-    table.add({std::string(mnemonic(statement.instruction)), place_of(program, statement.span),
+    table.add({std::string(mnemonic(statement.instruction)), location_of(program, statement.span),
                grouped(statement.executions), statement.mma, grouped(statement.mma_instructions)});
   }
   return table.has_rows() ? table.text() : "";
@@ -110,7 +110,7 @@ std::string waste(const isa::VerifiedProgram& program, const sim::Counters& coun
   if (worst == nullptr) return "";
   return fmt::format(
       "  most wasted in {} memory: {} at {} takes {} times the {} it needs\n",
-      global ? "global" : "shared", mnemonic(worst->instruction), place_of(program, worst->span),
+      global ? "global" : "shared", mnemonic(worst->instruction), location_of(program, worst->span),
       ratio(worst_count.transfers, worst_count.ideal), global ? "sectors" : "wavefronts");
 }
 
@@ -138,9 +138,9 @@ Json accesses_json(const sim::AccessCounts& accesses, bool all) {
 Json statements_json(const isa::VerifiedProgram& program, const sim::Counters& counters) {
   Json array = Json::array();
   for (const StatementCount& statement : counters.statements) {
-    const auto place = program.source().locate(statement.span.begin);
+    const LineColumn at = program.source().locate(statement.span.begin);
     Json object = Json::object();
-    object.set("line", place.line).set("column", place.column);
+    object.set("line", at.line).set("column", at.column);
     object.set("instruction", mnemonic(statement.instruction));
     object.set("executions", statement.executions);
     object.set("accesses", accesses_json(statement.accesses, false));

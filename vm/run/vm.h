@@ -43,7 +43,7 @@ enum class Exit : int {
 };
 [[nodiscard]] Exit exit_of(ErrorKind kind);
 
-/// Why something did not work: faults of the program with their places, or an error of the
+/// Why something did not work: faults of the program with their locations, or an error of the
 /// environment.
 using Failure = std::variant<Diagnostics, Error>;
 [[nodiscard]] Exit exit_of(const Failure& failure);
@@ -103,18 +103,18 @@ struct DataOptions {
   std::vector<std::string> outputs;
 };
 
-/// Where an entry stands in a program's list of pipelines or of kernels.
+/// The index of an entry in a program's list of pipelines or of kernels.
 struct EntryIndex {
   bool is_pipeline = false;
   int index = 0;
   friend bool operator==(const EntryIndex&, const EntryIndex&) = default;
 };
 
-/// The entry that a name, or an empty one, stands for, as in resolve_entry.
+/// The entry that a name means, an empty one as in resolve_entry.
 [[nodiscard]] Result<EntryIndex> find_entry(const isa::Program& program, const std::string& name);
 
 /// The entry called `name`; an empty name takes the only pipeline, else the one called `main`, else
-/// the only kernel. The tensors behind a kernel's pointers follow from its constant views; `data`
+/// the only kernel. The tensors of a kernel's pointers follow from its constant views; `data`
 /// may give or override their type and shape, and gives scalar parameters their values. Errors
 /// (usage) list what there is; (program) when the data does not fit.
 [[nodiscard]] Result<Entry> resolve_entry(const isa::VerifiedProgram& program,

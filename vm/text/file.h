@@ -22,8 +22,8 @@ namespace tilevm::vm {
 [[nodiscard]] Status write_file_atomic(const std::string& path,
                                        std::span<const std::uint8_t> bytes);
 
-/// Appends a line (with its break) to a file in one write, so that it stands there whole or not at
-/// all. Error (usage): the file refuses.
+/// Appends a line (with its break) to a file in one write, so that the file has the whole line or
+/// nothing of it. Error (usage): the file refuses.
 [[nodiscard]] Status append_line(const std::string& path, std::string_view line);
 
 /// Whether write_file_atomic would find a folder that it may write to: asked before a long run.

@@ -37,9 +37,9 @@ std::string_view mnemonic(std::size_t instruction) {
   return names[instruction];
 }
 
-std::string place_of(const isa::VerifiedProgram& program, Span span) {
-  const auto place = program.source().locate(span.begin);
-  return fmt::format("{}:{}", place.line, place.column);
+std::string location_of(const isa::VerifiedProgram& program, Span span) {
+  const LineColumn at = program.source().locate(span.begin);
+  return fmt::format("{}:{}", at.line, at.column);
 }
 
 std::string grouped(std::uint64_t value) {

@@ -27,11 +27,11 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// The mnemonic of an instruction by its place in isa::Instruction.
+/// The mnemonic of an instruction by its index in isa::Instruction.
 [[nodiscard]] std::string_view mnemonic(std::size_t instruction);
 
 /// "12:5", where a statement begins.
-[[nodiscard]] std::string place_of(const isa::VerifiedProgram& program, Span span);
+[[nodiscard]] std::string location_of(const isa::VerifiedProgram& program, Span span);
 
 /// 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t value);

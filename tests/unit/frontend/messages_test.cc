@@ -93,8 +93,8 @@ TEST_CASE("lines of the top level say what they lack") {
   CHECK_EQ(fault_at_top("const B, C in [1] = 1, 2"),
            "1:1 TV0001 `in [...]` gives the choices of one constant; declare each on its own line");
   CHECK_EQ(fault_at_top("x = 3"),
-           "1:1 TV0115 a statement must stand in the body of a `def` or a `pipeline`");
-  CHECK_EQ(fault_at_top("@fast"), "1:1 TV0115 a decorator must stand directly before a `def`");
+           "1:1 TV0115 a statement must be in the body of a `def` or a `pipeline`");
+  CHECK_EQ(fault_at_top("@fast"), "1:1 TV0115 a decorator must come directly before a `def`");
   CHECK_EQ(fault_at_top("def g(f16* a):\n    pass"),
            "1:6 TV0001 expected `<` and the grid, as in `def name<extent>(...)`, but found `(`");
   CHECK_EQ(fault_at_top("def g<1>(f16*):\n    pass"),
@@ -136,7 +136,7 @@ TEST_CASE("bad indentation is said once a block") {
   CHECK(all.at(0).starts_with("3:1 TV0003 this line is indented by 6 columns, but its block by 4"));
   CHECK(all.at(1).starts_with("6:1 TV0003 this line is indented by 2 columns"));
   CHECK(all.at(2).starts_with("7:1 TV0003 this line needs a block"));
-  CHECK(all.at(3).starts_with("8:1 TV0115 a statement must stand in the body"));
+  CHECK(all.at(3).starts_with("8:1 TV0115 a statement must be in the body"));
 }
 
 TEST_CASE("tabs and spaces must not be mixed") {

@@ -59,12 +59,12 @@ TEST_CASE("shares follow from the number of blocks and fit their common limit") 
   }));
 }
 
-TEST_CASE("what does not fit a block's limit is cut, and so is everything after it") {
+TEST_CASE("what does not fit a block's limit is dropped, and so is everything after it") {
   PrintRecords made = records(0, 2, 31);  // 7944 bytes are left
   CHECK(made.add(2, sites[2]) == nullptr);
   CHECK(made.add(0, sites[0]) == nullptr);  // it would fit
   CHECK(made.count() == 31);
-  CHECK(made.cut() == 2);
+  CHECK(made.dropped() == 2);
   CHECK(made.bytes().size() == std::size_t{31} * 8200);
   made.clear();
   CHECK(made.empty());
@@ -120,8 +120,8 @@ TEST_CASE("prints come in the order of the blocks, whatever the order in which b
       if (*rc::gen::arbitrary<bool>()) last = *rc::gen::inRange<std::uint64_t>(0, end);
       const LaunchPrints a = sorted.take(last), b = shuffled.take(last);
       RC_ASSERT((a == b));
-      RC_CLASSIFY((a.cut > 0), "some are cut");
-      RC_CLASSIFY((uses_pool && a.cut == 0 && count_of(a) > 50), "the pool serves");
+      RC_CLASSIFY((a.dropped > 0), "some are dropped");
+      RC_CLASSIFY((uses_pool && a.dropped == 0 && count_of(a) > 50), "the pool serves");
       for (std::size_t i = 0; i + 1 < a.blocks.size(); ++i) {
         const auto [x, y, z] = a.blocks[i].block;
         const auto [u, v, w] = a.blocks[i + 1].block;
@@ -139,8 +139,8 @@ TEST_CASE("a launch keeps the first 4 MiB of records and counts the rest") {
   const LaunchPrints prints = log.take(std::nullopt);
   CHECK(prints.kernel == 3);
   CHECK(count_of(prints) == max_launch_print_bytes / 8200);
-  CHECK(count_of(prints) + prints.cut == 100 * (per_block + 2));
-  CHECK_FALSE(prints.cut_unknown);
+  CHECK(count_of(prints) + prints.dropped == 100 * (per_block + 2));
+  CHECK_FALSE(prints.dropped_unknown);
   CHECK(prints.blocks.front().block == std::array<std::int64_t, 3>{0, 0, 0});
   CHECK(prints.blocks[13].block == std::array<std::int64_t, 3>{3, 1, 0});
   CHECK(prints.blocks[13].records[print_header_bytes] == 13);
@@ -153,7 +153,7 @@ TEST_CASE("few blocks of many print as much as if they were few") {
   for (const std::uint64_t b : {999999, 7, 500000}) log.add(b, records(b, 2, 20));
   const LaunchPrints prints = log.take(std::nullopt);
   CHECK(count_of(prints) == 60);
-  CHECK(prints.cut == 0);
+  CHECK(prints.dropped == 0);
   CHECK(prints.blocks[2].block == std::array<std::int64_t, 3>{999, 999, 0});
 }
 
@@ -169,30 +169,30 @@ TEST_CASE("if the pool is too small for all, every block keeps its share only") 
     return log.take(faulty);
   };
   const std::uint64_t most = print_pool_bytes / (8200 + 8 + 16 + 8);
-  CHECK(prints_of(300).cut == 0);
+  CHECK(prints_of(300).dropped == 0);
   CHECK(count_of(prints_of(300)) == 900);
   const LaunchPrints all = prints_of(most), share = prints_of(most + 1);
-  CHECK(count_of(all) + all.cut == 3 * most);
+  CHECK(count_of(all) + all.dropped == 3 * most);
   CHECK(all.blocks.front().records.size() == 264 + 8200 + 16);
   CHECK(count_of(share) == most + 1);
-  CHECK(share.cut == 2 * (most + 1));
+  CHECK(share.dropped == 2 * (most + 1));
   CHECK(share.blocks.front().records.size() == 264);
   // After a fault only the blocks up to it are asked.
   CHECK(prints_of(most + 500, most - 1).blocks == all.blocks);
   CHECK(prints_of(most + 500, most).blocks == share.blocks);
-  CHECK(prints_of(most + 500, most).cut_unknown);
-  CHECK_FALSE(prints_of(most + 500, 200).cut_unknown);
+  CHECK(prints_of(most + 500, most).dropped_unknown);
+  CHECK_FALSE(prints_of(most + 500, 200).dropped_unknown);
 }
 
 TEST_CASE("after a fault only prints of the blocks up to it are shown") {
   PrintLog log(0, {10, 1, 1}, sites);
   for (const std::uint64_t b : {9, 2, 5, 7}) log.add(b, records(b, 0, 2));
-  log.add(8, records(8, 2, 40));  // some are cut, but behind the fault
+  log.add(8, records(8, 2, 40));  // some are dropped, but after the fault
   const LaunchPrints prints = log.take(5);
   CHECK(count_of(prints) == 4);
-  CHECK(prints.cut == 0);
-  CHECK_FALSE(prints.cut_unknown);
-  PrintLog cut(0, {10, 1, 1}, sites);
-  cut.add(4, records(4, 2, 40));
-  CHECK(cut.take(5).cut_unknown);
+  CHECK(prints.dropped == 0);
+  CHECK_FALSE(prints.dropped_unknown);
+  PrintLog dropping(0, {10, 1, 1}, sites);
+  dropping.add(4, records(4, 2, 40));
+  CHECK(dropping.take(5).dropped_unknown);
 }

@@ -103,7 +103,7 @@ def k<N>():
   const std::uint64_t each = isa::max_block_print_bytes / 16;
   REQUIRE(prints.blocks.size() == 3);
   for (const auto& block : prints.blocks) CHECK(block.records.size() == 16 * each);
-  CHECK(prints.cut == 3 * (20000 - each));
+  CHECK(prints.dropped == 3 * (20000 - each));
 
   const auto many = load(R"(
 def k<100000>():
@@ -114,7 +114,7 @@ def k<100000>():
   CHECK(first == prints_of(many, 2));
   CHECK(first == prints_of(many, 8));
   CHECK(first.blocks.size() == isa::max_launch_print_bytes / 64);
-  CHECK(first.cut == 4 * (100000 - first.blocks.size()));
+  CHECK(first.dropped == 4 * (100000 - first.blocks.size()));
 
   const auto late = load(R"(
 def k<1000, 100, 10>():
@@ -128,7 +128,7 @@ def k<1000, 100, 10>():
   CHECK(few.blocks.size() == 8);
   CHECK(few.blocks[7].block == std::array<std::int64_t, 3>{999, 99, 9});
   CHECK(few.blocks[7].records.size() == 4 * 4104);
-  CHECK(few.cut == 0);
+  CHECK(few.dropped == 0);
 }
 
 TEST_CASE("what was printed before a fault is shown, and nothing of the blocks behind it") {
@@ -147,11 +147,11 @@ def k<1000>():
     CHECK(integers(report.prints.blocks[500].records, program.info(0).prints) ==
           std::vector<std::int32_t>{500});
     CHECK(report.prints.blocks[499].records.size() == 32);
-    CHECK_FALSE(report.prints.cut_unknown);
+    CHECK_FALSE(report.prints.dropped_unknown);
   }
 }
 
-TEST_CASE("a scalar that cannot be evaluated is a fault, also where the print would be cut") {
+TEST_CASE("a scalar that cannot be evaluated is a fault, also where the print would be dropped") {
   const auto program = load(R"(
 def k<1>():
     for i in range(20000):
@@ -161,5 +161,5 @@ def k<1>():
   const Report report = run(program, {}, memory);
   REQUIRE(report.fault);
   CHECK(report.fault->diagnostic.code == Code::run_division_by_zero);
-  CHECK(report.prints.cut_unknown);
+  CHECK(report.prints.dropped_unknown);
 }

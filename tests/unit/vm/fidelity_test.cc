@@ -131,7 +131,7 @@ TEST_CASE("a difference shows in the record and on the page") {
   CHECK_FALSE(fidelity::parse_case_record("[]"));
 }
 
-TEST_CASE("record writes a line a case, and skips what stands in the file") {
+TEST_CASE("record writes a line a case, and skips what the file has") {
   const ScratchFolder folder;
   RecordOptions options;
   options.backend = "sim";
@@ -144,7 +144,7 @@ TEST_CASE("record writes a line a case, and skips what stands in the file") {
   CHECK(std::count(line.begin(), line.end(), '\n') == 1);
   Streams second;
   CHECK(record(options, second.io) == Exit::ok);
-  CHECK(contains(second.err.str(), "1 of 1 cases stand in"));
+  CHECK(contains(second.err.str(), "1 of 1 cases are in"));
   CHECK(read_text(options.output) == line);
   options.force = true;
   options.time_limit = 0;

@@ -92,7 +92,7 @@ TEST_CASE(
                  "  16  17  18  19\n"));
 }
 
-TEST_CASE("what was cut is counted below the prints of its launch") {
+TEST_CASE("what was dropped is counted below the prints of its launch") {
   const std::string out = shown(R"(def k<1>(f32* x_ptr, bool flag, u64 n):
     x = LoadGlobal(ViewGlobal(x_ptr, shape=[4]), layout=local(4))
     for i in range(16387):
@@ -183,7 +183,7 @@ TEST_CASE("the first print that differs is named") {
   CHECK(difference->b == "nothing\n");
 
   other = report.prints;
-  other[0].cut = 5;
+  other[0].dropped = 5;
   difference = compare_prints(*loaded.program, report.prints, other);
   REQUIRE(difference);
   CHECK(difference->a.empty());

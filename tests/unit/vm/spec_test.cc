@@ -106,7 +106,7 @@ TEST_CASE("a specification that says nothing useful is refused") {
   CHECK(contains(fault("f16[0]=zeros"), "no extent"));
   CHECK(contains(fault("f16[4,]=zeros"), "no extent"));
   CHECK(contains(fault("f16[9223372036854775807,2]=zeros"), "too large"));
-  CHECK(contains(parse_dest("c.txt").error().message, "no place for data"));
+  CHECK(contains(parse_dest("c.txt").error().message, "cannot hold data"));
 }
 
 TEST_CASE("generators fill every element") {

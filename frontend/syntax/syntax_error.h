@@ -1,4 +1,4 @@
-// The message for a place where the grammar could not go on.
+// The message of a syntax error: what was expected where the grammar could not go on.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a name may stand for while a tree is bound: constants of the file and variables of a kernel.
+// What a name may mean while a tree is bound: constants of the file and variables of a kernel.
 #pragma once
 
 #include <map>
@@ -9,7 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/syntax/ast.h"
 #include "isa/base/diagnostic.h"
 #include "isa/base/source.h"
 #include "isa/inst/expr.h"
@@ -72,9 +71,8 @@ class VariableScope {
   std::map<std::string, Span, std::less<>> ended_;
 };
 
-/// Everything that binding an expression needs to know. `variables` is null where only constants
-/// may stand.
-struct Names {
+/// The names that an expression may use. `variables` is null where only constants are permitted.
+struct BindScope {
   const Constants& constants;
   const VariableScope* variables;
   Diagnostics& diagnostics;
@@ -82,26 +80,5 @@ struct Names {
   /// Reports an unknown name with the nearest known one; silent for a poisoned one.
   void report_unknown(std::string_view name, Span span) const;
 };
-
-/// A scalar expression; nothing after a report (or where a poisoned name is used).
-[[nodiscard]] std::optional<isa::Expr> bind_scalar(const ast::Expr& expr, const Names& names);
-
-/// A constant integer.
-[[nodiscard]] std::optional<std::int64_t> bind_integer(const ast::Expr& expr, const Names& names);
-
-/// Constant integers: the entries of a list.
-[[nodiscard]] std::optional<std::vector<std::int64_t>> bind_integers(const ast::Expr& expr,
-                                                                     const Names& names);
-
-/// An element type: its name, or a constant.
-[[nodiscard]] std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const Names& names);
-
-using AnyLayoutValue = std::variant<isa::RegisterLayout, isa::MemoryLayout>;
-
-/// A layout: a product of factors, a constant, either of them in brackets.
-[[nodiscard]] std::optional<AnyLayoutValue> bind_layout(const ast::Expr& expr, const Names& names);
-
-/// Whether an expression looks like a layout, so that a constant without annotation can hold one.
-[[nodiscard]] bool looks_like_layout(const ast::Expr& expr, const Names& names);
 
 }  // namespace tilevm::frontend

@@ -1,4 +1,4 @@
-#include "frontend/syntax/expected.h"
+#include "frontend/syntax/syntax_error.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view arithmetic = "+-*/%&|^";
 
-/// What stands at a place: its text, how a message names it, and where it is.
+/// What was found instead: its text, how a message names it, and where it is.
 struct Found {
   std::string_view text;
   std::string name;

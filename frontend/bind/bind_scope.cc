@@ -1,4 +1,4 @@
-#include "frontend/bind/names.h"
+#include "frontend/bind/bind_scope.h"
 
 #include <fmt/format.h>
 
@@ -53,16 +53,16 @@ std::vector<std::string> VariableScope::names() const {
   return names;
 }
 
-void Names::report_unknown(std::string_view name, Span span) const {
+void BindScope::report_unknown(std::string_view name, Span span) const {
   std::vector<std::string> known;
   for (const auto& [constant, value] : constants) known.push_back(constant);
   if (variables != nullptr) {
     for (std::string& variable : variables->names()) known.push_back(std::move(variable));
-    if (const auto place = variables->ended(name)) {
+    if (const auto assigned = variables->ended(name)) {
       add_note(diagnostics.error(
                    Code::assigned_in_block, span,
                    fmt::format("`{}` is assigned only inside a block that has ended", name)),
-               "assigned here; allocate it before the block to use it after", *place);
+               "assigned here; allocate it before the block to use it after", *assigned);
       return;
     }
   }
