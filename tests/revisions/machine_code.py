@@ -93,7 +93,8 @@ def read_arguments():
     parser.add_argument("--tests", action="store_true", help="every .tile test as well")
     parser.add_argument("--only", default="", metavar="WORDS", help="configurations that contain these words")
     parser.add_argument("--target", action="append", metavar="TARGET", help=f"one of {' '.join(TARGETS)}")
-    parser.add_argument("--report", type=pathlib.Path, metavar="FILE", help="a line for each compilation, and its kernels")
+    parser.add_argument("--report", type=pathlib.Path, metavar="FILE",
+                        help="a line for each compilation, and its kernels")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--cache", type=pathlib.Path, default=CACHE, metavar="FOLDER")
     return parser.parse_args()
