@@ -57,8 +57,23 @@ ScalarBinary to_isa(ast::BinaryOp op) {
     case ast::BinaryOp::mod:
       return ScalarBinary::mod;
   }
-  TILEVM_CHECK(false, "operator");
-  return ScalarBinary::add;
+  TILEVM_NO_ENUMERATOR();
+}
+
+/// Of the operators that change a value: `+` does not.
+ScalarUnary to_isa(ast::UnaryOp op) {
+  switch (op) {
+    case ast::UnaryOp::minus:
+      return ScalarUnary::negate;
+    case ast::UnaryOp::bit_not:
+      return ScalarUnary::bit_not;
+    case ast::UnaryOp::logical_not:
+      return ScalarUnary::logical_not;
+    case ast::UnaryOp::plus:
+      break;
+  }
+  TILEVM_CHECK(false, "an operator that changes nothing");
+  return ScalarUnary::negate;
 }
 
 bool is_signed_constant(const Expr& expr) {
@@ -128,9 +143,7 @@ class ScalarBinder {
         return Expr::constant(-*a->constant_int(), span);
       }
     }
-    ScalarUnary op = ScalarUnary::negate;
-    if (node.op == ast::UnaryOp::logical_not) op = ScalarUnary::logical_not;
-    if (node.op == ast::UnaryOp::bit_not) op = ScalarUnary::bit_not;
+    const ScalarUnary op = to_isa(node.op);
     if (!isa::supports(op, a->kind())) return wrong_kinds(isa::to_string(op), "f32", span);
     return Expr::unary(op, std::move(*a), span);
   }

@@ -56,17 +56,18 @@ bool is_stored(const Kernel& kernel, VarId tensor) {
   bool found = false;
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
-    const auto* store = inst != nullptr ? std::get_if<StoreShared>(&inst->inst) : nullptr;
-    found = found || (store != nullptr && store->dst.var == tensor);
+    const auto move = inst != nullptr ? tile_move(*inst) : std::nullopt;
+    const auto* store = move ? std::get_if<RegisterMove>(&*move) : nullptr;
+    found = found || (store != nullptr && store->stores && store->tensor == tensor);
   });
   return found;
 }
 
 /// The widest pieces, in elements, and why they are no wider; 0 for copies by ordinary moves.
-std::int64_t widest_piece(const CopyAsync& inst, const SharedType& shared, const GlobalType& global,
+std::int64_t widest_piece(const CopyMove& move, const SharedType& shared, const GlobalType& global,
                           int rank, const Multiples& multiples, Obstacle& obstacle) {
-  const auto shared_place = place_tile(inst.shared_offset, shared.layout.rank(), rank);
-  const auto global_place = place_tile(inst.offset, global.rank(), rank);
+  const auto shared_place = place_tile(move.offset, shared.layout.rank(), rank);
+  const auto global_place = place_tile(move.view_offset, global.rank(), rank);
   const int shared_dim = last_dimension(shared_place, rank);
   for (const std::int64_t bytes : {16, 8, 4}) {
     const std::int64_t count = bytes * 8 / shared.dtype.bits;
@@ -93,25 +94,49 @@ void place_pieces(AccessPlan& plan, std::int64_t threads) {
   }
 }
 
-AccessPlan plan_copy(const CopyAsync& inst, const Kernel& kernel, std::int64_t threads,
-                     const ScalarFacts& facts) {
-  const auto& shared = *std::get_if<SharedType>(&kernel.variable(inst.dst.var).type);
-  const auto& global = *std::get_if<GlobalType>(&kernel.variable(inst.src.var).type);
+}  // namespace
+
+AccessPlanner::AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target)
+    : kernel_(kernel),
+      info_(info),
+      target_(target),
+      facts_{Multiples(kernel, info.write_count), ValueRanges(kernel, info.write_count)} {}
+
+AccessPlan AccessPlanner::plan_move(const RegisterMove& move) const {
+  const auto& tile = *std::get_if<RegisterType>(&kernel_.variable(move.tile).type);
+  const Type& type = kernel_.variable(move.tensor).type;
+  const auto* view = std::get_if<GlobalType>(&type);
   AccessPlan plan;
-  const Shape tile = tile_shape(inst, shared);
+  plan.place = view != nullptr
+                   ? place_in(*view, move.offset, tile.shape(), facts_)
+                   : place_in(*std::get_if<SharedType>(&type), move.offset, tile.shape(), facts_);
+  plan_runs(plan, tile.layout, move.stores);
+  constexpr int first_to_store = 90;
+  if (view != nullptr || (move.stores && target_.sm < first_to_store)) return plan;
+  if (!move.stores || !plan.place.may_overlap()) plan_matrices(plan, tile.layout);
+  plan.moves_own_stores = plan.form == AccessForm::matrix && is_stored(kernel_, move.tensor);
+  return plan;
+}
+
+AccessPlan AccessPlanner::plan_move(const CopyMove& move) const {
+  const auto& shared = *std::get_if<SharedType>(&kernel_.variable(move.tensor).type);
+  const auto& global = *std::get_if<GlobalType>(&kernel_.variable(move.view).type);
+  const std::int64_t threads = info_.num_threads;
+  AccessPlan plan;
+  const Shape tile = tile_shape(move.offset, shared);
   const int rank = static_cast<int>(tile.size());
   const std::int64_t count =
-      widest_piece(inst, shared, global, rank, facts.multiples, plan.obstacle);
+      widest_piece(move, shared, global, rank, facts_.multiples, plan.obstacle);
   plan.pieces = tile;
   plan.form = form_of_one(shared.dtype);
-  plan.place = place_in(global, inst.offset, tile, facts);
-  plan.to.place = place_in(shared, inst.shared_offset, tile, facts);
+  plan.place = place_in(global, move.view_offset, tile, facts_);
+  plan.to.place = place_in(shared, move.offset, tile, facts_);
   if (count > 0) {
     plan.form = AccessForm::copy;
     plan.elements = count;
     plan.pieces.back() /= count;
     const auto dim = static_cast<std::size_t>(
-        last_dimension(place_tile(inst.offset, global.rank(), rank), rank));
+        last_dimension(place_tile(move.view_offset, global.rank(), rank), rank));
     const auto& last = plan.place.dimensions[dim];
     if (!last.inside && last.extent_multiple % count != 0) plan.cut_dim = dim;
   }
@@ -121,48 +146,10 @@ AccessPlan plan_copy(const CopyAsync& inst, const Kernel& kernel, std::int64_t t
   return plan;
 }
 
-}  // namespace
-
-AccessPlanner::AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target)
-    : kernel_(kernel),
-      info_(info),
-      target_(target),
-      facts_{Multiples(kernel, info.write_count), ValueRanges(kernel, info.write_count)} {}
-
-AccessPlan AccessPlanner::plan_tile(const RegisterType& tile, VarId tensor,
-                                    const std::optional<OffsetList>& offset, bool stores) const {
-  const Type& type = kernel_.variable(tensor).type;
-  const auto* view = std::get_if<GlobalType>(&type);
-  AccessPlan plan;
-  plan.place = view != nullptr
-                   ? place_in(*view, offset, tile.shape(), facts_)
-                   : place_in(*std::get_if<SharedType>(&type), offset, tile.shape(), facts_);
-  plan_runs(plan, tile.layout, stores);
-  constexpr int first_to_store = 90;
-  if (view != nullptr || (stores && target_.sm < first_to_store)) return plan;
-  if (!stores || !plan.place.may_overlap()) plan_matrices(plan, tile.layout);
-  plan.moves_own_stores = plan.form == AccessForm::matrix && is_stored(kernel_, tensor);
-  return plan;
-}
-
 std::optional<AccessPlan> AccessPlanner::plan(const InstStmt& stmt) const {
-  const auto tile = [&](VarId var) -> const RegisterType& {
-    return *std::get_if<RegisterType>(&kernel_.variable(var).type);
-  };
-  const auto load = [&](const auto& inst) {
-    return plan_tile(tile(stmt.results[0]), inst.src.var, inst.offset, false);
-  };
-  const auto store = [&](const auto& inst) {
-    return plan_tile(tile(inst.src.var), inst.dst.var, inst.offset, true);
-  };
-  if (const auto* inst = std::get_if<LoadGlobal>(&stmt.inst)) return load(*inst);
-  if (const auto* inst = std::get_if<LoadShared>(&stmt.inst)) return load(*inst);
-  if (const auto* inst = std::get_if<StoreGlobal>(&stmt.inst)) return store(*inst);
-  if (const auto* inst = std::get_if<StoreShared>(&stmt.inst)) return store(*inst);
-  if (const auto* inst = std::get_if<CopyAsync>(&stmt.inst)) {
-    return plan_copy(*inst, kernel_, info_.num_threads, facts_);
-  }
-  return std::nullopt;
+  const std::optional<TileMove> move = tile_move(stmt);
+  if (!move) return std::nullopt;
+  return std::visit([&](const auto& each) { return plan_move(each); }, *move);
 }
 
 }  // namespace tilevm::isa

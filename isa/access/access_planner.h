@@ -7,6 +7,7 @@
 #include "isa/numeric/target.h"
 #include "isa/program/kernel_info.h"
 #include "isa/program/program.h"
+#include "isa/program/tile_move.h"
 
 namespace tilevm::isa {
 
@@ -15,14 +16,14 @@ class AccessPlanner {
  public:
   AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target);
 
-  /// The plan of LoadGlobal, StoreGlobal, LoadShared, StoreShared and CopyAsync (whose copies need
-  /// pieces that layouts and offsets keep together and aligned on both sides; without any, it
-  /// loads and stores single elements); nothing for other instructions.
+  /// The plan of an instruction that moves a tile (copies between memories need pieces that layouts
+  /// and offsets keep together and aligned on both sides; without any, single elements are loaded
+  /// and stored); nothing for other instructions.
   [[nodiscard]] std::optional<AccessPlan> plan(const InstStmt& stmt) const;
 
  private:
-  [[nodiscard]] AccessPlan plan_tile(const RegisterType& tile, VarId tensor,
-                                     const std::optional<OffsetList>& offset, bool stores) const;
+  [[nodiscard]] AccessPlan plan_move(const RegisterMove& move) const;
+  [[nodiscard]] AccessPlan plan_move(const CopyMove& move) const;
 
   const Kernel& kernel_;
   const KernelInfo& info_;

@@ -1,4 +1,4 @@
-// TILEVM_CHECK: our own invariants. Never used on a user's input.
+// TILEVM_CHECK, TILEVM_NO_ENUMERATOR: our own invariants. Never used on a user's input.
 #pragma once
 
 namespace tilevm {
@@ -8,6 +8,11 @@ namespace tilevm {
                                int line);
 
 }  // namespace tilevm
+
+/// After a switch that returns for every enumerator: a value that is none. Such a switch has no
+/// default, so an enumerator that it forgets stops the build.
+#define TILEVM_NO_ENUMERATOR() \
+  ::tilevm::check_failed("switch", "a value that is no enumerator", __FILE__, __LINE__)
 
 #define TILEVM_CHECK(condition, message) \
   ((condition) ? static_cast<void>(0)    \

@@ -55,7 +55,7 @@ struct CopyAsyncWaitGroup {
   friend bool operator==(const CopyAsyncWaitGroup&, const CopyAsyncWaitGroup&) = default;
 };
 
-/// The extents of the tile that a copy into a tensor of this type moves.
-[[nodiscard]] Shape tile_shape(const CopyAsync& inst, const SharedType& dst);
+/// Its instructions, in the order of the reference.
+using AsyncCopyInstructions = InstructionList<CopyAsync, CopyAsyncCommitGroup, CopyAsyncWaitGroup>;
 
 }  // namespace tilevm::isa

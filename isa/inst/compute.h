@@ -89,4 +89,7 @@ struct Dot {
   friend bool operator==(const Dot&, const Dot&) = default;
 };
 
+/// Its instructions, in the order of the reference.
+using ComputeInstructions = InstructionList<Cast, View, ConvertLayout, Dot>;
+
 }  // namespace tilevm::isa

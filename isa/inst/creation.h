@@ -32,6 +32,27 @@ struct AllocateGlobal {
   friend bool operator==(const AllocateGlobal&, const AllocateGlobal&) = default;
 };
 
+struct AllocateShared {
+  DType dtype;
+  TileShape shape;
+  std::optional<ViewLayout> layout;
+
+  static constexpr auto schema = define<AllocateShared>(
+      {.mnemonic = "AllocateShared",
+       .category = Category::creation,
+       .result = ResultKind::shared_tile,
+       .summary = "Allocates a tensor in shared memory.",
+       .detail = "It must stand outside of loops and branches. Strides are constants. The contents "
+                 "are unspecified until they are written. Each tensor begins at a multiple of 128 "
+                 "bytes; together they must fit what the target gives a block."},
+      slot("dtype", &AllocateShared::dtype, "the element type"),
+      slot("shape", &AllocateShared::shape, "constant extents"),
+      slot("layout", &AllocateShared::layout,
+           "`row_major` (default), `column_major`, `strides(..)` or a memory layout, which may "
+           "have a swizzle"));
+  friend bool operator==(const AllocateShared&, const AllocateShared&) = default;
+};
+
 struct AllocateRegister {
   DType dtype;
   std::optional<TileShape> shape;
@@ -76,5 +97,9 @@ struct ViewGlobal {
            "`row_major` (default), `column_major`, `strides(..)` or a memory layout"));
   friend bool operator==(const ViewGlobal&, const ViewGlobal&) = default;
 };
+
+/// Its instructions, in the order of the reference.
+using CreationInstructions =
+    InstructionList<AllocateGlobal, AllocateShared, AllocateRegister, ViewGlobal>;
 
 }  // namespace tilevm::isa

@@ -29,4 +29,7 @@ struct Print {
   friend bool operator==(const Print&, const Print&) = default;
 };
 
+/// Its instructions, in the order of the reference.
+using DebugInstructions = InstructionList<Print>;
+
 }  // namespace tilevm::isa

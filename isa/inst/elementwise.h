@@ -228,4 +228,10 @@ struct Where {
   friend bool operator==(const Where&, const Where&) = default;
 };
 
+/// Its instructions, in the order of the reference.
+using ElementwiseInstructions =
+    InstructionList<Add, Sub, Mul, Div, Mod, Fma, Neg, Abs, Min, Max, And, Or, Xor, Shl, Shr, Eq,
+                    Ne, Lt, Le, Gt, Ge, Where, Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid, Sqrt,
+                    Rsqrt, Rcp>;
+
 }  // namespace tilevm::isa

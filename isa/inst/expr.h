@@ -14,84 +14,9 @@
 #include <variant>
 
 #include "isa/base/source.h"
+#include "isa/inst/scalar.h"
 
 namespace tilevm::isa {
-
-// GCC 12 warns that scoped enumerators hide the element types of the same names (dtype.h), which
-// they cannot.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"
-/// Types of scalar variables. Usual conversions go to the later of the two in this order.
-enum class ScalarKind : std::uint8_t { boolean, i32, u32, i64, u64, f32 };
-#pragma GCC diagnostic pop
-
-[[nodiscard]] std::string_view to_string(ScalarKind kind);
-/// "i32", "u64", "f32", "bool" ...; nothing if it is none.
-[[nodiscard]] std::optional<ScalarKind> parse_scalar_kind(std::string_view name);
-
-/// A scalar's value. `bits` holds integers sign- or zero-extended to 64 bits, f32 as its 32-bit
-/// pattern, booleans as 0 or 1.
-struct Scalar {
-  ScalarKind kind = ScalarKind::i32;
-  std::uint64_t bits = 0;
-
-  static Scalar of(bool value) { return {ScalarKind::boolean, value ? 1U : 0U}; }
-  static Scalar i32(std::int32_t value);
-  static Scalar i64(std::int64_t value) {
-    return {ScalarKind::i64, static_cast<std::uint64_t>(value)};
-  }
-  static Scalar f32(float value);
-
-  [[nodiscard]] bool is_integer() const {
-    return kind != ScalarKind::boolean && kind != ScalarKind::f32;
-  }
-  /// The value of an integer or boolean; u64 beyond 2^63 wraps.
-  [[nodiscard]] std::int64_t as_int() const { return static_cast<std::int64_t>(bits); }
-  [[nodiscard]] float as_float() const;
-  [[nodiscard]] bool as_bool() const { return bits != 0; }
-
-  friend bool operator==(const Scalar&, const Scalar&) = default;
-};
-
-/// Converts as C does; f32 to integer truncates and saturates, NaN gives 0.
-[[nodiscard]] Scalar convert(Scalar value, ScalarKind to);
-[[nodiscard]] std::string to_string(const Scalar& value);
-
-enum class ScalarUnary : std::uint8_t { negate, bit_not, logical_not };
-enum class ScalarBinary : std::uint8_t {
-  add,
-  sub,
-  mul,
-  div,
-  mod,
-  shl,
-  shr,
-  bit_and,
-  bit_or,
-  bit_xor,
-  eq,
-  ne,
-  lt,
-  le,
-  gt,
-  ge,
-  logical_and,
-  logical_or,
-};
-
-/// The operator's text as the language and C write it: "+", "%", "&&" ...
-[[nodiscard]] std::string_view to_string(ScalarUnary op);
-[[nodiscard]] std::string_view to_string(ScalarBinary op);
-
-/// One operation on values of one kind (a shift's count may have another); nothing for a division
-/// or remainder of integers by zero. The count of a shift is taken as unsigned and clamps at the
-/// width.
-[[nodiscard]] std::optional<Scalar> apply(ScalarUnary op, Scalar a);
-[[nodiscard]] std::optional<Scalar> apply(ScalarBinary op, Scalar a, Scalar b);
-
-/// Whether an operator takes operands of these kinds: `%`, shifts and bit operators take no f32.
-[[nodiscard]] bool supports(ScalarUnary op, ScalarKind kind);
-[[nodiscard]] bool supports(ScalarBinary op, ScalarKind a, ScalarKind b);
 
 /// A variable of a kernel; an index into Kernel::variables.
 struct VarId {

@@ -18,4 +18,7 @@ struct BlockIndices {
   friend bool operator==(const BlockIndices&, const BlockIndices&) = default;
 };
 
+/// Its instructions, in the order of the reference.
+using IndexingInstructions = InstructionList<BlockIndices>;
+
 }  // namespace tilevm::isa

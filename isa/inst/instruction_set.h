@@ -1,4 +1,5 @@
-// THE list of instructions. Everything else about an instruction derives from its struct.
+// THE list of instructions, joined from those of the headers in which they are defined. Everything
+// else about an instruction derives from its struct.
 #pragma once
 
 #include <array>
@@ -16,24 +17,29 @@
 #include "isa/inst/debug.h"
 #include "isa/inst/elementwise.h"
 #include "isa/inst/indexing.h"
-#include "isa/inst/order.h"
 #include "isa/inst/schema.h"
-#include "isa/inst/shared.h"
 #include "isa/inst/transfer.h"
 
 namespace tilevm::isa {
 
-using Instruction = std::variant<BlockIndices,                                                   //
-                                 AllocateGlobal, AllocateShared, AllocateRegister, ViewGlobal,   //
-                                 LoadGlobal, LoadShared, StoreGlobal, StoreShared,               //
-                                 CopyAsync, CopyAsyncCommitGroup, CopyAsyncWaitGroup,            //
-                                 Add, Sub, Mul, Div, Mod, Fma, Neg, Abs, Min, Max,               //
-                                 And, Or, Xor, Shl, Shr, Eq, Ne, Lt, Le, Gt, Ge, Where,          //
-                                 Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid,                  //
-                                 Sqrt, Rsqrt, Rcp,                                               //
-                                 Cast, View, ConvertLayout, Dot,                                 //
-                                 Synchronize, LockSemaphore, ReleaseSemaphore, AtomicAdd, Exit,  //
-                                 Print>;
+namespace detail {
+
+template <class... Lists>
+struct Joined;
+template <class... Insts>
+struct Joined<InstructionList<Insts...>> {
+  using type = std::variant<Insts...>;
+};
+template <class... A, class... B, class... Lists>
+struct Joined<InstructionList<A...>, InstructionList<B...>, Lists...>
+    : Joined<InstructionList<A..., B...>, Lists...> {};
+
+}  // namespace detail
+
+using Instruction =
+    detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
+                   AsyncCopyInstructions, ElementwiseInstructions, ComputeInstructions,
+                   ControlInstructions, DebugInstructions>::type;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction>;
 

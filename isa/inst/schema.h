@@ -85,6 +85,10 @@ constexpr Schema<Inst, Slots...> define(Description description, SlotInfo<Inst, 
   return {description, {slots...}};
 }
 
+/// The instructions of a header, in the order of the reference pages.
+template <class... Insts>
+struct InstructionList {};
+
 /// Calls f(slot_info, position) for every slot of an instruction type, in order.
 template <class Inst, class F>
 constexpr void for_each_slot(F&& f) {

@@ -28,6 +28,26 @@ struct LoadGlobal {
   friend bool operator==(const LoadGlobal&, const LoadGlobal&) = default;
 };
 
+struct LoadShared {
+  SharedOperand src;
+  std::optional<RegisterLayout> layout;
+  std::optional<OffsetList> offset;
+  std::optional<TileShape> shape;
+
+  static constexpr auto schema = define<LoadShared>(
+      {.mnemonic = "LoadShared",
+       .category = Category::transfer,
+       .result = ResultKind::register_tile,
+       .summary = "Loads a tile from shared memory into registers.",
+       .detail = "Every element must lie in the tensor; nothing is masked. What another thread "
+                 "wrote may be read after a Synchronize."},
+      slot("src", &LoadShared::src, "the tensor to read", Access::read),
+      slot("layout", &LoadShared::layout, "the register layout of the tile; `out`'s if left out"),
+      slot("offset", &LoadShared::offset, "where the tile begins; zero if left out"),
+      slot("shape", &LoadShared::shape, "the tile's extents; must agree with the layout"));
+  friend bool operator==(const LoadShared&, const LoadShared&) = default;
+};
+
 struct StoreGlobal {
   RegisterOperand src;
   GlobalOperand dst;
@@ -44,5 +64,26 @@ struct StoreGlobal {
       slot("offset", &StoreGlobal::offset, "where the tile begins; zero if left out"));
   friend bool operator==(const StoreGlobal&, const StoreGlobal&) = default;
 };
+
+struct StoreShared {
+  RegisterOperand src;
+  SharedOperand dst;
+  std::optional<OffsetList> offset;
+
+  static constexpr auto schema = define<StoreShared>(
+      {.mnemonic = "StoreShared",
+       .category = Category::transfer,
+       .summary = "Stores a tile from registers into shared memory.",
+       .detail = "Every element must lie in the tensor; nothing is masked. Elements narrower than "
+                 "a byte change only their own bits. Other threads may touch these bytes after a "
+                 "Synchronize."},
+      slot("src", &StoreShared::src, "the tile to store"),
+      slot("dst", &StoreShared::dst, "the tensor to write", Access::write),
+      slot("offset", &StoreShared::offset, "where the tile begins; zero if left out"));
+  friend bool operator==(const StoreShared&, const StoreShared&) = default;
+};
+
+/// Its instructions, in the order of the reference.
+using TransferInstructions = InstructionList<LoadGlobal, LoadShared, StoreGlobal, StoreShared>;
 
 }  // namespace tilevm::isa

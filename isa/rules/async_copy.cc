@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
 
@@ -29,15 +30,7 @@ bool check_shared_offset(const CopyAsync& inst, const SharedType& dst, int tile_
 
 }  // namespace
 
-Shape tile_shape(const CopyAsync& inst, const SharedType& dst) {
-  if (!inst.shared_offset) return dst.shape();
-  Shape shape;
-  for (std::size_t d = 0; d < inst.shared_offset->entries.size(); ++d) {
-    if (inst.shared_offset->entries[d].tile) shape.push_back(dst.shape()[d]);
-  }
-  return shape;
-}
-
+template <>
 RuleResult result_types(const CopyAsync& inst, const RuleContext& context) {
   const SharedType& dst = context.type(inst.dst);
   const GlobalType& src = context.type(inst.src);
@@ -60,10 +53,12 @@ RuleResult result_types(const CopyAsync& inst, const RuleContext& context) {
   return std::vector<Type>{};
 }
 
+template <>
 RuleResult result_types(const CopyAsyncCommitGroup&, const RuleContext&) {
   return std::vector<Type>{};
 }
 
+template <>
 RuleResult result_types(const CopyAsyncWaitGroup& inst, const RuleContext& context) {
   constexpr auto slot = position_of(&CopyAsyncWaitGroup::pending);
   const auto pending = inst.pending.value.constant_int();
@@ -81,6 +76,11 @@ RuleResult result_types(const CopyAsyncWaitGroup& inst, const RuleContext& conte
     return std::nullopt;
   }
   return std::vector<Type>{};
+}
+
+template <>
+TileMove tile_move(const CopyAsync& inst, const InstStmt&) {
+  return CopyMove{inst.src.var, inst.dst.var, inst.offset, inst.shared_offset};
 }
 
 }  // namespace tilevm::isa

@@ -35,6 +35,7 @@ bool check_dot_shapes(const Dot& inst, const RuleContext& context) {
 
 }  // namespace
 
+template <>
 RuleResult result_types(const Cast& inst, const RuleContext& context) {
   const auto tile =
       make_tile(inst.dtype, context.type(inst.src).layout, position_of(&Cast::dtype), context);
@@ -42,6 +43,7 @@ RuleResult result_types(const Cast& inst, const RuleContext& context) {
   return std::vector<Type>{*tile};
 }
 
+template <>
 RuleResult result_types(const View& inst, const RuleContext& context) {
   const RegisterType& source = context.type(inst.src);
   const RegisterType result{inst.dtype.value_or(source.dtype), inst.layout.value_or(source.layout)};
@@ -69,6 +71,7 @@ RuleResult result_types(const View& inst, const RuleContext& context) {
   return std::vector<Type>{*tile};
 }
 
+template <>
 RuleResult result_types(const ConvertLayout& inst, const RuleContext& context) {
   const RegisterType& source = context.type(inst.src);
   constexpr auto slot = position_of(&ConvertLayout::layout);
@@ -102,6 +105,7 @@ RuleResult result_types(const ConvertLayout& inst, const RuleContext& context) {
   return std::vector<Type>{RegisterType{source.dtype, inst.layout}};
 }
 
+template <>
 RuleResult result_types(const Dot& inst, const RuleContext& context) {
   if (!check_dot_shapes(inst, context)) return std::nullopt;
   DotMismatch mismatch;

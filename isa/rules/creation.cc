@@ -7,7 +7,49 @@
 #include "isa/rules/support.h"
 
 namespace tilevm::isa {
+namespace {
 
+/// The constant strides of `strides(..)`; nothing after a report.
+std::optional<std::vector<std::int64_t>> constant_strides(const std::vector<Expr>& strides,
+                                                          std::size_t slot,
+                                                          const RuleContext& context) {
+  std::vector<std::int64_t> values;
+  for (const Expr& stride : strides) {
+    const auto value = stride.constant_int();
+    if (!value) {
+      context.error(Code::not_a_constant, slot,
+                    fmt::format("stride `{}` is not a constant; strides of a shared tensor are "
+                                "known before the run",
+                                to_string(stride)));
+      return std::nullopt;
+    }
+    values.push_back(*value);
+  }
+  return values;
+}
+
+/// Where the elements of a shared tensor lie, from the layout slot.
+Result<MemoryLayout> memory_layout(const ViewLayout& layout,
+                                   const std::vector<std::int64_t>& strides, const Shape& shape) {
+  switch (layout.form) {
+    case ViewLayout::Form::row_major:
+      return row_major(shape);
+    case ViewLayout::Form::column_major:
+      return column_major(shape);
+    case ViewLayout::Form::strides:
+      return strided(shape, strides);
+    case ViewLayout::Form::memory:
+      break;
+  }
+  if (layout.memory->shape() == shape) return *layout.memory;
+  return Error{ErrorKind::program,
+               fmt::format("the layout has shape {}, the tensor {}",
+                           to_string(layout.memory->shape()), to_string(shape))};
+}
+
+}  // namespace
+
+template <>
 RuleResult result_types(const AllocateGlobal& inst, const RuleContext& context) {
   constexpr auto shape_slot = position_of(&AllocateGlobal::shape);
   if (!check_extents(inst.shape.extents, shape_slot, context)) return std::nullopt;
@@ -29,6 +71,29 @@ RuleResult result_types(const AllocateGlobal& inst, const RuleContext& context) 
   return std::vector<Type>{GlobalType{inst.dtype, extents, *layout}};
 }
 
+template <>
+RuleResult result_types(const AllocateShared& inst, const RuleContext& context) {
+  constexpr auto shape_slot = position_of(&AllocateShared::shape);
+  constexpr auto layout_slot = position_of(&AllocateShared::layout);
+  if (!check_extents(inst.shape.extents, shape_slot, context)) return std::nullopt;
+  if (const std::int64_t count = element_count(inst.shape.extents); count > max_shared_elements) {
+    context.error(Code::bad_shape, shape_slot,
+                  fmt::format("{} has {} elements; a shared tensor has at most {}",
+                              to_string(inst.shape.extents), count, max_shared_elements));
+    return std::nullopt;
+  }
+  const ViewLayout wanted = inst.layout.value_or(ViewLayout{});
+  const auto strides = constant_strides(wanted.strides, layout_slot, context);
+  if (!strides) return std::nullopt;
+  auto layout = memory_layout(wanted, *strides, inst.shape.extents);
+  if (!layout) {
+    context.error(Code::bad_layout, layout_slot, layout.error().message);
+    return std::nullopt;
+  }
+  return std::vector<Type>{SharedType{inst.dtype, *std::move(layout)}};
+}
+
+template <>
 RuleResult result_types(const AllocateRegister& inst, const RuleContext& context) {
   constexpr auto layout_slot = position_of(&AllocateRegister::layout);
   constexpr auto shape_slot = position_of(&AllocateRegister::shape);
@@ -64,6 +129,7 @@ RuleResult result_types(const AllocateRegister& inst, const RuleContext& context
   return std::vector<Type>{*tile};
 }
 
+template <>
 RuleResult result_types(const ViewGlobal& inst, const RuleContext& context) {
   constexpr auto shape_slot = position_of(&ViewGlobal::shape);
   const DType dtype = inst.dtype.value_or(context.type(inst.ptr).dtype);

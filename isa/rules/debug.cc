@@ -23,6 +23,7 @@ std::string way_to_registers(const Variable& variable) {
 
 }  // namespace
 
+template <>
 RuleResult result_types(const Print& inst, const RuleContext& context) {
   const auto* tile = std::get_if<RegisterOperand>(&inst.value.value);
   if (tile == nullptr) return std::vector<Type>{};

@@ -9,6 +9,7 @@
 #include "isa/layout/layout_ops.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
+#include "isa/type/fma.h"
 
 namespace tilevm::isa {
 namespace {
@@ -227,6 +228,7 @@ RuleResult unary_types(UnaryOp op, RegisterOperand a, const RuleContext& context
   return std::vector<Type>{type};
 }
 
+template <>
 RuleResult result_types(const Fma& inst, const RuleContext& context) {
   const DType& type = context.type(inst.a).dtype;
   const std::string_view mnemonic = Fma::schema.description.mnemonic;
@@ -241,6 +243,7 @@ RuleResult result_types(const Fma& inst, const RuleContext& context) {
   return elementwise_result(operands, type, mnemonic, context);
 }
 
+template <>
 RuleResult result_types(const Where& inst, const RuleContext& context) {
   const DType& condition = context.type(inst.condition).dtype;
   if (condition != u1) {

@@ -4,6 +4,7 @@
 
 namespace tilevm::isa {
 
+template <>
 RuleResult result_types(const BlockIndices&, const RuleContext& context) {
   return std::vector<Type>(context.kernel().grid.size(), ScalarType{ScalarKind::i32});
 }

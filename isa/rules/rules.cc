@@ -1,5 +1,7 @@
 #include "isa/rules/rules.h"
 
+#include <concepts>
+
 #include <fmt/format.h>
 
 #include "isa/base/check.h"
@@ -7,41 +9,49 @@
 namespace tilevm::isa {
 namespace {
 
-/// The kind of variable that an operand slot asks for, as a message names it.
+/// The kind of variable that an operand slot asks for: its type, and how a message names it.
 template <class Slot>
-constexpr std::string_view wanted_kind() {
-  if constexpr (std::is_same_v<Slot, RegisterOperand>) return "a register tile";
-  if constexpr (std::is_same_v<Slot, SharedOperand>) return "a shared tile";
-  if constexpr (std::is_same_v<Slot, GlobalOperand>) return "a global view";
-  if constexpr (std::is_same_v<Slot, PointerOperand>) return "a pointer";
-  return "";
-}
+struct WantedKind;
+template <>
+struct WantedKind<RegisterOperand> {
+  using Type = RegisterType;
+  static constexpr std::string_view name = "a register tile";
+};
+template <>
+struct WantedKind<SharedOperand> {
+  using Type = SharedType;
+  static constexpr std::string_view name = "a shared tile";
+};
+template <>
+struct WantedKind<GlobalOperand> {
+  using Type = GlobalType;
+  static constexpr std::string_view name = "a global view";
+};
+template <>
+struct WantedKind<PointerOperand> {
+  using Type = PointerType;
+  static constexpr std::string_view name = "a pointer";
+};
 
+/// A slot that names a variable.
 template <class Slot>
-bool has_kind(const Type& type) {
-  if constexpr (std::is_same_v<Slot, RegisterOperand>) {
-    return std::holds_alternative<RegisterType>(type);
-  } else if constexpr (std::is_same_v<Slot, SharedOperand>) {
-    return std::holds_alternative<SharedType>(type);
-  } else if constexpr (std::is_same_v<Slot, GlobalOperand>) {
-    return std::holds_alternative<GlobalType>(type);
-  } else {
-    return std::holds_alternative<PointerType>(type);
-  }
-}
+concept OperandSlot = requires(const Slot& slot) {
+  { slot.var } -> std::same_as<const VarId&>;
+};
 
 /// Whether an operand names a variable of the kind that its slot asks for.
-template <class Slot>
-bool check_operand(const Slot& operand, std::string_view slot_name, std::size_t position,
-                   const RuleContext& context) {
+template <OperandSlot Slot>
+bool check_slot(const Slot& operand, std::string_view slot_name, std::size_t position,
+                const RuleContext& context) {
+  using Wanted = WantedKind<Slot>;
   const auto index = static_cast<std::size_t>(operand.var.index);
   TILEVM_CHECK(operand.var.valid() && index < context.kernel().variables.size(),
                "operand of an unknown variable");
   const Variable& variable = context.variable(operand.var);
-  if (has_kind<Slot>(variable.type)) return true;
+  if (std::holds_alternative<typename Wanted::Type>(variable.type)) return true;
   Diagnostic& diagnostic =
       context.error(Code::wrong_operand_kind, position,
-                    fmt::format("`{}` must be {}, but `{}` is {}", slot_name, wanted_kind<Slot>(),
+                    fmt::format("`{}` must be {}, but `{}` is {}", slot_name, Wanted::name,
                                 variable.name, kind_name(variable.type)));
   if (std::holds_alternative<PointerType>(variable.type) && std::is_same_v<Slot, GlobalOperand>) {
     add_note(diagnostic, fmt::format("make a view of the pointer first: "
@@ -51,15 +61,22 @@ bool check_operand(const Slot& operand, std::string_view slot_name, std::size_t 
   return false;
 }
 
+/// Other slots name no variable; what a ValueOperand may name is for its instruction's rule.
+template <class Slot>
+bool check_slot(const Slot&, std::string_view, std::size_t, const RuleContext&) {
+  return true;
+}
+template <class Slot>
+bool check_slot(const std::optional<Slot>& slot, std::string_view slot_name, std::size_t position,
+                const RuleContext& context) {
+  return !slot || check_slot(*slot, slot_name, position, context);
+}
+
 template <class Inst>
 bool check_operands(const Inst& inst, const RuleContext& context) {
   bool ok = true;
   for_each_slot<Inst>([&](const auto& info, std::size_t position) {
-    const auto& slot = inst.*info.member;
-    using Slot = std::decay_t<decltype(slot)>;
-    if constexpr (!wanted_kind<Slot>().empty()) {
-      ok = check_operand(slot, info.name, position, context) && ok;
-    }
+    ok = check_slot(inst.*info.member, info.name, position, context) && ok;
   });
   return ok;
 }

@@ -1,8 +1,7 @@
 // Type rules: what an instruction requires of its operands and what it gives.
 //
-// One overload of result_types per instruction (isa/inst/*.cc) stands beside its struct. A rule
-// assumes that every operand names a variable of the right kind (check_operands) and reports what
-// else is wrong with a place and a way out.
+// A rule assumes that every operand names a variable of the right kind (check_operands) and reports
+// what else is wrong with a place and a way out.
 #pragma once
 
 #include <cstddef>
@@ -60,30 +59,11 @@ class RuleContext {
 /// The types of the results; nothing after a report.
 using RuleResult = std::optional<std::vector<Type>>;
 
-RuleResult result_types(const BlockIndices&, const RuleContext&);
-RuleResult result_types(const AllocateGlobal&, const RuleContext&);
-RuleResult result_types(const AllocateShared&, const RuleContext&);
-RuleResult result_types(const AllocateRegister&, const RuleContext&);
-RuleResult result_types(const ViewGlobal&, const RuleContext&);
-RuleResult result_types(const LoadGlobal&, const RuleContext&);
-RuleResult result_types(const LoadShared&, const RuleContext&);
-RuleResult result_types(const StoreGlobal&, const RuleContext&);
-RuleResult result_types(const StoreShared&, const RuleContext&);
-RuleResult result_types(const CopyAsync&, const RuleContext&);
-RuleResult result_types(const CopyAsyncCommitGroup&, const RuleContext&);
-RuleResult result_types(const CopyAsyncWaitGroup&, const RuleContext&);
-RuleResult result_types(const Fma&, const RuleContext&);
-RuleResult result_types(const Where&, const RuleContext&);
-RuleResult result_types(const Cast&, const RuleContext&);
-RuleResult result_types(const View&, const RuleContext&);
-RuleResult result_types(const ConvertLayout&, const RuleContext&);
-RuleResult result_types(const Dot&, const RuleContext&);
-RuleResult result_types(const Synchronize&, const RuleContext&);
-RuleResult result_types(const LockSemaphore&, const RuleContext&);
-RuleResult result_types(const ReleaseSemaphore&, const RuleContext&);
-RuleResult result_types(const AtomicAdd&, const RuleContext&);
-RuleResult result_types(const Exit&, const RuleContext&);
-RuleResult result_types(const Print&, const RuleContext&);
+/// The rule of an instruction whose operands have the right kinds: a specialisation for each, in
+/// the source that is named like its header. The template itself has no definition, so an
+/// instruction without a rule does not link.
+template <class Inst>
+RuleResult result_types(const Inst& inst, const RuleContext& context);
 
 // Families.
 RuleResult binary_types(BinaryOp op, RegisterOperand a, RegisterOperand b, const RuleContext&);

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
 
 namespace tilevm::isa {
 
+template <>
 RuleResult result_types(const LoadGlobal& inst, const RuleContext& context) {
   std::optional<RegisterLayout> layout = inst.layout;
   if (!layout && context.expected != nullptr) layout = context.expected->layout;
@@ -29,6 +31,30 @@ RuleResult result_types(const LoadGlobal& inst, const RuleContext& context) {
   return std::vector<Type>{*tile};
 }
 
+template <>
+RuleResult result_types(const LoadShared& inst, const RuleContext& context) {
+  std::optional<RegisterLayout> layout = inst.layout;
+  if (!layout && context.expected != nullptr) layout = context.expected->layout;
+  if (!layout) {
+    add_note(context.error(Code::missing_operand, "`LoadShared` needs `layout`"),
+             "the layout says which thread holds which element; only with `out=` may it be left "
+             "out");
+    return std::nullopt;
+  }
+  if (!check_shape_agrees(inst.shape, *layout, position_of(&LoadShared::shape), context)) {
+    return std::nullopt;
+  }
+  const SharedType& source = context.type(inst.src);
+  if (!check_offset(inst.offset, source.layout.rank(), layout->rank(),
+                    position_of(&LoadShared::offset), context)) {
+    return std::nullopt;
+  }
+  const auto tile = make_tile(source.dtype, *layout, position_of(&LoadShared::layout), context);
+  if (!tile) return std::nullopt;
+  return std::vector<Type>{*tile};
+}
+
+template <>
 RuleResult result_types(const StoreGlobal& inst, const RuleContext& context) {
   const RegisterType& source = context.type(inst.src);
   const GlobalType& destination = context.type(inst.dst);
@@ -46,6 +72,46 @@ RuleResult result_types(const StoreGlobal& inst, const RuleContext& context) {
     return std::nullopt;
   }
   return std::vector<Type>{};
+}
+
+template <>
+RuleResult result_types(const StoreShared& inst, const RuleContext& context) {
+  const RegisterType& source = context.type(inst.src);
+  const SharedType& destination = context.type(inst.dst);
+  if (source.dtype != destination.dtype) {
+    add_note(context.error(Code::type_mismatch, position_of(&StoreShared::src),
+                           fmt::format("{} holds {}, but {} holds {}", context.name(inst.src.var),
+                                       to_string(source.dtype), context.name(inst.dst.var),
+                                       to_string(destination.dtype))),
+             fmt::format("convert it first: `Cast({}, {})`", context.variable(inst.src.var).name,
+                         to_string(destination.dtype)));
+    return std::nullopt;
+  }
+  if (!check_offset(inst.offset, destination.layout.rank(), source.layout.rank(),
+                    position_of(&StoreShared::offset), context)) {
+    return std::nullopt;
+  }
+  return std::vector<Type>{};
+}
+
+template <>
+TileMove tile_move(const LoadGlobal& inst, const InstStmt& stmt) {
+  return RegisterMove{stmt.results[0], inst.src.var, inst.offset, false};
+}
+
+template <>
+TileMove tile_move(const LoadShared& inst, const InstStmt& stmt) {
+  return RegisterMove{stmt.results[0], inst.src.var, inst.offset, false};
+}
+
+template <>
+TileMove tile_move(const StoreGlobal& inst, const InstStmt&) {
+  return RegisterMove{inst.src.var, inst.dst.var, inst.offset, true};
+}
+
+template <>
+TileMove tile_move(const StoreShared& inst, const InstStmt&) {
+  return RegisterMove{inst.src.var, inst.dst.var, inst.offset, true};
 }
 
 }  // namespace tilevm::isa

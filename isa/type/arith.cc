@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "isa/type/bits.h"
 #include "isa/type/function.h"
@@ -10,56 +11,13 @@
 namespace tilevm::isa {
 namespace {
 
-/// One operation of the host's IEEE arithmetic (round to nearest even, subnormals kept).
-template <class Float>
-Float operate(BinaryOp op, Float a, Float b) {
-  switch (op) {
-    case BinaryOp::add:
-      return a + b;
-    case BinaryOp::sub:
-      return a - b;
-    case BinaryOp::mul:
-      return a * b;
-    case BinaryOp::div:
-      return a / b;
-    default:
-      break;
-  }
-  return std::fmod(a, b);  // always exact
-}
-
-/// On codes of f32 or f64; x86 and GPUs differ in the bits of a NaN, so it is replaced.
-template <class Float, class Bits>
-std::uint64_t operate_bits(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b) {
-  const Float result = operate(op, std::bit_cast<Float>(static_cast<Bits>(a)),
-                               std::bit_cast<Float>(static_cast<Bits>(b)));
+/// On codes of f32 or f64, by the host's IEEE arithmetic (round to nearest even, subnormals kept);
+/// x86 and GPUs differ in the bits of a NaN, so it is replaced.
+template <class Float, class Bits, class F>
+std::uint64_t on_floats(const DType& type, std::uint64_t a, std::uint64_t b, F f) {
+  const Float result =
+      f(std::bit_cast<Float>(static_cast<Bits>(a)), std::bit_cast<Float>(static_cast<Bits>(b)));
   return result != result ? canonical_nan(type) : std::bit_cast<Bits>(result);
-}
-
-/// Low bits of a sum, difference or product do not depend on higher bits, so 64 bits serve for
-/// every width and for both signs.
-std::uint64_t operate_wrapping(BinaryOp op, std::uint64_t a, std::uint64_t b) {
-  switch (op) {
-    case BinaryOp::add:
-      return a + b;
-    case BinaryOp::sub:
-      return a - b;
-    default:
-      return a * b;
-  }
-}
-
-/// Quotient or remainder of magnitudes; of negative numbers it is that of their magnitudes with the
-/// sign put back, so the least value needs no case of its own.
-std::uint64_t divide(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b) {
-  const auto is_negative = [&](std::uint64_t code) {
-    return type.is_signed_int() && (code >> (type.bits - 1) & 1) != 0;
-  };
-  const auto negated = [&](std::uint64_t code) { return (0 - code) & low_mask(type.bits); };
-  if (b == 0) return 0;
-  const std::uint64_t x = is_negative(a) ? negated(a) : a, y = is_negative(b) ? negated(b) : b;
-  if (op == BinaryOp::mod) return is_negative(a) ? negated(x % y) : x % y;
-  return is_negative(a) != is_negative(b) ? negated(x / y) : x / y;
 }
 
 std::uint64_t sign_bit(const DType& type) { return std::uint64_t{1} << (type.bits - 1); }
@@ -85,59 +43,103 @@ std::int64_t rank(const DType& type, std::uint64_t code) {
   return static_cast<std::int64_t>(code ^ std::uint64_t{1} << 63);  // of u64, too
 }
 
-std::uint64_t choose(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b) {
+/// Which of two elements min and max give.
+enum class Choice : std::uint8_t { smaller, larger };
+
+std::uint64_t choose(Choice choice, const DType& type, std::uint64_t a, std::uint64_t b) {
   if (is_nan(type, a) && is_nan(type, b)) return canonical_nan(type);
   const bool first_less = rank(type, a) < rank(type, b);
   const bool take_first =
-      is_nan(type, b) || (!is_nan(type, a) && first_less == (op == BinaryOp::min));
+      is_nan(type, b) || (!is_nan(type, a) && first_less == (choice == Choice::smaller));
   return (take_first ? a : b) & ~low_mask(unused_bits(type));
 }
 
-bool compare(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b) {
-  if (is_nan(type, a) || is_nan(type, b)) return op == BinaryOp::ne;
+/// Whether holds(x, y) of the ranks of two elements, in which -0 and +0 are equal; with a NaN only
+/// inequality holds.
+template <class F>
+std::uint64_t compare(const DType& type, std::uint64_t a, std::uint64_t b, F holds) {
+  constexpr bool differs = holds(0, 1) && holds(1, 0);
+  if (is_nan(type, a) || is_nan(type, b)) return differs ? 1 : 0;
   const bool zeros = type.is_float() && decode(type, a).is_zero() && decode(type, b).is_zero();
   const std::int64_t x = zeros ? 0 : rank(type, a), y = zeros ? 0 : rank(type, b);
-  switch (op) {
-    case BinaryOp::eq:
-      return x == y;
-    case BinaryOp::ne:
-      return x != y;
-    case BinaryOp::lt:
-      return x < y;
-    case BinaryOp::le:
-      return x <= y;
-    case BinaryOp::gt:
-      return x > y;
-    default:
-      return x >= y;
-  }
+  return holds(x, y) ? 1 : 0;
 }
 
-std::uint64_t operate_on_bits(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b) {
-  const bool out = b >= type.bits;
+std::uint64_t shift_left(const DType& type, std::uint64_t a, std::uint64_t count) {
+  return count >= type.bits ? 0 : (a << count) & low_mask(type.bits);
+}
+
+/// Signed integers keep their sign.
+std::uint64_t shift_right(const DType& type, std::uint64_t a, std::uint64_t count) {
+  const bool out = count >= type.bits;
   const bool negative = type.is_signed_int() && (a & sign_bit(type)) != 0;
-  switch (op) {
-    case BinaryOp::bit_and:
-      return a & b;
-    case BinaryOp::bit_or:
-      return a | b;
-    case BinaryOp::bit_xor:
-      return a ^ b;
-    case BinaryOp::shl:
-      return out ? 0 : (a << b) & low_mask(type.bits);
-    default: {
-      const std::uint64_t shifted = out ? 0 : a >> b;
-      const std::uint64_t kept = out ? 0 : low_mask(type.bits) >> b;
-      return negative ? shifted | (low_mask(type.bits) & ~kept) : shifted;
-    }
-  }
+  const std::uint64_t shifted = out ? 0 : a >> count;
+  const std::uint64_t kept = out ? 0 : low_mask(type.bits) >> count;
+  return negative ? shifted | (low_mask(type.bits) & ~kept) : shifted;
 }
 
-/// Types whose arithmetic is that of another: f16 and bf16 too, whose results are exact in f32
-/// before the one rounding.
-DType host_type(const DType& type) {
-  const DType compute = compute_type(type);
-  return compute == f16 || compute == bf16 ? f32 : compute;
+/// f(a, b) of the magnitudes of integers, with the sign put back: the least value needs no case of
+/// its own. By zero it is 0.
+template <class F>
+std::uint64_t divide(const DType& type, std::uint64_t a, std::uint64_t b, F f) {
+  const auto is_negative = [&](std::uint64_t code) {
+    return type.is_signed_int() && (code & sign_bit(type)) != 0;
+  };
+  const auto magnitude = [&](std::uint64_t code) {
+    return is_negative(code) ? (0 - code) & low_mask(type.bits) : code;
+  };
+  if (b == 0) return 0;
+  const auto [result, negative] = f(magnitude(a), magnitude(b), is_negative(a), is_negative(b));
+  return negative ? (0 - result) & low_mask(type.bits) : result;
+}
+
+/// Integers by `on_integers` of their codes; floats by `f`, narrow ones, and f16 and bf16, whose
+/// results are exact in f32 before the one rounding, by way of f32.
+template <class Integers, class F>
+std::uint64_t arithmetic(const DType& type, std::uint64_t a, std::uint64_t b, Integers on_integers,
+                         F f) {
+  if (type.is_integer()) return on_integers(type, a, b);
+  if (type == f32) return on_floats<float, std::uint32_t>(type, a, b, f);
+  if (type == f64) return on_floats<double, std::uint64_t>(type, a, b, f);
+  const DType compute = compute_type(type), wide = compute.is_float() ? f32 : compute;
+  return cast(wide, type,
+              arithmetic(wide, cast(type, wide, a), cast(type, wide, b), on_integers, f));
+}
+
+/// A sum, difference or product, whose low bits do not depend on higher ones: 64 bits serve for
+/// every width and for both signs.
+template <class F>
+std::uint64_t arithmetic(const DType& type, std::uint64_t a, std::uint64_t b, F f) {
+  const auto on_integers = [f](const DType& integer, std::uint64_t x, std::uint64_t y) {
+    return f(x, y) & low_mask(integer.bits);
+  };
+  return arithmetic(type, a, b, on_integers, f);
+}
+
+std::uint64_t quotient(const DType& type, std::uint64_t a, std::uint64_t b) {
+  return divide(type, a, b, [](std::uint64_t x, std::uint64_t y, bool minus_x, bool minus_y) {
+    return std::pair(x / y, minus_x != minus_y);
+  });
+}
+
+std::uint64_t remainder(const DType& type, std::uint64_t a, std::uint64_t b) {
+  return divide(type, a, b, [](std::uint64_t x, std::uint64_t y, bool minus_x, bool) {
+    return std::pair(x % y, minus_x);
+  });
+}
+
+std::uint64_t negate(const DType& type, std::uint64_t a) {
+  if (type.is_bipolar()) return ~a & low_mask(type.bits);
+  if (type.is_integer()) return (0 - a) & low_mask(type.bits);
+  return is_nan(type, a) ? canonical_nan(type)
+                         : (a ^ sign_bit(type)) & ~low_mask(unused_bits(type));
+}
+
+std::uint64_t absolute(const DType& type, std::uint64_t a) {
+  const bool top = (a & sign_bit(type)) != 0;
+  if (type.is_bipolar()) return top ? a : negate(type, a);
+  if (type.is_integer()) return top && type.is_signed_int() ? negate(type, a) : a;
+  return is_nan(type, a) ? canonical_nan(type) : a & ~sign_bit(type) & ~low_mask(unused_bits(type));
 }
 
 }  // namespace
@@ -157,28 +159,105 @@ DType compute_type(const DType& type) {
 }
 
 std::uint64_t apply(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b) {
-  if (is_comparison(op)) return compare(op, type, a, b) ? 1 : 0;
-  if (is_bitwise(op)) return operate_on_bits(op, type, a, b);
-  if (op == BinaryOp::min || op == BinaryOp::max) return choose(op, type, a, b);
-  if (faults_on_zero(op, type)) return divide(op, type, a, b);
-  if (type.is_integer()) return operate_wrapping(op, a, b) & low_mask(type.bits);
-  if (type == f32) return operate_bits<float, std::uint32_t>(op, type, a, b);
-  if (type == f64) return operate_bits<double, std::uint64_t>(op, type, a, b);
-  const DType wide = host_type(type);
-  return cast(wide, type, apply(op, wide, cast(type, wide, a), cast(type, wide, b)));
+  switch (op) {
+    case BinaryOp::add:
+      return arithmetic(type, a, b, [](auto x, auto y) { return x + y; });
+    case BinaryOp::sub:
+      return arithmetic(type, a, b, [](auto x, auto y) { return x - y; });
+    case BinaryOp::mul:
+      return arithmetic(type, a, b, [](auto x, auto y) { return x * y; });
+    case BinaryOp::div:
+      return arithmetic(type, a, b, quotient, [](auto x, auto y) { return x / y; });
+    case BinaryOp::mod:  // fmod is always exact
+      return arithmetic(type, a, b, remainder, [](auto x, auto y) { return std::fmod(x, y); });
+    case BinaryOp::min:
+      return choose(Choice::smaller, type, a, b);
+    case BinaryOp::max:
+      return choose(Choice::larger, type, a, b);
+    case BinaryOp::bit_and:
+      return a & b;
+    case BinaryOp::bit_or:
+      return a | b;
+    case BinaryOp::bit_xor:
+      return a ^ b;
+    case BinaryOp::shl:
+      return shift_left(type, a, b);
+    case BinaryOp::shr:
+      return shift_right(type, a, b);
+    case BinaryOp::eq:
+      return compare(type, a, b, [](auto x, auto y) { return x == y; });
+    case BinaryOp::ne:
+      return compare(type, a, b, [](auto x, auto y) { return x != y; });
+    case BinaryOp::lt:
+      return compare(type, a, b, [](auto x, auto y) { return x < y; });
+    case BinaryOp::le:
+      return compare(type, a, b, [](auto x, auto y) { return x <= y; });
+    case BinaryOp::gt:
+      return compare(type, a, b, [](auto x, auto y) { return x > y; });
+    case BinaryOp::ge:
+      return compare(type, a, b, [](auto x, auto y) { return x >= y; });
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
+RealFunction2 unrounded(BinaryOp op, const DType& type) {
+  switch (op) {
+    case BinaryOp::add:
+      return [](double a, double b) { return a + b; };
+    case BinaryOp::sub:
+      return [](double a, double b) { return a - b; };
+    case BinaryOp::mul:
+      return [](double a, double b) { return a * b; };
+    case BinaryOp::div:
+      if (type.is_integer()) return [](double a, double b) { return std::trunc(a / b); };
+      return [](double a, double b) { return a / b; };
+    case BinaryOp::mod:
+      return [](double a, double b) { return std::fmod(a, b); };
+    case BinaryOp::min:
+      return [](double a, double b) { return std::fmin(a, b); };
+    case BinaryOp::max:
+      return [](double a, double b) { return std::fmax(a, b); };
+    case BinaryOp::bit_and:
+    case BinaryOp::bit_or:
+    case BinaryOp::bit_xor:
+    case BinaryOp::shl:
+    case BinaryOp::shr:
+    case BinaryOp::eq:
+    case BinaryOp::ne:
+    case BinaryOp::lt:
+    case BinaryOp::le:
+    case BinaryOp::gt:
+    case BinaryOp::ge:
+      return nullptr;
+  }
+  TILEVM_NO_ENUMERATOR();
 }
 
 std::uint64_t apply(UnaryOp op, const DType& type, std::uint64_t a) {
-  if (is_function(op)) return apply_function(op, type, a);
-  const bool top = (a & sign_bit(type)) != 0;
-  if (type.is_bipolar()) return op == UnaryOp::abs && top ? a : ~a & low_mask(type.bits);
-  if (type.is_integer()) {
-    const bool negative = top && type.is_signed_int();
-    return op == UnaryOp::abs && !negative ? a : (std::uint64_t{0} - a) & low_mask(type.bits);
+  switch (class_of(op)) {
+    case UnaryClass::negation:
+      return negate(type, a);
+    case UnaryClass::magnitude:
+      return absolute(type, a);
+    case UnaryClass::function:
+    case UnaryClass::ieee_function:
+      return apply_function(op, type, a);
   }
-  if (is_nan(type, a)) return canonical_nan(type);
-  const std::uint64_t magnitude = a & ~sign_bit(type) & ~low_mask(unused_bits(type));
-  return op == UnaryOp::abs || top ? magnitude : magnitude | sign_bit(type);
+  TILEVM_NO_ENUMERATOR();
+}
+
+RealFunction1 unrounded(UnaryOp op) {
+  switch (class_of(op)) {
+    case UnaryClass::negation:
+      return [](double x) { return -x; };
+    case UnaryClass::magnitude:
+      return [](double x) { return std::fabs(x); };
+    case UnaryClass::function:
+    case UnaryClass::ieee_function:
+      return with_function(
+          op, []<class F>(F) -> RealFunction1 { return [](double x) { return F::real(x); }; });
+  }
+  TILEVM_NO_ENUMERATOR();
 }
 
 }  // namespace tilevm::isa

@@ -31,13 +31,16 @@ namespace tilevm::isa {
 /// a divisor of zero is 0: the engines fault before.
 [[nodiscard]] std::uint64_t apply(BinaryOp op, const DType& type, std::uint64_t a, std::uint64_t b);
 
-/// a * b + c, rounded once; integers wrap. Of types that have it.
-[[nodiscard]] std::uint64_t apply_fma(const DType& type, std::uint64_t a, std::uint64_t b,
-                                      std::uint64_t c);
-
 /// Functions: the sequences of isa/type/function_sequences.h on f32, of other types by way of f32.
 /// f64: rounded correctly. Negation and absolute value: integers wrap; floats flip or clear the
 /// sign bit, NaN becomes canonical; bipolar integers are symmetric.
 [[nodiscard]] std::uint64_t apply(UnaryOp op, const DType& type, std::uint64_t a);
+
+/// An operation on numbers in double precision: what it would give if nothing were rounded to an
+/// element type. Null for operations whose results are bits or conditions.
+using RealFunction1 = double (*)(double);
+using RealFunction2 = double (*)(double, double);
+[[nodiscard]] RealFunction2 unrounded(BinaryOp op, const DType& type);
+[[nodiscard]] RealFunction1 unrounded(UnaryOp op);
 
 }  // namespace tilevm::isa

@@ -1,9 +1,9 @@
-// a * b + c with one rounding, by its definition.
+#include "isa/type/fma.h"
+
 #include <bit>
 #include <cmath>
 #include <utility>
 
-#include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
 

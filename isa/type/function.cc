@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 
-#include "isa/type/function_sequences.h"
 #include "isa/type/number.h"
 
 namespace tilevm::isa {
@@ -26,43 +25,17 @@ struct Machine {
   static int leading_zeros(std::uint64_t x) { return std::countl_zero(x); }
 };
 
-std::uint32_t on_f32(UnaryOp op, std::uint32_t x) {
-  switch (op) {
-    case UnaryOp::exp2:
-      return functions::exp2<Machine>(x);
-    case UnaryOp::exp:
-      return functions::exp<Machine>(x);
-    case UnaryOp::log2:
-      return functions::log2<Machine>(x);
-    case UnaryOp::log:
-      return functions::log<Machine>(x);
-    case UnaryOp::sin:
-      return functions::sin<Machine>(x);
-    case UnaryOp::cos:
-      return functions::cos<Machine>(x);
-    case UnaryOp::tanh:
-      return functions::tanh<Machine>(x);
-    case UnaryOp::sigmoid:
-      return functions::sigmoid<Machine>(x);
-    case UnaryOp::sqrt:
-      return functions::sqrt<Machine>(x);
-    case UnaryOp::rsqrt:
-      return functions::rsqrt<Machine>(x);
-    default:
-      return functions::rcp<Machine>(x);
-  }
-}
-
 }  // namespace
 
 std::uint64_t apply_function(UnaryOp op, const DType& type, std::uint64_t code) {
-  if (type != f64) {
-    const auto wide = static_cast<std::uint32_t>(cast(type, f32, code));
-    return cast(f32, type, on_f32(op, wide));
-  }
-  const double x = std::bit_cast<double>(code);
-  const double result = op == UnaryOp::sqrt ? std::sqrt(x) : 1.0 / x;
-  return result != result ? canonical_nan(f64) : std::bit_cast<std::uint64_t>(result);
+  return with_function(op, [&]<class F>(F) {
+    if (type != f64) {
+      const auto wide = static_cast<std::uint32_t>(cast(type, f32, code));
+      return cast(f32, type, F::template f32<Machine>(wide));
+    }
+    const double result = F::real(std::bit_cast<double>(code));
+    return result != result ? canonical_nan(f64) : std::bit_cast<std::uint64_t>(result);
+  });
 }
 
 }  // namespace tilevm::isa

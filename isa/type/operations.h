@@ -4,27 +4,24 @@
 
 #include <cstdint>
 
+#include "isa/base/check.h"
 #include "isa/type/dtype.h"
 
 namespace tilevm::isa {
 
 enum class BinaryOp : std::uint8_t {
-  // arithmetic
   add,
   sub,
   mul,
   div,
   mod,
-  // one of the two
   min,
   max,
-  // on the bits of integers
   bit_and,
   bit_or,
   bit_xor,
   shl,
   shr,
-  // comparisons
   eq,
   ne,
   lt,
@@ -32,10 +29,10 @@ enum class BinaryOp : std::uint8_t {
   gt,
   ge,
 };
+
 enum class UnaryOp : std::uint8_t {
   neg,
   abs,
-  // functions of floats
   exp2,
   exp,
   log2,
@@ -49,25 +46,104 @@ enum class UnaryOp : std::uint8_t {
   rcp,
 };
 
-[[nodiscard]] constexpr bool is_bitwise(BinaryOp op) {
-  return op >= BinaryOp::bit_and && op <= BinaryOp::shr;
+/// What an operation of two operands is; decides where it is defined and what its result is.
+enum class BinaryClass : std::uint8_t {
+  arithmetic,
+  choice,      ///< gives one of the operands
+  bit_by_bit,  ///< each bit of the result comes from the same bits of the operands
+  shift,
+  comparison,
+};
+[[nodiscard]] constexpr BinaryClass class_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::add:
+    case BinaryOp::sub:
+    case BinaryOp::mul:
+    case BinaryOp::div:
+    case BinaryOp::mod:
+      return BinaryClass::arithmetic;
+    case BinaryOp::min:
+    case BinaryOp::max:
+      return BinaryClass::choice;
+    case BinaryOp::bit_and:
+    case BinaryOp::bit_or:
+    case BinaryOp::bit_xor:
+      return BinaryClass::bit_by_bit;
+    case BinaryOp::shl:
+    case BinaryOp::shr:
+      return BinaryClass::shift;
+    case BinaryOp::eq:
+    case BinaryOp::ne:
+    case BinaryOp::lt:
+    case BinaryOp::le:
+    case BinaryOp::gt:
+    case BinaryOp::ge:
+      return BinaryClass::comparison;
+  }
+  TILEVM_NO_ENUMERATOR();
 }
-/// Whether each bit of the result comes from the same bits of the operands: no shifts.
+
 [[nodiscard]] constexpr bool is_bit_by_bit(BinaryOp op) {
-  return op >= BinaryOp::bit_and && op <= BinaryOp::bit_xor;
+  return class_of(op) == BinaryClass::bit_by_bit;
 }
-[[nodiscard]] constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::eq; }
+[[nodiscard]] constexpr bool is_bitwise(BinaryOp op) {
+  return is_bit_by_bit(op) || class_of(op) == BinaryClass::shift;
+}
+[[nodiscard]] constexpr bool is_comparison(BinaryOp op) {
+  return class_of(op) == BinaryClass::comparison;
+}
+
+/// What an operation of one operand is.
+enum class UnaryClass : std::uint8_t {
+  negation,
+  magnitude,
+  function,       ///< of floats, by way of f32 (function.h)
+  ieee_function,  ///< one that IEEE 754 rounds correctly, on f64 as well
+};
+[[nodiscard]] constexpr UnaryClass class_of(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::neg:
+      return UnaryClass::negation;
+    case UnaryOp::abs:
+      return UnaryClass::magnitude;
+    case UnaryOp::exp2:
+    case UnaryOp::exp:
+    case UnaryOp::log2:
+    case UnaryOp::log:
+    case UnaryOp::sin:
+    case UnaryOp::cos:
+    case UnaryOp::tanh:
+    case UnaryOp::sigmoid:
+    case UnaryOp::rsqrt:
+      return UnaryClass::function;
+    case UnaryOp::sqrt:
+    case UnaryOp::rcp:
+      return UnaryClass::ieee_function;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+[[nodiscard]] constexpr bool is_function(UnaryOp op) {
+  return class_of(op) == UnaryClass::function || class_of(op) == UnaryClass::ieee_function;
+}
 
 /// Whether an operation is defined on elements of a type: none on bipolar integers, whose sums are
 /// no bipolar integers; bitwise ones on integers only.
 [[nodiscard]] constexpr bool is_defined(BinaryOp op, const DType& type) {
   return is_bitwise(op) ? type.is_integer() : !type.is_bipolar();
 }
-[[nodiscard]] constexpr bool is_function(UnaryOp op) { return op >= UnaryOp::exp2; }
-/// Functions are defined on floats of at most 32 bits; of f64, those that IEEE 754 rounds.
+/// Signs change on all types but bipolar integers. Functions are defined on floats of at most 32
+/// bits, those that IEEE 754 rounds on f64 as well.
 [[nodiscard]] constexpr bool is_defined(UnaryOp op, const DType& type) {
-  if (!is_function(op)) return !type.is_bipolar();
-  return type.is_float() && (type.bits <= 32 || op == UnaryOp::sqrt || op == UnaryOp::rcp);
+  switch (class_of(op)) {
+    case UnaryClass::negation:
+    case UnaryClass::magnitude:
+      return !type.is_bipolar();
+    case UnaryClass::function:
+      return type.is_float() && type.bits <= 32;
+    case UnaryClass::ieee_function:
+      return type.is_float();
+  }
+  TILEVM_NO_ENUMERATOR();
 }
 
 /// The type of the result: u1 of comparisons, else the operands'.
@@ -85,4 +161,5 @@ enum class UnaryOp : std::uint8_t {
   if (type.is_integer()) return type.bits >= 32;
   return type == f16 || type == bf16 || type == f32 || type == f64;
 }
+
 }  // namespace tilevm::isa

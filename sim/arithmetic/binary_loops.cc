@@ -47,6 +47,7 @@ struct Wrapping {
 /// Quotients and remainders; a divisor of zero gives 0, and -1 never overflows.
 template <BinaryOp op, class Lane>
 struct Dividing {
+  static_assert(op == BinaryOp::div || op == BinaryOp::mod);
   unsigned bits;
   bool is_signed;
   [[nodiscard]] std::int64_t extend(Lane code) const {
@@ -83,9 +84,14 @@ LaneLoop2 integer_loop(const DType& type, SimdLevel level) {
 template <BinaryOp op, class Lane>
 struct OnBits {
   TILEVM_INLINE Lane operator()(Lane a, Lane b) const {
-    if constexpr (op == BinaryOp::bit_and) return a & b;
-    if constexpr (op == BinaryOp::bit_or) return a | b;
-    return a ^ b;
+    if constexpr (op == BinaryOp::bit_and) {
+      return a & b;
+    } else if constexpr (op == BinaryOp::bit_or) {
+      return a | b;
+    } else {
+      static_assert(op == BinaryOp::bit_xor);
+      return a ^ b;
+    }
   }
 };
 
@@ -102,6 +108,7 @@ struct Shifting {
       const Word<Lane> shifted = Word<Lane>{a} << (out ? 0 : b);
       return out ? Lane{0} : static_cast<Lane>(shifted & (static_cast<Lane>(~Lane{0}) >> room));
     } else {
+      static_assert(op == BinaryOp::shr);
       const auto top = static_cast<Value>(static_cast<Lane>(Word<Lane>{a} << room));
       const auto value = static_cast<Value>(top >> room);
       const unsigned count = out ? bits - 1 : static_cast<unsigned>(b);
@@ -216,9 +223,24 @@ LaneLoop2 binary_loop(BinaryOp op, const DType& type, SimdLevel level) {
       return bitwise_loop<BinaryOp::shl>(type, level);
     case BinaryOp::shr:
       return bitwise_loop<BinaryOp::shr>(type, level);
-    default:
-      return ordering_loop(op, type, level);
+    case BinaryOp::min:
+      return choice_loop(false, type, level);
+    case BinaryOp::max:
+      return choice_loop(true, type, level);
+    case BinaryOp::eq:
+      return equal_loop(false, type, level);
+    case BinaryOp::ne:
+      return equal_loop(true, type, level);
+    case BinaryOp::lt:
+      return less_loop(false, type, level);
+    case BinaryOp::le:
+      return less_loop(true, type, level);
+    case BinaryOp::gt:
+      return exchanged(less_loop(false, type, level));
+    case BinaryOp::ge:
+      return exchanged(less_loop(true, type, level));
   }
+  TILEVM_NO_ENUMERATOR();
 }
 
 }  // namespace tilevm::sim

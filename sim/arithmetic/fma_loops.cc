@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "isa/base/check.h"
+#include "isa/type/fma.h"
 #include "sim/arithmetic/float_bits.h"
 #include "sim/tiles/elements.h"
 

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "isa/base/check.h"
-#include "isa/type/function_sequences.h"
+#include "isa/type/function.h"
 #include "sim/arithmetic/float_bits.h"
 #include "sim/tiles/elements.h"
 
@@ -63,17 +62,9 @@ struct PlainMachine : HostMachine {
 };
 
 template <UnaryOp op, class M>
-struct Function {
+struct OnF32 {
   TILEVM_INLINE std::uint32_t operator()(std::uint32_t x) const {
-    if constexpr (op == UnaryOp::exp2) return functions::exp2<M>(x);
-    if constexpr (op == UnaryOp::exp) return functions::exp<M>(x);
-    if constexpr (op == UnaryOp::log2) return functions::log2<M>(x);
-    if constexpr (op == UnaryOp::log) return functions::log<M>(x);
-    if constexpr (op == UnaryOp::tanh) return functions::tanh<M>(x);
-    if constexpr (op == UnaryOp::sigmoid) return functions::sigmoid<M>(x);
-    if constexpr (op == UnaryOp::sqrt) return functions::sqrt<M>(x);
-    if constexpr (op == UnaryOp::rsqrt) return functions::rsqrt<M>(x);
-    if constexpr (op == UnaryOp::rcp) return functions::rcp<M>(x);
+    return isa::Function<op>::template f32<M>(x);
   }
 };
 
@@ -108,7 +99,7 @@ LaneLoop1 loop_of(SimdLevel level) {
     return detail::at_level<const std::uint8_t*, std::uint8_t*, std::size_t>(
         level, WaveBody < op == UnaryOp::cos, M > {});
   } else {
-    return loop1<std::uint32_t, std::uint32_t>(level, Function<op, M>{});
+    return loop1<std::uint32_t, std::uint32_t>(level, OnF32<op, M>{});
   }
 }
 
@@ -119,35 +110,8 @@ LaneLoop1 f32_loop(SimdLevel level) {
 }
 
 LaneLoop1 f32_loop(UnaryOp op, SimdLevel level) {
-  switch (op) {
-    case UnaryOp::exp2:
-      return f32_loop<UnaryOp::exp2>(level);
-    case UnaryOp::exp:
-      return f32_loop<UnaryOp::exp>(level);
-    case UnaryOp::log2:
-      return f32_loop<UnaryOp::log2>(level);
-    case UnaryOp::log:
-      return f32_loop<UnaryOp::log>(level);
-    case UnaryOp::sin:
-      return f32_loop<UnaryOp::sin>(level);
-    case UnaryOp::cos:
-      return f32_loop<UnaryOp::cos>(level);
-    case UnaryOp::tanh:
-      return f32_loop<UnaryOp::tanh>(level);
-    case UnaryOp::sigmoid:
-      return f32_loop<UnaryOp::sigmoid>(level);
-    case UnaryOp::sqrt:
-      return f32_loop<UnaryOp::sqrt>(level);
-    case UnaryOp::rsqrt:
-      return f32_loop<UnaryOp::rsqrt>(level);
-    case UnaryOp::rcp:
-      return f32_loop<UnaryOp::rcp>(level);
-    case UnaryOp::neg:
-    case UnaryOp::abs:
-      break;
-  }
-  TILEVM_CHECK(false, "no function");
-  return {};
+  return isa::with_function(
+      op, [level]<UnaryOp function>(isa::Function<function>) { return f32_loop<function>(level); });
 }
 
 /// By way of f32.

@@ -9,7 +9,6 @@
 namespace tilevm::sim {
 namespace {
 
-using isa::BinaryOp;
 using isa::DType;
 
 enum class Kind { unsigned_int, signed_int, floating };
@@ -100,49 +99,41 @@ struct Less {
   }
 };
 
-LaneLoop2 swapped(LaneLoop2 loop) {
-  return [loop = std::move(loop)](const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* out,
-                                  std::size_t n) { loop(b, a, out, n); };
-}
-
-template <class Lane, Kind kind>
-LaneLoop2 loop_of(BinaryOp op, const DType& type, SimdLevel level) {
-  const Order<Lane, kind> order(type);
-  const auto less = [&] {
-    return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, false>{order});
-  };
-  const auto less_or_equal = [&] {
-    return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, true>{order});
-  };
-  const auto equal = [&](std::uint8_t negate) {
-    return loop2<std::uint8_t, Lane>(level, Equal<Lane, kind>{order, negate});
-  };
-  switch (op) {
-    case BinaryOp::eq:
-      return equal(0);
-    case BinaryOp::ne:
-      return equal(1);
-    case BinaryOp::lt:
-      return less();
-    case BinaryOp::gt:
-      return swapped(less());
-    case BinaryOp::le:
-      return less_or_equal();
-    case BinaryOp::ge:
-      return swapped(less_or_equal());
-    default:
-      return loop2<Lane, Lane>(level, Choice<Lane, kind>{order, op == BinaryOp::max});
-  }
+/// Calls f(order) with the order of a type's codes.
+template <class F>
+LaneLoop2 with_order(const DType& type, F&& f) {
+  return with_lane(type.bits, [&]<class Lane>() {
+    if (type.is_float()) return f(Order<Lane, Kind::floating>(type));
+    if (type.is_signed_int()) return f(Order<Lane, Kind::signed_int>(type));
+    return f(Order<Lane, Kind::unsigned_int>(type));
+  });
 }
 
 }  // namespace
 
-LaneLoop2 ordering_loop(BinaryOp op, const DType& type, SimdLevel level) {
-  return with_lane(type.bits, [&]<class Lane>() {
-    if (type.is_float()) return loop_of<Lane, Kind::floating>(op, type, level);
-    if (type.is_signed_int()) return loop_of<Lane, Kind::signed_int>(op, type, level);
-    return loop_of<Lane, Kind::unsigned_int>(op, type, level);
+LaneLoop2 choice_loop(bool largest, const DType& type, SimdLevel level) {
+  return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
+    return loop2<Lane, Lane>(level, Choice<Lane, kind>{order, largest});
   });
+}
+
+LaneLoop2 equal_loop(bool negate, const DType& type, SimdLevel level) {
+  return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
+    const std::uint8_t flipped = negate ? 1 : 0;
+    return loop2<std::uint8_t, Lane>(level, Equal<Lane, kind>{order, flipped});
+  });
+}
+
+LaneLoop2 less_loop(bool or_equal, const DType& type, SimdLevel level) {
+  return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
+    if (or_equal) return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, true>{order});
+    return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, false>{order});
+  });
+}
+
+LaneLoop2 exchanged(LaneLoop2 loop) {
+  return [loop = std::move(loop)](const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* out,
+                                  std::size_t n) { loop(b, a, out, n); };
 }
 
 }  // namespace tilevm::sim

@@ -38,32 +38,42 @@ struct OnSign {
   }
 };
 
-LaneLoop1 integer_loop(UnaryOp op, const DType& type, SimdLevel level) {
-  return with_lane(type.bits, [&]<class Lane>() {
-    const auto mask = static_cast<Lane>(isa::low_mask(type.bits));
-    const auto sign = static_cast<Lane>(type.is_signed_int() ? mask ^ (mask >> 1) : 0);
-    if (op == UnaryOp::abs) return loop1<Lane, Lane>(level, AbsInteger<Lane>{mask, sign});
-    return loop1<Lane, Lane>(level, NegateInteger<Lane>{mask});
-  });
-}
-
-LaneLoop1 sign_loop(UnaryOp op, const DType& type, SimdLevel level) {
-  return with_lane(type.bits, [&]<class Lane>() {
-    const auto infinity =
-        static_cast<Lane>(isa::low_mask(type.exponent_bits) << type.mantissa_bits);
-    if (op == UnaryOp::abs) return loop1<Lane, Lane>(level, OnSign<Lane, true>{infinity});
-    return loop1<Lane, Lane>(level, OnSign<Lane, false>{infinity});
-  });
+/// Flips signs, or clears them.
+template <bool clear>
+LaneLoop1 sign_loop(const DType& type, SimdLevel level) {
+  if (type.is_integer()) {
+    return with_lane(type.bits, [&]<class Lane>() {
+      const auto mask = static_cast<Lane>(isa::low_mask(type.bits));
+      const auto sign = static_cast<Lane>(type.is_signed_int() ? mask ^ (mask >> 1) : 0);
+      if constexpr (clear) return loop1<Lane, Lane>(level, AbsInteger<Lane>{mask, sign});
+      return loop1<Lane, Lane>(level, NegateInteger<Lane>{mask});
+    });
+  }
+  if (type.bits >= 16 && type != isa::tf32) {
+    return with_lane(type.bits, [&]<class Lane>() {
+      const auto infinity =
+          static_cast<Lane>(isa::low_mask(type.exponent_bits) << type.mantissa_bits);
+      return loop1<Lane, Lane>(level, OnSign<Lane, clear>{infinity});
+    });
+  }
+  constexpr UnaryOp op = clear ? UnaryOp::abs : UnaryOp::neg;
+  return defined_loop(type.bits, type.bits,
+                      [type](std::uint64_t code) { return isa::apply(op, type, code); });
 }
 
 }  // namespace
 
 LaneLoop1 unary_loop(UnaryOp op, const DType& type, SimdLevel level) {
-  if (isa::is_function(op)) return function_loop(op, type, level);
-  if (type.is_integer()) return integer_loop(op, type, level);
-  if (type.bits >= 16 && type != isa::tf32) return sign_loop(op, type, level);
-  return defined_loop(type.bits, type.bits,
-                      [op, type](std::uint64_t code) { return isa::apply(op, type, code); });
+  switch (class_of(op)) {
+    case isa::UnaryClass::negation:
+      return sign_loop<false>(type, level);
+    case isa::UnaryClass::magnitude:
+      return sign_loop<true>(type, level);
+    case isa::UnaryClass::function:
+    case isa::UnaryClass::ieee_function:
+      return function_loop(op, type, level);
+  }
+  TILEVM_NO_ENUMERATOR();
 }
 
 }  // namespace tilevm::sim

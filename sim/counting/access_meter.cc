@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "isa/dot/dot.h"
+#include "isa/program/tile_move.h"
 #include "sim/access/access_places.h"
 #include "sim/counting/warp_access.h"
 
@@ -273,48 +274,24 @@ struct Making {
   }
 };
 
-Meter meter_of(const isa::LoadGlobal& inst, const Making& making) {
-  const auto& tile = making.type<isa::RegisterType>(making.stmt.results[0]);
-  return make({making.id, making.grid(tile), false,
-               making.global(inst.src.var, inst.offset, tile.shape()), std::nullopt});
+Meter meter_of(const isa::RegisterMove& move, const Making& making) {
+  const auto& tile = making.type<isa::RegisterType>(move.tile);
+  MeteredAccess access{making.id, making.grid(tile), move.stores, std::nullopt, std::nullopt};
+  if (std::holds_alternative<isa::GlobalType>(making.kernel.variable(move.tensor).type)) {
+    access.global = making.global(move.tensor, move.offset, tile.shape());
+  } else {
+    access.shared = making.shared(move.tensor, move.offset, tile.shape());
+  }
+  return make(std::move(access));
 }
 
-Meter meter_of(const isa::StoreGlobal& inst, const Making& making) {
-  const auto& tile = making.type<isa::RegisterType>(inst.src.var);
-  return make({making.id, making.grid(tile), true,
-               making.global(inst.dst.var, inst.offset, tile.shape()), std::nullopt});
-}
-
-Meter meter_of(const isa::LoadShared& inst, const Making& making) {
-  const auto& tile = making.type<isa::RegisterType>(making.stmt.results[0]);
-  return make({making.id, making.grid(tile), false, std::nullopt,
-               making.shared(inst.src.var, inst.offset, tile.shape())});
-}
-
-Meter meter_of(const isa::StoreShared& inst, const Making& making) {
-  const auto& tile = making.type<isa::RegisterType>(inst.src.var);
-  return make({making.id, making.grid(tile), true, std::nullopt,
-               making.shared(inst.dst.var, inst.offset, tile.shape())});
-}
-
-Meter meter_of(const isa::CopyAsync& inst, const Making& making) {
-  const isa::Shape shape = isa::tile_shape(inst, making.type<isa::SharedType>(inst.dst.var));
+Meter meter_of(const isa::CopyMove& move, const Making& making) {
+  const isa::Shape shape = isa::tile_shape(move.offset, making.type<isa::SharedType>(move.tensor));
   return make(
       {making.id,
        AccessGrid(making.program.access_plan(making.stmt), making.info.num_threads, nullptr), false,
-       making.global(inst.src.var, inst.offset, shape),
-       making.shared(inst.dst.var, inst.shared_offset, shape)});
-}
-
-Meter meter_of(const isa::CopyAsyncCommitGroup&, const Making&) { return {}; }
-Meter meter_of(const isa::CopyAsyncWaitGroup&, const Making&) { return {}; }
-
-/// All others touch no memory.
-template <class Inst>
-Meter meter_of(const Inst&, const Making&) {
-  static_assert(Inst::schema.description.category != isa::Category::transfer,
-                "an instruction that moves a tile needs a meter");
-  return {};
+       making.global(move.view, move.view_offset, shape),
+       making.shared(move.tensor, move.offset, shape)});
 }
 
 }  // namespace
@@ -334,7 +311,9 @@ Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::Ins
                  SharedTables& tables, std::size_t id) {
   const Making making{program, program.kernel(kernel),       program.info(kernel), stmt,
                       tables,  static_cast<std::int64_t>(id)};
-  return std::visit([&](const auto& inst) { return meter_of(inst, making); }, stmt.inst);
+  const std::optional<isa::TileMove> move = isa::tile_move(stmt);
+  if (!move) return {};
+  return std::visit([&](const auto& each) { return meter_of(each, making); }, *move);
 }
 
 MmaCount count_mma(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt) {

@@ -9,6 +9,7 @@ namespace tilevm::sim {
 
 /// Bit j of a thread stays bit j of that thread. Where both share their bytes (RegisterFile) there
 /// is nothing to do.
+template <>
 Action prepare(const isa::View& inst, const Preparation& preparation) {
   const Tile source = preparation.tile(inst.src.var), result = preparation.result_tile();
   Action action = [source, result](Context& context) {

@@ -144,6 +144,7 @@ struct InitialValue {
 }  // namespace
 
 /// The launch provides the memory of workspaces; they are the first buffers, in order.
+template <>
 Action prepare(const isa::AllocateGlobal&, const Preparation& preparation) {
   ViewCode code = compile_view(preparation, preparation.span);
   int buffer = 0;
@@ -158,6 +159,7 @@ Action prepare(const isa::AllocateGlobal&, const Preparation& preparation) {
 
 /// `init` becomes the element type as Cast does. Without it the elements have no defined value;
 /// here they are zero, whatever ran before.
+template <>
 Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation) {
   const Tile tile = preparation.result_tile();
   if (!inst.init) {
@@ -194,6 +196,7 @@ Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation
 }
 
 /// Extents and strides are evaluated here, once; nothing is touched.
+template <>
 Action prepare(const isa::ViewGlobal& inst, const Preparation& preparation) {
   ViewCode code =
       compile_view(preparation, preparation.slot_span(isa::position_of(&isa::ViewGlobal::shape)));

@@ -32,6 +32,7 @@ void record_tile(const isa::PrintSite& site, const isa::RegisterLayout& layout, 
 
 }  // namespace
 
+template <>
 Action prepare(const isa::Print& inst, const Preparation& preparation) {
   const std::uint32_t number = preparation.info.print_site(preparation.stmt);
   const isa::PrintSite& site = preparation.info.prints[number];  // lives as long as the program

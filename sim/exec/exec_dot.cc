@@ -141,6 +141,7 @@ Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan, const i
   };
 }
 
+template <>
 Action prepare(const isa::Dot& inst, const Preparation& preparation) {
   const isa::DotPlan& plan = preparation.program.dot_plan(preparation.stmt);
   if (plan.method == isa::DotMethod::chain) return prepare_chain_dot(inst, preparation);

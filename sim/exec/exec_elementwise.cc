@@ -109,12 +109,14 @@ Action prepare_unary(isa::UnaryOp op, isa::RegisterOperand a, const Preparation&
                   unary_loop(op, preparation.register_type(a.var).dtype));
 }
 
+template <>
 Action prepare(const isa::Fma& inst, const Preparation& preparation) {
   return on_lanes(std::array{operand(inst.a.var, preparation), operand(inst.b.var, preparation),
                              operand(inst.c.var, preparation)},
                   preparation.result_tile(), fma_loop(preparation.register_type(inst.a.var).dtype));
 }
 
+template <>
 Action prepare(const isa::Where& inst, const Preparation& preparation) {
   return on_lanes(std::array{operand(inst.condition.var, preparation),
                              operand(inst.a.var, preparation), operand(inst.b.var, preparation)},
@@ -123,6 +125,7 @@ Action prepare(const isa::Where& inst, const Preparation& preparation) {
 }
 
 /// Each place takes its element from another place of the same thread.
+template <>
 Action prepare(const isa::ConvertLayout& inst, const Preparation& preparation) {
   const Tile result = preparation.result_tile();
   const std::size_t bytes = lane_bytes(result.bits);
@@ -132,6 +135,7 @@ Action prepare(const isa::ConvertLayout& inst, const Preparation& preparation) {
                   });
 }
 
+template <>
 Action prepare(const isa::Cast& inst, const Preparation& preparation) {
   const isa::DType from = preparation.register_type(inst.src.var).dtype;
   return on_lanes(std::array{operand(inst.src.var, preparation)}, preparation.result_tile(),

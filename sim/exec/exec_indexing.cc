@@ -7,6 +7,7 @@
 namespace tilevm::sim {
 
 /// One i32 a grid extent; x is the first.
+template <>
 Action prepare(const isa::BlockIndices&, const Preparation& preparation) {
   std::vector<std::size_t> slots;
   for (const isa::VarId result : preparation.stmt.results) {

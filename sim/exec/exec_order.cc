@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "isa/inst/order.h"
+#include "isa/inst/control.h"
 #include "isa/type/bits.h"
 #include "sim/access/semaphore.h"
 #include "sim/checks/launch_shadow.h"
@@ -120,6 +120,7 @@ std::uint32_t load_semaphore(const MemoryPlace& place, const Memory& memory) {
 }
 
 /// Without the value the block waits, and comes here again.
+template <>
 Action prepare(const isa::LockSemaphore& inst, const Preparation& preparation) {
   return [access = make_access(inst, preparation)](Context& context) {
     Turn turn{*access};
@@ -135,6 +136,7 @@ Action prepare(const isa::LockSemaphore& inst, const Preparation& preparation) {
   };
 }
 
+template <>
 Action prepare(const isa::ReleaseSemaphore& inst, const Preparation& preparation) {
   return [access = make_access(inst, preparation)](Context& context) {
     Turn turn{*access};
@@ -146,6 +148,7 @@ Action prepare(const isa::ReleaseSemaphore& inst, const Preparation& preparation
   };
 }
 
+template <>
 Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
   return [access = make_access(inst, preparation),
           result = static_cast<std::size_t>(preparation.result().index)](Context& context) {

@@ -2,6 +2,7 @@
 #include <limits>
 #include <utility>
 
+#include "isa/program/tile_move.h"
 #include "sim/access/shared_access.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/exec/async_copy.h"
@@ -24,10 +25,12 @@ Tile data_tile(const LayoutParts& parts, unsigned bits) {
 }  // namespace
 
 /// The verifier gave the tensor its place; what lies there stays.
+template <>
 Action prepare(const isa::AllocateShared&, const Preparation&) {
   return [](Context&) { return true; };
 }
 
+template <>
 Action prepare(const isa::LoadShared& inst, const Preparation& preparation) {
   const isa::VarId result = preparation.result();
   return [access = make_shared_access(
@@ -51,6 +54,7 @@ Action prepare(const isa::LoadShared& inst, const Preparation& preparation) {
   };
 }
 
+template <>
 Action prepare(const isa::StoreShared& inst, const Preparation& preparation) {
   const isa::VarId src = inst.src.var;
   return [access = make_shared_access(
@@ -70,9 +74,10 @@ Action prepare(const isa::StoreShared& inst, const Preparation& preparation) {
 
 /// The plan is shared by all copies of the action and of the state, since pending copies point at
 /// it.
+template <>
 Action prepare(const isa::CopyAsync& inst, const Preparation& preparation) {
   const isa::SharedType& type = preparation.shared_type(inst.dst.var);
-  const isa::Shape shape = isa::tile_shape(inst, type);
+  const isa::Shape shape = isa::tile_shape(inst.shared_offset, type);
   const auto parts = preparation.tables.parts(shape);
   const Tile tile = data_tile(*parts, type.dtype.bits);
   auto plan = std::make_shared<const CopyPlan>(CopyPlan{
@@ -82,6 +87,7 @@ Action prepare(const isa::CopyAsync& inst, const Preparation& preparation) {
   return [plan = std::move(plan)](Context& context) { return issue_copy(*plan, context); };
 }
 
+template <>
 Action prepare(const isa::CopyAsyncCommitGroup&, const Preparation&) {
   return [](Context& context) {
     commit_copies(context.state.shared);
@@ -89,6 +95,7 @@ Action prepare(const isa::CopyAsyncCommitGroup&, const Preparation&) {
   };
 }
 
+template <>
 Action prepare(const isa::CopyAsyncWaitGroup& inst, const Preparation& preparation) {
   const auto pending = static_cast<std::uint64_t>(inst.pending.value.constant_int().value_or(0));
   return [pending, span = preparation.span,
@@ -98,6 +105,7 @@ Action prepare(const isa::CopyAsyncWaitGroup& inst, const Preparation& preparati
   };
 }
 
+template <>
 Action prepare(const isa::Synchronize&, const Preparation& preparation) {
   return [number = preparation.new_barrier("Synchronize")](Context& context) {
     synchronize(number, context);
@@ -106,6 +114,7 @@ Action prepare(const isa::Synchronize&, const Preparation& preparation) {
 }
 
 /// No record has this number, so the block has ended.
+template <>
 Action prepare(const isa::Exit&, const Preparation&) {
   return [](Context& context) {
     context.state.next = std::numeric_limits<std::size_t>::max();

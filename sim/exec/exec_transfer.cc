@@ -46,12 +46,14 @@ GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, cons
 }
 
 /// Every thread reads its elements; outside the view they are zero.
+template <>
 Action prepare(const isa::LoadGlobal& inst, const Preparation& preparation) {
   return [access = of_registers("LoadGlobal", inst.src.var, preparation.result(), inst.offset,
                                 preparation)](Context& context) { return load(access, context); };
 }
 
 /// The first thread that holds an element writes it; outside the view nothing is written.
+template <>
 Action prepare(const isa::StoreGlobal& inst, const Preparation& preparation) {
   return [access = of_registers("StoreGlobal", inst.dst.var, inst.src.var, inst.offset,
                                 preparation)](Context& context) { return store(access, context); };

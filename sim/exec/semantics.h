@@ -1,12 +1,9 @@
-// The meaning of every instruction: one overload of `prepare` a type.
+// The meaning of every instruction.
 //
 // `prepare` looks at everything that is known before the run (types, layouts, constant offsets,
-// tables) once and returns the action that then runs many times. exec_*.cc follow the categories of
-// the instruction set. An instruction without an overload does not compile; an overload that is
-// declared here but not written does not link.
+// tables) once and returns the action that then runs many times.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -97,30 +94,11 @@ struct Preparation {
   }
 };
 
-Action prepare(const isa::BlockIndices&, const Preparation&);
-Action prepare(const isa::AllocateGlobal&, const Preparation&);
-Action prepare(const isa::AllocateShared&, const Preparation&);
-Action prepare(const isa::AllocateRegister&, const Preparation&);
-Action prepare(const isa::ViewGlobal&, const Preparation&);
-Action prepare(const isa::LoadGlobal&, const Preparation&);
-Action prepare(const isa::LoadShared&, const Preparation&);
-Action prepare(const isa::StoreGlobal&, const Preparation&);
-Action prepare(const isa::StoreShared&, const Preparation&);
-Action prepare(const isa::CopyAsync&, const Preparation&);
-Action prepare(const isa::CopyAsyncCommitGroup&, const Preparation&);
-Action prepare(const isa::CopyAsyncWaitGroup&, const Preparation&);
-Action prepare(const isa::Fma&, const Preparation&);
-Action prepare(const isa::Where&, const Preparation&);
-Action prepare(const isa::Cast&, const Preparation&);
-Action prepare(const isa::View&, const Preparation&);
-Action prepare(const isa::ConvertLayout&, const Preparation&);
-Action prepare(const isa::Dot&, const Preparation&);
-Action prepare(const isa::Synchronize&, const Preparation&);
-Action prepare(const isa::LockSemaphore&, const Preparation&);
-Action prepare(const isa::ReleaseSemaphore&, const Preparation&);
-Action prepare(const isa::AtomicAdd&, const Preparation&);
-Action prepare(const isa::Exit&, const Preparation&);
-Action prepare(const isa::Print&, const Preparation&);
+/// The action of an instruction: a specialisation for each, in the source of this folder that is
+/// named like its header. The template itself has no definition, so an instruction without an action
+/// does not link.
+template <class Inst>
+Action prepare(const Inst& inst, const Preparation& preparation);
 
 // Families; the positions of the operands' slots are those of the struct.
 Action prepare_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
@@ -135,22 +113,4 @@ Action prepare(const isa::Unary<op>& inst, const Preparation& preparation) {
   return prepare_unary(op, inst.a, preparation);
 }
 
-namespace detail {
-
-template <class Inst>
-constexpr bool has_semantics() {
-  constexpr bool found = requires(const Inst& inst, const Preparation& preparation) {
-    { prepare(inst, preparation) } -> std::same_as<Action>;
-  };
-  static_assert(found, "this instruction has no `prepare` in sim/exec/semantics.h");
-  return found;
-}
-
-template <class Variant>
-inline constexpr bool all_have_semantics = false;
-template <class... Insts>
-inline constexpr bool all_have_semantics<std::variant<Insts...>> = (has_semantics<Insts>() && ...);
-static_assert(all_have_semantics<isa::Instruction>);
-
-}  // namespace detail
 }  // namespace tilevm::sim

@@ -15,8 +15,6 @@ namespace {
 
 using isa::BinaryOp, isa::UnaryOp;
 using Before = std::function<void(Context&)>;
-using Function1 = double (*)(double);
-using Function2 = double (*)(double, double);
 using ResultTile = std::shared_ptr<const ShadowTile>;
 
 /// An element-wise operand, and where the result's places find their elements in it.
@@ -111,75 +109,6 @@ ShadowFlow restart(const Preparation& preparation) {
           }};
 }
 
-double quotient(double a, double b) { return std::trunc(a / b); }
-double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-/// Null where the shadow begins anew.
-Function2 function_of(BinaryOp op, const isa::DType& type) {
-  switch (op) {
-    case BinaryOp::add:
-      return [](double a, double b) { return a + b; };
-    case BinaryOp::sub:
-      return [](double a, double b) { return a - b; };
-    case BinaryOp::mul:
-      return [](double a, double b) { return a * b; };
-    case BinaryOp::div:
-      if (type.is_integer()) return quotient;
-      return [](double a, double b) { return a / b; };
-    case BinaryOp::mod:
-      return [](double a, double b) { return std::fmod(a, b); };
-    case BinaryOp::min:
-      return [](double a, double b) { return std::fmin(a, b); };
-    case BinaryOp::max:
-      return [](double a, double b) { return std::fmax(a, b); };
-    case BinaryOp::bit_and:
-    case BinaryOp::bit_or:
-    case BinaryOp::bit_xor:
-    case BinaryOp::shl:
-    case BinaryOp::shr:
-    case BinaryOp::eq:
-    case BinaryOp::ne:
-    case BinaryOp::lt:
-    case BinaryOp::le:
-    case BinaryOp::gt:
-    case BinaryOp::ge:
-      break;
-  }
-  return nullptr;
-}
-
-Function1 function_of(UnaryOp op) {
-  switch (op) {
-    case UnaryOp::neg:
-      return [](double x) { return -x; };
-    case UnaryOp::abs:
-      return [](double x) { return std::fabs(x); };
-    case UnaryOp::exp2:
-      return [](double x) { return std::exp2(x); };
-    case UnaryOp::exp:
-      return [](double x) { return std::exp(x); };
-    case UnaryOp::log2:
-      return [](double x) { return std::log2(x); };
-    case UnaryOp::log:
-      return [](double x) { return std::log(x); };
-    case UnaryOp::sin:
-      return [](double x) { return std::sin(x); };
-    case UnaryOp::cos:
-      return [](double x) { return std::cos(x); };
-    case UnaryOp::tanh:
-      return [](double x) { return std::tanh(x); };
-    case UnaryOp::sigmoid:
-      return sigmoid;
-    case UnaryOp::sqrt:
-      return [](double x) { return std::sqrt(x); };
-    case UnaryOp::rsqrt:
-      return [](double x) { return 1 / std::sqrt(x); };
-    case UnaryOp::rcp:
-      break;
-  }
-  return [](double x) { return 1 / x; };
-}
-
 /// values.own += a.own * b.own for [.., m, k] and [.., k, n] matrices; the same of the shadow
 /// values.
 void multiply_add(const ShadowPairs& a, const ShadowPairs& b, const isa::Shape& left_shape,
@@ -240,7 +169,8 @@ ShadowFlow shadow_of(const isa::Cast& inst, const Preparation& preparation) {
 
 template <BinaryOp op>
 ShadowFlow shadow_of(const isa::Binary<op>& inst, const Preparation& preparation) {
-  const Function2 function = function_of(op, preparation.register_type(inst.a.var).dtype);
+  const isa::RealFunction2 function =
+      isa::unrounded(op, preparation.register_type(inst.a.var).dtype);
   if (function == nullptr) return restart(preparation);
   return elementwise(std::array{Operand(inst.a, preparation), Operand(inst.b, preparation)},
                      function, preparation);
@@ -248,7 +178,7 @@ ShadowFlow shadow_of(const isa::Binary<op>& inst, const Preparation& preparation
 
 template <UnaryOp op>
 ShadowFlow shadow_of(const isa::Unary<op>& inst, const Preparation& preparation) {
-  return elementwise(std::array{Operand(inst.a, preparation)}, function_of(op), preparation);
+  return elementwise(std::array{Operand(inst.a, preparation)}, isa::unrounded(op), preparation);
 }
 
 ShadowFlow shadow_of(const isa::Fma& inst, const Preparation& preparation) {

@@ -14,10 +14,6 @@ using isa::Scalar;
 using isa::ScalarBinary;
 using isa::ScalarKind;
 
-bool is_logical(ScalarBinary op) {
-  return op == ScalarBinary::logical_and || op == ScalarBinary::logical_or;
-}
-
 std::uint64_t sign_extend_32(std::uint64_t bits) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
 }
@@ -51,33 +47,38 @@ ScalarCode::ScalarCode(const Expr& expr) : kind_(expr.kind()) {
 
 void ScalarCode::compile(const Expr& expr, std::size_t depth) {
   stack_size_ = std::max(stack_size_, depth + 1);
-  if (const auto* constant = std::get_if<Expr::Constant>(&expr.node())) {
-    ops_.push_back({.kind = OpKind::constant,
-                    .scalar = expr.kind(),
-                    .result = expr.kind(),
-                    .value = constant->value.bits});
-  } else if (const auto* variable = std::get_if<Expr::Variable>(&expr.node())) {
-    ops_.push_back({.kind = OpKind::variable,
-                    .scalar = expr.kind(),
-                    .result = expr.kind(),
-                    .value = static_cast<std::uint64_t>(variable->var.index)});
-  } else if (const auto* unary = std::get_if<Expr::Unary>(&expr.node())) {
-    compile(unary->a, depth);
-    ops_.push_back({.kind = OpKind::unary,
-                    .scalar = unary->a.kind(),
-                    .result = expr.kind(),
-                    .unary = unary->op,
-                    .span = expr.span()});
-  } else if (const auto* conversion = std::get_if<Expr::Convert>(&expr.node())) {
-    compile(conversion->a, depth);
-    ops_.push_back(
-        {.kind = OpKind::convert, .scalar = conversion->a.kind(), .result = expr.kind()});
-  } else {
-    compile_binary(expr, *std::get_if<Expr::Binary>(&expr.node()), depth);
-  }
+  std::visit([&](const auto& node) { compile(node, expr, depth); }, expr.node());
 }
 
-void ScalarCode::compile_binary(const Expr& expr, const Expr::Binary& node, std::size_t depth) {
+void ScalarCode::compile(const Expr::Constant& node, const Expr& expr, std::size_t) {
+  ops_.push_back({.kind = OpKind::constant,
+                  .scalar = expr.kind(),
+                  .result = expr.kind(),
+                  .value = node.value.bits});
+}
+
+void ScalarCode::compile(const Expr::Variable& node, const Expr& expr, std::size_t) {
+  ops_.push_back({.kind = OpKind::variable,
+                  .scalar = expr.kind(),
+                  .result = expr.kind(),
+                  .value = static_cast<std::uint64_t>(node.var.index)});
+}
+
+void ScalarCode::compile(const Expr::Unary& node, const Expr& expr, std::size_t depth) {
+  compile(node.a, depth);
+  ops_.push_back({.kind = OpKind::unary,
+                  .scalar = node.a.kind(),
+                  .result = expr.kind(),
+                  .unary = node.op,
+                  .span = expr.span()});
+}
+
+void ScalarCode::compile(const Expr::Convert& node, const Expr& expr, std::size_t depth) {
+  compile(node.a, depth);
+  ops_.push_back({.kind = OpKind::convert, .scalar = node.a.kind(), .result = expr.kind()});
+}
+
+void ScalarCode::compile(const Expr::Binary& node, const Expr& expr, std::size_t depth) {
   compile(node.a, depth);
   if (is_logical(node.op)) {  // the left side alone may decide; else the right side is the value
     const std::size_t decide = ops_.size();

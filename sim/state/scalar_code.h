@@ -42,7 +42,12 @@ class ScalarCode {
   };
 
   void compile(const isa::Expr& expr, std::size_t depth);
-  void compile_binary(const isa::Expr& expr, const isa::Expr::Binary& node, std::size_t depth);
+  // One overload a node, which gives the value of `expr`.
+  void compile(const isa::Expr::Constant& node, const isa::Expr& expr, std::size_t depth);
+  void compile(const isa::Expr::Variable& node, const isa::Expr& expr, std::size_t depth);
+  void compile(const isa::Expr::Unary& node, const isa::Expr& expr, std::size_t depth);
+  void compile(const isa::Expr::Convert& node, const isa::Expr& expr, std::size_t depth);
+  void compile(const isa::Expr::Binary& node, const isa::Expr& expr, std::size_t depth);
   [[nodiscard]] bool run(const std::uint64_t* variables, std::uint64_t& result, Span& fault) const;
   [[nodiscard]] bool run_on(std::uint64_t* stack, const std::uint64_t* variables,
                             Span& fault) const;

@@ -34,8 +34,11 @@ void pack(const Tile& tile, const std::uint8_t* lanes, std::size_t first, std::s
 /// Of functions; unary_loop's part.
 [[nodiscard]] LaneLoop1 function_loop(isa::UnaryOp op, const isa::DType& type, SimdLevel level);
 
-/// Of min, max and comparisons; binary_loop's part.
-[[nodiscard]] LaneLoop2 ordering_loop(isa::BinaryOp op, const isa::DType& type, SimdLevel level);
+/// Of min, max and comparisons; binary_loop's parts. Exchanged operands make less to greater.
+[[nodiscard]] LaneLoop2 choice_loop(bool largest, const isa::DType& type, SimdLevel level);
+[[nodiscard]] LaneLoop2 equal_loop(bool negate, const isa::DType& type, SimdLevel level);
+[[nodiscard]] LaneLoop2 less_loop(bool or_equal, const isa::DType& type, SimdLevel level);
+[[nodiscard]] LaneLoop2 exchanged(LaneLoop2 loop);
 
 /// Of conditions (u1) and two operands of the type.
 [[nodiscard]] LaneLoop3 where_loop(const isa::DType& type, SimdLevel level = best_simd_level());

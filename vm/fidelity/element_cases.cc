@@ -6,6 +6,7 @@
 
 #include "isa/inst/instruction_set.h"
 #include "isa/type/arith.h"
+#include "isa/type/fma.h"
 #include "vm/fidelity/case.h"
 #include "vm/fidelity/element_operands.h"
 

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include "isa/type/bits.h"
+#include "isa/type/fma.h"
 #include "isa/type/number.h"
 
 using namespace tilevm;

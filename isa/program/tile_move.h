@@ -1,0 +1,51 @@
+// The tile that an instruction moves, and between what: from this its accesses are planned
+// (isa/access/access_plan.h) and counted.
+#pragma once
+
+#include <optional>
+#include <type_traits>
+#include <variant>
+
+#include "isa/inst/instruction_set.h"
+#include "isa/program/program.h"
+
+namespace tilevm::isa {
+
+/// Between registers and a tensor in shared or global memory.
+struct RegisterMove {
+  VarId tile, tensor;
+  std::optional<OffsetList> offset;  ///< in the tensor
+  bool stores = false;               ///< from registers to memory
+};
+
+/// From a view of global memory to a shared tensor; `offset` is that in the tensor, whose extents
+/// along the colons are those of the tile.
+struct CopyMove {
+  VarId view, tensor;
+  std::optional<OffsetList> view_offset, offset;
+};
+
+using TileMove = std::variant<RegisterMove, CopyMove>;
+
+/// Whether an instruction moves a tile: it transfers, and a tensor in memory is an operand of it.
+template <class Inst>
+constexpr bool moves_tile() {
+  bool found = false;
+  for_each_slot<Inst>([&]<class Slot>(const SlotInfo<Inst, Slot>& info, std::size_t) {
+    found = found || info.access != Access::none;
+  });
+  return found && Inst::schema.description.category == Category::transfer;
+}
+
+/// What an instruction that moves a tile moves: a specialisation for each, beside its type rule.
+/// The template itself has no definition, so a forgotten one does not link.
+template <class Inst>
+TileMove tile_move(const Inst& inst, const InstStmt& stmt);
+
+/// What a statement moves, if it does.
+[[nodiscard]] std::optional<TileMove> tile_move(const InstStmt& stmt);
+
+/// The extents of the tile that a copy moves to an offset of a tensor of this type.
+[[nodiscard]] Shape tile_shape(const std::optional<OffsetList>& offset, const SharedType& tensor);
+
+}  // namespace tilevm::isa
