@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "isa/type/bits.h"
 #include "sim/access/global_place.h"
@@ -11,6 +12,7 @@
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/shadow/shadow_access.h"
+#include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {
 namespace {
@@ -27,29 +29,23 @@ bool evaluate_origin(const GlobalAccess& access, Context& context, Numbers& orig
   return true;
 }
 
-/// Reports elements that lie inside the view but outside of the buffer: counts each once, names the
-/// first.
+/// Reports elements that lie inside the view but outside of the buffer.
 bool report_out_of_bounds(const GlobalAccess& access, Place& place, Context& context) {
-  std::size_t count = 0, thread = 0;
-  std::int64_t byte = 0;
-  isa::Index index;
-  for (const std::int32_t first : access.parts->first_threads) {
-    const auto t = static_cast<std::size_t>(first);
-    for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (!place.locate(t, i) || place.in_buffer()) continue;
-      if (count++ > 0 && place.index() >= index) continue;
-      thread = t;
-      index = place.index();
-      byte = place.byte();
-    }
-  }
+  using Outside = Offender<std::int64_t>;  // with the byte that it would touch
+  const auto outside = find_offenders(access.parts->first_threads, access.tile.locals,
+                                      [&](std::size_t t, std::size_t i) -> std::optional<Outside> {
+                                        if (!place.locate(t, i) || place.in_buffer())
+                                          return std::nullopt;
+                                        return Outside{place.index(), place.byte()};
+                                      });
   const std::size_t total = access.parts->first_threads.size() * access.tile.locals;
   context.fail(Code::out_of_bounds, access.span,
                fmt::format("`{}` touches memory outside of buffer `{}`: {} of {} elements of the "
-                           "tile, first `{}[{}]`, at byte {} of {}",
-                           access.mnemonic, place.buffer().name, count, total, access.view_name,
-                           fmt::join(index, ", "), byte, place.buffer().bytes));
-  context.fault->thread = static_cast<std::int64_t>(thread);
+                           "tile, first {}, at byte {} of {}",
+                           access.mnemonic, place.buffer().name, outside.count, total,
+                           element_text(access.view_name, outside.first), outside.detail,
+                           place.buffer().bytes));
+  context.fault->thread = static_cast<std::int64_t>(outside.thread);
   add_note(context.fault->diagnostic,
            fmt::format("`{}` is viewed here; a view's extents must not reach beyond its buffer",
                        access.view_name),
@@ -75,18 +71,19 @@ bool report_outside_view(const GlobalAccess& access, const GlobalView& view, con
 /// Reports elements of a copy's source that nothing has written.
 bool report_unwritten(const GlobalAccess& access, Place& place, const std::uint8_t* shadow,
                       Context& context) {
-  std::size_t count = 0;
-  isa::Index index;
-  for (std::size_t i = 0; i < access.tile.locals; ++i) {
-    if (isa::get_bits(shadow, i * access.tile.bits, access.tile.bits) == 0) continue;
-    static_cast<void>(place.locate(0, i));
-    if (count++ == 0) index = place.index();
-  }
+  const auto unwritten =
+      find_offenders(access.tile.threads, access.tile.locals,
+                     [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
+                       const unsigned bits = access.tile.bits;
+                       if (isa::get_bits(shadow, i * bits, bits) == 0) return std::nullopt;
+                       static_cast<void>(place.locate(t, i));
+                       return Offender<>{place.index()};
+                     });
   context.fail(Code::uninitialized_read, access.span,
                fmt::format("`{}` copies {} of {} elements of `{}` that have no defined value, "
-                           "first `{}[{}]`",
-                           access.mnemonic, count, access.tile.locals, access.view_name,
-                           access.view_name, fmt::join(index, ", ")));
+                           "first {}",
+                           access.mnemonic, unwritten.count, access.tile.locals, access.view_name,
+                           element_text(access.view_name, unwritten.first)));
   add_note(context.fault->diagnostic, "nothing had written them; store them before",
            access.view_span);
   return false;
@@ -116,26 +113,22 @@ bool spares_source(const GlobalAccess& access, Place place, const PendingCopy& c
                    Context& context) {
   const GlobalAccess& source = copy.plan->source;
   const auto begins = element_bits(source, {source, copy.source, context, copy.source_origin});
-  std::size_t count = 0, thread = 0;
-  isa::Index index;
-  for (const std::int32_t first : access.parts->first_threads) {
-    const auto t = static_cast<std::size_t>(first);
-    for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (!place.locate(t, i) || !meets(begins, source.tile.bits, place.bit(), access.tile.bits)) {
-        continue;
-      }
-      if (count++ > 0 && place.index() >= index) continue;
-      thread = t;
-      index = place.index();
-    }
-  }
-  if (count == 0) return true;
+  const auto read = [&](std::uint64_t bit) {
+    return meets(begins, source.tile.bits, bit, access.tile.bits);
+  };
+  const auto hit = find_offenders(access.parts->first_threads, access.tile.locals,
+                                  [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
+                                    if (!place.locate(t, i) || !read(place.bit())) {
+                                      return std::nullopt;
+                                    }
+                                    return Offender<>{place.index()};
+                                  });
+  if (hit.count == 0) return true;
   context.fail(Code::in_flight_access, access.span,
-               fmt::format("`{}` writes {} element{} of `{}` that a copy in flight reads, first "
-                           "`{}[{}]`",
-                           access.mnemonic, count, count == 1 ? "" : "s", access.view_name,
-                           access.view_name, fmt::join(index, ", ")));
-  context.fault->thread = static_cast<std::int64_t>(thread);
+               fmt::format("`{}` writes {} that a copy in flight reads, first {}", access.mnemonic,
+                           elements_text(hit.count, access.view_name),
+                           element_text(access.view_name, hit.first)));
+  context.fault->thread = static_cast<std::int64_t>(hit.thread);
   explain_copy(copy, context);
   return false;
 }

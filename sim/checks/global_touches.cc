@@ -1,9 +1,9 @@
 #include "sim/checks/global_touches.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "sim/access/global_access.h"
@@ -12,6 +12,7 @@
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_races.h"
 #include "sim/state/context.h"
+#include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {
 namespace {
@@ -97,50 +98,39 @@ void add(BufferTouches& touches, const GlobalFootprint& footprint, const Pieces&
   for (const Interval& interval : pieces.bits) set.add(interval);
 }
 
-/// The first element that races, how many do, and with whom.
-struct RaceFound {
-  std::size_t count = 0, thread = 0;
-  isa::Index first;
-  Opponent other;
-};
-
-RaceFound find_race(const GlobalFootprint& footprint, const Context& context) {
+/// The elements that race, and with whom the first one does.
+Offenders<Opponent> find_race(const GlobalFootprint& footprint, const Context& context) {
   const GlobalAccess& access = *footprint.access;
   const BufferTouches& touches =
       context.state.global.since_barrier[static_cast<std::size_t>(footprint.view.buffer)];
   Place place(access, footprint.view, context, footprint.origin);
   const unsigned shift = context.settings.global_granule_shift;
-  RaceFound found;
-  for (std::size_t t = 0; t < access.tile.threads; ++t) {
-    const std::size_t thread = footprint.use == GlobalUse::copy ? Touch::any_thread : t;
-    for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (!place.locate(t, i) || !place.in_buffer()) continue;
-      const std::uint64_t granule = place.bit() >> shift;
-      if (!conflicts(touches, granule, thread, writes(footprint))) continue;
-      if (found.count++ > 0 && place.index() >= found.first) continue;
-      found.first = place.index();
-      found.thread = t;
-      found.other = opponent_of(touches.marks.at(granule), thread);
-    }
-  }
-  return found;
+  return find_offenders(
+      access.tile.threads, access.tile.locals,
+      [&](std::size_t t, std::size_t i) -> std::optional<Offender<Opponent>> {
+        const std::size_t thread = footprint.use == GlobalUse::copy ? Touch::any_thread : t;
+        if (!place.locate(t, i) || !place.in_buffer()) return std::nullopt;
+        const std::uint64_t granule = place.bit() >> shift;
+        if (!conflicts(touches, granule, thread, writes(footprint))) return std::nullopt;
+        return Offender<Opponent>{place.index(), opponent_of(touches.marks.at(granule), thread)};
+      });
 }
 
 bool report_race(const GlobalFootprint& footprint, Context& context) {
   const GlobalAccess& access = *footprint.access;
-  const RaceFound found = find_race(footprint, context);
+  const auto found = find_race(footprint, context);
   const bool is_copy = footprint.use == GlobalUse::copy;
   context.fail(
       Code::race, access.span,
-      fmt::format("`{}` races for {} element{} of `{}`, first `{}[{}]`: {} {} what thread {} {}, "
-                  "and no `Synchronize` stands between",
-                  access.mnemonic, found.count, found.count == 1 ? "" : "s", access.view_name,
-                  access.view_name, fmt::join(found.first, ", "),
+      fmt::format("`{}` races for {}, first {}: {} {} what thread {} {}, and no `Synchronize` "
+                  "stands between",
+                  access.mnemonic, elements_text(found.count, access.view_name),
+                  element_text(access.view_name, found.first),
                   is_copy ? "any thread" : fmt::format("thread {}", found.thread),
-                  writes(footprint) ? "writes" : "reads", found.other.thread,
-                  found.other.wrote ? "wrote" : "read"));
+                  writes(footprint) ? "writes" : "reads", found.detail.thread,
+                  found.detail.wrote ? "wrote" : "read"));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
-  explain_opponent(found.other, access.statement, context);
+  explain_opponent(found.detail, access.statement, context);
   return false;
 }
 
@@ -157,10 +147,10 @@ bool check_overlap(const GlobalFootprint& footprint, Context& context) {
       if (fresh || writer->second == t) continue;
       context.fail(Code::race, access.span,
                    fmt::format("`{}` writes different elements of the tile to the same place of "
-                               "`{}`, from threads {} and {}, one of them `{}[{}]`; the strides of "
+                               "`{}`, from threads {} and {}, one of them {}; the strides of "
                                "a view that is written must keep elements apart",
                                access.mnemonic, access.view_name, writer->second, t,
-                               access.view_name, fmt::join(place.index(), ", ")));
+                               element_text(access.view_name, place.index())));
       context.fault->thread = static_cast<std::int64_t>(t);
       return false;
     }

@@ -1,13 +1,14 @@
-// The pieces of shared memory that checks count in, and the elements that a message speaks of.
+// The pieces of shared memory that checks count in.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
+#include <utility>
 
 #include "sim/access/shared_access.h"
+#include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {
 
@@ -31,49 +32,35 @@ bool for_each_granules(const SharedAccess& access, const FoundTable& runs, std::
   return true;
 }
 
-/// Elements of a tile for which something holds: how many, and the first of them.
-struct Found {
-  std::set<std::int64_t> offsets;  ///< replicas count once
-  isa::Index first;
-  std::size_t thread = 0, granule = 0;
-};
-
-/// Asks `bad(thread, granule)` for all granules of all elements.
+/// Asks `bad(thread, granule)` about the granules of all elements; names the first bad granule of
+/// the first element that has one. Replicas count once.
 template <class F>
-Found find_elements(const SharedAccess& access, const Numbers& origin, unsigned granule_shift,
-                    F&& bad) {
-  Found found;
+Offenders<std::size_t> find_elements(const SharedAccess& access, const Numbers& origin,
+                                     unsigned granule_shift, F&& bad) {
   const auto& dims = access.place.tile_dims;
-  for (std::size_t t = 0; t < access.tile.threads; ++t) {
-    for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      const std::int64_t offset = element_offset(access.place, *access.parts, origin, t, i);
-      const std::uint64_t bit =
-          access.tensor_bits + static_cast<std::uint64_t>(offset) * access.tile.bits;
-      const std::uint64_t end = ((bit + access.tile.bits - 1) >> (granule_shift + 3)) + 1;
-      std::uint64_t granule = bit >> (granule_shift + 3);
-      while (granule < end && !bad(t, granule)) ++granule;
-      if (granule == end) continue;
-      isa::Index index(dims.size());
-      for (std::size_t d = 0; d < index.size(); ++d) {
-        index[d] = origin[d];
-        if (dims[d] < 0) continue;
-        const auto dim = static_cast<std::size_t>(dims[d]);
-        index[d] += access.parts->thread_part(t)[dim] + access.parts->local_part(i)[dim];
-      }
-      if (found.offsets.empty() || index < found.first) {
-        found.first = index;
-        found.thread = t;
-        found.granule = granule;
-      }
-      found.offsets.insert(offset);
-    }
-  }
+  std::set<std::int64_t> offsets;
+  auto found = find_offenders(
+      access.tile.threads, access.tile.locals,
+      [&](std::size_t t, std::size_t i) -> std::optional<Offender<std::size_t>> {
+        const std::int64_t offset = element_offset(access.place, *access.parts, origin, t, i);
+        const std::uint64_t bit =
+            access.tensor_bits + static_cast<std::uint64_t>(offset) * access.tile.bits;
+        const std::uint64_t end = ((bit + access.tile.bits - 1) >> (granule_shift + 3)) + 1;
+        std::uint64_t granule = bit >> (granule_shift + 3);
+        while (granule < end && !bad(t, granule)) ++granule;
+        if (granule == end) return std::nullopt;
+        offsets.insert(offset);
+        isa::Index index(dims.size());
+        for (std::size_t d = 0; d < index.size(); ++d) {
+          index[d] = origin[d];
+          if (dims[d] < 0) continue;
+          const auto dim = static_cast<std::size_t>(dims[d]);
+          index[d] += access.parts->thread_part(t)[dim] + access.parts->local_part(i)[dim];
+        }
+        return Offender<std::size_t>{std::move(index), static_cast<std::size_t>(granule)};
+      });
+  found.count = offsets.size();
   return found;
 }
-
-/// "3 elements of `s`".
-[[nodiscard]] std::string elements(const Found& found, std::string_view tensor);
-/// "first `s[1, 2]`".
-[[nodiscard]] std::string first_element(const Found& found, std::string_view tensor);
 
 }  // namespace tilevm::sim

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "sim/access/global_place.h"
 #include "sim/state/context.h"
+#include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {
 namespace {
@@ -146,39 +148,34 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
   Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
   const bool is_write = writes(footprint.use);
   Place place(access, footprint.view, context, footprint.origin);
-  std::size_t count = 0, thread = 0;
-  isa::Index first;
-  Opponent other;
-  for (const std::int32_t holder : access.parts->first_threads) {
-    const auto t = static_cast<std::size_t>(holder);
-    for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (!place.locate(t, i) || !place.in_buffer()) continue;
-      Opponent here;
-      const std::uint64_t begin = place.bit() >> shift_,
-                          end = ((place.bit() + access.tile.bits - 1) >> shift_) + 1;
-      const auto find = [&](bool wrote) {
-        return [&here, wrote](std::uint32_t statement) {
-          if (statement != 0) here = {0, statement, wrote};
-          return statement;
+  const auto racing = find_offenders(
+      access.parts->first_threads, access.tile.locals,
+      [&](std::size_t t, std::size_t i) -> std::optional<Offender<Opponent>> {
+        if (!place.locate(t, i) || !place.in_buffer()) return std::nullopt;
+        Opponent here;
+        const std::uint64_t begin = place.bit() >> shift_,
+                            end = ((place.bit() + access.tile.bits - 1) >> shift_) + 1;
+        const auto find = [&](bool wrote) {
+          return [&here, wrote](std::uint32_t statement) {
+            if (statement != 0) here = {0, statement, wrote};
+            return statement;
+          };
         };
-      };
-      if (is_write) buffer.readers.update(begin, end, find(false));
-      buffer.writers.update(begin, end, find(true));
-      if (here.statement == 0 || (count++ > 0 && place.index() >= first)) continue;
-      first = place.index();
-      thread = t;
-      other = here;
-    }
-  }
+        if (is_write) buffer.readers.update(begin, end, find(false));
+        buffer.writers.update(begin, end, find(true));
+        if (here.statement == 0) return std::nullopt;
+        return Offender<Opponent>{place.index(), here};
+      });
+  const Opponent& other = racing.detail;
   context.fail(
       Code::race, access.span,
-      fmt::format("`{}` races with another block for {} element{} of `{}`, first `{}[{}]`: "
-                  "it {} what block [{}] {}, and {}",
-                  access.mnemonic, count, count == 1 ? "" : "s", access.view_name, access.view_name,
-                  fmt::join(first, ", "), is_write ? "writes" : "reads",
+      fmt::format("`{}` races with another block for {}, first {}: it {} what block [{}] {}, and "
+                  "{}",
+                  access.mnemonic, elements_text(racing.count, access.view_name),
+                  element_text(access.view_name, racing.first), is_write ? "writes" : "reads",
                   fmt::join(first_block_, ", "), other.wrote ? "writes" : "reads",
                   party_ ? "no semaphore orders the two" : "blocks run in any order"));
-  context.fault->thread = static_cast<std::int64_t>(thread);
+  context.fault->thread = static_cast<std::int64_t>(racing.thread);
   const MemoryStatement& partner = (*context.settings.memory_statements)[other.statement - 1];
   add_note(context.fault->diagnostic,
            fmt::format("`{}` {} them here", partner.mnemonic, other.wrote ? "writes" : "reads"),

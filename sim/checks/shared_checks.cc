@@ -23,17 +23,17 @@ bool fills(const PendingCopy& copy, std::uint64_t granule, Context& context) {
 bool report_in_flight(const SharedAccess& access, const Numbers& origin, std::string_view verb,
                       Context& context) {
   SharedMemory& shared = context.state.shared;
-  const Found found =
+  const auto found =
       find_elements(access, origin, context.settings.granule_shift,
                     [&](std::size_t, std::uint64_t granule) { return shared.in_flight[granule]; });
-  context.fail(
-      Code::in_flight_access, access.span,
-      fmt::format("`{}` {} {} while a copy to them is in flight, {}", access.mnemonic, verb,
-                  elements(found, access.tensor), first_element(found, access.tensor)));
+  context.fail(Code::in_flight_access, access.span,
+               fmt::format("`{}` {} {} while a copy to them is in flight, first {}",
+                           access.mnemonic, verb, elements_text(found.count, access.tensor),
+                           element_text(access.tensor, found.first)));
   if (access.parts->threads > 1) context.fault->thread = static_cast<std::int64_t>(found.thread);
   const auto copy = std::find_if(
       shared.copies.begin(), shared.copies.end(),
-      [&](const PendingCopy& pending) { return fills(pending, found.granule, context); });
+      [&](const PendingCopy& pending) { return fills(pending, found.detail, context); });
   if (copy != shared.copies.end()) explain_copy(*copy, context);
   return false;
 }

@@ -85,18 +85,19 @@ bool report_race(const SharedAccess& access, const Numbers& origin, SharedUse us
   const TouchSet& set = context.state.shared.since_barrier;
   const bool writes = use != SharedUse::read, is_copy = use == SharedUse::copy;
   const auto thread_of = [&](std::size_t t) { return is_copy ? Touch::any_thread : t; };
-  const Found found = find_elements(access, origin, context.settings.granule_shift,
-                                    [&](std::size_t t, std::uint64_t granule) {
-                                      return conflicts(set, granule, thread_of(t), writes);
-                                    });
-  const Opponent other = opponent_of(set.touches[found.granule], thread_of(found.thread));
+  const auto found = find_elements(access, origin, context.settings.granule_shift,
+                                   [&](std::size_t t, std::uint64_t granule) {
+                                     return conflicts(set, granule, thread_of(t), writes);
+                                   });
+  const Opponent other = opponent_of(set.touches[found.detail], thread_of(found.thread));
   const std::string who = is_copy ? "any thread" : fmt::format("thread {}", found.thread);
-  context.fail(Code::race, access.span,
-               fmt::format("`{}` races for {}, {}: {} {} what thread {} {}, and no `Synchronize` "
-                           "stands between",
-                           access.mnemonic, elements(found, access.tensor),
-                           first_element(found, access.tensor), who, writes ? "writes" : "reads",
-                           other.thread, other.wrote ? "wrote" : "read"));
+  context.fail(
+      Code::race, access.span,
+      fmt::format("`{}` races for {}, first {}: {} {} what thread {} {}, and no `Synchronize` "
+                  "stands between",
+                  access.mnemonic, elements_text(found.count, access.tensor),
+                  element_text(access.tensor, found.first), who, writes ? "writes" : "reads",
+                  other.thread, other.wrote ? "wrote" : "read"));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
   explain_opponent(other, access.statement, context);
   if (access.tile.bits % 8 != 0) {

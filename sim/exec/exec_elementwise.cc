@@ -1,9 +1,9 @@
 // Instructions that work on register tiles element by element.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +12,7 @@
 #include "isa/type/bits.h"
 #include "sim/exec/semantics.h"
 #include "sim/tiles/elements.h"
+#include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {
 namespace {
@@ -37,30 +38,23 @@ struct ZeroCheck {
   Span span;
 };
 
-/// Reports the zeros of a divisor: counts each element once, names the first.
+/// Reports the zeros of a divisor.
 bool report_zeros(const ZeroCheck& check, Context& context) {
   const Tile& tile = check.tile;
   const std::uint8_t* registers = context.state.registers.at(tile.offset);
-  std::size_t count = 0, thread = 0;
-  isa::Index first;
-  for (const std::int32_t holder : check.parts->first_threads) {
-    const auto t = static_cast<std::size_t>(holder);
-    for (std::size_t i = 0; i < tile.locals; ++i) {
-      if (isa::get_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits) != 0) continue;
-      isa::Index index;
-      for (std::size_t d = 0; d < check.parts->rank; ++d) {
-        index.push_back(check.parts->thread_part(t)[d] + check.parts->local_part(i)[d]);
-      }
-      if (count++ > 0 && index >= first) continue;
-      thread = t;
-      first = std::move(index);
-    }
-  }
-  context.fail(Code::run_division_by_zero, check.span,
-               fmt::format("`{}` divides by zero: {} of {} elements of `{}` are 0, first `{}[{}]`",
-                           check.mnemonic, count, check.parts->first_threads.size() * tile.locals,
-                           check.name, check.name, fmt::join(first, ", ")));
-  context.fault->thread = static_cast<std::int64_t>(thread);
+  const auto zeros = find_offenders(check.parts->first_threads, tile.locals,
+                                    [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
+                                      const std::uint8_t* bytes = registers + t * tile.thread_bytes;
+                                      if (isa::get_bits(bytes, i * tile.bits, tile.bits) != 0)
+                                        return std::nullopt;
+                                      return Offender<>{check.parts->index(t, i)};
+                                    });
+  context.fail(
+      Code::run_division_by_zero, check.span,
+      fmt::format("`{}` divides by zero: {} of {} elements of `{}` are 0, first {}", check.mnemonic,
+                  zeros.count, check.parts->first_threads.size() * tile.locals, check.name,
+                  element_text(check.name, zeros.first)));
+  context.fault->thread = static_cast<std::int64_t>(zeros.thread);
   return false;
 }
 

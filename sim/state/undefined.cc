@@ -1,13 +1,14 @@
 #include "sim/state/undefined.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "isa/type/bits.h"
 #include "sim/state/context.h"
+#include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {
 
@@ -59,25 +60,20 @@ bool check_defined(std::string_view mnemonic, Span span, std::string_view name, 
                    const LayoutParts& parts, Context& context, const ElementFilter& matters) {
   const UndefinedRegisters& undefined = context.state.undefined;
   if (!undefined.marked(tile)) return true;
-  std::size_t count = 0, thread = 0;
-  isa::Index first;
-  for (const std::int32_t holder : parts.first_threads) {
-    const auto t = static_cast<std::size_t>(holder);
-    for (std::size_t i = 0; i < tile.locals; ++i) {
-      if (!undefined.element(tile, t, i) || (matters && !matters(t, i))) continue;
-      isa::Index index = parts.index(t, i);
-      if (count++ > 0 && index >= first) continue;
-      thread = t;
-      first = std::move(index);
-    }
-  }
-  if (count == 0) return true;
-  context.fail(Code::uninitialized_read, span,
-               fmt::format("`{}` uses {} of {} elements of `{}` that have no defined value, first "
-                           "`{}[{}]`",
-                           mnemonic, count, parts.first_threads.size() * tile.locals, name, name,
-                           fmt::join(first, ", ")));
-  context.fault->thread = static_cast<std::int64_t>(thread);
+  const auto used =
+      find_offenders(parts.first_threads, tile.locals,
+                     [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
+                       if (!undefined.element(tile, t, i) || (matters && !matters(t, i)))
+                         return std::nullopt;
+                       return Offender<>{parts.index(t, i)};
+                     });
+  if (used.count == 0) return true;
+  context.fail(
+      Code::uninitialized_read, span,
+      fmt::format("`{}` uses {} of {} elements of `{}` that have no defined value, first {}",
+                  mnemonic, used.count, parts.first_threads.size() * tile.locals, name,
+                  element_text(name, used.first)));
+  context.fault->thread = static_cast<std::int64_t>(used.thread);
   const Origin& origin = undefined.origin(tile);
   add_note(context.fault->diagnostic,
            fmt::format("they come from this `{}`, and nothing had written them: {}",
