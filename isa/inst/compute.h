@@ -20,7 +20,8 @@ struct Cast {
        .summary = "Converts every element to another type; the layout stays.",
        .detail = "Integer to integer wraps; float to integer truncates toward zero and saturates; "
                  "to floats rounds to nearest even (tf32: ties away), once. Floats of 8 bits or "
-                 "fewer saturate. See docs/semantics.md, Cast."},
+                 "fewer saturate. See docs/semantics.md, Cast.",
+       .elementwise = true},
       slot("src", &Cast::src, "the tile to convert"),
       slot("dtype", &Cast::dtype, "the element type of the result"));
   friend bool operator==(const Cast&, const Cast&) = default;

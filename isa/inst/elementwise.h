@@ -16,7 +16,8 @@ constexpr Description elementwise(std::string_view mnemonic, std::string_view su
           .category = Category::compute,
           .result = ResultKind::register_tile,
           .summary = summary,
-          .detail = detail};
+          .detail = detail,
+          .elementwise = true};
 }
 
 inline constexpr std::string_view arithmetic_detail =

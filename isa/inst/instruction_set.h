@@ -71,6 +71,18 @@ void for_each_slot_of(const Instruction& instruction, F&& f) {
       instruction);
 }
 
+/// Whether an instruction reads or gives a register tile.
+template <class Inst>
+constexpr bool has_register_tiles() {
+  bool found = Inst::schema.description.result == ResultKind::register_tile;
+  for_each_slot<Inst>([&]<class Slot>(const SlotInfo<Inst, Slot>&, std::size_t) {
+    found = found || std::is_same_v<Slot, RegisterOperand> ||
+            std::is_same_v<Slot, std::optional<RegisterOperand>> ||
+            std::is_same_v<Slot, ValueOperand>;
+  });
+  return found;
+}
+
 [[nodiscard]] inline std::string_view mnemonic(const Instruction& instruction) {
   return description(instruction).mnemonic;
 }
@@ -82,6 +94,9 @@ constexpr bool schema_is_complete() {
   static_assert(std::is_aggregate_v<Inst>, "an instruction is an aggregate");
   static_assert(member_count<Inst>() == std::decay_t<decltype(Inst::schema)>::size,
                 "every data member of an instruction must appear in its schema");
+  static_assert(!Inst::schema.description.elementwise ||
+                    Inst::schema.description.result == ResultKind::register_tile,
+                "an element-wise instruction gives a register tile");
   static_assert(!Inst::schema.description.mnemonic.empty(), "an instruction has a name");
   static_assert(!Inst::schema.description.summary.empty(), "an instruction has a summary");
   return true;

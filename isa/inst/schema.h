@@ -52,6 +52,8 @@ struct Description {
   ResultKind result = ResultKind::none;
   std::string_view summary;      ///< one sentence
   std::string_view detail = {};  ///< meaning, shapes, errors, source; Markdown
+  bool elementwise = false;      ///< an element of the result depends on those of the operands at
+                                 ///< its place, and on nothing else; operands broadcast
   bool in_pipeline = false;      ///< may stand in a pipeline
   bool in_kernel = true;         ///< may stand in a kernel
   bool barrier = false;          ///< synchronizes the block

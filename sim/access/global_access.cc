@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "isa/type/bits.h"
+#include "sim/access/access_places.h"
 #include "sim/access/global_place.h"
 #include "sim/checks/global_touches.h"
 #include "sim/checks/redundancy.h"
@@ -232,6 +233,29 @@ bool check_access(const GlobalAccess& access, Place& place, const Numbers& origi
 }
 
 }  // namespace
+
+GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, const isa::Shape& shape,
+                                const std::optional<isa::OffsetList>& offset, const Tile& tile,
+                                std::shared_ptr<const LayoutParts> parts,
+                                const Preparation& preparation) {
+  const isa::Variable& variable = preparation.variable(view);
+  GlobalAccess access;
+  access.mnemonic = mnemonic;
+  access.view_name = preparation.name(view);
+  access.view_span = variable.span;
+  access.span = preparation.span;
+  access.statement = preparation.new_memory_statement(mnemonic);
+  access.view = static_cast<std::size_t>(view.index);
+  access.dtype = preparation.global_type(view).dtype;
+  access.tile = tile;
+  access.parts = std::move(parts);
+  access.table = preparation.new_table(tile);
+  TilePosition position(offset, preparation.global_type(view).rank(), shape);
+  access.offsets = std::move(position.offsets);
+  access.tile_dims = std::move(position.tile_dims);
+  access.extents = std::move(position.extents);
+  return access;
+}
 
 bool load(const GlobalAccess& access, Context& context) {
   Numbers origin{};

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/exec/semantics.h"
 #include "sim/state/context.h"
+#include "sim/state/preparation.h"
 #include "sim/state/scalar_code.h"
 #include "sim/tiles/layout_parts.h"
 

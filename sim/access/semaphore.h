@@ -14,6 +14,8 @@
 
 namespace tilevm::sim {
 
+inline constexpr unsigned semaphore_bits = 32;
+
 /// An instruction on a semaphore, prepared.
 struct SemaphoreAccess {
   GlobalAccess element;  ///< a tile without dimensions

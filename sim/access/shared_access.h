@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "isa/rules/rules.h"
-#include "sim/exec/semantics.h"
 #include "sim/state/context.h"
+#include "sim/state/preparation.h"
 #include "sim/state/scalar_code.h"
 #include "sim/tiles/layout_parts.h"
 #include "sim/tiles/place_table.h"

@@ -61,54 +61,7 @@ void set_shadow(const Tile& result, const std::vector<std::uint8_t>& bits, const
   undefined.update(result, origin);
 }
 
-/// Element-wise instructions: element by element, at the operands' broadcast places.
-std::function<void(Context&)> element_flow(std::vector<Source> sources, const Tile& result) {
-  return [sources = std::move(sources), result](Context& context) {
-    UndefinedRegisters& undefined = context.state.undefined;
-    std::vector<std::uint8_t> bits(result.bytes(), 0);
-    Origin origin;
-    bool any = false;
-    for (const Source& source : sources) {
-      if (!undefined.marked(source.tile)) continue;
-      if (!std::exchange(any, true)) origin = undefined.origin(source.tile);
-      spread(source, result, undefined, bits);
-    }
-    if (!any) return undefined.clear(result);
-    set_shadow(result, bits, origin, undefined);
-  };
-}
-
-/// The bits move, and what is known of them with them.
-std::function<void(Context&)> view_flow(const Tile& source, const Tile& result) {
-  if (source.offset == result.offset) return {};
-  return [source, result](Context& context) {
-    UndefinedRegisters& undefined = context.state.undefined;
-    if (!undefined.marked(source)) return undefined.clear(result);
-    std::memcpy(undefined.at(result.offset), undefined.at(source.offset), result.bytes());
-    undefined.update(result, undefined.origin(source));
-  };
-}
-
-/// The bits move to other places of their threads.
-std::function<void(Context&)> convert_flow(Source source, const Tile& result) {
-  if (!source.places) return view_flow(source.tile, result);
-  return [source = std::move(source), result](Context& context) {
-    UndefinedRegisters& undefined = context.state.undefined;
-    if (!undefined.marked(source.tile)) return undefined.clear(result);
-    std::vector<std::uint8_t> bits(result.bytes(), 0);
-    for (std::size_t t = 0; t < result.threads; ++t) {
-      const std::uint8_t* from = undefined.at(source.tile.offset) + t * result.thread_bytes;
-      for (std::size_t i = 0; i < result.locals; ++i) {
-        const auto place = static_cast<std::size_t>((*source.places)[i]);
-        isa::put_bits(bits.data() + t * result.thread_bytes, i * result.bits, result.bits,
-                      isa::get_bits(from, place * result.bits, result.bits));
-      }
-    }
-    set_shadow(result, bits, Origin(undefined.origin(source.tile)), undefined);
-  };
-}
-
-/// An operand of a Dot: a batch of matrices.
+/// An operand of a product: a batch of matrices.
 struct Matrices {
   Matrices(isa::VarId var, const Preparation& preparation)
       : tile(preparation.tile(var)),
@@ -140,7 +93,7 @@ std::vector<bool> undefined_lines(const Matrices& matrices, std::size_t dim,
 }
 
 /// d[.., m, n] depends on row m of a[..], column n of b[..], and c[.., m, n].
-struct DotFlow {
+struct ProductTransfer {
   Matrices a, b;
   Tile c;
   Matrices d;
@@ -168,28 +121,31 @@ struct DotFlow {
   }
 };
 
-/// The variables of an instruction's register operands, with their places in the schema.
-template <class Inst>
-std::vector<std::pair<isa::VarId, std::size_t>> register_operands(const Inst& inst) {
-  std::vector<std::pair<isa::VarId, std::size_t>> operands;
-  isa::for_each_slot<Inst>([&](const auto& info, std::size_t position) {
-    const auto& value = inst.*(info.member);
-    using Slot = std::decay_t<decltype(value)>;
-    if constexpr (std::is_same_v<Slot, isa::RegisterOperand>) {
-      operands.emplace_back(value.var, position);
-    } else if constexpr (std::is_same_v<Slot, std::optional<isa::RegisterOperand>>) {
-      if (value) operands.emplace_back(value->var, position);
-    } else if constexpr (std::is_same_v<Slot, isa::ValueOperand>) {
-      const auto* tile = std::get_if<isa::RegisterOperand>(&value.value);
-      if (tile != nullptr) operands.emplace_back(tile->var, position);
-    }
-  });
-  return operands;
+}  // namespace
+
+UndefinedTransfer elementwise_transfer(const std::vector<TileOperand>& operands,
+                                       const Preparation& preparation) {
+  std::vector<Source> sources;
+  for (const TileOperand& operand : operands) {
+    sources.push_back(make_source(operand.var, preparation));
+  }
+  return {{}, [sources = std::move(sources), result = preparation.result_tile()](Context& context) {
+            UndefinedRegisters& undefined = context.state.undefined;
+            std::vector<std::uint8_t> bits(result.bytes(), 0);
+            Origin origin;
+            bool any = false;
+            for (const Source& source : sources) {
+              if (!undefined.marked(source.tile)) continue;
+              if (!std::exchange(any, true)) origin = undefined.origin(source.tile);
+              spread(source, result, undefined, bits);
+            }
+            if (!any) return undefined.clear(result);
+            set_shadow(result, bits, origin, undefined);
+          }};
 }
 
-/// The instruction needs every element of its operands.
-template <class Inst>
-Action use_of(const Inst& inst, const Preparation& preparation) {
+UndefinedTransfer use_transfer(std::string_view mnemonic, const std::vector<TileOperand>& operands,
+                               const Preparation& preparation) {
   struct Use {
     std::string name;
     Span span;
@@ -197,61 +153,54 @@ Action use_of(const Inst& inst, const Preparation& preparation) {
     std::shared_ptr<const LayoutParts> parts;
   };
   std::vector<Use> uses;
-  for (const auto& [var, position] : register_operands(inst)) {
-    uses.push_back({preparation.name(var), preparation.slot_span(position), preparation.tile(var),
+  for (const auto& [var, slot] : operands) {
+    uses.push_back({preparation.name(var), preparation.slot_span(slot), preparation.tile(var),
                     preparation.parts(var)});
   }
   if (uses.empty()) return {};
-  return [uses = std::move(uses)](Context& context) {
-    return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-      return check_defined(Inst::schema.description.mnemonic, use.span, use.name, use.tile,
-                           *use.parts, context);
-    });
-  };
+  return {[mnemonic, uses = std::move(uses)](Context& context) {
+            return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+              return check_defined(mnemonic, use.span, use.name, use.tile, *use.parts, context);
+            });
+          },
+          {}};
 }
 
-template <class Inst>
-Flow flow_of(const Inst& inst, const Preparation& preparation) {
-  if constexpr (Inst::schema.description.result != isa::ResultKind::register_tile) {
-    return {use_of(inst, preparation), {}};
-  } else {
-    std::vector<Source> sources;
-    for (const auto& operand : register_operands(inst)) {
-      sources.push_back(make_source(operand.first, preparation));
-    }
-    return {{}, element_flow(std::move(sources), preparation.result_tile())};
-  }
+UndefinedTransfer view_transfer(isa::VarId source, const Preparation& preparation) {
+  const Tile from = preparation.tile(source), result = preparation.result_tile();
+  if (from.offset == result.offset) return {};
+  return {{}, [from, result](Context& context) {
+            UndefinedRegisters& undefined = context.state.undefined;
+            if (!undefined.marked(from)) return undefined.clear(result);
+            std::memcpy(undefined.at(result.offset), undefined.at(from.offset), result.bytes());
+            undefined.update(result, undefined.origin(from));
+          }};
 }
 
-Flow flow_of(const isa::LoadGlobal&, const Preparation&) { return {}; }
-Flow flow_of(const isa::LoadShared&, const Preparation&) { return {}; }
-/// It stores only what lies inside the view.
-Flow flow_of(const isa::StoreGlobal&, const Preparation&) { return {}; }
-
-Flow flow_of(const isa::AllocateRegister& inst, const Preparation& preparation) {
-  if (!inst.init) return {};
-  return {{}, element_flow({}, preparation.result_tile())};
+UndefinedTransfer convert_transfer(isa::VarId source, const Preparation& preparation) {
+  Source from = make_source(source, preparation);
+  if (!from.places) return view_transfer(source, preparation);
+  return {{}, [from = std::move(from), result = preparation.result_tile()](Context& context) {
+            UndefinedRegisters& undefined = context.state.undefined;
+            if (!undefined.marked(from.tile)) return undefined.clear(result);
+            std::vector<std::uint8_t> bits(result.bytes(), 0);
+            for (std::size_t t = 0; t < result.threads; ++t) {
+              const std::uint8_t* thread = undefined.at(from.tile.offset) + t * result.thread_bytes;
+              for (std::size_t i = 0; i < result.locals; ++i) {
+                const auto place = static_cast<std::size_t>((*from.places)[i]);
+                isa::put_bits(bits.data() + t * result.thread_bytes, i * result.bits, result.bits,
+                              isa::get_bits(thread, place * result.bits, result.bits));
+              }
+            }
+            set_shadow(result, bits, Origin(undefined.origin(from.tile)), undefined);
+          }};
 }
 
-Flow flow_of(const isa::View& inst, const Preparation& preparation) {
-  return {{}, view_flow(preparation.tile(inst.src.var), preparation.result_tile())};
-}
-
-Flow flow_of(const isa::ConvertLayout& inst, const Preparation& preparation) {
-  return {{}, convert_flow(make_source(inst.src.var, preparation), preparation.result_tile())};
-}
-
-Flow flow_of(const isa::Dot& inst, const Preparation& preparation) {
+UndefinedTransfer product_transfer(isa::VarId a, isa::VarId b, isa::VarId c,
+                                   const Preparation& preparation) {
   return {{},
-          DotFlow{Matrices(inst.a.var, preparation), Matrices(inst.b.var, preparation),
-                  preparation.tile(inst.c.var), Matrices(preparation.result(), preparation)}};
-}
-
-}  // namespace
-
-Flow make_flow(const Preparation& preparation) {
-  return std::visit([&](const auto& inst) { return flow_of(inst, preparation); },
-                    preparation.stmt.inst);
+          ProductTransfer{Matrices(a, preparation), Matrices(b, preparation), preparation.tile(c),
+                          Matrices(preparation.result(), preparation)}};
 }
 
 }  // namespace tilevm::sim

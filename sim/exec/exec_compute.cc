@@ -1,9 +1,12 @@
-// Instructions that give tiles a new reading.
+// Instructions that give a tile another type or layout.
+#include <array>
 #include <cstring>
 #include <utility>
 
 #include "sim/checks/replicas.h"
+#include "sim/exec/on_lanes.h"
 #include "sim/exec/semantics.h"
+#include "sim/tiles/elements.h"
 
 namespace tilevm::sim {
 
@@ -26,6 +29,50 @@ Action prepare(const isa::View& inst, const Preparation& preparation) {
                                preparation.name(to), preparation.span}](Context& context) {
     return action(context) && (!context.settings.checks.replicas || check_replicas(check, context));
   };
+}
+
+/// Each place takes its element from another place of the same thread.
+template <>
+Action prepare(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  const Tile result = preparation.result_tile();
+  const std::size_t bytes = lane_bytes(result.bits);
+  return on_lanes(std::array{lane_operand(inst.src.var, preparation)}, result,
+                  [bytes](const std::uint8_t* in, std::uint8_t* out, std::size_t count) {
+                    if (in != out) std::memcpy(out, in, count * bytes);
+                  });
+}
+
+template <>
+Action prepare(const isa::Cast& inst, const Preparation& preparation) {
+  const isa::DType from = preparation.register_type(inst.src.var).dtype;
+  return on_lanes(std::array{lane_operand(inst.src.var, preparation)}, preparation.result_tile(),
+                  preparation.tables.cast(from, inst.dtype));
+}
+
+template <>
+UndefinedTransfer undefined_transfer(const isa::View& inst, const Preparation& preparation) {
+  return view_transfer(inst.src.var, preparation);
+}
+
+template <>
+UndefinedTransfer undefined_transfer(const isa::ConvertLayout& inst,
+                                     const Preparation& preparation) {
+  return convert_transfer(inst.src.var, preparation);
+}
+
+template <>
+ShadowFlow shadow_flow(const isa::Cast& inst, const Preparation& preparation) {
+  return computed([](double x) { return x; }, inst.src, preparation);
+}
+
+template <>
+ShadowFlow shadow_flow(const isa::View& inst, const Preparation& preparation) {
+  return viewed(inst.src, preparation);
+}
+
+template <>
+ShadowFlow shadow_flow(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  return moved(inst.src, preparation);
 }
 
 }  // namespace tilevm::sim

@@ -157,6 +157,12 @@ Action prepare(const isa::AllocateGlobal&, const Preparation& preparation) {
   };
 }
 
+/// The verifier gave the tensor its place; what lies there stays.
+template <>
+Action prepare(const isa::AllocateShared&, const Preparation&) {
+  return [](Context&) { return true; };
+}
+
 /// `init` becomes the element type as Cast does. Without it the elements have no defined value;
 /// here they are zero, whatever ran before.
 template <>
@@ -204,6 +210,19 @@ Action prepare(const isa::ViewGlobal& inst, const Preparation& preparation) {
   return [code = std::move(code), pointer](Context& context) {
     return make_view(code, static_cast<int>(context.state.scalars[pointer]), context);
   };
+}
+
+/// Without `init` the action marks the elements.
+template <>
+UndefinedTransfer undefined_transfer(const isa::AllocateRegister& inst,
+                                     const Preparation& preparation) {
+  if (!inst.init) return {};
+  return elementwise_transfer({}, preparation);
+}
+
+template <>
+ShadowFlow shadow_flow(const isa::AllocateRegister& inst, const Preparation& preparation) {
+  return inst.init ? filled(*inst.init, preparation) : restarted(preparation);
 }
 
 }  // namespace tilevm::sim

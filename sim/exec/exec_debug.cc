@@ -55,4 +55,9 @@ Action prepare(const isa::Print& inst, const Preparation& preparation) {
   };
 }
 
+template <>
+UndefinedTransfer undefined_transfer(const isa::Print& inst, const Preparation& preparation) {
+  return use_transfer("Print", tile_operands(inst), preparation);
+}
+
 }  // namespace tilevm::sim

@@ -161,4 +161,14 @@ Action prepare(const isa::Dot& inst, const Preparation& preparation) {
   return prepare_block_dot(inst, plan, *rule, preparation);
 }
 
+template <>
+UndefinedTransfer undefined_transfer(const isa::Dot& inst, const Preparation& preparation) {
+  return product_transfer(inst.a.var, inst.b.var, inst.c.var, preparation);
+}
+
+template <>
+ShadowFlow shadow_flow(const isa::Dot& inst, const Preparation& preparation) {
+  return multiplied(inst.a, inst.b, inst.c, preparation);
+}
+
 }  // namespace tilevm::sim

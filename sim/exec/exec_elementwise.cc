@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstring>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,24 +10,13 @@
 #include "isa/rules/support.h"
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
+#include "sim/exec/on_lanes.h"
 #include "sim/exec/semantics.h"
 #include "sim/tiles/elements.h"
 #include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {
 namespace {
-
-/// result = loop(operands).
-template <std::size_t n, class Loop>
-Action on_lanes(std::array<LaneOperand, n> operands, const Tile& result, Loop loop) {
-  return [operands = std::move(operands), result, loop = std::move(loop)](Context& context) {
-    for_lanes(operands, result, context.state.registers, context.scratch.lanes,
-              [&](const auto& in, std::uint8_t* out, std::size_t count) {
-                std::apply([&](auto... lanes) { loop(lanes..., out, count); }, in);
-              });
-    return true;
-  };
-}
 
 /// What a division must look at first: no element of `tile` may be zero.
 struct ZeroCheck {
@@ -78,19 +67,14 @@ Action unless_zero(ZeroCheck check, Action then) {
   };
 }
 
-LaneOperand operand(isa::VarId var, const Preparation& preparation) {
-  const isa::RegisterLayout& layout = preparation.register_type(var).layout;
-  const isa::RegisterLayout& result = preparation.register_type(preparation.result()).layout;
-  return {preparation.tile(var), preparation.tables.places(result, layout)};
-}
-
 }  // namespace
 
 Action prepare_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
                       const Preparation& preparation) {
   const isa::DType type = preparation.register_type(a.var).dtype;
-  Action action = on_lanes(std::array{operand(a.var, preparation), operand(b.var, preparation)},
-                           preparation.result_tile(), binary_loop(op, type));
+  Action action =
+      on_lanes(std::array{lane_operand(a.var, preparation), lane_operand(b.var, preparation)},
+               preparation.result_tile(), binary_loop(op, type));
   if (!isa::faults_on_zero(op, type)) return action;
   constexpr std::size_t divisor = isa::position_of(&isa::Div::b);
   return unless_zero({preparation.tile(b.var), preparation.parts(b.var), isa::describe(op).mnemonic,
@@ -99,41 +83,45 @@ Action prepare_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOpe
 }
 
 Action prepare_unary(isa::UnaryOp op, isa::RegisterOperand a, const Preparation& preparation) {
-  return on_lanes(std::array{operand(a.var, preparation)}, preparation.result_tile(),
+  return on_lanes(std::array{lane_operand(a.var, preparation)}, preparation.result_tile(),
                   unary_loop(op, preparation.register_type(a.var).dtype));
 }
 
 template <>
 Action prepare(const isa::Fma& inst, const Preparation& preparation) {
-  return on_lanes(std::array{operand(inst.a.var, preparation), operand(inst.b.var, preparation),
-                             operand(inst.c.var, preparation)},
-                  preparation.result_tile(), fma_loop(preparation.register_type(inst.a.var).dtype));
+  return on_lanes(
+      std::array{lane_operand(inst.a.var, preparation), lane_operand(inst.b.var, preparation),
+                 lane_operand(inst.c.var, preparation)},
+      preparation.result_tile(), fma_loop(preparation.register_type(inst.a.var).dtype));
 }
 
 template <>
 Action prepare(const isa::Where& inst, const Preparation& preparation) {
-  return on_lanes(std::array{operand(inst.condition.var, preparation),
-                             operand(inst.a.var, preparation), operand(inst.b.var, preparation)},
-                  preparation.result_tile(),
-                  where_loop(preparation.register_type(inst.a.var).dtype));
+  return on_lanes(
+      std::array{lane_operand(inst.condition.var, preparation),
+                 lane_operand(inst.a.var, preparation), lane_operand(inst.b.var, preparation)},
+      preparation.result_tile(), where_loop(preparation.register_type(inst.a.var).dtype));
 }
 
-/// Each place takes its element from another place of the same thread.
-template <>
-Action prepare(const isa::ConvertLayout& inst, const Preparation& preparation) {
-  const Tile result = preparation.result_tile();
-  const std::size_t bytes = lane_bytes(result.bits);
-  return on_lanes(std::array{operand(inst.src.var, preparation)}, result,
-                  [bytes](const std::uint8_t* in, std::uint8_t* out, std::size_t count) {
-                    if (in != out) std::memcpy(out, in, count * bytes);
-                  });
+ShadowFlow binary_shadow(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
+                         const Preparation& preparation) {
+  const isa::RealFunction2 function = isa::unrounded(op, preparation.register_type(a.var).dtype);
+  return function != nullptr ? computed(function, a, b, preparation) : restarted(preparation);
+}
+
+ShadowFlow unary_shadow(isa::UnaryOp op, isa::RegisterOperand a, const Preparation& preparation) {
+  return computed(isa::unrounded(op), a, preparation);
 }
 
 template <>
-Action prepare(const isa::Cast& inst, const Preparation& preparation) {
-  const isa::DType from = preparation.register_type(inst.src.var).dtype;
-  return on_lanes(std::array{operand(inst.src.var, preparation)}, preparation.result_tile(),
-                  preparation.tables.cast(from, inst.dtype));
+ShadowFlow shadow_flow(const isa::Fma& inst, const Preparation& preparation) {
+  return computed([](double a, double b, double c) { return std::fma(a, b, c); }, inst.a, inst.b,
+                  inst.c, preparation);
+}
+
+template <>
+ShadowFlow shadow_flow(const isa::Where& inst, const Preparation& preparation) {
+  return chosen(inst.condition, inst.a, inst.b, preparation);
 }
 
 }  // namespace tilevm::sim

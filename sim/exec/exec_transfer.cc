@@ -1,10 +1,11 @@
-// Instructions that move tiles between registers and global memory.
+// Instructions that move tiles between registers and memory.
 #include <utility>
 
-#include "isa/rules/rules.h"
-#include "sim/access/access_places.h"
 #include "sim/access/global_access.h"
+#include "sim/access/shared_access.h"
+#include "sim/checks/shared_checks.h"
 #include "sim/exec/semantics.h"
+#include "sim/shadow/shadow_access.h"
 
 namespace tilevm::sim {
 namespace {
@@ -22,29 +23,6 @@ GlobalAccess of_registers(std::string_view mnemonic, isa::VarId view, isa::VarId
 
 }  // namespace
 
-GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, const isa::Shape& shape,
-                                const std::optional<isa::OffsetList>& offset, const Tile& tile,
-                                std::shared_ptr<const LayoutParts> parts,
-                                const Preparation& preparation) {
-  const isa::Variable& variable = preparation.variable(view);
-  GlobalAccess access;
-  access.mnemonic = mnemonic;
-  access.view_name = preparation.name(view);
-  access.view_span = variable.span;
-  access.span = preparation.span;
-  access.statement = preparation.new_memory_statement(mnemonic);
-  access.view = static_cast<std::size_t>(view.index);
-  access.dtype = preparation.global_type(view).dtype;
-  access.tile = tile;
-  access.parts = std::move(parts);
-  access.table = preparation.new_table(tile);
-  TilePosition position(offset, preparation.global_type(view).rank(), shape);
-  access.offsets = std::move(position.offsets);
-  access.tile_dims = std::move(position.tile_dims);
-  access.extents = std::move(position.extents);
-  return access;
-}
-
 /// Every thread reads its elements; outside the view they are zero.
 template <>
 Action prepare(const isa::LoadGlobal& inst, const Preparation& preparation) {
@@ -52,11 +30,80 @@ Action prepare(const isa::LoadGlobal& inst, const Preparation& preparation) {
                                 preparation)](Context& context) { return load(access, context); };
 }
 
+template <>
+Action prepare(const isa::LoadShared& inst, const Preparation& preparation) {
+  const isa::VarId result = preparation.result();
+  return [access = make_shared_access(
+              "LoadShared", inst.src.var, preparation.register_type(result).shape(), inst.offset,
+              preparation.tile(result), preparation.parts(result), preparation)](Context& context) {
+    Numbers origin{};
+    if (!find_shared_origin(access, context, origin)) return false;
+    if (!check_touch(access, origin, SharedUse::read, context)) return false;
+    const FoundTable runs = find_runs(access, context, origin);
+    const SharedMemory& shared = context.state.shared;
+    read_shared(runs, access, shared.bytes.data(), context.state.registers.at(access.tile.offset));
+    UndefinedRegisters& undefined = context.state.undefined;
+    if (may_be_undefined(access, shared)) {
+      read_shared(runs, access, shared.undefined.data(), undefined.at(access.tile.offset));
+      undefined.update(access.tile, {"LoadShared", access.span});
+    } else if (undefined.any()) {
+      undefined.clear(access.tile);
+    }
+    if (context.state.shadow.kept) load_shadow(runs, access, context);
+    return true;
+  };
+}
+
 /// The first thread that holds an element writes it; outside the view nothing is written.
 template <>
 Action prepare(const isa::StoreGlobal& inst, const Preparation& preparation) {
   return [access = of_registers("StoreGlobal", inst.dst.var, inst.src.var, inst.offset,
                                 preparation)](Context& context) { return store(access, context); };
+}
+
+template <>
+Action prepare(const isa::StoreShared& inst, const Preparation& preparation) {
+  const isa::VarId src = inst.src.var;
+  return [access = make_shared_access(
+              "StoreShared", inst.dst.var, preparation.register_type(src).shape(), inst.offset,
+              preparation.tile(src), preparation.parts(src), preparation)](Context& context) {
+    Numbers origin{};
+    if (!find_shared_origin(access, context, origin)) return false;
+    if (!check_touch(access, origin, SharedUse::write, context)) return false;
+    const FoundTable runs = find_runs(access, context, origin);
+    SharedMemory& shared = context.state.shared;
+    write_shared(runs, access, context.state.registers.at(access.tile.offset), shared.bytes.data());
+    if (may_be_undefined(access, shared)) define_shared(runs, access, shared);
+    if (context.state.shadow.kept) store_shadow(runs, access, context);
+    return true;
+  };
+}
+
+// Loads and stores take what memory knows of elements along in their actions. A store to global
+// memory needs only the elements that lie inside the view.
+template <>
+UndefinedTransfer undefined_transfer(const isa::LoadGlobal&, const Preparation&) {
+  return {};
+}
+template <>
+UndefinedTransfer undefined_transfer(const isa::LoadShared&, const Preparation&) {
+  return {};
+}
+template <>
+UndefinedTransfer undefined_transfer(const isa::StoreGlobal&, const Preparation&) {
+  return {};
+}
+template <>
+UndefinedTransfer undefined_transfer(const isa::StoreShared& inst, const Preparation& preparation) {
+  return use_transfer("StoreShared", tile_operands(inst), preparation);
+}
+template <>
+ShadowFlow shadow_flow(const isa::LoadGlobal&, const Preparation&) {
+  return {};
+}
+template <>
+ShadowFlow shadow_flow(const isa::LoadShared&, const Preparation&) {
+  return {};
 }
 
 }  // namespace tilevm::sim

@@ -206,9 +206,9 @@ bool Machine::step_shadow(const Record& record) {
 
 /// An instruction while some tiles hold undefined elements.
 bool Machine::step_undefined(const Record& record) {
-  if (record.flow.before && !record.flow.before(context_)) return false;
+  if (record.undefined.before && !record.undefined.before(context_)) return false;
   if (!record.action(context_)) return false;
-  if (record.flow.after) record.flow.after(context_);
+  if (record.undefined.after) record.undefined.after(context_);
   return true;
 }
 

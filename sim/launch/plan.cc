@@ -127,18 +127,17 @@ class PlanBuilder {
                                   registers_,    stmt,         span,
                                   tables_,       table_count_, plan_.memory_statements,
                                   plan_.barriers};
-    Action action =
-        std::visit([&](const auto& inst) { return prepare(inst, preparation); }, stmt.inst);
+    Semantics semantics = semantics_of(preparation, plan_.keeps_shadow);
     plan_.barrier_records.resize(plan_.barriers.size(), here());
     Record record{.kind = Record::Kind::instruction,
-                  .action = std::move(action),
-                  .flow = make_flow(preparation),
+                  .action = std::move(semantics.action),
+                  .undefined = std::move(semantics.undefined),
                   .instruction = stmt.inst.index(),
                   .orders_blocks = isa::description(stmt.inst).orders_blocks,
                   .mnemonic = isa::mnemonic(stmt.inst),
-                  .written = written(stmt.results)};
+                  .written = written(stmt.results),
+                  .shadow = std::move(semantics.shadow)};
     plan_.orders_blocks |= record.orders_blocks;
-    if (plan_.keeps_shadow) record.shadow = make_shadow_flow(preparation);
     if (plan_.counts_accesses) {
       record.meter = make_meter(program_, index_, stmt, tables_, here());
       record.mma = count_mma(program_, index_, stmt);

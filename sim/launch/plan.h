@@ -32,7 +32,7 @@ struct Record {
   Span span{};
   Span loop{};  ///< of the innermost loop around it, or empty
   Action action{};
-  Flow flow{};
+  UndefinedTransfer undefined{};
   std::size_t instruction = 0;  ///< place in isa::Instruction
   std::size_t target = 0;
   std::size_t slot = 0;

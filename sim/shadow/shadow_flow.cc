@@ -97,18 +97,6 @@ ShadowFlow elementwise(std::array<Operand, n> operands, F f, const Preparation& 
   return measured(std::move(before), std::move(result));
 }
 
-/// The shadow values are the values of the result.
-ShadowFlow restart(const Preparation& preparation) {
-  return {{}, [result = shared_result(preparation)](Context& context, InstructionErrors&) {
-            const Tile& tile = result->tile();
-            for (std::size_t t = 0; t < tile.threads; ++t) {
-              for (std::size_t i = 0; i < tile.locals; ++i) {
-                context.state.shadow.at(tile, t, i) = result->value(context.state, t, i);
-              }
-            }
-          }};
-}
-
 /// values.own += a.own * b.own for [.., m, k] and [.., k, n] matrices; the same of the shadow
 /// values.
 void multiply_add(const ShadowPairs& a, const ShadowPairs& b, const isa::Shape& left_shape,
@@ -129,68 +117,9 @@ void multiply_add(const ShadowPairs& a, const ShadowPairs& b, const isa::Shape& 
   }
 }
 
-template <class Inst>
-ShadowFlow shadow_of(const Inst&, const Preparation&) {
-  static_assert(Inst::schema.description.result != isa::ResultKind::register_tile,
-                "this instruction has no shadow values in sim/shadow/shadow_flow.cc");
-  return {};
-}
-
-ShadowFlow shadow_of(const isa::LoadGlobal&, const Preparation&) { return {}; }
-ShadowFlow shadow_of(const isa::LoadShared&, const Preparation&) { return {}; }
-
-/// The scalars are converted as by a Cast.
-ShadowFlow shadow_of(const isa::AllocateRegister& inst, const Preparation& preparation) {
-  if (!inst.init) return restart(preparation);
-  ResultTile result = shared_result(preparation);
-  std::vector<std::pair<ScalarCode, isa::DType>> values;
-  for (const isa::Expr& value : inst.init->values) {
-    values.emplace_back(ScalarCode(value), isa::element_type(value.kind()));
-  }
-  Before before = [result, values = std::move(values)](Context& context) {
-    ShadowPairs& results = results_for(*result, context);
-    std::vector<double> taken;
-    for (const auto& [code, type] : values) {
-      std::uint64_t bits = 0;
-      Span fault{};
-      if (!code.evaluate(context.state.scalars.data(), bits, fault)) return;  // the action tells
-      taken.push_back(value_of(type, bits));
-    }
-    for (std::size_t e = 0; e < result->size(); ++e) results.own[e] = taken[e % taken.size()];
-    results.shadow = results.own;
-  };
-  return measured(std::move(before), std::move(result));
-}
-
-ShadowFlow shadow_of(const isa::Cast& inst, const Preparation& preparation) {
-  return elementwise(
-      std::array{Operand(inst.src, preparation)}, [](double x) { return x; }, preparation);
-}
-
-template <BinaryOp op>
-ShadowFlow shadow_of(const isa::Binary<op>& inst, const Preparation& preparation) {
-  const isa::RealFunction2 function =
-      isa::unrounded(op, preparation.register_type(inst.a.var).dtype);
-  if (function == nullptr) return restart(preparation);
-  return elementwise(std::array{Operand(inst.a, preparation), Operand(inst.b, preparation)},
-                     function, preparation);
-}
-
-template <UnaryOp op>
-ShadowFlow shadow_of(const isa::Unary<op>& inst, const Preparation& preparation) {
-  return elementwise(std::array{Operand(inst.a, preparation)}, isa::unrounded(op), preparation);
-}
-
-ShadowFlow shadow_of(const isa::Fma& inst, const Preparation& preparation) {
-  return elementwise(
-      std::array{Operand(inst.a, preparation), Operand(inst.b, preparation),
-                 Operand(inst.c, preparation)},
-      [](double a, double b, double c) { return std::fma(a, b, c); }, preparation);
-}
-
 /// Each shadow value is that of an operand: shadow(state, thread, place of the result).
 template <class F>
-ShadowFlow moved(F shadow, const Preparation& preparation) {
+ShadowFlow taken(F shadow, const Preparation& preparation) {
   ResultTile result = shared_result(preparation);
   return {[shadow = std::move(shadow), result](Context& context) {
             ShadowPairs& results = results_for(*result, context);
@@ -203,51 +132,6 @@ ShadowFlow moved(F shadow, const Preparation& preparation) {
           }};
 }
 
-/// The condition's own bits choose.
-ShadowFlow shadow_of(const isa::Where& inst, const Preparation& preparation) {
-  const std::array operands{Operand(inst.condition, preparation), Operand(inst.a, preparation),
-                            Operand(inst.b, preparation)};
-  return moved(
-      [operands](BlockState& state, std::size_t t, std::size_t i) {
-        const bool holds = operands[0].own(state, t, i) != 0;
-        return operands[holds ? 1 : 2].shadow(state, t, i);
-      },
-      preparation);
-}
-
-ShadowFlow shadow_of(const isa::ConvertLayout& inst, const Preparation& preparation) {
-  return moved(
-      [source = Operand(inst.src, preparation)](BlockState& state, std::size_t t, std::size_t i) {
-        return source.shadow(state, t, i);
-      },
-      preparation);
-}
-
-ShadowFlow shadow_of(const isa::View& inst, const Preparation& preparation) {
-  const Tile source = preparation.tile(inst.src.var), result = preparation.result_tile();
-  const isa::DType type = preparation.register_type(preparation.result()).dtype;
-  if (type != preparation.register_type(inst.src.var).dtype) return restart(preparation);
-  return {{}, [source, result](Context& context, InstructionErrors&) {
-            const double* from = &context.state.shadow.at(source, 0, 0);
-            std::copy_n(from, result.threads * result.locals,
-                        &context.state.shadow.at(result, 0, 0));
-          }};
-}
-
-ShadowFlow shadow_of(const isa::Dot& inst, const Preparation& preparation) {
-  ResultTile result = shared_result(preparation);
-  Before before = [a = ShadowTile(inst.a.var, preparation), b = ShadowTile(inst.b.var, preparation),
-                   c = ShadowTile(inst.c.var, preparation)](Context& context) {
-    Scratch& scratch = context.scratch;
-    a.read(context.state, scratch.shadow_a);
-    b.read(context.state, scratch.shadow_b);
-    c.read(context.state, scratch.shadow);
-    multiply_add(scratch.shadow_a, scratch.shadow_b, a.type().shape(),
-                 static_cast<std::size_t>(b.type().shape().back()), scratch.shadow);
-  };
-  return measured(std::move(before), std::move(result));
-}
-
 }  // namespace
 
 InstructionErrors& InstructionErrors::operator+=(const InstructionErrors& other) {
@@ -256,9 +140,99 @@ InstructionErrors& InstructionErrors::operator+=(const InstructionErrors& other)
   return *this;
 }
 
-ShadowFlow make_shadow_flow(const Preparation& preparation) {
-  return std::visit([&](const auto& inst) { return shadow_of(inst, preparation); },
-                    preparation.stmt.inst);
+ShadowFlow restarted(const Preparation& preparation) {
+  return {{}, [result = shared_result(preparation)](Context& context, InstructionErrors&) {
+            const Tile& tile = result->tile();
+            for (std::size_t t = 0; t < tile.threads; ++t) {
+              for (std::size_t i = 0; i < tile.locals; ++i) {
+                context.state.shadow.at(tile, t, i) = result->value(context.state, t, i);
+              }
+            }
+          }};
+}
+
+ShadowFlow computed(isa::RealFunction1 f, isa::RegisterOperand a, const Preparation& preparation) {
+  return elementwise(std::array{Operand(a, preparation)}, f, preparation);
+}
+
+ShadowFlow computed(isa::RealFunction2 f, isa::RegisterOperand a, isa::RegisterOperand b,
+                    const Preparation& preparation) {
+  return elementwise(std::array{Operand(a, preparation), Operand(b, preparation)}, f, preparation);
+}
+
+ShadowFlow computed(RealFunction3 f, isa::RegisterOperand a, isa::RegisterOperand b,
+                    isa::RegisterOperand c, const Preparation& preparation) {
+  return elementwise(
+      std::array{Operand(a, preparation), Operand(b, preparation), Operand(c, preparation)}, f,
+      preparation);
+}
+
+ShadowFlow filled(const isa::ElementValues& element_values, const Preparation& preparation) {
+  ResultTile result = shared_result(preparation);
+  std::vector<std::pair<ScalarCode, isa::DType>> values;
+  for (const isa::Expr& value : element_values.values) {
+    values.emplace_back(ScalarCode(value), isa::element_type(value.kind()));
+  }
+  Before before = [result, values = std::move(values)](Context& context) {
+    ShadowPairs& results = results_for(*result, context);
+    std::vector<double> given;
+    for (const auto& [code, type] : values) {
+      std::uint64_t bits = 0;
+      Span fault{};
+      if (!code.evaluate(context.state.scalars.data(), bits, fault)) return;  // the action tells
+      given.push_back(value_of(type, bits));
+    }
+    for (std::size_t e = 0; e < result->size(); ++e) results.own[e] = given[e % given.size()];
+    results.shadow = results.own;
+  };
+  return measured(std::move(before), std::move(result));
+}
+
+ShadowFlow moved(isa::RegisterOperand source, const Preparation& preparation) {
+  return taken(
+      [from = Operand(source, preparation)](BlockState& state, std::size_t t, std::size_t i) {
+        return from.shadow(state, t, i);
+      },
+      preparation);
+}
+
+ShadowFlow chosen(isa::RegisterOperand condition, isa::RegisterOperand a, isa::RegisterOperand b,
+                  const Preparation& preparation) {
+  const std::array operands{Operand(condition, preparation), Operand(a, preparation),
+                            Operand(b, preparation)};
+  return taken(
+      [operands](BlockState& state, std::size_t t, std::size_t i) {
+        const bool holds = operands[0].own(state, t, i) != 0;
+        return operands[holds ? 1 : 2].shadow(state, t, i);
+      },
+      preparation);
+}
+
+/// Another type gives the bits another meaning.
+ShadowFlow viewed(isa::RegisterOperand source, const Preparation& preparation) {
+  const Tile from = preparation.tile(source.var), result = preparation.result_tile();
+  const isa::DType type = preparation.register_type(preparation.result()).dtype;
+  if (type != preparation.register_type(source.var).dtype) return restarted(preparation);
+  return {{}, [from, result](Context& context, InstructionErrors&) {
+            const double* values = &context.state.shadow.at(from, 0, 0);
+            std::copy_n(values, result.threads * result.locals,
+                        &context.state.shadow.at(result, 0, 0));
+          }};
+}
+
+ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b, isa::RegisterOperand c,
+                      const Preparation& preparation) {
+  ResultTile result = shared_result(preparation);
+  Before before = [left = ShadowTile(a.var, preparation), right = ShadowTile(b.var, preparation),
+                   added = ShadowTile(c.var, preparation)](Context& context) {
+    Scratch& scratch = context.scratch;
+    left.read(context.state, scratch.shadow_a);
+    right.read(context.state, scratch.shadow_b);
+    added.read(context.state, scratch.shadow);
+    multiply_add(scratch.shadow_a, scratch.shadow_b, left.type().shape(),
+                 static_cast<std::size_t>(right.type().shape().back()), scratch.shadow);
+  };
+  return measured(std::move(before), std::move(result));
 }
 
 }  // namespace tilevm::sim

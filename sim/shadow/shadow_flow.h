@@ -11,9 +11,11 @@
 
 #include <functional>
 
+#include "isa/inst/elementwise.h"
+#include "isa/type/arith.h"
 #include "sim/api/error_stats.h"
-#include "sim/exec/semantics.h"
 #include "sim/state/context.h"
+#include "sim/state/preparation.h"
 
 namespace tilevm::sim {
 
@@ -32,6 +34,54 @@ struct ShadowFlow {
   const isa::RegisterType* measured = nullptr;  ///< of the result, if it has errors
 };
 
-[[nodiscard]] ShadowFlow make_shadow_flow(const Preparation& preparation);
+/// The shadow flow of an instruction that gives a register tile: a specialisation for each, beside
+/// its action. The template itself has no definition, so a forgotten one does not link.
+template <class Inst>
+ShadowFlow shadow_flow(const Inst& inst, const Preparation& preparation);
+
+// Families.
+[[nodiscard]] ShadowFlow binary_shadow(isa::BinaryOp op, isa::RegisterOperand a,
+                                       isa::RegisterOperand b, const Preparation& preparation);
+[[nodiscard]] ShadowFlow unary_shadow(isa::UnaryOp op, isa::RegisterOperand a,
+                                      const Preparation& preparation);
+template <isa::BinaryOp op>
+ShadowFlow shadow_flow(const isa::Binary<op>& inst, const Preparation& preparation) {
+  return binary_shadow(op, inst.a, inst.b, preparation);
+}
+template <isa::UnaryOp op>
+ShadowFlow shadow_flow(const isa::Unary<op>& inst, const Preparation& preparation) {
+  return unary_shadow(op, inst.a, preparation);
+}
+
+// What shadow flows are made of.
+
+/// The shadow values are the values of the result.
+[[nodiscard]] ShadowFlow restarted(const Preparation& preparation);
+
+/// result = f(operands), element by element.
+using RealFunction3 = double (*)(double, double, double);
+[[nodiscard]] ShadowFlow computed(isa::RealFunction1 f, isa::RegisterOperand a,
+                                  const Preparation& preparation);
+[[nodiscard]] ShadowFlow computed(isa::RealFunction2 f, isa::RegisterOperand a,
+                                  isa::RegisterOperand b, const Preparation& preparation);
+[[nodiscard]] ShadowFlow computed(RealFunction3 f, isa::RegisterOperand a, isa::RegisterOperand b,
+                                  isa::RegisterOperand c, const Preparation& preparation);
+
+/// The elements take the values in turn.
+[[nodiscard]] ShadowFlow filled(const isa::ElementValues& values, const Preparation& preparation);
+
+/// The elements of the source move.
+[[nodiscard]] ShadowFlow moved(isa::RegisterOperand source, const Preparation& preparation);
+
+/// Elements of a where the condition's own bits hold, else of b.
+[[nodiscard]] ShadowFlow chosen(isa::RegisterOperand condition, isa::RegisterOperand a,
+                                isa::RegisterOperand b, const Preparation& preparation);
+
+/// The bits of the source become those of the result.
+[[nodiscard]] ShadowFlow viewed(isa::RegisterOperand source, const Preparation& preparation);
+
+/// d = a * b + c of batches of matrices.
+[[nodiscard]] ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b,
+                                    isa::RegisterOperand c, const Preparation& preparation);
 
 }  // namespace tilevm::sim

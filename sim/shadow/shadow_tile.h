@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "sim/exec/semantics.h"
 #include "sim/state/context.h"
+#include "sim/state/preparation.h"
 
 namespace tilevm::sim {
 

@@ -1,8 +1,9 @@
-// Instructions that order blocks.
+// Instructions that order threads and blocks, or end a block.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -18,8 +19,6 @@
 
 namespace tilevm::sim {
 namespace {
-
-constexpr unsigned semaphore_bits = 32;
 
 /// An element at one execution, and the value that the instruction was given for it.
 struct Turn {
@@ -114,9 +113,12 @@ bool replay(const Turn& turn, GlobalUse use, Context& context) {
 
 }  // namespace
 
-std::uint32_t load_semaphore(const MemoryPlace& place, const Memory& memory) {
-  return static_cast<std::uint32_t>(
-      isa::get_bits(memory[place.buffer].data, place.bit, semaphore_bits));
+template <>
+Action prepare(const isa::Synchronize&, const Preparation& preparation) {
+  return [number = preparation.new_barrier("Synchronize")](Context& context) {
+    synchronize(number, context);
+    return true;
+  };
 }
 
 /// Without the value the block waits, and comes here again.
@@ -170,6 +172,15 @@ Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
     }
     store(turn, before + turn.value, context);
     return pass(turn, Ordering::both, context);
+  };
+}
+
+/// No record has this number, so the block has ended.
+template <>
+Action prepare(const isa::Exit&, const Preparation&) {
+  return [](Context& context) {
+    context.state.next = std::numeric_limits<std::size_t>::max();
+    return true;
   };
 }
 

@@ -1,0 +1,12 @@
+#include "sim/access/semaphore.h"
+
+#include "isa/type/bits.h"
+
+namespace tilevm::sim {
+
+std::uint32_t load_semaphore(const MemoryPlace& place, const Memory& memory) {
+  return static_cast<std::uint32_t>(
+      isa::get_bits(memory[place.buffer].data, place.bit, semaphore_bits));
+}
+
+}  // namespace tilevm::sim

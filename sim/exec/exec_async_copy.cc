@@ -1,0 +1,57 @@
+// Asynchronous copies from global to shared memory.
+#include <utility>
+
+#include "isa/program/tile_move.h"
+#include "sim/access/shared_access.h"
+#include "sim/exec/async_copy.h"
+#include "sim/exec/semantics.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// A tile that one thread holds, in row-major order: what a copy moves.
+Tile data_tile(const LayoutParts& parts, unsigned bits) {
+  Tile tile;
+  tile.threads = 1;
+  tile.locals = parts.locals;
+  tile.bits = bits;
+  tile.thread_bytes = (parts.locals * bits + 7) / 8;
+  return tile;
+}
+
+}  // namespace
+
+/// The plan is shared by all copies of the action and of the state, since pending copies point at
+/// it.
+template <>
+Action prepare(const isa::CopyAsync& inst, const Preparation& preparation) {
+  const isa::SharedType& type = preparation.shared_type(inst.dst.var);
+  const isa::Shape shape = isa::tile_shape(inst.shared_offset, type);
+  const auto parts = preparation.tables.parts(shape);
+  const Tile tile = data_tile(*parts, type.dtype.bits);
+  auto plan = std::make_shared<const CopyPlan>(CopyPlan{
+      make_global_access("CopyAsync", inst.src.var, shape, inst.offset, tile, parts, preparation),
+      make_shared_access("CopyAsync", inst.dst.var, shape, inst.shared_offset, tile, parts,
+                         preparation)});
+  return [plan = std::move(plan)](Context& context) { return issue_copy(*plan, context); };
+}
+
+template <>
+Action prepare(const isa::CopyAsyncCommitGroup&, const Preparation&) {
+  return [](Context& context) {
+    commit_copies(context.state.shared);
+    return true;
+  };
+}
+
+template <>
+Action prepare(const isa::CopyAsyncWaitGroup& inst, const Preparation& preparation) {
+  const auto pending = static_cast<std::uint64_t>(inst.pending.value.constant_int().value_or(0));
+  return [pending, span = preparation.span,
+          number = preparation.new_barrier("CopyAsyncWaitGroup")](Context& context) {
+    wait_for_copies(pending, span, number, context);
+    return true;
+  };
+}
+
+}  // namespace tilevm::sim
