@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "isa/base/enumerators.h"
+
 namespace tilevm::isa {
 namespace {
 
@@ -99,26 +101,8 @@ Scalar shift_right(Scalar a, std::uint64_t count) {
 
 }  // namespace
 
-std::string_view to_string(ScalarKind kind) {
-  switch (kind) {
-    case ScalarKind::boolean:
-      return "bool";
-    case ScalarKind::i32:
-      return "i32";
-    case ScalarKind::u32:
-      return "u32";
-    case ScalarKind::i64:
-      return "i64";
-    case ScalarKind::u64:
-      return "u64";
-    case ScalarKind::f32:
-      return "f32";
-  }
-  return "";
-}
-
 std::optional<ScalarKind> parse_scalar_kind(std::string_view name) {
-  for (std::uint8_t i = 0; !to_string(static_cast<ScalarKind>(i)).empty(); ++i) {
+  for (std::size_t i = 0; i < enumerator_count<ScalarKind>(); ++i) {
     if (to_string(static_cast<ScalarKind>(i)) == name) return static_cast<ScalarKind>(i);
   }
   return std::nullopt;

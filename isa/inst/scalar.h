@@ -18,7 +18,23 @@ namespace tilevm::isa {
 enum class ScalarKind : std::uint8_t { boolean, i32, u32, i64, u64, f32 };
 #pragma GCC diagnostic pop
 
-[[nodiscard]] std::string_view to_string(ScalarKind kind);
+[[nodiscard]] constexpr std::string_view to_string(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::boolean:
+      return "bool";
+    case ScalarKind::i32:
+      return "i32";
+    case ScalarKind::u32:
+      return "u32";
+    case ScalarKind::i64:
+      return "i64";
+    case ScalarKind::u64:
+      return "u64";
+    case ScalarKind::f32:
+      return "f32";
+  }
+  return "";
+}
 /// "i32", "u64", "f32", "bool" ...; nothing if it is none.
 [[nodiscard]] std::optional<ScalarKind> parse_scalar_kind(std::string_view name);
 

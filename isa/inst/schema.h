@@ -25,6 +25,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "isa/base/check.h"
+
 namespace tilevm::isa {
 
 enum class Category : std::uint8_t { indexing, creation, transfer, compute, control, debug };
@@ -42,8 +44,28 @@ enum class ResultKind : std::uint8_t {
 
 /// What an instruction does to the memory behind an operand; `update` does both.
 enum class Access : std::uint8_t { none, read, write, update };
-constexpr bool reads(Access access) { return access == Access::read || access == Access::update; }
-constexpr bool writes(Access access) { return access == Access::write || access == Access::update; }
+constexpr bool reads(Access access) {
+  switch (access) {
+    case Access::read:
+    case Access::update:
+      return true;
+    case Access::none:
+    case Access::write:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+constexpr bool writes(Access access) {
+  switch (access) {
+    case Access::write:
+    case Access::update:
+      return true;
+    case Access::none:
+    case Access::read:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
 
 /// What is said of an instruction as a whole.
 struct Description {

@@ -9,8 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "isa/base/check.h"
+#include "isa/base/enumerators.h"
 #include "isa/base/source.h"
 #include "isa/inst/instruction_set.h"
 
@@ -25,11 +28,36 @@ enum class Traffic : std::uint8_t {
   shared_load,
   shared_store
 };
-inline constexpr std::size_t traffic_count = 5;
+/// As reports name it: "global_load".
+[[nodiscard]] constexpr std::string_view to_string(Traffic traffic) {
+  switch (traffic) {
+    case Traffic::global_load:
+      return "global_load";
+    case Traffic::global_copy:
+      return "global_copy";
+    case Traffic::global_store:
+      return "global_store";
+    case Traffic::shared_load:
+      return "shared_load";
+    case Traffic::shared_store:
+      return "shared_store";
+  }
+  return "";
+}
+inline constexpr std::size_t traffic_count = enumerator_count<Traffic>();
 
 /// Whether it is counted in sectors; else in wavefronts.
 [[nodiscard]] constexpr bool is_global(Traffic traffic) {
-  return traffic != Traffic::shared_load && traffic != Traffic::shared_store;
+  switch (traffic) {
+    case Traffic::global_load:
+    case Traffic::global_copy:
+    case Traffic::global_store:
+      return true;
+    case Traffic::shared_load:
+    case Traffic::shared_store:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
 }
 
 /// Sums over the requests of some accesses.

@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::size_t most_recent = 256;
 
-bool writes(const GlobalFootprint& footprint) { return footprint.use == GlobalUse::store; }
-
 bool same_view(const GlobalView& a, const GlobalView& b) {
   return a.buffer == b.buffer && a.rank == b.rank && a.extents == b.extents &&
          a.strides == b.strides && a.layout == b.layout;
@@ -59,8 +57,8 @@ void mark(BufferTouches& touches, const GlobalFootprint& footprint, const Contex
       for_each_touch(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
         if (touches.marks.size() >= max_marks) return false;
         Touch& touch = touches.marks[granule];
-        writes(footprint) ? add_writer(touch, thread, statement)
-                          : add_reader(touch, thread, statement);
+        writes(footprint.use) ? add_writer(touch, thread, statement)
+                              : add_reader(touch, thread, statement);
         return true;
       }));
 }
@@ -84,17 +82,17 @@ bool is_apart(const BufferTouches& touches, const GlobalFootprint& footprint,
   const bool meets =
       std::any_of(pieces.bits.begin(), pieces.bits.end(), [&](const Interval& interval) {
         return touches.written.meets(interval) ||
-               (writes(footprint) && touches.read.meets(interval));
+               (writes(footprint.use) && touches.read.meets(interval));
       });
   if (!meets) return true;
   return !pieces.overlap &&
          std::all_of(touches.recent.begin(), touches.recent.end(), [&](const auto& recent) {
-           return same_owners(recent, footprint) || (!writes(recent) && !writes(footprint));
+           return same_owners(recent, footprint) || (!writes(recent.use) && !writes(footprint.use));
          });
 }
 
 void add(BufferTouches& touches, const GlobalFootprint& footprint, const Pieces& pieces) {
-  IntervalSet& set = writes(footprint) ? touches.written : touches.read;
+  IntervalSet& set = writes(footprint.use) ? touches.written : touches.read;
   for (const Interval& interval : pieces.bits) set.add(interval);
 }
 
@@ -111,7 +109,7 @@ Offenders<Opponent> find_race(const GlobalFootprint& footprint, const Context& c
         const std::size_t thread = footprint.use == GlobalUse::copy ? Touch::any_thread : t;
         if (!place.locate(t, i) || !place.in_buffer()) return std::nullopt;
         const std::uint64_t granule = place.bit() >> shift;
-        if (!conflicts(touches, granule, thread, writes(footprint))) return std::nullopt;
+        if (!conflicts(touches, granule, thread, writes(footprint.use))) return std::nullopt;
         return Offender<Opponent>{place.index(), opponent_of(touches.marks.at(granule), thread)};
       });
 }
@@ -127,7 +125,7 @@ bool report_race(const GlobalFootprint& footprint, Context& context) {
                   access.mnemonic, elements_text(found.count, access.view_name),
                   element_text(access.view_name, found.first),
                   is_copy ? "any thread" : fmt::format("thread {}", found.thread),
-                  writes(footprint) ? "writes" : "reads", found.detail.thread,
+                  writes(footprint.use) ? "writes" : "reads", found.detail.thread,
                   found.detail.wrote ? "wrote" : "read"));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
   explain_opponent(found.detail, access.statement, context);
@@ -186,7 +184,7 @@ bool meets_touches(BufferTouches& touches, const GlobalFootprint& footprint, con
   mark_recent(touches, context);
   const bool clear =
       for_each_touch(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
-        return !conflicts(touches, granule, thread, writes(footprint));
+        return !conflicts(touches, granule, thread, writes(footprint.use));
       });
   if (!clear) return true;
   add(touches, footprint, pieces);
@@ -203,7 +201,7 @@ bool check_global(const GlobalFootprint& footprint, const Pieces& pieces, Contex
   if (context.settings.threads == 1) {
     add(touches, footprint, pieces);
   } else {
-    if (writes(footprint) && pieces.overlap && !check_overlap(footprint, context)) return false;
+    if (writes(footprint.use) && pieces.overlap && !check_overlap(footprint, context)) return false;
     if (meets_touches(touches, footprint, pieces, context)) return report_race(footprint, context);
   }
   look_without(footprint, pieces, context);

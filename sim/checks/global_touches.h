@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "isa/base/check.h"
 #include "sim/state/shared_state.h"
 #include "sim/state/touch.h"
 #include "sim/tiles/intervals.h"
@@ -22,6 +23,31 @@ struct GlobalAccess;
 /// A copy reads from threads that nobody knows. `lock` and `release` are the load and the store of
 /// an instruction that orders blocks; only a replay asks for them.
 enum class GlobalUse : std::uint8_t { load, store, copy, lock, release };
+[[nodiscard]] constexpr bool writes(GlobalUse use) {
+  switch (use) {
+    case GlobalUse::store:
+    case GlobalUse::release:
+      return true;
+    case GlobalUse::load:
+    case GlobalUse::copy:
+    case GlobalUse::lock:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+/// Whether it belongs to an instruction that orders blocks.
+[[nodiscard]] constexpr bool orders_blocks(GlobalUse use) {
+  switch (use) {
+    case GlobalUse::lock:
+    case GlobalUse::release:
+      return true;
+    case GlobalUse::load:
+    case GlobalUse::store:
+    case GlobalUse::copy:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
 
 /// A tile at a place in a view.
 struct GlobalFootprint {

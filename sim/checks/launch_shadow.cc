@@ -14,8 +14,6 @@
 namespace tilevm::sim {
 namespace {
 
-bool writes(GlobalUse use) { return use == GlobalUse::store || use == GlobalUse::release; }
-
 /// The two earliest of three readers; 0 is nobody.
 std::uint64_t add_reader(std::uint64_t readers, std::uint32_t block) {
   auto first = static_cast<std::uint32_t>(readers);
@@ -118,7 +116,7 @@ void Replay::record(const GlobalFootprint& footprint, const Pieces& pieces) {
 }
 
 bool Replay::is_watched(const GlobalFootprint& footprint, const Context& context) const {
-  const bool is_turn = footprint.use == GlobalUse::lock || footprint.use == GlobalUse::release;
+  const bool is_turn = orders_blocks(footprint.use);
   if (!party_) return !is_turn;
   return is_turn == party_->is_turn && context.state.turns == party_->turns;
 }

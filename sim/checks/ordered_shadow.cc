@@ -123,7 +123,7 @@ void OrderedShadow::note(std::size_t buffer, std::uint64_t block, const Interval
 
 void OrderedShadow::take_turn(std::uint64_t block, const MemoryPlace& place, Ordering ordering) {
   Block& now = blocks_[block];
-  const bool wrote = ordering != Ordering::acquire;
+  const bool wrote = releases(ordering);
   const Segment segment{block, now.clock[block]};
   const Present present{block, now, true};
   if (const auto& tracked = buffers_[place.buffer]) {
@@ -140,7 +140,7 @@ void OrderedShadow::take_turn(std::uint64_t block, const MemoryPlace& place, Ord
   Semaphore& semaphore = semaphores_[place];
   now.segment = 0;
   now.clock.set(block, segment.number + 1);
-  if (ordering != Ordering::release) now.clock.join(semaphore.left);
+  if (acquires(ordering)) now.clock.join(semaphore.left);
   if (wrote) semaphore.left = now.clock;
   std::erase_if(semaphore.turns, [&](const Turn& turn) {
     return is_over(turn.segment, now) && (wrote || !turn.wrote);

@@ -39,6 +39,26 @@ class BlockClock {
 
 /// What an instruction that orders blocks does: takes over what others left, leaves what is known.
 enum class Ordering : std::uint8_t { acquire, release, both };
+[[nodiscard]] constexpr bool acquires(Ordering ordering) {
+  switch (ordering) {
+    case Ordering::acquire:
+    case Ordering::both:
+      return true;
+    case Ordering::release:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+[[nodiscard]] constexpr bool releases(Ordering ordering) {
+  switch (ordering) {
+    case Ordering::release:
+    case Ordering::both:
+      return true;
+    case Ordering::acquire:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
 
 /// Two parties that race.
 struct OrderedRace {

@@ -64,7 +64,7 @@ bool is_in_flight(const SharedAccess& access, const FoundTable& runs, Context& c
 bool check_touch(const SharedAccess& access, const Numbers& origin, SharedUse use,
                  Context& context) {
   if (is_in_flight(access, find_runs(access, context, origin), context)) {
-    return report_in_flight(access, origin, use == SharedUse::read ? "reads" : "writes", context);
+    return report_in_flight(access, origin, writes(use) ? "writes" : "reads", context);
   }
   if (!check_race(access, origin, use, context)) return false;
   look_without(access, origin, use, context);

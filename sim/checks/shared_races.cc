@@ -11,9 +11,9 @@
 namespace tilevm::sim {
 namespace {
 
-bool conflicts(const TouchSet& set, std::uint64_t granule, std::size_t thread, bool writes) {
+bool conflicts(const TouchSet& set, std::uint64_t granule, std::size_t thread, bool is_write) {
   const Touch& touch = set.touches[granule];
-  return touch.epoch == set.epoch && races(touch, thread, writes);
+  return touch.epoch == set.epoch && races(touch, thread, is_write);
 }
 
 /// Calls f(thread, granule) for all granules of all threads until it returns false.
@@ -43,22 +43,22 @@ Touch& current(TouchSet& set, std::uint64_t granule) {
   return touch;
 }
 
-void mark(TouchSet& set, const SharedAccess& access, const FoundTable& runs, bool writes,
+void mark(TouchSet& set, const SharedAccess& access, const FoundTable& runs, bool is_write,
           const Context& context) {
   static_cast<void>(
       for_each_touch(access, runs, context, [&](std::size_t thread, std::uint64_t granule) {
         Touch& touch = current(set, granule);
-        writes ? add_writer(touch, thread, access.statement)
-               : add_reader(touch, thread, access.statement);
+        is_write ? add_writer(touch, thread, access.statement)
+                 : add_reader(touch, thread, access.statement);
         return true;
       }));
 }
 
 bool has_conflict(const TouchSet& set, const SharedAccess& access, const FoundTable& runs,
                   SharedUse use, const Context& context) {
-  const bool writes = use != SharedUse::read;
+  const bool is_write = writes(use);
   return !for_each_touch(access, runs, context, [&](std::size_t t, std::uint64_t granule) {
-    return !conflicts(set, granule, use == SharedUse::copy ? Touch::any_thread : t, writes);
+    return !conflicts(set, granule, use == SharedUse::copy ? Touch::any_thread : t, is_write);
   });
 }
 
@@ -73,9 +73,9 @@ void mark_recent(TouchSet& set, Context& context) {
 }
 
 /// Whether no tile since the last barrier lies near this one, unless both were only read.
-bool is_apart(const TouchSet& set, const GranuleRange& range, bool writes) {
+bool is_apart(const TouchSet& set, const GranuleRange& range, bool is_write) {
   return std::none_of(set.recent.begin(), set.recent.end(), [&](const RecentTouch& touch) {
-    return (writes || touch.writes) && range.begin < touch.high && touch.low < range.end;
+    return (is_write || touch.writes) && range.begin < touch.high && touch.low < range.end;
   });
 }
 
@@ -83,11 +83,11 @@ bool is_apart(const TouchSet& set, const GranuleRange& range, bool writes) {
 bool report_race(const SharedAccess& access, const Numbers& origin, SharedUse use,
                  Context& context) {
   const TouchSet& set = context.state.shared.since_barrier;
-  const bool writes = use != SharedUse::read, is_copy = use == SharedUse::copy;
+  const bool is_write = writes(use), is_copy = use == SharedUse::copy;
   const auto thread_of = [&](std::size_t t) { return is_copy ? Touch::any_thread : t; };
   const auto found = find_elements(access, origin, context.settings.granule_shift,
                                    [&](std::size_t t, std::uint64_t granule) {
-                                     return conflicts(set, granule, thread_of(t), writes);
+                                     return conflicts(set, granule, thread_of(t), is_write);
                                    });
   const Opponent other = opponent_of(set.touches[found.detail], thread_of(found.thread));
   const std::string who = is_copy ? "any thread" : fmt::format("thread {}", found.thread);
@@ -96,7 +96,7 @@ bool report_race(const SharedAccess& access, const Numbers& origin, SharedUse us
       fmt::format("`{}` races for {}, first {}: {} {} what thread {} {}, and no `Synchronize` "
                   "stands between",
                   access.mnemonic, elements_text(found.count, access.tensor),
-                  element_text(access.tensor, found.first), who, writes ? "writes" : "reads",
+                  element_text(access.tensor, found.first), who, is_write ? "writes" : "reads",
                   other.thread, other.wrote ? "wrote" : "read"));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
   explain_opponent(other, access.statement, context);
@@ -150,18 +150,18 @@ bool meets_touches(TouchSet& set, const SharedAccess& access, const Numbers& ori
                    Context& context) {
   const FoundTable runs = find_runs(access, context, origin);
   const GranuleRange range = granules_of(runs, context);
-  const bool writes = use != SharedUse::read;
+  const bool is_write = writes(use);
   constexpr std::size_t most_recent = 64;
-  if (!set.marks_touches && set.recent.size() < most_recent && is_apart(set, range, writes)) {
+  if (!set.marks_touches && set.recent.size() < most_recent && is_apart(set, range, is_write)) {
     if (use != SharedUse::copy) {
-      set.recent.push_back({&access, origin, writes, range.begin, range.end});
+      set.recent.push_back({&access, origin, is_write, range.begin, range.end});
     }
     return false;
   }
   mark_recent(set, context);
   const FoundTable found = find_runs(access, context, origin);
   if (has_conflict(set, access, found, use, context)) return true;
-  if (use != SharedUse::copy) mark(set, access, found, writes, context);
+  if (use != SharedUse::copy) mark(set, access, found, is_write, context);
   return false;
 }
 

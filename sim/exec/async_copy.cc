@@ -66,8 +66,13 @@ bool issue_copy(const CopyPlan& plan, Context& context) {
   copy.high = range.end;
   context.state.shared.pending_bytes += copy.data.size();
   context.state.shared.copies.push_back(std::move(copy));
-  if (context.settings.completion.time == Completion::Time::earliest) {
-    arrive(context.state.shared.copies.back(), context);
+  switch (context.settings.completion.time) {
+    case Completion::Time::earliest:
+      arrive(context.state.shared.copies.back(), context);
+      break;
+    case Completion::Time::latest:
+    case Completion::Time::random:
+      break;
   }
   limit_pending(context);
   return true;

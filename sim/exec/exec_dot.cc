@@ -144,7 +144,13 @@ Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan, const i
 template <>
 Action prepare(const isa::Dot& inst, const Preparation& preparation) {
   const isa::DotPlan& plan = preparation.program.dot_plan(preparation.stmt);
-  if (plan.method == isa::DotMethod::chain) return prepare_chain_dot(inst, preparation);
+  switch (plan.method) {
+    case isa::DotMethod::chain:
+      return prepare_chain_dot(inst, preparation);
+    case isa::DotMethod::mma:
+    case isa::DotMethod::bipolar:  // on the integers that the operands stand for
+      break;
+  }
   const isa::MmaShape& shape = *plan.shape;
   const auto rule =
       isa::mma_rule(preparation.program.target(), shape.a, shape.b, shape.accumulator);
@@ -156,9 +162,9 @@ Action prepare(const isa::Dot& inst, const Preparation& preparation) {
       return prepare_chain_dot(inst, preparation);
     case isa::MmaMethod::blocks:
     case isa::MmaMethod::fp8_split:
-      break;
+      return prepare_block_dot(inst, plan, *rule, preparation);
   }
-  return prepare_block_dot(inst, plan, *rule, preparation);
+  TILEVM_NO_ENUMERATOR();
 }
 
 template <>

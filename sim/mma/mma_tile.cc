@@ -14,6 +14,19 @@ namespace {
 using isa::MmaMethod;
 using isa::MmaRounding;
 
+/// Whether the kernel rounds so (round_half of mma_kernel.cc).
+bool has_rounding(MmaRounding output) {
+  switch (output) {
+    case MmaRounding::f16_nearest_even:
+    case MmaRounding::f32_toward_zero:
+    case MmaRounding::e8m13_toward_zero:
+      return true;
+    case MmaRounding::none:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
 isa::DType accumulator_type(const isa::MmaRule& rule) {
   return rule.output == MmaRounding::f16_nearest_even ? isa::f16 : isa::f32;
 }
@@ -66,8 +79,8 @@ bool MmaTile::supports(const isa::MmaRule& rule, int k) {
   const bool blocks = rule.method == MmaMethod::blocks && rule.scaling == isa::MmaScaling::none;
   // The halves of fp8_split must be equal for the kernel's blocks to be them.
   const bool split = rule.method == MmaMethod::fp8_split && k % 4 == 0 && k <= 2 * rule.block;
-  return (blocks || split) && rule.fraction_bits <= mma_max_fraction_bits && k >= 1 &&
-         k <= mma_max_depth;
+  return (blocks || split) && has_rounding(rule.output) &&
+         rule.fraction_bits <= mma_max_fraction_bits && k >= 1 && k <= mma_max_depth;
 }
 
 MmaTile::MmaTile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type,

@@ -18,9 +18,6 @@ using sim::AccessCount;
 using sim::StatementCount;
 using sim::Traffic;
 
-constexpr std::array<std::string_view, sim::traffic_count> traffic_names{
-    "global_load", "global_copy", "global_store", "shared_load", "shared_store"};
-
 std::string ratio(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return "";
   return fmt::format("{:.2f}", static_cast<double>(part) / static_cast<double>(whole));
@@ -130,7 +127,8 @@ Json accesses_json(const sim::AccessCounts& accesses, bool all) {
   Json object = Json::object();
   for (std::size_t t = 0; t < sim::traffic_count; ++t) {
     if (!all && is_empty(accesses[t])) continue;
-    object.set(std::string(traffic_names[t]), count_json(static_cast<Traffic>(t), accesses[t]));
+    object.set(std::string(to_string(static_cast<Traffic>(t))),
+               count_json(static_cast<Traffic>(t), accesses[t]));
   }
   return object;
 }
