@@ -194,8 +194,8 @@ bool meets_touches(BufferTouches& touches, const GlobalFootprint& footprint, con
 
 bool check_global(const GlobalFootprint& footprint, const Pieces& pieces, Context& context) {
   const auto number = static_cast<std::size_t>(footprint.view.buffer);
-  if (context.settings.replay != nullptr) {
-    return context.settings.replay->touch(footprint, pieces, context);
+  if (context.settings.observers.replay != nullptr) {
+    return context.settings.observers.replay->touch(footprint, pieces, context);
   }
   BufferTouches& touches = context.state.global.since_barrier[number];
   if (context.settings.threads == 1) {
@@ -226,7 +226,7 @@ void forget_touches(GlobalTouches& touches) {
 
 void hand_on_touches(Context& context) {
   GlobalTouches& touches = context.state.global;
-  TouchSink* shadow = context.settings.shadow;
+  TouchSink* shadow = context.settings.observers.shadow;
   for (std::size_t b = 0; b < touches.block.size(); ++b) {
     GlobalTouches::Block& block = touches.block[b];
     BufferTouches& since = touches.since_barrier[b];

@@ -186,4 +186,10 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
   return false;
 }
 
+RunSettings replay_settings(RunSettings settings, Replay& replay) {
+  settings.checks = {.in_flight = false, .uninitialized = false, .replicas = false};
+  settings.observers = {.replay = &replay};
+  return settings;
+}
+
 }  // namespace tilevm::sim

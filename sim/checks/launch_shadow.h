@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sim/checks/global_touches.h"
+#include "sim/state/context.h"
 #include "sim/state/owner_map.h"
 #include "sim/state/state.h"
 
@@ -108,5 +109,9 @@ class Replay {
   std::vector<std::int64_t> first_block_;
   std::optional<OrderedParty> party_;
 };
+
+/// The settings of a run, for two blocks that run again to find where they race: nobody but the
+/// replay looks on, and what a check would find first does not stop them.
+[[nodiscard]] RunSettings replay_settings(RunSettings settings, Replay& replay);
 
 }  // namespace tilevm::sim

@@ -13,16 +13,16 @@ namespace {
 /// More copies than this are not kept: then the barrier or wait is not called redundant.
 constexpr std::size_t most_ghosts = 1024;
 
-bool is_off(const Context& context) { return context.settings.needed == nullptr; }
+bool is_off(const Context& context) { return context.settings.observers.needed == nullptr; }
 
 bool is_needed(std::uint32_t statement, const Context& context) {
-  return context.settings.needed[statement].load(std::memory_order_relaxed);
+  return context.settings.observers.needed[statement].load(std::memory_order_relaxed);
 }
 
 /// The run needs a barrier or a wait.
 void need(std::uint32_t statement, Context& context) {
   Without& without = context.state.shared.without;
-  context.settings.needed[statement].store(true, std::memory_order_relaxed);
+  context.settings.observers.needed[statement].store(true, std::memory_order_relaxed);
   if (without.barrier == statement) stop_imagining(context);
   std::erase_if(without.unwaited,
                 [&](const GhostCopy& copy) { return copy.statement == statement; });

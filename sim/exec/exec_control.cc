@@ -96,8 +96,8 @@ bool begin_segment(Context& context) {
 bool pass(const Turn& turn, Ordering ordering, Context& context) {
   stop_imagining(context);
   meet(context);
-  if (context.settings.ordered != nullptr) {
-    context.settings.ordered->take_turn(context.state.order, turn.place, ordering);
+  if (context.settings.observers.ordered != nullptr) {
+    context.settings.observers.ordered->take_turn(context.state.order, turn.place, ordering);
   }
   return begin_segment(context);
 }
@@ -106,7 +106,7 @@ bool pass(const Turn& turn, Ordering ordering, Context& context) {
 bool replay(const Turn& turn, GlobalUse use, Context& context) {
   const GlobalAccess& element = turn.access.element;
   const Pieces pieces{.bits = {{turn.place.bit, turn.place.bit + semaphore_bits}}};
-  return context.settings.replay->touch(
+  return context.settings.observers.replay->touch(
              {&element, context.state.views[element.view], turn.index, use}, pieces, context) &&
          begin_segment(context);
 }
@@ -127,7 +127,7 @@ Action prepare(const isa::LockSemaphore& inst, const Preparation& preparation) {
   return [access = make_access(inst, preparation)](Context& context) {
     Turn turn{*access};
     if (!find_turn(context, turn)) return false;
-    if (context.settings.replay != nullptr) return replay(turn, GlobalUse::lock, context);
+    if (context.settings.observers.replay != nullptr) return replay(turn, GlobalUse::lock, context);
     if (!is_defined(turn, context)) return false;
     if (load_semaphore(turn.place, context.memory) != turn.value) {
       context.state.wait = Wait{access.get(), turn.place, turn.index, turn.value};
@@ -143,7 +143,8 @@ Action prepare(const isa::ReleaseSemaphore& inst, const Preparation& preparation
   return [access = make_access(inst, preparation)](Context& context) {
     Turn turn{*access};
     if (!find_turn(context, turn)) return false;
-    if (context.settings.replay != nullptr) return replay(turn, GlobalUse::release, context);
+    if (context.settings.observers.replay != nullptr)
+      return replay(turn, GlobalUse::release, context);
     if (!is_defined(turn, context)) return false;
     store(turn, turn.value, context);
     return pass(turn, Ordering::release, context);
@@ -158,7 +159,7 @@ Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
     if (!find_turn(context, turn)) return false;
     const BlockState& state = context.state;
     std::uint64_t& scalar = context.state.scalars[result];
-    if (context.settings.replay != nullptr) {
+    if (context.settings.observers.replay != nullptr) {
       scalar = context.settings.turns->given(state.order, state.turns);
       return replay(turn, GlobalUse::release, context);
     }
@@ -167,7 +168,7 @@ Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
     scalar = access->value.kind() == isa::ScalarKind::i32
                  ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(before)})
                  : before;
-    if (context.settings.ordered != nullptr) {
+    if (context.settings.observers.ordered != nullptr) {
       context.settings.turns->gave(state.order, state.turns, scalar);
     }
     store(turn, before + turn.value, context);

@@ -35,17 +35,6 @@ std::string value_text(const Wait& wait, std::uint32_t bits) {
   return is_signed ? fmt::format("{}", static_cast<std::int32_t>(bits)) : fmt::format("{}", bits);
 }
 
-/// What is looked at when blocks run again to find the place of a race.
-RunSettings replay_settings(RunSettings settings, Replay& replay) {
-  settings.checks = {.in_flight = false, .uninitialized = false, .replicas = false};
-  settings.needed = nullptr;
-  settings.shadow = nullptr;
-  settings.ordered = nullptr;
-  settings.replay = &replay;
-  settings.trace = nullptr;
-  return settings;
-}
-
 }  // namespace
 
 BlockTurns::BlockTurns(const LaunchPlan& launch, const RunSettings& settings,
@@ -57,7 +46,7 @@ BlockTurns::BlockTurns(const LaunchPlan& launch, const RunSettings& settings,
   settings_.turns = &log_;
   if (settings_.uses != nullptr && blocks_ > 1) {
     shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
-    settings_.shadow = settings_.ordered = &*shadow_;
+    settings_.observers.shadow = settings_.observers.ordered = &*shadow_;
   }
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(threads, enough_blocks); ++i) {
     machines_.push_back(

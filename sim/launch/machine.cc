@@ -58,12 +58,12 @@ BlockState Machine::new_state() const {
   const std::size_t granules = plan_.shared_bytes >> plan_.granule_shift;
   if (checks.races) state.shared.since_barrier.touches.resize(granules);
   if (checks.in_flight) state.shared.in_flight.resize(granules);
-  if (settings.needed != nullptr) state.shared.without.touches.touches.resize(granules);
+  if (settings.observers.needed != nullptr) state.shared.without.touches.touches.resize(granules);
   if (settings.uses != nullptr) {
     const std::size_t buffers = context_.memory.size();
     state.global.since_barrier.resize(buffers);
     state.global.block.resize(buffers);
-    if (settings.needed != nullptr) state.global.without.resize(buffers);
+    if (settings.observers.needed != nullptr) state.global.without.resize(buffers);
   }
   return state;
 }
@@ -79,7 +79,7 @@ void Machine::start(const std::array<std::int64_t, 3>& block, std::uint64_t orde
   state_.next = 0;
   state_.steps = 0;
   state_.draws = 0;
-  const Trace* trace = context_.settings.trace;
+  const Trace* trace = context_.settings.observers.trace;
   state_.traced = trace != nullptr && trace->block == block;
   state_.wait.reset();
   state_.turns = 0;
@@ -156,7 +156,7 @@ void Machine::tell(const Record& record) {
   if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return;
   TraceEvent event{state_.steps, record.span, record.mnemonic, {}, {}};
   show_values(record.written, state_, event);
-  state_.traced = context_.settings.trace->tell(event);
+  state_.traced = context_.settings.observers.trace->tell(event);
 }
 
 bool Machine::execute(const Record& record) {

@@ -49,13 +49,14 @@ class BlockRun {
                  .granule_shift = plan.granule_shift,
                  .global_granule_shift = plan.global_granule_shift,
                  .threads = plan.threads};
-    if (options.trace.tell) settings_.trace = &options.trace;
+    if (options.trace.tell) settings_.observers.trace = &options.trace;
     if (checks.races) settings_.uses = &launch.uses;
     if (checks.races && !plan.orders_blocks && blocks_ > 1 && blocks_ < LaunchShadow::max_blocks) {
-      settings_.shadow =
+      settings_.observers.shadow =
           &shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
     }
-    if (checks.races && checks.in_flight && checks.redundant) settings_.needed = needed_.data();
+    if (checks.races && checks.in_flight && checks.redundant)
+      settings_.observers.needed = needed_.data();
     for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = plan.barriers[i].ends_life;
   }
 
@@ -113,7 +114,7 @@ class BlockRun {
 
   [[nodiscard]] std::vector<BarrierUse> barriers() const {
     std::vector<BarrierUse> barriers;
-    if (settings_.needed == nullptr) return barriers;
+    if (settings_.observers.needed == nullptr) return barriers;
     for (std::size_t i = 0; i < launch_.plan.barriers.size(); ++i) {
       const Barrier& barrier = launch_.plan.barriers[i];
       barriers.push_back({barrier.mnemonic, barrier.span,
@@ -188,13 +189,8 @@ class BlockRun {
     const std::optional<BlockPair> race = shadow_->race();
     if (!race || race->second > first_fault_) return;
     Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
-    RunSettings settings = settings_;
-    settings.checks = {.in_flight = false, .uninitialized = false, .replicas = false};
-    settings.needed = nullptr;
-    settings.shadow = nullptr;
-    settings.replay = &replay;
-    settings.trace = nullptr;
-    Machine machine(launch_.plan, launch_.memory, launch_.parameters, settings);
+    Machine machine(launch_.plan, launch_.memory, launch_.parameters,
+                    replay_settings(settings_, replay));
     static_cast<void>(machine.run_block(launch_.block(race->first), race->first));
     replay.compare(launch_.block_index(race->first));
     auto fault = machine.run_block(launch_.block(race->second), race->second);

@@ -54,6 +54,16 @@ class Replay;
 class TouchSink;
 class TurnLog;
 
+/// Who looks on while the blocks of a launch run; each may be absent, and must outlive the run.
+struct Observers {
+  /// By barrier or wait: whether a block has shown that the run needs it.
+  std::atomic<bool>* needed = nullptr;
+  TouchSink* shadow = nullptr;       ///< compares blocks
+  OrderedShadow* ordered = nullptr;  ///< the same, if blocks order themselves
+  Replay* replay = nullptr;          ///< finds again where two blocks race
+  const Trace* trace = nullptr;
+};
+
 /// What is the same for all blocks of a launch. Pointers must outlive it.
 struct RunSettings {
   Checks checks{};
@@ -63,15 +73,10 @@ struct RunSettings {
   unsigned granule_shift = 0;         ///< log2 of the bytes of shared memory that are told apart
   unsigned global_granule_shift = 0;  ///< log2 of the bits of global memory that are told apart
   std::int64_t threads = 1;           ///< of a block
-  /// By barrier or wait: whether a block has shown that the run needs it. Null: nobody asks.
-  std::atomic<bool>* needed = nullptr;
   /// By buffer; null if global memory is not looked at.
   const std::vector<BufferUse>* uses = nullptr;
-  TouchSink* shadow = nullptr;       ///< null if blocks are not compared
-  OrderedShadow* ordered = nullptr;  ///< the same, if blocks order themselves; null in a replay
-  TurnLog* turns = nullptr;          ///< null unless they do
-  Replay* replay = nullptr;          ///< null unless a race is looked for again
-  const Trace* trace = nullptr;      ///< null if nobody is told
+  TurnLog* turns = nullptr;  ///< null unless blocks order themselves
+  Observers observers{};
 
   /// Whether accesses to a buffer have to be looked at.
   [[nodiscard]] bool tracks(int buffer) const {
