@@ -1,3 +1,5 @@
+#include "backend/driver/device.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,7 @@
 #include <utility>
 
 #include "backend/driver/device_state.h"
-#include "backend/driver/driver.h"
+#include "backend/driver/image_check.h"
 #include "backend/host/tool_search.h"
 
 namespace tilevm::backend {
@@ -80,25 +82,6 @@ std::string DeviceProperties::describe() const {
                      memory_bytes >> 30, multiprocessors);
 }
 
-DeviceState::~DeviceState() {
-  // A context with a kernel that does not end is left alone: releasing it would wait for it.
-  if (context != nullptr && !stuck) api().primary_ctx_release(handle);
-}
-
-Status DeviceState::check(cuda::Code code, const std::string& doing) {
-  if (code == cuda::success) return Done{};
-  if (costs_the_context(code)) faulted = true;
-  return driver->error(code, doing);
-}
-
-Status DeviceState::usable() const {
-  if (!faulted && !stuck) return Done{};
-  return Error{ErrorKind::program,
-               fmt::format("the context of GPU {} is lost, because an earlier kernel {}; run the "
-                           "command again",
-                           properties.ordinal, stuck ? "did not end" : "faulted")};
-}
-
 Result<Device> Device::open(int ordinal) {
   Result<std::shared_ptr<const Driver>> driver = Driver::open();
   if (!driver) return driver.error();
@@ -143,6 +126,37 @@ Result<DeviceBuffer> Device::allocate(std::size_t bytes) const {
   return buffer;
 }
 
+Result<Module> Device::load(const std::string& image) const {
+  if (const std::string fault = find_image_fault(image); !fault.empty()) {
+    return Error{ErrorKind::unavailable,
+                 fmt::format("the compiled code cannot be loaded: {}; compile it again", fault)};
+  }
+  Module module;
+  module.device_ = state_;
+  constexpr std::size_t log_bytes = 16384;
+  std::vector<char> log(log_bytes, '\0');
+  cuda::JitOption options[] = {cuda::jit_error_log_buffer, cuda::jit_error_log_bytes};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver takes numbers as pointers
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  cuda::ModuleHandle handle = nullptr;
+  const Status done = with_context(*state_, "loading code on the GPU", [&](const cuda::Api& api) {
+    return api.module_load_data_ex(&handle, image.c_str(), 2, options, values);
+  });
+  if (!done) {
+    Error error = done.error();
+    error.message += fmt::format(" (GPU {}: {}; {})", state_->properties.ordinal,
+                                 state_->properties.describe(), state_->driver->describe());
+    if (log.front() != '\0') error.message += fmt::format("\n{}", log.data());
+    return error;
+  }
+  module.module_ = std::shared_ptr<void>(handle, [state = state_](void* loaded) {
+    if (state->stuck) return;
+    const CurrentContext current(*state);
+    state->api().module_unload(static_cast<cuda::ModuleHandle>(loaded));
+  });
+  return module;
+}
+
 Result<Event> Device::make_event() const {
   Event event;
   event.device_ = state_;
@@ -151,6 +165,49 @@ Result<Event> Device::make_event() const {
   });
   if (!done) return done.error();
   return event;
+}
+
+Result<Stream> Device::make_stream() const {
+  cuda::Stream handle = nullptr;
+  const Status made = with_context(*state_, "making a stream", [&](const cuda::Api& api) {
+    return api.stream_create(&handle, cuda::stream_non_blocking);
+  });
+  if (!made) return made.error();
+  Stream stream;
+  stream.stream_ = std::shared_ptr<void>(handle, [state = state_](void* used) {
+    if (state->stuck) return;
+    const CurrentContext current(*state);
+    state->api().stream_destroy(static_cast<cuda::Stream>(used));
+  });
+  return stream;
+}
+
+Result<Graph> Device::capture(const std::function<Status(cuda::Stream)>& work) const {
+  const Result<Stream> stream = make_stream();
+  if (!stream) return stream.error();
+  const Status begun = with_context(*state_, "beginning to capture", [&](const cuda::Api& api) {
+    return api.stream_begin_capture(stream->handle(), cuda::capture_thread_local);
+  });
+  if (!begun) return begun.error();
+  const Status worked = work(stream->handle());
+  cuda::GraphHandle captured = nullptr;
+  cuda::GraphExecHandle handle = nullptr;
+  const Status made = with_context(*state_, "making a graph", [&](const cuda::Api& api) {
+    cuda::Code code = api.stream_end_capture(stream->handle(), &captured);
+    if (code == cuda::success && worked) code = api.graph_instantiate(&handle, captured, 0);
+    if (captured != nullptr) api.graph_destroy(captured);
+    return code;
+  });
+  if (!worked) return worked.error();
+  if (!made) return made.error();
+  Graph graph;
+  graph.device_ = state_;
+  graph.graph_ = std::shared_ptr<void>(handle, [state = state_](void* used) {
+    if (state->stuck) return;
+    const CurrentContext current(*state);
+    state->api().graph_exec_destroy(static_cast<cuda::GraphExecHandle>(used));
+  });
+  return graph;
 }
 
 Status Device::wait(std::chrono::milliseconds timeout) const {

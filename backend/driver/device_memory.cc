@@ -1,9 +1,10 @@
+#include "backend/driver/device_memory.h"
+
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "backend/driver/device_state.h"
-#include "backend/driver/driver.h"
 
 namespace tilevm::backend {
 namespace {
@@ -63,50 +64,6 @@ Status DeviceBuffer::fill(unsigned char byte, cuda::Stream stream) const {
   return with_context(*device_, "filling device memory", [&](const cuda::Api& api) {
     return api.memset_d8_async(address_, byte, size_, stream);
   });
-}
-
-Event::Event(Event&& other) noexcept
-    : device_(std::move(other.device_)), handle_(std::exchange(other.handle_, nullptr)) {}
-
-Event& Event::operator=(Event&& other) noexcept {
-  if (this != &other) {
-    release();
-    device_ = std::move(other.device_);
-    handle_ = std::exchange(other.handle_, nullptr);
-  }
-  return *this;
-}
-
-Event::~Event() { release(); }
-
-void Event::release() {
-  if (handle_ != nullptr && !device_->stuck) {
-    const CurrentContext current(*device_);
-    device_->api().event_destroy(handle_);
-  }
-  handle_ = nullptr;
-  device_.reset();
-}
-
-Status Event::record() {
-  if (handle_ == nullptr) return Error{ErrorKind::usage, "the event belongs to no device"};
-  return with_context(*device_, "recording an event",
-                      [&](const cuda::Api& api) { return api.event_record(handle_, nullptr); });
-}
-
-Result<float> Event::elapsed(const Event& start, const Event& stop) {
-  if (start.handle_ == nullptr || stop.handle_ == nullptr || start.device_ != stop.device_) {
-    return Error{ErrorKind::usage, "the two events must belong to the same device"};
-  }
-  float milliseconds = 0;
-  const Status done =
-      with_context(*stop.device_, "waiting for the kernels", [&](const cuda::Api& api) {
-        const cuda::Code code = api.event_synchronize(stop.handle_);
-        if (code != cuda::success) return code;
-        return api.event_elapsed_time(&milliseconds, start.handle_, stop.handle_);
-      });
-  if (!done) return done.error();
-  return milliseconds;
 }
 
 }  // namespace tilevm::backend

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "backend/driver/cuda_library.h"
-#include "backend/driver/driver.h"
+#include "backend/driver/device.h"
 
 namespace tilevm::backend {
 

@@ -1,3 +1,5 @@
+#include "backend/driver/launch.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,8 +8,6 @@
 #include <utility>
 
 #include "backend/driver/device_state.h"
-#include "backend/driver/driver.h"
-#include "backend/driver/image_check.h"
 
 namespace tilevm::backend {
 namespace {
@@ -61,37 +61,6 @@ LaunchArguments& LaunchArguments::add_bits(std::uint64_t bits, std::size_t bytes
   static_assert(std::endian::native == std::endian::little);  // the low bytes come first
   slots_.push_back({bits, bytes});
   return *this;
-}
-
-Result<Module> Device::load(const std::string& image) const {
-  if (const std::string fault = find_image_fault(image); !fault.empty()) {
-    return Error{ErrorKind::unavailable,
-                 fmt::format("the compiled code cannot be loaded: {}; compile it again", fault)};
-  }
-  Module module;
-  module.device_ = state_;
-  constexpr std::size_t log_bytes = 16384;
-  std::vector<char> log(log_bytes, '\0');
-  cuda::JitOption options[] = {cuda::jit_error_log_buffer, cuda::jit_error_log_bytes};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver takes numbers as pointers
-  void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
-  cuda::ModuleHandle handle = nullptr;
-  const Status done = with_context(*state_, "loading code on the GPU", [&](const cuda::Api& api) {
-    return api.module_load_data_ex(&handle, image.c_str(), 2, options, values);
-  });
-  if (!done) {
-    Error error = done.error();
-    error.message += fmt::format(" (GPU {}: {}; {})", state_->properties.ordinal,
-                                 state_->properties.describe(), state_->driver->describe());
-    if (log.front() != '\0') error.message += fmt::format("\n{}", log.data());
-    return error;
-  }
-  module.module_ = std::shared_ptr<void>(handle, [state = state_](void* loaded) {
-    if (state->stuck) return;
-    const CurrentContext current(*state);
-    state->api().module_unload(static_cast<cuda::ModuleHandle>(loaded));
-  });
-  return module;
 }
 
 void LoadedKernel::read_properties() {

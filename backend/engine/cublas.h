@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "backend/driver/driver.h"
+#include "backend/driver/device.h"
 #include "backend/engine/cublas_api.h"
 #include "backend/host/dynamic_library.h"
 #include "isa/base/result.h"

@@ -7,7 +7,7 @@
 #include "backend/compile/nvrtc.h"
 #include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
-#include "backend/driver/driver.h"
+#include "backend/driver/device.h"
 #include "backend/host/tool_search.h"
 
 namespace tilevm::backend {

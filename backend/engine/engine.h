@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-#include "backend/driver/driver.h"
+#include "backend/driver/device.h"
 #include "backend/emit/emit.h"
 #include "isa/base/result.h"
 #include "isa/inst/expr.h"

@@ -1,7 +1,7 @@
 // The memory in which a launch records its prints; prelude/print.cuh describes what lies where.
 #pragma once
 
-#include "backend/driver/driver.h"
+#include "backend/driver/device.h"
 #include "isa/base/result.h"
 #include "isa/program/print.h"
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/driver/driver.h"
+#include "backend/driver/device.h"
 #include "isa/base/result.h"
 
 namespace tilevm::backend {

@@ -5,7 +5,7 @@
 
 #include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
-#include "backend/driver/driver.h"
+#include "backend/driver/device.h"
 #include "backend/engine/doctor.h"
 #include "tests/unit/backend/toolchain_support.h"
 

@@ -10,7 +10,7 @@
 #include "backend/compile/nvcc.h"
 #include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
-#include "backend/driver/driver.h"
+#include "backend/driver/device.h"
 #include "backend/driver/image_check.h"
 #include "backend/engine/doctor.h"
 #include "backend/host/tool_search.h"

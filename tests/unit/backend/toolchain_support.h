@@ -11,7 +11,7 @@
 #include <string>
 
 #include "backend/compile/toolchain.h"
-#include "backend/driver/driver.h"
+#include "backend/driver/device.h"
 #include "backend/host/subprocess.h"
 
 namespace tilevm::backend {
