@@ -8,7 +8,7 @@
 #include "frontend/bind/bind_pipeline.h"
 #include "frontend/bind/frontend.h"
 #include "frontend/syntax/grammar.h"
-#include "isa/analysis/kernel_scan.h"
+#include "isa/analysis/offset_ranges.h"
 
 namespace tilevm::frontend {
 namespace {

@@ -17,9 +17,4 @@ namespace tilevm::isa {
 /// it, and their type and shape where all agree.
 [[nodiscard]] std::vector<PointerUse> scan_pointers(const Kernel& kernel);
 
-/// Warns where a tile's offset, over the ranges of block indices and loop variables that are known,
-/// reaches beyond the view's extent: whole tiles then lie outside, which odd sizes alone never
-/// cause.
-void warn_about_offsets(const Kernel& kernel, const SourceFile& source, Diagnostics& diagnostics);
-
 }  // namespace tilevm::isa

@@ -1,4 +1,5 @@
-// warn_about_offsets: offsets whose ranges are known, against the extents of their views.
+#include "isa/analysis/offset_ranges.h"
+
 #include <algorithm>
 #include <optional>
 

@@ -14,7 +14,7 @@
 
 #include "backend/engine/cublas.h"
 #include "backend/engine/timing.h"
-#include "vm/run/engine.h"
+#include "vm/run/engine_cuda.h"
 #include "vm/run/vm.h"
 
 namespace tilevm::vm {

@@ -10,7 +10,7 @@
 
 #include "isa/base/render.h"
 #include "vm/library/callable.h"
-#include "vm/run/engine.h"
+#include "vm/run/engine_cuda.h"
 
 using namespace tilevm;
 

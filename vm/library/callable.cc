@@ -6,7 +6,7 @@
 
 #include "isa/type/bits.h"
 #include "vm/data/tensor.h"
-#include "vm/run/engine.h"
+#include "vm/run/engine_cuda.h"
 
 namespace tilevm::vm {
 

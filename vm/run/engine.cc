@@ -1,5 +1,7 @@
 #include "vm/run/engine.h"
 
+#include "vm/run/engine_cuda.h"
+#include "vm/run/engine_sim.h"
 #include "vm/text/choice.h"
 
 namespace tilevm::vm {

@@ -1,29 +1,110 @@
-// The makers of the engines, one a file.
+// Running: an engine takes an entry and its tensors, and reports what the run took and counted.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "backend/engine/engine.h"
 #include "isa/base/result.h"
-#include "vm/run/vm.h"
+#include "isa/numeric/target.h"
+#include "isa/verify/verify.h"
+#include "sim/api/sim.h"
+#include "vm/data/tensor.h"
+#include "vm/run/entry.h"
+#include "vm/run/exit.h"
+#include "vm/run/prints.h"
 
 namespace tilevm::vm {
 
-[[nodiscard]] std::unique_ptr<Engine> make_sim_engine(const EngineOptions& options);
-/// Error (unavailable): no driver, no device, no compiler.
-[[nodiscard]] Result<std::unique_ptr<Engine>> make_cuda_engine();
-
-/// A GPU that programs can be compiled for and run on.
-struct CudaMachine {
-  backend::CudaEngine engine;
-  isa::Target target;
-  std::string compiler;  ///< in words
+/// What the launches of a kernel counted.
+struct KernelStats {
+  int kernel = 0;
+  std::uint64_t launches = 0;
+  sim::Counters counters;
 };
-/// Error (unavailable): no driver, no device, no compiler. The device as backend::Device::open.
-[[nodiscard]] Result<CudaMachine> open_cuda(int ordinal = -1);
 
-/// Error (usage): the program is for another architecture than the device's.
-[[nodiscard]] Status check_target(const isa::VerifiedProgram& program, const isa::Target& device);
+/// The errors of a kernel's results over all of its launches (EngineOptions::keep_shadow).
+struct KernelErrors {
+  int kernel = 0;
+  std::vector<sim::StatementErrors> statements;
+};
+
+/// The errors of an output, against its shadow values.
+struct OutputErrors {
+  std::string name;
+  isa::DType dtype;
+  isa::Shape shape;
+  sim::ErrorStats errors;              ///< of the elements that have shadow values
+  double worst = 0, worst_shadow = 0;  ///< the element that is most ulps away
+};
+
+/// What a run took and counted.
+struct RunReport {
+  double milliseconds = 0;          ///< the launches alone, without compiling and copying
+  double prepare_milliseconds = 0;  ///< compiling and loading
+  std::uint64_t blocks = 0;         ///< simulator: thread blocks run
+  std::uint64_t steps = 0;          ///< simulator: instructions executed by blocks
+  Prints prints;                    ///< of the launches that printed, also of a failed run
+  Diagnostics notes;                ///< simulator: barriers and waits that the run does not need
+  /// Simulator: in the order of their first launch; empty unless EngineOptions::count_accesses.
+  std::vector<KernelStats> kernels;
+  /// Simulator, if EngineOptions::keep_shadow: likewise; and of each output that kernels write.
+  std::vector<KernelErrors> kernel_errors;
+  std::vector<OutputErrors> output_errors;
+};
+
+/// Something that runs a program's launches on host tensors.
+class Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine() = default;
+
+  /// "sim" or "cuda".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// The device in words: "simulator of sm_90", "NVIDIA H200, sm_90, ..., driver ...".
+  [[nodiscard]] virtual std::string device() const = 0;
+  /// Driver and compiler in words, empty without one.
+  [[nodiscard]] virtual std::string driver() const { return {}; }
+  [[nodiscard]] virtual std::string compiler() const { return {}; }
+  /// The only target whose programs it runs; nothing if it runs those of any.
+  [[nodiscard]] virtual std::optional<isa::Target> target() const { return std::nullopt; }
+
+  /// Runs all launches in order; tensors are updated in place. After a failure their contents are
+  /// unspecified.
+  [[nodiscard]] virtual std::optional<Failure> run(const isa::VerifiedProgram& program,
+                                                   const Entry& entry,
+                                                   std::vector<HostTensor>& tensors,
+                                                   RunReport& report) = 0;
+};
+
+struct EngineOptions {
+  int threads = 0;  ///< host threads of the simulator; 0: all cores
+  /// Statements that one block may execute in the simulator; empty: its default.
+  std::optional<std::uint64_t> max_steps = {};
+  sim::Checks checks{};  ///< what it looks for
+  sim::Completion completion{};
+  sim::BlockOrder block_order{};
+  /// Blocks that may run at once if they wait for one another; empty: the simulator's default.
+  std::optional<std::uint64_t> resident_blocks = {};
+  bool count_accesses = false;  ///< whether it fills RunReport::kernels
+  bool keep_shadow = false;     ///< whether it fills RunReport::kernel_errors and output_errors
+  /// Told what the statements of one block of every launch gave, with the kernel's index.
+  std::function<bool(int kernel, const sim::TraceEvent&)> trace = {};
+  std::array<std::int64_t, 3> traced_block{};
+};
+
+/// Names of the engines there are.
+[[nodiscard]] const std::vector<std::string>& engine_names();
+
+/// Error: usage (unknown name), unavailable (no device, no driver, no compiler).
+[[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const std::string& name,
+                                                          const EngineOptions& options);
 
 }  // namespace tilevm::vm

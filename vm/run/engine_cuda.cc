@@ -1,3 +1,5 @@
+#include "vm/run/engine_cuda.h"
+
 #include <algorithm>
 #include <chrono>
 
@@ -5,9 +7,7 @@
 
 #include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
-#include "backend/engine/engine.h"
 #include "vm/run/compile_report.h"
-#include "vm/run/engine.h"
 
 namespace tilevm::vm {
 

@@ -1,3 +1,5 @@
+#include "vm/run/engine_sim.h"
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -6,7 +8,6 @@
 
 #include "sim/api/sim.h"
 #include "sim/state/shadow_values.h"
-#include "vm/run/engine.h"
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
 

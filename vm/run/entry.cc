@@ -1,3 +1,5 @@
+#include "vm/run/entry.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -9,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "isa/base/suggest.h"
-#include "vm/run/vm.h"
+#include "vm/run/load.h"
 
 namespace tilevm::vm {
 

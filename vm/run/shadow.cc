@@ -106,7 +106,7 @@ std::string kernel_table(const isa::VerifiedProgram& program, const KernelErrors
 
 /// `block` is empty for a tensor.
 Json location_json(const sim::ErrorSpread& spread, const isa::Shape& shape,
-                std::span<const std::int64_t> block) {
+                   std::span<const std::int64_t> block) {
   if (spread.max == 0) return {};
   Json location = Json::object();
   Json index = Json::array(), indices = Json::array();

@@ -5,7 +5,7 @@
 #include "tests/fake_driver/fake_driver.h"
 #include "tests/unit/vm/commands_support.h"
 #include "vm/cli/cmd_support.h"
-#include "vm/run/engine.h"
+#include "vm/run/engine_cuda.h"
 
 namespace tilevm::vm {
 namespace {

@@ -1,0 +1,67 @@
+// What of a program is run, and on which data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isa/base/result.h"
+#include "isa/program/program.h"
+#include "isa/verify/verify.h"
+#include "vm/data/spec.h"
+#include "vm/data/tensor.h"
+
+namespace tilevm::vm {
+
+/// A pipeline, or a kernel alone: tensors, and launches that use them.
+struct Entry {
+  struct Tensor {
+    std::string name;
+    isa::DType dtype;
+    isa::Shape shape;
+    bool input = false;   ///< filled before the run
+    bool output = false;  ///< shown or written after it
+    Spec spec;            ///< inputs: what fills it (rand if the user did not say)
+    std::optional<Dest> dest;
+  };
+  std::string name;
+  bool is_pipeline = false;
+  std::vector<Tensor> tensors;
+  std::vector<isa::Launch> launches;  ///< integer arguments are indices into `tensors`
+};
+
+/// The user's choice of data, as written: "NAME=SPEC" and "NAME=DEST".
+struct DataOptions {
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+/// The index of an entry in a program's list of pipelines or of kernels.
+struct EntryIndex {
+  bool is_pipeline = false;
+  int index = 0;
+  friend bool operator==(const EntryIndex&, const EntryIndex&) = default;
+};
+
+/// The entry that a name means, an empty one as in resolve_entry.
+[[nodiscard]] Result<EntryIndex> find_entry(const isa::Program& program, const std::string& name);
+
+/// The entry called `name`; an empty name takes the only pipeline, else the one called `main`, else
+/// the only kernel. The tensors of a kernel's pointers follow from its constant views; `data`
+/// may give or override their type and shape, and gives scalar parameters their values. Errors
+/// (usage) list what there is; (program) when the data does not fit.
+[[nodiscard]] Result<Entry> resolve_entry(const isa::VerifiedProgram& program,
+                                          const std::string& name, const DataOptions& data);
+
+/// Where random inputs begin that name no seed of their own.
+struct Seeding {
+  std::uint64_t seed = 0;
+  bool wild = false;  ///< inputs that the user did not give are `wild` instead of `rand`
+};
+
+/// One tensor per Entry::tensors: inputs filled, all others zero.
+[[nodiscard]] Result<std::vector<HostTensor>> make_tensors(const Entry& entry,
+                                                           const Seeding& seeding);
+
+}  // namespace tilevm::vm
