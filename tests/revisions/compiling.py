@@ -37,7 +37,7 @@ def words_of(error):
         diagnostics = json.loads(error)["diagnostics"]
     except (ValueError, KeyError):
         return re.sub(r"[\w./-]+:\d+:\d+: ", "", error)
-    return "\n".join(f"{d['code']} {d['message']}" + "".join(f"; {n['message']}" for n in d["notes"])
+    return "\n".join(f"{d['code']} {d['message']}" + "".join(f"; {n['message']}" for n in d.get("notes", []))
                      for d in diagnostics if d["severity"] == "error")
 
 

@@ -72,7 +72,7 @@ class Texts(unittest.TestCase):
 
     def refusal(self, line, message):
         return {"error": json.dumps({"diagnostics": [{"code": "TV0312", "severity": "error", "line": line,
-                                                      "message": message, "notes": []}]})}
+                                                      "message": message}]})}
 
     def test_lines_in_errors_do_not_matter(self):
         self.assertEqual(machine_code.compare_results(self.refusal(4, "too large"), self.refusal(9, "too large")), [])
