@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "isa/base/check.h"
+
 namespace tilevm::isa {
 namespace {
 
@@ -56,9 +58,23 @@ std::int64_t Multiples::of(const Expr::Binary& binary) const {
       return std::min(largest, of(binary.a) * of(binary.b));
     case ScalarBinary::mod:
       return std::min(of(binary.a), of(binary.b));
-    default:  // others say nothing
-      return 1;
+    case ScalarBinary::div:
+    case ScalarBinary::shl:
+    case ScalarBinary::shr:
+    case ScalarBinary::bit_and:
+    case ScalarBinary::bit_or:
+    case ScalarBinary::bit_xor:
+    case ScalarBinary::eq:
+    case ScalarBinary::ne:
+    case ScalarBinary::lt:
+    case ScalarBinary::le:
+    case ScalarBinary::gt:
+    case ScalarBinary::ge:
+    case ScalarBinary::logical_and:
+    case ScalarBinary::logical_or:
+      return 1;  // nothing is known
   }
+  TILEVM_NO_ENUMERATOR();
 }
 
 bool keeps_together(const MemoryLayout& layout, int dim, std::int64_t count) {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <variant>
 
+#include "isa/base/check.h"
+
 namespace tilevm::isa {
 namespace {
 
@@ -96,9 +98,22 @@ std::optional<Interval> ValueRanges::of(const Expr::Binary& binary) const {
     case ScalarBinary::mod:
       if (b->low != b->high || b->low <= 0 || a->low < 0) return std::nullopt;
       return Interval{0, std::min(a->high, b->low - 1)};
-    default:  // other operators of scalars say nothing here
-      return std::nullopt;
+    case ScalarBinary::shl:
+    case ScalarBinary::shr:
+    case ScalarBinary::bit_and:
+    case ScalarBinary::bit_or:
+    case ScalarBinary::bit_xor:
+    case ScalarBinary::eq:
+    case ScalarBinary::ne:
+    case ScalarBinary::lt:
+    case ScalarBinary::le:
+    case ScalarBinary::gt:
+    case ScalarBinary::ge:
+    case ScalarBinary::logical_and:
+    case ScalarBinary::logical_or:
+      return std::nullopt;  // nothing is known
   }
+  TILEVM_NO_ENUMERATOR();
 }
 
 }  // namespace tilevm::isa
