@@ -102,14 +102,12 @@ void CodeWriter::comment(std::string_view text) {
   raw(std::string(static_cast<std::size_t>(depth_) * 2, ' '), "// " + safe);
 }
 
-/// The lines behind them keep their numbers.
-void CodeWriter::insert(const Mark& mark, const std::vector<std::string>& lines) {
+void CodeWriter::aside(const std::vector<std::string>& lines) {
   if (lines.empty()) return;
-  CodeWriter inserted("");
-  inserted.depth_ = 1;
-  for (const std::string& line : lines) inserted.plain(line);
-  if (mark.next_line > 0) inserted.text_ += fmt::format("#line {}\n", mark.next_line);
-  text_.insert(mark.at, inserted.text_);
+  const int next = next_line_;
+  for (const std::string& text : lines) plain(text);
+  next_line_ = next;
+  if (next > 0) text_ += fmt::format("#line {}\n", next);
 }
 
 void CodeWriter::blank() { raw("", ""); }

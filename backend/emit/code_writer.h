@@ -30,14 +30,8 @@ class CodeWriter {
   void comment(std::string_view text);
   void blank();
 
-  /// A place between two lines, where text may be inserted later.
-  struct Mark {
-    std::size_t at;
-    int next_line;
-  };
-  [[nodiscard]] Mark mark() const { return {text_.size(), next_line_}; }
-  /// Inserts lines as plain() writes them, in the body of a kernel.
-  void insert(const Mark& mark, const std::vector<std::string>& lines);
+  /// Lines as plain() writes them, without which the numbers of the lines after them are counted.
+  void aside(const std::vector<std::string>& lines);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/select/remark.h"
 #include "isa/program/program.h"
 
 namespace tilevm::backend {
@@ -24,14 +25,6 @@ struct CudaParameter {
   [[nodiscard]] std::size_t bytes() const;
 };
 
-/// What an instruction became (explain.h).
-struct Choice {
-  const isa::InstStmt* stmt = nullptr;  ///< points into the program
-  Span span{};                          ///< of the statement
-  std::string text;                     ///< "4 x 16 bytes", for each thread
-  std::string obstacle;                 ///< why it is no wider; empty if it is the widest
-};
-
 /// What a launch must know of an emitted kernel, and what a reader may want to.
 struct CudaKernel {
   std::string entry;  ///< the name in the compiled module
@@ -40,7 +33,7 @@ struct CudaKernel {
   std::int64_t shared_bytes = 0;   ///< of dynamic shared memory
   std::int64_t barrier_bytes = 0;  ///< of static shared memory, before it
   std::vector<CudaParameter> parameters;
-  std::vector<Choice> choices;  ///< of instructions that leave one, in the order of the text
+  std::vector<Remark> remarks;  ///< about its instructions, in the order of the text
 };
 
 struct CudaSource {

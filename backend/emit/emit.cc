@@ -74,7 +74,10 @@ std::string prelude(bool prints) {
 
 }  // namespace
 
-CudaSource emit_cuda(const isa::VerifiedProgram& program) {
+CudaSource emit_cuda(const isa::VerifiedProgram& program) { return emit_cuda(select(program)); }
+
+CudaSource emit_cuda(const SelectedProgram& selected) {
+  const isa::VerifiedProgram& program = selected.program;
   CudaSource source;
   const std::string& file = program.source().name();
   CodeWriter writer(file.empty() ? "program.tile" : file);
@@ -82,7 +85,7 @@ CudaSource emit_cuda(const isa::VerifiedProgram& program) {
   NameTable entries;
   bool prints = false;
   for (int i = 0; i < static_cast<int>(program.program().kernels.size()); ++i) {
-    KernelEmission kernel(program, i, entries, writer, used);
+    KernelEmission kernel(selected, i, entries, writer, used);
     kernel.run();
     source.kernels.push_back(kernel.kernel());
     prints = prints || !program.info(i).prints.empty();

@@ -8,11 +8,14 @@
 #pragma once
 
 #include "backend/emit/cuda_source.h"
+#include "backend/select/select.h"
 #include "isa/verify/verify.h"
 
 namespace tilevm::backend {
 
 /// The CUDA C++ of all kernels of a program. Pure and total: whatever verifies is emitted.
+[[nodiscard]] CudaSource emit_cuda(const SelectedProgram& selected);
+/// Selects the forms, then writes them.
 [[nodiscard]] CudaSource emit_cuda(const isa::VerifiedProgram& program);
 
 }  // namespace tilevm::backend

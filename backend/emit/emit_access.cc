@@ -1,65 +1,80 @@
-#include "backend/emit/emit_access.h"
-
+// Loads and stores of tiles in registers, as their plan says (isa/access/access_plan.h).
 #include <fmt/format.h>
 
 #include "backend/emit/emit_address.h"
 #include "backend/emit/emit_index.h"
-#include "backend/emit/explain.h"
 #include "isa/access/access_plan.h"
 
 namespace tilevm::backend {
 namespace {
 
 using isa::AccessDigit;
-using isa::AccessForm;
 using isa::AddressForm;
 
 class AccessEmission {
  public:
-  AccessEmission(isa::VarId tile, isa::VarId tensor, const isa::InstStmt& stmt,
+  AccessEmission(const TileAccess& access, AddressForm address, const isa::InstStmt& stmt,
                  KernelEmission& kernel)
       : kernel_(kernel),
-        plan_(kernel.program().access_plan(stmt)),
-        tile_(kernel.name(tile)),
-        memory_(plan_, tensor, {"l_", plan_.count},
-                plan_.form == AccessForm::bits ? AddressForm::whole : plan_.address, "", kernel) {}
+        access_(access),
+        plan_(*access.plan),
+        stmt_(stmt),
+        tile_(kernel.name(access.tile)),
+        memory_(plan_, access.tensor, {"l_", plan_.count}, {address, "", access.hoisted}, kernel) {}
 
-  void load() {
+  /// `load` and `store` write one access.
+  template <class Load, class Store>
+  void write(Load&& load, Store&& store) {
+    if (!access_.stores) kernel_.declare_tile(stmt_);
     open();
-    if (plan_.form == AccessForm::bits) {
-      out().line(fmt::format("tv::put<{0}>({1}, {2}, {3} ? tv::load<{0}>({4}, {5}) : 0);", bits(),
-                             tile_, local_place(), inside(), memory_.data(), memory_.element()));
-    } else if (plan_.form == AccessForm::matrix) {
-      out().line(fmt::format("tv::load_matrices<{}, {}>({} + {}, {});", plan_.matrices,
-                             plan_.transposed, tile_, first_word(), memory_.address(0)));
-    } else if (plan_.in_order()) {
-      load_to(tile_, run_begin());
-    } else {
-      out().line(run_declaration());
-      load_to("run_", "0");
-      permute(fmt::format("tv::put<{0}>({1}, {2}, tv::get<{0}>(run_, j_));", bits(), tile_,
-                          local_place()));
-    }
+    access_.stores ? store() : load();
     close();
+    kernel_.fence_if(access_.fenced);
   }
 
-  void store() {
-    open();
-    if (plan_.form == AccessForm::bits) {
-      out().line(fmt::format("{0}tv::store<{1}>({2}, {3}, tv::get<{1}>({4}, {5}));", guard(),
-                             bits(), memory_.data(), memory_.element(), tile_, local_place()));
-    } else if (plan_.form == AccessForm::matrix) {
-      out().line(fmt::format("tv::store_matrices<{}, {}>({}, {} + {});", plan_.matrices,
-                             plan_.transposed, memory_.address(0), tile_, first_word()));
-    } else if (plan_.in_order()) {
-      store_from(tile_, run_begin());
-    } else {
-      out().line(run_declaration());
-      permute(fmt::format("tv::put<{0}>(run_, j_, tv::get<{0}>({1}, {2}));", bits(), tile_,
-                          local_place()));
-      store_from("run_", "0");
+  void write_elements() {
+    write(
+        [&] {
+          out().line(fmt::format("tv::put<{0}>({1}, {2}, {3} ? tv::load<{0}>({4}, {5}) : 0);",
+                                 bits(), tile_, local_place(), inside(), memory_.data(),
+                                 memory_.element()));
+        },
+        [&] {
+          out().line(fmt::format("{0}tv::store<{1}>({2}, {3}, tv::get<{1}>({4}, {5}));", guard(),
+                                 bits(), memory_.data(), memory_.element(), tile_, local_place()));
+        });
+  }
+
+  void write_matrices() {
+    write(
+        [&] {
+          out().line(fmt::format("tv::load_matrices<{}, {}>({} + {}, {});", plan_.matrices,
+                                 plan_.transposed, tile_, first_word(), memory_.address(0)));
+        },
+        [&] {
+          out().line(fmt::format("tv::store_matrices<{}, {}>({}, {} + {});", plan_.matrices,
+                                 plan_.transposed, memory_.address(0), tile_, first_word()));
+        });
+  }
+
+  /// Elements whose order in memory is not that of the registers go through an array.
+  void write_wide() {
+    if (plan_.in_order()) {
+      return write([&] { load_to(tile_, run_begin()); }, [&] { store_from(tile_, run_begin()); });
     }
-    close();
+    write(
+        [&] {
+          out().line(run_declaration());
+          load_to("run_", "0");
+          permute(fmt::format("tv::put<{0}>({1}, {2}, tv::get<{0}>(run_, j_));", bits(), tile_,
+                              local_place()));
+        },
+        [&] {
+          out().line(run_declaration());
+          permute(fmt::format("tv::put<{0}>(run_, j_, tv::get<{0}>({1}, {2}));", bits(), tile_,
+                              local_place()));
+          store_from("run_", "0");
+        });
   }
 
  private:
@@ -149,30 +164,28 @@ class AccessEmission {
   }
 
   KernelEmission& kernel_;
+  const TileAccess& access_;
   const isa::AccessPlan& plan_;
+  const isa::InstStmt& stmt_;
   const std::string& tile_;
   AddressEmission memory_;
 };
 
-void explain(isa::VarId tensor, bool stores, const isa::InstStmt& stmt, KernelEmission& kernel) {
-  const isa::AccessPlan& plan = kernel.program().access_plan(stmt);
-  kernel.chose(
-      stmt, explain_access(plan, stores),
-      explain_obstacle(plan, kernel.definition().variable(tensor).type, kernel.program().source()));
-}
-
 }  // namespace
 
-void emit_load(isa::VarId tile, isa::VarId tensor, const isa::InstStmt& stmt,
-               KernelEmission& kernel) {
-  explain(tensor, false, stmt, kernel);
-  AccessEmission(tile, tensor, stmt, kernel).load();
+template <>
+void emit_form(const ElementAccesses& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  AccessEmission(form.access, AddressForm::whole, stmt, kernel).write_elements();
 }
 
-void emit_store(isa::VarId tile, isa::VarId tensor, const isa::InstStmt& stmt,
-                KernelEmission& kernel) {
-  explain(tensor, true, stmt, kernel);
-  AccessEmission(tile, tensor, stmt, kernel).store();
+template <>
+void emit_form(const WideAccesses& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  AccessEmission(form.access, form.access.plan->address, stmt, kernel).write_wide();
+}
+
+template <>
+void emit_form(const MatrixAccesses& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  AccessEmission(form.access, form.access.plan->address, stmt, kernel).write_matrices();
 }
 
 }  // namespace tilevm::backend

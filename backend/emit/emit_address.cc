@@ -12,13 +12,13 @@ using isa::AccessDigit;
 using isa::AddressForm;
 
 AddressEmission::AddressEmission(const isa::AccessSide& side, isa::VarId tensor, Numbers numbers,
-                                 AddressForm form, std::string prefix, KernelEmission& kernel)
+                                 Base base, KernelEmission& kernel)
     : kernel_(kernel),
       side_(side),
       numbers_(std::move(numbers)),
-      form_(form),
-      prefix_(std::move(prefix)),
-      tensor_var_(tensor),
+      form_(base.form),
+      prefix_(std::move(base.prefix)),
+      hoisted_(base.hoisted),
       tensor_(kernel.name(tensor)),
       data_(side.place.shared ? tensor_ : tensor_ + ".data") {
   const isa::Type& type = kernel.definition().variable(tensor).type;
@@ -47,33 +47,17 @@ std::string AddressEmission::thread_share(std::size_t dim) const {
   return share("tv::thread()", kernel_.threads(), side_.threads, static_cast<int>(dim));
 }
 
-/// The tensor's place in shared memory and the thread's share of an address in it, where the kernel
-/// keeps them.
-std::optional<std::string> AddressEmission::kept_share() const {
-  if (!side_.place.shared || form_ != AddressForm::sum) return std::nullopt;
-  const auto strides = plain_strides(*layout_);
-  if (!strides || side_.place.dtype.bits % 8 != 0) return std::nullopt;
-  std::string elements;
-  for (std::size_t d = 0; d < strides->size(); ++d) {
-    const std::string own = thread_share(d);
-    if (own.empty() || (*strides)[d] == 0) continue;
-    elements += fmt::format("{}({}) * {}", elements.empty() ? "" : " + ", own, (*strides)[d]);
-  }
-  if (elements.empty()) return std::nullopt;
-  return kernel_.keep(tensor_var_, bytes(elements));
-}
-
 void AddressEmission::declare_base() {
   const isa::TilePlace& place = side_.place;
-  const auto kept = kept_share();
   declare_indices("base", [&](std::size_t d) {
     const isa::Expr& begin = place.dimensions[d].offset;
     return sum(place.fits_32_bits ? kernel_.short_index(begin) : kernel_.index(begin),
-               kept ? "" : thread_share(d));
+               hoisted_ ? "" : thread_share(d));
   });
   if (form_ == AddressForm::sum) {
-    kernel_.out.line(fmt::format("tv::u8* const {}at_ = {} + {};", prefix_, kept.value_or(data_),
-                                 bytes(offset("base"))));
+    const std::string begin = hoisted_ ? fmt::format("tv::at_place(place{}_)", *hoisted_) : data_;
+    kernel_.out.line(
+        fmt::format("tv::u8* const {}at_ = {} + {};", prefix_, begin, bytes(offset("base"))));
   } else if (form_ == AddressForm::flipped) {
     kernel_.out.line(fmt::format("const tv::i32 {}at_ = {};", prefix_, bytes(offset("base"))));
   }

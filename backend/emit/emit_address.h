@@ -21,9 +21,13 @@ class AddressEmission {
     std::string name;
     std::int64_t count;
   };
-  /// `prefix` tells the names of two sides apart.
-  AddressEmission(const isa::AccessSide& side, isa::VarId tensor, Numbers numbers,
-                  isa::AddressForm form, std::string prefix, KernelEmission& kernel);
+  struct Base {
+    isa::AddressForm form = isa::AddressForm::whole;
+    std::string prefix{};                  ///< tells the names of two sides apart
+    std::optional<std::size_t> hoisted{};  ///< in SelectedKernel::hoisted
+  };
+  AddressEmission(const isa::AccessSide& side, isa::VarId tensor, Numbers numbers, Base base,
+                  KernelEmission& kernel);
 
   /// What is the same for all accesses.
   void declare_base();
@@ -45,7 +49,6 @@ class AddressEmission {
   template <class F>
   void declare_indices(std::string_view letter, F&& value);
   [[nodiscard]] std::string thread_share(std::size_t dim) const;
-  [[nodiscard]] std::optional<std::string> kept_share() const;
   [[nodiscard]] std::string access_share(int dim, bool flips, bool selects) const;
   [[nodiscard]] std::string offset(std::string_view letter) const;
   [[nodiscard]] std::string bytes(const std::string& elements) const;
@@ -60,7 +63,7 @@ class AddressEmission {
   Numbers numbers_;
   isa::AddressForm form_;
   std::string prefix_;
-  isa::VarId tensor_var_;
+  std::optional<std::size_t> hoisted_;
   std::string tensor_, data_;
   const isa::GlobalType* view_ = nullptr;  ///< none for a shared tensor
   const isa::MemoryLayout* layout_ = nullptr;

@@ -80,18 +80,19 @@ void emit_view(const std::string& data, const isa::InstStmt& stmt, KernelEmissio
 
 }  // namespace
 
-void emit_instruction(const isa::AllocateGlobal&, const isa::InstStmt& stmt,
-                      KernelEmission& kernel) {
+template <>
+void emit_plain(const isa::AllocateGlobal&, const isa::InstStmt& stmt, KernelEmission& kernel) {
   emit_view(kernel.workspace(stmt.results[0]), stmt, kernel);
 }
 
-void emit_instruction(const isa::ViewGlobal& inst, const isa::InstStmt& stmt,
-                      KernelEmission& kernel) {
+template <>
+void emit_plain(const isa::ViewGlobal& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
   emit_view(kernel.name(inst.ptr.var), stmt, kernel);
 }
 
-void emit_instruction(const isa::AllocateRegister& inst, const isa::InstStmt& stmt,
-                      KernelEmission& kernel) {
+template <>
+void emit_plain(const isa::AllocateRegister& inst, const isa::InstStmt& stmt,
+                KernelEmission& kernel) {
   kernel.declare_tile(stmt);
   if (!inst.init) return;
   const isa::VarId var = stmt.results[0];

@@ -65,7 +65,8 @@ std::string code_of(const isa::Expr& value, KernelEmission& kernel) {
 
 }  // namespace
 
-void emit_instruction(const isa::Print& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
+template <>
+void emit_plain(const isa::Print& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const std::uint32_t number = kernel.info().print_site(stmt);
   const isa::PrintSite& site = kernel.info().prints[number];
   const auto* scalar = std::get_if<isa::ScalarOperand>(&inst.value.value);

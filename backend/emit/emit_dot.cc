@@ -1,29 +1,29 @@
-// Dot: the verifier's plan. With tensor cores one call a step, on registers gathered from the
-// packed tiles.
+// Dot by tensor cores: one call for each step of the verifier's plan, on registers gathered from
+// the packed tiles.
 #include <fmt/format.h>
 
 #include "backend/emit/emit_dot.h"
 #include "backend/emit/emit_mma.h"
-#include "backend/emit/explain.h"
 
 namespace tilevm::backend {
 namespace {
 
 /// An operand's tile and how its fragments lie in it.
-struct Operand {
+struct PackedOperand {
   std::string tile;
   int bits;  // of an element
   MmaRegisters registers;
 };
 
 /// Where a register's elements begin in its fragment.
-std::size_t first_of(const Operand& operand, int register_index) {
+std::size_t first_of(const PackedOperand& operand, int register_index) {
   return static_cast<std::size_t>(register_index) *
          static_cast<std::size_t>(operand.registers.elements);
 }
 
-/// The place of a register's first element, if its elements are neighbours that fill one word.
-std::optional<std::int32_t> whole_word(const Operand& operand, const isa::Fragment& fragment,
+/// The number of the word of a register's elements, if its elements are neighbours that fill one
+/// word.
+std::optional<std::int32_t> whole_word(const PackedOperand& operand, const isa::Fragment& fragment,
                                        int register_index) {
   const std::size_t first = first_of(operand, register_index);
   if (operand.registers.bits != 32 || fragment[first] * operand.bits % 32 != 0) return std::nullopt;
@@ -34,7 +34,8 @@ std::optional<std::int32_t> whole_word(const Operand& operand, const isa::Fragme
 }
 
 /// A register's value: "a[2]", or its elements put together.
-std::string gather(const Operand& operand, const isa::Fragment& fragment, int register_index) {
+std::string gather(const PackedOperand& operand, const isa::Fragment& fragment,
+                   int register_index) {
   if (const auto word = whole_word(operand, fragment, register_index)) {
     return fmt::format("{}[{}]", operand.tile, *word);
   }
@@ -48,7 +49,7 @@ std::string gather(const Operand& operand, const isa::Fragment& fragment, int re
   return text;
 }
 
-std::string gather_all(const Operand& operand, const isa::Fragment& fragment) {
+std::string gather_all(const PackedOperand& operand, const isa::Fragment& fragment) {
   std::string text;
   for (int r = 0; r < operand.registers.count; ++r) {
     text += (r > 0 ? ", " : "") + gather(operand, fragment, r);
@@ -56,7 +57,7 @@ std::string gather_all(const Operand& operand, const isa::Fragment& fragment) {
   return text;
 }
 
-bool all_whole_words(const Operand& operand, const isa::Fragment& fragment) {
+bool all_whole_words(const PackedOperand& operand, const isa::Fragment& fragment) {
   for (int r = 0; r < operand.registers.count; ++r) {
     if (!whole_word(operand, fragment, r)) return false;
   }
@@ -64,7 +65,7 @@ bool all_whole_words(const Operand& operand, const isa::Fragment& fragment) {
 }
 
 /// Puts the registers c_[..] back into the elements of the tile.
-void scatter(const Operand& operand, const isa::Fragment& fragment, KernelEmission& kernel) {
+void scatter(const PackedOperand& operand, const isa::Fragment& fragment, KernelEmission& kernel) {
   for (std::size_t e = 0; e < fragment.size(); ++e) {
     const auto in_register = static_cast<std::size_t>(operand.registers.elements);
     const std::size_t shift = e % in_register * static_cast<std::size_t>(operand.bits);
@@ -76,7 +77,7 @@ void scatter(const Operand& operand, const isa::Fragment& fragment, KernelEmissi
   }
 }
 
-void emit_step(const std::string& function, const Operand& c, const isa::Fragment& c_fragment,
+void emit_step(const std::string& function, const PackedOperand& c, const isa::Fragment& c_fragment,
                const std::string& inputs, KernelEmission& kernel) {
   if (all_whole_words(c, c_fragment)) {
     kernel.out.line(fmt::format("{}({}, {});", function, gather_all(c, c_fragment), inputs));
@@ -95,7 +96,7 @@ void emit_step(const std::string& function, const Operand& c, const isa::Fragmen
 }
 
 /// Instructions on f64 keep the payload of a NaN.
-void emit_canonical(const Operand& c, const isa::RegisterType& type, KernelEmission& kernel) {
+void emit_canonical(const PackedOperand& c, const isa::RegisterType& type, KernelEmission& kernel) {
   kernel.out.line(fmt::format("tv::canonical_tile<{}, {}>({});", kernel.element_type(type.dtype),
                               type.layout.num_locals(), c.tile));
 }
@@ -106,9 +107,10 @@ void emit_mma_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::str
   const std::string function = kernel.mma_function(shape);
   const isa::VarId left = plan.transposed ? inst.b.var : inst.a.var;
   const isa::VarId right = plan.transposed ? inst.a.var : inst.b.var;
-  const Operand a{kernel.name(left), shape.a.bits, mma_registers(shape.a, shape.a_layout)};
-  const Operand b{kernel.name(right), shape.b.bits, mma_registers(shape.b, shape.b_layout)};
-  const Operand c{target, shape.accumulator.bits, mma_registers(shape.accumulator, shape.c_layout)};
+  const PackedOperand a{kernel.name(left), shape.a.bits, mma_registers(shape.a, shape.a_layout)};
+  const PackedOperand b{kernel.name(right), shape.b.bits, mma_registers(shape.b, shape.b_layout)};
+  const PackedOperand c{target, shape.accumulator.bits,
+                        mma_registers(shape.accumulator, shape.c_layout)};
   if (target != kernel.name(inst.c.var)) {
     kernel.out.line(fmt::format("tv::copy_words<{}>({}, {});",
                                 tile_words(kernel.type<isa::RegisterType>(inst.c.var)), target,
@@ -124,35 +126,27 @@ void emit_mma_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::str
   }
 }
 
-void emit_by_method(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
-                    KernelEmission& kernel) {
-  switch (plan.method) {
-    case isa::DotMethod::mma:
-      return emit_mma_dot(inst, plan, target, kernel);
-    case isa::DotMethod::bipolar:
-      return emit_bipolar_dot(inst, plan, target, kernel);
-    case isa::DotMethod::chain:
-      return emit_chain_dot(inst, plan, target, kernel);
-  }
-}
-
 }  // namespace
 
-void emit_instruction(const isa::Dot& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
-  const isa::DotPlan& plan = kernel.program().dot_plan(stmt);
-  const isa::VarId result = stmt.results[0];
-  kernel.chose(stmt, explain_dot(plan, kernel.type<isa::RegisterType>(result).dtype));
+void emit_dot(const DotForm& form, const isa::InstStmt& stmt, KernelEmission& kernel,
+              const DotWriter& write) {
+  const isa::Dot& inst = *std::get_if<isa::Dot>(&stmt.inst);
+  const std::string& result = kernel.name(stmt.results[0]);
   kernel.declare_tile(stmt);
-  if (result != inst.a.var && result != inst.b.var) {
-    return emit_by_method(inst, plan, kernel.name(result), kernel);
-  }
-  // A result that replaces an operand is built beside it.
-  const auto words = tile_words(kernel.type<isa::RegisterType>(result));
+  if (!form.beside) return write(inst, result);
+  const auto words = tile_words(kernel.type<isa::RegisterType>(stmt.results[0]));
   kernel.out.open_plain();
   kernel.out.plain(fmt::format("tv::u32 d_[{}];", words));
-  emit_by_method(inst, plan, "d_", kernel);
-  kernel.out.line(fmt::format("tv::copy_words<{}>({}, d_);", words, kernel.name(result)));
+  write(inst, "d_");
+  kernel.out.line(fmt::format("tv::copy_words<{}>({}, d_);", words, result));
   kernel.out.close();
+}
+
+template <>
+void emit_form(const MmaDot& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  emit_dot(form.dot, stmt, kernel, [&](const isa::Dot& inst, const std::string& target) {
+    emit_mma_dot(inst, *form.dot.plan, target, kernel);
+  });
 }
 
 }  // namespace tilevm::backend

@@ -1,16 +1,19 @@
-// The ways of Dot (isa/dot/dot.h, DotMethod) other than plain tensor-core instructions.
+// What the forms of Dot share.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "backend/emit/emit_kernel.h"
 
 namespace tilevm::backend {
 
-/// The sums go to the tile `target`, which may be c but neither a nor b.
-void emit_bipolar_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
-                      KernelEmission& kernel);
-void emit_chain_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
-                    KernelEmission& kernel);
+/// Writes the sums of a Dot to the tile `target`, which may be c but neither a nor b.
+using DotWriter = std::function<void(const isa::Dot& inst, const std::string& target)>;
+
+/// Declares the result and has the sums written to it. A result that replaces a or b is built
+/// beside it.
+void emit_dot(const DotForm& form, const isa::InstStmt& stmt, KernelEmission& kernel,
+              const DotWriter& write);
 
 }  // namespace tilevm::backend

@@ -232,11 +232,13 @@ class BipolarEmission {
 
 }  // namespace
 
-void emit_bipolar_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
-                      KernelEmission& kernel) {
-  kernel.out.open_plain();
-  BipolarEmission(inst, plan, kernel).run(target);
-  kernel.out.close();
+template <>
+void emit_form(const BipolarDot& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  emit_dot(form.dot, stmt, kernel, [&](const isa::Dot& inst, const std::string& target) {
+    kernel.out.open_plain();
+    BipolarEmission(inst, *form.dot.plan, kernel).run(target);
+    kernel.out.close();
+  });
 }
 
 }  // namespace tilevm::backend

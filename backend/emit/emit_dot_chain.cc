@@ -7,22 +7,18 @@
 namespace tilevm::backend {
 namespace {
 
-/// More multiply-adds than this stay in loops.
-constexpr std::size_t max_unrolled = 4096;
-
 void declare_table(std::string_view name, const isa::Fragment& places, KernelEmission& kernel) {
   kernel.out.plain(
       fmt::format("constexpr int {}[{}] = {{{}}};", name, places.size(), fmt::join(places, ", ")));
 }
 
-}  // namespace
-
-void emit_chain_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
-                    KernelEmission& kernel) {
+void emit_chains(const isa::Dot& inst, const ChainDot& form, const std::string& target,
+                 KernelEmission& kernel) {
+  const isa::DotPlan& plan = *form.dot.plan;
   const auto type = [&](isa::VarId var) { return kernel.type<isa::RegisterType>(var).dtype; };
   const isa::DType a = type(inst.a.var), b = type(inst.b.var), c = type(inst.c.var);
   const std::size_t locals = plan.chain.a_row.size(), depth = plan.chain.a_depth.size();
-  const std::string_view unroll = locals * depth <= max_unrolled ? "TV_UNROLL " : "";
+  const std::string_view unroll = form.unrolled ? "TV_UNROLL " : "";
   kernel.out.open_plain();
   declare_table("a_row_", plan.chain.a_row, kernel);
   declare_table("a_depth_", plan.chain.a_depth, kernel);
@@ -42,6 +38,15 @@ void emit_chain_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::s
                               kernel.element_type(c)));
   kernel.out.close();
   kernel.out.close();
+}
+
+}  // namespace
+
+template <>
+void emit_form(const ChainDot& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  emit_dot(form.dot, stmt, kernel, [&](const isa::Dot& inst, const std::string& target) {
+    emit_chains(inst, form, target, kernel);
+  });
 }
 
 }  // namespace tilevm::backend

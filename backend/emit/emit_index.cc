@@ -33,19 +33,6 @@ std::string sum(const std::string& a, const std::string& b) {
   return b.empty() ? a : fmt::format("{} + {}", a, b);
 }
 
-std::optional<std::vector<std::int64_t>> plain_strides(const isa::MemoryLayout& layout) {
-  if (layout.swizzle()) return std::nullopt;
-  std::vector<std::int64_t> strides;
-  std::size_t mode = 0;
-  for (const std::int64_t extent : layout.shape()) {
-    strides.push_back(0);
-    if (extent == 1) continue;
-    if (layout.mode_shape()[mode] != extent) return std::nullopt;
-    strides.back() = layout.mode_strides()[mode++];
-  }
-  return strides;
-}
-
 /// The offset in elements of the element at i0_, i1_, ... in a memory layout.
 std::string layout_offset(const isa::MemoryLayout& layout, std::string_view letter) {
   std::string text;

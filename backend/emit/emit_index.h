@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +17,6 @@ namespace tilevm::backend {
 
 /// "a + b", without what is empty or zero.
 [[nodiscard]] std::string sum(const std::string& a, const std::string& b);
-
-/// The stride of each dimension of a memory layout, if an index times these is the offset.
-[[nodiscard]] std::optional<std::vector<std::int64_t>> plain_strides(
-    const isa::MemoryLayout& layout);
 
 /// The offset in elements of the element at i0_, i1_, ... (or another letter) in a memory layout.
 [[nodiscard]] std::string layout_offset(const isa::MemoryLayout& layout,

@@ -8,7 +8,8 @@
 
 namespace tilevm::backend {
 
-void emit_instruction(const isa::BlockIndices&, const isa::InstStmt& stmt, KernelEmission& kernel) {
+template <>
+void emit_plain(const isa::BlockIndices&, const isa::InstStmt& stmt, KernelEmission& kernel) {
   constexpr std::array<std::string_view, 3> axes{"x", "y", "z"};
   const std::vector<isa::Expr>& grid = kernel.definition().grid;
   for (std::size_t i = 0; i < stmt.results.size(); ++i) {

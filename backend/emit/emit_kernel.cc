@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "backend/emit/emit_index.h"
 #include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
+#include "backend/select/default_forms.h"
+#include "backend/select/remarks.h"
 #include "isa/base/check.h"
 
 namespace tilevm::backend {
@@ -15,84 +18,35 @@ namespace {
 using isa::Expr;
 using isa::VarId;
 
-/// Whether a statement of the block gives the variable a new value.
-bool writes(const isa::Block& block, VarId var) {
-  bool found = false;
-  isa::for_each_statement(block, [&](const isa::Stmt& stmt) {
-    if (const auto* scalar = std::get_if<isa::ScalarStmt>(&stmt.node)) {
-      found = found || scalar->target == var;
-    } else if (const auto* inst = std::get_if<isa::InstStmt>(&stmt.node)) {
-      for (const VarId result : inst->results) found = found || result == var;
-    }
-  });
-  return found;
-}
-
-/// Steps of one never pass the end of a range, so they never overflow.
-bool steps_by_one(const Expr& step) {
-  return step.constant_int() == std::int64_t{1} || step.constant_int() == std::int64_t{-1};
-}
-
-/// Small constant ranges stay clear of overflow, too.
-bool is_small_range(const isa::ForStmt& loop) {
-  constexpr std::int64_t small = 1 << 30;
-  for (const Expr* expr : {&loop.begin, &loop.end, &loop.step}) {
-    const auto value = expr->constant_int();
-    if (!value || *value <= -small || *value >= small) return false;
-  }
-  return loop.begin.kind() != isa::ScalarKind::u32 && loop.begin.kind() != isa::ScalarKind::u64;
-}
-
-/// Turns of loops that make it worth while to keep an address for them.
-constexpr std::int64_t many_turns = 8;
-
-/// How often the body runs, as far as it is known.
-std::int64_t turns_of(const isa::ForStmt& loop) {
-  if (!is_small_range(loop)) return many_turns;
-  const std::int64_t span = *loop.end.constant_int() - *loop.begin.constant_int();
-  const std::int64_t step = *loop.step.constant_int();
-  return std::max<std::int64_t>(1, (span + step + (step > 0 ? -1 : 1)) / step);
-}
-
-bool counts_down(const Expr& step) {
-  const auto value = step.constant_value();
-  const bool is_signed =
-      value && (value->kind == isa::ScalarKind::i32 || value->kind == isa::ScalarKind::i64);
-  return is_signed && value->as_int() < 0;
+/// Writes an instruction that has one form only; select_default_forms gives no other this form.
+void emit_only_form(const isa::InstStmt& stmt, KernelEmission& kernel) {
+  std::visit(
+      [&]<class Inst>(const Inst& inst) {
+        if constexpr (HasForms<Inst>) {
+          TILEVM_CHECK(false, "an instruction without its form");
+        } else {
+          emit_plain(inst, stmt, kernel);
+        }
+      },
+      stmt.inst);
 }
 
 }  // namespace
 
-std::int64_t tile_words(const isa::RegisterType& type) {
-  return std::max<std::int64_t>(1, (type.bits_per_thread() + 31) / 32);
-}
-
-KernelEmission::KernelEmission(const isa::VerifiedProgram& program, int kernel, NameTable& entries,
+KernelEmission::KernelEmission(const SelectedProgram& program, int kernel, NameTable& entries,
                                CodeWriter& writer, UsedDefinitions& used)
     : out(writer),
-      program_(program),
-      kernel_(program.kernel(kernel)),
-      used_(used),
-      chains_(program, kernel),
-      adjustments_(program, kernel, chains_),
-      bulk_copies_(program, kernel),
-      gates_(find_gates(kernel_, bulk_copies_)) {
+      program_(program.program),
+      selected_(program.kernels[static_cast<std::size_t>(kernel)]),
+      kernel_(program_.kernel(kernel)),
+      used_(used) {
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
-  result_.threads = program.info(kernel).num_threads;
-  result_.shared_bytes = program.info(kernel).shared_footprint;
-  result_.barrier_bytes = bulk_copies_.groups() * barrier_bytes;
-  name_variables();
+  result_.threads = program_.info(kernel).num_threads;
+  result_.shared_bytes = program_.info(kernel).shared_footprint;
+  result_.barrier_bytes = selected_.bulk.count * barrier_bytes;
+  result_.remarks = describe(program_, selected_);
   add_parameters();
-}
-
-void KernelEmission::name_variables() {
-  for (const isa::Variable& variable : kernel_.variables) {
-    names_.push_back(locals_.unique(variable.name));
-  }
-  for (const auto& workspace : program_.info(result_.kernel).workspaces) {
-    workspaces_.push_back(locals_.unique(kernel_.variable(workspace.var).name + "_memory"));
-  }
 }
 
 void KernelEmission::add_parameters() {
@@ -169,15 +123,11 @@ const std::string& KernelEmission::workspace(VarId var) const {
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const auto& workspace) { return workspace.var == var; });
   TILEVM_CHECK(found != all.end(), "a workspace that the verifier did not list");
-  return workspaces_[static_cast<std::size_t>(found - all.begin())];
+  return selected_.workspaces[static_cast<std::size_t>(found - all.begin())];
 }
 
 std::string KernelEmission::target(VarId var, bool declares, std::string_view type) const {
   return declares ? fmt::format("{} {} = ", type, name(var)) : fmt::format("{} = ", name(var));
-}
-
-void KernelEmission::chose(const isa::InstStmt& stmt, std::string text, std::string obstacle) {
-  result_.choices.push_back({&stmt, statement_, std::move(text), std::move(obstacle)});
 }
 
 void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
@@ -206,47 +156,41 @@ void KernelEmission::run() {
   quote_source(kernel_.span, 1);
   out.open(signature());
   if (result_.shared_bytes > 0) out.plain("TV_SHARED(shared_);");
-  if (const std::int64_t groups = bulk_copies_.groups(); groups > 0) {
-    const std::string kind = fmt::format("<{}, {}>", groups, bulk_copies_.copiers());
-    out.plain(fmt::format("TV_BARRIERS(barriers_, {});", groups));
+  if (const BulkGroups& bulk = selected_.bulk; bulk.count > 0) {
+    const std::string kind = fmt::format("<{}, {}>", bulk.count, bulk.first_producer);
+    out.plain(fmt::format("TV_BARRIERS(barriers_, {});", bulk.count));
     out.plain(fmt::format("tv::BulkGroups{0} bulk_ = tv::make_bulk_groups{0}(barriers_);", kind));
   }
   if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
-  const CodeWriter::Mark begin = out.mark();
+  declare_hoisted();
   write(kernel_.body);
-  end_block();
+  end_block(selected_.bulk.count > 0);
   out.close();
-  declare_kept(begin);
   out.at(0);
 }
 
-std::optional<std::string> KernelEmission::keep(VarId tensor, const std::string& distance) {
-  constexpr std::size_t most = 4;
-  constexpr std::int64_t warp = 32;
-  if (turns_ < many_turns || threads() % warp != 0) return std::nullopt;
-  const std::string text =
-      fmt::format("shared_ + {}, {}", info().shared_tile(tensor).place, distance);
-  const auto found = std::find(kept_.begin(), kept_.end(), text);
-  if (found == kept_.end() && kept_.size() == most) return std::nullopt;
-  const auto number = found - kept_.begin();
-  if (found == kept_.end()) kept_.push_back(text);
-  return fmt::format("tv::at_place(place{}_)", number);
-}
-
-void KernelEmission::declare_kept(const CodeWriter::Mark& mark) {
+void KernelEmission::declare_hoisted() {
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    lines.push_back(fmt::format("const tv::u32 place{}_ = tv::kept_place({});", i, kept_[i]));
+  for (std::size_t i = 0; i < selected_.hoisted.size(); ++i) {
+    const HoistedAddress& address = selected_.hoisted[i];
+    std::string elements;
+    for (const HoistedAddress::Share& own : address.shares) {
+      elements += fmt::format("{}({}) * {}", elements.empty() ? "" : " + ",
+                              share("tv::thread()", threads(), own.terms, 0), own.stride);
+    }
+    lines.push_back(
+        fmt::format("const tv::u32 place{}_ = tv::kept_place(shared_ + {}, tv::bytes<{}>({}));", i,
+                    address.offset, address.bits, elements));
   }
-  out.insert(mark, lines);
+  out.aside(lines);
 }
 
-void KernelEmission::fence_for_bulk(const isa::InstStmt& stmt) {
-  if (bulk_copies_.needs_fence(stmt)) out.line("tv::fence_for_bulk();");
+void KernelEmission::fence_if(bool fenced) {
+  if (fenced) out.line("tv::fence_for_bulk();");
 }
 
-void KernelEmission::end_block() {
-  if (bulk_copies_.groups() > 0) out.line("tv::end_bulk(bulk_);");
+void KernelEmission::end_block(bool bulk) {
+  if (bulk) out.line("tv::end_bulk(bulk_);");
 }
 
 void KernelEmission::write(const isa::Block& block) {
@@ -255,13 +199,23 @@ void KernelEmission::write(const isa::Block& block) {
     const bool simple = std::holds_alternative<isa::InstStmt>(stmt.node) ||
                         std::holds_alternative<isa::ScalarStmt>(stmt.node);
     quote_source(stmt.span, simple ? max_quoted : 1);
-    statement_ = stmt.span;
     std::visit([&](const auto& node) { write(node); }, stmt.node);
   }
 }
 
 void KernelEmission::write(const isa::InstStmt& stmt) {
-  std::visit([&](const auto& inst) { emit_instruction(inst, stmt, *this); }, stmt.inst);
+  std::visit(
+      [&]<class Kind>(const Kind& form) {
+        if constexpr (std::is_same_v<Kind, Plain>) {
+          emit_only_form(stmt, *this);
+        } else if constexpr (std::is_same_v<Kind, SteppedLoop> ||
+                             std::is_same_v<Kind, CountedLoop>) {
+          TILEVM_CHECK(false, "an instruction in the form of a loop");
+        } else {
+          emit_form(form, stmt, *this);
+        }
+      },
+      selected_.forms[stmt.id]);
 }
 
 void KernelEmission::write(const isa::ScalarStmt& stmt) {
@@ -269,26 +223,34 @@ void KernelEmission::write(const isa::ScalarStmt& stmt) {
   out.line(target(stmt.target, stmt.declares, type) + scalar(stmt.value) + ";");
 }
 
-void KernelEmission::write_loop(const isa::Block& body, std::int64_t turns) {
-  const std::int64_t outside = std::exchange(turns_, std::min(turns_ * turns, many_turns));
-  write(body);
-  turns_ = outside;
-}
-
 void KernelEmission::write(const isa::ForStmt& loop) {
-  const std::string var = name(loop.var), type = scalar_type(loop.begin.kind());
-  const std::string begin = scalar(loop.begin), end = scalar(loop.end), step = scalar(loop.step);
   const std::string unroll =
       loop.unroll > 0 ? fmt::format("TV_UNROLL_BY({}) ", loop.unroll) : std::string();
-  if ((steps_by_one(loop.step) || is_small_range(loop)) && !writes(loop.body, loop.var)) {
-    const bool constant = loop.end.is_constant();
-    out.open(fmt::format("{}for ({} {} = {}{}; {} {} {}; {} += {})", unroll, type, var, begin,
-                         constant ? "" : ", end_ = " + end, var, counts_down(loop.step) ? ">" : "<",
-                         constant ? end : "end_", var, step));
-    write_loop(loop.body, turns_of(loop));
-    out.close();
-    return;
+  const Form& form = selected_.forms[loop.id];
+  if (const auto* stepped = std::get_if<SteppedLoop>(&form)) {
+    return write_loop(*stepped, loop, unroll);
   }
+  const auto* counted = std::get_if<CountedLoop>(&form);
+  TILEVM_CHECK(counted != nullptr, "a loop without its form");
+  write_loop(*counted, loop, unroll);
+}
+
+void KernelEmission::write_loop(const SteppedLoop& form, const isa::ForStmt& loop,
+                                const std::string& unroll) {
+  const std::string var = name(loop.var), type = scalar_type(loop.begin.kind());
+  const std::string begin = scalar(loop.begin), end = scalar(loop.end), step = scalar(loop.step);
+  const bool constant = loop.end.is_constant();
+  out.open(fmt::format("{}for ({} {} = {}{}; {} {} {}; {} += {})", unroll, type, var, begin,
+                       constant ? "" : ", end_ = " + end, var, form.counts_down ? ">" : "<",
+                       constant ? end : "end_", var, step));
+  write(loop.body);
+  out.close();
+}
+
+void KernelEmission::write_loop(const CountedLoop&, const isa::ForStmt& loop,
+                                const std::string& unroll) {
+  const std::string var = name(loop.var), type = scalar_type(loop.begin.kind());
+  const std::string begin = scalar(loop.begin), end = scalar(loop.end), step = scalar(loop.step);
   out.open_plain();
   out.line(fmt::format("const {} begin_ = {}, step_ = {};", type, begin, step));
   out.open(
@@ -296,14 +258,14 @@ void KernelEmission::write(const isa::ForStmt& loop) {
                   "k_ < trips_; ++k_)",
                   unroll, end));
   out.line(fmt::format("{} {} = tv::range_value(begin_, k_, step_);", type, var));
-  write_loop(loop.body, turns_of(loop));
+  write(loop.body);
   out.close();
   out.close();
 }
 
 void KernelEmission::write(const isa::WhileStmt& loop) {
   out.open("while " + condition(loop.condition));
-  write_loop(loop.body, many_turns);
+  write(loop.body);
   out.close();
 }
 

@@ -40,22 +40,22 @@ std::string call(std::string_view function, const Inst& inst, KernelEmission& ke
 
 }  // namespace
 
-void emit_instruction(const isa::LockSemaphore& inst, const isa::InstStmt&,
-                      KernelEmission& kernel) {
+template <>
+void emit_plain(const isa::LockSemaphore& inst, const isa::InstStmt&, KernelEmission& kernel) {
   kernel.out.open_plain();
   kernel.out.line(call("lock_semaphore", inst, kernel) + ";");
   kernel.out.close();
 }
 
-void emit_instruction(const isa::ReleaseSemaphore& inst, const isa::InstStmt&,
-                      KernelEmission& kernel) {
+template <>
+void emit_plain(const isa::ReleaseSemaphore& inst, const isa::InstStmt&, KernelEmission& kernel) {
   kernel.out.open_plain();
   kernel.out.line(call("release_semaphore", inst, kernel) + ";");
   kernel.out.close();
 }
 
-void emit_instruction(const isa::AtomicAdd& inst, const isa::InstStmt& stmt,
-                      KernelEmission& kernel) {
+template <>
+void emit_plain(const isa::AtomicAdd& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const isa::VarId result = stmt.results[0];
   const std::string type = scalar_type(kernel.type<isa::ScalarType>(result).kind);
   if (stmt.declares) kernel.out.line(fmt::format("{} {};", type, kernel.name(result)));

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "backend/emit/emit_names.h"
 #include "backend/export/c_expr.h"
+#include "backend/select/names.h"
 
 namespace tilevm::backend {
 namespace {

@@ -1,5 +1,12 @@
-#include "backend/select/bulk_copies.h"
-
+// Asynchronous copies that are made in bulk (PTX ISA, cp.async.bulk): a row of the tile by one
+// instruction of one thread, instead of 16 bytes by each of many. A row is as many of the tile's
+// last dimensions as have no gaps on both sides.
+//
+// Rows must be runs of whole 16 bytes, and be inside the view, since nothing is filled with zeros.
+// Warp 0 alone commits groups and waits for them, at a memory barrier for each of the last few
+// groups. The Synchronize that must follow a CopyAsyncWaitGroup tells the other warps. In a kernel
+// with split barriers (split_barriers.cc) the last warps are the producers, the first of them
+// commits, and every warp waits for the groups itself.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -7,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "backend/select/passes.h"
 #include "isa/access/access_run.h"
 #include "isa/inst/instruction_set.h"
 
@@ -14,41 +22,10 @@ namespace tilevm::backend {
 namespace {
 
 using isa::InstStmt;
+using isa::StmtId;
 using isa::VarId;
 
-/// A statement, and the number of those that stand before it or that may run before it again, in a
-/// later round of a loop.
-struct Reach {
-  const InstStmt* stmt;
-  std::size_t end;
-  bool follows;  ///< the statement before it, in the same block
-};
-
-void list(const isa::Block& block, bool loops, std::vector<Reach>& all) {
-  bool follows = false;
-  for (const isa::Stmt& stmt : block) {
-    const std::size_t first = all.size();
-    const bool is_instruction = std::holds_alternative<InstStmt>(stmt.node);
-    const auto loop = [&](const isa::Block& body) {
-      list(body, true, all);
-      if (loops) return;
-      for (std::size_t i = first; i < all.size(); ++i) all[i].end = all.size();
-    };
-    if (const auto* inst = std::get_if<InstStmt>(&stmt.node)) {
-      all.push_back({inst, first, follows});
-    } else if (const auto* range = std::get_if<isa::ForStmt>(&stmt.node)) {
-      loop(range->body);
-    } else if (const auto* condition = std::get_if<isa::WhileStmt>(&stmt.node)) {
-      loop(condition->body);
-    } else if (const auto* branch = std::get_if<isa::IfStmt>(&stmt.node)) {
-      for (const isa::IfStmt::Arm& arm : branch->arms) list(arm.body, loops, all);
-      list(branch->otherwise, loops, all);
-    }
-    follows = is_instruction;
-  }
-}
-
-/// In elements, from one of the tile's neighbours along a dimension to the next, where this is a
+/// In elements, from one of the tile's neighbours along a dimension to the next, if this is a
 /// constant.
 std::optional<std::int64_t> stride_along(const isa::TilePlace& place, int tile_dim) {
   if (place.swizzle) return {};
@@ -63,7 +40,7 @@ std::optional<std::int64_t> stride_along(const isa::TilePlace& place, int tile_d
   return {};
 }
 
-/// How many of the tile's last dimensions lie without gaps on both sides: those of a row.
+/// How many of the tile's last dimensions have no gaps on both sides: those of a row.
 std::size_t dense_dimensions(const isa::AccessPlan& plan) {
   std::int64_t elements = 1;
   for (std::size_t count = 0; count < plan.pieces.size(); ++count) {
@@ -93,7 +70,7 @@ std::int64_t warps_for(std::int64_t rows, std::int64_t warps) {
 
 /// Whether rows take the warps of a block fewer instructions than pieces of 16 bytes do, as counted
 /// in machine code: a row takes 5 and each warp that copies some 10 more, a piece of every thread
-/// 4, or 16 where its places are computed from its number, and each warp 12 more.
+/// 4, or 16 if its addresses are computed from its number, and each warp 12 more.
 bool pays(const isa::AccessPlan& plan, std::int64_t rows, std::int64_t warps) {
   const std::int64_t piece = plan.by_piece ? 16 : 4;
   return 5 * rows + 10 * warps_for(rows, warps) < warps * (piece * plan.count + 12);
@@ -111,21 +88,22 @@ std::optional<BulkCopy> bulk_copy(const isa::AccessPlan& plan, std::int64_t warp
   std::fill(outer.end() - static_cast<std::ptrdiff_t>(dense), outer.end(), 1);
   const std::int64_t rows = isa::element_count(outer);
   if (!pays(plan, rows, warps)) return {};
-  return BulkCopy{rows,
-                  isa::element_count(plan.pieces) / rows * piece_bits / 8,
-                  0,
-                  warps_for(rows, warps),
-                  by_row(plan, outer),
-                  by_row(plan.to, outer)};
+  return BulkCopy{.rows = rows,
+                  .row_bytes = isa::element_count(plan.pieces) / rows * piece_bits / 8,
+                  .warps = warps_for(rows, warps),
+                  .from = by_row(plan, outer),
+                  .to = by_row(plan.to, outer)};
 }
 
-/// Whether a view is always one of a pointer whose memory no statement of the kernel writes.
-bool is_constant(VarId view, const std::vector<Reach>& statements,
-                 const std::vector<isa::PointerUse>& uses) {
-  return std::all_of(statements.begin(), statements.end(), [&](const Reach& reach) {
-    const auto& results = reach.stmt->results;
-    if (std::find(results.begin(), results.end(), view) == results.end()) return true;
-    const auto* made = std::get_if<isa::ViewGlobal>(&reach.stmt->inst);
+/// Whether a view is always one of a pointer whose memory no statement of the kernel writes. What a
+/// launch writes through the pointer that bulk copies read from is not theirs: they reach memory by
+/// a way of their own (PTX ISA, proxies).
+bool is_constant(VarId view, const Selection& selection) {
+  const auto& uses = selection.program.pointer_uses(selection.result.kernel);
+  const auto made_of = selection.definitions.of(view);
+  return std::all_of(made_of.begin(), made_of.end(), [&](StmtId id) {
+    const InstStmt* stmt = selection.statements.instruction(id);
+    const auto* made = stmt != nullptr ? std::get_if<isa::ViewGlobal>(&stmt->inst) : nullptr;
     return made != nullptr && std::any_of(uses.begin(), uses.end(), [&](const auto& use) {
              return use.parameter == made->ptr.var && !use.written;
            });
@@ -133,115 +111,122 @@ bool is_constant(VarId view, const std::vector<Reach>& statements,
 }
 
 /// The number of groups that a kernel leaves under way, and one that it makes meanwhile.
-std::int64_t group_count(const std::vector<Reach>& statements) {
+std::int64_t group_count(const Selection& selection) {
   std::int64_t pending = 0;
-  for (const Reach& reach : statements) {
-    const auto* wait = std::get_if<isa::CopyAsyncWaitGroup>(&reach.stmt->inst);
-    if (wait == nullptr) continue;
+  selection.statements.for_each_instruction([&](StmtId, const InstStmt& stmt) {
+    const auto* wait = std::get_if<isa::CopyAsyncWaitGroup>(&stmt.inst);
+    if (wait == nullptr) return;
     pending = std::max(pending, wait->pending.value.constant_int().value_or(0));
-  }
+  });
   constexpr std::int64_t most = 64;
   return static_cast<std::int64_t>(
       std::bit_ceil(static_cast<std::uint64_t>(std::min(most, pending + 2))));
 }
 
-}  // namespace
+/// The copies of a kernel that can be made in bulk, in runs: copies that follow one another in a
+/// block.
+struct BulkRuns {
+  std::vector<std::vector<StmtId>> runs{{}};
+  bool are_all = true;
+};
 
-BulkCopies::BulkCopies(const isa::VerifiedProgram& program, int kernel)
-    : info_(program.info(kernel)) {
-  constexpr int first_with_bulk_copies = 90;
-  if (program.target().sm < first_with_bulk_copies || info_.num_threads % 32 != 0) return;
-  std::vector<Reach> statements;
-  list(program.kernel(kernel).body, false, statements);
-  const std::int64_t groups = group_count(statements);
-  const std::int64_t shared = info_.shared_footprint + groups * barrier_bytes;
-  if (shared > isa::max_shared_bytes(program.target())) return;
-
-  const std::int64_t warps = info_.num_threads / 32;
-  std::vector<std::vector<const InstStmt*>> runs(1);
-  std::size_t end = 0, others = 0;
-  for (const Reach& reach : statements) {
-    const auto* inst = std::get_if<isa::CopyAsync>(&reach.stmt->inst);
-    if (!reach.follows || inst == nullptr) runs.emplace_back();
-    if (inst == nullptr) continue;
+/// Replaces the forms of the copies; their warps are still to be assigned.
+BulkRuns replace_copies(Selection& selection) {
+  BulkRuns found;
+  selection.statements.for_each_instruction([&](StmtId id, const InstStmt& stmt) {
+    const auto* inst = std::get_if<isa::CopyAsync>(&stmt.inst);
+    const StmtId previous = selection.statements.previous(id);
+    const bool follows = previous.valid() && selection.statements.instruction(previous) != nullptr;
+    if (!follows || inst == nullptr) found.runs.emplace_back();
+    if (inst == nullptr) return;
     std::optional<BulkCopy> copy;
-    if (is_constant(inst->src.var, statements, program.pointer_uses(kernel))) {
-      copy = bulk_copy(program.access_plan(*reach.stmt), warps);
+    if (is_constant(inst->src.var, selection)) {
+      copy = bulk_copy(selection.info.access_plan(stmt), selection.warps());
     }
     if (!copy) {
-      ++others;
-      runs.emplace_back();
-      continue;
+      found.are_all = false;
+      found.runs.emplace_back();
+      return;
     }
-    copies_.emplace(reach.stmt, *std::move(copy));
-    runs.back().push_back(reach.stmt);
-    end = std::max(end, reach.end);
-  }
-  if (copies_.empty()) return;
-  groups_ = groups;
-  are_all_ = others == 0;
-  const bool drift = program.kernel(kernel).drift && are_all_;
-  for (const auto& run : runs) place_warps(run, drift);
-  if (drift) copiers_ = std::ranges::min(runs_, {}, &CopyRun::first_warp).first_warp;
-  std::vector<const InstStmt*> before;
-  for (const Reach& reach : statements) before.push_back(reach.stmt);
-  before.resize(end);
-  place_fences(before);
+    selection.result.forms[id] = *std::move(copy);
+    found.runs.back().push_back(id);
+  });
+  std::erase_if(found.runs, [](const auto& run) { return run.empty(); });
+  return found;
 }
 
-/// A run that would take all warps is one of single copies.
-void BulkCopies::place_warps(const std::vector<const InstStmt*>& run, bool last) {
-  const std::int64_t warps = info_.num_threads / 32;
-  std::int64_t wanted = 0, bytes = 0;
-  for (const InstStmt* stmt : run) {
-    wanted += copies_.at(stmt).warps;
-    bytes += copies_.at(stmt).rows * copies_.at(stmt).bytes;
-  }
-  if (run.size() > 1 && wanted >= warps) {
-    for (const InstStmt* stmt : run) place_warps({stmt}, last);
-    return;
-  }
-  if (run.empty()) return;
-  if (next_warp_ + wanted > warps) next_warp_ = 0;
-  if (last) next_warp_ = warps - wanted;
-  runs_.push_back({run.front(), run.back(), next_warp_, wanted, bytes});
-  for (const InstStmt* stmt : run) {
-    BulkCopy& copy = copies_.at(stmt);
-    copy.first_warp = next_warp_;
-    copy.run = &runs_.back();
-    next_warp_ += copy.warps;
-  }
-}
+/// Gives copies their warps in turn.
+class WarpAssignment {
+ public:
+  /// `last`: each run takes the last warps of the block.
+  WarpAssignment(Selection& selection, bool last)
+      : selection_(selection), last_(last), first_producer_(selection.warps()) {}
 
-bool BulkCopies::meets_bulk_copy(VarId tensor) const {
-  const auto& a = info_.shared_tile(tensor);
-  return std::any_of(copies_.begin(), copies_.end(), [&](const auto& copy) {
-    const auto& b = info_.shared_tile(std::get_if<isa::CopyAsync>(&copy.first->inst)->dst.var);
-    return a.place < b.place + b.bytes && b.place < a.place + a.bytes;
+  /// A run that would take all warps is one of single copies.
+  void assign(const std::vector<StmtId>& run) {
+    CopyRun whole{.is_single = run.size() == 1};
+    for (const StmtId id : run) {
+      const BulkCopy& copy = copy_of(id);
+      whole.warps += copy.warps;
+      whole.bytes += copy.rows * copy.row_bytes;
+    }
+    if (run.size() > 1 && whole.warps >= selection_.warps()) {
+      for (const StmtId id : run) assign({id});
+      return;
+    }
+    if (next_ + whole.warps > selection_.warps()) next_ = 0;
+    if (last_) next_ = selection_.warps() - whole.warps;
+    whole.first_warp = next_;
+    first_producer_ = std::min(first_producer_, next_);
+    for (const StmtId id : run) {
+      BulkCopy& copy = copy_of(id);
+      copy.first_warp = next_;
+      copy.run = whole;
+      copy.begins_run = id == run.front();
+      copy.ends_run = id == run.back();
+      next_ += copy.warps;
+    }
+  }
+  /// The first of all warps that copy.
+  [[nodiscard]] std::int64_t first_producer() const { return first_producer_; }
+
+ private:
+  [[nodiscard]] BulkCopy& copy_of(StmtId id) { return *selection_.form<BulkCopy>(id); }
+
+  Selection& selection_;
+  bool last_;
+  std::int64_t next_ = 1;  // warp 0 commits and waits
+  std::int64_t first_producer_;
+};
+
+/// Tells the forms of other statements that there are bulk copies.
+void announce(Selection& selection) {
+  const bool pieces = !selection.result.bulk.are_all;
+  selection.statements.for_each([&](StmtId id) {
+    if (auto* commit = selection.form<GroupCommit>(id)) *commit = {true, pieces};
+    if (auto* wait = selection.form<GroupWait>(id)) wait->bulk = true, wait->pieces = pieces;
+    if (auto* barrier = selection.form<FullBarrier>(id)) barrier->bulk = true;
+    if (auto* exit = selection.form<EarlyExit>(id)) exit->bulk = true;
   });
 }
 
-/// Copies in pieces are stores that end with a wait.
-void BulkCopies::place_fences(const std::vector<const InstStmt*>& before) {
-  std::vector<const InstStmt*> waits;
-  bool in_pieces = false;
-  for (const InstStmt* stmt : before) {
-    const auto* copy = std::get_if<isa::CopyAsync>(&stmt->inst);
-    const auto* store = std::get_if<isa::StoreShared>(&stmt->inst);
-    if (std::holds_alternative<isa::CopyAsyncWaitGroup>(stmt->inst)) waits.push_back(stmt);
-    const bool pieces = copy != nullptr && find(*stmt) == nullptr && meets_bulk_copy(copy->dst.var);
-    const bool stores = store != nullptr && meets_bulk_copy(store->dst.var);
-    in_pieces = in_pieces || pieces;
-    if (pieces || stores || std::holds_alternative<isa::StoreGlobal>(stmt->inst)) {
-      fences_.insert(stmt);
-    }
-  }
-  if (in_pieces) fences_.insert(waits.begin(), waits.end());
-}
+}  // namespace
 
-const BulkCopy* BulkCopies::find(const isa::InstStmt& stmt) const {
-  const auto found = copies_.find(&stmt);
-  return found == copies_.end() ? nullptr : &found->second;
+void select_bulk_copies(Selection& selection) {
+  constexpr int first_with_bulk_copies = 90;
+  const isa::Target& target = selection.program.target();
+  if (target.sm < first_with_bulk_copies || selection.info.num_threads % 32 != 0) return;
+  const std::int64_t groups = group_count(selection);
+  const std::int64_t shared = selection.info.shared_footprint + groups * barrier_bytes;
+  if (shared > isa::max_shared_bytes(target)) return;
+
+  const BulkRuns found = replace_copies(selection);
+  if (found.runs.empty()) return;
+  const bool splits = selection.kernel.split_barriers && found.are_all;
+  WarpAssignment assignment(selection, splits);
+  for (const auto& run : found.runs) assignment.assign(run);
+  selection.result.bulk = {groups, splits ? assignment.first_producer() : 0, found.are_all};
+  announce(selection);
 }
 
 }  // namespace tilevm::backend

@@ -22,7 +22,7 @@ struct DecoratorRule {
 };
 
 bool set_split_barriers(isa::Kernel& kernel, std::optional<std::int64_t> number) {
-  kernel.drift = number == 1;
+  kernel.split_barriers = number == 1;
   return number.value_or(0) == 0 || number == 1;
 }
 

@@ -130,7 +130,7 @@ bool use(const Pattern& pattern, std::int64_t words, AccessPlan& plan, const Ter
   }
   plan.inner.clear();
   plan.widths = {row_bytes};
-  plan.obstacle = {};
+  plan.missed = {};
   return true;
 }
 

@@ -37,31 +37,31 @@ bool AccessPlan::tests_bounds() const {
                      [](const auto& dimension) { return !dimension.inside; });
 }
 
-std::string describe(const Obstacle& obstacle) {
-  using Kind = Obstacle::Kind;
-  switch (obstacle.kind) {
+std::string describe(const MissedReason& missed) {
+  using Kind = MissedReason::Kind;
+  switch (missed.kind) {
     case Kind::none:
       return "";
     case Kind::registers:
       return "neighbours in memory do not follow one another in a thread";
     case Kind::count:
-      return fmt::format("a thread has {} elements in a row", obstacle.value);
+      return fmt::format("a thread has {} elements in a row", missed.value);
     case Kind::order:
       return "elements may share a place, so their order is kept";
     case Kind::offset:
       return fmt::format("the offset of dimension {} is only known to be a multiple of {}",
-                         obstacle.dim, obstacle.value);
+                         missed.dim, missed.value);
     case Kind::stride:
       return fmt::format("the strides of dimension {} are only known to be multiples of {}",
-                         obstacle.dim, obstacle.value);
+                         missed.dim, missed.value);
     case Kind::extent:
       return fmt::format("the extent of dimension {} is only known to be a multiple of {}",
-                         obstacle.dim, obstacle.value);
+                         missed.dim, missed.value);
     case Kind::layout:
       return fmt::format("the memory layout does not keep {} elements together and aligned",
-                         obstacle.value);
+                         missed.value);
     case Kind::swizzle:
-      return fmt::format("the swizzle keeps {} elements together", obstacle.value);
+      return fmt::format("the swizzle keeps {} elements together", missed.value);
   }
   return "";
 }
@@ -69,7 +69,7 @@ std::string describe(const Obstacle& obstacle) {
 std::string describe(const AccessPlan& plan) {
   const std::string what = plan.form == AccessForm::copy ? "copy" : "access";
   const std::string plural = plan.form == AccessForm::copy ? "copies" : "accesses";
-  const std::string why = describe(plan.obstacle);
+  const std::string why = describe(plan.missed);
   return fmt::format("{} {} of {}{}{}", plan.count, plan.count == 1 ? what : plural,
                      widths_text(plan), why.empty() ? "" : ": ", why);
 }

@@ -40,7 +40,7 @@ struct AccessDigit {
 };
 
 /// What keeps accesses from being wider.
-struct Obstacle {
+struct MissedReason {
   enum class Kind : std::uint8_t {
     none,       ///< 16 bytes, or all that a thread has
     registers,  ///< neighbours in memory do not follow one another in a thread
@@ -77,7 +77,7 @@ struct AccessPlan : AccessSide {
   AccessForm form = AccessForm::bytes;
   std::int64_t elements = 1;
   std::int64_t count = 0;  ///< accesses of a thread, at most
-  Obstacle obstacle{};
+  MissedReason missed{};
 
   // Of a tile in registers.
   std::vector<AccessDigit> inner{};    ///< of an element's number in its access, in memory's order
@@ -104,7 +104,7 @@ struct AccessPlan : AccessSide {
 };
 
 /// "the strides of dimension 0 are only known to be multiples of 4"; empty if there is none.
-[[nodiscard]] std::string describe(const Obstacle& obstacle);
+[[nodiscard]] std::string describe(const MissedReason& missed);
 
 /// What the plan is and why it is no wider: "4 accesses of 16 bytes", "16 accesses of 2 bytes: the
 /// offset of dimension 1 is only known to be a multiple of 1".

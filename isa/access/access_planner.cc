@@ -21,9 +21,9 @@ int last_dimension(const TilePlacement& place, int tile_rank) {
 
 /// What keeps `count` elements along the last dimension from lying together, and aligned, in the
 /// view.
-Obstacle obstacle_in(const GlobalType& view, const TilePlacement& place, int tile_rank,
-                     std::int64_t count, const Multiples& multiples) {
-  using Kind = Obstacle::Kind;
+MissedReason missed_reason_in(const GlobalType& view, const TilePlacement& place, int tile_rank,
+                              std::int64_t count, const Divisibility& multiples) {
+  using Kind = MissedReason::Kind;
   const int dim = last_dimension(place, tile_rank);
   if (dim < 0) return {Kind::registers, 0, 0};
   const auto at = static_cast<std::size_t>(dim);
@@ -33,7 +33,8 @@ Obstacle obstacle_in(const GlobalType& view, const TilePlacement& place, int til
   const std::int64_t bits = view.dtype.bits, extent = multiples.of(view.extents[at]);
   if (bits < 8 && extent * bits % 8 != 0) return {Kind::extent, dim, extent};
   if (const auto* layout = view.layout.memory_layout()) {
-    return keeps_together(*layout, dim, count) ? Obstacle{} : Obstacle{Kind::layout, dim, count};
+    return keeps_together(*layout, dim, count) ? MissedReason{}
+                                               : MissedReason{Kind::layout, dim, count};
   }
   const auto& strides = *view.layout.strides();
   if (count > 1 && strides[at].constant_int() != std::int64_t{1}) {
@@ -65,7 +66,7 @@ bool is_stored(const Kernel& kernel, VarId tensor) {
 
 /// The widest pieces, in elements, and why they are no wider; 0 for copies by ordinary moves.
 std::int64_t widest_piece(const CopyMove& move, const SharedType& shared, const GlobalType& global,
-                          int rank, const Multiples& multiples, Obstacle& obstacle) {
+                          int rank, const Divisibility& multiples, MissedReason& missed) {
   const auto shared_place = place_tile(move.offset, shared.layout.rank(), rank);
   const auto global_place = place_tile(move.view_offset, global.rank(), rank);
   const int shared_dim = last_dimension(shared_place, rank);
@@ -73,10 +74,11 @@ std::int64_t widest_piece(const CopyMove& move, const SharedType& shared, const 
     const std::int64_t count = bytes * 8 / shared.dtype.bits;
     if (count * shared.dtype.bits != bytes * 8) continue;
     const bool together = shared_dim >= 0 && keeps_together(shared.layout, shared_dim, count);
-    const Obstacle found = together ? obstacle_in(global, global_place, rank, count, multiples)
-                                    : Obstacle{Obstacle::Kind::layout, shared_dim, count};
-    if (found.kind == Obstacle::Kind::none) return count;
-    obstacle = found;
+    const MissedReason found = together
+                                   ? missed_reason_in(global, global_place, rank, count, multiples)
+                                   : MissedReason{MissedReason::Kind::layout, shared_dim, count};
+    if (found.kind == MissedReason::Kind::none) return count;
+    missed = found;
   }
   return 0;
 }
@@ -97,10 +99,7 @@ void place_pieces(AccessPlan& plan, std::int64_t threads) {
 }  // namespace
 
 AccessPlanner::AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target)
-    : kernel_(kernel),
-      info_(info),
-      target_(target),
-      facts_{Multiples(kernel, info.write_count), ValueRanges(kernel, info.write_count)} {}
+    : kernel_(kernel), info_(info), target_(target), facts_(find_scalar_facts(kernel)) {}
 
 AccessPlan AccessPlanner::plan_move(const RegisterMove& move) const {
   const auto& tile = *std::get_if<RegisterType>(&kernel_.variable(move.tile).type);
@@ -126,7 +125,7 @@ AccessPlan AccessPlanner::plan_move(const CopyMove& move) const {
   const Shape tile = tile_shape(move.offset, shared);
   const int rank = static_cast<int>(tile.size());
   const std::int64_t count =
-      widest_piece(move, shared, global, rank, facts_.multiples, plan.obstacle);
+      widest_piece(move, shared, global, rank, facts_.multiples, plan.missed);
   plan.pieces = tile;
   plan.form = form_of_one(shared.dtype);
   plan.place = place_in(global, move.view_offset, tile, facts_);

@@ -9,18 +9,18 @@
 namespace tilevm::isa {
 namespace {
 
-/// The longest run, up to the limit, that can be moved in whole bytes; without any, its obstacle.
+/// The longest run, up to the limit, that can be moved in whole bytes; without any, the reason.
 std::optional<Run> longest_run(const RunSearch& search, const TilePlace& place, std::int64_t limit,
-                               Obstacle& obstacle) {
+                               MissedReason& missed) {
   const int bits = place.dtype.bits;
   for (std::int64_t longest = limit; longest >= 1; longest /= 2) {
     Run run = search.find(longest);
     const bool aligned = aligned_bytes(run, place) > 0 && survives_swizzle(run, place);
     if (run.elements * bits % 8 == 0 && aligned) {
-      if (longest < limit && obstacle.kind != Obstacle::Kind::none) run.obstacle = obstacle;
+      if (longest < limit && missed.kind != MissedReason::Kind::none) run.missed = missed;
       return run;
     }
-    obstacle = aligned ? run.obstacle : run.alignment_obstacle;
+    missed = aligned ? run.missed : run.missed_alignment;
     longest = std::min(longest, run.elements);
   }
   return std::nullopt;
@@ -41,14 +41,14 @@ void find_widths(AccessPlan& plan, const Run& run) {
   const std::int64_t widest = widest_access_bits / 8;
   const std::int64_t bytes = run.elements * plan.place.dtype.bits / 8;
   std::int64_t aligned = aligned_bytes(run, plan.place);
-  if (aligned < std::min(bytes, widest)) plan.obstacle = run.alignment_obstacle;
+  if (aligned < std::min(bytes, widest)) plan.missed = run.missed_alignment;
   // Runs that stay in order go to the registers where they lie, in whole words or less.
   const std::int64_t in_registers = power_of_two_in(bytes);
   if (plan.in_order() && plan.count > 1 && in_registers < 4) {
     aligned = std::min(aligned, in_registers);
   }
   plan.widths = cut(bytes, aligned);
-  if (*std::max_element(plan.widths.begin(), plan.widths.end()) == widest) plan.obstacle = {};
+  if (*std::max_element(plan.widths.begin(), plan.widths.end()) == widest) plan.missed = {};
 }
 
 }  // namespace
@@ -61,14 +61,14 @@ void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
   Run run;
   run.rest = places;
   const std::int64_t limit = widest_access_bits / power_of_two_in(place.dtype.bits);
-  const auto found = longest_run(search, place, limit, run.obstacle);
+  const auto found = longest_run(search, place, limit, run.missed);
   if (found) run = *found;
   plan.form = found ? AccessForm::bytes : AccessForm::bits;
   plan.elements = run.elements;
   plan.count = tile.num_locals() / run.elements;
   plan.inner = run.inner;
   plan.outer = number_accesses(run.rest);
-  plan.obstacle = run.obstacle;
+  plan.missed = run.missed;
   if (found) find_widths(plan, run);
   choose_address(plan);
 }

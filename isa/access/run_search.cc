@@ -14,21 +14,21 @@ bool continues(const Run& run, const PlacedTerm& term, const TilePlace::Digit& d
   return term.stride / digit.divisor * *digit.stride == run.elements;
 }
 
-void align(Run& run, std::int64_t multiple, const Obstacle& obstacle) {
+void align(Run& run, std::int64_t multiple, const MissedReason& missed) {
   if (multiple >= run.alignment) return;
   run.alignment = multiple;
-  run.alignment_obstacle = obstacle;
+  run.missed_alignment = missed;
 }
 
 /// A share of the index that is a multiple of `multiple`.
-void align_to(const TilePlace::Digit& digit, std::int64_t multiple, const Obstacle& obstacle,
+void align_to(const TilePlace::Digit& digit, std::int64_t multiple, const MissedReason& missed,
               Run& run) {
   std::int64_t steps = std::max<std::int64_t>(1, multiple / digit.divisor);
   if (digit.size != 0 && steps % digit.size == 0) return;  // all of it is cut off
   steps = power_of_two_in(steps);
   if (digit.size != 0) steps = std::min(steps, power_of_two_in(digit.size));
   align(run, std::min(steps, widest_access_bits) * std::min(digit.multiple, widest_access_bits),
-        obstacle);
+        missed);
 }
 
 }  // namespace
@@ -62,8 +62,8 @@ bool RunSearch::extend(Run& run, std::int64_t limit) const {
     best_size = size;
   }
   if (!best) {
-    if (run.obstacle.kind == Obstacle::Kind::none && !run.rest.empty()) {
-      run.obstacle.kind = in_order_ ? Obstacle::Kind::order : Obstacle::Kind::registers;
+    if (run.missed.kind == MissedReason::Kind::none && !run.rest.empty()) {
+      run.missed.kind = in_order_ ? MissedReason::Kind::order : MissedReason::Kind::registers;
     }
     return false;
   }
@@ -74,18 +74,18 @@ bool RunSearch::extend(Run& run, std::int64_t limit) const {
   term.stride *= best_size;
   term.size /= best_size;
   if (term.size == 1) run.rest.erase(run.rest.begin() + static_cast<std::ptrdiff_t>(*best));
-  run.obstacle = {};
+  run.missed = {};
   return true;
 }
 
 /// The largest power of two of a term's steps that makes the run longer; 1 if none does, whose
-/// obstacle the run is told.
+/// reason the run is told.
 std::int64_t RunSearch::largest_step(Run& run, const PlacedTerm& term, std::int64_t limit) const {
   if (in_order_ && term.divisor != run.elements) return 1;
   for (const TilePlace::Digit& digit : place_.digits) {
     if (!continues(run, term, digit)) continue;
     const std::int64_t even = power_of_two_in(term.size);
-    if (even == 1) run.obstacle = {Obstacle::Kind::count, term.dim, run.elements * term.size};
+    if (even == 1) run.missed = {MissedReason::Kind::count, term.dim, run.elements * term.size};
     std::int64_t size = std::min(even, limit / run.elements);
     while (size > 1 && !stays_whole(run, term, digit, size)) size /= 2;
     if (size > 1) return size;
@@ -101,15 +101,15 @@ bool RunSearch::stays_whole(Run& run, const PlacedTerm& term, const TilePlace::D
   const std::int64_t length = term.stride * size;
   const bool wraps = digit.size != 0;
   if (wraps && digit.divisor * digit.size % length != 0) {
-    run.obstacle = {Obstacle::Kind::stride, term.dim, digit.size};
+    run.missed = {MissedReason::Kind::stride, term.dim, digit.size};
     return false;
   }
   if ((wraps || !dim.inside) && dim.multiple % length != 0) {
-    run.obstacle = {Obstacle::Kind::offset, term.dim, dim.multiple};
+    run.missed = {MissedReason::Kind::offset, term.dim, dim.multiple};
     return false;
   }
   if (!dim.inside && dim.extent_multiple % length != 0) {
-    run.obstacle = {Obstacle::Kind::extent, term.dim, dim.extent_multiple};
+    run.missed = {MissedReason::Kind::extent, term.dim, dim.extent_multiple};
     return false;
   }
   return true;
@@ -126,7 +126,7 @@ void RunSearch::find_alignment(Run& run) const {
   const std::int64_t kept = std::int64_t{1} << place_.swizzle->base;
   if (kept < run.alignment) {
     run.alignment = kept;
-    run.alignment_obstacle = {Obstacle::Kind::swizzle, 0, kept};
+    run.missed_alignment = {MissedReason::Kind::swizzle, 0, kept};
   }
 }
 
@@ -139,17 +139,17 @@ bool RunSearch::is_cut(const TilePlace::Digit& digit, const Run& run) const {
 void RunSearch::align_to_offset(const TilePlace::Digit& digit, Run& run) const {
   const auto& dim = dimension(digit.dim);
   if (!is_cut(digit, run)) {
-    align(run, digit.multiple, {Obstacle::Kind::stride, digit.dim, digit.multiple});
+    align(run, digit.multiple, {MissedReason::Kind::stride, digit.dim, digit.multiple});
     return;
   }
-  align_to(digit, dim.multiple, {Obstacle::Kind::offset, digit.dim, dim.multiple}, run);
+  align_to(digit, dim.multiple, {MissedReason::Kind::offset, digit.dim, dim.multiple}, run);
 }
 
 void RunSearch::align_to_term(const TilePlace::Digit& digit, const PlacedTerm& term,
                               Run& run) const {
   if (term.dim != digit.dim || !is_cut(digit, run)) return;
   if (term.stride * term.size <= digit.divisor) return;  // only digits below have a share
-  align_to(digit, term.stride, {Obstacle::Kind::stride, digit.dim, digit.multiple}, run);
+  align_to(digit, term.stride, {MissedReason::Kind::stride, digit.dim, digit.multiple}, run);
 }
 
 std::int64_t aligned_bytes(const Run& run, const TilePlace& place) {

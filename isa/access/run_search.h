@@ -15,9 +15,9 @@ struct Run {
   std::vector<AccessDigit> inner;
   std::vector<PlacedTerm> rest;  ///< of the places, which tell the runs apart
   std::int64_t elements = 1;
-  Obstacle obstacle{};         ///< why it is not longer
+  MissedReason missed{};       ///< why it is not longer
   std::int64_t alignment = 1;  ///< elements; a power of two that divides the offset of its begin
-  Obstacle alignment_obstacle{};
+  MissedReason missed_alignment{};
 };
 
 /// Runs that consist of digits of `places`, and begin where those of `threads` and the others of

@@ -15,9 +15,14 @@ namespace tilevm::isa {
 
 /// What is known of a kernel's scalars.
 struct ScalarFacts {
-  Multiples multiples;
+  Divisibility multiples;
   ValueRanges ranges;
 };
+
+[[nodiscard]] inline ScalarFacts find_scalar_facts(const Kernel& kernel) {
+  const Definitions definitions(kernel);
+  return {Divisibility(kernel, definitions), ValueRanges(kernel, definitions)};
+}
 
 /// A digit of a tile's threads or places: `index[dim] += (x / divisor % size) * stride`, with the
 /// tensor's dimensions.

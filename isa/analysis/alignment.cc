@@ -20,13 +20,12 @@ std::int64_t power_of_two_in(std::int64_t value) {
                                                        : static_cast<std::int64_t>(lowest);
 }
 
-/// Statements are visited in the order of the text, in which a variable stands before its uses. One
-/// that is written more than once says nothing.
-Multiples::Multiples(const Kernel& kernel, const std::vector<int>& write_count)
+/// Statements are visited in the order of the text, in which a variable is defined before its uses.
+/// A variable that is written more than once says nothing.
+Divisibility::Divisibility(const Kernel& kernel, const Definitions& definitions)
     : of_variable_(kernel.variables.size(), 1) {
   const auto set = [&](VarId var, std::int64_t multiple) {
-    const auto at = static_cast<std::size_t>(var.index);
-    if (write_count[at] == 1) of_variable_[at] = multiple;
+    if (definitions.written_once(var)) of_variable_[static_cast<std::size_t>(var.index)] = multiple;
   };
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     if (const auto* scalar = std::get_if<ScalarStmt>(&stmt.node)) {
@@ -37,7 +36,7 @@ Multiples::Multiples(const Kernel& kernel, const std::vector<int>& write_count)
   });
 }
 
-std::int64_t Multiples::of(const Expr& expr) const {
+std::int64_t Divisibility::of(const Expr& expr) const {
   if (expr.kind() == ScalarKind::f32 || expr.kind() == ScalarKind::boolean) return 1;
   if (const auto value = expr.constant_value()) return power_of_two_in(value->as_int());
   if (const auto* variable = std::get_if<Expr::Variable>(&expr.node())) {
@@ -49,7 +48,7 @@ std::int64_t Multiples::of(const Expr& expr) const {
 }
 
 /// Arithmetic wraps at a power of two that is larger than the limit, so divisibility stays.
-std::int64_t Multiples::of(const Expr::Binary& binary) const {
+std::int64_t Divisibility::of(const Expr::Binary& binary) const {
   switch (binary.op) {
     case ScalarBinary::add:
     case ScalarBinary::sub:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "isa/analysis/definitions.h"
 #include "isa/layout/memory_layout.h"
 #include "isa/program/program.h"
 
@@ -15,10 +16,9 @@ namespace tilevm::isa {
 [[nodiscard]] std::int64_t power_of_two_in(std::int64_t value);
 
 /// Powers of two that divide the scalars of a kernel, from the statements that give them values.
-class Multiples {
+class Divisibility {
  public:
-  /// `write_count`: how often each variable is written (count_writes).
-  Multiples(const Kernel& kernel, const std::vector<int>& write_count);
+  Divisibility(const Kernel& kernel, const Definitions& definitions);
 
   /// The largest power of two that is known to divide an integer; zero has the largest there is.
   [[nodiscard]] std::int64_t of(const Expr& expr) const;
@@ -29,7 +29,7 @@ class Multiples {
 };
 
 /// Whether `count` (a power of two) elements that begin at a multiple of `count` along a dimension
-/// lie one behind the other, from an offset on that is a multiple of `count`.
+/// follow one another in memory, from an offset on that is a multiple of `count`.
 [[nodiscard]] bool keeps_together(const MemoryLayout& layout, int dim, std::int64_t count);
 
 }  // namespace tilevm::isa

@@ -1,5 +1,4 @@
-// Facts that follow from a kernel's text: what is done through each pointer, how often each
-// variable is written.
+// What a kernel does through each pointer, as far as its text tells.
 #pragma once
 
 #include <vector>
@@ -9,9 +8,6 @@
 #include "isa/program/program.h"
 
 namespace tilevm::isa {
-
-/// How often each variable is written: by the launch, if it is a parameter, and by statements.
-[[nodiscard]] std::vector<int> count_writes(const Kernel& kernel);
 
 /// One entry per pointer parameter, in order: what is read and written through the views made of
 /// it, and their type and shape where all agree.

@@ -17,7 +17,7 @@ class Walker {
       : kernel_(kernel),
         source_(source),
         diagnostics_(diagnostics),
-        ranges_(kernel, count_writes(kernel)) {}
+        ranges_(kernel, Definitions(kernel)) {}
 
   void walk(const Block& block) {
     for (const Stmt& stmt : block) {

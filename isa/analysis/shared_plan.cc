@@ -2,35 +2,22 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <type_traits>
 #include <vector>
+
+#include "isa/analysis/definitions.h"
+#include "isa/analysis/live_ranges.h"
+#include "isa/analysis/statements.h"
 
 namespace tilevm::isa {
 namespace {
 
-constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+constexpr StmtId kernel_end{std::numeric_limits<std::int32_t>::max()};
 
-/// Statements by their numbers in the kernel's body.
-struct Life {
-  std::size_t first = never, last = 0;
-  bool copied_to = false;
-  std::vector<const InstStmt*> end{};  ///< the barrier, and the wait before it
-
-  [[nodiscard]] bool meets(const Life& other) const {
-    return first <= other.last && other.first <= last;
-  }
+/// When a tensor is live, and what ends it.
+struct SharedLife {
+  LiveRange range{{0}, kernel_end};
+  std::vector<StmtId> end{};  ///< the barrier, and the wait before it
 };
-
-/// Calls f(variable, whether a copy fills it) for every shared tensor that an instruction touches.
-template <class F>
-void for_each_shared_tensor(const Instruction& instruction, F&& f) {
-  for_each_slot_of(instruction, [&](Access, const auto& slot) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(slot)>, SharedOperand>) {
-      f(slot.var, std::holds_alternative<CopyAsync>(instruction));
-    }
-  });
-}
 
 bool waits_for_all(const InstStmt& stmt) {
   const auto* wait = std::get_if<CopyAsyncWaitGroup>(&stmt.inst);
@@ -39,41 +26,43 @@ bool waits_for_all(const InstStmt& stmt) {
   return pending && pending->bits == 0;
 }
 
-/// The lives of the shared tensors that are touched, by variable; `last` is that of the last touch.
-std::map<int, Life> find_touches(const Block& statements) {
-  std::map<int, Life> lives;
-  for (std::size_t i = 0; i < statements.size(); ++i) {
-    const Block one{statements[i]};
-    for_each_statement(one, [&](const Stmt& stmt) {
-      const auto* inst = std::get_if<InstStmt>(&stmt.node);
-      if (inst == nullptr) return;
-      for_each_shared_tensor(inst->inst, [&](VarId var, bool copies) {
-        Life& life = lives[var.index];
-        life.first = std::min(life.first, i);
-        life.last = std::max(life.last, i);
-        life.copied_to |= copies;
-      });
-    });
-  }
-  return lives;
-}
-
-/// From the last touch to the end of the life.
-void find_end(const Block& statements, Life& life) {
-  bool waited = !life.copied_to;
-  for (std::size_t i = life.last + 1; i < statements.size(); ++i) {
-    const auto* inst = std::get_if<InstStmt>(&statements[i].node);
-    if (inst == nullptr) continue;
+/// From the last touch to the barrier that ends the life.
+void find_end(const Kernel& kernel, bool copied_to, SharedLife& life) {
+  bool waited = !copied_to;
+  for (const Stmt& stmt : kernel.body) {
+    const auto* inst = std::get_if<InstStmt>(&stmt.node);
+    if (inst == nullptr || stmt.id() <= life.range.last) continue;
     if (!waited && waits_for_all(*inst)) {
       waited = true;
-      life.end.push_back(inst);
+      life.end.push_back(inst->id);
     }
     if (!waited || !std::holds_alternative<Synchronize>(inst->inst)) continue;
-    life.end.push_back(inst);
-    life.last = i;
+    life.end.push_back(inst->id);
+    life.range.last = inst->id;
     return;
   }
-  life.last = never;
+  life.range.last = kernel_end;
+}
+
+/// The lives of `info.shared`, in its order.
+std::vector<SharedLife> find_lives(const Kernel& kernel, const KernelInfo& info) {
+  const Statements statements(kernel);
+  const Definitions definitions(kernel, statements);
+  const Uses uses(kernel, statements);
+  const auto copies = [&](StmtId id) {
+    const InstStmt* inst = statements.instruction(id);
+    return inst != nullptr && std::holds_alternative<CopyAsync>(inst->inst);
+  };
+  std::vector<SharedLife> lives;
+  for (const auto& tile : info.shared) {
+    SharedLife& life = lives.emplace_back();
+    const auto touched = find_live_range(statements, definitions, uses, tile.var);
+    if (!touched) continue;
+    life.range = *touched;
+    const auto touches = uses.of(tile.var);
+    find_end(kernel, std::any_of(touches.begin(), touches.end(), copies), life);
+  }
+  return lives;
 }
 
 /// Far beyond every limit sizes stop to count, so that their sum stays in range.
@@ -82,46 +71,57 @@ std::int64_t rounded_up(std::int64_t bytes) {
   return (std::min(bytes, enough) + alignment - 1) / alignment * alignment;
 }
 
-/// The lowest place that is free during a life, among tensors in the order of their places.
-std::int64_t find_place(std::int64_t bytes, const Life& life,
-                        const std::vector<const KernelInfo::SharedTile*>& placed,
-                        const std::map<int, Life>& lives) {
-  std::int64_t place = 0;
-  for (const KernelInfo::SharedTile* other : placed) {
-    if (!life.meets(lives.at(other->var.index))) continue;
-    if (place + rounded_up(bytes) <= other->place) break;
-    place = std::max(place, other->place + rounded_up(other->bytes));
-  }
-  return place;
-}
+/// Tensors that have their memory, by positions in `shared`, in the order of their offsets.
+class Placement {
+ public:
+  Placement(std::vector<KernelInfo::SharedTile>& shared, const std::vector<SharedLife>& lives)
+      : shared_(shared), lives_(lives) {}
 
-bool share_bytes(const KernelInfo::SharedTile& a, const KernelInfo::SharedTile& b) {
-  return a.place < b.place + b.bytes && b.place < a.place + a.bytes;
-}
+  /// Gives a tensor the lowest offset that is free in its live range.
+  void place(std::size_t tensor) {
+    shared_[tensor].place = free_offset(tensor);
+    const auto after = std::upper_bound(
+        placed_.begin(), placed_.end(), shared_[tensor].place,
+        [&](std::int64_t place, std::size_t other) { return place < shared_[other].place; });
+    placed_.insert(after, tensor);
+  }
+
+  [[nodiscard]] bool share_bytes(std::size_t a, std::size_t b) const {
+    return shared_[a].place < shared_[b].place + shared_[b].bytes &&
+           shared_[b].place < shared_[a].place + shared_[a].bytes;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t free_offset(std::size_t tensor) const {
+    std::int64_t offset = 0;
+    for (const std::size_t other : placed_) {
+      if (!lives_[tensor].range.overlaps(lives_[other].range)) continue;
+      if (offset + rounded_up(shared_[tensor].bytes) <= shared_[other].place) break;
+      offset = std::max(offset, shared_[other].place + rounded_up(shared_[other].bytes));
+    }
+    return offset;
+  }
+
+  std::vector<KernelInfo::SharedTile>& shared_;
+  const std::vector<SharedLife>& lives_;
+  std::vector<std::size_t> placed_;
+};
 
 }  // namespace
 
 void place_shared_tensors(const Kernel& kernel, KernelInfo& info) {
-  std::map<int, Life> lives = find_touches(kernel.body);
-  for (auto& [var, life] : lives) find_end(kernel.body, life);
-  for (const auto& tile : info.shared) lives.try_emplace(tile.var.index, Life{0, never});
-  std::vector<const KernelInfo::SharedTile*> placed;  // by place
-  for (KernelInfo::SharedTile& tile : info.shared) {
-    const Life& life = lives[tile.var.index];
-    tile.place = find_place(tile.bytes, life, placed, lives);
+  const std::vector<SharedLife> lives = find_lives(kernel, info);
+  Placement placement(info.shared, lives);
+  for (std::size_t i = 0; i < info.shared.size(); ++i) {
+    placement.place(i);
+    const auto& tile = info.shared[i];
     info.shared_footprint = std::max(info.shared_footprint, tile.place + rounded_up(tile.bytes));
-    for (const KernelInfo::SharedTile* other : placed) {
-      if (!share_bytes(tile, *other)) continue;
-      const Life& others = lives[other->var.index];
-      const Life& earlier = others.first < life.first ? others : life;
-      info.ends_of_lives.insert(earlier.end.begin(), earlier.end.end());
+    for (std::size_t other = 0; other < i; ++other) {
+      if (!placement.share_bytes(i, other)) continue;
+      const SharedLife& earlier =
+          lives[other].range.first < lives[i].range.first ? lives[other] : lives[i];
+      for (const StmtId end : earlier.end) info.reuse_barriers.insert(end);
     }
-    const auto behind =
-        std::upper_bound(placed.begin(), placed.end(), tile.place,
-                         [](std::int64_t place, const KernelInfo::SharedTile* other) {
-                           return place < other->place;
-                         });
-    placed.insert(behind, &tile);
   }
 }
 

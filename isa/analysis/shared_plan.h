@@ -1,11 +1,11 @@
-// Where the shared tensors of a kernel lie in a block's memory on a GPU.
+// Which shared memory of a block each shared tensor has on a GPU.
 //
-// A tensor lives from the first statement of the kernel's body that touches it to the first
-// Synchronize of the body behind the last one: from there on no thread touches it. Where copies
-// fill it, a CopyAsyncWaitGroup(0) of the body must stand between, since a copy in flight still
-// writes. One that nothing touches lives always. Tensors whose lives do not meet may have the same
-// place. Loops and branches count as one statement. The simulator keeps all tensors apart, so what
-// it finds does not depend on places.
+// The live range of a tensor is that of the statements of the kernel's body that touch it
+// (live_ranges.h), up to the first Synchronize of the body after the last one: from there on no
+// thread touches it. If copies fill it, a CopyAsyncWaitGroup(0) of the body must come between,
+// since a copy in flight still writes. A tensor that nothing touches is live always. Tensors whose
+// live ranges do not overlap may share memory. The simulator keeps all tensors apart, so what it
+// finds does not depend on this plan.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace tilevm::isa {
 
-/// Gives each tensor of `info.shared` its place, the lowest that is free during its life, and
-/// `info.shared_footprint` the end of the last.
+/// Gives each tensor of `info.shared` its offset on a GPU, the lowest that is free in its live
+/// range, and `info.shared_footprint` the end of the last; fills `info.reuse_barriers`.
 void place_shared_tensors(const Kernel& kernel, KernelInfo& info);
 
 }  // namespace tilevm::isa

@@ -39,12 +39,11 @@ std::optional<Interval> held_by(ScalarKind kind, std::optional<Interval> range) 
 
 }  // namespace
 
-/// Statements are visited in the order of the text, in which a variable stands before its uses.
-ValueRanges::ValueRanges(const Kernel& kernel, const std::vector<int>& write_count)
+/// Statements are visited in the order of the text, in which a variable is defined before its uses.
+ValueRanges::ValueRanges(const Kernel& kernel, const Definitions& definitions)
     : of_variable_(kernel.variables.size()) {
   const auto set = [&](VarId var, std::optional<Interval> range) {
-    const auto at = static_cast<std::size_t>(var.index);
-    if (write_count[at] == 1) of_variable_[at] = range;
+    if (definitions.written_once(var)) of_variable_[static_cast<std::size_t>(var.index)] = range;
   };
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     if (const auto* inst = std::get_if<InstStmt>(&stmt.node)) {

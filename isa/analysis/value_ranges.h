@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "isa/analysis/definitions.h"
 #include "isa/program/program.h"
 
 namespace tilevm::isa {
@@ -18,8 +19,7 @@ struct Interval {
 /// variable that is written more than once says nothing.
 class ValueRanges {
  public:
-  /// `write_count`: how often each variable is written (count_writes).
-  ValueRanges(const Kernel& kernel, const std::vector<int>& write_count);
+  ValueRanges(const Kernel& kernel, const Definitions& definitions);
 
   /// All values of an integer lie in this interval, and none of its terms wraps around.
   [[nodiscard]] std::optional<Interval> of(const Expr& expr) const;

@@ -13,10 +13,14 @@ const KernelInfo::SharedTile& KernelInfo::shared_tile(VarId var) const {
   return *found;
 }
 
-std::uint32_t KernelInfo::print_site(const InstStmt& stmt) const {
-  const auto found = print_sites.find(&stmt);
-  TILEVM_CHECK(found != print_sites.end(), "a Print of another program");
-  return found->second;
+const DotPlan& KernelInfo::dot_plan(const InstStmt& stmt) const {
+  TILEVM_CHECK(dot_plans[stmt.id] != nullptr, "a Dot of another program");
+  return *dot_plans[stmt.id];
+}
+
+const AccessPlan& KernelInfo::access_plan(const InstStmt& stmt) const {
+  TILEVM_CHECK(access_plans[stmt.id] != nullptr, "a tile access of another program");
+  return *access_plans[stmt.id];
 }
 
 }  // namespace tilevm::isa

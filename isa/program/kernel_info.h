@@ -2,15 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "isa/program/print.h"
 #include "isa/program/program.h"
+#include "isa/program/stmt_map.h"
 
 namespace tilevm::isa {
+
+struct AccessPlan;
+struct DotPlan;
 
 /// What the verifier learned of a kernel.
 struct KernelInfo {
@@ -34,17 +37,22 @@ struct KernelInfo {
   static constexpr std::int64_t shared_alignment = 128;
   std::int64_t shared_bytes = 0;      ///< of all together, a multiple of shared_alignment
   std::int64_t shared_footprint = 0;  ///< that a block needs on a GPU, likewise
-  /// Barriers and waits behind which the place of a shared tensor is another's; keys point into the
-  /// program.
-  std::set<const InstStmt*> ends_of_lives;
+  /// Barriers and waits after which shared memory is reused by another tensor.
+  StmtSet reuse_barriers;
   [[nodiscard]] const SharedTile& shared_tile(VarId var) const;
   /// Print statements in the order of the text.
   std::vector<PrintSite> prints;
-  std::map<const InstStmt*, std::uint32_t> print_sites;  // keys point into the program
+  StmtMap<std::uint32_t> print_sites;  ///< by statement, of Print: positions in `prints`
   /// The position of a Print statement of this kernel.
-  [[nodiscard]] std::uint32_t print_site(const InstStmt& stmt) const;
-  /// How often each variable is written: by the launch, or by a statement of the text.
-  std::vector<int> write_count;
+  [[nodiscard]] std::uint32_t print_site(const InstStmt& stmt) const {
+    return print_sites[stmt.id];
+  }
+  // By statement: of Dot, and of the instructions that move a tile; null for others.
+  StmtMap<std::shared_ptr<const DotPlan>> dot_plans;
+  StmtMap<std::shared_ptr<const AccessPlan>> access_plans;
+  [[nodiscard]] const DotPlan& dot_plan(const InstStmt& stmt) const;
+  /// How a statement that moves a tile does so (isa/access/access_plan.h).
+  [[nodiscard]] const AccessPlan& access_plan(const InstStmt& stmt) const;
 };
 
 /// What is known of the tensor behind a pointer parameter from the constant views made of it.

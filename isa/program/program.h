@@ -7,6 +7,7 @@
 // build; only verify() (verify.h) makes a VerifiedProgram, and the engines accept nothing else.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,14 @@ struct Variable {
   Span span{};
 };
 
+/// A statement of a kernel: its position in the order of the text, outer before inner, from 0 on.
+/// verify() numbers the statements of the program that it takes.
+struct StmtId {
+  std::int32_t index = -1;
+  [[nodiscard]] bool valid() const { return index >= 0; }
+  friend auto operator<=>(const StmtId&, const StmtId&) = default;
+};
+
 struct Stmt;
 using Block = std::vector<Stmt>;
 
@@ -39,6 +48,7 @@ struct InstStmt {
   std::vector<VarId> results;
   bool declares = true;
   std::vector<Span> slot_spans;  ///< parallel to the schema's slots; empty spans where left out
+  StmtId id{};
 };
 
 /// A scalar variable takes a value.
@@ -46,6 +56,7 @@ struct ScalarStmt {
   VarId target;
   Expr value;
   bool declares = true;
+  StmtId id{};
 };
 
 /// for var in range(begin, end, step): the range is evaluated once; step is not zero. `unroll` says
@@ -55,11 +66,13 @@ struct ForStmt {
   Expr begin, end, step;
   std::int64_t unroll = 0;
   Block body;
+  StmtId id{};
 };
 
 struct WhileStmt {
   Expr condition;
   Block body;
+  StmtId id{};
 };
 
 /// One condition at least: a constant one leaves its statements, or none, and no branch.
@@ -70,14 +83,23 @@ struct IfStmt {
   };
   std::vector<Arm> arms;
   Block otherwise;
+  StmtId id{};
 };
 
-struct BreakStmt {};
-struct ContinueStmt {};
+struct BreakStmt {
+  StmtId id{};
+};
+struct ContinueStmt {
+  StmtId id{};
+};
 
 struct Stmt {
   std::variant<InstStmt, ScalarStmt, ForStmt, WhileStmt, IfStmt, BreakStmt, ContinueStmt> node;
   Span span{};
+
+  [[nodiscard]] StmtId id() const {
+    return std::visit([](const auto& statement) { return statement.id; }, node);
+  }
 };
 
 struct Kernel {
@@ -86,7 +108,7 @@ struct Kernel {
   std::vector<Expr> grid;  ///< 1 to 3 extents; expressions of constants and scalar parameters
   std::optional<std::int64_t> threads;  ///< @threads(n)
   std::int64_t resident = 1;            ///< @resident(n): blocks for which registers must suffice
-  bool drift = false;                   ///< @drift(1): warps wait only where they must
+  bool split_barriers = false;  ///< @split_barriers(1): only producer warps wait, if possible
   std::vector<VarId> parameters;
   std::vector<Variable> variables;
   Block body;
@@ -135,17 +157,24 @@ struct Program {
   std::shared_ptr<const SourceFile> source = std::make_shared<SourceFile>();
 };
 
+/// Calls f(block) for every block inside of a statement (`Stmt` or `const Stmt`), in the order of
+/// the text.
+template <class Statement, class F>
+void for_each_block_of(Statement& stmt, F&& f) {
+  if (auto* range = std::get_if<ForStmt>(&stmt.node)) f(range->body);
+  if (auto* loop = std::get_if<WhileStmt>(&stmt.node)) f(loop->body);
+  if (auto* branch = std::get_if<IfStmt>(&stmt.node)) {
+    for (auto& arm : branch->arms) f(arm.body);
+    f(branch->otherwise);
+  }
+}
+
 /// Calls f(stmt) for every statement of a block, outer before inner.
 template <class F>
 void for_each_statement(const Block& block, F&& f) {
   for (const Stmt& stmt : block) {
     f(stmt);
-    if (const auto* loop = std::get_if<ForStmt>(&stmt.node)) for_each_statement(loop->body, f);
-    if (const auto* loop = std::get_if<WhileStmt>(&stmt.node)) for_each_statement(loop->body, f);
-    if (const auto* branch = std::get_if<IfStmt>(&stmt.node)) {
-      for (const IfStmt::Arm& arm : branch->arms) for_each_statement(arm.body, f);
-      for_each_statement(branch->otherwise, f);
-    }
+    for_each_block_of(stmt, [&](const Block& inner) { for_each_statement(inner, f); });
   }
 }
 

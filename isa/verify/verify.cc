@@ -7,7 +7,9 @@
 
 #include "isa/access/access_planner.h"
 #include "isa/analysis/kernel_scan.h"
+#include "isa/analysis/operands.h"
 #include "isa/analysis/shared_plan.h"
+#include "isa/analysis/statements.h"
 #include "isa/base/check.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
@@ -24,12 +26,11 @@ bool is_index_kind(ScalarKind kind) {
 class KernelVerifier {
  public:
   KernelVerifier(const Kernel& kernel, const Target& target, Diagnostics& diagnostics,
-                 KernelInfo& info, std::map<const InstStmt*, DotPlan>& plans)
+                 KernelInfo& info)
       : kernel_(kernel),
         target_(target),
         diagnostics_(diagnostics),
         info_(info),
-        plans_(plans),
         declared_(kernel.variables.size(), false),
         used_(kernel.variables.size(), false) {}
 
@@ -42,7 +43,6 @@ class KernelVerifier {
     }
     check_threads();
     check_shared_size();
-    info_.write_count = count_writes(kernel_);
   }
 
  private:
@@ -160,8 +160,8 @@ class KernelVerifier {
     if (!types) return;
     check_results(stmt, *types, span);
     if (const auto* dot = std::get_if<Dot>(&stmt.inst)) {
-      plans_[&stmt] = *plan_dot(context.type(dot->a), context.type(dot->b), context.type(dot->c),
-                                target_, nullptr);
+      info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(*plan_dot(
+          context.type(dot->a), context.type(dot->b), context.type(dot->c), target_, nullptr));
     }
   }
 
@@ -253,67 +253,13 @@ class KernelVerifier {
       if (position < stmt.slot_spans.size() && stmt.slot_spans[position] != Span{}) {
         place = stmt.slot_spans[position];
       }
-      for_each_use(inst.*info.member, [&](VarId var) {
+      for_each_variable(inst.*info.member, [&](VarId var) {
         use(var, place);
         used_[at(var)] = true;
         ok = ok && declared_[at(var)];
       });
     });
     return ok;
-  }
-
-  // One overload a slot type: the variables that a slot uses.
-  template <class F>
-  static void for_each_use(const RegisterOperand& slot, F&& f) {
-    f(slot.var);
-  }
-  template <class F>
-  static void for_each_use(const SharedOperand& slot, F&& f) {
-    f(slot.var);
-  }
-  template <class F>
-  static void for_each_use(const GlobalOperand& slot, F&& f) {
-    f(slot.var);
-  }
-  template <class F>
-  static void for_each_use(const PointerOperand& slot, F&& f) {
-    f(slot.var);
-  }
-  template <class F>
-  static void for_each_use(const DType&, F&&) {}
-  template <class F>
-  static void for_each_use(const RegisterLayout&, F&&) {}
-  template <class F>
-  static void for_each_use(const TileShape&, F&&) {}
-  template <class F>
-  static void for_each_use(const ViewLayout& slot, F&& f) {
-    for (const Expr& stride : slot.strides) for_each_variable(stride, f);
-  }
-  template <class F>
-  static void for_each_use(const ExtentList& slot, F&& f) {
-    for (const Expr& extent : slot.extents) for_each_variable(extent, f);
-  }
-  template <class F>
-  static void for_each_use(const OffsetList& slot, F&& f) {
-    for (const OffsetList::Entry& entry : slot.entries) for_each_variable(entry.value, f);
-  }
-  template <class F>
-  static void for_each_use(const ScalarOperand& slot, F&& f) {
-    for_each_variable(slot.value, f);
-  }
-  template <class F>
-  static void for_each_use(const ElementValues& slot, F&& f) {
-    for (const Expr& value : slot.values) for_each_variable(value, f);
-  }
-  template <class F>
-  static void for_each_use(const ValueOperand& slot, F&& f) {
-    std::visit([&](const auto& value) { for_each_use(value, f); }, slot.value);
-  }
-  template <class F>
-  static void for_each_use(const Text&, F&&) {}
-  template <class Slot, class F>
-  static void for_each_use(const std::optional<Slot>& slot, F&& f) {
-    if (slot) for_each_use(*slot, f);
   }
 
   void check_results(const InstStmt& stmt, const std::vector<Type>& types, Span span) {
@@ -429,7 +375,6 @@ class KernelVerifier {
   const Target& target_;
   Diagnostics& diagnostics_;
   KernelInfo& info_;
-  std::map<const InstStmt*, DotPlan>& plans_;
   std::vector<bool> declared_, used_;
   std::vector<VarId> scope_;
   std::vector<Span> shared_spans_;  // of the statements, parallel to info_.shared
@@ -439,33 +384,27 @@ class KernelVerifier {
   std::int64_t copies_ = 1;  ///< that `unroll` of the loops around makes
 };
 
-using AccessPlans = std::map<const InstStmt*, std::shared_ptr<const AccessPlan>>;
-
-void plan_accesses(const Kernel& kernel, const KernelInfo& info, const Target& target,
-                   AccessPlans& plans) {
+void plan_accesses(const Kernel& kernel, const Target& target, KernelInfo& info) {
   const AccessPlanner planner(kernel, info, target);
   for_each_statement(kernel.body, [&](const Stmt& stmt) {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
     if (inst == nullptr) return;
     if (auto plan = planner.plan(*inst)) {
-      plans[inst] = std::make_shared<const AccessPlan>(*std::move(plan));
+      info.access_plans[inst->id] = std::make_shared<const AccessPlan>(*std::move(plan));
     }
   });
 }
 
+/// Room for what is learned of each statement.
+void number(Kernel& kernel, KernelInfo& info) {
+  const std::size_t statements = number_statements(kernel);
+  info.reuse_barriers = StmtSet(statements);
+  info.print_sites = StmtMap<std::uint32_t>(statements);
+  info.dot_plans = StmtMap<std::shared_ptr<const DotPlan>>(statements);
+  info.access_plans = StmtMap<std::shared_ptr<const AccessPlan>>(statements);
+}
+
 }  // namespace
-
-const DotPlan& VerifiedProgram::dot_plan(const InstStmt& stmt) const {
-  const auto found = state_->dot_plans.find(&stmt);
-  TILEVM_CHECK(found != state_->dot_plans.end(), "a Dot of another program");
-  return found->second;
-}
-
-const AccessPlan& VerifiedProgram::access_plan(const InstStmt& stmt) const {
-  const auto found = state_->access_plans.find(&stmt);
-  TILEVM_CHECK(found != state_->access_plans.end(), "a tile access of another program");
-  return *found->second;
-}
 
 std::optional<VerifiedProgram> verify(Program program, const Target& target,
                                       Diagnostics& diagnostics) {
@@ -473,9 +412,10 @@ std::optional<VerifiedProgram> verify(Program program, const Target& target,
   auto state = std::make_shared<VerifiedProgram::State>();
   state->program = std::move(program);
   state->target = target;
-  for (const Kernel& kernel : state->program.kernels) {
+  for (Kernel& kernel : state->program.kernels) {
     KernelInfo& info = state->infos.emplace_back();
-    KernelVerifier(kernel, target, diagnostics, info, state->dot_plans).run();
+    number(kernel, info);
+    KernelVerifier(kernel, target, diagnostics, info).run();
     state->uses.push_back(scan_pointers(kernel));
   }
   for (const Pipeline& pipeline : state->program.pipelines) {
@@ -486,9 +426,9 @@ std::optional<VerifiedProgram> verify(Program program, const Target& target,
     KernelInfo& info = state->infos[i];
     info.prints = scan_prints(state->program.kernels[i], *state->program.source);
     for (std::uint32_t p = 0; p < info.prints.size(); ++p) {
-      info.print_sites[info.prints[p].stmt] = p;
+      info.print_sites[info.prints[p].stmt->id] = p;
     }
-    plan_accesses(state->program.kernels[i], info, target, state->access_plans);
+    plan_accesses(state->program.kernels[i], target, info);
   }
   return VerifiedProgram(std::move(state));
 }

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -27,8 +26,6 @@
 #include "isa/program/program.h"
 
 namespace tilevm::isa {
-
-struct AccessPlan;
 
 /// A program that passed every check, and what was learned of it. A cheap handle to shared,
 /// immutable data; only verify() makes one.
@@ -47,10 +44,6 @@ class VerifiedProgram {
   [[nodiscard]] const std::vector<PointerUse>& pointer_uses(int kernel) const {
     return state_->uses[static_cast<std::size_t>(kernel)];
   }
-  /// The plan of a Dot statement of this program.
-  [[nodiscard]] const DotPlan& dot_plan(const InstStmt& stmt) const;
-  /// How a statement of this program that moves a tile does so (access_plan.h).
-  [[nodiscard]] const AccessPlan& access_plan(const InstStmt& stmt) const;
 
  private:
   friend std::optional<VerifiedProgram> verify(Program, const Target&, Diagnostics&);
@@ -59,8 +52,6 @@ class VerifiedProgram {
     Target target;
     std::vector<KernelInfo> infos;
     std::vector<std::vector<PointerUse>> uses;
-    std::map<const InstStmt*, DotPlan> dot_plans;  // keys point into `program`
-    std::map<const InstStmt*, std::shared_ptr<const AccessPlan>> access_plans;  // likewise
   };
   explicit VerifiedProgram(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 

@@ -258,7 +258,7 @@ struct Making {
   }
   /// Of a tile in registers.
   [[nodiscard]] AccessGrid grid(const isa::RegisterType& tile) const {
-    return {program.access_plan(stmt), info.num_threads, tables.parts(tile.layout)};
+    return {info.access_plan(stmt), info.num_threads, tables.parts(tile.layout)};
   }
   [[nodiscard]] GlobalSide global(isa::VarId var, const std::optional<isa::OffsetList>& offset,
                                   const isa::Shape& shape) const {
@@ -287,11 +287,10 @@ Meter meter_of(const isa::RegisterMove& move, const Making& making) {
 
 Meter meter_of(const isa::CopyMove& move, const Making& making) {
   const isa::Shape shape = isa::tile_shape(move.offset, making.type<isa::SharedType>(move.tensor));
-  return make(
-      {making.id,
-       AccessGrid(making.program.access_plan(making.stmt), making.info.num_threads, nullptr), false,
-       making.global(move.view, move.view_offset, shape),
-       making.shared(move.tensor, move.offset, shape)});
+  return make({making.id,
+               AccessGrid(making.info.access_plan(making.stmt), making.info.num_threads, nullptr),
+               false, making.global(move.view, move.view_offset, shape),
+               making.shared(move.tensor, move.offset, shape)});
 }
 
 }  // namespace
@@ -318,7 +317,7 @@ Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::Ins
 
 MmaCount count_mma(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt) {
   if (!std::holds_alternative<isa::Dot>(stmt.inst)) return {};
-  const isa::DotPlan& plan = program.dot_plan(stmt);
+  const isa::DotPlan& plan = program.info(kernel).dot_plan(stmt);
   if (plan.shape == nullptr) return {};
   const isa::MmaShape& shape = *plan.shape;
   const std::string c = to_string(shape.accumulator);

@@ -143,7 +143,7 @@ Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan, const i
 
 template <>
 Action prepare(const isa::Dot& inst, const Preparation& preparation) {
-  const isa::DotPlan& plan = preparation.program.dot_plan(preparation.stmt);
+  const isa::DotPlan& plan = preparation.info.dot_plan(preparation.stmt);
   switch (plan.method) {
     case isa::DotMethod::chain:
       return prepare_chain_dot(inst, preparation);

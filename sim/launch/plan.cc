@@ -69,7 +69,7 @@ class PlanBuilder {
         index_(kernel),
         kernel_(program.kernel(kernel)),
         info_(program.info(kernel)),
-        registers_(kernel_, info_) {
+        registers_(kernel_) {
     plan_.scalar_slots = plan_.view_slots = kernel_.variables.size();
     plan_.register_bytes = registers_.bytes();
     plan_.shared_bytes = static_cast<std::size_t>(info_.shared_bytes);

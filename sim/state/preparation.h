@@ -87,7 +87,7 @@ struct Preparation {
   }
   /// The number of this statement among barriers and waits.
   [[nodiscard]] std::uint32_t new_barrier(std::string_view mnemonic) const {
-    barriers.push_back({mnemonic, span, info.ends_of_lives.contains(&stmt)});
+    barriers.push_back({mnemonic, span, info.reuse_barriers.contains(stmt.id)});
     return static_cast<std::uint32_t>(barriers.size() - 1);
   }
 };

@@ -1,5 +1,6 @@
 #include "sim/tiles/register_file.h"
 
+#include "isa/analysis/definitions.h"
 #include "sim/tiles/layout_parts.h"
 #include "sim/tiles/register_slab.h"
 
@@ -8,17 +9,15 @@ namespace {
 
 /// The variable whose bytes a View's result shares: its source, if each of the two is written by
 /// one statement only. The result's scope then ends before that statement writes the source again.
-std::vector<int> find_aliases(const isa::Kernel& kernel, const isa::KernelInfo& info) {
+std::vector<int> find_aliases(const isa::Kernel& kernel) {
   std::vector<int> source_of(kernel.variables.size(), -1);
-  const auto written_once = [&](isa::VarId var) {
-    return info.write_count[static_cast<std::size_t>(var.index)] == 1;
-  };
-  isa::for_each_statement(kernel.body, [&](const isa::Stmt& stmt) {
-    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
-    const auto* view = inst != nullptr ? std::get_if<isa::View>(&inst->inst) : nullptr;
-    if (view == nullptr || !inst->declares) return;
-    if (written_once(view->src.var) && written_once(inst->results[0])) {
-      source_of[static_cast<std::size_t>(inst->results[0].index)] = view->src.var.index;
+  const isa::Statements statements(kernel);
+  const isa::Definitions definitions(kernel, statements);
+  statements.for_each_instruction([&](isa::StmtId, const isa::InstStmt& stmt) {
+    const auto* view = std::get_if<isa::View>(&stmt.inst);
+    if (view == nullptr || !stmt.declares) return;
+    if (definitions.written_once(view->src.var) && definitions.written_once(stmt.results[0])) {
+      source_of[static_cast<std::size_t>(stmt.results[0].index)] = view->src.var.index;
     }
   });
   return source_of;
@@ -26,9 +25,9 @@ std::vector<int> find_aliases(const isa::Kernel& kernel, const isa::KernelInfo& 
 
 }  // namespace
 
-RegisterFile::RegisterFile(const isa::Kernel& kernel, const isa::KernelInfo& info)
+RegisterFile::RegisterFile(const isa::Kernel& kernel)
     : offsets_(kernel.variables.size(), 0), shadows_(kernel.variables.size(), 0) {
-  const std::vector<int> source_of = find_aliases(kernel, info);
+  const std::vector<int> source_of = find_aliases(kernel);
   for (std::size_t v = 0; v < offsets_.size(); ++v) {
     const auto* type = std::get_if<isa::RegisterType>(&kernel.variables[v].type);
     if (type == nullptr) continue;

@@ -14,7 +14,7 @@ namespace tilevm::sim {
 class RegisterFile {
  public:
   RegisterFile() = default;
-  RegisterFile(const isa::Kernel& kernel, const isa::KernelInfo& info);
+  explicit RegisterFile(const isa::Kernel& kernel);
 
   /// The first byte of a register tile.
   [[nodiscard]] std::size_t offset(isa::VarId var) const {

@@ -78,37 +78,37 @@ std::string first_lines(const CompileReport& report, const CudaKernel& emitted) 
 }
 
 /// Each line of the program with what became of its instructions.
-std::string choices(const CompileReport& report, const CudaKernel& emitted) {
+std::string remarks(const CompileReport& report, const CudaKernel& emitted) {
   std::size_t widest = 0;
-  for (const backend::Choice& choice : emitted.choices) {
-    widest = std::max(widest, isa::mnemonic(choice.stmt->inst).size());
+  for (const backend::Remark& remark : emitted.remarks) {
+    widest = std::max(widest, isa::mnemonic(remark.stmt->inst).size());
   }
   const SourceFile& source = report.program.source();
   std::string text;
   int line = 0;
-  for (const backend::Choice& choice : emitted.choices) {
-    const LineColumn at = source.locate(choice.span.begin);
+  for (const backend::Remark& remark : emitted.remarks) {
+    const LineColumn at = source.locate(remark.span.begin);
     if (at.line != line) {
       std::string_view words = source.line(at.line);
       words.remove_prefix(std::min(words.find_first_not_of(" \t"), words.size()));
       text += fmt::format("  {:<4}  {}\n", at.line, words);
     }
     line = at.line;
-    text += fmt::format("    {:<8}{:<{}}  {}{}{}\n", location_of(report.program, choice.span),
-                        isa::mnemonic(choice.stmt->inst), widest, choice.text,
-                        choice.obstacle.empty() ? "" : "; ", choice.obstacle);
+    text += fmt::format("    {:<8}{:<{}}  {}{}{}\n", location_of(report.program, remark.span),
+                        isa::mnemonic(remark.stmt->inst), widest, remark.text,
+                        remark.missed.empty() ? "" : "; ", remark.missed);
   }
   return text;
 }
 
-Json choices_json(const CompileReport& report, const CudaKernel& emitted) {
+Json remarks_json(const CompileReport& report, const CudaKernel& emitted) {
   Json list = Json::array();
-  for (const backend::Choice& choice : emitted.choices) {
-    const LineColumn at = report.program.source().locate(choice.span.begin);
+  for (const backend::Remark& remark : emitted.remarks) {
+    const LineColumn at = report.program.source().locate(remark.span.begin);
     Json object = Json::object();
     object.set("line", at.line).set("column", at.column);
-    object.set("instruction", isa::mnemonic(choice.stmt->inst)).set("chosen", choice.text);
-    object.set("obstacle", choice.obstacle.empty() ? Json() : Json(choice.obstacle));
+    object.set("instruction", isa::mnemonic(remark.stmt->inst)).set("chosen", remark.text);
+    object.set("obstacle", remark.missed.empty() ? Json() : Json(remark.missed));
     list.push(std::move(object));
   }
   return list;
@@ -139,7 +139,7 @@ Json kernel_json(const CompileReport& report, const CudaKernel& emitted) {
   object.set("shared_bytes", emitted.shared_bytes).set("shared", shared_json(report, emitted));
   std::int64_t workspace = 0;
   for (const CudaParameter& parameter : emitted.parameters) workspace += parameter.workspace_bytes;
-  object.set("workspace_bytes", workspace).set("choices", choices_json(report, emitted));
+  object.set("workspace_bytes", workspace).set("choices", remarks_json(report, emitted));
   return object;
 }
 
@@ -174,7 +174,7 @@ Diagnostics CompileReport::warnings() const {
 std::string format_report(const CompileReport& report) {
   std::string text;
   for (const CudaKernel& emitted : report.source.kernels) {
-    text += first_lines(report, emitted) + choices(report, emitted);
+    text += first_lines(report, emitted) + remarks(report, emitted);
   }
   const auto& compiled = report.compiled;
   return text + (compiled ? fmt::format("compiled for {} by {} {} {:.0f} ms\n", report.target,

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "backend/emit/emit.h"
-#include "backend/select/bulk_copies.h"
+#include "backend/select/select.h"
 #include "tests/unit/backend/emit_support.h"
 
 namespace tilevm::backend {

@@ -6,9 +6,9 @@
 
 #include "backend/emit/code_writer.h"
 #include "backend/emit/emit.h"
-#include "backend/emit/emit_names.h"
 #include "backend/emit/emit_scalar.h"
 #include "backend/emit/prelude.h"
+#include "backend/select/names.h"
 #include "tests/unit/backend/emit_support.h"
 
 namespace tilevm::backend {

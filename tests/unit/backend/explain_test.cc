@@ -1,4 +1,5 @@
-// What the emitter says it chose, and what the compiler made of the quantized template.
+// What selection says of the forms that it chose, and what the compiler made of the quantized
+// template.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -14,23 +15,23 @@ namespace tilevm::backend {
 namespace {
 
 /// "LoadGlobal 4 x 16 bytes" ..; an obstacle follows a semicolon.
-std::vector<std::string> choices_of(const CudaSource& source) {
+std::vector<std::string> remarks_of(const CudaSource& source) {
   std::vector<std::string> lines;
   for (const CudaKernel& kernel : source.kernels) {
-    for (const Choice& choice : kernel.choices) {
-      lines.push_back(std::string(isa::mnemonic(choice.stmt->inst)) + " " + choice.text +
-                      (choice.obstacle.empty() ? "" : "; " + choice.obstacle));
+    for (const Remark& remark : kernel.remarks) {
+      lines.push_back(std::string(isa::mnemonic(remark.stmt->inst)) + " " + remark.text +
+                      (remark.missed.empty() ? "" : "; " + remark.missed));
     }
   }
   return lines;
 }
 
-void check_choices(const std::string& text, const std::vector<std::string>& expected) {
-  CHECK(choices_of(emit_cuda(make_program(text, {90, true}))) == expected);
+void check_remarks(const std::string& text, const std::vector<std::string>& expected) {
+  CHECK(remarks_of(emit_cuda(make_program(text, {90, true}))) == expected);
 }
 
 TEST_CASE("accesses say how wide they are, and what keeps them from more") {
-  check_choices(R"(
+  check_remarks(R"(
 def k<4>(f16* p, i32 n):
     i = BlockIndices()
     g = ViewGlobal(p, shape=[64, 64])
@@ -47,7 +48,7 @@ def k<4>(f16* p, i32 n):
 }
 
 TEST_CASE("shared memory, copies, casts and products say what they are made of") {
-  check_choices(
+  check_remarks(
       R"(
 def k<1>(f16* p, u8* q, f16* c):
     g = ViewGlobal(p, shape=[16, 32])
@@ -74,7 +75,7 @@ def k<1>(f16* p, u8* q, f16* c):
 
 TEST_CASE("bits of packed elements are combined a word at a time") {
   const std::string far = "neighbours in memory do not follow one another in a thread";
-  check_choices(R"(
+  check_remarks(R"(
 def k<1>(u4* p, u4* q):
     a = LoadGlobal(ViewGlobal(p, shape=[1024]), layout=local(4).spatial(32).local(8))
     b = And(a, Xor(a, AllocateRegister(u4, layout=local(4).spatial(32).local(8), init=8)))
@@ -85,7 +86,7 @@ def k<1>(u4* p, u4* q):
 }
 
 TEST_CASE("a product of transposed fragments is told as that of the transposes") {
-  check_choices(R"(
+  check_remarks(R"(
 def k<1>(f16* p, f32* q):
     g = ViewGlobal(p, shape=[16, 16])
     a = LoadGlobal(g, layout=local(1, 2).spatial(8, 4).local(1, 2), offset=[0:, 0:])
@@ -103,7 +104,7 @@ def k<1>(f16* p, f32* q):
 }
 
 TEST_CASE("a product without tensor cores is told as chains") {
-  check_choices(R"(
+  check_remarks(R"(
 def k<1>(f32* p):
     g = ViewGlobal(p, shape=[4, 4])
     a = LoadGlobal(g, layout=local(4, 4))
@@ -203,21 +204,21 @@ void check_quantized(const std::string& type, const isa::VerifiedProgram& progra
     return kernel.variable(var).name == name;
   };
   int seen = 0;
-  for (const Choice& choice : emitted.choices) {
-    INFO(choice.text);
-    if (const auto* copy = std::get_if<isa::CopyAsync>(&choice.stmt->inst)) {
+  for (const Remark& remark : emitted.remarks) {
+    INFO(remark.text);
+    if (const auto* copy = std::get_if<isa::CopyAsync>(&remark.stmt->inst)) {
       if (!named(copy->dst.var, "sq")) continue;
-      CHECK(choice.text == "1 x cp.async.bulk " + std::to_string(28 * 128 * bits));
-    } else if (const auto* load = std::get_if<isa::LoadShared>(&choice.stmt->inst)) {
+      CHECK(remark.text == "1 x cp.async.bulk " + std::to_string(28 * 128 * bits));
+    } else if (const auto* load = std::get_if<isa::LoadShared>(&remark.stmt->inst)) {
       if (named(load->src.var, "ss") || named(load->src.var, "whole")) continue;
       const bool weights = named(load->src.var, "sq");
-      CHECK(choice.text ==
+      CHECK(remark.text ==
             (weights ? std::to_string(28 * bits / width) + " x " + std::to_string(width) + " bytes"
                      : "8 x ldmatrix.x4"));
-    } else if (choice.text.ends_with("instructions an element")) {
+    } else if (remark.text.ends_with("instructions an element")) {
       // The product of the weights with `unit`, of which the cast is a part.
-      CHECK(std::holds_alternative<isa::Mul>(choice.stmt->inst));
-      CHECK(std::stod(choice.text) <= (type[0] == 'f' ? 2.7 : 1.8));
+      CHECK(std::holds_alternative<isa::Mul>(remark.stmt->inst));
+      CHECK(std::stod(remark.text) <= (type[0] == 'f' ? 2.7 : 1.8));
     } else {
       continue;
     }

@@ -20,7 +20,6 @@ AccessPlan plan_of(const std::vector<Variable>& variables, Instruction inst, std
   kernel.variables = variables;
   KernelInfo info;
   info.num_threads = threads;
-  info.write_count.assign(variables.size(), 1);
   const InstStmt stmt{std::move(inst), std::move(results), true, {}};
   return *AccessPlanner(kernel, info, Target{}).plan(stmt);
 }

@@ -168,7 +168,6 @@ Case random_case(bool fragments = false) {
   kernel.variables = {
       {"n", ScalarType{ScalarKind::i32}}, {"x", RegisterType{dtype, layout}}, {"m", tensor}};
   result.info.num_threads = layout.num_threads();
-  result.info.write_count = {1, 1, 1};
   if (result.shared && result.stores) {
     result.stmt = {StoreShared{{Case::tile}, {Case::tensor}, offset}, {}, true, {}};
   } else if (result.shared) {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "isa/analysis/definitions.h"
 #include "isa/layout/register_layout.h"
 
 namespace {
@@ -57,7 +58,7 @@ TEST_CASE("a good kernel verifies and its threads are known") {
   const auto verified = verify(std::move(program), sm_90, diagnostics);
   REQUIRE(verified);
   CHECK(verified->info(0).num_threads == 64);
-  CHECK(verified->info(0).write_count == std::vector<int>{1});
+  CHECK(Definitions(verified->kernel(0)).written_once(first));
 }
 
 TEST_CASE("a variable that is used before it exists") {

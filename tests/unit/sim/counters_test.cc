@@ -133,7 +133,7 @@ const isa::AccessPlan& load_plan(const isa::VerifiedProgram& program) {
     if (inst == nullptr) return;
     const bool loads = std::holds_alternative<isa::LoadGlobal>(inst->inst) ||
                        std::holds_alternative<isa::LoadShared>(inst->inst);
-    if (loads) plan = &program.access_plan(*inst);
+    if (loads) plan = &program.info(0).access_plan(*inst);
   });
   REQUIRE(plan != nullptr);
   return *plan;

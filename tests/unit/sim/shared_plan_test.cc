@@ -48,7 +48,7 @@ TEST_CASE("behind a barrier the place of a tensor that nobody touches any more i
       "    StoreShared(z, b)\n");
   CHECK(places(info) == Places{0, 0, 1024});
   CHECK(info.shared_footprint == 2048);
-  CHECK(info.ends_of_lives.size() == 1);
+  CHECK(info.reuse_barriers.count() == 1);
 }
 
 TEST_CASE("without a barrier of the kernel's body it is not") {
@@ -80,7 +80,7 @@ TEST_CASE("a copy in flight keeps a tensor's place until a wait for all") {
   CHECK(places(plan(copy + "    CopyAsyncWaitGroup(1)\n" + use))[1] == 1024);
   const auto info = plan(copy + "    CopyAsyncWaitGroup(0)\n" + use);
   CHECK(places(info)[1] == 0);
-  CHECK(info.ends_of_lives.size() == 2);
+  CHECK(info.reuse_barriers.count() == 2);
 }
 
 }  // namespace

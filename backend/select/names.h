@@ -1,5 +1,5 @@
 // Names of a program as names of C++: readable, unique, and never a word of the language, of CUDA
-// or of the emitter. The emitter's own local names end in `_`, which no name of a program does
+// or of the printer. The printer's own local names end in `_`, which no name of a program does
 // here.
 #pragma once
 

@@ -1,11 +1,11 @@
-#include "backend/select/bit_chains.h"
+#include "backend/select/bitcast_chains.h"
 
 #include <numeric>
 #include <ranges>
-#include <type_traits>
 #include <variant>
 
 #include "backend/select/cast_recipe.h"
+#include "isa/analysis/operands.h"
 #include "isa/layout/broadcast.h"
 
 namespace tilevm::backend {
@@ -21,23 +21,7 @@ const isa::RegisterType& tile_type(const isa::Kernel& kernel, VarId tile) {
 VarId moved_tile(const isa::Instruction& inst) {
   if (const auto* view = std::get_if<isa::View>(&inst)) return view->src.var;
   if (const auto* convert = std::get_if<isa::ConvertLayout>(&inst)) return convert->src.var;
-  return {-1};
-}
-
-/// Calls f for every register tile that an instruction reads.
-template <class F>
-void for_each_tile(const isa::Instruction& instruction, F&& f) {
-  isa::for_each_slot_of(instruction, [&](isa::Access, const auto& slot) {
-    using Slot = std::decay_t<decltype(slot)>;
-    if constexpr (std::is_same_v<Slot, isa::RegisterOperand>) {
-      f(slot.var);
-    } else if constexpr (std::is_same_v<Slot, std::optional<isa::RegisterOperand>>) {
-      if (slot) f(slot->var);
-    } else if constexpr (std::is_same_v<Slot, isa::ValueOperand>) {
-      const auto* tile = std::get_if<isa::RegisterOperand>(&slot.value);
-      if (tile != nullptr) f(tile->var);
-    }
-  });
+  return {};
 }
 
 /// Whether the result is that of values: a NaN among the operands gives the canonical NaN.
@@ -49,67 +33,67 @@ bool is_arithmetic(const isa::Instruction& inst) {
 
 }  // namespace
 
-BitChains::BitChains(const isa::VerifiedProgram& program, int kernel)
+BitcastChains::BitcastChains(const isa::VerifiedProgram& program, int kernel,
+                             const isa::Statements& statements, const isa::Definitions& definitions)
     : kernel_(program.kernel(kernel)),
-      info_(program.info(kernel)),
       links_(kernel_.variables.size()),
       reads_(kernel_.variables.size(), 0),
       exact_(kernel_.variables.size(), false) {
-  std::vector<const isa::InstStmt*> statements;
-  isa::for_each_statement(kernel_.body, [&](const isa::Stmt& stmt) {
-    if (const auto* inst = std::get_if<isa::InstStmt>(&stmt.node)) statements.push_back(inst);
+  std::vector<const isa::InstStmt*> instructions;
+  statements.for_each_instruction([&](isa::StmtId, const isa::InstStmt& stmt) {
+    find_link(stmt, definitions);
+    instructions.push_back(&stmt);
   });
-  for (const isa::InstStmt* stmt : statements) find_links(*stmt);
-  // What reads a link stands behind it.
-  for (const isa::InstStmt* stmt : std::views::reverse(statements)) {
+  // A link comes before the instructions that read it.
+  for (const isa::InstStmt* stmt : std::views::reverse(instructions)) {
     count_reads(*stmt, program.target());
-    mark_exact(*stmt);
+    mark_exact(*stmt, definitions);
   }
 }
 
-void BitChains::find_links(const isa::InstStmt& stmt) {
+void BitcastChains::find_link(const isa::InstStmt& stmt, const isa::Definitions& definitions) {
   const VarId source = moved_tile(stmt.inst);
-  if (source.index < 0 || !stmt.declares) return;
-  if (!written_once(stmt.results[0]) || !written_once(source)) return;
+  if (!source.valid() || !stmt.declares) return;
+  if (!definitions.written_once(stmt.results[0]) || !definitions.written_once(source)) return;
   links_[static_cast<std::size_t>(stmt.results[0].index)] = {
       source, std::holds_alternative<isa::ConvertLayout>(stmt.inst)};
 }
 
-void BitChains::count_reads(const isa::InstStmt& stmt, const isa::Target& target) {
+void BitcastChains::count_reads(const isa::InstStmt& stmt, const isa::Target& target) {
   const auto read = [&](VarId tile) { ++reads_[static_cast<std::size_t>(tile.index)]; };
-  if (const VarId source = moved_tile(stmt.inst); source.index >= 0) {
-    if (!is_skipped(stmt.results[0])) read(base_of(source));
+  if (const VarId source = moved_tile(stmt.inst); source.valid()) {
+    if (!is_elided(stmt.results[0])) read(base_of(source));
     return;
   }
   const auto* cast = std::get_if<isa::Cast>(&stmt.inst);
   if (cast != nullptr && casts_bits(tile_type(kernel_, cast->src.var).dtype, cast->dtype, target)) {
     return read(base_of(cast->src.var));
   }
-  for_each_tile(stmt.inst, read);
+  isa::for_each_register_operand(stmt.inst, read);
 }
 
 /// A View of the same type is read as its source is.
-void BitChains::mark_exact(const isa::InstStmt& stmt) {
+void BitcastChains::mark_exact(const isa::InstStmt& stmt, const isa::Definitions& definitions) {
   if (is_arithmetic(stmt.inst)) return;
   const VarId source = moved_tile(stmt.inst);
   const bool is_same =
-      source.index >= 0 && written_once(stmt.results[0]) &&
+      source.valid() && definitions.written_once(stmt.results[0]) &&
       tile_type(kernel_, source).dtype == tile_type(kernel_, stmt.results[0]).dtype;
   if (is_same && is_for_arithmetic(stmt.results[0])) return;
-  for_each_tile(stmt.inst,
-                [&](VarId tile) { exact_[static_cast<std::size_t>(tile.index)] = true; });
+  isa::for_each_register_operand(
+      stmt.inst, [&](VarId tile) { exact_[static_cast<std::size_t>(tile.index)] = true; });
 }
 
-VarId BitChains::base_of(VarId tile) const {
-  while (link(tile).source.index >= 0) tile = link(tile).source;
+VarId BitcastChains::base_of(VarId tile) const {
+  while (link(tile).source.valid()) tile = link(tile).source;
   return tile;
 }
 
-BitOrigin BitChains::origin(VarId tile) const {
+BitOrigin BitcastChains::origin(VarId tile) const {
   BitOrigin origin{tile, {}};
   origin.places.resize(static_cast<std::size_t>(tile_type(kernel_, tile).bits_per_thread()));
   std::iota(origin.places.begin(), origin.places.end(), 0);
-  while (link(origin.base).source.index >= 0) {
+  while (link(origin.base).source.valid()) {
     const auto [source, converts] = link(origin.base);
     if (converts) {
       const auto places =

@@ -1,35 +1,38 @@
-// Tiles that are other tiles' bits in another order.
+// Chains of bitcasts: tiles that are other tiles' bits in another order.
 //
-// View and ConvertLayout move bits inside a thread or not at all. Where such a tile is written
-// once, and so is the tile that it is made of, its bits can be taken from there: the tile is in
-// scope only until its source is made anew. What reads bits one by one (View, ConvertLayout, a Cast
-// that has a recipe) looks through the whole chain, and links that nobody else reads are not
-// emitted.
+// View and ConvertLayout move bits inside a thread or not at all. If the tile and its source are
+// each written once, the bits can be taken from the source: the scope of the tile ends before its
+// source is made anew. An instruction that reads bits one by one (View, ConvertLayout, a Cast that
+// has a recipe) takes them from the beginning of the chain, and a link that no other instruction
+// reads emits nothing.
 #pragma once
 
 #include <vector>
 
 #include "backend/select/bit_recipe.h"
+#include "isa/analysis/definitions.h"
+#include "isa/analysis/statements.h"
 #include "isa/verify/verify.h"
 
 namespace tilevm::backend {
 
-/// The tile that holds a tile's bits: bit j of a thread is bit places[j] there.
+/// The tile at the beginning of a chain: bit j of a thread is bit places[j] of the base.
 struct BitOrigin {
   isa::VarId base;
   std::vector<BitPlace> places;
 };
 
-class BitChains {
+class BitcastChains {
  public:
-  BitChains(const isa::VerifiedProgram& program, int kernel);
+  BitcastChains(const isa::VerifiedProgram& program, int kernel, const isa::Statements& statements,
+                const isa::Definitions& definitions);
 
   [[nodiscard]] BitOrigin origin(isa::VarId tile) const;
-  /// Whether a tile is a link of a chain that nobody needs, since all look through it.
-  [[nodiscard]] bool is_skipped(isa::VarId tile) const {
-    return link(tile).source.index >= 0 && reads(tile) == 0;
+  /// Whether a tile is a link of a chain that no instruction needs in registers of its own.
+  [[nodiscard]] bool is_elided(isa::VarId tile) const {
+    return link(tile).source.valid() && reads(tile) == 0;
   }
-  /// How many statements read a tile, links that nobody needs left out.
+  /// How many instructions read a tile, elided links left out.
   [[nodiscard]] int reads(isa::VarId tile) const {
     return reads_[static_cast<std::size_t>(tile.index)];
   }
@@ -38,31 +41,27 @@ class BitChains {
   [[nodiscard]] bool is_for_arithmetic(isa::VarId tile) const {
     return !exact_[static_cast<std::size_t>(tile.index)];
   }
-  [[nodiscard]] bool written_once(isa::VarId tile) const {
-    return info_.write_count[static_cast<std::size_t>(tile.index)] == 1;
-  }
   /// The tile that origin() finds.
   [[nodiscard]] isa::VarId base_of(isa::VarId tile) const;
 
  private:
   /// How a tile is made of another.
   struct Link {
-    isa::VarId source{-1};  ///< -1: it is not, or one of both may change
+    isa::VarId source{};    ///< invalid: it is not, or one of the two may change
     bool converts = false;  ///< by ConvertLayout, not View
   };
 
   [[nodiscard]] const Link& link(isa::VarId tile) const {
     return links_[static_cast<std::size_t>(tile.index)];
   }
-  void find_links(const isa::InstStmt& stmt);
+  void find_link(const isa::InstStmt& stmt, const isa::Definitions& definitions);
   void count_reads(const isa::InstStmt& stmt, const isa::Target& target);
-  void mark_exact(const isa::InstStmt& stmt);
+  void mark_exact(const isa::InstStmt& stmt, const isa::Definitions& definitions);
 
   const isa::Kernel& kernel_;
-  const isa::KernelInfo& info_;
   std::vector<Link> links_;  // by variable
   std::vector<int> reads_;   // by variable
-  std::vector<bool> exact_;  // by variable: something may read its bits
+  std::vector<bool> exact_;  // by variable: an instruction may read its bits
 };
 
 /// The order of the bits of a tile in layout `to` in the same tile in layout `from`.

@@ -1,12 +1,10 @@
-// Which barriers warps may pass that do not copy.
-#include "backend/select/gates.h"
-
+// Which barriers hold only producer warps.
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "backend/emit/emit.h"
-#include "backend/select/bulk_copies.h"
+#include "backend/select/select.h"
 #include "tests/unit/backend/emit_support.h"
 
 namespace tilevm::backend {
@@ -20,7 +18,7 @@ struct Pipeline {
   std::string step{};
   std::string begin{};
   std::string end = "    Synchronize()\n    StoreGlobal(x, gr)\n";
-  std::string decorators = "@drift(1)\n";
+  std::string decorators = "@split_barriers(1)\n";
   std::string from = "gp";
 
   [[nodiscard]] std::string program() const {
@@ -41,20 +39,21 @@ struct Pipeline {
            tile + ", offset=[i % 2, 0:, 0:]))\n" + step + end;
   }
 
-  /// How many barriers may be passed, and how many not.
+  /// How many barriers are split, and how many there are.
   [[nodiscard]] std::string barriers() const {
     const isa::VerifiedProgram checked = make_program(program(), sm_90);
-    const auto gates = find_gates(checked.kernel(0), BulkCopies(checked, 0));
-    int all = 0;
+    const SelectedProgram selected = select(checked);
+    int split = 0, full = 0;
     isa::for_each_statement(checked.kernel(0).body, [&](const isa::Stmt& stmt) {
-      const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
-      if (inst != nullptr && std::holds_alternative<isa::Synchronize>(inst->inst)) ++all;
+      const Form& form = selected.kernels[0].forms[stmt.id()];
+      if (std::holds_alternative<SplitBarrier>(form)) ++split;
+      if (std::holds_alternative<FullBarrier>(form)) ++full;
     });
-    return std::to_string(gates.size()) + " of " + std::to_string(all);
+    return std::to_string(split) + " of " + std::to_string(split + full);
   }
 };
 
-TEST_CASE("the barrier of a step that reads only what was copied may be passed") {
+TEST_CASE("the barrier of a step that reads only what was copied is split") {
   CHECK(Pipeline{}.barriers() == "1 of 2");
   CHECK(Pipeline{.step = "        x = Mul(x, x)\n"}.barriers() == "1 of 2");
 }
@@ -103,9 +102,10 @@ TEST_CASE("loops are left and begun again by other ways, too") {
   CHECK(Pipeline{.step = deep + indent + "StoreShared(x, t)\n"}.barriers() == "0 of 2");
 }
 
-TEST_CASE("only a kernel that drifts, and copies in bulk alone, has barriers to pass") {
+TEST_CASE("only a kernel that asks for it, and copies in bulk alone, has split barriers") {
   CHECK(Pipeline{.decorators = ""}.barriers() == "0 of 2");
-  CHECK(Pipeline{.decorators = "@drift(0)\n"}.barriers() == "0 of 2");
+  CHECK(Pipeline{.decorators = "@split_barriers(0)\n"}.barriers() == "0 of 2");
+  CHECK(Pipeline{.decorators = "@drift(1)\n"}.barriers() == "1 of 2");  // the old name
   // A pointer that the kernel stores to is not read in bulk.
   CHECK(Pipeline{.from = "gr"}.barriers() == "0 of 2");
 }

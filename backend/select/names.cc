@@ -1,4 +1,4 @@
-#include "backend/emit/emit_names.h"
+#include "backend/select/names.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,78 @@
+// Fences between stores and later bulk copies.
+//
+// Bulk copies reach memory by a way of their own (PTX ISA, proxies). So a store to memory that a
+// bulk copy may overwrite later is followed by a fence. Copies in pieces are stores that end with a
+// wait.
+#include <algorithm>
+#include <vector>
+
+#include "backend/select/passes.h"
+#include "isa/inst/instruction_set.h"
+
+namespace tilevm::backend {
+namespace {
+
+using isa::InstStmt;
+using isa::StmtId;
+
+/// The shared tensors that bulk copies fill, and the number past the last statement that may run
+/// before one of these copies.
+struct BulkTargets {
+  std::vector<const isa::KernelInfo::SharedTile*> tensors;
+  std::int32_t end = 0;
+};
+
+BulkTargets find_targets(Selection& selection) {
+  BulkTargets found;
+  selection.statements.for_each_instruction([&](StmtId id, const InstStmt& stmt) {
+    if (selection.form<BulkCopy>(id) == nullptr) return;
+    found.tensors.push_back(
+        &selection.info.shared_tile(std::get_if<isa::CopyAsync>(&stmt.inst)->dst.var));
+    found.end = std::max(found.end, selection.statements.end_of_predecessors(id));
+  });
+  return found;
+}
+
+/// Whether a tensor shares memory with one that a bulk copy fills.
+bool overlaps(isa::VarId tensor, const BulkTargets& targets, const Selection& selection) {
+  const auto& a = selection.info.shared_tile(tensor);
+  return std::any_of(targets.tensors.begin(), targets.tensors.end(), [&](const auto* b) {
+    return a.place < b->place + b->bytes && b->place < a.place + a.bytes;
+  });
+}
+
+bool* fence_of(Form& form) {
+  if (auto* accesses = std::get_if<ElementAccesses>(&form)) return &accesses->access.fenced;
+  if (auto* accesses = std::get_if<WideAccesses>(&form)) return &accesses->access.fenced;
+  if (auto* accesses = std::get_if<MatrixAccesses>(&form)) return &accesses->access.fenced;
+  if (auto* copy = std::get_if<PieceCopy>(&form)) return &copy->fenced;
+  if (auto* copy = std::get_if<ElementCopy>(&form)) return &copy->fenced;
+  if (auto* wait = std::get_if<GroupWait>(&form)) return &wait->fenced;
+  return nullptr;
+}
+
+}  // namespace
+
+void place_bulk_fences(Selection& selection) {
+  const BulkTargets targets = find_targets(selection);
+  std::vector<StmtId> waits;
+  bool in_pieces = false;
+  for (StmtId id{0}; id.index < targets.end; ++id.index) {
+    const InstStmt* stmt = selection.statements.instruction(id);
+    if (stmt == nullptr) continue;
+    const auto* copy = std::get_if<isa::CopyAsync>(&stmt->inst);
+    const auto* store = std::get_if<isa::StoreShared>(&stmt->inst);
+    if (std::holds_alternative<isa::CopyAsyncWaitGroup>(stmt->inst)) waits.push_back(id);
+    const bool pieces = copy != nullptr && selection.form<BulkCopy>(id) == nullptr &&
+                        overlaps(copy->dst.var, targets, selection);
+    const bool stores = store != nullptr && overlaps(store->dst.var, targets, selection);
+    in_pieces = in_pieces || pieces;
+    if (pieces || stores || std::holds_alternative<isa::StoreGlobal>(stmt->inst)) {
+      *fence_of(selection.result.forms[id]) = true;
+    }
+  }
+  if (!in_pieces) return;
+  for (const StmtId wait : waits) *fence_of(selection.result.forms[wait]) = true;
+}
+
+}  // namespace tilevm::backend

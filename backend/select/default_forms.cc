@@ -1,0 +1,149 @@
+#include "backend/select/default_forms.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "backend/select/trip_counts.h"
+
+namespace tilevm::backend {
+namespace {
+
+Form form_of(const isa::Stmt& stmt, const Selection& selection) {
+  if (const auto* loop = std::get_if<isa::ForStmt>(&stmt.node)) {
+    return select_loop(*loop, selection);
+  }
+  const auto* inst = std::get_if<InstStmt>(&stmt.node);
+  if (inst == nullptr) return Plain{};
+  return std::visit(
+      [&]<class Inst>(const Inst& instruction) -> Form {
+        if constexpr (HasForms<Inst>) {
+          return select_form(instruction, *inst, selection);
+        } else {
+          return Plain{};
+        }
+      },
+      inst->inst);
+}
+
+// --- Tiles between registers and memory ----------------------------------------------------------
+
+Form select_access(TileAccess access, const InstStmt& stmt, const Selection& selection) {
+  access.plan = &selection.info.access_plan(stmt);
+  switch (access.plan->form) {
+    case isa::AccessForm::bits:
+      return ElementAccesses{access};
+    case isa::AccessForm::matrix:
+      return MatrixAccesses{access};
+    case isa::AccessForm::bytes:
+    case isa::AccessForm::copy:
+      break;
+  }
+  return WideAccesses{access};
+}
+
+// --- Elements of tiles
+// ----------------------------------------------------------------------------
+
+/// Whether tv::binary_halves has the operation.
+bool works_on_pairs(isa::BinaryOp op, const isa::DType& dtype) {
+  const bool has = op == isa::BinaryOp::add || op == isa::BinaryOp::sub || op == isa::BinaryOp::mul;
+  return has && (dtype == isa::f16 || dtype == isa::bf16);
+}
+
+bool has_pairs(const isa::RegisterType& tile) { return tile.layout.num_locals() % 2 == 0; }
+
+}  // namespace
+
+void select_default_forms(Selection& selection) {
+  selection.statements.for_each([&](isa::StmtId id) {
+    Form& form = selection.result.forms[id];
+    if (std::holds_alternative<Plain>(form)) form = form_of(selection.statements[id], selection);
+  });
+}
+
+Form select_form(const isa::LoadGlobal& inst, const InstStmt& stmt, const Selection& selection) {
+  return select_access({.tile = stmt.results[0], .tensor = inst.src.var}, stmt, selection);
+}
+
+Form select_form(const isa::LoadShared& inst, const InstStmt& stmt, const Selection& selection) {
+  return select_access({.tile = stmt.results[0], .tensor = inst.src.var}, stmt, selection);
+}
+
+Form select_form(const isa::StoreGlobal& inst, const InstStmt& stmt, const Selection& selection) {
+  return select_access({.tile = inst.src.var, .tensor = inst.dst.var, .stores = true}, stmt,
+                       selection);
+}
+
+Form select_form(const isa::StoreShared& inst, const InstStmt& stmt, const Selection& selection) {
+  return select_access({.tile = inst.src.var, .tensor = inst.dst.var, .stores = true}, stmt,
+                       selection);
+}
+
+Form select_form(const isa::CopyAsync&, const InstStmt& stmt, const Selection& selection) {
+  constexpr std::int64_t most_unrolled = 16;
+  const isa::AccessPlan& plan = selection.info.access_plan(stmt);
+  const bool unrolled = plan.count <= most_unrolled;
+  if (plan.form == isa::AccessForm::copy) return PieceCopy{.plan = &plan, .unrolled = unrolled};
+  return ElementCopy{.plan = &plan, .unrolled = unrolled};
+}
+
+Form select_form(const isa::CopyAsyncCommitGroup&, const InstStmt&, const Selection&) {
+  return GroupCommit{};
+}
+
+/// To wait for more than is asked is always right, and the instruction's number is small.
+Form select_form(const isa::CopyAsyncWaitGroup& inst, const InstStmt&, const Selection&) {
+  constexpr std::int64_t most = 15;
+  return GroupWait{.pending = std::min(most, inst.pending.value.constant_int().value_or(0))};
+}
+
+Form select_form(const isa::Synchronize&, const InstStmt&, const Selection&) {
+  return FullBarrier{};
+}
+
+Form select_form(const isa::Exit&, const InstStmt&, const Selection&) { return EarlyExit{}; }
+
+Form select_binary(isa::BinaryOp op, isa::VarId a, isa::VarId b, const InstStmt& stmt,
+                   const Selection& selection) {
+  const isa::RegisterType& result = selection.tile(stmt.results[0]);
+  const bool alike = selection.tile(a) == result && selection.tile(b) == result;
+  const bool pairs = works_on_pairs(op, result.dtype);
+  if (!alike && pairs && has_pairs(result)) return PairLoop{op, {a, b}};
+  if (!alike || isa::is_comparison(op)) return ElementLoop{op, {a, b}};
+  using Unit = TileFunction::Unit;
+  if (isa::is_bit_by_bit(op)) return TileFunction{op, {a, b}, Unit::word};
+  return TileFunction{op, {a, b}, pairs ? Unit::pair : Unit::element};
+}
+
+Form select_unary(isa::UnaryOp op, isa::VarId a, const Selection&) { return TileFunction{op, {a}}; }
+
+Form select_form(const isa::Fma& inst, const InstStmt& stmt, const Selection& selection) {
+  const std::vector operands{inst.a.var, inst.b.var, inst.c.var};
+  const bool pairs = selection.tile(inst.a.var).dtype.bits == 16;
+  if (pairs && has_pairs(selection.tile(stmt.results[0]))) {
+    return PairLoop{FusedMultiplyAdd{}, operands};
+  }
+  return ElementLoop{FusedMultiplyAdd{}, operands};
+}
+
+Form select_form(const isa::Where& inst, const InstStmt&, const Selection&) {
+  return ElementLoop{ChooseElement{}, {inst.condition.var, inst.a.var, inst.b.var}};
+}
+
+Form select_form(const isa::Dot& inst, const InstStmt& stmt, const Selection& selection) {
+  constexpr std::size_t most_unrolled = 4096;  // multiply-adds
+  const isa::DotPlan& plan = selection.info.dot_plan(stmt);
+  const isa::VarId result = stmt.results[0];
+  const DotForm dot{&plan, result == inst.a.var || result == inst.b.var};
+  switch (plan.method) {
+    case isa::DotMethod::mma:
+      return MmaDot{dot};
+    case isa::DotMethod::bipolar:
+      return BipolarDot{dot};
+    case isa::DotMethod::chain:
+      break;
+  }
+  return ChainDot{dot, plan.chain.a_row.size() * plan.chain.a_depth.size() <= most_unrolled};
+}
+
+}  // namespace tilevm::backend

@@ -1,0 +1,46 @@
+// The form that an instruction takes by itself: one overload of select_form for each instruction
+// that has several. All others are Plain, and the printer has their text (emit_plain).
+#pragma once
+
+#include "backend/select/passes.h"
+#include "isa/inst/instruction_set.h"
+
+namespace tilevm::backend {
+
+using InstStmt = isa::InstStmt;
+
+Form select_form(const isa::LoadGlobal&, const InstStmt&, const Selection&);
+Form select_form(const isa::StoreGlobal&, const InstStmt&, const Selection&);
+Form select_form(const isa::LoadShared&, const InstStmt&, const Selection&);
+Form select_form(const isa::StoreShared&, const InstStmt&, const Selection&);
+Form select_form(const isa::CopyAsync&, const InstStmt&, const Selection&);
+Form select_form(const isa::CopyAsyncCommitGroup&, const InstStmt&, const Selection&);
+Form select_form(const isa::CopyAsyncWaitGroup&, const InstStmt&, const Selection&);
+Form select_form(const isa::Synchronize&, const InstStmt&, const Selection&);
+Form select_form(const isa::Exit&, const InstStmt&, const Selection&);
+Form select_form(const isa::Cast&, const InstStmt&, const Selection&);
+Form select_form(const isa::View&, const InstStmt&, const Selection&);
+Form select_form(const isa::ConvertLayout&, const InstStmt&, const Selection&);
+Form select_form(const isa::Dot&, const InstStmt&, const Selection&);
+Form select_form(const isa::Fma&, const InstStmt&, const Selection&);
+Form select_form(const isa::Where&, const InstStmt&, const Selection&);
+
+// Families.
+Form select_binary(isa::BinaryOp op, isa::VarId a, isa::VarId b, const InstStmt&, const Selection&);
+Form select_unary(isa::UnaryOp op, isa::VarId a, const Selection&);
+template <isa::BinaryOp op>
+Form select_form(const isa::Binary<op>& inst, const InstStmt& stmt, const Selection& selection) {
+  return select_binary(op, inst.a.var, inst.b.var, stmt, selection);
+}
+template <isa::UnaryOp op>
+Form select_form(const isa::Unary<op>& inst, const InstStmt&, const Selection& selection) {
+  return select_unary(op, inst.a.var, selection);
+}
+
+/// Whether an instruction has several forms.
+template <class Inst>
+concept HasForms = requires(const Inst& inst, const InstStmt& stmt, const Selection& selection) {
+  select_form(inst, stmt, selection);
+};
+
+}  // namespace tilevm::backend

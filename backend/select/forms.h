@@ -1,0 +1,226 @@
+// The forms that a statement of a kernel may take in machine code.
+//
+// Selection (select.h) gives every statement one of these aggregates, which says everything that is
+// decided about its code: the printer (backend/emit) writes it and decides nothing. A new tier of
+// hardware is a new alternative of `Form`; without a printer (emit_form) and a remark (remarks.cc)
+// for it nothing links.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "backend/select/bit_recipe.h"
+#include "isa/access/access_plan.h"
+#include "isa/dot/dot.h"
+#include "isa/inst/elementwise.h"
+#include "isa/program/program.h"
+
+namespace tilevm::backend {
+
+/// Words of 32 bits that hold a thread's share of a tile.
+[[nodiscard]] inline std::int64_t tile_words(const isa::RegisterType& type) {
+  return std::max<std::int64_t>(1, (type.bits_per_thread() + 31) / 32);
+}
+
+/// An instruction that has one form only, and statements of control flow other than loops.
+struct Plain {};
+
+// --- Tiles between registers and memory --------------------------------------------------------
+
+/// A tile in registers and the part of a tensor from which it is loaded or to which it is stored.
+struct TileAccess {
+  isa::VarId tile, tensor;
+  const isa::AccessPlan* plan = nullptr;
+  bool stores = false;
+  std::optional<std::size_t> hoisted{};  ///< the thread's address, in SelectedKernel::hoisted
+  bool fenced = false;                   ///< a fence for later bulk copies follows
+};
+
+/// Single elements, narrower than a byte.
+struct ElementAccesses {
+  TileAccess access;
+};
+/// Machine accesses of up to 16 bytes.
+struct WideAccesses {
+  TileAccess access;
+};
+/// ldmatrix and stmatrix: rows of 16 bytes, by the threads of a warp together.
+struct MatrixAccesses {
+  TileAccess access;
+};
+
+// --- Asynchronous copies ------------------------------------------------------------------------
+
+/// Pieces of 4, 8 or 16 bytes by every thread (cp.async).
+struct PieceCopy {
+  const isa::AccessPlan* plan = nullptr;
+  bool unrolled = true;
+  std::optional<std::size_t> hoisted{};  ///< the thread's address in shared memory
+  bool fenced = false;
+};
+/// Element by element through registers, since the data may arrive early.
+struct ElementCopy {
+  const isa::AccessPlan* plan = nullptr;
+  bool unrolled = true;
+  bool fenced = false;
+};
+
+/// Bulk copies of neighbouring warps that follow one another, or one alone: one test sends the
+/// other warps on.
+struct CopyRun {
+  std::int64_t first_warp = 0, warps = 0;
+  std::int64_t bytes = 0;  ///< of all
+  bool is_single = true;
+};
+/// Rows of a tile, each by one instruction of one thread (cp.async.bulk). The outer digits of both
+/// sides are those of a row's number.
+struct BulkCopy {
+  std::int64_t rows = 0;
+  std::int64_t row_bytes = 0;
+  std::int64_t first_warp = 0;  ///< of those that copy the rows in turn ..
+  std::int64_t warps = 0;       ///< .. and how many these are
+  isa::AccessSide from{}, to{};
+  CopyRun run{};
+  bool begins_run = true, ends_run = true;
+
+  /// Rows of each warp, at most.
+  [[nodiscard]] std::int64_t rounds() const { return (rows + warps - 1) / warps; }
+};
+
+/// What ends a group of copies: those in bulk, those in pieces, or both.
+struct GroupCommit {
+  bool bulk = false, pieces = true;
+};
+/// Waits until at most `pending` groups are under way.
+struct GroupWait {
+  std::int64_t pending = 0;
+  bool bulk = false, pieces = true;
+  bool fenced = false;
+};
+
+// --- Barriers -----------------------------------------------------------------------------------
+
+/// All warps of the block wait for one another.
+struct FullBarrier {
+  bool bulk = false;  ///< it also tells the other warps that bulk copies have come
+};
+/// All warps arrive, and only the producer warps, which copy, wait.
+struct SplitBarrier {
+  std::int64_t first_producer = 0, warps = 0;  ///< of the block
+};
+/// The end of the block, in the middle of the kernel.
+struct EarlyExit {
+  bool bulk = false;  ///< the last groups of bulk copies are waited for
+};
+
+// --- Tiles in registers -------------------------------------------------------------------------
+
+// Functions of elements that are no operator.
+struct FusedMultiplyAdd {};
+struct ChooseElement {};
+
+/// One element after another; operands may be broadcast.
+struct ElementLoop {
+  std::variant<isa::BinaryOp, FusedMultiplyAdd, ChooseElement> function;
+  std::vector<isa::VarId> operands;
+};
+/// Two 16-bit elements at a time; operands may be broadcast.
+struct PairLoop {
+  std::variant<isa::BinaryOp, FusedMultiplyAdd> function;
+  std::vector<isa::VarId> operands;
+};
+/// Whole tiles of one layout by a function of the prelude, which works on single elements, on pairs
+/// of 16 bits, or on words.
+struct TileFunction {
+  enum class Unit : std::uint8_t { element, pair, word };
+  std::variant<isa::BinaryOp, isa::UnaryOp> function;
+  std::vector<isa::VarId> operands;
+  Unit unit = Unit::element;
+};
+/// A Cast that converts element by element, or in pairs.
+struct ElementCast {
+  isa::VarId source;
+  bool in_pairs = false;
+};
+
+/// Bits of `base`, the tile at the beginning of a chain of bitcasts, made into the elements of the
+/// result by a recipe.
+struct RecipeCast {
+  isa::VarId base;
+  BitRecipe recipe;
+};
+/// A Mul, Add or Sub whose recipe contains the cast before it.
+struct FusedCast {
+  isa::StmtId cast;
+  isa::VarId base;
+  BitRecipe recipe;
+};
+/// A Cast that is a part of the FusedCast that reads it, and emits nothing.
+struct ElidedCast {
+  isa::StmtId into;
+};
+
+/// A View, a ConvertLayout or a Cast that emits nothing: what reads its result takes the bits of
+/// `base`.
+struct ElidedView {
+  isa::VarId base;
+};
+/// The bits of `base` in the same order, in registers of their own.
+struct CopiedBits {
+  isa::VarId base;
+};
+/// The bits of `base` in another order.
+struct MovedBits {
+  isa::VarId base;
+  BitRecipe recipe;
+};
+
+// --- Products -----------------------------------------------------------------------------------
+
+/// A Dot, as planned by the verifier (isa/dot). A result that replaces an operand is built beside
+/// it.
+struct DotForm {
+  const isa::DotPlan* plan = nullptr;
+  bool beside = false;
+};
+/// By tensor-core instructions for these types.
+struct MmaDot {
+  DotForm dot;
+};
+/// Bipolar operands by tensor-core instructions for other integers.
+struct BipolarDot {
+  DotForm dot;
+};
+/// By a chain of multiply-adds for each element, in each thread.
+struct ChainDot {
+  DotForm dot;
+  bool unrolled = true;
+};
+
+// --- Loops --------------------------------------------------------------------------------------
+
+/// for (i = begin; i < end; i += step)
+struct SteppedLoop {
+  bool counts_down = false;
+};
+/// By the number of iterations, since steps might pass the end of the range or the body changes the
+/// variable.
+struct CountedLoop {};
+
+/// THE list of forms.
+using Form = std::variant<Plain,                                             //
+                          ElementAccesses, WideAccesses, MatrixAccesses,     //
+                          PieceCopy, ElementCopy, BulkCopy,                  //
+                          GroupCommit, GroupWait,                            //
+                          FullBarrier, SplitBarrier, EarlyExit,              //
+                          ElementLoop, PairLoop, TileFunction, ElementCast,  //
+                          RecipeCast, FusedCast, ElidedCast,                 //
+                          ElidedView, CopiedBits, MovedBits,                 //
+                          MmaDot, BipolarDot, ChainDot,                      //
+                          SteppedLoop, CountedLoop>;
+
+}  // namespace tilevm::backend

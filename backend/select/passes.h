@@ -1,0 +1,54 @@
+// The passes of instruction selection (select.cc has their order), and what they share.
+//
+// A pass reads the program, the analyses and the forms that earlier passes chose, and changes
+// forms.
+#pragma once
+
+#include <variant>
+
+#include "backend/select/bitcast_chains.h"
+#include "backend/select/select.h"
+#include "isa/analysis/definitions.h"
+#include "isa/analysis/statements.h"
+
+namespace tilevm::backend {
+
+/// A kernel whose forms are being selected.
+struct Selection {
+  Selection(const isa::VerifiedProgram& program, int kernel);
+
+  const isa::VerifiedProgram& program;
+  const isa::Kernel& kernel;
+  const isa::KernelInfo& info;
+  isa::Statements statements;
+  isa::Definitions definitions;
+  BitcastChains chains;
+  SelectedKernel result;
+
+  [[nodiscard]] const isa::RegisterType& tile(isa::VarId var) const {
+    return *std::get_if<isa::RegisterType>(&kernel.variable(var).type);
+  }
+  [[nodiscard]] std::int64_t warps() const { return info.num_threads / 32; }
+  /// The form of a statement, if it is of this kind.
+  template <class Kind>
+  [[nodiscard]] Kind* form(isa::StmtId id) {
+    return std::get_if<Kind>(&result.forms[id]);
+  }
+};
+
+/// Unique names of C++ for variables (select.cc).
+void name_variables(Selection& selection);
+/// A Mul, Add or Sub of a constant after a cast becomes a part of its recipe (fused_casts.cc).
+void fuse_casts(Selection& selection);
+/// What every statement that has no form yet becomes by itself (default_forms.cc).
+void select_default_forms(Selection& selection);
+/// Copies of whole rows are made in bulk, by warps chosen for them (bulk_copies.cc).
+void select_bulk_copies(Selection& selection);
+/// Stores to memory that later bulk copies overwrite end with a fence (bulk_fences.cc).
+void place_bulk_fences(Selection& selection);
+/// Barriers at which only producer warps need to wait (split_barriers.cc).
+void split_barriers(Selection& selection);
+/// Addresses that loops would compute again and again (hoisted_addresses.cc).
+void hoist_addresses(Selection& selection);
+
+}  // namespace tilevm::backend

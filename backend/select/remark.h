@@ -1,0 +1,18 @@
+// What is said of the form that was selected for an instruction.
+#pragma once
+
+#include <string>
+
+#include "isa/program/program.h"
+
+namespace tilevm::backend {
+
+/// What an instruction became.
+struct Remark {
+  const isa::InstStmt* stmt = nullptr;  ///< points into the program
+  Span span{};                          ///< of the statement
+  std::string text;                     ///< "4 x 16 bytes", for each thread
+  std::string missed;                   ///< why it is no wider; empty if it is the widest
+};
+
+}  // namespace tilevm::backend

@@ -1,0 +1,216 @@
+#include "backend/select/remarks.h"
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tilevm::backend {
+namespace {
+
+using isa::AccessForm;
+
+/// "4 x 16 bytes", "2 x ldmatrix.x4.trans", "7 x cp.async 16, bounds tested".
+std::string access_text(const isa::AccessPlan& plan, const std::string& one) {
+  return fmt::format("{} x {}{}", plan.count, one, plan.tests_bounds() ? ", bounds tested" : "");
+}
+
+std::string bits_text(const isa::AccessPlan& plan, bool stores) {
+  const int bits = plan.place.dtype.bits;
+  return fmt::format("1 element of {} bit{}{}", bits, bits == 1 ? "" : "s",
+                     stores ? " by compare-and-swap" : "");
+}
+
+std::string bytes_text(const isa::AccessPlan& plan) {
+  return fmt::format("{} byte{}{}", fmt::join(plan.widths, " + "),
+                     plan.widths.back() == 1 ? "" : "s",
+                     plan.in_order() ? "" : ", elements put in order");
+}
+
+/// "8 x 2 elements", "16 x 1 element".
+std::string elements_text(std::int64_t count, bool in_pairs) {
+  return in_pairs ? fmt::format("{} x 2 elements", (count + 1) / 2)
+                  : fmt::format("{} x 1 element", count);
+}
+
+/// "56 x mma.sync.m16n8k16 f32.f16.f16.f32 a warp".
+std::string mma_text(const isa::DotPlan& plan) {
+  const isa::MmaShape& shape = *plan.shape;
+  return fmt::format("{} x mma.sync.{} {}.{}.{}.{} a warp{}", count_instructions(plan), shape.name,
+                     to_string(shape.accumulator), to_string(shape.a), to_string(shape.b),
+                     to_string(shape.accumulator), plan.transposed ? ", of the transposes" : "");
+}
+
+/// The expression that a reason speaks of, if there is one.
+const isa::Expr* culprit(const isa::AccessPlan& plan, const isa::Type& tensor) {
+  using Kind = isa::MissedReason::Kind;
+  const auto dim = static_cast<std::size_t>(plan.missed.dim);
+  if (plan.missed.kind == Kind::offset) return &plan.place.dimensions[dim].offset;
+  const auto* view = std::get_if<isa::GlobalType>(&tensor);
+  if (view == nullptr) return nullptr;
+  if (plan.missed.kind == Kind::extent) return &view->extents[dim];
+  const auto* strides = view->layout.strides();
+  return plan.missed.kind == Kind::stride && strides != nullptr ? &(*strides)[dim] : nullptr;
+}
+
+/// A form in words, and what kept it from a better one.
+struct Words {
+  std::string text;
+  std::string missed{};
+};
+using MaybeWords = std::optional<Words>;
+
+/// One overload of `of` for each form.
+class FormWords {
+ public:
+  FormWords(const isa::VerifiedProgram& program, const SelectedKernel& selected,
+            const isa::InstStmt& stmt)
+      : source_(program.source()),
+        kernel_(program.kernel(selected.kernel)),
+        selected_(selected),
+        stmt_(stmt) {}
+
+  [[nodiscard]] MaybeWords of(const Plain&) const { return std::nullopt; }
+
+  [[nodiscard]] MaybeWords of(const ElementAccesses& form) const {
+    return of_access(form.access, bits_text(*form.access.plan, form.access.stores));
+  }
+  [[nodiscard]] MaybeWords of(const WideAccesses& form) const {
+    return of_access(form.access, bytes_text(*form.access.plan));
+  }
+  [[nodiscard]] MaybeWords of(const MatrixAccesses& form) const {
+    const isa::AccessPlan& plan = *form.access.plan;
+    return of_access(form.access, fmt::format("{}matrix.x{}{}", form.access.stores ? "st" : "ld",
+                                              plan.matrices, plan.transposed ? ".trans" : ""));
+  }
+
+  [[nodiscard]] MaybeWords of(const PieceCopy& form) const {
+    const std::int64_t bytes = form.plan->elements * form.plan->place.dtype.bits / 8;
+    return of_copy(*form.plan, fmt::format("cp.async {}", bytes), "");
+  }
+  [[nodiscard]] MaybeWords of(const ElementCopy& form) const {
+    const bool narrow = form.plan->form == AccessForm::bits;
+    return of_copy(*form.plan, narrow ? bits_text(*form.plan, false) : bytes_text(*form.plan),
+                   ", loaded and stored");
+  }
+  [[nodiscard]] MaybeWords of(const BulkCopy& form) const {
+    return Words{fmt::format("{} x cp.async.bulk {}", form.rows, form.row_bytes)};
+  }
+  [[nodiscard]] MaybeWords of(const GroupCommit&) const { return std::nullopt; }
+  [[nodiscard]] MaybeWords of(const GroupWait&) const { return std::nullopt; }
+
+  [[nodiscard]] MaybeWords of(const FullBarrier&) const { return std::nullopt; }
+  [[nodiscard]] MaybeWords of(const SplitBarrier& form) const {
+    const std::int64_t last = form.warps - 1;
+    if (form.first_producer == last) return Words{fmt::format("warp {} waits", last)};
+    return Words{fmt::format("warps {} to {} wait", form.first_producer, last)};
+  }
+  [[nodiscard]] MaybeWords of(const EarlyExit&) const { return std::nullopt; }
+
+  [[nodiscard]] MaybeWords of(const ElementLoop&) const {
+    return Words{elements_text(result_elements(), false)};
+  }
+  [[nodiscard]] MaybeWords of(const PairLoop&) const {
+    return Words{elements_text(result_elements(), true)};
+  }
+  [[nodiscard]] MaybeWords of(const TileFunction& form) const {
+    if (form.unit == TileFunction::Unit::word) {
+      return Words{fmt::format("{} x 32 bits", tile_words(result()))};
+    }
+    return Words{elements_text(result_elements(), form.unit == TileFunction::Unit::pair)};
+  }
+  [[nodiscard]] MaybeWords of(const ElementCast& form) const {
+    return Words{elements_text(result_elements(), form.in_pairs)};
+  }
+
+  [[nodiscard]] MaybeWords of(const RecipeCast& form) const { return of_recipe(form.recipe); }
+  [[nodiscard]] MaybeWords of(const FusedCast& form) const { return of_recipe(form.recipe); }
+  [[nodiscard]] MaybeWords of(const ElidedCast&) const {
+    return Words{"nothing: a part of what reads it"};
+  }
+  [[nodiscard]] MaybeWords of(const ElidedView& form) const {
+    return Words{fmt::format("nothing: what reads it takes the bits of `{}`", name(form.base))};
+  }
+  [[nodiscard]] MaybeWords of(const CopiedBits& form) const {
+    return Words{fmt::format("nothing: the bits of `{}` as they are", name(form.base))};
+  }
+  [[nodiscard]] MaybeWords of(const MovedBits& form) const {
+    return Words{fmt::format("{} instructions move bits of `{}`",
+                             form.recipe.cost() * form.recipe.repetitions, name(form.base))};
+  }
+
+  [[nodiscard]] MaybeWords of(const MmaDot& form) const { return Words{mma_text(*form.dot.plan)}; }
+  [[nodiscard]] MaybeWords of(const BipolarDot& form) const {
+    return Words{mma_text(*form.dot.plan)};
+  }
+  [[nodiscard]] MaybeWords of(const ChainDot& form) const {
+    const auto& chain = form.dot.plan->chain;
+    return Words{fmt::format("{} chains of {} multiply-adds in {}", chain.a_row.size(),
+                             chain.a_depth.size(), to_string(result().dtype))};
+  }
+
+  [[nodiscard]] MaybeWords of(const SteppedLoop&) const { return std::nullopt; }
+  [[nodiscard]] MaybeWords of(const CountedLoop&) const { return std::nullopt; }
+
+ private:
+  [[nodiscard]] MaybeWords of_access(const TileAccess& access, const std::string& one) const {
+    return Words{access_text(*access.plan, one), missed(*access.plan, access.tensor)};
+  }
+  [[nodiscard]] MaybeWords of_copy(const isa::AccessPlan& plan, const std::string& one,
+                                   std::string_view how) const {
+    const isa::VarId source = std::get_if<isa::CopyAsync>(&stmt_.inst)->src.var;
+    return Words{access_text(plan, one) + std::string(how), missed(plan, source)};
+  }
+  /// "1.13 instructions an element".
+  [[nodiscard]] MaybeWords of_recipe(const BitRecipe& recipe) const {
+    const auto instructions = static_cast<double>(recipe.cost() * recipe.repetitions);
+    return Words{fmt::format("{:.2f} instructions an element",
+                             instructions / static_cast<double>(result_elements()))};
+  }
+
+  /// Why accesses to a tensor are no wider, with the text and the location of what keeps them from
+  /// it: "the offset of dimension 1 is only known to be a multiple of 4: `k * 36` at 12:31". Empty
+  /// if nothing does.
+  [[nodiscard]] std::string missed(const isa::AccessPlan& plan, isa::VarId tensor) const {
+    std::string text = describe(plan.missed);
+    const isa::Expr* expr = culprit(plan, kernel_.variable(tensor).type);
+    if (expr == nullptr || expr->span() == Span{}) return text;
+    const LineColumn location = source_.locate(expr->span().begin);
+    return text + fmt::format(": `{}` at {}:{}", source_.text(expr->span()), location.line,
+                              location.column);
+  }
+
+  /// What the printed code calls a variable.
+  [[nodiscard]] const std::string& name(isa::VarId var) const {
+    return selected_.names[static_cast<std::size_t>(var.index)];
+  }
+  [[nodiscard]] const isa::RegisterType& result() const {
+    return *std::get_if<isa::RegisterType>(&kernel_.variable(stmt_.results[0]).type);
+  }
+  [[nodiscard]] std::int64_t result_elements() const { return result().layout.num_locals(); }
+
+  const SourceFile& source_;
+  const isa::Kernel& kernel_;
+  const SelectedKernel& selected_;
+  const isa::InstStmt& stmt_;
+};
+
+}  // namespace
+
+std::vector<Remark> describe(const isa::VerifiedProgram& program, const SelectedKernel& selected) {
+  std::vector<Remark> remarks;
+  isa::for_each_statement(program.kernel(selected.kernel).body, [&](const isa::Stmt& stmt) {
+    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+    if (inst == nullptr) return;
+    const FormWords describer(program, selected, *inst);
+    auto words =
+        std::visit([&](const auto& form) { return describer.of(form); }, selected.forms[inst->id]);
+    if (!words) return;
+    remarks.push_back({inst, stmt.span, std::move(words->text), std::move(words->missed)});
+  });
+  return remarks;
+}
+
+}  // namespace tilevm::backend

@@ -1,0 +1,56 @@
+#include "backend/select/select.h"
+
+#include <utility>
+
+#include "backend/select/names.h"
+#include "backend/select/passes.h"
+
+namespace tilevm::backend {
+namespace {
+
+/// THE order of decisions. Each pass may rely on the forms that those before it chose.
+constexpr void (*passes[])(Selection&) = {
+    name_variables,
+    fuse_casts,            // with the arithmetic after them
+    select_default_forms,  // what every other statement becomes by itself
+    select_bulk_copies,    // instead of copies in pieces
+    place_bulk_fences,     // after what is still stored by other instructions
+    split_barriers,        // where nothing happens but bulk copies and reads of what they copied
+    hoist_addresses,       // of the accesses to shared memory that are left
+};
+
+}  // namespace
+
+void name_variables(Selection& selection) {
+  NameTable names;
+  for (const isa::Variable& variable : selection.kernel.variables) {
+    selection.result.names.push_back(names.unique(variable.name));
+  }
+  for (const auto& workspace : selection.info.workspaces) {
+    selection.result.workspaces.push_back(
+        names.unique(selection.kernel.variable(workspace.var).name + "_memory"));
+  }
+}
+
+Selection::Selection(const isa::VerifiedProgram& verified, int index)
+    : program(verified),
+      kernel(verified.kernel(index)),
+      info(verified.info(index)),
+      statements(kernel),
+      definitions(kernel, statements),
+      chains(verified, index, statements, definitions) {
+  result.kernel = index;
+  result.forms = isa::StmtMap<Form>(statements.size());
+}
+
+SelectedProgram select(const isa::VerifiedProgram& program) {
+  SelectedProgram selected{program, {}};
+  for (int i = 0; i < static_cast<int>(program.program().kernels.size()); ++i) {
+    Selection selection(selected.program, i);
+    for (const auto pass : passes) pass(selection);
+    selected.kernels.push_back(std::move(selection.result));
+  }
+  return selected;
+}
+
+}  // namespace tilevm::backend
