@@ -52,7 +52,7 @@ std::string signed_literal(std::int64_t value, std::int64_t smallest, std::strin
   return fmt::format("{}{}", value, suffix);
 }
 
-struct Text {
+struct ScalarText {
   const NameOf& name_of;
 
   std::string operator()(const Expr& expr) const {
@@ -113,7 +113,9 @@ std::string scalar_literal(const Scalar& value) {
   return fmt::format("tv::f32_value({:#010x}u)", value.bits);
 }
 
-std::string scalar_text(const Expr& expr, const NameOf& name_of) { return Text{name_of}(expr); }
+std::string scalar_text(const Expr& expr, const NameOf& name_of) {
+  return ScalarText{name_of}(expr);
+}
 
 std::string index_text(const Expr& expr, const NameOf& name_of) {
   const auto value = expr.constant_value();
