@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 import cubin
+from tree import Failure
 
 # Of a kernel's report, what a launch needs beside the machine code, and what ptxas says.
 LAUNCH = ("threads", "shared_bytes", "workspace_bytes")
@@ -64,7 +65,11 @@ class Compiler:
             if not output.exists():
                 return [], None, (done.stdout or done.stderr).strip()
             report = json.loads(done.stdout)["targets"][0]
-            return report["kernels"], output.read_bytes(), None
+            kernels = report["kernels"]
+            # The report is of a compilation of its own, which a busy machine may not end in time.
+            if not environment and any(fact not in k for k in kernels for fact in COMPILED):
+                raise Failure(f"no registers of {configuration} for {target}: {report['error']}; run this again")
+            return kernels, output.read_bytes(), None
 
     def text(self, configuration, target):
         """The emitted text without comments and each kernel's launch, or an error."""
