@@ -14,6 +14,7 @@ from tree import Failure
 # Of a kernel's report, what a launch needs beside the machine code, and what ptxas says.
 LAUNCH = ("threads", "shared_bytes", "workspace_bytes")
 COMPILED = ("spill_store_bytes", "spill_load_bytes")
+UNAVAILABLE = 3  # the exit status where there is no compiler
 NO_COMPILER = {"TILEVM_NVRTC": "none", "TILEVM_NVCC": "none", "TILEVM_CACHE": "off"}
 
 
@@ -62,6 +63,8 @@ class Compiler:
                  "--target", target, "--explain", "--json", "-o", output, *options],
                 cwd=root, capture_output=True, text=True, check=False,
                 env={**os.environ, "TILEVM_CACHE_DIR": f"{folder}/cache", **environment})
+            if done.returncode == UNAVAILABLE:
+                raise Failure(f"{self.tree.name} cannot compile here: {done.stdout or done.stderr}")
             if not output.exists():
                 return [], None, (done.stdout or done.stderr).strip()
             report = json.loads(done.stdout)["targets"][0]
