@@ -72,16 +72,6 @@ void pause(int round) {
 
 }  // namespace
 
-std::string DeviceProperties::target() const {
-  // From 9.0 on there are instructions (wgmma, tcgen05) that only the variant with an `a` has.
-  return fmt::format("sm_{}{}{}", sm_major, sm_minor, sm_major >= 9 ? "a" : "");
-}
-
-std::string DeviceProperties::describe() const {
-  return fmt::format("{}, sm_{}{}, {} GiB, {} multiprocessors", name, sm_major, sm_minor,
-                     memory_bytes >> 30, multiprocessors);
-}
-
 Result<Device> Device::open(int ordinal) {
   Result<std::shared_ptr<const Driver>> driver = Driver::open();
   if (!driver) return driver.error();

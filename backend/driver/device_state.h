@@ -7,7 +7,8 @@
 #include <type_traits>
 
 #include "backend/driver/cuda_library.h"
-#include "backend/driver/device.h"
+#include "backend/driver/device_properties.h"
+#include "isa/base/result.h"
 
 namespace tilevm::backend {
 

@@ -32,7 +32,7 @@ std::string operand_types(const MmaShape& shape, char separator) {
   return fmt::format("{1}{0}{2}{0}{3}{0}{1}", separator, c, ptx_type(shape.a), ptx_type(shape.b));
 }
 
-struct Operand {
+struct MmaOperand {
   char name;
   MmaRegisters registers;
 };
@@ -43,7 +43,7 @@ std::string list(int count, std::string_view separator, const auto& item) {
   return result;
 }
 
-std::string parameters(const Operand& operand, bool by_reference) {
+std::string parameters(const MmaOperand& operand, bool by_reference) {
   return list(operand.registers.count, ", ", [&](int i) {
     return fmt::format("u{}{} {}{}", operand.registers.bits, by_reference ? "&" : "", operand.name,
                        i);
@@ -51,13 +51,13 @@ std::string parameters(const Operand& operand, bool by_reference) {
 }
 
 /// "{%0, %1, %2, %3}".
-std::string group(const Operand& operand, int first) {
+std::string group(const MmaOperand& operand, int first) {
   return "{" +
          list(operand.registers.count, ", ", [&](int i) { return fmt::format("%{}", first + i); }) +
          "}";
 }
 
-std::string constraints(const Operand& operand, std::string_view prefix) {
+std::string constraints(const MmaOperand& operand, std::string_view prefix) {
   const char letter = operand.registers.bits == 64 ? 'l' : 'r';
   return list(operand.registers.count, ", ", [&](int i) {
     return fmt::format("\"{}{}\"({}{})", prefix, letter, operand.name, i);
@@ -79,9 +79,9 @@ std::string mma_function_name(const MmaShape& shape) {
 }
 
 std::string mma_function(const MmaShape& shape) {
-  const Operand c{'c', mma_registers(shape.accumulator, shape.c_layout)};
-  const Operand a{'a', mma_registers(shape.a, shape.a_layout)};
-  const Operand b{'b', mma_registers(shape.b, shape.b_layout)};
+  const MmaOperand c{'c', mma_registers(shape.accumulator, shape.c_layout)};
+  const MmaOperand a{'a', mma_registers(shape.a, shape.a_layout)};
+  const MmaOperand b{'b', mma_registers(shape.b, shape.b_layout)};
   const int first_a = c.registers.count, first_b = first_a + a.registers.count;
   std::string text =
       fmt::format("TV_FN void {}({},\n    {},\n    {}) {{\n", mma_function_name(shape),

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "backend/select/bitcast_chains.h"
-#include "backend/select/select.h"
+#include "backend/select/selected_program.h"
 #include "isa/analysis/definitions.h"
 #include "isa/analysis/statements.h"
 

@@ -5,55 +5,10 @@
 // (backend/emit) walks over it, and `tilevm compile --explain` dumps it (remarks.h).
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "backend/select/forms.h"
-#include "isa/program/stmt_map.h"
+#include "backend/select/selected_program.h"
 #include "isa/verify/verify.h"
 
 namespace tilevm::backend {
-
-/// Shared memory of the barrier of a group of bulk copies.
-inline constexpr std::int64_t barrier_bytes = 8;
-
-/// How groups of bulk copies are counted in a kernel.
-struct BulkGroups {
-  std::int64_t count = 0;  ///< that may be under way, a power of two; 0: no bulk copies
-  std::int64_t first_producer =
-      0;                 ///< the first warp that copies, if barriers may be split; else 0
-  bool are_all = false;  ///< there are no other asynchronous copies
-};
-
-/// The address of a thread's share of accesses to a shared tensor, which is computed once before
-/// the kernel's first statement: offset + sum of share * stride, in elements of `bits`.
-struct HoistedAddress {
-  struct Share {
-    std::vector<isa::PlacedTerm> terms;  ///< digits of the thread's number
-    std::int64_t stride = 1;
-    friend bool operator==(const Share&, const Share&) = default;
-  };
-  std::int64_t offset = 0;  ///< of the tensor, in bytes
-  std::vector<Share> shares{};
-  int bits = 8;
-  friend bool operator==(const HoistedAddress&, const HoistedAddress&) = default;
-};
-
-struct SelectedKernel {
-  int kernel = 0;                         ///< index into Program::kernels
-  isa::StmtMap<Form> forms{};             ///< of every statement
-  std::vector<std::string> names{};       ///< of variables in the code
-  std::vector<std::string> workspaces{};  ///< of the memory of workspaces, as in KernelInfo
-  BulkGroups bulk{};
-  std::vector<HoistedAddress> hoisted{};
-};
-
-struct SelectedProgram {
-  isa::VerifiedProgram program;         ///< which the forms refer to
-  std::vector<SelectedKernel> kernels;  ///< one per kernel of the program, in order
-};
 
 /// Selects the forms of all statements of a program. Pure and total.
 [[nodiscard]] SelectedProgram select(const isa::VerifiedProgram& program);

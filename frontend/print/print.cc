@@ -1,3 +1,4 @@
+// More than 400 lines: one printer, with a short overload for each kind of node.
 #include "frontend/print/print.h"
 
 #include <algorithm>

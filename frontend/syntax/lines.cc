@@ -1,3 +1,5 @@
+// More than 400 lines: brackets, indentation, comments and continued lines are one scan of the
+// text.
 #include "frontend/syntax/lines.h"
 
 #include <fmt/format.h>

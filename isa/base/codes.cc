@@ -1,5 +1,6 @@
 // Title and explanation of every code. The switch has no default, so that a code without them is a
-// warning, which is an error here.
+// warning, which is an error here. More than 400 lines: it is a table of texts in the order of the
+// codes.
 #include "isa/base/codes.h"
 
 #include <fmt/format.h>

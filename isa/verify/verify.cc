@@ -1,3 +1,4 @@
+// More than 400 lines: one class, with a short check for each kind of statement and declaration.
 #include "isa/verify/verify.h"
 
 #include <algorithm>

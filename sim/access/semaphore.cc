@@ -4,7 +4,7 @@
 
 namespace tilevm::sim {
 
-std::uint32_t load_semaphore(const MemoryPlace& place, const Memory& memory) {
+std::uint32_t load_semaphore(const MemoryAddress& place, const Memory& memory) {
   return static_cast<std::uint32_t>(
       isa::get_bits(memory[place.buffer].data, place.bit, semaphore_bits));
 }

@@ -1,6 +1,6 @@
 // Semaphores and counters: instructions on one element of global memory that order blocks.
 //
-// They take effect in turns (block_turns.h): while one runs, no other block does.
+// They take effect in turns (block_scheduler.h): while one runs, no other block does.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct SemaphoreAccess {
   ScalarCode value;
 };
 
-[[nodiscard]] std::uint32_t load_semaphore(const MemoryPlace& place, const Memory& memory);
+[[nodiscard]] std::uint32_t load_semaphore(const MemoryAddress& place, const Memory& memory);
 
 /// What the turns of a launch did.
 class TurnLog {
@@ -32,9 +32,9 @@ class TurnLog {
     std::uint32_t statement = 0;  ///< in Plan::memory_statements
     std::uint32_t value = 0;      ///< that the element has since
   };
-  void stored(const MemoryPlace& place, const Store& store) { stores_[place] = store; }
+  void stored(const MemoryAddress& place, const Store& store) { stores_[place] = store; }
   /// The last store to an element; nothing if there was none.
-  [[nodiscard]] std::optional<Store> last_store(const MemoryPlace& place) const {
+  [[nodiscard]] std::optional<Store> last_store(const MemoryAddress& place) const {
     const auto found = stores_.find(place);
     return found == stores_.end() ? std::nullopt : std::optional(found->second);
   }
@@ -48,7 +48,7 @@ class TurnLog {
   }
 
  private:
-  std::map<MemoryPlace, Store> stores_;
+  std::map<MemoryAddress, Store> stores_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> given_;
 };
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/access/access_places.h"
-#include "sim/shadow/shadow_access.h"
+#include "sim/access/access_addresses.h"
+#include "sim/state/shadow_values.h"
 #include "sim/tiles/bit_copy.h"
 
 namespace tilevm::sim {
@@ -16,7 +16,7 @@ namespace {
 
 /// Calls f(bit in the thread's stream, bit in memory) for the runs of a thread.
 template <class F>
-void for_each_run(const FoundTable& runs, std::size_t thread, std::size_t run_bits, F&& f) {
+void for_each_run(const TableLookup& runs, std::size_t thread, std::size_t run_bits, F&& f) {
   const std::uint32_t* places = runs.table->run_bits.data() + thread * runs.table->runs;
   for (std::size_t r = 0; r < runs.table->runs; ++r) f(r * run_bits, runs.base_bits + places[r]);
 }
@@ -24,7 +24,7 @@ void for_each_run(const FoundTable& runs, std::size_t thread, std::size_t run_bi
 /// Calls move(register byte, memory byte, bytes) for the runs of a thread; the length is known at
 /// compile time where it is usual, so that the move is one instruction.
 template <class Move>
-void move_bytes(const FoundTable& runs, std::size_t thread, std::size_t run_bytes, Move&& move) {
+void move_bytes(const TableLookup& runs, std::size_t thread, std::size_t run_bytes, Move&& move) {
   const auto each = [&]<std::size_t length>() {
     for_each_run(runs, thread, run_bytes * 8, [&](std::size_t register_bit, std::uint64_t bit) {
       move(register_bit / 8, bit / 8, length != 0 ? length : run_bytes);
@@ -46,12 +46,12 @@ void move_bytes(const FoundTable& runs, std::size_t thread, std::size_t run_byte
   }
 }
 
-bool is_byte_aligned(const FoundTable& runs) {
+bool is_byte_aligned(const TableLookup& runs) {
   return runs.table->byte_aligned && runs.base_bits % 8 == 0;
 }
 
 /// Reports the elements that lie outside of the tensor.
-bool report_outside(const SharedAccess& access, const Numbers& origin, Context& context) {
+bool report_outside(const SharedAccess& access, const Coordinates& origin, Context& context) {
   const isa::Shape& shape = access.place.layout->shape();
   isa::Index first(shape.size());
   std::int64_t inside = 1, total = 1;
@@ -114,7 +114,7 @@ SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const
   return access;
 }
 
-bool find_shared_origin(const SharedAccess& access, Context& context, Numbers& origin) {
+bool find_shared_origin(const SharedAccess& access, Context& context, Coordinates& origin) {
   constexpr std::int64_t far_away = std::int64_t{1} << 40;  // outside stays outside
   const isa::Shape& shape = access.place.layout->shape();
   bool inside = true;
@@ -131,14 +131,14 @@ bool find_shared_origin(const SharedAccess& access, Context& context, Numbers& o
   return true;
 }
 
-FoundTable find_runs(const SharedAccess& access, Context& context, const Numbers& origin) {
-  FoundTable found =
+TableLookup find_runs(const SharedAccess& access, Context& context, const Coordinates& origin) {
+  TableLookup found =
       find_table(context.scratch.shared_tables[access.table], access.place, *access.parts, origin);
   found.base_bits += access.tensor_bits;
   return found;
 }
 
-void read_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* memory,
+void read_shared(const TableLookup& runs, const SharedAccess& access, const std::uint8_t* memory,
                  std::uint8_t* registers) {
   const std::size_t run_bits = runs.table->run_elements * access.tile.bits;
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
@@ -156,8 +156,8 @@ void read_shared(const FoundTable& runs, const SharedAccess& access, const std::
   }
 }
 
-void write_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* registers,
-                  std::uint8_t* memory) {
+void write_shared(const TableLookup& runs, const SharedAccess& access,
+                  const std::uint8_t* registers, std::uint8_t* memory) {
   const std::size_t run_bits = runs.table->run_elements * access.tile.bits;
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
@@ -175,7 +175,7 @@ void write_shared(const FoundTable& runs, const SharedAccess& access, const std:
   }
 }
 
-void define_shared(const FoundTable& runs, const SharedAccess& access, SharedMemory& shared) {
+void define_shared(const TableLookup& runs, const SharedAccess& access, SharedMemory& shared) {
   const std::vector<std::uint8_t> defined(access.tile.bytes(), 0);
   write_shared(runs, access, defined.data(), shared.undefined.data());
 }

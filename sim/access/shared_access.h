@@ -14,7 +14,7 @@
 #include "sim/state/preparation.h"
 #include "sim/state/scalar_code.h"
 #include "sim/tiles/layout_parts.h"
-#include "sim/tiles/place_table.h"
+#include "sim/tiles/run_table.h"
 
 namespace tilevm::sim {
 
@@ -25,7 +25,7 @@ struct SharedAccess {
   std::string tensor;           ///< its name
   Span span{};                  ///< of the statement
   std::uint32_t statement = 0;  ///< in Plan::memory_statements
-  SharedTile place;
+  SharedTileLayout place;
   std::uint64_t tensor_bits = 0;  ///< where the tensor begins
   std::size_t tensor_number = 0;  ///< among the kernel's shared tensors
   std::size_t shadow = 0;         ///< the tensor's first element in ShadowValues::shared
@@ -47,18 +47,18 @@ struct SharedAccess {
 /// Where the tile begins; false after a fault: an element outside of the tensor. If that is not
 /// checked the tile is moved to the nearest place inside.
 [[nodiscard]] bool find_shared_origin(const SharedAccess& access, Context& context,
-                                      Numbers& origin);
+                                      Coordinates& origin);
 
 /// The runs of the tile at an origin, with bits from the begin of shared memory on.
-[[nodiscard]] FoundTable find_runs(const SharedAccess& access, Context& context,
-                                   const Numbers& origin);
+[[nodiscard]] TableLookup find_runs(const SharedAccess& access, Context& context,
+                                    const Coordinates& origin);
 
 /// Moves a tile, or its shadow. The checks are done before.
-void read_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* memory,
+void read_shared(const TableLookup& runs, const SharedAccess& access, const std::uint8_t* memory,
                  std::uint8_t* registers);
 /// The first thread that holds an element writes it.
-void write_shared(const FoundTable& runs, const SharedAccess& access, const std::uint8_t* registers,
-                  std::uint8_t* memory);
+void write_shared(const TableLookup& runs, const SharedAccess& access,
+                  const std::uint8_t* registers, std::uint8_t* memory);
 
 /// Whether the tensor may hold elements that nothing has written.
 [[nodiscard]] inline bool may_be_undefined(const SharedAccess& access, const SharedMemory& shared) {
@@ -66,7 +66,7 @@ void write_shared(const FoundTable& runs, const SharedAccess& access, const std:
          shared.unwritten[access.tensor_number].begin < shared.unwritten[access.tensor_number].end;
 }
 /// The elements of the tile were written.
-void define_shared(const FoundTable& runs, const SharedAccess& access, SharedMemory& shared);
+void define_shared(const TableLookup& runs, const SharedAccess& access, SharedMemory& shared);
 /// Looks which tensors still have elements that nothing has written.
 void update_unwritten(SharedMemory& shared);
 

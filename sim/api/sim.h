@@ -1,7 +1,7 @@
 // The simulator: runs the thread blocks of a kernel on the host, bit for bit as the GPU would.
 //
-//   VerifiedProgram --plan.h--> Plan (flat records, index tables) --machine.h--> BlockState per
-//   block
+//   VerifiedProgram --plan.h--> Plan (flat records, index tables) --block_interpreter.h-->
+//   BlockState per block
 //
 // Blocks run in parallel on host threads; results, counters and the reported fault do not depend on
 // how many there are, as long as no two blocks race for the same global elements.

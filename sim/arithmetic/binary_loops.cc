@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "isa/type/bits.h"
+#include "sim/arithmetic/element_loops.h"
 #include "sim/arithmetic/float_bits.h"
-#include "sim/tiles/elements.h"
 
 namespace tilevm::sim {
 namespace {

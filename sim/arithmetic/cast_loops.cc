@@ -1,12 +1,13 @@
 // Casts as loops over lanes: by the host's conversions where it has them, else by table, else by
 // the definition in isa/type. Each equals isa::cast on every code.
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
+#include "sim/arithmetic/element_loops.h"
 #include "sim/arithmetic/float_bits.h"
-#include "sim/tiles/elements.h"
 
 namespace tilevm::sim {
 namespace {

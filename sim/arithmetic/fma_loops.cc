@@ -4,8 +4,8 @@
 
 #include "isa/base/check.h"
 #include "isa/type/fma.h"
+#include "sim/arithmetic/element_loops.h"
 #include "sim/arithmetic/float_bits.h"
-#include "sim/tiles/elements.h"
 
 namespace tilevm::sim {
 namespace {

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <utility>
 
+#include "isa/type/arith.h"
 #include "isa/type/function.h"
+#include "sim/arithmetic/element_loops.h"
 #include "sim/arithmetic/float_bits.h"
-#include "sim/tiles/elements.h"
 
 namespace tilevm::sim {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <functional>
 
-#include "sim/mma/mma_kernel.h"
+#include "sim/arithmetic/simd_level.h"
 
 #define TILEVM_INLINE [[gnu::always_inline]] inline
 

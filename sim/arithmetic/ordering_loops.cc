@@ -4,7 +4,7 @@
 
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
-#include "sim/tiles/elements.h"
+#include "sim/arithmetic/element_loops.h"
 
 namespace tilevm::sim {
 namespace {

@@ -1,7 +1,8 @@
 // Element-wise instructions of one operand as loops over lanes. Each equals isa::apply on every
 // code.
+#include "isa/type/arith.h"
 #include "isa/type/bits.h"
-#include "sim/tiles/elements.h"
+#include "sim/arithmetic/element_loops.h"
 
 namespace tilevm::sim {
 namespace {

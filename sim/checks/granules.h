@@ -16,11 +16,11 @@ namespace tilevm::sim {
 struct GranuleRange {
   std::uint64_t begin, end;
 };
-[[nodiscard]] GranuleRange granules_of(const FoundTable& runs, const Context& context);
+[[nodiscard]] GranuleRange granules_of(const TableLookup& runs, const Context& context);
 
 /// Calls f(first granule, one behind the last) for a thread's runs until it returns false.
 template <class F>
-bool for_each_granules(const SharedAccess& access, const FoundTable& runs, std::size_t thread,
+bool for_each_granules(const SharedAccess& access, const TableLookup& runs, std::size_t thread,
                        unsigned granule_shift, F&& f) {
   const unsigned shift = granule_shift + 3;
   const std::uint64_t run_bits = runs.table->run_elements * access.tile.bits;
@@ -35,7 +35,7 @@ bool for_each_granules(const SharedAccess& access, const FoundTable& runs, std::
 /// Asks `bad(thread, granule)` about the granules of all elements; names the first bad granule of
 /// the first element that has one. Replicas count once.
 template <class F>
-Offenders<std::size_t> find_elements(const SharedAccess& access, const Numbers& origin,
+Offenders<std::size_t> find_elements(const SharedAccess& access, const Coordinates& origin,
                                      unsigned granule_shift, F&& bad) {
   const auto& dims = access.place.tile_dims;
   std::set<std::int64_t> offsets;

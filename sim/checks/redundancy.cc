@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/access/global_place.h"
+#include "sim/access/copy_plan.h"
+#include "sim/access/tile_in_view.h"
 #include "sim/checks/granules.h"
-#include "sim/exec/async_copy.h"
 
 namespace tilevm::sim {
 namespace {
@@ -20,16 +20,18 @@ bool is_needed(std::uint32_t statement, const Context& context) {
 }
 
 /// The run needs a barrier or a wait.
-void need(std::uint32_t statement, Context& context) {
+void mark_barrier_needed(std::uint32_t statement, Context& context) {
   Without& without = context.state.shared.without;
   context.settings.observers.needed[statement].store(true, std::memory_order_relaxed);
-  if (without.barrier == statement) stop_imagining(context);
+  if (without.barrier == statement) stop_counterfactuals(context);
   std::erase_if(without.unwaited,
-                [&](const GhostCopy& copy) { return copy.statement == statement; });
+                [&](const CounterfactualCopy& copy) { return copy.statement == statement; });
 }
 
-GhostCopy make_ghost(const PendingCopy& copy, std::uint32_t statement, Context& context) {
-  GhostCopy ghost{copy.plan, copy.source, copy.source_origin, copy.group, statement, false, {}};
+CounterfactualCopy make_counterfactual(const PendingCopy& copy, std::uint32_t statement,
+                                       Context& context) {
+  CounterfactualCopy ghost{copy.plan, copy.source, copy.source_origin, copy.group, statement,
+                           false,     {}};
   const SharedAccess& destination = copy.plan->destination;
   static_cast<void>(for_each_granules(
       destination, find_runs(destination, context, copy.shared_origin), 0,
@@ -48,7 +50,7 @@ bool meets(const std::vector<Interval>& intervals, std::uint64_t begin, std::uin
   return next != intervals.end() && next->begin < end;
 }
 
-bool fills(const GhostCopy& copy, const SharedAccess& access, const FoundTable& runs,
+bool fills(const CounterfactualCopy& copy, const SharedAccess& access, const TableLookup& runs,
            const Context& context) {
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     const bool apart = for_each_granules(
@@ -60,13 +62,13 @@ bool fills(const GhostCopy& copy, const SharedAccess& access, const FoundTable& 
 }
 
 /// Whether a store writes what a copy reads.
-bool reads(const GhostCopy& copy, const GlobalFootprint& footprint, const Pieces& pieces,
-           const Context& context) {
+bool reads(const CounterfactualCopy& copy, const GlobalFootprint& footprint,
+           const TouchedIntervals& pieces, const Context& context) {
   if (footprint.use != GlobalUse::store || copy.source.buffer != footprint.view.buffer) {
     return false;
   }
   const GlobalAccess& source = copy.plan->source;
-  Place place(source, copy.source, context, copy.source_origin);
+  TileInView place(source, copy.source, context, copy.source_origin);
   for (std::size_t i = 0; i < source.tile.locals; ++i) {
     if (!place.locate(0, i) || !place.in_buffer()) continue;
     if (meets(pieces.bits, place.bit(), place.bit() + source.tile.bits)) return true;
@@ -80,11 +82,12 @@ template <class F>
 void look_at_copies(Context& context, F&& uses) {
   Without& without = context.state.shared.without;
   if (std::any_of(without.unseen.begin(), without.unseen.end(), uses)) {
-    need(without.barrier, context);
+    mark_barrier_needed(without.barrier, context);
   }
   for (std::size_t i = 0; i < without.unwaited.size();) {
     if (uses(without.unwaited[i])) {
-      need(without.unwaited[i].statement, context);  // drops it, and others of that wait
+      mark_barrier_needed(without.unwaited[i].statement,
+                          context);  // drops it, and others of that wait
       i = 0;
     } else {
       ++i;
@@ -94,24 +97,24 @@ void look_at_copies(Context& context, F&& uses) {
 
 }  // namespace
 
-void stop_imagining(Context& context) {
+void stop_counterfactuals(Context& context) {
   Without& without = context.state.shared.without;
   without.barrier = Without::none;
   without.unseen.clear();
-  forget_touches(without.touches);
-  for (BufferTouches& touches : context.state.global.without) touches.clear();
+  forget_history(without.touches);
+  for (BufferHistory& touches : context.state.global.without) touches.clear();
 }
 
-void imagine_without(std::uint32_t barrier, Context& context) {
+void begin_without_barrier(std::uint32_t barrier, Context& context) {
   if (is_off(context)) return;
   Without& without = context.state.shared.without;
-  std::erase_if(without.unwaited, [](const GhostCopy& copy) { return copy.covered; });
-  if (is_needed(barrier, context)) return stop_imagining(context);
+  std::erase_if(without.unwaited, [](const CounterfactualCopy& copy) { return copy.covered; });
+  if (is_needed(barrier, context)) return stop_counterfactuals(context);
   if (without.barrier == barrier) return;  // nothing but this barrier ran since: go on gathering
-  stop_imagining(context);
+  stop_counterfactuals(context);
   without.barrier = barrier;
   std::swap(without.touches, context.state.shared.since_barrier);
-  GlobalTouches& global = context.state.global;
+  GlobalHistory& global = context.state.global;
   for (std::size_t b = 0; b < global.without.size(); ++b) {
     global.without[b] = global.since_barrier[b];
   }
@@ -120,48 +123,50 @@ void imagine_without(std::uint32_t barrier, Context& context) {
 void note_visible(const PendingCopy& copy, Context& context) {
   Without& without = context.state.shared.without;
   if (is_off(context) || without.barrier == Without::none) return;
-  without.unseen.push_back(make_ghost(copy, without.barrier, context));
-  if (without.unseen.size() > most_ghosts) need(without.barrier, context);
+  without.unseen.push_back(make_counterfactual(copy, without.barrier, context));
+  if (without.unseen.size() > most_ghosts) mark_barrier_needed(without.barrier, context);
 }
 
 void note_retired(const PendingCopy& copy, std::uint32_t wait, Context& context) {
   if (is_off(context) || is_needed(wait, context)) return;
   auto& unwaited = context.state.shared.without.unwaited;
-  unwaited.push_back(make_ghost(copy, wait, context));
-  if (unwaited.size() > most_ghosts) need(wait, context);
+  unwaited.push_back(make_counterfactual(copy, wait, context));
+  if (unwaited.size() > most_ghosts) mark_barrier_needed(wait, context);
 }
 
 void note_wait(std::uint64_t group, std::uint32_t wait, Context& context) {
   if (is_off(context)) return;
-  for (GhostCopy& copy : context.state.shared.without.unwaited) {
+  for (CounterfactualCopy& copy : context.state.shared.without.unwaited) {
     if (copy.statement != wait && copy.group <= group) copy.covered = true;
   }
 }
 
-void look_without(const SharedAccess& access, const Numbers& origin, SharedUse use,
-                  Context& context) {
+void check_without_barrier(const SharedAccess& access, const Coordinates& origin, SharedUse use,
+                           Context& context) {
   if (is_off(context)) return;
   Without& without = context.state.shared.without;
   if (without.barrier != Without::none && context.settings.threads > 1 &&
-      meets_touches(without.touches, access, origin, use, context)) {
-    need(without.barrier, context);
+      conflicts_with_history(without.touches, access, origin, use, context)) {
+    mark_barrier_needed(without.barrier, context);
   }
   if (without.unseen.empty() && without.unwaited.empty()) return;
-  const FoundTable runs = find_runs(access, context, origin);
-  look_at_copies(context,
-                 [&](const GhostCopy& copy) { return fills(copy, access, runs, context); });
+  const TableLookup runs = find_runs(access, context, origin);
+  look_at_copies(
+      context, [&](const CounterfactualCopy& copy) { return fills(copy, access, runs, context); });
 }
 
-void look_without(const GlobalFootprint& footprint, const Pieces& pieces, Context& context) {
+void check_without_barrier(const GlobalFootprint& footprint, const TouchedIntervals& pieces,
+                           Context& context) {
   if (is_off(context)) return;
   Without& without = context.state.shared.without;
   const auto buffer = static_cast<std::size_t>(footprint.view.buffer);
   if (without.barrier != Without::none && context.settings.threads > 1 &&
-      meets_touches(context.state.global.without[buffer], footprint, pieces, context)) {
-    need(without.barrier, context);
+      conflicts_with_history(context.state.global.without[buffer], footprint, pieces, context)) {
+    mark_barrier_needed(without.barrier, context);
   }
-  look_at_copies(context,
-                 [&](const GhostCopy& copy) { return reads(copy, footprint, pieces, context); });
+  look_at_copies(context, [&](const CounterfactualCopy& copy) {
+    return reads(copy, footprint, pieces, context);
+  });
 }
 
 }  // namespace tilevm::sim

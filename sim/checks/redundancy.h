@@ -13,16 +13,16 @@
 #include <cstdint>
 
 #include "sim/access/shared_access.h"
-#include "sim/checks/global_touches.h"
+#include "sim/checks/global_races.h"
 #include "sim/checks/shared_races.h"
 #include "sim/state/context.h"
 
 namespace tilevm::sim {
 
 /// Nothing is kept for the last barrier any more.
-void stop_imagining(Context& context);
+void stop_counterfactuals(Context& context);
 /// A barrier runs; called before what was touched is forgotten.
-void imagine_without(std::uint32_t barrier, Context& context);
+void begin_without_barrier(std::uint32_t barrier, Context& context);
 /// A copy has become visible behind a barrier that ran last.
 void note_visible(const PendingCopy& copy, Context& context);
 /// A wait retires a copy; called before the data arrives.
@@ -31,8 +31,9 @@ void note_retired(const PendingCopy& copy, std::uint32_t wait, Context& context)
 void note_wait(std::uint64_t group, std::uint32_t wait, Context& context);
 
 /// A tile is used that raced with nothing: would it without the last barrier, or without a wait?
-void look_without(const SharedAccess& access, const Numbers& origin, SharedUse use,
-                  Context& context);
-void look_without(const GlobalFootprint& footprint, const Pieces& pieces, Context& context);
+void check_without_barrier(const SharedAccess& access, const Coordinates& origin, SharedUse use,
+                           Context& context);
+void check_without_barrier(const GlobalFootprint& footprint, const TouchedIntervals& pieces,
+                           Context& context);
 
 }  // namespace tilevm::sim

@@ -14,13 +14,13 @@ namespace {
 /// Whether a pending copy writes a granule.
 bool fills(const PendingCopy& copy, std::uint64_t granule, Context& context) {
   const SharedAccess& destination = copy.plan->destination;
-  const FoundTable runs = find_runs(destination, context, copy.shared_origin);
+  const TableLookup runs = find_runs(destination, context, copy.shared_origin);
   return !for_each_granules(
       destination, runs, 0, context.settings.granule_shift,
       [&](std::uint64_t begin, std::uint64_t end) { return granule < begin || granule >= end; });
 }
 
-bool report_in_flight(const SharedAccess& access, const Numbers& origin, std::string_view verb,
+bool report_in_flight(const SharedAccess& access, const Coordinates& origin, std::string_view verb,
                       Context& context) {
   SharedMemory& shared = context.state.shared;
   const auto found =
@@ -38,7 +38,7 @@ bool report_in_flight(const SharedAccess& access, const Numbers& origin, std::st
   return false;
 }
 
-bool is_in_flight(const SharedAccess& access, const FoundTable& runs, Context& context) {
+bool is_in_flight(const SharedAccess& access, const TableLookup& runs, Context& context) {
   const SharedMemory& shared = context.state.shared;
   if (shared.in_flight.empty()) return false;
   const GranuleRange range = granules_of(runs, context);
@@ -61,18 +61,18 @@ bool is_in_flight(const SharedAccess& access, const FoundTable& runs, Context& c
 
 }  // namespace
 
-bool check_touch(const SharedAccess& access, const Numbers& origin, SharedUse use,
-                 Context& context) {
+bool check_shared_access(const SharedAccess& access, const Coordinates& origin, SharedUse use,
+                         Context& context) {
   if (is_in_flight(access, find_runs(access, context, origin), context)) {
     return report_in_flight(access, origin, writes(use) ? "writes" : "reads", context);
   }
   if (!check_race(access, origin, use, context)) return false;
-  look_without(access, origin, use, context);
+  check_without_barrier(access, origin, use, context);
   return true;
 }
 
-bool check_copy(const SharedAccess& access, const Numbers& origin, Context& context) {
-  if (!check_touch(access, origin, SharedUse::copy, context)) return false;
+bool check_copy(const SharedAccess& access, const Coordinates& origin, Context& context) {
+  if (!check_shared_access(access, origin, SharedUse::copy, context)) return false;
   SharedMemory& shared = context.state.shared;
   if (shared.in_flight.empty()) return true;
   return for_each_granules(access, find_runs(access, context, origin), 0,
@@ -115,7 +115,7 @@ void end_flight(const PendingCopy& copy, Context& context) {
   SharedMemory& shared = context.state.shared;
   if (shared.in_flight.empty()) return;
   const SharedAccess& destination = copy.plan->destination;
-  const FoundTable runs = find_runs(destination, context, copy.shared_origin);
+  const TableLookup runs = find_runs(destination, context, copy.shared_origin);
   static_cast<void>(for_each_granules(destination, runs, 0, context.settings.granule_shift,
                                       [&](std::uint64_t begin, std::uint64_t end) {
                                         for (; begin < end; ++begin) {

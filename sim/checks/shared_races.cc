@@ -11,14 +11,14 @@
 namespace tilevm::sim {
 namespace {
 
-bool conflicts(const TouchSet& set, std::uint64_t granule, std::size_t thread, bool is_write) {
-  const Touch& touch = set.touches[granule];
+bool conflicts(const SharedHistory& set, std::uint64_t granule, std::size_t thread, bool is_write) {
+  const AccessRecord& touch = set.touches[granule];
   return touch.epoch == set.epoch && races(touch, thread, is_write);
 }
 
 /// Calls f(thread, granule) for all granules of all threads until it returns false.
 template <class F>
-bool for_each_touch(const SharedAccess& access, const FoundTable& runs, const Context& context,
+bool for_each_touch(const SharedAccess& access, const TableLookup& runs, const Context& context,
                     F&& f) {
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     const bool all = for_each_granules(access, runs, t, context.settings.granule_shift,
@@ -34,37 +34,38 @@ bool for_each_touch(const SharedAccess& access, const FoundTable& runs, const Co
 }
 
 /// The touch of a granule, empty if it is from before the last barrier.
-Touch& current(TouchSet& set, std::uint64_t granule) {
-  Touch& touch = set.touches[granule];
+AccessRecord& current(SharedHistory& set, std::uint64_t granule) {
+  AccessRecord& touch = set.touches[granule];
   if (touch.epoch != set.epoch) {
-    touch = Touch{};
+    touch = AccessRecord{};
     touch.epoch = set.epoch;
   }
   return touch;
 }
 
-void mark(TouchSet& set, const SharedAccess& access, const FoundTable& runs, bool is_write,
+void mark(SharedHistory& set, const SharedAccess& access, const TableLookup& runs, bool is_write,
           const Context& context) {
   static_cast<void>(
       for_each_touch(access, runs, context, [&](std::size_t thread, std::uint64_t granule) {
-        Touch& touch = current(set, granule);
+        AccessRecord& touch = current(set, granule);
         is_write ? add_writer(touch, thread, access.statement)
                  : add_reader(touch, thread, access.statement);
         return true;
       }));
 }
 
-bool has_conflict(const TouchSet& set, const SharedAccess& access, const FoundTable& runs,
+bool has_conflict(const SharedHistory& set, const SharedAccess& access, const TableLookup& runs,
                   SharedUse use, const Context& context) {
   const bool is_write = writes(use);
   return !for_each_touch(access, runs, context, [&](std::size_t t, std::uint64_t granule) {
-    return !conflicts(set, granule, use == SharedUse::copy ? Touch::any_thread : t, is_write);
+    return !conflicts(set, granule, use == SharedUse::copy ? AccessRecord::any_thread : t,
+                      is_write);
   });
 }
 
 /// Marks what was touched since the last barrier: from now on every granule counts.
-void mark_recent(TouchSet& set, Context& context) {
-  for (const RecentTouch& touch : set.recent) {
+void mark_recent(SharedHistory& set, Context& context) {
+  for (const RecentAccess& touch : set.recent) {
     mark(set, *touch.access, find_runs(*touch.access, context, touch.origin), touch.writes,
          context);
   }
@@ -73,23 +74,24 @@ void mark_recent(TouchSet& set, Context& context) {
 }
 
 /// Whether no tile since the last barrier lies near this one, unless both were only read.
-bool is_apart(const TouchSet& set, const GranuleRange& range, bool is_write) {
-  return std::none_of(set.recent.begin(), set.recent.end(), [&](const RecentTouch& touch) {
+bool is_apart(const SharedHistory& set, const GranuleRange& range, bool is_write) {
+  return std::none_of(set.recent.begin(), set.recent.end(), [&](const RecentAccess& touch) {
     return (is_write || touch.writes) && range.begin < touch.high && touch.low < range.end;
   });
 }
 
 /// Tells of the first conflict: who, with whom, and where both stand.
-bool report_race(const SharedAccess& access, const Numbers& origin, SharedUse use,
+bool report_race(const SharedAccess& access, const Coordinates& origin, SharedUse use,
                  Context& context) {
-  const TouchSet& set = context.state.shared.since_barrier;
+  const SharedHistory& set = context.state.shared.since_barrier;
   const bool is_write = writes(use), is_copy = use == SharedUse::copy;
-  const auto thread_of = [&](std::size_t t) { return is_copy ? Touch::any_thread : t; };
+  const auto thread_of = [&](std::size_t t) { return is_copy ? AccessRecord::any_thread : t; };
   const auto found = find_elements(access, origin, context.settings.granule_shift,
                                    [&](std::size_t t, std::uint64_t granule) {
                                      return conflicts(set, granule, thread_of(t), is_write);
                                    });
-  const Opponent other = opponent_of(set.touches[found.detail], thread_of(found.thread));
+  const ConflictingAccess other =
+      conflicting_access(set.touches[found.detail], thread_of(found.thread));
   const std::string who = is_copy ? "any thread" : fmt::format("thread {}", found.thread);
   context.fail(
       Code::race, access.span,
@@ -99,7 +101,7 @@ bool report_race(const SharedAccess& access, const Numbers& origin, SharedUse us
                   element_text(access.tensor, found.first), who, is_write ? "writes" : "reads",
                   other.thread, other.wrote ? "wrote" : "read"));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
-  explain_opponent(other, access.statement, context);
+  explain_conflicting_access(other, access.statement, context);
   if (access.tile.bits % 8 != 0) {
     add_note(context.fault->diagnostic,
              fmt::format("elements of {} bits share bytes: threads race for a byte also if they "
@@ -111,7 +113,7 @@ bool report_race(const SharedAccess& access, const Numbers& origin, SharedUse us
 
 /// Different elements of one tile lie in the same place and are written by different threads; what
 /// shares a byte only is stored without disturbing its neighbours.
-bool check_overlap(const SharedAccess& access, const FoundTable& runs, Context& context) {
+bool check_overlap(const SharedAccess& access, const TableLookup& runs, Context& context) {
   if (!runs.table->overlaps || access.tile.bits % 8 != 0) return true;
   std::unordered_map<std::uint64_t, std::size_t> writers;
   for (const std::int32_t first : access.parts->first_threads) {
@@ -137,7 +139,8 @@ bool check_overlap(const SharedAccess& access, const FoundTable& runs, Context& 
 
 }  // namespace
 
-void explain_opponent(const Opponent& other, std::uint32_t statement, Context& context) {
+void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,
+                                Context& context) {
   const MemoryStatement& partner = (*context.settings.memory_statements)[other.statement];
   add_note(context.fault->diagnostic,
            fmt::format("`{}` {} them here{}", partner.mnemonic, other.wrote ? "wrote" : "read",
@@ -146,9 +149,9 @@ void explain_opponent(const Opponent& other, std::uint32_t statement, Context& c
   add_note(context.fault->diagnostic, "insert `Synchronize()` between the two");
 }
 
-bool meets_touches(TouchSet& set, const SharedAccess& access, const Numbers& origin, SharedUse use,
-                   Context& context) {
-  const FoundTable runs = find_runs(access, context, origin);
+bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
+                            const Coordinates& origin, SharedUse use, Context& context) {
+  const TableLookup runs = find_runs(access, context, origin);
   const GranuleRange range = granules_of(runs, context);
   const bool is_write = writes(use);
   constexpr std::size_t most_recent = 64;
@@ -159,29 +162,29 @@ bool meets_touches(TouchSet& set, const SharedAccess& access, const Numbers& ori
     return false;
   }
   mark_recent(set, context);
-  const FoundTable found = find_runs(access, context, origin);
+  const TableLookup found = find_runs(access, context, origin);
   if (has_conflict(set, access, found, use, context)) return true;
   if (use != SharedUse::copy) mark(set, access, found, is_write, context);
   return false;
 }
 
-bool check_race(const SharedAccess& access, const Numbers& origin, SharedUse use,
+bool check_race(const SharedAccess& access, const Coordinates& origin, SharedUse use,
                 Context& context) {
-  TouchSet& set = context.state.shared.since_barrier;
+  SharedHistory& set = context.state.shared.since_barrier;
   if (set.touches.empty() || context.settings.threads == 1) return true;
   if (use == SharedUse::write &&
       !check_overlap(access, find_runs(access, context, origin), context)) {
     return false;
   }
-  return !meets_touches(set, access, origin, use, context) ||
+  return !conflicts_with_history(set, access, origin, use, context) ||
          report_race(access, origin, use, context);
 }
 
-void forget_touches(TouchSet& set) {
+void forget_history(SharedHistory& set) {
   set.recent.clear();
   set.marks_touches = false;
   if (set.epoch == std::numeric_limits<std::uint32_t>::max()) {
-    std::fill(set.touches.begin(), set.touches.end(), Touch{});
+    std::fill(set.touches.begin(), set.touches.end(), AccessRecord{});
     set.epoch = 0;
   }
   ++set.epoch;

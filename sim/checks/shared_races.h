@@ -21,18 +21,20 @@ enum class SharedUse : std::uint8_t { read, write, copy };
 
 /// Whether the tile races with what a set holds. If not, it is added; a copy is not, since it is in
 /// flight. Runs found before may be gone.
-[[nodiscard]] bool meets_touches(TouchSet& set, const SharedAccess& access, const Numbers& origin,
-                                 SharedUse use, Context& context);
+[[nodiscard]] bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
+                                          const Coordinates& origin, SharedUse use,
+                                          Context& context);
 
 /// Whether a tile may be used now as far as other threads go; takes note of it. False after a
 /// fault.
-[[nodiscard]] bool check_race(const SharedAccess& access, const Numbers& origin, SharedUse use,
+[[nodiscard]] bool check_race(const SharedAccess& access, const Coordinates& origin, SharedUse use,
                               Context& context);
 
 /// Says whose access a race is with, and what to do.
-void explain_opponent(const Opponent& other, std::uint32_t statement, Context& context);
+void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,
+                                Context& context);
 
 /// Forgets who touched what: all threads have met.
-void forget_touches(TouchSet& set);
+void forget_history(SharedHistory& set);
 
 }  // namespace tilevm::sim

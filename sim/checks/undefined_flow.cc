@@ -10,6 +10,7 @@
 #include "isa/layout/broadcast.h"
 #include "isa/rules/support.h"
 #include "isa/type/bits.h"
+#include "sim/checks/defined_elements.h"
 
 namespace tilevm::sim {
 namespace {

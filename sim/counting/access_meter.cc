@@ -8,7 +8,7 @@
 
 #include "isa/dot/dot.h"
 #include "isa/program/tile_move.h"
-#include "sim/access/access_places.h"
+#include "sim/access/access_addresses.h"
 #include "sim/counting/warp_access.h"
 
 namespace tilevm::sim {
@@ -44,8 +44,8 @@ struct MeteredAccess {
 
 /// What one execution of it needs to know of its places.
 struct Places {
-  std::optional<GlobalPlace> global;
-  std::optional<SharedPlace> shared;
+  std::optional<GlobalAddresses> global;
+  std::optional<SharedAddresses> shared;
 };
 
 /// A thread of a warp in one of its accesses: the bits of memory where it begins.
@@ -70,7 +70,7 @@ std::vector<ActiveLane> active_lanes(const AccessGrid& grid, std::int64_t first_
   return lanes;
 }
 
-std::vector<ActiveLane> lanes_in(const GlobalPlace& place, const AccessGrid& grid,
+std::vector<ActiveLane> lanes_in(const GlobalAddresses& place, const AccessGrid& grid,
                                  std::int64_t first_thread, std::int64_t i) {
   return active_lanes(grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
     if (place.elements_inside(index, 1) == 0) return false;
@@ -80,7 +80,7 @@ std::vector<ActiveLane> lanes_in(const GlobalPlace& place, const AccessGrid& gri
 }
 
 /// Of matrices the threads that name a row.
-std::vector<ActiveLane> lanes_in(const SharedPlace& place, const AccessGrid& grid,
+std::vector<ActiveLane> lanes_in(const SharedAddresses& place, const AccessGrid& grid,
                                  std::int64_t first_thread, std::int64_t i) {
   constexpr std::int64_t rows = 8;
   const bool matrix = grid.plan().form == AccessForm::matrix;
@@ -218,13 +218,13 @@ bool find_places(const MeteredAccess& access, const BlockState& state, Places& p
                  MeterCache::Key& key) {
   key.assign(1, access.id);
   if (const auto& side = access.global) {
-    Numbers origin{};
+    Coordinates origin{};
     if (!side->position.find_origin(state, origin)) return false;
     places.global.emplace(side->position, state.views[side->view], side->bits, origin);
     places.global->add_key(key);
   }
   if (const auto& side = access.shared) {
-    SharedPlace place{&side->position, side->layout, side->bits, side->tensor_bits};
+    SharedAddresses place{&side->position, side->layout, side->bits, side->tensor_bits};
     if (!side->position.find_origin(state, place.origin) || !place.inside()) return false;
     key.insert(key.end(), place.origin.begin(), place.origin.end());
     places.shared = place;
@@ -244,7 +244,7 @@ Meter make(MeteredAccess access) {
 }
 
 /// What the meters of the instructions are made from.
-struct Making {
+struct MeterInputs {
   const isa::VerifiedProgram& program;
   const isa::Kernel& kernel;
   const isa::KernelInfo& info;
@@ -274,7 +274,7 @@ struct Making {
   }
 };
 
-Meter meter_of(const isa::RegisterMove& move, const Making& making) {
+Meter meter_of(const isa::RegisterMove& move, const MeterInputs& making) {
   const auto& tile = making.type<isa::RegisterType>(move.tile);
   MeteredAccess access{making.id, making.grid(tile), move.stores, std::nullopt, std::nullopt};
   if (std::holds_alternative<isa::GlobalType>(making.kernel.variable(move.tensor).type)) {
@@ -285,7 +285,7 @@ Meter meter_of(const isa::RegisterMove& move, const Making& making) {
   return make(std::move(access));
 }
 
-Meter meter_of(const isa::CopyMove& move, const Making& making) {
+Meter meter_of(const isa::CopyMove& move, const MeterInputs& making) {
   const isa::Shape shape = isa::tile_shape(move.offset, making.type<isa::SharedType>(move.tensor));
   return make({making.id,
                AccessGrid(making.info.access_plan(making.stmt), making.info.num_threads, nullptr),
@@ -308,8 +308,8 @@ const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts)
 
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
                  SharedTables& tables, std::size_t id) {
-  const Making making{program, program.kernel(kernel),       program.info(kernel), stmt,
-                      tables,  static_cast<std::int64_t>(id)};
+  const MeterInputs making{program, program.kernel(kernel),       program.info(kernel), stmt,
+                           tables,  static_cast<std::int64_t>(id)};
   const std::optional<isa::TileMove> move = isa::tile_move(stmt);
   if (!move) return {};
   return std::visit([&](const auto& each) { return meter_of(each, making); }, *move);

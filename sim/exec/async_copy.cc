@@ -7,6 +7,7 @@
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/checks/shared_races.h"
+#include "sim/exec/global_moves.h"
 #include "sim/shadow/shadow_access.h"
 
 namespace tilevm::sim {
@@ -22,7 +23,7 @@ void arrive(PendingCopy& copy, Context& context) {
   if (copy.arrived) return;
   const SharedAccess& destination = copy.plan->destination;
   SharedMemory& shared = context.state.shared;
-  const FoundTable runs = find_runs(destination, context, copy.shared_origin);
+  const TableLookup runs = find_runs(destination, context, copy.shared_origin);
   write_shared(runs, destination, copy.data.data(), shared.bytes.data());
   if (may_be_undefined(destination, shared)) define_shared(runs, destination, shared);
   if (context.state.shadow.kept) store_shadow(runs, destination, copy.shadow, context);
@@ -108,14 +109,14 @@ void let_copies_arrive(Context& context) {
 }
 
 void synchronize(std::uint32_t number, Context& context) {
-  imagine_without(number, context);
-  meet(context);
+  begin_without_barrier(number, context);
+  complete_barrier(context);
 }
 
-void meet(Context& context) {
+void complete_barrier(Context& context) {
   SharedMemory& shared = context.state.shared;
-  forget_touches(shared.since_barrier);
-  forget_touches(context.state.global);
+  forget_history(shared.since_barrier);
+  forget_history(context.state.global);
   update_unwritten(shared);
   std::erase_if(shared.copies, [&](const PendingCopy& copy) {
     if (copy.stage != PendingCopy::Stage::retired) return false;

@@ -3,16 +3,10 @@
 
 #include <cstddef>
 
-#include "sim/access/global_access.h"
-#include "sim/access/shared_access.h"
+#include "sim/access/copy_plan.h"
+#include "sim/state/context.h"
 
 namespace tilevm::sim {
-
-/// A CopyAsync, prepared: a tile that one thread loads and stores.
-struct CopyPlan {
-  GlobalAccess source;
-  SharedAccess destination;
-};
 
 /// Reads the tile and puts it among the pending copies; false after a fault.
 [[nodiscard]] bool issue_copy(const CopyPlan& plan, Context& context);
@@ -30,6 +24,6 @@ void let_copies_arrive(Context& context);
 /// All threads meet: what is retired becomes visible.
 void synchronize(std::uint32_t number, Context& context);
 /// The same at a barrier that is not asked whether the run needs it.
-void meet(Context& context);
+void complete_barrier(Context& context);
 
 }  // namespace tilevm::sim

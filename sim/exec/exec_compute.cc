@@ -3,10 +3,10 @@
 #include <cstring>
 #include <utility>
 
+#include "sim/arithmetic/element_loops.h"
 #include "sim/checks/replicas.h"
 #include "sim/exec/on_lanes.h"
 #include "sim/exec/semantics.h"
-#include "sim/tiles/elements.h"
 
 namespace tilevm::sim {
 

@@ -10,10 +10,11 @@
 #include "isa/inst/control.h"
 #include "isa/type/bits.h"
 #include "sim/access/semaphore.h"
-#include "sim/checks/launch_shadow.h"
-#include "sim/checks/ordered_shadow.h"
+#include "sim/checks/block_races.h"
+#include "sim/checks/happens_before.h"
 #include "sim/checks/redundancy.h"
 #include "sim/exec/async_copy.h"
+#include "sim/exec/global_moves.h"
 #include "sim/exec/semantics.h"
 #include "sim/state/shadow_values.h"
 
@@ -23,8 +24,8 @@ namespace {
 /// An element at one execution, and the value that the instruction was given for it.
 struct Turn {
   const SemaphoreAccess& access;
-  MemoryPlace place{};
-  Numbers index{};
+  MemoryAddress place{};
+  Coordinates index{};
   std::uint32_t value = 0;
 };
 
@@ -94,10 +95,10 @@ bool begin_segment(Context& context) {
 
 /// The block has passed: its threads meet, and it is ordered among the others.
 bool pass(const Turn& turn, Ordering ordering, Context& context) {
-  stop_imagining(context);
-  meet(context);
-  if (context.settings.observers.ordered != nullptr) {
-    context.settings.observers.ordered->take_turn(context.state.order, turn.place, ordering);
+  stop_counterfactuals(context);
+  complete_barrier(context);
+  if (context.settings.observers.happens_before != nullptr) {
+    context.settings.observers.happens_before->take_turn(context.state.order, turn.place, ordering);
   }
   return begin_segment(context);
 }
@@ -105,7 +106,7 @@ bool pass(const Turn& turn, Ordering ordering, Context& context) {
 /// A turn that has been taken before; false after a race.
 bool replay(const Turn& turn, GlobalUse use, Context& context) {
   const GlobalAccess& element = turn.access.element;
-  const Pieces pieces{.bits = {{turn.place.bit, turn.place.bit + semaphore_bits}}};
+  const TouchedIntervals pieces{.bits = {{turn.place.bit, turn.place.bit + semaphore_bits}}};
   return context.settings.observers.replay->touch(
              {&element, context.state.views[element.view], turn.index, use}, pieces, context) &&
          begin_segment(context);
@@ -168,7 +169,7 @@ Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
     scalar = access->value.kind() == isa::ScalarKind::i32
                  ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(before)})
                  : before;
-    if (context.settings.observers.ordered != nullptr) {
+    if (context.settings.observers.happens_before != nullptr) {
       context.settings.turns->gave(state.order, state.turns, scalar);
     }
     store(turn, before + turn.value, context);

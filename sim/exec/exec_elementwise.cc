@@ -10,9 +10,9 @@
 #include "isa/rules/support.h"
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
+#include "sim/arithmetic/element_loops.h"
 #include "sim/exec/on_lanes.h"
 #include "sim/exec/semantics.h"
-#include "sim/tiles/elements.h"
 #include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {

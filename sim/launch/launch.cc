@@ -49,7 +49,7 @@ Result<ShadowMemory> make_shadow(std::string_view name, const isa::DType& type, 
 }
 
 Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel,
-                                 std::vector<Buffer>& memory, const Followed& followed) {
+                                 std::vector<Buffer>& memory, const TrackingOptions& followed) {
   LaunchMemory result;
   const isa::Kernel& code = program.kernel(kernel);
   std::int64_t total = 0;

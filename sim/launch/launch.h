@@ -48,7 +48,7 @@ struct LaunchMemory {
 };
 
 /// What is followed beside the bytes of memory.
-struct Followed {
+struct TrackingOptions {
   bool undefined = false;  ///< in workspaces of at most max_tracked_bytes
   bool shadow = false;
 };
@@ -56,7 +56,7 @@ struct Followed {
 /// Zeroed workspaces and views of the caller's buffers. Error (limit): there is not that much.
 [[nodiscard]] Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel,
                                                std::vector<Buffer>& memory,
-                                               const Followed& followed);
+                                               const TrackingOptions& followed);
 /// Empties Buffer::undefined where a launch has written everything.
 void forget_defined(std::vector<Buffer>& memory);
 

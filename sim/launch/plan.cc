@@ -6,7 +6,7 @@
 
 #include "isa/type/bits.h"
 #include "sim/exec/semantics.h"
-#include "sim/shadow/shadow_access.h"
+#include "sim/state/shadow_values.h"
 
 namespace tilevm::sim {
 namespace {
@@ -102,17 +102,17 @@ class PlanBuilder {
 
   [[nodiscard]] std::size_t here() const { return plan_.records.size(); }
 
-  std::size_t add(Record record, Span span) {
+  std::size_t add(PlanOp record, Span span) {
     record.span = span;
     if (!loops_.empty()) record.loop = loops_.back().span;
     plan_.records.push_back(std::move(record));
     return here() - 1;
   }
   std::size_t add_jump(std::size_t target, Span span) {
-    return add({.kind = Record::Kind::jump, .target = target}, span);
+    return add({.kind = PlanOp::Kind::jump, .target = target}, span);
   }
   std::size_t add_branch(const isa::Expr& condition, Span span) {
-    return add({.kind = Record::Kind::branch, .values = {ScalarCode(condition)}}, span);
+    return add({.kind = PlanOp::Kind::branch, .values = {ScalarCode(condition)}}, span);
   }
   void jump_here(std::size_t record) { plan_.records[record].target = here(); }
 
@@ -129,7 +129,7 @@ class PlanBuilder {
                                   plan_.barriers};
     Semantics semantics = semantics_of(preparation, plan_.keeps_shadow);
     plan_.barrier_records.resize(plan_.barriers.size(), here());
-    Record record{.kind = Record::Kind::instruction,
+    PlanOp record{.kind = PlanOp::Kind::instruction,
                   .action = std::move(semantics.action),
                   .undefined = std::move(semantics.undefined),
                   .instruction = stmt.inst.index(),
@@ -152,7 +152,7 @@ class PlanBuilder {
   }
 
   void add_statement(const isa::ScalarStmt& stmt, Span span) {
-    add({.kind = Record::Kind::assign,
+    add({.kind = PlanOp::Kind::assign,
          .slot = static_cast<std::size_t>(stmt.target.index),
          .values = {ScalarCode(stmt.value)},
          .written = written({stmt.target})},
@@ -163,12 +163,12 @@ class PlanBuilder {
     const std::size_t counter = plan_.scalar_slots;
     plan_.scalar_slots += 3;
     loops_.push_back({here() + 1, {}, span});
-    add({.kind = Record::Kind::loop_enter,
+    add({.kind = PlanOp::Kind::loop_enter,
          .counter = counter,
          .scalar_kind = stmt.begin.kind(),
          .values = {ScalarCode(stmt.begin), ScalarCode(stmt.end), ScalarCode(stmt.step)}},
         span);
-    const std::size_t next = add({.kind = Record::Kind::loop_next,
+    const std::size_t next = add({.kind = PlanOp::Kind::loop_next,
                                   .slot = static_cast<std::size_t>(stmt.var.index),
                                   .counter = counter,
                                   .scalar_kind = stmt.begin.kind(),

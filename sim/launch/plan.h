@@ -19,7 +19,7 @@
 
 namespace tilevm::sim {
 
-struct Record {
+struct PlanOp {
   enum class Kind : std::uint8_t {
     instruction,  ///< action
     assign,       ///< scalar[slot] = values[0]
@@ -48,7 +48,7 @@ struct Record {
 };
 
 struct Plan {
-  std::vector<Record> records;
+  std::vector<PlanOp> records;
   std::size_t scalar_slots = 0;        ///< one a variable (by index), then three a loop
   std::size_t view_slots = 0;          ///< one a variable
   std::size_t register_bytes = 0;      ///< of the slab

@@ -12,11 +12,11 @@
 #include <thread>
 #include <utility>
 
-#include "sim/checks/launch_shadow.h"
-#include "sim/launch/block_turns.h"
+#include "sim/checks/block_races.h"
+#include "sim/launch/block_interpreter.h"
+#include "sim/launch/block_scheduler.h"
 #include "sim/launch/launch.h"
 #include "sim/launch/launch_plan.h"
-#include "sim/launch/machine.h"
 #include "sim/launch/plan.h"
 
 namespace tilevm::sim {
@@ -51,8 +51,9 @@ class BlockRun {
                  .threads = plan.threads};
     if (options.trace.tell) settings_.observers.trace = &options.trace;
     if (checks.races) settings_.uses = &launch.uses;
-    if (checks.races && !plan.orders_blocks && blocks_ > 1 && blocks_ < LaunchShadow::max_blocks) {
-      settings_.observers.shadow =
+    if (checks.races && !plan.orders_blocks && blocks_ > 1 &&
+        blocks_ < BlockRaceDetector::max_blocks) {
+      settings_.observers.block_races =
           &shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
     }
     if (checks.races && checks.in_flight && checks.redundant)
@@ -89,9 +90,9 @@ class BlockRun {
     Counters counters;
     counters.blocks = blocks_;
     for (std::size_t i = 0; i < executed_.size(); ++i) {
-      const Record& record = launch_.plan.records[i];
+      const PlanOp& record = launch_.plan.records[i];
       counters.steps += executed_[i];
-      if (record.kind != Record::Kind::instruction) continue;
+      if (record.kind != PlanOp::Kind::instruction) continue;
       counters.instructions[record.instruction] += executed_[i];
       if (!launch_.plan.counts_accesses) continue;
       counters.statements.push_back({record.span, record.instruction, executed_[i], accesses_[i],
@@ -103,7 +104,7 @@ class BlockRun {
   [[nodiscard]] std::vector<StatementErrors> errors() const {
     std::vector<StatementErrors> errors;
     for (std::size_t i = 0; i < errors_.size(); ++i) {
-      const Record& record = launch_.plan.records[i];
+      const PlanOp& record = launch_.plan.records[i];
       const isa::RegisterType* type = record.shadow.measured;
       if (type == nullptr) continue;
       errors.push_back({record.span, record.instruction, type->dtype, type->shape(), errors_[i].own,
@@ -125,7 +126,7 @@ class BlockRun {
 
  private:
   bool run_in_turns() {
-    BlockTurns turns(launch_, settings_, resident_, threads_);
+    BlockScheduler turns(launch_, settings_, resident_, threads_);
     auto fault = turns.run([this](std::uint64_t place, isa::PrintRecords prints) {
       if (!prints.empty()) keep(launch_.sequence[place], std::move(prints));
     });
@@ -135,7 +136,7 @@ class BlockRun {
   }
 
   /// Adds what a machine counted.
-  void count(const Machine& machine) {
+  void count(const BlockInterpreter& machine) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
     for (std::size_t i = 0; i < accesses_.size(); ++i) accesses_[i] += machine.accesses()[i];
@@ -144,7 +145,7 @@ class BlockRun {
 
   void work() {
     try {
-      Machine machine(launch_.plan, launch_.memory, launch_.parameters, settings_);
+      BlockInterpreter machine(launch_.plan, launch_.memory, launch_.parameters, settings_);
       run_blocks(machine);
       count(machine);
     } catch (const std::bad_alloc&) {
@@ -153,7 +154,7 @@ class BlockRun {
     }
   }
 
-  void run_blocks(Machine& machine) {
+  void run_blocks(BlockInterpreter& machine) {
     while (true) {
       const std::uint64_t begin = next_.fetch_add(share_);
       if (begin >= blocks_) return;
@@ -189,8 +190,8 @@ class BlockRun {
     const std::optional<BlockPair> race = shadow_->race();
     if (!race || race->second > first_fault_) return;
     Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
-    Machine machine(launch_.plan, launch_.memory, launch_.parameters,
-                    replay_settings(settings_, replay));
+    BlockInterpreter machine(launch_.plan, launch_.memory, launch_.parameters,
+                             replay_settings(settings_, replay));
     static_cast<void>(machine.run_block(launch_.block(race->first), race->first));
     replay.compare(launch_.block_index(race->first));
     auto fault = machine.run_block(launch_.block(race->second), race->second);
@@ -202,9 +203,9 @@ class BlockRun {
   const LaunchPlan& launch_;
   const std::uint64_t blocks_;
   const std::uint64_t resident_;
-  const bool keeps_prints_;                // after a fault
-  std::vector<std::atomic<bool>> needed_;  // by barrier
-  std::optional<LaunchShadow> shadow_;     ///< if blocks are compared
+  const bool keeps_prints_;                  // after a fault
+  std::vector<std::atomic<bool>> needed_;    // by barrier
+  std::optional<BlockRaceDetector> shadow_;  ///< if blocks are compared
   RunSettings settings_;
   std::uint64_t threads_ = 1;
   std::uint64_t share_ = 1;  ///< blocks handed out at once

@@ -301,37 +301,6 @@ TILEVM_KERNELS(avx512, 16, [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]]
 
 }  // namespace
 
-SimdLevel best_simd_level() {
-  static const SimdLevel best = simd_levels().back();
-  return best;
-}
-
-std::vector<SimdLevel> simd_levels() {
-  std::vector<SimdLevel> levels{SimdLevel::portable};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    levels.push_back(SimdLevel::avx2);
-  }
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-    levels.push_back(SimdLevel::avx512);
-  }
-#endif
-  return levels;
-}
-
-std::string_view to_string(SimdLevel level) {
-  switch (level) {
-    case SimdLevel::portable:
-      return "portable";
-    case SimdLevel::avx2:
-      return "avx2";
-    case SimdLevel::avx512:
-      break;
-  }
-  return "avx512";
-}
-
 FloatFields float_fields(const isa::DType& type) {
   const int unused = type.bits - 1 - type.exponent_bits - type.mantissa_bits;
   const auto largest = static_cast<std::int32_t>(isa::max_code(type) >> unused);

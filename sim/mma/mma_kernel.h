@@ -12,11 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <vector>
 
 #include "isa/numeric/mma_rules.h"
 #include "isa/type/dtype.h"
+#include "sim/arithmetic/simd_level.h"
 
 namespace tilevm::sim {
 
@@ -25,14 +24,6 @@ inline constexpr int mma_max_columns = 8;  ///< n
 inline constexpr int mma_max_depth = 32;   ///< k
 /// Of alignment: eight products and an accumulator, less than 34 * 2^25, still fit 32 bits.
 inline constexpr int mma_max_fraction_bits = 25;
-
-/// Which instruction set the kernel uses; the bits do not depend on it.
-enum class SimdLevel : std::uint8_t { portable, avx2, avx512 };
-
-/// The best level of this processor, and all that it has, portable first.
-[[nodiscard]] SimdLevel best_simd_level();
-[[nodiscard]] std::vector<SimdLevel> simd_levels();
-[[nodiscard]] std::string_view to_string(SimdLevel level);
 
 /// The exponent of a zero: below every other, and sums of two do not overflow.
 inline constexpr std::int32_t zero_exponent = -(1 << 20);

@@ -4,7 +4,7 @@ namespace tilevm::sim {
 namespace {
 
 /// The slot of the element that was just located; none outside of the view or the buffer.
-ShadowSlot slot_at(const GlobalAccess& access, Place& place, std::size_t t, std::size_t i) {
+ShadowSlot slot_at(const GlobalAccess& access, TileInView& place, std::size_t t, std::size_t i) {
   const ShadowMemory* memory = place.buffer().shadow;
   if (memory == nullptr || !place.locate(t, i) || !place.in_buffer()) return {};
   return memory->load(access.dtype, place.bit());
@@ -18,9 +18,9 @@ void set_register(const Tile& tile, const isa::DType& type, std::size_t t, std::
 }
 
 /// The number in ShadowValues::shared of an element of a thread.
-std::size_t shared_slot(const FoundTable& runs, const SharedAccess& access, std::size_t t,
+std::size_t shared_slot(const TableLookup& runs, const SharedAccess& access, std::size_t t,
                         std::size_t i) {
-  const PlaceTable& table = *runs.table;
+  const RunTable& table = *runs.table;
   const std::uint64_t bit =
       runs.base_bits - access.tensor_bits + table.run_bits[t * table.runs + i / table.run_elements];
   return access.shadow + bit / access.tile.bits + i % table.run_elements;
@@ -28,7 +28,7 @@ std::size_t shared_slot(const FoundTable& runs, const SharedAccess& access, std:
 
 /// Stores value(thread, place) for the first holder of each element.
 template <class Value>
-void store_shared(const FoundTable& runs, const SharedAccess& access, Context& context,
+void store_shared(const TableLookup& runs, const SharedAccess& access, Context& context,
                   Value&& value) {
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
@@ -40,17 +40,7 @@ void store_shared(const FoundTable& runs, const SharedAccess& access, Context& c
 
 }  // namespace
 
-std::size_t shared_shadow(const isa::Kernel& kernel, const isa::KernelInfo& info,
-                          std::size_t tensor) {
-  std::size_t begin = 0;
-  for (std::size_t k = 0; k < info.shared.size() && k < tensor; ++k) {
-    const auto* type = std::get_if<isa::SharedType>(&kernel.variable(info.shared[k].var).type);
-    begin += static_cast<std::size_t>(type->layout.storage_size());
-  }
-  return begin;
-}
-
-void load_shadow(const GlobalAccess& access, Place& place, Context& context) {
+void load_shadow(const GlobalAccess& access, TileInView& place, Context& context) {
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
       set_register(access.tile, access.dtype, t, i, slot_at(access, place, t, i), context.state);
@@ -58,7 +48,7 @@ void load_shadow(const GlobalAccess& access, Place& place, Context& context) {
   }
 }
 
-void store_shadow(const GlobalAccess& access, Place& place, Context& context) {
+void store_shadow(const GlobalAccess& access, TileInView& place, Context& context) {
   ShadowMemory* memory = place.buffer().shadow;
   if (memory == nullptr) return;
   for (const std::int32_t first : access.parts->first_threads) {
@@ -71,13 +61,13 @@ void store_shadow(const GlobalAccess& access, Place& place, Context& context) {
   }
 }
 
-std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, Place& place) {
+std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& place) {
   std::vector<ShadowSlot> slots(access.tile.locals);  // one thread holds all
   for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = slot_at(access, place, 0, i);
   return slots;
 }
 
-void load_shadow(const FoundTable& runs, const SharedAccess& access, Context& context) {
+void load_shadow(const TableLookup& runs, const SharedAccess& access, Context& context) {
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
       const ShadowSlot slot = context.state.shadow.shared[shared_slot(runs, access, t, i)];
@@ -86,13 +76,13 @@ void load_shadow(const FoundTable& runs, const SharedAccess& access, Context& co
   }
 }
 
-void store_shadow(const FoundTable& runs, const SharedAccess& access, Context& context) {
+void store_shadow(const TableLookup& runs, const SharedAccess& access, Context& context) {
   store_shared(runs, access, context, [&](std::size_t t, std::size_t i) {
     return ShadowSlot(context.state.shadow.at(access.tile, t, i));
   });
 }
 
-void store_shadow(const FoundTable& runs, const SharedAccess& access,
+void store_shadow(const TableLookup& runs, const SharedAccess& access,
                   const std::vector<ShadowSlot>& slots, Context& context) {
   store_shared(runs, access, context, [&](std::size_t, std::size_t i) { return slots[i]; });
 }

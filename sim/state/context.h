@@ -17,7 +17,7 @@
 #include "sim/state/scalar_code.h"
 #include "sim/state/state.h"
 #include "sim/tiles/lane_tiles.h"
-#include "sim/tiles/place_table.h"
+#include "sim/tiles/run_table.h"
 #include "sim/tiles/tile_table.h"
 
 namespace tilevm::sim {
@@ -25,8 +25,8 @@ namespace tilevm::sim {
 /// Working memory of one host thread: tables and buffers that are kept between instructions and
 /// mean nothing for the block's state.
 struct Scratch {
-  std::vector<TileTable> tables;           ///< by Preparation::new_table
-  std::vector<PlaceTables> shared_tables;  ///< by Preparation::new_shared_table
+  std::vector<TileTable> tables;         ///< by Preparation::new_table
+  std::vector<RunTables> shared_tables;  ///< by Preparation::new_shared_table
   std::vector<std::uint32_t> codes_a, codes_b, codes_c;
   std::array<LaneBuffer, 4> lanes;  ///< of operands, and of a result
   std::vector<MmaOperandA> operands_a;
@@ -49,18 +49,18 @@ struct Barrier {
       false;  ///< of a shared tensor whose place another takes (isa/analysis/shared_plan.h)
 };
 
-class OrderedShadow;
+class HappensBeforeDetector;
 class Replay;
-class TouchSink;
+class AccessSink;
 class TurnLog;
 
 /// Who looks on while the blocks of a launch run; each may be absent, and must outlive the run.
 struct Observers {
   /// By barrier or wait: whether a block has shown that the run needs it.
   std::atomic<bool>* needed = nullptr;
-  TouchSink* shadow = nullptr;       ///< compares blocks
-  OrderedShadow* ordered = nullptr;  ///< the same, if blocks order themselves
-  Replay* replay = nullptr;          ///< finds again where two blocks race
+  AccessSink* block_races = nullptr;                ///< compares blocks
+  HappensBeforeDetector* happens_before = nullptr;  ///< the same, if blocks order themselves
+  Replay* replay = nullptr;                         ///< finds again where two blocks race
   const Trace* trace = nullptr;
 };
 

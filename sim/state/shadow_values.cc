@@ -19,4 +19,14 @@ double value_at(const isa::DType& type, const Tile& tile, const RegisterSlab& re
                                       place * tile.bits, tile.bits));
 }
 
+std::size_t shared_shadow(const isa::Kernel& kernel, const isa::KernelInfo& info,
+                          std::size_t tensor) {
+  std::size_t begin = 0;
+  for (std::size_t k = 0; k < info.shared.size() && k < tensor; ++k) {
+    const auto* type = std::get_if<isa::SharedType>(&kernel.variable(info.shared[k].var).type);
+    begin += static_cast<std::size_t>(type->layout.storage_size());
+  }
+  return begin;
+}
+
 }  // namespace tilevm::sim

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "isa/program/kernel_info.h"
+#include "isa/program/program.h"
 #include "isa/type/dtype.h"
 #include "sim/api/shadow_memory.h"
 #include "sim/tiles/layout_parts.h"
@@ -33,5 +35,10 @@ struct ShadowPairs {
 /// The value of an element of a register tile.
 [[nodiscard]] double value_at(const isa::DType& type, const Tile& tile,
                               const RegisterSlab& registers, std::size_t thread, std::size_t place);
+
+/// Where the shadow values of a shared tensor begin, by its number in KernelInfo::shared; of all
+/// tensors together if there is no such one.
+[[nodiscard]] std::size_t shared_shadow(const isa::Kernel& kernel, const isa::KernelInfo& info,
+                                        std::size_t tensor);
 
 }  // namespace tilevm::sim

@@ -11,25 +11,11 @@
 #include "isa/layout/memory_layout.h"
 #include "isa/layout/register_layout.h"
 #include "sim/api/shadow_memory.h"
-#include "sim/state/touch.h"
+#include "sim/state/access_record.h"
+#include "sim/tiles/coordinates.h"
 #include "sim/tiles/intervals.h"
 
 namespace tilevm::sim {
-
-inline constexpr std::size_t max_rank = isa::RegisterLayout::max_rank;
-
-/// One number a dimension; entries beyond the rank are unused.
-using Numbers = std::array<std::int64_t, max_rank>;
-
-/// A view of global memory after its extents and strides were evaluated. Extents lie in
-/// 0 .. 2^40, strides (in elements) in -2^48 .. 2^48.
-struct GlobalView {
-  int buffer = -1;  ///< index into Memory
-  int rank = 0;
-  Numbers extents{}, strides{};
-  /// Where elements lie, instead of strides, for layouts with several modes or a swizzle.
-  const isa::MemoryLayout* layout = nullptr;
-};
 
 struct CopyPlan;
 struct SharedAccess;
@@ -44,34 +30,34 @@ struct PendingCopy {
   bool arrived = false;     ///< the data has reached shared memory, seen or not
   std::uint64_t group = 0;  ///< from 1 on, once committed
   GlobalView source;
-  Numbers source_origin{}, shared_origin{};
+  Coordinates source_origin{}, shared_origin{};
   std::uint64_t low = 0, high = 0;  ///< granules that it fills lie in [low, high)
   std::vector<std::uint8_t> data;   ///< the tile as a dense bit stream
   std::vector<ShadowSlot> shadow;   ///< by element; empty if nobody asks
 };
 
-/// A tile that was touched since the last barrier and is not marked in TouchSet::touches yet:
+/// A tile that was touched since the last barrier and is not marked in SharedHistory::touches yet:
 /// as long as nothing else comes near it, that is not needed.
-struct RecentTouch {
+struct RecentAccess {
   const SharedAccess* access = nullptr;
-  Numbers origin{};
+  Coordinates origin{};
   bool writes = false;
   std::uint64_t low = 0, high = 0;  ///< its granules lie in [low, high)
 };
 
 /// Who touched what since a barrier.
-struct TouchSet {
-  std::uint32_t epoch = 1;     ///< counts barriers
-  std::vector<Touch> touches;  ///< by granule (Plan::granule_shift)
-  std::vector<RecentTouch> recent;
+struct SharedHistory {
+  std::uint32_t epoch = 1;            ///< counts barriers
+  std::vector<AccessRecord> touches;  ///< by granule (Plan::granule_shift)
+  std::vector<RecentAccess> recent;
   bool marks_touches = false;  ///< since the last barrier: `recent` was not enough
 };
 
 /// A copy that would still be in flight if one barrier or wait of the text did not exist.
-struct GhostCopy {
+struct CounterfactualCopy {
   const CopyPlan* plan = nullptr;
   GlobalView source;
-  Numbers source_origin{};
+  Coordinates source_origin{};
   std::uint64_t group = 0;
   std::uint32_t statement = 0;  ///< in Plan::barriers
   bool covered = false;         ///< another wait has retired its group too
@@ -82,10 +68,10 @@ struct GhostCopy {
 /// shown that it needs it (redundancy.h).
 struct Without {
   static constexpr std::uint32_t none = 0xffffffff;
-  std::uint32_t barrier = none;     ///< the last barrier, in Plan::barriers
-  TouchSet touches;                 ///< since the one before it
-  std::vector<GhostCopy> unseen;    ///< copies that only `barrier` made visible
-  std::vector<GhostCopy> unwaited;  ///< copies that only one wait has retired
+  std::uint32_t barrier = none;              ///< the last barrier, in Plan::barriers
+  SharedHistory touches;                     ///< since the one before it
+  std::vector<CounterfactualCopy> unseen;    ///< copies that only `barrier` made visible
+  std::vector<CounterfactualCopy> unwaited;  ///< copies that only one wait has retired
 };
 
 /// The last CopyAsyncWaitGroup that ran.
@@ -115,7 +101,7 @@ struct SharedMemory {
   std::size_t pending_bytes = 0;    ///< of their data
   std::uint64_t groups = 0;         ///< that were committed
   LastWait last_wait;
-  TouchSet since_barrier;  ///< without touches if races are not checked
+  SharedHistory since_barrier;  ///< without touches if races are not checked
   Without without;
   /// By granule: whether a copy to it is pending. Empty if that is not checked.
   std::vector<bool> in_flight;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "isa/program/print.h"
-#include "sim/checks/global_touches.h"
+#include "sim/state/global_history.h"
 #include "sim/state/shadow_values.h"
 #include "sim/state/shared_state.h"
 #include "sim/state/undefined.h"
@@ -21,17 +21,17 @@ namespace tilevm::sim {
 struct SemaphoreAccess;
 
 /// A place in global memory.
-struct MemoryPlace {
+struct MemoryAddress {
   std::size_t buffer = 0;
   std::uint64_t bit = 0;
-  friend auto operator<=>(const MemoryPlace&, const MemoryPlace&) = default;
+  friend auto operator<=>(const MemoryAddress&, const MemoryAddress&) = default;
 };
 
 /// A block waits until an element has a value.
 struct Wait {
   const SemaphoreAccess* access = nullptr;
-  MemoryPlace place;
-  Numbers index{};
+  MemoryAddress place;
+  Coordinates index{};
   std::uint32_t wanted = 0;
 };
 
@@ -45,7 +45,7 @@ struct BlockState {
   ShadowValues shadow;
   SharedMemory shared;
   isa::PrintRecords prints;
-  GlobalTouches global;     ///< empty if nothing is tracked
+  GlobalHistory global;     ///< empty if nothing is tracked
   std::size_t next = 0;     ///< the record that runs next
   std::uint64_t steps = 0;  ///< records that ran
   std::uint64_t draws = 0;  ///< random numbers that were drawn

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -16,9 +15,6 @@
 #include "sim/tiles/register_slab.h"
 
 namespace tilevm::sim {
-
-class Context;
-struct Preparation;
 
 /// Where undefined elements came from, for messages.
 struct Origin {
@@ -70,14 +66,5 @@ class UndefinedRegisters {
 
 /// Whether any of the bytes is not zero.
 [[nodiscard]] bool has_bits(const std::uint8_t* bytes, std::size_t count);
-
-/// Which elements of a tile a report is about.
-using ElementFilter = std::function<bool(std::size_t thread, std::size_t place)>;
-
-/// Reports that undefined elements of a register tile matter to an instruction, if `matters` holds
-/// for one of them (all matter without it); false after a fault.
-[[nodiscard]] bool check_defined(std::string_view mnemonic, Span span, std::string_view name,
-                                 const Tile& tile, const LayoutParts& parts, Context& context,
-                                 const ElementFilter& matters = {});
 
 }  // namespace tilevm::sim

@@ -70,4 +70,10 @@ inline bool merge_intervals(std::vector<Interval>& intervals) {
   return overlap;
 }
 
+/// Where the elements of a footprint lie that exist: ascending and disjoint.
+struct TouchedIntervals {
+  std::vector<Interval> bits;
+  bool overlap = false;  ///< two elements that are no replicas share a place
+};
+
 }  // namespace tilevm::sim

@@ -1,6 +1,6 @@
 #include "sim/tiles/lane_tiles.h"
 
-#include "sim/tiles/elements.h"
+#include "sim/tiles/packing.h"
 
 namespace tilevm::sim {
 namespace {

@@ -9,8 +9,10 @@
 
 #include "isa/layout/broadcast.h"
 #include "sim/arithmetic/lanes.h"
-#include "sim/state/state.h"
+#include "sim/tiles/coordinates.h"
+#include "sim/tiles/intervals.h"
 #include "sim/tiles/layout_parts.h"
+#include "sim/tiles/register_slab.h"
 
 namespace tilevm::sim {
 

@@ -13,7 +13,7 @@
 #include "isa/layout/broadcast.h"
 #include "isa/layout/register_layout.h"
 #include "isa/type/dtype.h"
-#include "sim/tiles/elements.h"
+#include "sim/arithmetic/element_loops.h"
 #include "sim/tiles/layout_parts.h"
 #include "sim/tiles/matrix_tables.h"
 

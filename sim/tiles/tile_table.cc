@@ -13,7 +13,7 @@ namespace {
 
 /// The element offsets of `count` threads or places.
 std::vector<std::uint64_t> offsets_of(const std::vector<std::int32_t>& parts, std::size_t count,
-                                      std::size_t rank, const Numbers& strides) {
+                                      std::size_t rank, const Coordinates& strides) {
   std::vector<std::uint64_t> offsets(count, 0);
   for (std::size_t x = 0; x < count; ++x) {
     for (std::size_t d = 0; d < rank; ++d) {
@@ -103,7 +103,8 @@ void with_run_length(std::size_t run_bytes, F&& f) {
 
 }  // namespace
 
-void TileTable::prepare(const LayoutParts& parts, const Tile& tile, const Numbers& tile_strides) {
+void TileTable::prepare(const LayoutParts& parts, const Tile& tile,
+                        const Coordinates& tile_strides) {
   if (built && strides == tile_strides) return;
   strides = tile_strides;
   built = true;
@@ -136,7 +137,8 @@ void TileTable::find_even_threads() {
   }
 }
 
-Pieces TileTable::pieces_at(const LayoutParts& parts, const Tile& tile, std::uint64_t base_bits) {
+TouchedIntervals TileTable::pieces_at(const LayoutParts& parts, const Tile& tile,
+                                      std::uint64_t base_bits) {
   if (pieces.bits.empty()) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     const std::uint64_t length = run_elements * tile.bits;
@@ -151,7 +153,7 @@ Pieces TileTable::pieces_at(const LayoutParts& parts, const Tile& tile, std::uin
     for (Interval& piece : pieces.bits) piece = {piece.begin - lowest, piece.end - lowest};
     pieces.overlap = merge_intervals(pieces.bits);
   }
-  Pieces result = pieces;
+  TouchedIntervals result = pieces;
   for (Interval& piece : result.bits) {
     piece.begin += base_bits + lowest;
     piece.end += base_bits + lowest;

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/state/state.h"
+#include "sim/tiles/coordinates.h"
+#include "sim/tiles/intervals.h"
 #include "sim/tiles/layout_parts.h"
+#include "sim/tiles/register_slab.h"
 
 namespace tilevm::sim {
 
@@ -17,23 +19,23 @@ namespace tilevm::sim {
 /// with the tile's place has to fit.
 struct TileTable {
   bool built = false;
-  Numbers strides{};  ///< that it was built for, one a tile dimension, in elements
+  Coordinates strides{};  ///< that it was built for, one a tile dimension, in elements
   std::vector<std::uint64_t> thread_bits;  ///< by thread
   std::vector<std::uint64_t> run_bits;     ///< by run of places
   std::size_t run_elements = 1;
   bool byte_aligned = false;  ///< all of the above are multiples of 8 bits
   bool one_piece = false;     ///< thread after thread, the tile is one dense piece of memory
-  Pieces pieces;              ///< where elements lie, from `lowest` on; built when asked for
+  TouchedIntervals pieces;    ///< where elements lie, from `lowest` on; built when asked for
   std::uint64_t lowest = 0;
 
   bool even = false;  ///< each thread's runs lie thread_stride behind those of the one before
   std::size_t thread_stride = 0;  ///< bytes
 
   /// Builds the table unless it is there for these strides.
-  void prepare(const LayoutParts& parts, const Tile& tile, const Numbers& tile_strides);
+  void prepare(const LayoutParts& parts, const Tile& tile, const Coordinates& tile_strides);
   /// Where the elements of the tile lie that begins at `base_bits`.
-  [[nodiscard]] Pieces pieces_at(const LayoutParts& parts, const Tile& tile,
-                                 std::uint64_t base_bits);
+  [[nodiscard]] TouchedIntervals pieces_at(const LayoutParts& parts, const Tile& tile,
+                                           std::uint64_t base_bits);
 
  private:
   void find_even_threads();

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "isa/inst/elementwise.h"
+#include "sim/arithmetic/element_loops.h"
 #include "sim/mma/chain_kernel.h"
-#include "sim/tiles/elements.h"
 #include "tests/oracles/mpfr_support.h"
 #include "tests/oracles/sampling.h"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "isa/inst/elementwise.h"
-#include "sim/tiles/elements.h"
+#include "sim/arithmetic/element_loops.h"
 #include "tests/oracles/mpfr_support.h"
 #include "tests/oracles/sampling.h"
 

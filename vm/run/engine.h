@@ -100,11 +100,4 @@ struct EngineOptions {
   std::array<std::int64_t, 3> traced_block{};
 };
 
-/// Names of the engines there are.
-[[nodiscard]] const std::vector<std::string>& engine_names();
-
-/// Error: usage (unknown name), unavailable (no device, no driver, no compiler).
-[[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const std::string& name,
-                                                          const EngineOptions& options);
-
 }  // namespace tilevm::vm

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "isa/verify/verify.h"
-#include "vm/run/vm.h"
+#include "vm/run/engine.h"
 #include "vm/text/json.h"
 
 namespace tilevm::vm {

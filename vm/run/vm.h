@@ -9,3 +9,4 @@
 #include "vm/run/entry.h"
 #include "vm/run/exit.h"
 #include "vm/run/load.h"
+#include "vm/run/make_engine.h"

@@ -12,10 +12,14 @@ using namespace tilevm;
 
 namespace {
 
+/// Comparisons are typedefs of one template.
 bool has_struct(std::string_view mnemonic) {
-  const std::string begin = "struct " + std::string(mnemonic) + " ";
-  return backend::prelude_arithmetic.find(begin) != std::string_view::npos ||
-         backend::prelude_function.find(begin) != std::string_view::npos;
+  const std::string name(mnemonic);
+  const auto is_declared = [](const std::string& text) {
+    return backend::prelude_arithmetic.find(text) != std::string_view::npos ||
+           backend::prelude_function.find(text) != std::string_view::npos;
+  };
+  return is_declared("struct " + name + " ") || is_declared("> " + name + ";");
 }
 
 template <class Inst>

@@ -1,5 +1,6 @@
 // The accesses that a plan makes against the definition of a tile access, element by element, for
 // random layouts, tensors and offsets.
+// More than 400 lines: the random tensors, the reference and the properties belong together.
 #include "isa/access/access_run.h"
 
 #include <doctest/doctest.h>
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/access/access_planner.h"
 #include "isa/verify/verify.h"
 #include "tests/unit/isa/layout_random.h"
 

@@ -1,4 +1,5 @@
 // The analysis layer: order and nesting of statements, definitions and uses, live ranges, dataflow.
+// More than 400 lines: each analysis is checked on the same few kernels.
 #include <doctest/doctest.h>
 
 #include <random>

@@ -1,8 +1,10 @@
-#include "sim/tiles/elements.h"
+#include "sim/arithmetic/element_loops.h"
+#include "sim/tiles/packing.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "isa/type/fma.h"
 #include "isa/type/number.h"

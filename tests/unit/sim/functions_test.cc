@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "isa/inst/elementwise.h"
-#include "sim/tiles/elements.h"
+#include "isa/type/arith.h"
+#include "sim/arithmetic/element_loops.h"
 
 using namespace tilevm;
 using isa::DType;

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "sim/checks/ordered_shadow.h"
+#include "sim/checks/happens_before.h"
 #include "tests/unit/sim/running.h"
 
 using namespace tilevm;

@@ -11,12 +11,12 @@
 namespace tilevm::sim {
 
 /// Where a tile lies in a view, this time.
-class Place {
+class TileInView {
  public:
-  Place(const GlobalAccess& access, const Context& context, const Numbers& origin)
-      : Place(access, context.state.views[access.view], context, origin) {}
-  Place(const GlobalAccess& access, const GlobalView& view, const Context& context,
-        const Numbers& origin)
+  TileInView(const GlobalAccess& access, const Context& context, const Coordinates& origin)
+      : TileInView(access, context.state.views[access.view], context, origin) {}
+  TileInView(const GlobalAccess& access, const GlobalView& view, const Context& context,
+             const Coordinates& origin)
       : access_(access),
         view_(view),
         buffer_(context.memory[static_cast<std::size_t>(view_.buffer)]),
@@ -48,8 +48,8 @@ class Place {
   }
 
   /// The strides of the tile's own dimensions.
-  [[nodiscard]] Numbers tile_strides() const {
-    Numbers strides{};
+  [[nodiscard]] Coordinates tile_strides() const {
+    Coordinates strides{};
     for (std::size_t d = 0; d < index_.size(); ++d) {
       if (access_.tile_dims[d] < 0) continue;
       strides[static_cast<std::size_t>(access_.tile_dims[d])] = view_.strides[d];
@@ -96,7 +96,7 @@ class Place {
   const GlobalAccess& access_;
   const GlobalView& view_;
   const MemoryBuffer& buffer_;
-  Numbers origin_;
+  Coordinates origin_;
   isa::Index index_;
   Wide bit_ = 0;
 };

@@ -1,4 +1,4 @@
-#include "vm/run/engine.h"
+#include "vm/run/make_engine.h"
 
 #include "vm/run/engine_cuda.h"
 #include "vm/run/engine_sim.h"

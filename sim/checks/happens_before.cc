@@ -1,4 +1,4 @@
-#include "sim/checks/ordered_shadow.h"
+#include "sim/checks/happens_before.h"
 
 #include <algorithm>
 #include <iterator>
@@ -32,8 +32,9 @@ void BlockClock::join(const BlockClock& other) {
   }
 }
 
-OrderedShadow::OrderedShadow(const Memory& memory, const std::vector<BufferUse>& uses,
-                             unsigned granule_shift)
+HappensBeforeDetector::HappensBeforeDetector(const Memory& memory,
+                                             const std::vector<BufferUse>& uses,
+                                             unsigned granule_shift)
     : shift_(granule_shift) {
   for (std::size_t b = 0; b < memory.size(); ++b) {
     buffers_.emplace_back();
@@ -44,7 +45,8 @@ OrderedShadow::OrderedShadow(const Memory& memory, const std::vector<BufferUse>&
   }
 }
 
-OrderedShadow::SegmentId OrderedShadow::segment_of(std::uint64_t number, Block& block) {
+HappensBeforeDetector::SegmentId HappensBeforeDetector::segment_of(std::uint64_t number,
+                                                                   Block& block) {
   if (block.segment == 0) {
     segments_.push_back({number, block.clock[number]});
     block.segment = static_cast<SegmentId>(segments_.size() - 1);
@@ -53,26 +55,28 @@ OrderedShadow::SegmentId OrderedShadow::segment_of(std::uint64_t number, Block& 
 }
 
 /// An earlier access in the way of the present one.
-void OrderedShadow::meet(const Segment& other, bool other_is_turn, const Present& present) {
+void HappensBeforeDetector::complete_barrier(const Segment& other, bool other_is_turn,
+                                             const Present& present) {
   if (race_ || other.block == present.number || is_over(other, present.block)) return;
   race_ = {{other.block, other.number, other_is_turn},
            {present.number, present.block.clock[present.number], present.is_turn}};
 }
 
-void OrderedShadow::meet_readers(std::uint32_t set, const Present& present) {
-  for (const SegmentId reader : reader_sets_[set]) meet(segments_[reader], false, present);
+void HappensBeforeDetector::meet_readers(std::uint32_t set, const Present& present) {
+  for (const SegmentId reader : reader_sets_[set])
+    complete_barrier(segments_[reader], false, present);
 }
 
 /// Semaphores are not loaded and stored besides, unless that is ordered as well.
-void OrderedShadow::meet_turns(std::size_t buffer, const IntervalSet& touched, bool wrote,
-                               const Present& present) {
+void HappensBeforeDetector::meet_turns(std::size_t buffer, const IntervalSet& touched, bool wrote,
+                                       const Present& present) {
   touched.for_each([&](const Interval& interval) {
     // A semaphore that begins before the interval may reach into it.
     const std::uint64_t begin = interval.begin < 32 ? 0 : interval.begin - 31;
     for (auto at = semaphores_.lower_bound({buffer, begin});
-         at != semaphores_.end() && at->first < MemoryPlace{buffer, interval.end}; ++at) {
+         at != semaphores_.end() && at->first < MemoryAddress{buffer, interval.end}; ++at) {
       for (const Turn& turn : at->second.turns) {
-        if (wrote || turn.wrote) meet(turn.segment, true, present);
+        if (wrote || turn.wrote) complete_barrier(turn.segment, true, present);
       }
     }
   });
@@ -80,7 +84,8 @@ void OrderedShadow::meet_turns(std::size_t buffer, const IntervalSet& touched, b
 
 /// Readers that are over for the new one need not be kept: who comes behind the new one comes
 /// behind them.
-std::uint32_t OrderedShadow::add_reader(std::uint32_t set, SegmentId reader, const Block& block) {
+std::uint32_t HappensBeforeDetector::add_reader(std::uint32_t set, SegmentId reader,
+                                                const Block& block) {
   const ReaderSet& old = reader_sets_[set];
   if (std::binary_search(old.begin(), old.end(), reader)) return set;
   ReaderSet readers;
@@ -94,8 +99,8 @@ std::uint32_t OrderedShadow::add_reader(std::uint32_t set, SegmentId reader, con
   return known->second;
 }
 
-void OrderedShadow::note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
-                         const IntervalSet& written) {
+void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
+                                 const IntervalSet& written) {
   Block& now = blocks_[block];
   const Present present{block, now, false};
   const SegmentId me = segment_of(block, now);
@@ -104,7 +109,7 @@ void OrderedShadow::note(std::size_t buffer, std::uint64_t block, const Interval
   meet_turns(buffer, read, false, present);
   for_each_range(written, shift_, [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](SegmentId writer) {
-      if (writer != 0) meet(segments_[writer], false, present);
+      if (writer != 0) complete_barrier(segments_[writer], false, present);
       return me;
     });
     tracked.readers.update(begin, end, [&](std::uint32_t set) {
@@ -114,14 +119,15 @@ void OrderedShadow::note(std::size_t buffer, std::uint64_t block, const Interval
   });
   for_each_range(read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](SegmentId writer) {
-      if (writer != 0) meet(segments_[writer], false, present);
+      if (writer != 0) complete_barrier(segments_[writer], false, present);
       return writer;
     });
     tracked.readers.update(begin, end, [&](std::uint32_t set) { return add_reader(set, me, now); });
   });
 }
 
-void OrderedShadow::take_turn(std::uint64_t block, const MemoryPlace& place, Ordering ordering) {
+void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& place,
+                                      Ordering ordering) {
   Block& now = blocks_[block];
   const bool wrote = releases(ordering);
   const Segment segment{block, now.clock[block]};
@@ -129,7 +135,7 @@ void OrderedShadow::take_turn(std::uint64_t block, const MemoryPlace& place, Ord
   if (const auto& tracked = buffers_[place.buffer]) {
     const std::uint64_t begin = place.bit >> shift_, end = ((place.bit + 31) >> shift_) + 1;
     tracked->writers.update(begin, end, [&](SegmentId writer) {
-      if (writer != 0) meet(segments_[writer], false, present);
+      if (writer != 0) complete_barrier(segments_[writer], false, present);
       return writer;
     });
     tracked->readers.update(begin, end, [&](std::uint32_t set) {

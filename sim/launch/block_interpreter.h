@@ -8,17 +8,18 @@
 #include <vector>
 
 #include "sim/api/sim.h"
+#include "sim/checks/global_races.h"
 #include "sim/launch/plan.h"
 #include "sim/state/context.h"
 
 namespace tilevm::sim {
 
 /// One host thread's machine. The plan and the memory must outlive it.
-class Machine {
+class BlockInterpreter {
  public:
   /// Every block starts with the kernel's parameters as scalars.
-  Machine(const Plan& plan, const Memory& memory, const std::vector<std::uint64_t>& parameters,
-          const RunSettings& settings);
+  BlockInterpreter(const Plan& plan, const Memory& memory,
+                   const std::vector<std::uint64_t>& parameters, const RunSettings& settings);
 
   /// Runs one block from begin to end; the fault that stopped it, if one did. `order` is its place
   /// in the order of the launch.
@@ -31,7 +32,7 @@ class Machine {
   /// Runs the next record; false after a fault.
   bool step();
 
-  // Blocks that order themselves (block_turns.h): a machine runs now this one, now that one.
+  // Blocks that order themselves (block_scheduler.h): a machine runs now this one, now that one.
   /// Takes a block that was put aside, and puts its own aside.
   void exchange(BlockState& state) { std::swap(state_, state); }
   /// A state in which a block may start.
@@ -44,7 +45,7 @@ class Machine {
   /// Runs until the block has taken this many turns; for a replay, in which no turn waits.
   void run_turns(std::uint32_t turns);
   /// Other blocks may be compared with what the block has touched.
-  void hand_on() { hand_on_touches(context_); }
+  void publish() { publish_accesses(context_); }
   [[nodiscard]] std::optional<Fault> take_fault() {
     return std::exchange(context_.fault, std::nullopt);
   }
@@ -63,14 +64,14 @@ class Machine {
 
  private:
   void start_shared_memory();
-  bool execute(const Record& record);
-  bool run_action(const Record& record);
-  bool step_shadow(const Record& record);
-  void tell(const Record& record);
-  bool step_undefined(const Record& record);
-  bool enter_loop(const Record& record);
-  void next_of_loop(const Record& record);
-  bool step_limit(const Record& record);
+  bool execute(const PlanOp& record);
+  bool run_action(const PlanOp& record);
+  bool step_shadow(const PlanOp& record);
+  void emit_trace(const PlanOp& record);
+  bool step_undefined(const PlanOp& record);
+  bool enter_loop(const PlanOp& record);
+  void next_of_loop(const PlanOp& record);
+  bool step_limit(const PlanOp& record);
 
   const Plan& plan_;
   const std::vector<std::uint64_t>& parameters_;

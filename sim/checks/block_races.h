@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/checks/global_touches.h"
 #include "sim/state/context.h"
+#include "sim/state/global_history.h"
 #include "sim/state/owner_map.h"
 #include "sim/state/state.h"
 
@@ -41,14 +41,15 @@ struct BlockPair {
   std::uint64_t first = 0, second = 0;
 };
 
-class LaunchShadow final : public TouchSink {
+class BlockRaceDetector final : public AccessSink {
  public:
   static constexpr std::uint64_t nobody = std::numeric_limits<std::uint64_t>::max();
   /// Blocks beyond this number are not told apart.
   static constexpr std::uint64_t max_blocks = std::numeric_limits<std::uint32_t>::max() - 1;
 
   /// `uses` by buffer; elements are made of granules of 2^granule_shift bits.
-  LaunchShadow(const Memory& memory, const std::vector<BufferUse>& uses, unsigned granule_shift);
+  BlockRaceDetector(const Memory& memory, const std::vector<BufferUse>& uses,
+                    unsigned granule_shift);
 
   /// Takes note of what a block touched; any host thread.
   void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
@@ -93,14 +94,14 @@ class Replay {
   /// From now on the second block runs. The index of the first is for the message.
   void compare(std::vector<std::int64_t> first_block);
   /// Records an access, or reports a race: false after a fault.
-  bool touch(const GlobalFootprint& footprint, const Pieces& pieces, Context& context);
+  bool touch(const GlobalFootprint& footprint, const TouchedIntervals& pieces, Context& context);
 
  private:
   struct Buffer {
     OwnerMap<std::uint32_t> writers, readers;  ///< the statement that did last, counted from 1
   };
   [[nodiscard]] bool is_watched(const GlobalFootprint& footprint, const Context& context) const;
-  void record(const GlobalFootprint& footprint, const Pieces& pieces);
+  void record(const GlobalFootprint& footprint, const TouchedIntervals& pieces);
   bool report(const GlobalFootprint& footprint, Context& context);
 
   unsigned shift_;

@@ -1,4 +1,4 @@
-#include "sim/tiles/place_table.h"
+#include "sim/tiles/run_table.h"
 
 #include <algorithm>
 
@@ -32,12 +32,13 @@ bool shares_places(const std::vector<std::int64_t>& offsets, const LayoutParts& 
   return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
 }
 
-PlaceTable build_table(const SharedTile& tile, const LayoutParts& parts, const Numbers& origin) {
+RunTable build_table(const SharedTileLayout& tile, const LayoutParts& parts,
+                     const Coordinates& origin) {
   std::vector<std::int64_t> offsets(parts.threads * parts.locals);
   for (std::size_t e = 0; e < offsets.size(); ++e) {
     offsets[e] = element_offset(tile, parts, origin, e / parts.locals, e % parts.locals);
   }
-  PlaceTable table;
+  RunTable table;
   table.origin = origin;
   table.run_elements = longest_run(offsets, parts.locals);
   table.runs = parts.locals / table.run_elements;
@@ -55,8 +56,8 @@ PlaceTable build_table(const SharedTile& tile, const LayoutParts& parts, const N
 
 }  // namespace
 
-std::int64_t element_offset(const SharedTile& tile, const LayoutParts& parts, const Numbers& origin,
-                            std::size_t thread, std::size_t place) {
+std::int64_t element_offset(const SharedTileLayout& tile, const LayoutParts& parts,
+                            const Coordinates& origin, std::size_t thread, std::size_t place) {
   const std::int32_t* thread_part = parts.thread_part(thread);
   const std::int32_t* local_part = parts.local_part(place);
   isa::Index index(tile.tile_dims.size());
@@ -77,10 +78,10 @@ std::size_t kept_tables(std::size_t elements) {
   return std::clamp<std::size_t>(most_bytes / (elements * sizeof(std::uint32_t)), 1, most);
 }
 
-FoundTable find_table(PlaceTables& tables, const SharedTile& tile, const LayoutParts& parts,
-                      const Numbers& origin) {
+TableLookup find_table(RunTables& tables, const SharedTileLayout& tile, const LayoutParts& parts,
+                       const Coordinates& origin) {
   if (tile.plain) {
-    if (tables.tables.empty()) tables.tables.push_back(build_table(tile, parts, Numbers{}));
+    if (tables.tables.empty()) tables.tables.push_back(build_table(tile, parts, Coordinates{}));
     std::int64_t base = 0;
     for (std::size_t d = 0; d < tile.strides.size(); ++d) base += origin[d] * tile.strides[d];
     return {&tables.tables.front(), static_cast<std::uint64_t>(base) * tile.bits};
@@ -90,7 +91,7 @@ FoundTable find_table(PlaceTables& tables, const SharedTile& tile, const LayoutP
     return {&all[tables.last], 0};
   }
   const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const PlaceTable& table) { return table.origin == origin; });
+                                  [&](const RunTable& table) { return table.origin == origin; });
   if (found != all.end()) {
     tables.last = static_cast<std::size_t>(found - all.begin());
   } else if (all.size() < kept_tables(parts.threads * parts.locals)) {

@@ -1,4 +1,4 @@
-#include "sim/launch/block_turns.h"
+#include "sim/launch/block_scheduler.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -37,8 +37,8 @@ std::string value_text(const Wait& wait, std::uint32_t bits) {
 
 }  // namespace
 
-BlockTurns::BlockTurns(const LaunchPlan& launch, const RunSettings& settings,
-                       std::uint64_t resident, std::uint64_t threads)
+BlockScheduler::BlockScheduler(const LaunchPlan& launch, const RunSettings& settings,
+                               std::uint64_t resident, std::uint64_t threads)
     : launch_(launch),
       blocks_(launch.grid.blocks()),
       resident_(std::max<std::uint64_t>(resident, 1)),
@@ -46,15 +46,15 @@ BlockTurns::BlockTurns(const LaunchPlan& launch, const RunSettings& settings,
   settings_.turns = &log_;
   if (settings_.uses != nullptr && blocks_ > 1) {
     shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
-    settings_.observers.shadow = settings_.observers.ordered = &*shadow_;
+    settings_.observers.block_races = settings_.observers.happens_before = &*shadow_;
   }
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(threads, enough_blocks); ++i) {
-    machines_.push_back(
-        std::make_unique<Machine>(launch.plan, launch.memory, launch.parameters, settings_));
+    machines_.push_back(std::make_unique<BlockInterpreter>(launch.plan, launch.memory,
+                                                           launch.parameters, settings_));
   }
 }
 
-std::optional<BlockTurns::BlockFault> BlockTurns::run(
+std::optional<BlockScheduler::BlockFault> BlockScheduler::run(
     const std::function<void(std::uint64_t, isa::PrintRecords)>& ended) {
   std::optional<BlockFault> fault;
   const auto dismiss = [&](Resident& resident) {
@@ -74,12 +74,12 @@ std::optional<BlockTurns::BlockFault> BlockTurns::run(
   return fault;
 }
 
-void BlockTurns::admit() {
+void BlockScheduler::admit() {
   const auto can_run = [](const Resident& resident) { return !resident.waits(); };
   auto runnable =
       static_cast<std::size_t>(std::count_if(residents_.begin(), residents_.end(), can_run));
   for (; next_ < blocks_ && residents_.size() < resident_ && runnable < enough_blocks; ++runnable) {
-    Machine& machine = *machines_.front();
+    BlockInterpreter& machine = *machines_.front();
     BlockState state = free_.empty() ? machine.new_state() : std::move(free_.back());
     if (!free_.empty()) free_.pop_back();
     machine.exchange(state);
@@ -90,14 +90,14 @@ void BlockTurns::admit() {
 }
 
 /// False if all blocks wait.
-bool BlockTurns::run_segments() {
+bool BlockScheduler::run_segments() {
   std::vector<Resident*> runnable;
   for (Resident& resident : residents_) {
     if (!resident.waits()) runnable.push_back(&resident);
   }
   std::atomic<std::size_t> next{0};
   std::atomic<bool> out_of_memory{false};
-  const auto work = [&](Machine& machine) {
+  const auto work = [&](BlockInterpreter& machine) {
     try {
       for (std::size_t i = next++; i < runnable.size(); i = next++) {
         run_segment(*runnable[i], machine);
@@ -121,7 +121,7 @@ bool BlockTurns::run_segments() {
   return !runnable.empty();
 }
 
-void BlockTurns::run_segment(Resident& resident, Machine& machine) {
+void BlockScheduler::run_segment(Resident& resident, BlockInterpreter& machine) {
   machine.exchange(resident.state);
   if (!machine.run_segment()) resident.fault = machine.take_fault();
   resident.ended = machine.done();
@@ -129,12 +129,12 @@ void BlockTurns::run_segment(Resident& resident, Machine& machine) {
 }
 
 /// Compares what the blocks touched, then looks for faults: what a fault is due to may be a race.
-std::optional<BlockTurns::BlockFault> BlockTurns::look_at_segments() {
+std::optional<BlockScheduler::BlockFault> BlockScheduler::look_at_segments() {
   for (Resident& resident : residents_) {
     if (resident.waits()) continue;
-    Machine& machine = *machines_.front();
+    BlockInterpreter& machine = *machines_.front();
     machine.exchange(resident.state);
-    machine.hand_on();
+    machine.publish();
     machine.exchange(resident.state);
     if (shadow_ && shadow_->race()) return find_race();
   }
@@ -144,11 +144,11 @@ std::optional<BlockTurns::BlockFault> BlockTurns::look_at_segments() {
   return std::nullopt;
 }
 
-std::optional<BlockTurns::BlockFault> BlockTurns::take_turns() {
+std::optional<BlockScheduler::BlockFault> BlockScheduler::take_turns() {
   for (Resident& resident : residents_) {
     const auto& wait = resident.state.wait;
     if (wait && load_semaphore(wait->place, launch_.memory) != wait->wanted) continue;
-    Machine& machine = *machines_.front();
+    BlockInterpreter& machine = *machines_.front();
     machine.exchange(resident.state);
     const bool went_well = machine.take_turn();
     machine.exchange(resident.state);
@@ -159,11 +159,11 @@ std::optional<BlockTurns::BlockFault> BlockTurns::take_turns() {
 }
 
 /// Both blocks run again as far as the race, to see where it is.
-BlockTurns::BlockFault BlockTurns::find_race() const {
+BlockScheduler::BlockFault BlockScheduler::find_race() const {
   const OrderedRace& race = *shadow_->race();
   Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
-  Machine machine(launch_.plan, launch_.memory, launch_.parameters,
-                  replay_settings(settings_, replay));
+  BlockInterpreter machine(launch_.plan, launch_.memory, launch_.parameters,
+                           replay_settings(settings_, replay));
   const auto run_again = [&](const OrderedParty& party) {
     replay.watch(party);
     machine.start(launch_.block(party.block), party.block);
@@ -178,7 +178,7 @@ BlockTurns::BlockFault BlockTurns::find_race() const {
 }
 
 /// All blocks wait that have begun, and no more can begin.
-BlockTurns::BlockFault BlockTurns::deadlock() const {
+BlockScheduler::BlockFault BlockScheduler::deadlock() const {
   const auto& first = *std::min_element(
       residents_.begin(), residents_.end(), [&](const Resident& a, const Resident& b) {
         return launch_.sequence[a.place] < launch_.sequence[b.place];
@@ -196,7 +196,7 @@ BlockTurns::BlockFault BlockTurns::deadlock() const {
   return {first.place, std::move(fault)};
 }
 
-void BlockTurns::explain_deadlock(const Resident& first, Diagnostic& diagnostic) const {
+void BlockScheduler::explain_deadlock(const Resident& first, Diagnostic& diagnostic) const {
   const Wait& wait = *first.state.wait;
   if (const auto store = log_.last_store(wait.place)) {
     const MemoryStatement& statement = launch_.plan.memory_statements[store->statement];

@@ -1,4 +1,4 @@
-#include "sim/launch/machine.h"
+#include "sim/launch/block_interpreter.h"
 
 #include <fmt/format.h>
 
@@ -33,8 +33,9 @@ std::uint64_t add_in(isa::ScalarKind kind, std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-Machine::Machine(const Plan& plan, const Memory& memory,
-                 const std::vector<std::uint64_t>& parameters, const RunSettings& settings)
+BlockInterpreter::BlockInterpreter(const Plan& plan, const Memory& memory,
+                                   const std::vector<std::uint64_t>& parameters,
+                                   const RunSettings& settings)
     : plan_(plan),
       parameters_(parameters),
       context_(state_, memory, scratch_, settings),
@@ -46,7 +47,7 @@ Machine::Machine(const Plan& plan, const Memory& memory,
   scratch_.shared_tables.resize(plan.shared_table_count);
 }
 
-BlockState Machine::new_state() const {
+BlockState BlockInterpreter::new_state() const {
   const RunSettings& settings = context_.settings;
   const Checks& checks = settings.checks;
   BlockState state;
@@ -68,7 +69,7 @@ BlockState Machine::new_state() const {
   return state;
 }
 
-void Machine::start(const std::array<std::int64_t, 3>& block, std::uint64_t order) {
+void BlockInterpreter::start(const std::array<std::int64_t, 3>& block, std::uint64_t order) {
   state_.block = block;
   state_.order = order;
   state_.scalars.assign(plan_.scalar_slots, 0);
@@ -87,7 +88,7 @@ void Machine::start(const std::array<std::int64_t, 3>& block, std::uint64_t orde
 }
 
 /// Contents are unspecified; here they are zero, whatever ran before.
-void Machine::start_shared_memory() {
+void BlockInterpreter::start_shared_memory() {
   SharedMemory& shared = state_.shared;
   shared.bytes.assign(plan_.shared_bytes, 0);
   state_.shadow.shared.assign(plan_.shadow_shared, {});
@@ -102,40 +103,40 @@ void Machine::start_shared_memory() {
   shared.pending_bytes = 0;
   shared.groups = 0;
   shared.last_wait = {};
-  forget_touches(shared.since_barrier);
-  stop_imagining(context_);
+  forget_history(shared.since_barrier);
+  stop_counterfactuals(context_);
   shared.without.unwaited.clear();
 }
 
-std::optional<Fault> Machine::run_block(const std::array<std::int64_t, 3>& block,
-                                        std::uint64_t order) {
+std::optional<Fault> BlockInterpreter::run_block(const std::array<std::int64_t, 3>& block,
+                                                 std::uint64_t order) {
   start(block, order);
   while (!done() && step()) {
   }
-  hand_on();
+  publish();
   return take_fault();
 }
 
-bool Machine::step() {
-  const Record& record = plan_.records[state_.next];
+bool BlockInterpreter::step() {
+  const PlanOp& record = plan_.records[state_.next];
   if (state_.steps >= context_.settings.max_steps) return step_limit(record);
   ++state_.steps;
   ++executed_[state_.next];
   if (record.meter) record.meter(state_, meter_cache_, accesses_[state_.next]);
   ++state_.next;
   if (!execute(record)) return false;
-  if (state_.traced && !state_.wait) tell(record);
+  if (state_.traced && !state_.wait) emit_trace(record);
   return true;
 }
 
-bool Machine::run_segment() {
+bool BlockInterpreter::run_segment() {
   while (!done() && !plan_.records[state_.next].orders_blocks) {
     if (!step()) return false;
   }
   return true;
 }
 
-bool Machine::take_turn() {
+bool BlockInterpreter::take_turn() {
   const std::size_t number = state_.next;
   if (!step()) return false;
   if (!state_.wait) return true;
@@ -145,58 +146,58 @@ bool Machine::take_turn() {
   return true;
 }
 
-void Machine::run_turns(std::uint32_t turns) {
+void BlockInterpreter::run_turns(std::uint32_t turns) {
   while (!done() && state_.turns < turns && step()) {
   }
 }
 
 /// Says what a statement gave, if it gave anything or is an instruction.
-void Machine::tell(const Record& record) {
-  const bool loop_ended = record.kind == Record::Kind::loop_next && state_.next == record.target;
+void BlockInterpreter::emit_trace(const PlanOp& record) {
+  const bool loop_ended = record.kind == PlanOp::Kind::loop_next && state_.next == record.target;
   if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return;
   TraceEvent event{state_.steps, record.span, record.mnemonic, {}, {}};
   show_values(record.written, state_, event);
   state_.traced = context_.settings.observers.trace->tell(event);
 }
 
-bool Machine::execute(const Record& record) {
+bool BlockInterpreter::execute(const PlanOp& record) {
   switch (record.kind) {
-    case Record::Kind::instruction:
+    case PlanOp::Kind::instruction:
       if (!state_.shared.copies.empty() &&
           context_.settings.completion.time == Completion::Time::random) {
         let_copies_arrive(context_);
       }
       return plan_.keeps_shadow ? step_shadow(record) : run_action(record);
-    case Record::Kind::assign: {
+    case PlanOp::Kind::assign: {
       std::uint64_t bits = 0;
       if (!context_.evaluate(record.values[0], bits)) return false;
       state_.scalars[record.slot] = bits;
       return true;
     }
-    case Record::Kind::jump:
+    case PlanOp::Kind::jump:
       state_.next = record.target;
       return true;
-    case Record::Kind::branch: {
+    case PlanOp::Kind::branch: {
       std::uint64_t condition = 0;
       if (!context_.evaluate(record.values[0], condition)) return false;
       if (condition == 0) state_.next = record.target;
       return true;
     }
-    case Record::Kind::loop_enter:
+    case PlanOp::Kind::loop_enter:
       return enter_loop(record);
-    case Record::Kind::loop_next:
+    case PlanOp::Kind::loop_next:
       next_of_loop(record);
       return true;
   }
   return true;
 }
 
-bool Machine::run_action(const Record& record) {
+bool BlockInterpreter::run_action(const PlanOp& record) {
   return state_.undefined.any() ? step_undefined(record) : record.action(context_);
 }
 
 /// An instruction while shadow values are kept.
-bool Machine::step_shadow(const Record& record) {
+bool BlockInterpreter::step_shadow(const PlanOp& record) {
   const auto number = static_cast<std::size_t>(&record - plan_.records.data());
   if (record.shadow.before) record.shadow.before(context_);
   if (!run_action(record)) return false;
@@ -205,14 +206,14 @@ bool Machine::step_shadow(const Record& record) {
 }
 
 /// An instruction while some tiles hold undefined elements.
-bool Machine::step_undefined(const Record& record) {
+bool BlockInterpreter::step_undefined(const PlanOp& record) {
   if (record.undefined.before && !record.undefined.before(context_)) return false;
   if (!record.action(context_)) return false;
   if (record.undefined.after) record.undefined.after(context_);
   return true;
 }
 
-bool Machine::enter_loop(const Record& record) {
+bool BlockInterpreter::enter_loop(const PlanOp& record) {
   std::array<std::uint64_t, 3> bits{};
   for (std::size_t i = 0; i < bits.size(); ++i) {
     if (!context_.evaluate(record.values[i], bits[i])) return false;
@@ -229,7 +230,7 @@ bool Machine::enter_loop(const Record& record) {
   return true;
 }
 
-void Machine::next_of_loop(const Record& record) {
+void BlockInterpreter::next_of_loop(const PlanOp& record) {
   std::uint64_t* counter = state_.scalars.data() + record.counter;
   if (counter[1] == 0) {
     state_.next = record.target;
@@ -240,7 +241,7 @@ void Machine::next_of_loop(const Record& record) {
   counter[0] = add_in(record.scalar_kind, counter[0], counter[2]);
 }
 
-bool Machine::step_limit(const Record& record) {
+bool BlockInterpreter::step_limit(const PlanOp& record) {
   const bool in_loop = record.loop != Span{};
   return context_.fail(
       Code::step_limit, in_loop ? record.loop : record.span,

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/checks/global_touches.h"
-#include "sim/checks/launch_shadow.h"
+#include "sim/checks/block_races.h"
+#include "sim/state/global_history.h"
 #include "sim/state/owner_map.h"
 #include "sim/state/state.h"
 
@@ -65,16 +65,17 @@ struct OrderedRace {
   OrderedParty first, second;
 };
 
-class OrderedShadow final : public TouchSink {
+class HappensBeforeDetector final : public AccessSink {
  public:
   /// `uses` by buffer; elements are made of granules of 2^granule_shift bits.
-  OrderedShadow(const Memory& memory, const std::vector<BufferUse>& uses, unsigned granule_shift);
+  HappensBeforeDetector(const Memory& memory, const std::vector<BufferUse>& uses,
+                        unsigned granule_shift);
 
   /// A block has touched this in its present segment.
   void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
             const IntervalSet& written) override;
   /// A block passes an instruction on a semaphore, with which its segment ends.
-  void take_turn(std::uint64_t block, const MemoryPlace& place, Ordering ordering);
+  void take_turn(std::uint64_t block, const MemoryAddress& place, Ordering ordering);
 
   /// The first race that was found.
   [[nodiscard]] const std::optional<OrderedRace>& race() const { return race_; }
@@ -114,7 +115,7 @@ class OrderedShadow final : public TouchSink {
     return block.clock[segment.block] > segment.number;
   }
   SegmentId segment_of(std::uint64_t number, Block& block);
-  void meet(const Segment& other, bool other_is_turn, const Present& present);
+  void complete_barrier(const Segment& other, bool other_is_turn, const Present& present);
   void meet_readers(std::uint32_t set, const Present& present);
   void meet_turns(std::size_t buffer, const IntervalSet& touched, bool wrote,
                   const Present& present);
@@ -126,7 +127,7 @@ class OrderedShadow final : public TouchSink {
   std::vector<ReaderSet> reader_sets_{{}};
   std::map<ReaderSet, std::uint32_t> set_numbers_{{{}, 0}};
   std::map<std::uint64_t, Block> blocks_;
-  std::map<MemoryPlace, Semaphore> semaphores_;
+  std::map<MemoryAddress, Semaphore> semaphores_;
   std::optional<OrderedRace> race_;
 };
 

@@ -10,59 +10,60 @@ namespace tilevm::sim {
 
 /// The first thread that did, and one more that differs from it, if there is one: enough to tell
 /// whether a further thread races.
-struct Touch {
+struct AccessRecord {
   static constexpr std::uint16_t nobody = 0xffff;
   /// A thread that is none of the block's: for copies, which any thread may make.
   static constexpr std::size_t any_thread = nobody - 1;
   using Parties = std::array<std::uint16_t, 2>;
 
-  std::uint32_t epoch = 0;  ///< shared memory: of the TouchSet; an older one means nobody
+  std::uint32_t epoch = 0;  ///< shared memory: of the SharedHistory; an older one means nobody
   Parties writers{nobody, nobody}, readers{nobody, nobody};
   std::array<std::uint32_t, 2> reading{};  ///< the statements (Plan::memory_statements) of readers
   std::uint32_t writing = 0;               ///< the statement of the writers
 };
 
 /// The party of a touch that is not `thread`, if there is one.
-[[nodiscard]] inline std::optional<std::size_t> other_than(const Touch::Parties& parties,
+[[nodiscard]] inline std::optional<std::size_t> other_than(const AccessRecord::Parties& parties,
                                                            std::size_t thread) {
   for (std::size_t i = 0; i < parties.size(); ++i) {
-    if (parties[i] != Touch::nobody && parties[i] != thread) return i;
+    if (parties[i] != AccessRecord::nobody && parties[i] != thread) return i;
   }
   return std::nullopt;
 }
 
 /// Whether a thread that reads or writes now races.
-[[nodiscard]] inline bool races(const Touch& touch, std::size_t thread, bool writes) {
+[[nodiscard]] inline bool races(const AccessRecord& touch, std::size_t thread, bool writes) {
   return other_than(touch.writers, thread) || (writes && other_than(touch.readers, thread));
 }
 
 /// Adds a thread to the parties; the place it took, if it is new there.
-inline std::optional<std::size_t> add_party(Touch::Parties& parties, std::size_t thread) {
+inline std::optional<std::size_t> add_party(AccessRecord::Parties& parties, std::size_t thread) {
   const auto number = static_cast<std::uint16_t>(thread);
   if (parties[0] == number || parties[1] == number) return std::nullopt;
   for (std::size_t i = 0; i < parties.size(); ++i) {
-    if (parties[i] != Touch::nobody) continue;
+    if (parties[i] != AccessRecord::nobody) continue;
     parties[i] = number;
     return i;
   }
   return std::nullopt;
 }
 
-inline void add_reader(Touch& touch, std::size_t thread, std::uint32_t statement) {
+inline void add_reader(AccessRecord& touch, std::size_t thread, std::uint32_t statement) {
   if (const auto place = add_party(touch.readers, thread)) touch.reading[*place] = statement;
 }
-inline void add_writer(Touch& touch, std::size_t thread, std::uint32_t statement) {
+inline void add_writer(AccessRecord& touch, std::size_t thread, std::uint32_t statement) {
   static_cast<void>(add_party(touch.writers, thread));
   touch.writing = statement;
 }
 
 /// Who is in the way of a thread that races: a thread, its statement, and what it did.
-struct Opponent {
+struct ConflictingAccess {
   unsigned thread = 0;
   std::uint32_t statement = 0;
   bool wrote = false;
 };
-[[nodiscard]] inline Opponent opponent_of(const Touch& touch, std::size_t thread) {
+[[nodiscard]] inline ConflictingAccess conflicting_access(const AccessRecord& touch,
+                                                          std::size_t thread) {
   if (const auto writer = other_than(touch.writers, thread)) {
     return {touch.writers[*writer], touch.writing, true};
   }

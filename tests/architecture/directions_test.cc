@@ -1,4 +1,4 @@
-// Who may include whom, checked on the sources themselves.
+// Which top folder may include which, and where each library may be used.
 //
 //         tests --> vm --> { frontend, sim, backend } --> isa --> std, fmt
 #include <doctest/doctest.h>
@@ -6,46 +6,23 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tests/architecture/source_tree.h"
+
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::array<std::string_view, 6> folders = {"isa",     "frontend", "sim",
-                                                     "backend", "vm",       "tests"};
-
-struct Include {
-  std::string path;
-  bool quoted = false;
-  int line = 0;
-};
-
-std::string_view folder_of(std::string_view path) { return path.substr(0, path.find('/')); }
-
-/// `#include` of one line, if it is one.
-std::optional<Include> parse_include(std::string_view line, int number) {
-  const auto skip = [&line] {
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-  };
-  skip();
-  if (!line.starts_with('#')) return {};
-  line.remove_prefix(1);
-  skip();
-  if (!line.starts_with("include")) return {};
-  line.remove_prefix(7);
-  skip();
-  if (line.empty() || (line[0] != '"' && line[0] != '<')) return {};
-  const bool quoted = line[0] == '"';
-  const std::size_t end = line.find(quoted ? '"' : '>', 1);
-  if (end == std::string_view::npos) return {};
-  return Include{std::string(line.substr(1, end - 1)), quoted, number};
-}
+using tilevm::architecture::find_includes;
+using tilevm::architecture::Include;
+using tilevm::architecture::is_source;
+using tilevm::architecture::repository_root;
+using tilevm::architecture::source_files;
+using tilevm::architecture::SourceFile;
+using tilevm::architecture::top_folders;
+using tilevm::architecture::top_of;
 
 /// Whether files of folder `from` may include those of folder `to`.
 bool may_include(std::string_view from, std::string_view to) {
@@ -71,27 +48,27 @@ bool is_check_of_cuda(std::string_view file) {
 
 constexpr std::array<Fence, 10> fences = {{
     {"boost/spirit", [](std::string_view file) { return file == "frontend/syntax/grammar.cc"; },
-     "Boost.Spirit stands in frontend/syntax/grammar.cc only"},
+     "Boost.Spirit is used in frontend/syntax/grammar.cc only"},
     {"boost/",
      [](std::string_view file) {
        return file == "frontend/syntax/grammar.cc" || file.starts_with("vm/") || in_tests(file);
      },
-     "Boost stands in frontend/syntax/grammar.cc and vm only"},
+     "Boost is used in frontend/syntax/grammar.cc and vm only"},
     {"CLI/",
      [](std::string_view file) {
        return file == "vm/cli/main.cc" || file == "vm/cli/command_line.cc";
      },
-     "CLI11 stands in vm/cli/main.cc and vm/cli/command_line.cc only"},
-    {"doctest", in_tests, "doctest stands in tests only"},
-    {"rapidcheck", in_tests, "RapidCheck stands in tests only"},
+     "CLI11 is used in vm/cli/main.cc and vm/cli/command_line.cc only"},
+    {"doctest", in_tests, "doctest is used in tests only"},
+    {"rapidcheck", in_tests, "RapidCheck is used in tests only"},
     {"fmt/", [](std::string_view file) { return file.ends_with(".cc"); },
-     "fmt stands in .cc files only: every header that has it slows all builds"},
+     "fmt is used in .cc files only: every header that has it slows all builds"},
     {"cuda", is_check_of_cuda,
-     "CUDA's headers stand in check_cuda_headers.cc and in their oracle only"},
+     "CUDA's headers are used in check_cuda_headers.cc and in their oracle only"},
     {"cublas", is_check_of_cuda,
-     "CUDA's headers stand in check_cuda_headers.cc and in their oracle only"},
+     "CUDA's headers are used in check_cuda_headers.cc and in their oracle only"},
     {"nvrtc", is_check_of_cuda,
-     "CUDA's headers stand in check_cuda_headers.cc and in their oracle only"},
+     "CUDA's headers are used in check_cuda_headers.cc and in their oracle only"},
     {"dlfcn.h", [](std::string_view file) { return file.starts_with("backend/"); },
      "only the backend opens libraries at run time"},
 }};
@@ -99,103 +76,70 @@ constexpr std::array<Fence, 10> fences = {{
 /// What is wrong with one include of `file` (from the repository's root), or "".
 std::string fault_of(std::string_view file, const Include& include) {
   if (include.quoted) {
-    const std::string_view to = folder_of(include.path);
-    if (std::find(folders.begin(), folders.end(), to) == folders.end()) {
+    const std::string_view to = top_of(include.path);
+    if (std::find(top_folders().begin(), top_folders().end(), to) == top_folders().end()) {
       return "quoted includes begin at the repository's root";
     }
-    return may_include(folder_of(file), to) ? "" : "this direction is not in the graph";
+    return may_include(top_of(file), to) ? "" : "this direction is not in the graph";
   }
   for (const Fence& fence : fences) {
     if (!include.path.starts_with(fence.prefix)) continue;
     if (!fence.allowed(file)) return std::string(fence.rule);
   }
-  const bool from_isa = folder_of(file) == "isa";
+  const bool from_isa = top_of(file) == "isa";
   if (from_isa && !is_standard(include.path) && !include.path.starts_with("fmt/")) {
-    return "isa stands on the standard library and fmt alone";
+    return "isa uses the standard library and fmt alone";
   }
   return "";
 }
 
-/// "file:line: include: fault" for each fault of a file's text.
-std::vector<std::string> faults_of(const std::string& file, const std::string& text) {
+/// "file:line: include: fault" for each fault of a file.
+std::vector<std::string> faults_of(std::string_view file, const std::vector<Include>& includes) {
   std::vector<std::string> faults;
-  int number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
-    const std::optional<Include> include = parse_include(line, ++number);
-    if (!include) continue;
-    const std::string fault = fault_of(file, *include);
-    if (!fault.empty()) {
-      faults.push_back(file + ":" + std::to_string(number) + ": " + include->path + ": " + fault);
-    }
+  for (const Include& include : includes) {
+    const std::string fault = fault_of(file, include);
+    if (fault.empty()) continue;
+    faults.push_back(std::string(file) + ":" + std::to_string(include.line) + ": " + include.path +
+                     ": " + fault);
   }
   return faults;
 }
 
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-bool is_source(const fs::path& path) {
-  return path.extension() == ".cc" || path.extension() == ".h";
-}
-
-/// Every source file, as a path from the repository's root.
-std::vector<std::string> source_files() {
-  const fs::path root = TILEVM_SOURCE_DIR;
-  std::vector<std::string> files;
-  for (const std::string_view folder : folders) {
-    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
-      if (is_source(entry.path())) files.push_back(entry.path().lexically_relative(root).string());
-    }
-  }
-  return files;
-}
-
 int fault_count(const std::string& file, const std::string& text) {
-  return static_cast<int>(faults_of(file, text).size());
+  return static_cast<int>(faults_of(file, find_includes(text)).size());
 }
 
 }  // namespace
 
 TEST_CASE("every include of the repository points along the graph") {
-  const std::vector<std::string> files = source_files();
-  CHECK(files.size() > 20);
-  for (const std::string& file : files) {
-    for (const std::string& fault : faults_of(file, read(fs::path(TILEVM_SOURCE_DIR) / file))) {
-      FAIL_CHECK(fault);
-    }
+  CHECK(source_files().size() > 20);
+  for (const SourceFile& file : source_files()) {
+    for (const std::string& fault : faults_of(file.path, file.includes)) FAIL_CHECK(fault);
   }
 }
 
 TEST_CASE("every quoted include names a file that exists") {
-  for (const std::string& file : source_files()) {
-    std::ifstream in(fs::path(TILEVM_SOURCE_DIR) / file);
-    std::string line;
-    for (int number = 1; std::getline(in, line); ++number) {
-      const std::optional<Include> include = parse_include(line, number);
-      if (!include || !include->quoted) continue;
-      CHECK_MESSAGE(fs::exists(fs::path(TILEVM_SOURCE_DIR) / include->path),
-                    file << ":" << number << ": " << include->path);
+  for (const SourceFile& file : source_files()) {
+    for (const Include& include : file.includes) {
+      if (!include.quoted) continue;
+      CHECK_MESSAGE(fs::exists(repository_root() / include.path),
+                    file.path << ":" << include.line << ": " << include.path);
     }
   }
 }
 
 TEST_CASE("every header is guarded and leaves other namespaces alone") {
-  for (const std::string& file : source_files()) {
-    if (!file.ends_with(".h")) continue;
-    const std::string text = read(fs::path(TILEVM_SOURCE_DIR) / file);
-    CHECK_MESSAGE(text.find("#pragma once") != std::string::npos, file);
-    CHECK_MESSAGE(text.find("using namespace") == std::string::npos, file);
-    CHECK_MESSAGE(text.starts_with("//"), file << " does not open with what it models");
+  for (const SourceFile& file : source_files()) {
+    if (!file.path.ends_with(".h")) continue;
+    CHECK_MESSAGE(file.text.find("#pragma once") != std::string::npos, file.path);
+    CHECK_MESSAGE(file.text.find("using namespace") == std::string::npos, file.path);
+    CHECK_MESSAGE(file.text.starts_with("//"), file.path << " does not open with what it models");
   }
 }
 
-TEST_CASE("C++ stands in the six folders only") {
-  for (const auto& entry : fs::directory_iterator(TILEVM_SOURCE_DIR)) {
+TEST_CASE("C++ is in the six top folders only") {
+  const auto& folders = top_folders();
+  for (const auto& entry : fs::directory_iterator(repository_root())) {
     const std::string name = entry.path().filename().string();
     if (!entry.is_directory() || name.starts_with('.') || name.starts_with("build")) continue;
     if (std::find(folders.begin(), folders.end(), name) != folders.end()) continue;
@@ -206,7 +150,7 @@ TEST_CASE("C++ stands in the six folders only") {
 }
 
 TEST_CASE("an include against the direction is found") {
-  CHECK(fault_count("isa/a.h", "#include \"sim/launch/machine.h\"\n") == 1);
+  CHECK(fault_count("isa/a.h", "#include \"sim/launch/block_interpreter.h\"\n") == 1);
   CHECK(fault_count("sim/a.cc", "#include \"backend/emit/emit.h\"\n") == 1);
   CHECK(fault_count("backend/a.cc", "  #  include \"frontend/syntax/ast.h\"") == 1);
   CHECK(fault_count("frontend/a.cc", "#include \"vm/data/npy.h\"\n") == 1);

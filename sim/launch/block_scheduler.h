@@ -16,17 +16,17 @@
 #include <vector>
 
 #include "sim/access/semaphore.h"
-#include "sim/checks/ordered_shadow.h"
+#include "sim/checks/happens_before.h"
+#include "sim/launch/block_interpreter.h"
 #include "sim/launch/launch_plan.h"
-#include "sim/launch/machine.h"
 
 namespace tilevm::sim {
 
-class BlockTurns {
+class BlockScheduler {
  public:
   /// At most `resident` blocks have begun and not ended.
-  BlockTurns(const LaunchPlan& launch, const RunSettings& settings, std::uint64_t resident,
-             std::uint64_t threads);
+  BlockScheduler(const LaunchPlan& launch, const RunSettings& settings, std::uint64_t resident,
+                 std::uint64_t threads);
 
   /// A fault, and the place in the order of the block that met it.
   struct BlockFault {
@@ -37,7 +37,9 @@ class BlockTurns {
   /// first in the order. Calls ended(place, prints) for every block that has begun.
   std::optional<BlockFault> run(const std::function<void(std::uint64_t, isa::PrintRecords)>& ended);
   /// With what they counted.
-  [[nodiscard]] const std::vector<std::unique_ptr<Machine>>& machines() const { return machines_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<BlockInterpreter>>& machines() const {
+    return machines_;
+  }
 
  private:
   struct Resident {
@@ -50,7 +52,7 @@ class BlockTurns {
 
   void admit();
   [[nodiscard]] bool run_segments();
-  void run_segment(Resident& resident, Machine& machine);
+  void run_segment(Resident& resident, BlockInterpreter& machine);
   [[nodiscard]] std::optional<BlockFault> look_at_segments();
   [[nodiscard]] std::optional<BlockFault> take_turns();
   [[nodiscard]] BlockFault find_race() const;
@@ -60,12 +62,12 @@ class BlockTurns {
   const LaunchPlan& launch_;
   const std::uint64_t blocks_, resident_;
   TurnLog log_;
-  std::optional<OrderedShadow> shadow_;
+  std::optional<HappensBeforeDetector> shadow_;
   RunSettings settings_;
-  std::vector<std::unique_ptr<Machine>> machines_;  // one a host thread
-  std::uint64_t next_ = 0;                          // the place of the block that begins next
-  std::vector<Resident> residents_;                 // ascending
-  std::vector<BlockState> free_;                    // of blocks that have ended
+  std::vector<std::unique_ptr<BlockInterpreter>> machines_;  // one a host thread
+  std::uint64_t next_ = 0;           // the place of the block that begins next
+  std::vector<Resident> residents_;  // ascending
+  std::vector<BlockState> free_;     // of blocks that have ended
 };
 
 }  // namespace tilevm::sim

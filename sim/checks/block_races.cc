@@ -1,4 +1,4 @@
-#include "sim/checks/launch_shadow.h"
+#include "sim/checks/block_races.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "sim/access/global_place.h"
+#include "sim/access/tile_in_view.h"
 #include "sim/state/context.h"
 #include "sim/tiles/offenders.h"
 
@@ -30,8 +30,8 @@ std::uint64_t add_reader(std::uint64_t readers, std::uint32_t block) {
 
 }  // namespace
 
-LaunchShadow::LaunchShadow(const Memory& memory, const std::vector<BufferUse>& uses,
-                           unsigned granule_shift)
+BlockRaceDetector::BlockRaceDetector(const Memory& memory, const std::vector<BufferUse>& uses,
+                                     unsigned granule_shift)
     : shift_(granule_shift) {
   for (std::size_t b = 0; b < memory.size(); ++b) {
     buffers_.emplace_back();
@@ -45,29 +45,29 @@ LaunchShadow::LaunchShadow(const Memory& memory, const std::vector<BufferUse>& u
   }
 }
 
-void LaunchShadow::note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
-                        const IntervalSet& written) {
+void BlockRaceDetector::note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
+                             const IntervalSet& written) {
   Buffer& tracked = *buffers_[buffer];
   const auto me = static_cast<std::uint32_t>(std::min(block, max_blocks - 1) + 1);
-  const auto meet = [&](std::uint32_t other) {
+  const auto note_other = [&](std::uint32_t other) {
     if (other != 0 && other != me) conflict(block, other - 1);
   };
   const std::lock_guard lock(tracked.mutex);
   for_each_range(written, shift_, [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](std::uint32_t writer) {
-      meet(writer);
+      note_other(writer);
       return writer == 0 ? me : std::min(writer, me);
     });
     if (!tracked.is_read) return;
     tracked.readers.update(begin, end, [&](std::uint64_t readers) {
-      meet(static_cast<std::uint32_t>(readers));
-      meet(static_cast<std::uint32_t>(readers >> 32));
+      note_other(static_cast<std::uint32_t>(readers));
+      note_other(static_cast<std::uint32_t>(readers >> 32));
       return readers;
     });
   });
   for_each_range(read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](std::uint32_t writer) {
-      meet(writer);
+      note_other(writer);
       return writer;
     });
     tracked.readers.update(begin, end,
@@ -75,7 +75,7 @@ void LaunchShadow::note(std::size_t buffer, std::uint64_t block, const IntervalS
   });
 }
 
-void LaunchShadow::conflict(std::uint64_t a, std::uint64_t b) {
+void BlockRaceDetector::conflict(std::uint64_t a, std::uint64_t b) {
   const BlockPair pair{std::min(a, b), std::max(a, b)};
   if (pair.second > earliest_) return;
   const std::lock_guard lock(mutex_);
@@ -86,7 +86,7 @@ void LaunchShadow::conflict(std::uint64_t a, std::uint64_t b) {
   earliest_ = pair.second;
 }
 
-std::optional<BlockPair> LaunchShadow::race() const {
+std::optional<BlockPair> BlockRaceDetector::race() const {
   if (earliest_ == nobody) return std::nullopt;
   return race_;
 }
@@ -105,7 +105,7 @@ void Replay::compare(std::vector<std::int64_t> first_block) {
   first_block_ = std::move(first_block);
 }
 
-void Replay::record(const GlobalFootprint& footprint, const Pieces& pieces) {
+void Replay::record(const GlobalFootprint& footprint, const TouchedIntervals& pieces) {
   Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
   auto& owners = writes(footprint.use) ? buffer.writers : buffer.readers;
   const std::uint32_t statement = footprint.access->statement + 1;
@@ -121,7 +121,8 @@ bool Replay::is_watched(const GlobalFootprint& footprint, const Context& context
   return is_turn == party_->is_turn && context.state.turns == party_->turns;
 }
 
-bool Replay::touch(const GlobalFootprint& footprint, const Pieces& pieces, Context& context) {
+bool Replay::touch(const GlobalFootprint& footprint, const TouchedIntervals& pieces,
+                   Context& context) {
   if (!is_watched(footprint, context)) return true;
   if (!comparing_) {
     record(footprint, pieces);
@@ -145,12 +146,12 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
   const GlobalAccess& access = *footprint.access;
   Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
   const bool is_write = writes(footprint.use);
-  Place place(access, footprint.view, context, footprint.origin);
+  TileInView place(access, footprint.view, context, footprint.origin);
   const auto racing = find_offenders(
       access.parts->first_threads, access.tile.locals,
-      [&](std::size_t t, std::size_t i) -> std::optional<Offender<Opponent>> {
+      [&](std::size_t t, std::size_t i) -> std::optional<Offender<ConflictingAccess>> {
         if (!place.locate(t, i) || !place.in_buffer()) return std::nullopt;
-        Opponent here;
+        ConflictingAccess here;
         const std::uint64_t begin = place.bit() >> shift_,
                             end = ((place.bit() + access.tile.bits - 1) >> shift_) + 1;
         const auto find = [&](bool wrote) {
@@ -162,9 +163,9 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
         if (is_write) buffer.readers.update(begin, end, find(false));
         buffer.writers.update(begin, end, find(true));
         if (here.statement == 0) return std::nullopt;
-        return Offender<Opponent>{place.index(), here};
+        return Offender<ConflictingAccess>{place.index(), here};
       });
-  const Opponent& other = racing.detail;
+  const ConflictingAccess& other = racing.detail;
   context.fail(
       Code::race, access.span,
       fmt::format("`{}` races with another block for {}, first {}: it {} what block [{}] {}, and "

@@ -1,27 +1,14 @@
-// Tiles as arrays of codes: elements narrower than a byte are unpacked to lanes (lanes.h), worked
-// on by tight loops and packed again; all others are lanes where they lie.
+// The loops of element-wise instructions over arrays of codes.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 
-#include "isa/type/arith.h"
 #include "isa/type/dtype.h"
+#include "isa/type/operations.h"
 #include "sim/arithmetic/lanes.h"
-#include "sim/tiles/layout_parts.h"
 
 namespace tilevm::sim {
-
-/// Reads the elements, narrower than a byte, of the threads [first, first + count) into lanes:
-/// thread after thread, in local order. Up to 8 bytes behind the last thread's stream may be read.
-void unpack(const Tile& tile, const std::uint8_t* registers, std::size_t first, std::size_t count,
-            std::uint8_t* lanes);
-
-/// Writes them; padding bits of a thread's last byte become zero.
-void pack(const Tile& tile, const std::uint8_t* lanes, std::size_t first, std::size_t count,
-          std::uint8_t* registers);
 
 /// Loops over lanes (lanes.h) that equal the definitions on every code.
 [[nodiscard]] LaneLoop1 cast_loop(const isa::DType& from, const isa::DType& to,

@@ -1,4 +1,4 @@
-#include "sim/tiles/elements.h"
+#include "sim/tiles/packing.h"
 
 #include <algorithm>
 #include <cstring>

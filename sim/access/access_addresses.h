@@ -49,7 +49,7 @@ struct TilePosition {
   std::vector<std::int64_t> extents;  ///< by the tensor's dimension: the tile's along it, or 1
 
   /// Where the tile begins; false if that faults. What lies far outside is cut, and stays outside.
-  [[nodiscard]] bool find_origin(const BlockState& state, Numbers& origin) const;
+  [[nodiscard]] bool find_origin(const BlockState& state, Coordinates& origin) const;
   /// The share of a tile's index along a dimension of the tensor.
   [[nodiscard]] std::int64_t share(std::size_t dim, const isa::Index& index) const {
     return tile_dims[dim] < 0 ? 0 : index[static_cast<std::size_t>(tile_dims[dim])];
@@ -57,11 +57,11 @@ struct TilePosition {
 };
 
 /// A tile in a view of global memory, for one execution.
-class GlobalPlace {
+class GlobalAddresses {
  public:
   /// `origin` is where the tile begins in the view.
-  GlobalPlace(const TilePosition& position, const GlobalView& view, unsigned bits,
-              const Numbers& origin);
+  GlobalAddresses(const TilePosition& position, const GlobalView& view, unsigned bits,
+                  const Coordinates& origin);
 
   /// Appends what the addresses of the tile depend on, modulo lines of memory.
   void add_key(std::vector<std::int64_t>& key) const;
@@ -75,18 +75,18 @@ class GlobalPlace {
   const TilePosition& position_;
   const GlobalView& view_;
   unsigned bits_;
-  Numbers origin_;
-  Numbers low_{}, high_{};  ///< the part of the tile that lies inside
+  Coordinates origin_;
+  Coordinates low_{}, high_{};  ///< the part of the tile that lies inside
   std::uint64_t base_bits_ = 0;
 };
 
 /// A tile in a shared tensor.
-struct SharedPlace {
+struct SharedAddresses {
   const TilePosition* position;
   const isa::MemoryLayout* layout;
   unsigned bits;
   std::uint64_t tensor_bits;  ///< where the tensor begins
-  Numbers origin{};
+  Coordinates origin{};
 
   /// Whether all of it lies in the tensor.
   [[nodiscard]] bool inside() const;

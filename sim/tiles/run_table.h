@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "isa/layout/memory_layout.h"
-#include "sim/state/shared_state.h"
+#include "sim/tiles/coordinates.h"
 #include "sim/tiles/layout_parts.h"
 
 namespace tilevm::sim {
 
 /// Runs of elements that lie one behind the other, both in a thread's places and in memory.
-struct PlaceTable {
-  Numbers origin{};
+struct RunTable {
+  Coordinates origin{};
   std::size_t run_elements = 1;
   std::size_t runs = 0;                 ///< of a thread
   std::vector<std::uint32_t> run_bits;  ///< [thread][run]: where it begins, in bits
@@ -26,13 +26,13 @@ struct PlaceTable {
 };
 
 /// The tables of one access for its last origins.
-struct PlaceTables {
-  std::vector<PlaceTable> tables;
+struct RunTables {
+  std::vector<RunTable> tables;
   std::size_t last = 0, next = 0;
 };
 
 /// A tile in a shared tensor, as far as it is known before the run.
-struct SharedTile {
+struct SharedTileLayout {
   const isa::MemoryLayout* layout = nullptr;
   std::vector<int> tile_dims;         ///< by the tensor's dimension: the tile's along it, or -1
   std::vector<std::int64_t> extents;  ///< by the tensor's dimension: the tile's along it, or 1
@@ -43,19 +43,19 @@ struct SharedTile {
 };
 
 /// The offset in elements of element (thread, place) of a tile at an origin.
-[[nodiscard]] std::int64_t element_offset(const SharedTile& tile, const LayoutParts& parts,
-                                          const Numbers& origin, std::size_t thread,
+[[nodiscard]] std::int64_t element_offset(const SharedTileLayout& tile, const LayoutParts& parts,
+                                          const Coordinates& origin, std::size_t thread,
                                           std::size_t place);
 
 /// At most as many tables as are kept for an access of this size.
 [[nodiscard]] std::size_t kept_tables(std::size_t elements);
 
 /// The table for an origin, and what is added to its bits; it may be gone after the next search.
-struct FoundTable {
-  const PlaceTable* table;
+struct TableLookup {
+  const RunTable* table;
   std::uint64_t base_bits;
 };
-[[nodiscard]] FoundTable find_table(PlaceTables& tables, const SharedTile& tile,
-                                    const LayoutParts& parts, const Numbers& origin);
+[[nodiscard]] TableLookup find_table(RunTables& tables, const SharedTileLayout& tile,
+                                     const LayoutParts& parts, const Coordinates& origin);
 
 }  // namespace tilevm::sim

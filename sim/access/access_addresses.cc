@@ -1,4 +1,4 @@
-#include "sim/access/access_places.h"
+#include "sim/access/access_addresses.h"
 
 #include <algorithm>
 
@@ -55,7 +55,7 @@ TilePosition::TilePosition(const std::optional<isa::OffsetList>& offset, int ten
   }
 }
 
-bool TilePosition::find_origin(const BlockState& state, Numbers& origin) const {
+bool TilePosition::find_origin(const BlockState& state, Coordinates& origin) const {
   constexpr std::int64_t far_away = std::int64_t{1} << 41;
   for (std::size_t d = 0; d < offsets.size(); ++d) {
     std::uint64_t bits = 0;
@@ -66,8 +66,8 @@ bool TilePosition::find_origin(const BlockState& state, Numbers& origin) const {
   return true;
 }
 
-GlobalPlace::GlobalPlace(const TilePosition& position, const GlobalView& view, unsigned bits,
-                         const Numbers& origin)
+GlobalAddresses::GlobalAddresses(const TilePosition& position, const GlobalView& view,
+                                 unsigned bits, const Coordinates& origin)
     : position_(position), view_(view), bits_(bits), origin_(origin) {
   for (std::size_t d = 0; d < position.extents.size(); ++d) {
     const std::int64_t extent = position.extents[d];
@@ -79,7 +79,7 @@ GlobalPlace::GlobalPlace(const TilePosition& position, const GlobalView& view, u
   base_bits_ %= period_bits;
 }
 
-void GlobalPlace::add_key(std::vector<std::int64_t>& key) const {
+void GlobalAddresses::add_key(std::vector<std::int64_t>& key) const {
   for (std::size_t d = 0; d < position_.extents.size(); ++d) {
     key.insert(key.end(), {low_[d], high_[d]});
     key.push_back(view_.layout != nullptr ? origin_[d] : view_.strides[d]);
@@ -87,7 +87,7 @@ void GlobalPlace::add_key(std::vector<std::int64_t>& key) const {
   key.push_back(view_.layout != nullptr ? -1 : static_cast<std::int64_t>(base_bits_));
 }
 
-std::int64_t GlobalPlace::elements_inside(const isa::Index& index, std::int64_t count) const {
+std::int64_t GlobalAddresses::elements_inside(const isa::Index& index, std::int64_t count) const {
   for (std::size_t d = 0; d < position_.extents.size(); ++d) {
     const std::int64_t at = position_.share(d, index);
     if (at < low_[d] || at >= high_[d]) return 0;
@@ -98,7 +98,7 @@ std::int64_t GlobalPlace::elements_inside(const isa::Index& index, std::int64_t 
   return count;
 }
 
-std::uint64_t GlobalPlace::bit(const isa::Index& index) const {
+std::uint64_t GlobalAddresses::bit(const isa::Index& index) const {
   if (view_.layout != nullptr) {
     isa::Index in_view(position_.extents.size());
     for (std::size_t d = 0; d < in_view.size(); ++d) {
@@ -114,14 +114,14 @@ std::uint64_t GlobalPlace::bit(const isa::Index& index) const {
   return bit;
 }
 
-bool SharedPlace::inside() const {
+bool SharedAddresses::inside() const {
   for (std::size_t d = 0; d < position->extents.size(); ++d) {
     if (origin[d] < 0 || origin[d] + position->extents[d] > layout->shape()[d]) return false;
   }
   return true;
 }
 
-std::uint64_t SharedPlace::bit(const isa::Index& index) const {
+std::uint64_t SharedAddresses::bit(const isa::Index& index) const {
   isa::Index in_tensor(position->extents.size());
   for (std::size_t d = 0; d < in_tensor.size(); ++d) {
     in_tensor[d] = origin[d] + position->share(d, index);

@@ -1,0 +1,15 @@
+// A CopyAsync as it is prepared.
+#pragma once
+
+#include "sim/access/global_access.h"
+#include "sim/access/shared_access.h"
+
+namespace tilevm::sim {
+
+/// A CopyAsync, prepared: a tile that one thread loads and stores.
+struct CopyPlan {
+  GlobalAccess source;
+  SharedAccess destination;
+};
+
+}  // namespace tilevm::sim

@@ -1,0 +1,158 @@
+#include "sim/checks/global_races.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "sim/access/global_access.h"
+#include "sim/access/tile_in_view.h"
+#include "sim/state/context.h"
+
+namespace tilevm::sim {
+namespace {
+
+constexpr std::size_t most_recent = 256;
+
+bool same_view(const GlobalView& a, const GlobalView& b) {
+  return a.buffer == b.buffer && a.rank == b.rank && a.extents == b.extents &&
+         a.strides == b.strides && a.layout == b.layout;
+}
+
+/// Whether both are the same tile in the same place, so that each element belongs to one thread.
+bool same_owners(const GlobalFootprint& a, const GlobalFootprint& b) {
+  const GlobalAccess &x = *a.access, &y = *b.access;
+  return a.use != GlobalUse::copy && b.use != GlobalUse::copy && x.parts == y.parts &&
+         x.tile.bits == y.tile.bits && x.tile_dims == y.tile_dims && a.origin == b.origin &&
+         x.parts->first_threads.size() == x.parts->threads && same_view(a.view, b.view);
+}
+
+/// Calls f(thread, granule) for all elements that exist until it returns false.
+template <class F>
+bool for_each_touch(const GlobalFootprint& footprint, const Context& context, F&& f) {
+  const GlobalAccess& access = *footprint.access;
+  TileInView place(access, footprint.view, context, footprint.origin);
+  const unsigned shift = context.settings.global_granule_shift;
+  for (std::size_t t = 0; t < access.tile.threads; ++t) {
+    const std::size_t thread = footprint.use == GlobalUse::copy ? AccessRecord::any_thread : t;
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      if (!place.locate(t, i) || !place.in_buffer()) continue;
+      const std::uint64_t end = (place.bit() + access.tile.bits - 1) >> shift;
+      for (std::uint64_t granule = place.bit() >> shift; granule <= end; ++granule) {
+        if (!f(thread, granule)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+void mark(BufferHistory& touches, const GlobalFootprint& footprint, const Context& context) {
+  const std::uint32_t statement = footprint.access->statement;
+  static_cast<void>(
+      for_each_touch(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
+        if (touches.marks.size() >= max_marks) return false;
+        AccessRecord& touch = touches.marks[granule];
+        writes(footprint.use) ? add_writer(touch, thread, statement)
+                              : add_reader(touch, thread, statement);
+        return true;
+      }));
+}
+
+void mark_recent(BufferHistory& touches, const Context& context) {
+  for (const GlobalFootprint& footprint : touches.recent) mark(touches, footprint, context);
+  touches.recent.clear();
+  touches.marking = true;
+}
+
+/// Whether intervals alone show that nothing is in the way: nothing was touched there, or only by
+/// the same tile.
+bool is_apart(const BufferHistory& touches, const GlobalFootprint& footprint,
+              const TouchedIntervals& pieces) {
+  const bool meets =
+      std::any_of(pieces.bits.begin(), pieces.bits.end(), [&](const Interval& interval) {
+        return touches.written.meets(interval) ||
+               (writes(footprint.use) && touches.read.meets(interval));
+      });
+  if (!meets) return true;
+  return !pieces.overlap &&
+         std::all_of(touches.recent.begin(), touches.recent.end(), [&](const auto& recent) {
+           return same_owners(recent, footprint) || (!writes(recent.use) && !writes(footprint.use));
+         });
+}
+
+}  // namespace
+
+bool conflicts(const BufferHistory& touches, std::uint64_t granule, std::size_t thread,
+               bool is_write) {
+  const auto found = touches.marks.find(granule);
+  return found != touches.marks.end() && races(found->second, thread, is_write);
+}
+
+void add_intervals(BufferHistory& touches, const GlobalFootprint& footprint,
+                   const TouchedIntervals& pieces) {
+  IntervalSet& set = writes(footprint.use) ? touches.written : touches.read;
+  for (const Interval& interval : pieces.bits) set.add(interval);
+}
+
+bool conflicts_with_history(BufferHistory& touches, const GlobalFootprint& footprint,
+                            const TouchedIntervals& pieces, const Context& context) {
+  const bool simple = !touches.marking && touches.recent.size() < most_recent &&
+                      is_apart(touches, footprint, pieces);
+  if (simple) {
+    add_intervals(touches, footprint, pieces);
+    const auto is_same = [&](const GlobalFootprint& recent) {
+      return recent.use == footprint.use && same_owners(recent, footprint);
+    };
+    if (footprint.use != GlobalUse::copy &&
+        std::none_of(touches.recent.begin(), touches.recent.end(), is_same)) {
+      touches.recent.push_back(footprint);
+    }
+    return false;
+  }
+  mark_recent(touches, context);
+  const bool clear =
+      for_each_touch(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
+        return !conflicts(touches, granule, thread, writes(footprint.use));
+      });
+  if (!clear) return true;
+  add_intervals(touches, footprint, pieces);
+  if (footprint.use != GlobalUse::copy) mark(touches, footprint, context);
+  return false;
+}
+
+void forget_history(GlobalHistory& touches) {
+  for (std::size_t b = 0; b < touches.since_barrier.size(); ++b) {
+    BufferHistory& since = touches.since_barrier[b];
+    if (since.empty()) continue;
+    GlobalHistory::Block& block = touches.block[b];
+    if (block.read.empty() && block.written.empty()) {
+      std::swap(block.read, since.read);
+      std::swap(block.written, since.written);
+    } else {
+      block.read.add(since.read);
+      block.written.add(since.written);
+    }
+    since.clear();
+  }
+}
+
+void publish_accesses(Context& context) {
+  GlobalHistory& touches = context.state.global;
+  AccessSink* shadow = context.settings.observers.block_races;
+  for (std::size_t b = 0; b < touches.block.size(); ++b) {
+    GlobalHistory::Block& block = touches.block[b];
+    BufferHistory& since = touches.since_barrier[b];
+    if (shadow != nullptr) {
+      if (!block.read.empty() || !block.written.empty()) {
+        shadow->note(b, context.state.order, block.read, block.written);
+      }
+      if (!since.empty()) shadow->note(b, context.state.order, since.read, since.written);
+    }
+    block.read.clear();
+    block.written.clear();
+    since.clear();
+  }
+}
+
+}  // namespace tilevm::sim

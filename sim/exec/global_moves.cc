@@ -1,0 +1,305 @@
+#include "sim/exec/global_moves.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "isa/type/bits.h"
+#include "sim/access/tile_in_view.h"
+#include "sim/checks/defined_elements.h"
+#include "sim/checks/global_checks.h"
+#include "sim/checks/shared_checks.h"
+#include "sim/shadow/shadow_access.h"
+#include "sim/tiles/offenders.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// Offsets beyond this are outside of every view, with room for the tile's own indices.
+constexpr std::int64_t far_away = std::int64_t{1} << 50;
+
+/// Evaluates where the tile begins. What lies far outside stays outside when it is cut.
+bool evaluate_origin(const GlobalAccess& access, Context& context, Coordinates& origin) {
+  for (std::size_t d = 0; d < access.offsets.size(); ++d) {
+    if (!context.evaluate(access.offsets[d], origin[d])) return false;
+    origin[d] = std::clamp(origin[d], -far_away, far_away);
+  }
+  return true;
+}
+
+/// Reports elements that lie inside the view but outside of the buffer.
+bool report_out_of_bounds(const GlobalAccess& access, TileInView& place, Context& context) {
+  using Outside = Offender<std::int64_t>;  // with the byte that it would touch
+  const auto outside = find_offenders(access.parts->first_threads, access.tile.locals,
+                                      [&](std::size_t t, std::size_t i) -> std::optional<Outside> {
+                                        if (!place.locate(t, i) || place.in_buffer())
+                                          return std::nullopt;
+                                        return Outside{place.index(), place.byte()};
+                                      });
+  const std::size_t total = access.parts->first_threads.size() * access.tile.locals;
+  context.fail(Code::out_of_bounds, access.span,
+               fmt::format("`{}` touches memory outside of buffer `{}`: {} of {} elements of the "
+                           "tile, first {}, at byte {} of {}",
+                           access.mnemonic, place.buffer().name, outside.count, total,
+                           element_text(access.view_name, outside.first), outside.detail,
+                           place.buffer().bytes));
+  context.fault->thread = static_cast<std::int64_t>(outside.thread);
+  add_note(context.fault->diagnostic,
+           fmt::format("`{}` is viewed here; a view's extents must not reach beyond its buffer",
+                       access.view_name),
+           access.view_span);
+  return false;
+}
+
+/// Reports an element that must lie inside of the view.
+bool report_outside_view(const GlobalAccess& access, const GlobalView& view,
+                         const Coordinates& index, Context& context) {
+  const auto rank = static_cast<std::size_t>(view.rank);
+  context.fail(Code::out_of_bounds, access.span,
+               fmt::format("`{}` reaches `{}[{}]`, which lies outside of the view; its extents are "
+                           "[{}]",
+                           access.mnemonic, access.view_name,
+                           fmt::join(index.begin(), index.begin() + rank, ", "),
+                           fmt::join(view.extents.begin(), view.extents.begin() + rank, ", ")));
+  add_note(context.fault->diagnostic, fmt::format("`{}` is made here", access.view_name),
+           access.view_span);
+  return false;
+}
+
+/// Reports elements of a copy's source that nothing has written.
+bool report_unwritten(const GlobalAccess& access, TileInView& place, const std::uint8_t* shadow,
+                      Context& context) {
+  const auto unwritten =
+      find_offenders(access.tile.threads, access.tile.locals,
+                     [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
+                       const unsigned bits = access.tile.bits;
+                       if (isa::get_bits(shadow, i * bits, bits) == 0) return std::nullopt;
+                       static_cast<void>(place.locate(t, i));
+                       return Offender<>{place.index()};
+                     });
+  context.fail(Code::uninitialized_read, access.span,
+               fmt::format("`{}` copies {} of {} elements of `{}` that have no defined value, "
+                           "first {}",
+                           access.mnemonic, unwritten.count, access.tile.locals, access.view_name,
+                           element_text(access.view_name, unwritten.first)));
+  add_note(context.fault->diagnostic, "nothing had written them; store them before",
+           access.view_span);
+  return false;
+}
+
+/// Where the elements of a tile that lie inside the view begin, ascending.
+std::vector<std::uint64_t> element_bits(const GlobalAccess& access, TileInView place) {
+  std::vector<std::uint64_t> bits;
+  for (const std::int32_t first : access.parts->first_threads) {
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      if (place.locate(static_cast<std::size_t>(first), i)) bits.push_back(place.bit());
+    }
+  }
+  std::sort(bits.begin(), bits.end());
+  return bits;
+}
+
+/// Whether [bit, bit + count) meets an element of `bits` wide that begins at one of `begins`.
+bool meets(const std::vector<std::uint64_t>& begins, unsigned bits, std::uint64_t bit,
+           unsigned count) {
+  const auto next = std::lower_bound(begins.begin(), begins.end(), bit + count);
+  return next != begins.begin() && *(next - 1) + bits > bit;
+}
+
+/// Whether a store leaves the source of a pending copy alone; false after a fault.
+bool spares_source(const GlobalAccess& access, TileInView place, const PendingCopy& copy,
+                   Context& context) {
+  const GlobalAccess& source = copy.plan->source;
+  const auto begins = element_bits(source, {source, copy.source, context, copy.source_origin});
+  const auto read = [&](std::uint64_t bit) {
+    return meets(begins, source.tile.bits, bit, access.tile.bits);
+  };
+  const auto hit = find_offenders(access.parts->first_threads, access.tile.locals,
+                                  [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
+                                    if (!place.locate(t, i) || !read(place.bit())) {
+                                      return std::nullopt;
+                                    }
+                                    return Offender<>{place.index()};
+                                  });
+  if (hit.count == 0) return true;
+  context.fail(Code::in_flight_access, access.span,
+               fmt::format("`{}` writes {} that a copy in flight reads, first {}", access.mnemonic,
+                           elements_text(hit.count, access.view_name),
+                           element_text(access.view_name, hit.first)));
+  context.fault->thread = static_cast<std::int64_t>(hit.thread);
+  explain_copy(copy, context);
+  return false;
+}
+
+bool spares_sources(const GlobalAccess& access, const TileInView& place, Context& context) {
+  if (!context.settings.checks.in_flight) return true;
+  const auto& copies = context.state.shared.copies;
+  return std::all_of(copies.begin(), copies.end(), [&](const PendingCopy& copy) {
+    return copy.source.buffer != place.view().buffer || spares_source(access, place, copy, context);
+  });
+}
+
+/// Fills a tile from memory, or its shadow from memory's; zeros for what lies outside the view.
+bool move_in(const GlobalAccess& access, TileInView& place, const std::uint8_t* memory,
+             std::uint8_t* registers, Context& context) {
+  const Tile& tile = access.tile;
+  std::uint64_t base_bits = 0;
+  if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
+    TileTable& table = context.scratch.tables[access.table];
+    table.prepare(*access.parts, tile, place.tile_strides());
+    copy_from_memory(table, tile, memory, base_bits, registers);
+    return true;
+  }
+  for (std::size_t t = 0; t < tile.threads; ++t) {
+    for (std::size_t i = 0; i < tile.locals; ++i) {
+      std::uint64_t code = 0;
+      if (place.locate(t, i)) {
+        if (place.in_buffer()) {
+          code = isa::get_bits(memory, place.bit(), tile.bits);
+        } else if (context.settings.checks.bounds) {
+          return report_out_of_bounds(access, place, context);
+        }
+      }
+      isa::put_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits, code);
+    }
+  }
+  return true;
+}
+
+/// Writes a tile to memory, or its shadow to memory's; nothing outside the view.
+bool move_out(const GlobalAccess& access, TileInView& place, const std::uint8_t* registers,
+              std::uint8_t* memory, Context& context) {
+  const Tile& tile = access.tile;
+  std::uint64_t base_bits = 0;
+  if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
+    TileTable& table = context.scratch.tables[access.table];
+    table.prepare(*access.parts, tile, place.tile_strides());
+    copy_to_memory(table, tile, access.parts->first_threads, registers, memory, base_bits);
+    return true;
+  }
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    for (std::size_t i = 0; i < tile.locals; ++i) {
+      if (!place.locate(t, i)) continue;
+      if (!place.in_buffer()) {
+        if (context.settings.checks.bounds) return report_out_of_bounds(access, place, context);
+        continue;
+      }
+      isa::put_bits_atomic(
+          memory, place.bit(), tile.bits,
+          isa::get_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits));
+    }
+  }
+  return true;
+}
+
+/// The shadow of the buffer's bits; null if all are defined or nobody asks, as in a replay.
+std::uint8_t* undefined_bits(const TileInView& place, const Context& context) {
+  return context.settings.checks.uninitialized ? place.buffer().undefined : nullptr;
+}
+
+/// Where the elements lie that the access touches.
+TouchedIntervals find_pieces(const GlobalAccess& access, TileInView& place, Context& context) {
+  std::uint64_t base_bits = 0;
+  if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
+    TileTable& table = context.scratch.tables[access.table];
+    table.prepare(*access.parts, access.tile, place.tile_strides());
+    return table.pieces_at(*access.parts, access.tile, base_bits);
+  }
+  TouchedIntervals pieces;
+  for (const std::int32_t first : access.parts->first_threads) {
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      if (!place.locate(static_cast<std::size_t>(first), i) || !place.in_buffer()) continue;
+      pieces.bits.push_back({place.bit(), place.bit() + access.tile.bits});
+    }
+  }
+  pieces.overlap = merge_intervals(pieces.bits);
+  return pieces;
+}
+
+/// Takes note of the access if its buffer is tracked; false after a fault. The tile has moved.
+bool check_access(const GlobalAccess& access, TileInView& place, const Coordinates& origin,
+                  GlobalUse use, Context& context) {
+  if (!context.settings.tracks(place.view().buffer)) return true;
+  return check_global({&access, place.view(), origin, use}, find_pieces(access, place, context),
+                      context);
+}
+
+}  // namespace
+
+bool load(const GlobalAccess& access, Context& context) {
+  Coordinates origin{};
+  if (!evaluate_origin(access, context, origin)) return false;
+  TileInView place(access, context, origin);
+  const std::size_t offset = access.tile.offset;
+  if (!move_in(access, place, place.buffer().data, context.state.registers.at(offset), context)) {
+    return false;
+  }
+  UndefinedRegisters& undefined = context.state.undefined;
+  if (undefined_bits(place, context) != nullptr) {
+    if (!move_in(access, place, undefined_bits(place, context), undefined.at(offset), context)) {
+      return false;
+    }
+    undefined.update(access.tile, {access.mnemonic, access.span});
+  } else if (undefined.any()) {
+    undefined.clear(access.tile);
+  }
+  if (context.state.shadow.kept) load_shadow(access, place, context);
+  return check_access(access, place, origin, GlobalUse::load, context);
+}
+
+bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& copy) {
+  Coordinates& origin = copy.source_origin;
+  if (!evaluate_origin(access, context, origin)) return false;
+  TileInView place(access, context, origin);
+  copy.data.resize(access.tile.bytes());
+  if (!move_in(access, place, place.buffer().data, copy.data.data(), context)) return false;
+  if (context.state.shadow.kept) copy.shadow = read_shadow(access, place);
+  if (!check_access(access, place, origin, GlobalUse::copy, context)) return false;
+  if (undefined_bits(place, context) == nullptr) return true;
+  std::vector<std::uint8_t> shadow(access.tile.bytes());
+  if (!move_in(access, place, undefined_bits(place, context), shadow.data(), context)) return false;
+  return !has_bits(shadow.data(), shadow.size()) ||
+         report_unwritten(access, place, shadow.data(), context);
+}
+
+bool keep_reading(const PendingCopy& copy, Context& context) {
+  const GlobalAccess& source = copy.plan->source;
+  TileInView place(source, copy.source, context, copy.source_origin);
+  return check_access(source, place, copy.source_origin, GlobalUse::copy, context);
+}
+
+bool find_element(const GlobalAccess& access, Context& context, Coordinates& index,
+                  std::uint64_t& bit) {
+  if (!evaluate_origin(access, context, index)) return false;
+  TileInView place(access, context, index);
+  if (!place.locate(0, 0)) return report_outside_view(access, place.view(), index, context);
+  if (!place.in_buffer()) return report_out_of_bounds(access, place, context);
+  bit = place.bit();
+  return true;
+}
+
+bool store(const GlobalAccess& access, Context& context) {
+  Coordinates origin{};
+  if (!evaluate_origin(access, context, origin)) return false;
+  TileInView place(access, context, origin);
+  if (!spares_sources(access, place, context)) return false;
+  const Tile& tile = access.tile;
+  UndefinedRegisters& undefined = context.state.undefined;
+  const bool defined =
+      check_defined(access.mnemonic, access.span, access.tile_name, tile, *access.parts, context,
+                    [&](std::size_t t, std::size_t i) { return place.locate(t, i); });
+  if (!defined) return false;
+  const std::uint8_t* registers = context.state.registers.at(tile.offset);
+  if (!move_out(access, place, registers, place.buffer().data, context)) return false;
+  if (context.state.shadow.kept) store_shadow(access, place, context);
+  if (!check_access(access, place, origin, GlobalUse::store, context)) return false;
+  if (undefined_bits(place, context) == nullptr) return true;
+  // What reaches memory is defined; elements of the tile that are not lie outside of the view.
+  return move_out(access, place, undefined.at(tile.offset), undefined_bits(place, context),
+                  context);
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,13 @@
+#include "sim/state/global_history.h"
+
+namespace tilevm::sim {
+
+void BufferHistory::clear() {
+  read.clear();
+  written.clear();
+  recent.clear();
+  marks.clear();
+  marking = false;
+}
+
+}  // namespace tilevm::sim
