@@ -65,6 +65,8 @@ class Compiler:
                 env={**os.environ, "TILEVM_CACHE_DIR": f"{folder}/cache", **environment})
             if done.returncode == UNAVAILABLE:
                 raise Failure(f"{self.tree.name} cannot compile here: {done.stdout or done.stderr}")
+            if done.returncode < 0:
+                raise Failure(f"{self.tree.name} was ended by signal {-done.returncode}; run this again")
             if not output.exists():
                 return [], None, (done.stdout or done.stderr).strip()
             report = json.loads(done.stdout)["targets"][0]
