@@ -19,8 +19,8 @@
 
 namespace tilevm::sim {
 
-/// Where an access goes. Of an asynchronous copy (cp.async) only the reading is counted; what it
-/// does in shared memory depends on when the data arrives.
+/// Where an access goes. Of an asynchronous copy (cp.async) only the reads are counted; its writes
+/// to shared memory depend on when the data arrives.
 enum class Traffic : std::uint8_t {
   global_load,
   global_copy,
@@ -46,7 +46,7 @@ enum class Traffic : std::uint8_t {
 }
 inline constexpr std::size_t traffic_count = enumerator_count<Traffic>();
 
-/// Whether it is counted in sectors; else in wavefronts.
+/// Whether the traffic is counted in sectors; otherwise it is counted in wavefronts.
 [[nodiscard]] constexpr bool is_global(Traffic traffic) {
   switch (traffic) {
     case Traffic::global_load:
@@ -66,12 +66,12 @@ struct AccessCount {
   std::uint64_t bytes = 0;     ///< that the active threads ask for
   /// Global: distinct sectors of 32 bytes. Shared: wavefronts, the passes that the 32 banks need.
   std::uint64_t transfers = 0;
-  /// Global: sectors as the L1 cache looks them up; only those of 16-byte copies, which go past it,
-  /// differ from `transfers`.
+  /// Global: sectors that the L1 cache looks up. They differ from `transfers` only for 16-byte
+  /// copies, which bypass L1.
   std::uint64_t lookups = 0;
-  std::uint64_t ideal = 0;  ///< the least that could be: full sectors, no bank conflict
-  /// Words changed one by one by atomicCAS, for elements narrower than a byte. How often each is
-  /// tried depends on timing, so they are in none of the other numbers.
+  std::uint64_t ideal = 0;  ///< least possible transfers: full sectors, no bank conflict
+  /// Words changed one by one by atomicCAS, for elements narrower than a byte. The number of tries
+  /// depends on timing, so these words are in no other number.
   std::uint64_t atomics = 0;
 
   AccessCount& operator+=(const AccessCount& other);
@@ -85,7 +85,7 @@ AccessCounts& operator+=(AccessCounts& counts, const AccessCounts& other);
 /// An instruction of the text, over all blocks.
 struct StatementCount {
   Span span{};
-  std::size_t instruction = 0;   ///< its place in isa::Instruction
+  std::size_t instruction = 0;   ///< index in isa::Instruction
   std::uint64_t executions = 0;  ///< by blocks
   AccessCounts accesses{};
   std::string mma{};                   ///< a Dot: "m16n8k16 f32.f16.f16.f32" (D, A, B, C)
@@ -98,7 +98,7 @@ struct StatementCount {
 struct Counters {
   std::uint64_t blocks = 0;
   std::uint64_t steps = 0;  ///< statements of any kind, loop iterations included
-  /// Instructions executed, by their place in isa::Instruction.
+  /// Instructions executed, by their index in isa::Instruction.
   std::array<std::uint64_t, isa::instruction_count> instructions{};
   /// Every instruction of the kernel's text, in its order; empty unless Options::count_accesses.
   std::vector<StatementCount> statements;

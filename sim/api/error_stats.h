@@ -1,4 +1,4 @@
-// How far results lie from what they would be without rounding: sums and maxima of errors
+// How far results are from what they would be without rounding: sums and maxima of errors
 // (docs/semantics.md, Shadow evaluation).
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace tilevm::sim {
 
 /// A sum of numbers from 0 on that does not depend on their order, so that host threads may share
-/// the work: fixed point, 64 bits before and 64 behind the point. A term from 2^63 on, or a sum
+/// the work: fixed point, 64 bits before and 64 after the point. A term from 2^63 on, or a sum
 /// from 2^64 on, makes it infinite.
 class FixedSum {
  public:
@@ -59,12 +59,12 @@ struct ErrorSpread {
 /// What comparing the elements of a tile with their references gave.
 struct ErrorStats {
   std::uint64_t elements = 0;    ///< that were compared
-  std::uint64_t not_finite = 0;  ///< NaN or Inf in one of the two; they are in no spread
+  std::uint64_t not_finite = 0;  ///< NaN or Inf in result or reference; in no spread
   ErrorSpread ulp;               ///< in units of the last place
   ErrorSpread relative;          ///< only where the reference is not 0, unless both are
 
   ErrorStats& operator+=(const ErrorStats& other);
-  /// Whether all results are what they should be.
+  /// Whether all results equal their references.
   [[nodiscard]] bool exact() const { return not_finite == 0 && ulp.max == 0; }
 
   friend bool operator==(const ErrorStats&, const ErrorStats&) = default;
@@ -75,8 +75,8 @@ class ErrorMeter {
  public:
   explicit ErrorMeter(const isa::DType& type);
 
-  /// The distance of neighbours of the type at a value: that of the least normal numbers below
-  /// them, that of the largest numbers above them. 1 of integers.
+  /// The unit in the last place at a value: the distance of neighbouring numbers of the type. Below
+  /// the normal numbers that of the least, above them that of the largest. 1 for integers.
   [[nodiscard]] double ulp(double value) const;
   void add(double result, double reference, const ErrorPlace& place, ErrorStats& stats) const;
 

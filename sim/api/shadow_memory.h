@@ -1,8 +1,8 @@
 // Shadow values in memory: what an element would be if nothing had been rounded on the way to it.
 //
-// A memory keeps them for elements of its own type, by their number from its begin on. An element
-// that has none (it was never written, or was written as another type) counts as what its code
-// says.
+// A ShadowMemory keeps shadow values for elements of one type, by index in the buffer. An element
+// without a shadow value (never written, or written as another type) counts as the value of its
+// code.
 #pragma once
 
 #include <atomic>
@@ -39,19 +39,19 @@ class ShadowSlot {
   std::uint64_t bits_ = 0;
 };
 
-/// The shadow of a buffer that all blocks of a launch share.
+/// The shadow values of a buffer that all blocks of a launch share.
 class ShadowMemory {
  public:
   /// As many elements as fit the bytes.
   ShadowMemory(const isa::DType& type, std::size_t bytes)
       : type_(type), slots_(bytes * 8 / type.bits) {}
 
-  /// Of the element at a bit of the buffer.
+  /// The shadow value of the element at a bit of the buffer.
   [[nodiscard]] ShadowSlot load(const isa::DType& type, std::uint64_t bit) const {
     if (type != type_) return {};
     return std::atomic_ref(slots_[bit / type.bits]).load(std::memory_order_relaxed);
   }
-  /// An element of another type leaves those that it touches without shadows.
+  /// An element of another type clears the shadow values of the elements that it overlaps.
   void store(const isa::DType& type, std::uint64_t bit, ShadowSlot slot) {
     if (type != type_) slot = {};
     const std::uint64_t last = (bit + type.bits - 1) / type_.bits;
@@ -62,7 +62,7 @@ class ShadowMemory {
 
  private:
   isa::DType type_;
-  // Blocks that race for an element are a fault of the program, and must be none of ours.
+  // Accessed atomically: a race of blocks is the program's fault, not undefined behaviour here.
   mutable std::vector<ShadowSlot> slots_;
 };
 

@@ -32,26 +32,27 @@ namespace tilevm::sim {
 struct Buffer {
   std::string name;
   std::vector<std::uint8_t> bytes;
-  /// By bit: whether it has no defined value, as in memory that was just allocated. Empty: all have
-  /// one. A run clears what it writes, and empties it when nothing is left.
+  /// The undefined mask, by bit: set where memory has no defined value, as after an allocation.
+  /// Empty: all bits are defined. A run clears the bits that it writes, and empties the mask when
+  /// no set bit is left.
   std::vector<std::uint8_t> undefined = {};
-  /// What its elements would be without rounding; kept from launch to launch. Without it, writes
-  /// lose their shadow values.
+  /// The elements' values without rounding; kept from launch to launch. If absent, writes lose
+  /// their shadow values.
   std::optional<ShadowMemory> shadow = {};
 };
 
 /// Bytes that the shadow values of one buffer or workspace may take: 8 for each element.
 inline constexpr std::size_t max_shadow_bytes = std::size_t{1} << 31;
 
-/// For Buffer::shadow, which keeps elements of this type. Error (limit): there is not that much.
+/// Makes a Buffer::shadow for elements of this type. Error (limit): not enough memory.
 [[nodiscard]] Result<ShadowMemory> make_shadow(std::string_view name, const isa::DType& type,
                                                std::size_t bytes);
 
-/// What a kernel parameter is given: for a pointer an index into the memory, for a scalar its
-/// value.
+/// The argument of a kernel parameter: an index into the memory for a pointer, or the value of a
+/// scalar.
 using Argument = std::variant<int, isa::Scalar>;
 
-/// What is looked for. No check changes the result of a program that passes it.
+/// The checks of a run. No check changes the result of a program that passes the check.
 struct Checks {
   bool bounds = true;
   bool races = true;
@@ -65,7 +66,7 @@ struct Checks {
 struct NamedCheck {
   std::string_view name;
   bool Checks::* member;
-  std::string_view what;  ///< that is found
+  std::string_view what;  ///< what the check finds
 };
 inline constexpr std::array<NamedCheck, 6> named_checks{{
     {"bounds", &Checks::bounds, "accesses outside of a buffer or a shared tensor"},
@@ -77,7 +78,7 @@ inline constexpr std::array<NamedCheck, 6> named_checks{{
 }};
 
 /// When the data of an asynchronous copy arrives. No program that passes the check `in_flight` can
-/// tell.
+/// tell the difference.
 struct Completion {
   enum class Time : std::uint8_t {
     latest,    ///< when its group is waited for
@@ -88,8 +89,9 @@ struct Completion {
   std::uint64_t seed = 0;
 };
 
-/// The order in which blocks begin. No program that passes the check `races` can tell. After a
-/// fault prints are kept in ascending order only, where it is known which blocks ran before.
+/// The order in which blocks begin. No program that passes the check `races` can tell the
+/// difference. After a fault, prints are kept only if the order is ascending, since only then the
+/// blocks that ran before the fault are known.
 struct BlockOrder {
   enum class Kind : std::uint8_t { ascending, descending, random };
   Kind kind = Kind::ascending;
@@ -102,15 +104,15 @@ struct Options {
   Checks checks{};
   Completion completion{};
   BlockOrder block_order{};
-  /// Blocks that may have begun and not ended, in a launch whose blocks wait for one another: as on
-  /// an H100 or H200 with one block on each multiprocessor.
+  /// Most blocks that have begun and not ended, in a launch whose blocks wait for one another. The
+  /// default is an H100 or H200 with one block on each multiprocessor.
   std::uint64_t resident_blocks = 132;
   bool count_accesses = false;  ///< Counters::statements
   bool keep_shadow = false;     ///< Report::errors
   Trace trace{};
 };
 
-/// Why a run stopped: an error of the user's program with its place, and who met it.
+/// Why a run stopped: an error of the program with its span, and the block and thread that met it.
 struct Fault {
   Diagnostic diagnostic;
   std::vector<std::int64_t> block;  ///< block index, one entry a grid extent; empty: no block ran
@@ -122,13 +124,13 @@ struct BarrierUse {
   std::string_view mnemonic;
   Span span{};
   bool executed = false;
-  bool needed = true;  ///< the run would have been wrong without it alone
+  bool needed = true;  ///< the run would be wrong without this one alone
 };
 
 /// An instruction of the text that computes, and the errors of its results over all blocks.
 struct StatementErrors {
   Span span{};
-  std::size_t instruction = 0;  ///< its place in isa::Instruction
+  std::size_t instruction = 0;  ///< index in isa::Instruction
   isa::DType dtype;             ///< of the result, as is the shape
   isa::Shape shape;
   ErrorStats own;          ///< against the exact result of its operands as they are

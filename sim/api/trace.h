@@ -1,6 +1,6 @@
-// A commit log: what the statements of one block gave, in the order in which they ran.
+// A commit log: the values that the statements of one block wrote, in execution order.
 //
-// Tracing is one more way to run the records of a plan: each step is the same, and is then told.
+// A traced run executes the same records of a plan. Each step is reported after it ran.
 #pragma once
 
 #include <array>
@@ -32,8 +32,8 @@ struct TracedScalar {
   isa::Scalar value;
 };
 
-/// One statement that ran: an instruction, the assignment of a scalar (without mnemonic), or the
-/// begin of a loop's next iteration (likewise). Valid during the call.
+/// One statement that ran: an instruction, or, without mnemonic, the assignment of a scalar or the
+/// begin of a loop's next iteration. Valid during the call.
 struct TraceEvent {
   std::uint64_t step = 0;  ///< counts the statements of the block, from 1
   Span span{};
@@ -42,8 +42,8 @@ struct TraceEvent {
   std::vector<TracedScalar> scalars;
 };
 
-/// Which block is traced (x, y, z), and who is told; nobody if `tell` is empty. Once it returns
-/// false it is told no more.
+/// The block that is traced (x, y, z), and the callback for its events. If `tell` is empty nothing
+/// is traced. After `tell` returns false it is not called again.
 struct Trace {
   std::array<std::int64_t, 3> block{};
   std::function<bool(const TraceEvent&)> tell;

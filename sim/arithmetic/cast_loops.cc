@@ -1,5 +1,5 @@
-// Casts as loops over lanes: by the host's conversions where it has them, else by table, else by
-// the definition in isa/type. Each equals isa::cast on every code.
+// Casts as loops over lanes: by the host's conversion if there is one, otherwise by table,
+// otherwise by the definition in isa/type. Each loop equals isa::cast on every code.
 #include <memory>
 #include <utility>
 #include <vector>

@@ -18,22 +18,22 @@ namespace tilevm::sim {
 [[nodiscard]] LaneLoop2 binary_loop(isa::BinaryOp op, const isa::DType& type,
                                     SimdLevel level = best_simd_level());
 
-/// Of functions; unary_loop's part.
+/// The part of unary_loop for functions.
 [[nodiscard]] LaneLoop1 function_loop(isa::UnaryOp op, const isa::DType& type, SimdLevel level);
 
-/// Of min, max and comparisons; binary_loop's parts. Exchanged operands make less to greater.
+/// The parts of binary_loop for min, max and comparisons. `exchanged` turns less into greater.
 [[nodiscard]] LaneLoop2 choice_loop(bool largest, const isa::DType& type, SimdLevel level);
 [[nodiscard]] LaneLoop2 equal_loop(bool negate, const isa::DType& type, SimdLevel level);
 [[nodiscard]] LaneLoop2 less_loop(bool or_equal, const isa::DType& type, SimdLevel level);
 [[nodiscard]] LaneLoop2 exchanged(LaneLoop2 loop);
 
-/// Of conditions (u1) and two operands of the type.
+/// A loop on conditions (u1) and two operands of the type.
 [[nodiscard]] LaneLoop3 where_loop(const isa::DType& type, SimdLevel level = best_simd_level());
 
 /// a * b + c of a type that has it.
 [[nodiscard]] LaneLoop3 fma_loop(const isa::DType& type, SimdLevel level = best_simd_level());
 
-/// A function of codes as a loop: by table for 16 bits and less, else by calls.
+/// A function of codes as a loop: by table for at most 16 bits, otherwise by calls.
 using CodeFunction = std::function<std::uint64_t(std::uint64_t)>;
 [[nodiscard]] LaneLoop1 defined_loop(unsigned from_bits, unsigned to_bits, CodeFunction f);
 

@@ -48,16 +48,16 @@ inline constexpr std::uint32_t f32_infinity = 0x7f800000;
   const std::uint32_t sign = (code >> 16) & 0x8000;
   const std::uint32_t odd = (magnitude >> 13) & 1;
   const std::uint32_t normal = (magnitude + 0xfff + odd - (112U << 23)) >> 13;
-  // Adding 0.5 brings the bits below 2^-24 behind the f32's last bit, where the addition rounds.
+  // Adding 0.5 shifts the bits below 2^-24 past the f32's last bit, where the addition rounds.
   const std::uint32_t subnormal = as_bits(as_float(magnitude) + 0.5F) - 0x3f000000;
   const std::uint32_t small = magnitude < 0x38800000 ? subnormal : normal;
   const std::uint32_t finite = magnitude >= 0x477ff000 ? 0x7c00 : small;  // 65520 and more
   return magnitude > f32_infinity ? 0x7fff : finite | sign;
 }
 
-/// The double nearest to a * b + c whose last bit is set unless it is exact: rounding it further
-/// rounds the exact value, since it lies on the same side of every shorter number. a * b must be
-/// exact in a double.
+/// a * b + c rounded to odd: the nearest double whose last bit is set, unless the sum is exact in a
+/// double. Rounding the result further equals rounding the exact sum, since both are on the same
+/// side of every shorter number. a * b must be exact in a double.
 [[nodiscard, gnu::always_inline]] inline double fma_to_odd(float a, float b, float c) {
   const double product = static_cast<double>(a) * static_cast<double>(b);
   const double sum = product + static_cast<double>(c);
@@ -70,7 +70,7 @@ inline constexpr std::uint32_t f32_infinity = 0x7f800000;
   return std::bit_cast<double>(inexact ? odd : bits);
 }
 
-/// The same from double to f32.
+/// Rounds a double to odd in f32.
 [[nodiscard, gnu::always_inline]] inline std::uint32_t f32_to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   const auto back = static_cast<double>(nearest);
@@ -86,10 +86,10 @@ struct SmallFloat {
   std::uint32_t scale;         ///< f32: 2^(127 - bias)
   std::uint32_t infinity;      ///< magnitude of Inf; none: beyond all
   std::uint32_t first_nan;     ///< least magnitude of a NaN; none: beyond all
-  std::uint32_t max, nan;      ///< codes of the largest finite value and of what stands for NaN
+  std::uint32_t max, nan;      ///< codes of the largest finite value and of NaN's substitute
   std::uint32_t least_normal;  ///< f32
   std::uint32_t rounder;       ///< f32 whose last bit is worth the least subnormal
-  std::uint32_t rebias;        ///< difference of the biases, in the place of the code's exponent
+  std::uint32_t rebias;        ///< difference of the biases, at the code's exponent bits
 };
 
 [[nodiscard, gnu::always_inline]] inline std::uint32_t small_to_f32(const SmallFloat& type,

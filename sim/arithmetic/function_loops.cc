@@ -46,8 +46,8 @@ struct FusedMachine : HostMachine {
   }
 };
 
-/// For all others: the product is exact in f64; the sum is rounded to odd there (to the neighbour
-/// whose last bit is 1, unless it is exact), so that rounding it once more gives the right f32.
+/// For processors without fma. The product is exact in f64. The sum is rounded to odd in f64 (to
+/// the neighbour whose last bit is 1, unless it is exact), so that rounding it to f32 is right.
 struct PlainMachine : HostMachine {
   TILEVM_INLINE static std::uint32_t fma(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     const double product = static_cast<double>(as_float(a)) * static_cast<double>(as_float(b));
@@ -69,7 +69,7 @@ struct OnF32 {
   }
 };
 
-/// Sine and cosine: near arguments all at once, far ones after them, one by one.
+/// Sine and cosine: near arguments all at once, then far arguments one by one.
 template <bool cosine, class M>
 struct WaveBody {
   TILEVM_INLINE void operator()(const std::uint8_t* a, std::uint8_t* out, std::size_t n) const {

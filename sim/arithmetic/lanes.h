@@ -13,7 +13,7 @@
 
 #define TILEVM_INLINE [[gnu::always_inline]] inline
 
-/// Stands before a loop whose input and output are the same array or lie apart.
+/// Precedes a loop whose input and output are the same array or disjoint.
 #if defined(__clang__)
 #define TILEVM_LOOP
 #else
@@ -53,7 +53,7 @@ TILEVM_INLINE void store_lane(std::uint8_t* lanes, std::size_t i, Lane lane) {
   std::memcpy(lanes + i * sizeof lane, &lane, sizeof lane);
 }
 
-/// out[i] = f(a[i]) and out[i] = f(a[i], b[i]) on lanes. `out` is an operand, or apart from all.
+/// out[i] = f(a[i]) and out[i] = f(a[i], b[i]) on lanes. `out` is an operand, or disjoint from all.
 using LaneLoop1 = std::function<void(const std::uint8_t* a, std::uint8_t* out, std::size_t n)>;
 using LaneLoop2 = std::function<void(const std::uint8_t* a, const std::uint8_t* b,
                                      std::uint8_t* out, std::size_t n)>;

@@ -35,7 +35,7 @@ struct Order {
   }
 
   int room;          ///< bits of the lane above the code
-  Lane used;         ///< without bits that mean nothing (tf32)
+  Lane used;         ///< mask of the bits that have a meaning (tf32)
   Lane last_number;  ///< the greatest magnitude that is no NaN, at the top of the lane
   Lane nan = 0;      ///< the canonical NaN
 

@@ -13,12 +13,12 @@
 namespace tilevm::sim {
 namespace {
 
-/// More data than this only gathers if in_flight is not checked (a checked copy owns its bytes):
-/// then the oldest copies arrive, which they may at any time.
+/// Limits of pending data. They are only reached if in_flight is not checked, since a checked copy
+/// owns its bytes. At a limit the pending copies arrive, as they may at any time.
 constexpr std::size_t max_pending_bytes = std::size_t{1} << 24;
 constexpr std::size_t max_pending_copies = std::size_t{1} << 20;
 
-/// The data reaches shared memory.
+/// Writes the copy's data to shared memory.
 void arrive(PendingCopy& copy, Context& context) {
   if (copy.arrived) return;
   const SharedAccess& destination = copy.plan->destination;
@@ -33,7 +33,7 @@ void arrive(PendingCopy& copy, Context& context) {
   copy.arrived = true;
 }
 
-/// A number that depends on nothing but the seed, the block and how often it was asked for.
+/// A number that depends only on the seed, the block and the number of earlier draws.
 std::uint64_t next_random(Context& context) {
   std::uint64_t x = context.settings.completion.seed + 0x9e3779b97f4a7c15U * ++context.state.draws +
                     0xbf58476d1ce4e5b9U * (context.state.order + 1);

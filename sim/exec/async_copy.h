@@ -14,16 +14,16 @@ namespace tilevm::sim {
 /// The copies since the last commit become a group.
 void commit_copies(SharedMemory& shared);
 
-/// Retires all groups but the latest `pending`. `number` is the statement's in Plan::barriers, here
-/// and below.
+/// Retires all groups but the latest `pending`. `number`, here and below, is the statement's index
+/// in Plan::barriers.
 void wait_for_copies(std::uint64_t pending, Span span, std::uint32_t number, Context& context);
 
-/// Completion::Time::random: each pending copy arrives now, or does not.
+/// Completion::Time::random: each pending copy arrives now or later, at random.
 void let_copies_arrive(Context& context);
 
-/// All threads meet: what is retired becomes visible.
+/// A barrier of all threads: retired copies become visible.
 void synchronize(std::uint32_t number, Context& context);
-/// The same at a barrier that is not asked whether the run needs it.
+/// A barrier of all threads for which `redundant` is not checked.
 void complete_barrier(Context& context);
 
 }  // namespace tilevm::sim

@@ -21,8 +21,8 @@ Tile data_tile(const LayoutParts& parts, unsigned bits) {
 
 }  // namespace
 
-/// The plan is shared by all copies of the action and of the state, since pending copies point at
-/// it.
+/// All copies of the action and of the state share one plan, since pending copies point at the
+/// plan.
 template <>
 Action prepare(const isa::CopyAsync& inst, const Preparation& preparation) {
   const isa::SharedType& type = preparation.shared_type(inst.dst.var);

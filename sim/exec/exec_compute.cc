@@ -10,8 +10,8 @@
 
 namespace tilevm::sim {
 
-/// Bit j of a thread stays bit j of that thread. Where both share their bytes (RegisterFile) there
-/// is nothing to do.
+/// Bit j of a thread stays bit j of that thread. If source and result share their bytes
+/// (RegisterFile), nothing is copied.
 template <>
 Action prepare(const isa::View& inst, const Preparation& preparation) {
   const Tile source = preparation.tile(inst.src.var), result = preparation.result_tile();

@@ -21,7 +21,7 @@
 namespace tilevm::sim {
 namespace {
 
-/// An element at one execution, and the value that the instruction was given for it.
+/// One execution of a semaphore access: the element's address and the instruction's value.
 struct Turn {
   const SemaphoreAccess& access;
   MemoryAddress place{};
@@ -55,8 +55,8 @@ bool find_turn(Context& context, Turn& turn) {
   return true;
 }
 
-/// Whether the element has a value; false after a fault. Also a release needs one: blocks may wait
-/// already, and would take for it what happens to be there.
+/// Whether the element has a defined value; false after a fault. A release needs one, too: a block
+/// that already waits would compare undefined bits.
 bool is_defined(const Turn& turn, Context& context) {
   const std::uint8_t* undefined = context.memory[turn.place.buffer].undefined;
   if (!context.settings.checks.uninitialized || undefined == nullptr ||
@@ -84,7 +84,7 @@ void store(const Turn& turn, std::uint32_t value, Context& context) {
   context.settings.turns->stored(turn.place, {context.state.order, element.statement, value});
 }
 
-/// A new segment of the block begins, in which copies that are under way still read.
+/// Begins a new segment of the block, in which pending copies still read; false after a race.
 bool begin_segment(Context& context) {
   ++context.state.turns;
   const auto& copies = context.state.shared.copies;
@@ -93,7 +93,7 @@ bool begin_segment(Context& context) {
   });
 }
 
-/// The block has passed: its threads meet, and it is ordered among the others.
+/// The block passes: a barrier for its threads, and a turn in the happens-before order of blocks.
 bool pass(const Turn& turn, Ordering ordering, Context& context) {
   stop_counterfactuals(context);
   complete_barrier(context);
@@ -103,7 +103,7 @@ bool pass(const Turn& turn, Ordering ordering, Context& context) {
   return begin_segment(context);
 }
 
-/// A turn that has been taken before; false after a race.
+/// Repeats a turn in a replay; false after a race.
 bool replay(const Turn& turn, GlobalUse use, Context& context) {
   const GlobalAccess& element = turn.access.element;
   const TouchedIntervals pieces{.bits = {{turn.place.bit, turn.place.bit + semaphore_bits}}};
@@ -122,7 +122,7 @@ Action prepare(const isa::Synchronize&, const Preparation& preparation) {
   };
 }
 
-/// Without the value the block waits, and comes here again.
+/// If the element does not have the value, the block waits and runs this instruction again.
 template <>
 Action prepare(const isa::LockSemaphore& inst, const Preparation& preparation) {
   return [access = make_access(inst, preparation)](Context& context) {

@@ -74,7 +74,7 @@ bool evaluate_extents(const ViewCode& code, Context& context, GlobalView& view) 
   return true;
 }
 
-/// The stride of a dimension that has one index only does not matter, however large it is.
+/// The stride of a dimension of extent 1 does not matter, however large the stride is.
 bool evaluate_strides(const ViewCode& code, Context& context, GlobalView& view) {
   const bool empty = std::any_of(view.extents.begin(), view.extents.begin() + view.rank,
                                  [](std::int64_t extent) { return extent == 0; });
@@ -116,7 +116,7 @@ void fill(const Tile& tile, std::uint64_t code, std::uint8_t* registers) {
   }
 }
 
-/// Gives each element, thread after thread, the code whose turn it is.
+/// Gives each element, thread after thread, the code that its entry in `turns` selects.
 void fill(const Tile& tile, const std::vector<std::uint64_t>& codes,
           const std::vector<std::int32_t>& turns, std::uint8_t* registers) {
   std::memset(registers, 0, tile.bytes());
@@ -157,14 +157,14 @@ Action prepare(const isa::AllocateGlobal&, const Preparation& preparation) {
   };
 }
 
-/// The verifier gave the tensor its place; what lies there stays.
+/// The verifier chose the tensor's offset. The bytes there keep their contents.
 template <>
 Action prepare(const isa::AllocateShared&, const Preparation&) {
   return [](Context&) { return true; };
 }
 
-/// `init` becomes the element type as Cast does. Without it the elements have no defined value;
-/// here they are zero, whatever ran before.
+/// `init` is converted to the element type as by Cast. Without `init` the elements have no defined
+/// value; the simulator makes them zero, whatever ran before.
 template <>
 Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation) {
   const Tile tile = preparation.result_tile();
@@ -201,7 +201,7 @@ Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation
   };
 }
 
-/// Extents and strides are evaluated here, once; nothing is touched.
+/// Extents and strides are evaluated here, once; memory is not accessed.
 template <>
 Action prepare(const isa::ViewGlobal& inst, const Preparation& preparation) {
   ViewCode code =
@@ -212,7 +212,7 @@ Action prepare(const isa::ViewGlobal& inst, const Preparation& preparation) {
   };
 }
 
-/// Without `init` the action marks the elements.
+/// Without `init` the action itself marks the elements as undefined.
 template <>
 UndefinedTransfer undefined_transfer(const isa::AllocateRegister& inst,
                                      const Preparation& preparation) {

@@ -1,9 +1,9 @@
 // Dot: tiles become matrices of codes, tensor-core instructions run on them, the sums go back.
 //
-// Which instruction runs, and that k ascends, is the plan's (isa/dot/dot.h); how it adds is the
-// rule's (isa/numeric/mma_rules.h). Warps need not be simulated one by one: each output element is
-// a chain over k, whoever owns it. Here are the instructions that work in blocks;
-// exec_dot_integer.cc and exec_dot_chain.cc have the others.
+// The plan (isa/dot/dot.h) says which instruction runs and that k ascends. The rule
+// (isa/numeric/mma_rules.h) says how the instruction adds. Warps need not be simulated one by one:
+// each output element is a chain over k, whichever thread owns the element. This file has the
+// instructions that work in blocks; exec_dot_integer.cc and exec_dot_chain.cc have the others.
 #include <utility>
 
 #include "isa/base/check.h"
@@ -148,7 +148,7 @@ Action prepare(const isa::Dot& inst, const Preparation& preparation) {
     case isa::DotMethod::chain:
       return prepare_chain_dot(inst, preparation);
     case isa::DotMethod::mma:
-    case isa::DotMethod::bipolar:  // on the integers that the operands stand for
+    case isa::DotMethod::bipolar:  // on the integers that the operands encode
       break;
   }
   const isa::MmaShape& shape = *plan.shape;

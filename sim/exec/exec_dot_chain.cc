@@ -46,7 +46,7 @@ struct Loader {
       if (to == isa::i32) return static_cast<T>(static_cast<std::int32_t>(code));
       return to == isa::u32 ? static_cast<T>(code) : static_cast<T>(as_float(code));
     } else {
-      // A u32 stays itself in 64 bits; what is narrower is a number of i32.
+      // A u32 keeps its value in 64 bits; narrower types were converted to i32.
       return dtype == isa::u32 ? T{code} : static_cast<T>(static_cast<std::int32_t>(code));
     }
   }

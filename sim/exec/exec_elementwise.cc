@@ -18,7 +18,7 @@
 namespace tilevm::sim {
 namespace {
 
-/// What a division must look at first: no element of `tile` may be zero.
+/// The check before a division: no element of `tile` may be zero.
 struct ZeroCheck {
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;
@@ -54,7 +54,7 @@ bool has_zero(const std::uint8_t* lanes, std::size_t n) {
   return zeros != 0;
 }
 
-/// `then`, unless an element of the divisor is zero.
+/// Runs `then`, unless an element of the divisor is zero.
 Action unless_zero(ZeroCheck check, Action then) {
   return [check = std::move(check), then = std::move(then)](Context& context) {
     const Tile& tile = check.tile;

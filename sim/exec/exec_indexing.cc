@@ -1,4 +1,4 @@
-// Instructions that tell a block where it stands.
+// Instructions that give a block its index in the grid.
 #include <utility>
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace tilevm::sim {
 
-/// One i32 a grid extent; x is the first.
+/// One i32 for each grid extent; x is the first.
 template <>
 Action prepare(const isa::BlockIndices&, const Preparation& preparation) {
   std::vector<std::size_t> slots;

@@ -24,7 +24,7 @@ GlobalAccess of_registers(std::string_view mnemonic, isa::VarId view, isa::VarId
 
 }  // namespace
 
-/// Every thread reads its elements; outside the view they are zero.
+/// Every thread reads its elements; elements outside the view are zero.
 template <>
 Action prepare(const isa::LoadGlobal& inst, const Preparation& preparation) {
   return [access = of_registers("LoadGlobal", inst.src.var, preparation.result(), inst.offset,
@@ -55,7 +55,7 @@ Action prepare(const isa::LoadShared& inst, const Preparation& preparation) {
   };
 }
 
-/// The first thread that holds an element writes it; outside the view nothing is written.
+/// The first thread that holds an element writes the element, unless it is outside the view.
 template <>
 Action prepare(const isa::StoreGlobal& inst, const Preparation& preparation) {
   return [access = of_registers("StoreGlobal", inst.dst.var, inst.src.var, inst.offset,
@@ -80,8 +80,8 @@ Action prepare(const isa::StoreShared& inst, const Preparation& preparation) {
   };
 }
 
-// Loads and stores take what memory knows of elements along in their actions. A store to global
-// memory needs only the elements that lie inside the view.
+// The actions of loads and stores move the undefined mask along with the elements. A store to
+// global memory needs defined values only for elements inside the view.
 template <>
 UndefinedTransfer undefined_transfer(const isa::LoadGlobal&, const Preparation&) {
   return {};

@@ -17,10 +17,10 @@
 namespace tilevm::sim {
 namespace {
 
-/// Offsets beyond this are outside of every view, with room for the tile's own indices.
+/// Larger offsets are outside of every view, with room for the tile's own indices.
 constexpr std::int64_t far_away = std::int64_t{1} << 50;
 
-/// Evaluates where the tile begins. What lies far outside stays outside when it is cut.
+/// Evaluates the tile's origin. An origin far outside of the view stays outside when clamped.
 bool evaluate_origin(const GlobalAccess& access, Context& context, Coordinates& origin) {
   for (std::size_t d = 0; d < access.offsets.size(); ++d) {
     if (!context.evaluate(access.offsets[d], origin[d])) return false;
@@ -31,7 +31,7 @@ bool evaluate_origin(const GlobalAccess& access, Context& context, Coordinates& 
 
 /// Reports elements that lie inside the view but outside of the buffer.
 bool report_out_of_bounds(const GlobalAccess& access, TileInView& place, Context& context) {
-  using Outside = Offender<std::int64_t>;  // with the byte that it would touch
+  using Outside = Offender<std::int64_t>;  // the detail is the byte of the access
   const auto outside = find_offenders(access.parts->first_threads, access.tile.locals,
                                       [&](std::size_t t, std::size_t i) -> std::optional<Outside> {
                                         if (!place.locate(t, i) || place.in_buffer())
@@ -89,7 +89,7 @@ bool report_unwritten(const GlobalAccess& access, TileInView& place, const std::
   return false;
 }
 
-/// Where the elements of a tile that lie inside the view begin, ascending.
+/// The first bits of the tile's elements inside the view, ascending.
 std::vector<std::uint64_t> element_bits(const GlobalAccess& access, TileInView place) {
   std::vector<std::uint64_t> bits;
   for (const std::int32_t first : access.parts->first_threads) {
@@ -101,7 +101,7 @@ std::vector<std::uint64_t> element_bits(const GlobalAccess& access, TileInView p
   return bits;
 }
 
-/// Whether [bit, bit + count) meets an element of `bits` wide that begins at one of `begins`.
+/// Whether [bit, bit + count) overlaps an element of `bits` bits that begins at one of `begins`.
 bool meets(const std::vector<std::uint64_t>& begins, unsigned bits, std::uint64_t bit,
            unsigned count) {
   const auto next = std::lower_bound(begins.begin(), begins.end(), bit + count);
@@ -141,7 +141,7 @@ bool spares_sources(const GlobalAccess& access, const TileInView& place, Context
   });
 }
 
-/// Fills a tile from memory, or its shadow from memory's; zeros for what lies outside the view.
+/// Fills a tile, or its undefined mask, from memory; elements outside the view become zero.
 bool move_in(const GlobalAccess& access, TileInView& place, const std::uint8_t* memory,
              std::uint8_t* registers, Context& context) {
   const Tile& tile = access.tile;
@@ -168,7 +168,7 @@ bool move_in(const GlobalAccess& access, TileInView& place, const std::uint8_t* 
   return true;
 }
 
-/// Writes a tile to memory, or its shadow to memory's; nothing outside the view.
+/// Writes a tile, or its undefined mask, to memory; nothing outside the view.
 bool move_out(const GlobalAccess& access, TileInView& place, const std::uint8_t* registers,
               std::uint8_t* memory, Context& context) {
   const Tile& tile = access.tile;
@@ -195,12 +195,12 @@ bool move_out(const GlobalAccess& access, TileInView& place, const std::uint8_t*
   return true;
 }
 
-/// The shadow of the buffer's bits; null if all are defined or nobody asks, as in a replay.
+/// The buffer's undefined mask; null if all bits are defined or unchecked, as in a replay.
 std::uint8_t* undefined_bits(const TileInView& place, const Context& context) {
   return context.settings.checks.uninitialized ? place.buffer().undefined : nullptr;
 }
 
-/// Where the elements lie that the access touches.
+/// The bits that the access touches.
 TouchedIntervals find_pieces(const GlobalAccess& access, TileInView& place, Context& context) {
   std::uint64_t base_bits = 0;
   if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
@@ -219,7 +219,7 @@ TouchedIntervals find_pieces(const GlobalAccess& access, TileInView& place, Cont
   return pieces;
 }
 
-/// Takes note of the access if its buffer is tracked; false after a fault. The tile has moved.
+/// Checks the access, after the move, if its buffer is tracked; false after a fault.
 bool check_access(const GlobalAccess& access, TileInView& place, const Coordinates& origin,
                   GlobalUse use, Context& context) {
   if (!context.settings.tracks(place.view().buffer)) return true;
@@ -297,7 +297,7 @@ bool store(const GlobalAccess& access, Context& context) {
   if (context.state.shadow.kept) store_shadow(access, place, context);
   if (!check_access(access, place, origin, GlobalUse::store, context)) return false;
   if (undefined_bits(place, context) == nullptr) return true;
-  // What reaches memory is defined; elements of the tile that are not lie outside of the view.
+  // Stored elements are defined; undefined elements of the tile are outside of the view.
   return move_out(access, place, undefined.at(tile.offset), undefined_bits(place, context),
                   context);
 }

@@ -1,7 +1,7 @@
 // Tiles move between registers and global memory.
 //
-// One test decides for the whole tile whether it lies inside the view and inside the buffer; then
-// whole runs are copied (tile_table.h). Otherwise each element is looked at.
+// If the whole tile is inside the view and inside the buffer, whole runs are copied (tile_table.h).
+// Otherwise each element is checked.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ namespace tilevm::sim {
 /// out_of_bounds for elements inside the extents but outside of the buffer.
 [[nodiscard]] bool load(const GlobalAccess& access, Context& context);
 
-/// The same into the copy's data; takes note of where the tile begins. Faults also if elements are
-/// undefined.
+/// Fills the copy's data as load fills a tile, and stores the tile's origin in the copy. Also
+/// faults if elements are undefined.
 [[nodiscard]] bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& copy);
 
 /// Finds the only element of an access without tile dimensions: its bit in the buffer. False after
-/// a fault: it must lie in the view and in the buffer, whatever is checked.
+/// a fault. The element must be inside the view and the buffer, whatever is checked.
 [[nodiscard]] bool find_element(const GlobalAccess& access, Context& context, Coordinates& index,
                                 std::uint64_t& bit);
 
-/// A copy is still under way behind a barrier between blocks: takes note of its source again. False
-/// after a race.
+/// Records the source of a copy that is still pending after a barrier between blocks. False after a
+/// race.
 [[nodiscard]] bool keep_reading(const PendingCopy& copy, Context& context);
 
 /// Writes each element once; elements outside the view's extents are skipped. Faults as load,

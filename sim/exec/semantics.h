@@ -1,8 +1,9 @@
 // The meaning of every instruction.
 //
 // `prepare` looks at everything that is known before the run (types, layouts, constant offsets,
-// tables) once and returns the action that then runs many times. Beside it stands what the
-// instruction makes of undefined elements (undefined_flow.h) and of shadow values (shadow_flow.h).
+// tables) once and returns the action that then runs many times. `undefined_transfer` and
+// `shadow_flow` do the same for undefined elements (undefined_flow.h) and shadow values
+// (shadow_flow.h).
 #pragma once
 
 #include "isa/inst/instruction_set.h"
@@ -39,7 +40,7 @@ struct Semantics {
   ShadowFlow shadow;
 };
 
-/// Without a shadow flow unless shadow values are kept.
+/// Semantics::shadow is empty unless shadow values are kept.
 [[nodiscard]] Semantics semantics_of(const Preparation& preparation, bool keeps_shadow);
 
 }  // namespace tilevm::sim

@@ -87,7 +87,7 @@ void BlockInterpreter::start(const std::array<std::int64_t, 3>& block, std::uint
   context_.fault.reset();
 }
 
-/// Contents are unspecified; here they are zero, whatever ran before.
+/// Initial contents are unspecified. The simulator makes them zero, whatever ran before.
 void BlockInterpreter::start_shared_memory() {
   SharedMemory& shared = state_.shared;
   shared.bytes.assign(plan_.shared_bytes, 0);
@@ -151,7 +151,7 @@ void BlockInterpreter::run_turns(std::uint32_t turns) {
   }
 }
 
-/// Says what a statement gave, if it gave anything or is an instruction.
+/// Traces the values of a statement that wrote a variable or is an instruction.
 void BlockInterpreter::emit_trace(const PlanOp& record) {
   const bool loop_ended = record.kind == PlanOp::Kind::loop_next && state_.next == record.target;
   if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return;
@@ -196,7 +196,7 @@ bool BlockInterpreter::run_action(const PlanOp& record) {
   return state_.undefined.any() ? step_undefined(record) : record.action(context_);
 }
 
-/// An instruction while shadow values are kept.
+/// Runs an instruction while shadow values are kept.
 bool BlockInterpreter::step_shadow(const PlanOp& record) {
   const auto number = static_cast<std::size_t>(&record - plan_.records.data());
   if (record.shadow.before) record.shadow.before(context_);
@@ -205,7 +205,7 @@ bool BlockInterpreter::step_shadow(const PlanOp& record) {
   return true;
 }
 
-/// An instruction while some tiles hold undefined elements.
+/// Runs an instruction while some tiles hold undefined elements.
 bool BlockInterpreter::step_undefined(const PlanOp& record) {
   if (record.undefined.before && !record.undefined.before(context_)) return false;
   if (!record.action(context_)) return false;

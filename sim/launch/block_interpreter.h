@@ -14,37 +14,36 @@
 
 namespace tilevm::sim {
 
-/// One host thread's machine. The plan and the memory must outlive it.
+/// The interpreter of one host thread. The plan and the memory must outlive the interpreter.
 class BlockInterpreter {
  public:
   /// Every block starts with the kernel's parameters as scalars.
   BlockInterpreter(const Plan& plan, const Memory& memory,
                    const std::vector<std::uint64_t>& parameters, const RunSettings& settings);
 
-  /// Runs one block from begin to end; the fault that stopped it, if one did. `order` is its place
-  /// in the order of the launch.
+  /// Runs one block from begin to end. Gives the fault that stopped the block, if any. `order` is
+  /// the block's rank in the launch order.
   std::optional<Fault> run_block(const std::array<std::int64_t, 3>& block, std::uint64_t order);
 
-  /// Puts the machine at the beginning of a block.
+  /// Resets the interpreter to the beginning of a block.
   void start(const std::array<std::int64_t, 3>& block, std::uint64_t order);
   /// Whether the block has ended.
   [[nodiscard]] bool done() const { return state_.next >= plan_.records.size(); }
   /// Runs the next record; false after a fault.
   bool step();
 
-  // Blocks that order themselves (block_scheduler.h): a machine runs now this one, now that one.
-  /// Takes a block that was put aside, and puts its own aside.
+  // For blocks that order themselves (block_scheduler.h): an interpreter switches between blocks.
+  /// Resumes a suspended block and suspends the current one.
   void exchange(BlockState& state) { std::swap(state_, state); }
   /// A state in which a block may start.
   [[nodiscard]] BlockState new_state() const;
-  /// Runs until the block has ended or stands before a record that orders blocks; false after a
-  /// fault.
+  /// Runs until the block has ended or the next record orders blocks; false after a fault.
   bool run_segment();
-  /// Runs such a record, unless the block has to wait there; false after a fault.
+  /// Runs the record that orders blocks, unless the block must wait; false after a fault.
   bool take_turn();
   /// Runs until the block has taken this many turns; for a replay, in which no turn waits.
   void run_turns(std::uint32_t turns);
-  /// Other blocks may be compared with what the block has touched.
+  /// Publishes the block's accesses, so that other blocks are compared with them.
   void publish() { publish_accesses(context_); }
   [[nodiscard]] std::optional<Fault> take_fault() {
     return std::exchange(context_.fault, std::nullopt);

@@ -16,9 +16,9 @@
 namespace tilevm::sim {
 namespace {
 
-/// Blocks begin while fewer than this can run: enough for host threads, few to be kept aside.
+/// Blocks begin while fewer than this can run: enough for the host threads, few suspended states.
 constexpr std::size_t enough_blocks = 16;
-/// Further blocks that wait and are named.
+/// Most further waiting blocks that a deadlock message names.
 constexpr std::size_t most_named = 4;
 
 /// "`turn[0, 2]`".
@@ -128,7 +128,7 @@ void BlockScheduler::run_segment(Resident& resident, BlockInterpreter& machine) 
   machine.exchange(resident.state);
 }
 
-/// Compares what the blocks touched, then looks for faults: what a fault is due to may be a race.
+/// Compares the blocks' accesses before looking for faults, since a race may cause a fault.
 std::optional<BlockScheduler::BlockFault> BlockScheduler::look_at_segments() {
   for (Resident& resident : residents_) {
     if (resident.waits()) continue;
@@ -158,7 +158,7 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::take_turns() {
   return std::nullopt;
 }
 
-/// Both blocks run again as far as the race, to see where it is.
+/// Runs both blocks again up to the race, to locate the race.
 BlockScheduler::BlockFault BlockScheduler::find_race() const {
   const OrderedRace& race = *shadow_->race();
   Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
@@ -177,7 +177,7 @@ BlockScheduler::BlockFault BlockScheduler::find_race() const {
   return {race.second.block, *std::move(fault)};
 }
 
-/// All blocks wait that have begun, and no more can begin.
+/// All blocks that have begun wait, and no further block can begin.
 BlockScheduler::BlockFault BlockScheduler::deadlock() const {
   const auto& first = *std::min_element(
       residents_.begin(), residents_.end(), [&](const Resident& a, const Resident& b) {

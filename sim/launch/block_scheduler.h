@@ -1,12 +1,12 @@
 // Runs the blocks of a launch that order themselves by semaphores and counters.
 //
-// Blocks begin in the order of the launch, as many as a GPU would hold at once (`resident`), the
-// others when those end. They run in rounds. In a round each block that does not wait runs, on any
-// host thread, until it stands before an instruction that orders blocks; then these instructions
-// take effect one after another, each block in its turn. A block whose LockSemaphore does not find
-// its value is put aside until its next turn. So nothing depends on host threads: neither which
-// block comes first at a counter, nor which fault is found. If all blocks that have begun wait and
-// no further one may begin, they wait for ever.
+// Blocks begin in the launch order, at most as many as a GPU holds at once (`resident`). A further
+// block begins when a resident block ends. Blocks run in rounds. In a round each block that does
+// not wait runs, on any host thread, up to an instruction that orders blocks. Then these
+// instructions take effect one after another, each block in its turn. A block whose LockSemaphore
+// does not find its value waits until its next turn. So nothing depends on host threads: neither
+// which block comes first at a counter, nor which fault is found. If all blocks that have begun
+// wait and no further block may begin, the launch is in a deadlock.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ class BlockScheduler {
   BlockScheduler(const LaunchPlan& launch, const RunSettings& settings, std::uint64_t resident,
                  std::uint64_t threads);
 
-  /// A fault, and the place in the order of the block that met it.
+  /// A fault, and the rank in the launch order of the block that met the fault.
   struct BlockFault {
     std::uint64_t place;
     Fault fault;
   };
-  /// Runs all blocks, or until one faults: of the first turn with faults, the block that comes
-  /// first in the order. Calls ended(place, prints) for every block that has begun.
+  /// Runs all blocks, or stops in the first turn with faults and reports the fault of the block
+  /// that is first in the launch order. Calls ended(rank, prints) for every block that has begun.
   std::optional<BlockFault> run(const std::function<void(std::uint64_t, isa::PrintRecords)>& ended);
-  /// With what they counted.
+  /// The interpreters, with what they counted.
   [[nodiscard]] const std::vector<std::unique_ptr<BlockInterpreter>>& machines() const {
     return machines_;
   }
@@ -65,9 +65,9 @@ class BlockScheduler {
   std::optional<HappensBeforeDetector> shadow_;
   RunSettings settings_;
   std::vector<std::unique_ptr<BlockInterpreter>> machines_;  // one a host thread
-  std::uint64_t next_ = 0;           // the place of the block that begins next
-  std::vector<Resident> residents_;  // ascending
-  std::vector<BlockState> free_;     // of blocks that have ended
+  std::uint64_t next_ = 0;                                   // rank of the block that begins next
+  std::vector<Resident> residents_;                          // ascending
+  std::vector<BlockState> free_;                             // of blocks that have ended
 };
 
 }  // namespace tilevm::sim

@@ -8,7 +8,7 @@
 
 namespace tilevm::sim {
 
-/// Place in the order -> linear index of the block.
+/// Rank in the launch order -> linear index of the block.
 class BlockSequence {
  public:
   BlockSequence(const BlockOrder& order, std::uint64_t blocks)

@@ -33,7 +33,7 @@ struct Grid {
   [[nodiscard]] std::array<std::int64_t, 3> block(std::uint64_t linear) const;
 };
 
-/// Memory of std::calloc: zeroed pages that nobody touches cost nothing.
+/// Memory of std::calloc: zeroed pages that are never touched cost nothing.
 struct Free {
   void operator()(std::uint8_t* memory) const { std::free(memory); }
 };
@@ -43,17 +43,17 @@ using ZeroedBytes = std::unique_ptr<std::uint8_t[], Free>;
 struct LaunchMemory {
   std::vector<ZeroedBytes> workspaces;
   std::vector<std::vector<std::uint8_t>> undefined;    ///< of the workspaces
-  std::vector<std::unique_ptr<ShadowMemory>> shadows;  ///< likewise
+  std::vector<std::unique_ptr<ShadowMemory>> shadows;  ///< of the workspaces
   Memory buffers;
 };
 
-/// What is followed beside the bytes of memory.
+/// What is tracked besides the bytes of memory.
 struct TrackingOptions {
   bool undefined = false;  ///< in workspaces of at most max_tracked_bytes
   bool shadow = false;
 };
 
-/// Zeroed workspaces and views of the caller's buffers. Error (limit): there is not that much.
+/// Zeroed workspaces and views of the caller's buffers. Error (limit): not enough memory.
 [[nodiscard]] Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel,
                                                std::vector<Buffer>& memory,
                                                const TrackingOptions& followed);

@@ -11,7 +11,7 @@
 
 namespace tilevm::sim {
 
-/// Outlives the machines that run it.
+/// Must outlive the interpreters that run the launch.
 struct LaunchPlan {
   const Plan& plan;
   const Memory& memory;
@@ -20,11 +20,11 @@ struct LaunchPlan {
   std::vector<BufferUse> uses;  ///< by buffer
   BlockSequence sequence;
 
-  /// The block with a place in the order.
+  /// The block with a rank in the launch order.
   [[nodiscard]] std::array<std::int64_t, 3> block(std::uint64_t place) const {
     return grid.block(sequence[place]);
   }
-  /// The same as messages name it, with an entry for each extent of the grid.
+  /// The block's index as messages name it, with an entry for each extent of the grid.
   [[nodiscard]] std::vector<std::int64_t> block_index(std::uint64_t place) const {
     const auto index = block(place);
     return {index.begin(), index.begin() + static_cast<std::ptrdiff_t>(grid.rank)};

@@ -11,8 +11,8 @@
 namespace tilevm::sim {
 namespace {
 
-/// log2 of the largest power of two, in bytes, that no access of a shared tensor splits: its
-/// tensors begin at multiples of 16.
+/// log2 of the shared granule in bytes: the largest power of two that no access of a shared tensor
+/// splits. Shared tensors begin at multiples of 16.
 unsigned granule_shift(const isa::Kernel& kernel, const isa::KernelInfo& info) {
   unsigned bits = 64;
   for (const auto& tile : info.shared) {
@@ -22,7 +22,7 @@ unsigned granule_shift(const isa::Kernel& kernel, const isa::KernelInfo& info) {
   return shift > 3 ? shift - 3 : 0;
 }
 
-/// log2 of the largest power of two, in bits, that no element of a view splits.
+/// log2 of the global granule in bits: the largest power of two that no element of a view splits.
 unsigned global_granule_shift(const isa::Kernel& kernel) {
   unsigned bits = 64;
   for (const isa::Variable& variable : kernel.variables) {
@@ -31,7 +31,7 @@ unsigned global_granule_shift(const isa::Kernel& kernel) {
   return static_cast<unsigned>(std::countr_zero(bits));
 }
 
-/// The bits of a shared tensor's elements; what lies between them belongs to nobody.
+/// Sets the bits of a shared tensor's elements; bits between elements belong to no element.
 void mark_elements(const isa::SharedType& type, std::size_t first_bit,
                    std::vector<std::uint8_t>& bits) {
   const std::int64_t count = isa::element_count(type.layout.shape());

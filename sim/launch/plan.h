@@ -30,10 +30,10 @@ struct PlanOp {
   };
   Kind kind = Kind::instruction;
   Span span{};
-  Span loop{};  ///< of the innermost loop around it, or empty
+  Span loop{};  ///< of the innermost enclosing loop, or empty
   Action action{};
   UndefinedTransfer undefined{};
-  std::size_t instruction = 0;  ///< place in isa::Instruction
+  std::size_t instruction = 0;  ///< index in isa::Instruction
   std::size_t target = 0;
   std::size_t slot = 0;
   std::size_t counter = 0;  ///< slot of the loop's next value; the count and the step follow
@@ -41,9 +41,9 @@ struct PlanOp {
   std::array<ScalarCode, 3> values{};
   bool orders_blocks = false;             ///< of an instruction: it takes effect in a turn
   std::string_view mnemonic{};            ///< of an instruction
-  std::vector<TracedVariable> written{};  ///< what it writes
+  std::vector<TracedVariable> written{};  ///< variables that the record writes
   Meter meter{};        ///< of an instruction that moves a tile, if accesses are counted
-  MmaCount mma{};       ///< the same, of a Dot
+  MmaCount mma{};       ///< of a Dot, if accesses are counted
   ShadowFlow shadow{};  ///< if shadow values are kept
 };
 
@@ -55,19 +55,19 @@ struct Plan {
   std::size_t table_count = 0;         ///< of Scratch::tables
   std::size_t shared_table_count = 0;  ///< of Scratch::shared_tables
   std::size_t shared_bytes = 0;        ///< of a block
-  SharedContents shared_contents;      ///< as a block finds it
+  SharedContents shared_contents;      ///< at the begin of a block
   unsigned granule_shift = 0;          ///< RunSettings
   std::int64_t threads = 1;            ///< of a block
   unsigned global_granule_shift = 0;   ///< RunSettings
   bool counts_accesses = false;        ///< whether records have meters
   bool keeps_shadow = false;           ///< whether records have shadow flows
-  bool orders_blocks = false;          ///< whether a record does
+  bool orders_blocks = false;          ///< whether a record orders blocks
   std::size_t shadow_registers = 0;    ///< ShadowValues::registers
   std::size_t shadow_shared = 0;       ///< ShadowValues::shared
   std::vector<MemoryStatement> memory_statements;
   std::vector<Barrier> barriers;
   std::vector<std::size_t> barrier_records;  ///< by barrier
-  std::size_t table_bytes = 0;               ///< that all tables take at most
+  std::size_t table_bytes = 0;               ///< upper bound for all tables
 };
 
 /// What a plan does besides running.

@@ -135,7 +135,7 @@ class BlockRun {
     return true;
   }
 
-  /// Adds what a machine counted.
+  /// Adds the counts of an interpreter.
   void count(const BlockInterpreter& machine) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
@@ -150,7 +150,7 @@ class BlockRun {
       count(machine);
     } catch (const std::bad_alloc&) {
       out_of_memory_ = true;
-      first_fault_ = 0;  // the others need not go on
+      first_fault_ = 0;  // the other host threads stop
     }
   }
 
@@ -183,8 +183,8 @@ class BlockRun {
     prints_.add(block, std::move(records));
   }
 
-  /// If two blocks race, both run again, to see where. A fault of the second one may be what the
-  /// race did, so the race is told.
+  /// If two blocks race, runs both again to locate the race. A fault of the second block may be a
+  /// consequence of the race, so the race is reported.
   void find_race_of_blocks() {
     if (!shadow_) return;
     const std::optional<BlockPair> race = shadow_->race();
@@ -212,7 +212,7 @@ class BlockRun {
   std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> first_fault_{std::numeric_limits<std::uint64_t>::max()};
   std::atomic<bool> out_of_memory_{false};
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::optional<Fault> fault_;
   std::vector<std::uint64_t> executed_;
   std::vector<AccessCounts> accesses_;
@@ -226,7 +226,7 @@ Error out_of_memory(const isa::Kernel& kernel) {
       fmt::format("the simulation of kernel `{}` needs more memory than there is", kernel.name)};
 }
 
-/// What one block takes is within limits.
+/// Checks the memory of one block against the limits.
 Status check_size(const Plan& plan, const isa::Kernel& kernel) {
   const std::size_t bytes = plan.register_bytes + plan.table_bytes;
   if (bytes > max_block_bytes) {

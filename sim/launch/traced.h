@@ -1,4 +1,4 @@
-// What of a record a trace shows.
+// The variables of a record that a trace shows.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct TracedVariable {
   std::size_t slot = 0;
 };
 
-/// Views, shared tensors and workspaces are not shown: nothing for them.
+/// Adds the variable, unless it is a view, a shared tensor or a workspace: a trace omits those.
 void add_traced(const isa::Kernel& kernel, const RegisterFile& registers, isa::VarId var,
                 std::vector<TracedVariable>& variables);
 

@@ -1,4 +1,4 @@
-// Between register tiles and the dense arrays that the kernels of Dot work on.
+// Moves codes between register tiles and the dense arrays that the kernels of Dot work on.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace tilevm::sim {
 
-/// Bits of a tile at which elements begin, below 2^32 (matrix_tables.h).
+/// Bit offsets of elements in a tile, below 2^32 (matrix_tables.h).
 using CodePlaces = std::vector<std::uint32_t>;
 
 /// The code of `bits` <= 32 bits that begins at a bit; up to 8 bytes from there may be read.

@@ -38,9 +38,9 @@ TILEVM_INLINE std::int32_t pair_at(const std::int16_t* a) {
   return pair;
 }
 
-// Makes the product of all whole vectors of columns; `target` is its attribute. Gives the first
-// column that is left.
-// NOLINTBEGIN(bugprone-macro-parentheses): attributes and types cannot stand in parentheses
+// Defines the product of all whole vectors of columns; `target` is the function's attribute. The
+// function returns the first column that is left.
+// NOLINTBEGIN(bugprone-macro-parentheses): attributes and types cannot be in parentheses
 #define TILEVM_INTEGER_KERNEL(name, target, Vector, lanes, prefix, suffix)                       \
   target void rows_##name(const IntegerProduct& p, std::size_t y, std::size_t rows,              \
                           std::size_t x) {                                                       \

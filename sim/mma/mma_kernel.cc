@@ -136,7 +136,7 @@ TILEVM_INLINE void flush(const typename Simd<W>::Int& sum, BlockSum<W>& total) {
   total.high += __builtin_convertvector(high, typename Simd<W>::Double);
 }
 
-/// Multiplies by 2^(biased - 127), where less than 2^-126 may as well be zero, and truncates.
+/// Multiplies by 2^(biased - 127), taking factors below 2^-126 as zero, and truncates.
 template <int W>
 TILEVM_INLINE typename Simd<W>::Int scale_and_truncate(const typename Simd<W>::Float& value,
                                                        const typename Simd<W>::Int& biased) {
@@ -171,7 +171,7 @@ TILEVM_INLINE BlockSum<W> sum_block(const MmaPlan& plan, const Operands<W>& in, 
   return total;
 }
 
-/// value * 2^exponent, exact: far from the limits of double.
+/// value * 2^exponent; exact, since it is far from the limits of double.
 template <int W>
 TILEVM_INLINE typename Simd<W>::Double scale(const typename Simd<W>::Double& value,
                                              const typename Simd<W>::HalfInt& exponent) {
@@ -277,8 +277,8 @@ TILEVM_INLINE bool column_body(const MmaPlan& plan, const float* a_mantissa,
   return any<W>(all_bad);
 }
 
-// Makes the two functions of a level; `target` is its attribute.
-// NOLINTBEGIN(bugprone-macro-parentheses): an attribute cannot stand in parentheses
+// Defines the two functions of a level; `target` is their attribute.
+// NOLINTBEGIN(bugprone-macro-parentheses): an attribute cannot be in parentheses
 #define TILEVM_KERNELS(name, lanes, target)                                                     \
   target bool decode_##name(const FloatFields& fields, const std::uint32_t* codes,              \
                             std::size_t count, float* mantissa, std::int32_t* exponent) {       \

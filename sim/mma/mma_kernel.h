@@ -1,4 +1,4 @@
-// The vector code behind MmaTile, once per instruction set.
+// The vector code of MmaTile, once per instruction set.
 //
 // A lane is a row m of the tile. Operands come decoded, as a float mantissa of the value and an
 // integer exponent, so that one kernel serves every operand type:
@@ -7,7 +7,7 @@
 //   an integer, which truncates magnitudes;
 //   eight products fit 32 bits; their sums are added in double, exactly;
 //   the sum is rounded from the double once.
-// NaN and Inf are not computed here: the lanes that meet one are reported.
+// NaN and Inf are not computed here: lanes with a NaN or an Inf are reported.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ namespace tilevm::sim {
 inline constexpr int mma_rows = 16;        ///< m
 inline constexpr int mma_max_columns = 8;  ///< n
 inline constexpr int mma_max_depth = 32;   ///< k
-/// Of alignment: eight products and an accumulator, less than 34 * 2^25, still fit 32 bits.
+/// Limit of alignment: eight products and an accumulator, less than 34 * 2^25, still fit 32 bits.
 inline constexpr int mma_max_fraction_bits = 25;
 
-/// The exponent of a zero: below every other, and sums of two do not overflow.
+/// The exponent of a zero: below every other exponent, and sums of two do not overflow.
 inline constexpr std::int32_t zero_exponent = -(1 << 20);
 
 /// How codes of a float type are taken apart.
 struct FloatFields {
-  int unused_bits;  ///< low bits that mean nothing (tf32)
+  int unused_bits;  ///< low bits without a meaning (tf32)
   int mantissa_bits;
   int exponent_bits;
   std::int32_t first_special;  ///< magnitudes from here on are NaN or Inf
@@ -45,7 +45,7 @@ struct MmaPlan {
   int fraction_bits;
   int min_exponent;
   isa::MmaRounding output;
-  bool add_accumulator_last;  ///< sum up from +0; the caller adds c
+  bool add_accumulator_last;  ///< the sum starts from +0; the caller adds c
 };
 
 /// The kernels of one level.
@@ -56,7 +56,7 @@ struct MmaKernels {
                  float* mantissa, std::int32_t* exponent);
 
   /// One column: d[16] = sum over k of a[k][16] * b[k], + c[16]. bad[m] is set to non-zero where an
-  /// accumulator was NaN or Inf, and d[m] then means nothing. Says whether there was one.
+  /// accumulator was NaN or Inf; d[m] is then undefined. Says whether there was one.
   bool (*column)(const MmaPlan& plan, const float* a_mantissa, const std::int32_t* a_exponent,
                  const float* b_mantissa, const std::int32_t* b_exponent, const std::uint32_t* c,
                  std::uint32_t* d, std::int32_t* bad);

@@ -23,8 +23,8 @@ using isa::Number;
 
 constexpr std::size_t max_block = 64;
 
-/// A term of a block's sum: (-1)^negative * significand * 2^(exponent - point). `exponent` is what
-/// counts for alignment: that of the format's own field, or the sum of two.
+/// A term of a block's sum: (-1)^negative * significand * 2^(exponent - point). Alignment
+/// uses `exponent`: that of the format's own field, or the sum of two.
 struct Term {
   bool negative;
   std::uint64_t significand;
@@ -40,7 +40,7 @@ std::uint64_t infinity_code(const DType& type, bool negative) {
   return isa::encode(type, Number{Number::Class::infinity, negative, 0, 0});
 }
 
-/// What NaN and Inf among the operands make of a block.
+/// The effect of NaN and Inf operands on the result of a block.
 struct SpecialValues {
   bool nan = false;
   bool positive_inf = false;
@@ -65,7 +65,7 @@ struct SpecialValues {
     if (c.is_inf()) add_inf(c.negative);
   }
 
-  /// The result, if they decide it.
+  /// The result, if NaN or Inf decide it.
   [[nodiscard]] std::optional<std::uint64_t> result(const DType& type) const {
     if (nan || (positive_inf && negative_inf)) return isa::canonical_nan(type);
     if (positive_inf || negative_inf) return infinity_code(type, negative_inf);
@@ -73,7 +73,7 @@ struct SpecialValues {
   }
 };
 
-/// A scale; NaN counts where it is multiplied.
+/// A scale; a NaN scale takes effect in the multiplication.
 Number decode_scale(MmaScaling scaling, std::uint8_t code) {
   if (scaling == MmaScaling::mxf4nvf4_ue4m3) return isa::decode(isa::f8e4m3, code & 0x7fu);
   if (code == 0xff) return Number{Number::Class::nan, false, 0, 0};
@@ -99,7 +99,7 @@ class Terms {
     add({c.negative, c.significand, c.exponent + point, point});
   }
 
-  /// A group counts for alignment where it is zero, too, but not where a scale is.
+  /// A group of sum zero still counts for alignment; a group with a scale of zero does not.
   void add_group(std::int64_t quarters, const Number& a_scale, const Number& b_scale, int point) {
     const std::uint64_t scale = a_scale.significand * b_scale.significand;
     if (scale == 0) return;
@@ -107,9 +107,9 @@ class Terms {
                         a_scale.exponent + b_scale.exponent + 2 * point, 2 * point + 2};
   }
 
-  /// The sum of all, each magnitude truncated `fraction_bits` below the greatest exponent. Exact
-  /// in a double: fewer than 2^7 products, each less than 2^(fraction_bits + 2), or five terms less
-  /// than 2^(fraction_bits + 11), with at most 35 fraction bits.
+  /// The sum of all terms, each magnitude truncated `fraction_bits` below the greatest exponent.
+  /// Exact in a double: fewer than 2^7 products, each less than 2^(fraction_bits + 2), or five
+  /// terms less than 2^(fraction_bits + 11), with at most 35 fraction bits.
   [[nodiscard]] double sum(const MmaRule& rule) const {
     int greatest = rule.min_exponent;
     for (std::size_t i = 0; i < count_; ++i) greatest = std::max(greatest, terms_[i].exponent);
@@ -133,7 +133,7 @@ class Terms {
   std::size_t count_ = 0;
 };
 
-/// What a block adds.
+/// The operands of a block.
 struct MmaOperands {
   const DType &a_type, &b_type;
   std::span<const std::uint64_t> a, b;
@@ -237,7 +237,7 @@ std::uint64_t f64_chain(std::span<const std::uint64_t> a, std::span<const std::u
   return std::isnan(sum) ? isa::canonical_nan(isa::f64) : std::bit_cast<std::uint64_t>(sum);
 }
 
-/// Drops what lies below `digits` significant bits, or below 2^least.
+/// Drops bits below `digits` significant bits, or below 2^least.
 double truncate(double value, int digits, int least) {
   int exponent = 0;
   std::frexp(value, &exponent);  // |value| in [2^(exponent-1), 2^exponent)
@@ -246,7 +246,7 @@ double truncate(double value, int digits, int least) {
 }
 
 std::uint32_t encode_truncated(double value) {
-  // A value of 24 bits is exact in f32 unless it is too large, and then it is Inf.
+  // A value of 24 bits is exact in f32 unless it is too large; a value too large becomes Inf.
   return static_cast<std::uint32_t>(isa::encode(isa::f32, isa::number_from(value)));
 }
 

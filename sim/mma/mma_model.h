@@ -13,7 +13,7 @@
 namespace tilevm::sim {
 
 /// Scales of a row of a and of a column of b: one for each isa::products_per_scale(rule.scaling)
-/// products, which for a block are those of the block.
+/// products. For a block they are the scales of the block's products.
 struct MmaScales {
   std::span<const std::uint8_t> a, b;
 };
@@ -25,10 +25,10 @@ struct MmaScales {
                                       std::span<const std::uint64_t> b, std::uint64_t c,
                                       const MmaScales& scales = {});
 
-/// One instruction: a.size() is its k (fp8_split: at most 2 * rule.block), of a sparse one the
-/// stored elements of a and those of b that meet them. A chain of instructions is a chain of calls,
-/// each with the result of the one before as c. Codes of the accumulator: f32, f16, i32 or f64, as
-/// the rule has it.
+/// One instruction: a.size() is its k (fp8_split: at most 2 * rule.block). For a sparse
+/// instruction, a and b are the stored elements of a and the matching elements of b. A chain of
+/// instructions is a chain of calls, each with the previous result as c. Codes of the accumulator:
+/// f32, f16, i32 or f64, as the rule says.
 [[nodiscard]] std::uint64_t mma_reference(const isa::MmaRule& rule, const isa::DType& a_type,
                                           const isa::DType& b_type,
                                           std::span<const std::uint64_t> a,

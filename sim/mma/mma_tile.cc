@@ -14,7 +14,7 @@ namespace {
 using isa::MmaMethod;
 using isa::MmaRounding;
 
-/// Whether the kernel rounds so (round_half of mma_kernel.cc).
+/// Whether the kernel implements this rounding (round_half of mma_kernel.cc).
 bool has_rounding(MmaRounding output) {
   switch (output) {
     case MmaRounding::f16_nearest_even:
@@ -77,7 +77,7 @@ bool is_special(const isa::DType& type, std::uint32_t code) {
 
 bool MmaTile::supports(const isa::MmaRule& rule, int k) {
   const bool blocks = rule.method == MmaMethod::blocks && rule.scaling == isa::MmaScaling::none;
-  // The halves of fp8_split must be equal for the kernel's blocks to be them.
+  // The kernel's blocks are the halves of fp8_split only if the halves are equal.
   const bool split = rule.method == MmaMethod::fp8_split && k % 4 == 0 && k <= 2 * rule.block;
   return (blocks || split) && has_rounding(rule.output) &&
          rule.fraction_bits <= mma_max_fraction_bits && k >= 1 && k <= mma_max_depth;

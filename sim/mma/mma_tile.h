@@ -26,9 +26,8 @@ namespace tilevm::sim {
 inline constexpr std::size_t mma_max_codes_a = std::size_t{mma_max_depth} * mma_rows;
 inline constexpr std::size_t mma_max_codes_b = std::size_t{mma_max_columns} * mma_max_depth;
 
-/// Decoded operand A: value of (k, m) = mantissa * 2^exponent; zero has a very low exponent. In the
-/// order in which the blocks of the rule take k. A code that is NaN or Inf counts as zero here and
-/// marks its row.
+/// Decoded operand A: value of (k, m) = mantissa * 2^exponent; zero has a very low exponent. k
+/// is in the order of the rule's blocks. A NaN or Inf code counts as zero here and marks its row.
 struct MmaOperandA {
   alignas(64) std::array<float, mma_max_codes_a> mantissa;
   alignas(64) std::array<std::int32_t, mma_max_codes_a> exponent;
@@ -48,8 +47,8 @@ struct MmaOperandB {
 /// One instruction of one class at one level.
 class MmaTile {
  public:
-  /// Whether the kernel knows the rule and the depth; integers, f64, block scales
-  /// and longer k do without it.
+  /// Whether the kernel supports the rule and the depth. Integers, f64, block scales and longer k
+  /// are not supported.
   [[nodiscard]] static bool supports(const isa::MmaRule& rule, int k);
 
   /// `k` is the instruction's; supports(rule, k) must hold.
@@ -71,7 +70,7 @@ class MmaTile {
 
   isa::MmaRule rule_;
   isa::DType a_type_, b_type_;
-  /// What is decoded: the operands as they are, or as f16 (MmaMethod::fp8_split).
+  /// The types that are decoded: the operands' own, or f16 (MmaMethod::fp8_split).
   isa::DType a_decoded_, b_decoded_;
   int k_;
   MmaPlan plan_;
@@ -79,7 +78,7 @@ class MmaTile {
   std::array<std::size_t, mma_max_depth> order_{};  ///< which k comes first, second, ...
 };
 
-/// All at once, for one tile; what MmaTile does step by step.
+/// All steps of MmaTile at once, for one tile.
 void mma_tile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type, int n,
               int k, const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c,
               std::uint32_t* d);

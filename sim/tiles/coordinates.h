@@ -21,7 +21,7 @@ struct GlobalView {
   int buffer = -1;  ///< index into Memory
   int rank = 0;
   Coordinates extents{}, strides{};
-  /// Where elements lie, instead of strides, for layouts with several modes or a swizzle.
+  /// The layout, instead of strides, if it has several modes or a swizzle.
   const isa::MemoryLayout* layout = nullptr;
 };
 

@@ -70,10 +70,10 @@ inline bool merge_intervals(std::vector<Interval>& intervals) {
   return overlap;
 }
 
-/// Where the elements of a footprint lie that exist: ascending and disjoint.
+/// The bits of the elements of an access that exist: ascending and disjoint.
 struct TouchedIntervals {
   std::vector<Interval> bits;
-  bool overlap = false;  ///< two elements that are no replicas share a place
+  bool overlap = false;  ///< two elements that are no replicas share bits
 };
 
 }  // namespace tilevm::sim

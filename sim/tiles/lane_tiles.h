@@ -1,4 +1,4 @@
-// Tiles as lanes (lanes.h): where they lie in the registers, or unpacked, or gathered to broadcast.
+// Tiles as lanes (lanes.h): directly in the registers, or unpacked, or gathered to broadcast.
 #pragma once
 
 #include <array>
@@ -21,13 +21,13 @@ struct LaneBuffer {
   std::vector<std::uint8_t> lanes, gathered;
 };
 
-/// An operand, and where the elements lie that the result's places take (isa/layout/broadcast.h);
-/// no places: where the result's lie.
+/// An operand, and the operand's place for each place of the result (isa/layout/broadcast.h). Null:
+/// the places are the same.
 struct LaneOperand {
   Tile tile;
   std::shared_ptr<const isa::PlaceMap> places;
 
-  /// Whether its lanes are the tile itself.
+  /// Whether the operand's lanes are the tile itself.
   [[nodiscard]] bool in_place() const { return !places && tile.bits >= 8; }
 };
 
@@ -36,7 +36,7 @@ struct LaneOperand {
                                              const RegisterSlab& registers, std::size_t first,
                                              std::size_t count, LaneBuffer& buffer);
 
-/// Where the lanes of a result shall be written, and what is done when they are.
+/// The memory for the lanes of a result; finish_lanes must be called after they are written.
 [[nodiscard]] std::uint8_t* result_lanes(const Tile& result, RegisterSlab& registers,
                                          std::size_t first, std::size_t count, LaneBuffer& buffer);
 void finish_lanes(const Tile& result, RegisterSlab& registers, std::size_t first, std::size_t count,

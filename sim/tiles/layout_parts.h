@@ -21,7 +21,8 @@ struct LayoutParts {
 
   std::size_t rank, threads, locals;
   std::vector<std::int32_t> thread_parts, local_parts;  ///< [thread][dim], [local][dim]
-  /// The threads that are the first to hold their elements, ascending; all without replicas.
+  /// The threads that are the first to hold their elements, ascending; all if nothing is
+  /// replicated.
   std::vector<std::int32_t> first_threads;
 
   [[nodiscard]] const std::int32_t* thread_part(std::size_t t) const {
@@ -30,11 +31,11 @@ struct LayoutParts {
   [[nodiscard]] const std::int32_t* local_part(std::size_t i) const {
     return local_parts.data() + i * rank;
   }
-  /// Of the element at place i of thread t.
+  /// The index of the element at place i of thread t.
   [[nodiscard]] isa::Index index(std::size_t t, std::size_t i) const;
 };
 
-/// Where a tile lies in the register slab, and how its elements are packed.
+/// The location of a tile in the register slab, and how its elements are packed.
 struct Tile {
   std::size_t offset = 0;        ///< byte in the slab
   std::size_t thread_bytes = 0;  ///< bytes of one thread's stream

@@ -12,8 +12,8 @@
 
 namespace tilevm::sim {
 
-/// The order of matrices cut into tiles of rows x columns: where element (y, x) of matrix i stands
-/// is a sum of its matrix's, its tile's and its own shares,
+/// The order of matrices cut into tiles of rows x columns. The position of element (y, x) of matrix
+/// i is the sum of the shares of its matrix, its tile and the element in the tile,
 /// i * matrix + (y / rows) * row_tile + (y % rows) * row + ... .
 struct MatrixOrder {
   std::size_t matrix;
@@ -27,7 +27,7 @@ struct MatrixOrder {
   friend auto operator<=>(const MatrixOrder&, const MatrixOrder&) = default;
 };
 
-/// By position: the bit of the tile where the first thread that owns the element holds it.
+/// By position: the first bit of the element in the tile, in the first thread that owns it.
 [[nodiscard]] std::vector<std::uint32_t> find_owners(const LayoutParts& parts, const Tile& tile,
                                                      const MatrixOrder& order);
 

@@ -26,7 +26,7 @@ template <class Detail>
 struct Offenders {
   std::size_t count = 0;
   isa::Index first;        ///< in row-major order
-  std::size_t thread = 0;  ///< that holds it
+  std::size_t thread = 0;  ///< that holds the first
   Detail detail{};
 };
 
@@ -51,15 +51,16 @@ auto find_offenders(std::size_t threads, ThreadOf thread_of, std::size_t places,
 
 }  // namespace detail
 
-/// Asks look(thread, place) about each place of some threads: it gives an optional Offender. With
-/// the threads that hold their elements first (LayoutParts::first_threads) replicas count once.
+/// Calls look(thread, place), which gives an optional Offender, for each place of some threads. If
+/// they are the threads that hold their elements first (LayoutParts::first_threads), replicas count
+/// once.
 template <class Look>
 auto find_offenders(const std::vector<std::int32_t>& threads, std::size_t places, Look&& look) {
   return detail::find_offenders(
       threads.size(), [&](std::size_t k) { return static_cast<std::size_t>(threads[k]); }, places,
       look);
 }
-/// The same of all threads.
+/// The same for all threads.
 template <class Look>
 auto find_offenders(std::size_t threads, std::size_t places, Look&& look) {
   return detail::find_offenders(threads, [](std::size_t k) { return k; }, places, look);

@@ -8,8 +8,8 @@
 namespace tilevm::sim {
 namespace {
 
-/// One thread's stream of elements narrower than a byte: eight of them begin at a whole byte and
-/// lie in one 64-bit word.
+/// One thread's stream of elements narrower than a byte. Eight elements begin at a whole byte and
+/// fit one 64-bit word.
 template <unsigned bits>
 void unpack_narrow(const std::uint8_t* stream, std::size_t n, std::uint8_t* out) {
   constexpr std::uint64_t mask = isa::low_mask(bits);

@@ -9,11 +9,11 @@
 namespace tilevm::sim {
 
 /// Reads the elements, narrower than a byte, of the threads [first, first + count) into lanes:
-/// thread after thread, in local order. Up to 8 bytes behind the last thread's stream may be read.
+/// thread after thread, in local order. Up to 8 bytes after the last thread's stream may be read.
 void unpack(const Tile& tile, const std::uint8_t* registers, std::size_t first, std::size_t count,
             std::uint8_t* lanes);
 
-/// Writes them; padding bits of a thread's last byte become zero.
+/// Writes lanes back as such elements; padding bits of a thread's last byte become zero.
 void pack(const Tile& tile, const std::uint8_t* lanes, std::size_t first, std::size_t count,
           std::uint8_t* registers);
 

@@ -1,6 +1,6 @@
 // Which bytes of the register slab each variable of a kernel owns.
 //
-// A View is free: where neither it nor its source is ever written again, both are the same bytes.
+// A View is free if neither its result nor its source is written again: both own the same bytes.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class RegisterFile {
   }
   /// Bytes of all tiles together.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  /// The first shadow value of a register tile; there is one for each element in each thread, and
+  /// The first shadow value of a register tile. Each element in each thread has a shadow value, and
   /// a View has its own.
   [[nodiscard]] std::size_t shadow(isa::VarId var) const {
     return shadows_[static_cast<std::size_t>(var.index)];

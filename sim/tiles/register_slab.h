@@ -9,8 +9,8 @@
 namespace tilevm::sim {
 
 /// A tile occupies consecutive bytes: the bit streams of its threads one after another, each
-/// rounded up to whole bytes. Tiles start at multiples of 64 bytes, and 64 bytes more may be read
-/// behind the last.
+/// rounded up to whole bytes. Tiles start at multiples of 64 bytes. Up to 64 bytes past the end
+/// of the last tile may be read.
 class RegisterSlab {
  public:
   static constexpr std::size_t alignment = 64;

@@ -1,7 +1,7 @@
-// Where the elements of a tile lie in shared memory, as runs.
+// The offsets of a tile's elements in shared memory, as runs.
 //
-// Swizzles make the places depend on where the tile begins in more than a base, so a table belongs
-// to an origin; those of the last origins are kept.
+// With a swizzle a different origin of the tile changes the offsets by more than a base. So a table
+// belongs to an origin; the tables of the last origins are kept.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace tilevm::sim {
 
-/// Runs of elements that lie one behind the other, both in a thread's places and in memory.
+/// Runs of elements that are consecutive both in a thread's places and in memory.
 struct RunTable {
   Coordinates origin{};
   std::size_t run_elements = 1;
   std::size_t runs = 0;                 ///< of a thread
-  std::vector<std::uint32_t> run_bits;  ///< [thread][run]: where it begins, in bits
-  std::uint32_t low = 0, high = 0;      ///< where the first begins and the last ends, in bits
-  bool overlaps = false;                ///< two elements that are no replicas share a place
-  bool byte_aligned = false;            ///< all of it, and the runs' length
+  std::vector<std::uint32_t> run_bits;  ///< [thread][run]: the run's first bit
+  std::uint32_t low = 0, high = 0;      ///< the first bit and the end of all runs, in bits
+  bool overlaps = false;                ///< two elements that are no replicas share bits
+  bool byte_aligned = false;            ///< offsets and lengths of all runs are whole bytes
 };
 
 /// The tables of one access for its last origins.
@@ -31,15 +31,15 @@ struct RunTables {
   std::size_t last = 0, next = 0;
 };
 
-/// A tile in a shared tensor, as far as it is known before the run.
+/// What is known of a tile in a shared tensor before the run.
 struct SharedTileLayout {
   const isa::MemoryLayout* layout = nullptr;
   std::vector<int> tile_dims;         ///< by the tensor's dimension: the tile's along it, or -1
   std::vector<std::int64_t> extents;  ///< by the tensor's dimension: the tile's along it, or 1
   unsigned bits = 0;                  ///< of an element
-  /// Strides by the tensor's dimension, if the layout is nothing else: then one table serves all.
+  /// Whether the layout is only strides. Then one table serves all origins.
   bool plain = false;
-  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> strides;  ///< if plain, by the tensor's dimension
 };
 
 /// The offset in elements of element (thread, place) of a tile at an origin.
@@ -47,10 +47,10 @@ struct SharedTileLayout {
                                           const Coordinates& origin, std::size_t thread,
                                           std::size_t place);
 
-/// At most as many tables as are kept for an access of this size.
+/// Most tables that are kept for an access of this size.
 [[nodiscard]] std::size_t kept_tables(std::size_t elements);
 
-/// The table for an origin, and what is added to its bits; it may be gone after the next search.
+/// The table for an origin, and the base of its bits. The next search may replace the table.
 struct TableLookup {
   const RunTable* table;
   std::uint64_t base_bits;

@@ -19,27 +19,27 @@
 
 namespace tilevm::sim {
 
-/// Each is built when it is first asked for.
+/// Each table is built when first requested.
 class SharedTables {
  public:
   using Table = std::shared_ptr<const std::vector<std::uint32_t>>;
 
   std::shared_ptr<const LayoutParts> parts(const isa::RegisterLayout& layout);
-  /// Where a result's places find an operand that broadcasts to it; null: at the same places.
+  /// The operand's place for each place of a result that it broadcasts to; null: the same places.
   std::shared_ptr<const isa::PlaceMap> places(const isa::RegisterLayout& result,
                                               const isa::RegisterLayout& operand);
-  /// Of a tile that one thread holds (LayoutParts).
+  /// The parts of a tile that one thread holds (LayoutParts).
   std::shared_ptr<const LayoutParts> parts(const isa::Shape& shape);
-  /// elements.h.
+  /// cast_loop (element_loops.h).
   LaneLoop1 cast(const isa::DType& from, const isa::DType& to);
-  /// Of a tile of matrices (matrix_tables.h).
+  /// The tables of a tile of matrices (matrix_tables.h).
   Table owners(const isa::RegisterType& type, const MatrixOrder& order);
   Table positions(const isa::RegisterType& type, const MatrixOrder& order);
 
  private:
   struct OfLayout {
     std::shared_ptr<const LayoutParts> parts;
-    std::map<std::pair<unsigned, MatrixOrder>, Table> owners;  // by bits of an element too
+    std::map<std::pair<unsigned, MatrixOrder>, Table> owners;  // by bits of an element, too
     std::map<MatrixOrder, Table> positions;
     std::unordered_map<isa::RegisterLayout, std::shared_ptr<const isa::PlaceMap>> places;
   };

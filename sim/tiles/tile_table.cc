@@ -41,8 +41,8 @@ std::size_t longest_run(const std::vector<std::uint64_t>& offsets) {
 
 bool multiple_of_8(std::uint64_t bits) { return bits % 8 == 0; }
 
-/// Asks for the memory behind a place: the next block works on it, if blocks follow each other
-/// there. It may lie outside of the buffer, where nothing happens.
+/// Prefetches the memory 4096 bytes after an address, which the next block uses if consecutive
+/// blocks use consecutive memory. A prefetch outside of the buffer has no effect.
 inline void prefetch_behind(const std::uint8_t* place) {
   constexpr std::uintptr_t distance = 4096;
   const auto behind = reinterpret_cast<std::uintptr_t>(place) + distance;
@@ -50,14 +50,14 @@ inline void prefetch_behind(const std::uint8_t* place) {
   __builtin_prefetch(reinterpret_cast<const void*>(behind));
 }
 
-/// The same of a whole piece of memory.
+/// The same for a whole piece of memory.
 void prefetch_behind(const std::uint8_t* begin, std::size_t bytes) {
   constexpr std::size_t line = 64;
   for (std::size_t b = 0; b < bytes; b += line) prefetch_behind(begin + b);
 }
 
-/// Copies one run of every thread, which lie a stride of bytes apart; `bytes` is the run's length
-/// where it is known at compile time, so that the copy is one move.
+/// Copies one run of every thread; the threads' runs are a stride of bytes apart. `bytes` is the
+/// run's length if it is known at compile time, so that the copy is one move.
 template <std::size_t bytes, bool from_memory>
 void copy_evenly(std::uint8_t* to, std::size_t to_stride, const std::uint8_t* from,
                  std::size_t from_stride, std::size_t threads, std::size_t length) {
@@ -127,7 +127,7 @@ void TileTable::prepare(const LayoutParts& parts, const Tile& tile,
   }
 }
 
-/// Few runs of many threads: then going from thread to thread follows memory.
+/// Few runs of many threads: a loop over threads then accesses memory in order.
 void TileTable::find_even_threads() {
   thread_stride = thread_bits.size() > 1 ? thread_bits[1] / 8 : 0;
   constexpr std::size_t most = std::size_t{1} << 48;  // no stride downward

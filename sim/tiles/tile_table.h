@@ -1,4 +1,4 @@
-// Where the elements of a register tile lie in strided memory, as runs.
+// The offsets of a register tile's elements in strided memory, as runs.
 //
 // The offset of element (t, i) is the sum of a thread's and a place's share. Consecutive places of
 // a thread whose elements are consecutive in memory form a run, which is copied at once.
@@ -15,8 +15,8 @@
 
 namespace tilevm::sim {
 
-/// Offsets in bits, relative to the tile's first element. Sums wrap modulo 2^64: only their total
-/// with the tile's place has to fit.
+/// Offsets in bits, relative to the tile's first element. Sums wrap modulo 2^64: only the total,
+/// with the tile's own offset, must fit.
 struct TileTable {
   bool built = false;
   Coordinates strides{};  ///< that it was built for, one a tile dimension, in elements
@@ -25,15 +25,15 @@ struct TileTable {
   std::size_t run_elements = 1;
   bool byte_aligned = false;  ///< all of the above are multiples of 8 bits
   bool one_piece = false;     ///< thread after thread, the tile is one dense piece of memory
-  TouchedIntervals pieces;    ///< where elements lie, from `lowest` on; built when asked for
+  TouchedIntervals pieces;    ///< bits of the elements, from `lowest` on; built when requested
   std::uint64_t lowest = 0;
 
-  bool even = false;  ///< each thread's runs lie thread_stride behind those of the one before
+  bool even = false;  ///< each thread's runs are thread_stride after the previous thread's
   std::size_t thread_stride = 0;  ///< bytes
 
-  /// Builds the table unless it is there for these strides.
+  /// Builds the table unless it was built for these strides.
   void prepare(const LayoutParts& parts, const Tile& tile, const Coordinates& tile_strides);
-  /// Where the elements of the tile lie that begins at `base_bits`.
+  /// The bits of the elements of a tile that begins at `base_bits`.
   [[nodiscard]] TouchedIntervals pieces_at(const LayoutParts& parts, const Tile& tile,
                                            std::uint64_t base_bits);
 
@@ -41,8 +41,8 @@ struct TileTable {
   void find_even_threads();
 };
 
-/// Fills a tile, or writes the first replica of each element; the elements lie inside the memory.
-/// `base_bits` is the place of the tile's first element.
+/// Fills a tile, or writes the first replica of each element; all elements are inside the memory.
+/// `base_bits` is the bit offset of the tile's first element.
 void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8_t* memory,
                       std::uint64_t base_bits, std::uint8_t* registers);
 void copy_to_memory(const TileTable& table, const Tile& tile,
