@@ -1,4 +1,4 @@
-// What is said when a compilation fails, the same for every compiler.
+// The messages of failed compilations, the same for every compiler.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Begins every entry; another number makes all that are there unknown.
+/// Begins every entry. Entries with another number are not used.
 constexpr std::string_view magic = "tilevm kernel 1\n";
 constexpr std::string_view entry_suffix = ".kernel";
 constexpr std::string_view temporary_mark = ".kernel.tmp-";
@@ -61,7 +61,7 @@ std::string folder_of_cache() {
   return home && fs::path(*home).is_absolute() ? *home + "/.cache/tilevm" : std::string();
 }
 
-/// A field of the head: a line that ends it must not stand in it.
+/// A field of the head, which must not contain a line break.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text + '\n';
@@ -101,7 +101,7 @@ std::optional<Compiled> from_file(std::string_view text) {
   return compiled;
 }
 
-/// What lies at a path, without following a link; nothing unless it is a plain file.
+/// The status of the plain file at a path; nothing for anything else, links included.
 std::optional<struct stat> plain_file(const std::string& path) {
   struct stat info{};
   if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
@@ -113,7 +113,7 @@ void remove_file(const std::string& path) {
   fs::remove(path, ignored);
 }
 
-/// The words of an entry stand in its first lines.
+/// Reads the words of an entry from its first lines.
 void read_words(CacheEntry& entry) {
   const Result<std::string> content = read_whole_file(entry.path);
   if (!content || !from_file(*content)) return;
@@ -195,7 +195,7 @@ Result<KernelCache> KernelCache::open(CacheSettings settings) {
     return Error{ErrorKind::unavailable, fmt::format("`{}` {}; {}", settings.folder, why, way_out)};
   };
   std::error_code failed;
-  // Who may look into the folder is for the user alone to decide; at first nobody may.
+  // Only the user decides who else may read the folder; at first nobody may.
   fs::create_directories(fs::path(settings.folder).parent_path(), failed);
   if (mkdir(settings.folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return refuse(fmt::format("cannot be made: {}", std::strerror(errno)));

@@ -2,9 +2,9 @@
 //
 // An entry is named by a hash of everything that decides the output: the source, its name, the
 // options, the target, the kind of output, and which compiler. It is written to a temporary file
-// and renamed, and verified when it is read; so processes may share a folder, and what was cut off
-// or damaged is removed and compiled anew. When the entries together grow beyond the limit, those
-// go that were used longest ago.
+// and renamed, and verified when it is read. So processes may share a folder. A truncated or
+// damaged entry is removed, and its kernel is compiled anew. When the entries together grow beyond
+// the limit, those used longest ago are removed.
 //
 // TILEVM_CACHE=off turns the cache off. Its folder is $TILEVM_CACHE_DIR, else tilevm in
 // $XDG_CACHE_HOME, else $HOME/.cache/tilevm; an empty variable counts as unset. It must belong to
@@ -78,7 +78,7 @@ class KernelCache {
 /// failure: it is left out, and the handler of `on_cache_warning` is told.
 [[nodiscard]] Result<Compiled> compile_cached(const CompileRequest& request);
 
-/// Who is told, once in a process, why the cache is not used; nobody at first.
+/// Sets who is told, once in a process, why the cache is not used; nobody by default.
 void on_cache_warning(std::function<void(const std::string&)> handler);
 
 }  // namespace tilevm::backend

@@ -146,8 +146,8 @@ Error Nvrtc::compile_error(nvrtc::Code code, const std::string& log, const Compi
                            const CudaTarget& target) const {
   const std::string name = target.name();
   if (code == nvrtc::cancelled) return compile_timeout(describe(), request);
-  // The number is one it knows, so it is the suffix: there is an sm_90a, but no sm_80a. What it
-  // says then is an option's name, of its own or of its front end.
+  // NVRTC knows the number, so the suffix is wrong: there is an sm_90a, but no sm_80a. NVRTC's log
+  // then has the name of an option, its own or its front end's.
   const bool bad_target = log.find("gpu-architecture") != std::string::npos ||
                           log.find("--nv_arch") != std::string::npos;
   if (bad_target) return unknown_target(name);

@@ -38,9 +38,9 @@ enum : Code {
 #define TILEVM_NVRTC_OPTIONAL_FUNCTIONS(F) \
   F(set_flow_callback, nvrtcSetFlowCallback, (Program, int (*)(void*, void*), void*))
 
-/// One pointer a function. nvrtcGetErrorString stands apart: it returns text.
+/// One pointer a function. nvrtcGetErrorString is not in the list, since it returns text.
 struct Api {
-// Types cannot stand in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
+// Types cannot be put in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define TILEVM_DECLARE(name, nvidia, parameters) Code(*name) parameters = nullptr;
   TILEVM_NVRTC_FUNCTIONS(TILEVM_DECLARE)
   TILEVM_NVRTC_OPTIONAL_FUNCTIONS(TILEVM_DECLARE)

@@ -12,9 +12,9 @@
 
 namespace tilevm::backend {
 
-/// Compiles, always (kernel_cache.h does so only where it must). Errors: usage (a target's name),
-/// unavailable (no compiler, or none that knows the target), limit (timeout), program (the compiler
-/// refuses the source; the message ends with its log).
+/// Compiles without the kernel cache (kernel_cache.h). Errors: usage (a target's name), unavailable
+/// (no compiler, or none that knows the target), limit (timeout), program (the compiler refuses the
+/// source; the message ends with its log).
 [[nodiscard]] Result<Compiled> compile_cuda(const CompileRequest& request);
 
 /// The compiler that takes the request, with version and path, and its file's size and time: an

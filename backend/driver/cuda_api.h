@@ -154,7 +154,7 @@ enum CaptureMode : int { capture_thread_local = 1 };
 
 /// One pointer a function.
 struct Api {
-// Types cannot stand in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
+// Types cannot be put in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define TILEVM_DECLARE(name, nvidia, symbol, version, parameters) Code(*name) parameters = nullptr;
   TILEVM_DRIVER_FUNCTIONS(TILEVM_DECLARE)
   TILEVM_DRIVER_OPTIONAL_FUNCTIONS(TILEVM_DECLARE)

@@ -152,7 +152,7 @@ Error Driver::error(cuda::Code code, const std::string& doing) const {
   const std::string text = fmt::format("{} ({})", words != nullptr ? words : "unknown error",
                                        name != nullptr ? name : fmt::format("code {}", code));
   const std::string end = what.empty() ? std::string() : "; " + what;
-  // Launches run on by themselves, so the call that hears of a fault is never the one at fault.
+  // Launches are asynchronous, so the call that reports a fault is never the cause.
   if (costs_the_context(code)) {
     return {ErrorKind::program,
             fmt::format("a kernel faulted: {}, noticed while {}{}", text, doing, end)};

@@ -64,7 +64,7 @@ Result<int> wanted_ordinal(const cuda::Api& api, int ordinal) {
       fmt::format("$TILEVM_DEVICE is `{}`; it must be the number of a device, such as 0", *text)};
 }
 
-/// Waits between two questions: briefly at first, so that short kernels are not slowed down.
+/// Waits between two polls: briefly at first, so that short kernels are not slowed down.
 void pause(int round) {
   if (round < 1000) return std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::microseconds(200));

@@ -9,8 +9,8 @@
 // Faults: after a kernel that accesses a wrong address, CUDA answers nothing else in this process
 // (CUDA Driver API, CUDA_ERROR_ILLEGAL_ADDRESS); after one that does not end in time, the context
 // is given up. Calls then return an error, destructors stay silent, and the process can end
-// normally. What must go on after a fault (a fuzzer, a tuner) runs its kernels in a process of
-// their own.
+// normally. A tool that must go on after a fault (a fuzzer, a tuner) runs its kernels in another
+// process.
 #pragma once
 
 #include <chrono>

@@ -36,7 +36,7 @@ DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
 DeviceBuffer::~DeviceBuffer() { release(); }
 
 void DeviceBuffer::release() {
-  // Freeing waits for the device, so a stuck one is left alone.
+  // Freeing waits for the device, so memory of a stuck device is not freed.
   if (address_ != 0 && !device_->stuck) {
     const CurrentContext current(*device_);
     device_->api().mem_free(address_);

@@ -1,5 +1,5 @@
-// Is a compiled image whole? The driver is given a pointer without a length, so an image that was
-// cut off (a damaged cache, say) must be found out before it is loaded.
+// Checks that a compiled image is complete. The driver is given a pointer without a length, so a
+// truncated image (a damaged cache, say) must be found before it is loaded.
 #pragma once
 
 #include <string>

@@ -40,8 +40,8 @@ class Stream {
   std::shared_ptr<void> stream_;
 };
 
-/// Work that was captured once and is launched as a whole: what it costs the host does not grow
-/// with the number of its kernels. Copies share it.
+/// Work that was captured once and is launched as a whole: the host's time for a launch does not
+/// grow with the number of kernels. Copies share it.
 class Graph {
  public:
   /// Puts all of it on a stream.

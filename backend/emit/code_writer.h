@@ -30,7 +30,7 @@ class CodeWriter {
   void comment(std::string_view text);
   void blank();
 
-  /// Lines as plain() writes them, without which the numbers of the lines after them are counted.
+  /// Lines as plain() writes them, which do not change the line numbers of later lines.
   void aside(const std::vector<std::string>& lines);
 
   [[nodiscard]] const std::string& text() const { return text_; }

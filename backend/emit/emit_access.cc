@@ -82,13 +82,13 @@ class AccessEmission {
   [[nodiscard]] int bits() const { return plan_.place.dtype.bits; }
   [[nodiscard]] std::int64_t run_bytes() const { return plan_.elements * bits() / 8; }
 
-  /// A matrix goes through other threads than those that own its elements. What a thread stores and
-  /// what it loads of its own needs no barrier, so the warp must not run ahead of its stores.
+  /// A matrix access moves elements for other threads of the warp. A program needs no barrier
+  /// between a thread's own store and load, so the warp must be synchronized here.
   void order_warp() {
     if (plan_.moves_own_stores) out().line("tv::synchronize_warp();");
   }
 
-  /// What is the same for all accesses, then the loop over them.
+  /// Opens the loop over all accesses, after the text that is the same for all of them.
   void open() {
     order_warp();
     out().open_plain();

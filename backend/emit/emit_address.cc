@@ -63,7 +63,8 @@ void AddressEmission::declare_base() {
   }
 }
 
-/// i0_, i1_, ... are the access's share of the index, or all of it; x0_, ... is what flips.
+/// i0_, i1_, ... are the access's share of the index, or all of the index. x0_, x1_, ... are the
+/// share of the digits that flip.
 void AddressEmission::declare_access() {
   const bool flipped = form_ == AddressForm::flipped;
   if (is_alone()) return;

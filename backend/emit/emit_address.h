@@ -1,8 +1,8 @@
 // Addresses and bounds of a tile's accesses to one tensor, as text.
 //
-// A tile's index along a tensor dimension is offset + thread part + part of the access. The first
-// two are computed once, and so is the address where offsets add up; the last is a constant after
-// unrolling, so that it becomes a part of the machine instruction.
+// A tile's index along a tensor dimension is offset + thread part + access part. The first two are
+// computed once, and the address, too, where offsets add up. The access part is a constant after
+// unrolling, so it becomes an immediate of the machine instruction.
 #pragma once
 
 #include <optional>
@@ -29,17 +29,17 @@ class AddressEmission {
   AddressEmission(const isa::AccessSide& side, isa::VarId tensor, Numbers numbers, Base base,
                   KernelEmission& kernel);
 
-  /// What is the same for all accesses.
+  /// Declares what is the same for all accesses.
   void declare_base();
-  /// The indices of an access, inside the loop over them.
+  /// Declares the indices of one access, inside the loop over accesses.
   void declare_access();
 
-  /// Where byte `at` of an access lies.
+  /// The address of byte `at` of an access.
   [[nodiscard]] std::string address(std::int64_t at) const;
   /// The memory and the offset in elements of an access, for AddressForm::whole.
   [[nodiscard]] const std::string& data() const { return data_; }
   [[nodiscard]] std::string element() const { return offset("i"); }
-  /// Whether the first element of an access lies in the view; "" if that needs no test.
+  /// Whether the first element of an access is in the view; "" if that needs no test.
   [[nodiscard]] std::string bounds_test() const;
   /// The index and the extent along a dimension of the view.
   [[nodiscard]] std::string index(std::size_t dim) const;

@@ -39,7 +39,7 @@ class CopyEmission {
     out.close();
   }
 
-  /// Where nothing is valid, the address of the source means nothing.
+  /// A piece without valid bytes may have any source address.
   void move_piece() {
     const std::int64_t bytes = plan_.elements * bits() / 8;
     std::string valid = fmt::format("{}", bytes);
@@ -97,8 +97,8 @@ void emit_form(const ElementCopy& form, const isa::InstStmt& stmt, KernelEmissio
   kernel.fence_if(form.fenced);
 }
 
-/// One thread of each of its warps copies every so many rows. All of it is the same for the threads
-/// of a warp, so the compiler keeps it in registers of the warp.
+/// One thread of each copying warp takes every n-th row, for n copying warps. All values are
+/// uniform across a warp, so the compiler keeps them in uniform registers.
 template <>
 void emit_form(const BulkCopy& copy, const isa::InstStmt& stmt, KernelEmission& kernel) {
   constexpr std::int64_t most_unrolled = 32;

@@ -24,7 +24,7 @@ std::string initial_code(const isa::Expr& value, const isa::DType& dtype, Kernel
                : fmt::format("static_cast<tv::u{}>({})", from.bits > 32 ? 64 : 32, scalar));
 }
 
-/// The number of the element at place l_, row by row; without the thread's part of it or with.
+/// The row-major number of the element at place l_, with or without the thread's part.
 std::string element_number(const isa::RegisterLayout& layout, bool of_thread) {
   std::string number = "0";
   for (int d = 0; d < layout.rank(); ++d) {

@@ -25,7 +25,7 @@ std::string shown_only(const isa::PrintSite& site, const isa::RegisterLayout& la
   return text.empty() ? "" : text + ") ";
 }
 
-/// Declares p0_, p1_, ..: where the element at place l_ stands in each dimension.
+/// Declares p0_, p1_, ..: the index of the element at place l_ in each dimension.
 void emit_places(const isa::PrintSite& site, const isa::RegisterLayout& layout,
                  KernelEmission& kernel) {
   for (std::size_t d = 0; d < site.shape.size(); ++d) {
@@ -71,7 +71,7 @@ void emit_plain(const isa::Print& inst, const isa::InstStmt& stmt, KernelEmissio
   const isa::PrintSite& site = kernel.info().prints[number];
   const auto* scalar = std::get_if<isa::ScalarOperand>(&inst.value.value);
   kernel.out.open_plain();
-  // Evaluated also when the record is cut, since it may fault.
+  // Evaluated even if the record is dropped, since the expression may fault.
   if (scalar != nullptr) {
     kernel.out.line(fmt::format("const tv::u{} code_ = {};", site.dtype.bits > 32 ? 64 : 32,
                                 code_of(scalar->value, kernel)));

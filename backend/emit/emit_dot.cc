@@ -8,7 +8,7 @@
 namespace tilevm::backend {
 namespace {
 
-/// An operand's tile and how its fragments lie in it.
+/// An operand's tile and the form of its fragments' registers.
 struct PackedOperand {
   std::string tile;
   int bits;  // of an element

@@ -11,8 +11,8 @@ namespace tilevm::backend {
 /// Writes the sums of a Dot to the tile `target`, which may be c but neither a nor b.
 using DotWriter = std::function<void(const isa::Dot& inst, const std::string& target)>;
 
-/// Declares the result and has the sums written to it. A result that replaces a or b is built
-/// beside it.
+/// Declares the result and has the sums written there. A result that replaces a or b is built in
+/// other registers first.
 void emit_dot(const DotForm& form, const isa::InstStmt& stmt, KernelEmission& kernel,
               const DotWriter& write);
 

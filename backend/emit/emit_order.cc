@@ -9,7 +9,7 @@
 namespace tilevm::backend {
 namespace {
 
-/// The address of an element, after a test that it lies in the view.
+/// The address of an element, after a test that the element is in the view.
 template <class Inst>
 std::string element(const Inst& inst, KernelEmission& kernel) {
   const std::string view = kernel.name(inst.view.var);

@@ -54,7 +54,7 @@ class RecipeText {
     return is_named(index) ? fmt::format("t{}_", step) : expression(recipe_.steps[index]);
   }
 
-  /// The second operand, or the constant in its place.
+  /// The second operand, which may be a constant.
   [[nodiscard]] std::string second(const RecipeStep& step) const {
     return step.b >= 0 ? operand(step.b) : fmt::format("{:#x}u", step.y);
   }

@@ -1,6 +1,6 @@
 // Shared memory, and what orders the threads of a block.
 //
-// A program that reaches outside of a shared tensor has a fault, so nothing is tested here.
+// An access outside of a shared tensor is a fault of the program, so bounds are not tested here.
 #include <fmt/format.h>
 
 #include "backend/emit/emit_kernel.h"

@@ -1,4 +1,4 @@
-// The text that stands above every emitted program: functions for all that is not plain C++, and
+// The text at the top of every emitted program: functions for all that is not plain C++, and
 // the arithmetic of element types. The files are backend/prelude/*.cuh and
 // isa/type/function_sequences.h, embedded at build time.
 #pragma once

@@ -31,7 +31,7 @@ enum Algorithm : int { algorithm_default = -1 };
 
 /// One pointer a function.
 struct Api {
-// Types cannot stand in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
+// Types cannot be put in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define TILEVM_DECLARE(name, nvidia, parameters) Code(*name) parameters = nullptr;
   TILEVM_CUBLAS_FUNCTIONS(TILEVM_DECLARE, TILEVM_DECLARE)
 #undef TILEVM_DECLARE

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* install_toolkit =
     "install the CUDA toolkit, or set CUDA_HOME to where it is; only `--backend cuda` needs it";
 
-/// An error's message says what was seen, then the way out behind the last semicolon.
+/// An error's message says what was seen, then the way out after the last semicolon.
 Finding from_error(Health health, std::string what, const Error& error, std::string fix) {
   std::string detail = error.message;
   if (const std::size_t cut = detail.rfind("; "); cut != std::string::npos) {

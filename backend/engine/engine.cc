@@ -91,7 +91,7 @@ Error wrong_argument(const isa::Kernel& kernel, isa::VarId var, std::string_view
                                           kernel.variable(var).name, kernel.name, wanted)};
 }
 
-/// The program's own parameters.
+/// Binds the program's own parameters.
 Result<LaunchArguments> bind_tensors(const isa::Kernel& kernel, const CudaKernel& emitted,
                                      const std::vector<Argument>& arguments,
                                      const Addresses& buffers) {
@@ -115,7 +115,7 @@ Result<LaunchArguments> bind_tensors(const isa::Kernel& kernel, const CudaKernel
   return bound;
 }
 
-/// Those that follow; what must begin as zeros is made so on the stream.
+/// Binds the workspaces that follow. Those that must begin as zeros are cleared on the stream.
 Status add_workspaces(const CudaKernel& emitted, const Workspaces& workspaces, cuda::Stream stream,
                       LaunchArguments& bound) {
   std::size_t position = 0;

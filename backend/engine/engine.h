@@ -84,7 +84,7 @@ class CudaEngine {
   /// What programs for this device are compiled for: "sm_90a".
   [[nodiscard]] std::string target() const { return device_.properties().target(); }
 
-  /// Emits, compiles and loads; the second time for the same text, only looks it up. Errors:
+  /// Emits, compiles and loads; a text that was loaded before is only looked up. Errors:
   /// unavailable (no compiler), limit (the compiler's timeout).
   [[nodiscard]] Result<LoadedProgram> prepare(const isa::VerifiedProgram& program);
 
@@ -103,7 +103,7 @@ class CudaEngine {
   /// Makes sure that there is memory for a kernel's workspaces.
   Status reserve(const LoadedProgram& program, int kernel, Workspaces& workspaces) const;
 
-  /// The same on any stream, on buffers of whoever calls, with workspaces that were reserved.
+  /// The same on any stream, on the caller's buffers, with workspaces that were reserved.
   /// Nothing is allocated and nothing waits, so that a graph can capture it. Errors: also usage
   /// (the kernel prints).
   Status launch(const LoadedProgram& program, int kernel, const std::vector<Argument>& arguments,

@@ -1,4 +1,4 @@
-// The memory in which a launch records its prints; prelude/print.cuh describes what lies where.
+// The memory in which a launch records its prints; the layout is in prelude/print.cuh.
 #pragma once
 
 #include "backend/driver/device.h"

@@ -66,7 +66,7 @@ LaunchShape whole_device(const Device& device) {
   return shape;
 }
 
-/// The value below which the part `q` of a sorted sample lies.
+/// The value below which the part `q` of a sorted sample is.
 double quantile(const std::vector<double>& sorted, double q) {
   const double at = q * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(at);

@@ -5,8 +5,8 @@
 // H200). That also keeps the GPU busy while the host queues the launch, so the host's time is not
 // in the result. Works that are compared take turns, so that clocks and temperature are the same.
 //
-// The yardstick is a kernel that only reads: what it takes for the bytes of a kernel is how fast
-// that kernel could be if it did nothing but fetch its tensors once.
+// The yardstick is a kernel that only reads. Its time for the bytes of another kernel is what that
+// kernel would take if it only fetched its tensors once.
 #pragma once
 
 #include <chrono>

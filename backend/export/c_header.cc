@@ -19,14 +19,14 @@ using Role = CudaParameter::Role;
 /// As the engine aligns workspaces, and as the end of a tensor is padded.
 constexpr std::int64_t workspace_alignment = 256;
 
-/// Text of the user's that may stand behind `//`: it must not end or continue the line.
+/// User text made safe after `//`: it must not end or continue the line.
 std::string in_comment(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c < ' ' || c == '\\' || c > '~'; }, '?');
   return text;
 }
 
-/// What the functions of a kernel call their own.
+/// Names that the functions of a kernel use themselves.
 constexpr auto names_of_functions = std::to_array<std::string_view>(
     {"function", "stream", "grid", "result", "arguments", "fault", "x", "y", "z"});
 
@@ -70,7 +70,7 @@ class KernelHeader {
     return clashes ? name + '_' : name;
   }
 
-  /// One after the other in a single allocation.
+  /// Places the workspaces one after another in a single allocation.
   void place_workspaces(const std::vector<CudaSource>& sources, std::size_t index) {
     for (std::size_t p = 0; p < emitted_.parameters.size(); ++p) {
       if (emitted_.parameters[p].role != Role::workspace) continue;
@@ -193,7 +193,7 @@ class KernelHeader {
           "  if (result == CUDA_SUCCESS) result = cuMemsetD8Async(workspace_{}, 0, {}, stream);\n",
           i, workspace.bytes);
     }
-    // An array of no elements is none in C.
+    // C has no arrays of zero elements.
     text += fmt::format("  void* arguments[] = {{{}NULL}};\n  unsigned grid[3];\n", pointers);
     text += fmt::format("  CUresult result = {}_grid({}grid);\n", name_, scalars(true)) + clears;
     return text +

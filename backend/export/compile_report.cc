@@ -9,7 +9,7 @@
 namespace tilevm::backend {
 namespace {
 
-/// The number that stands directly before `word`.
+/// The number directly before `word`.
 std::optional<std::int64_t> number_before(std::string_view remarks, std::string_view word) {
   const std::size_t at = remarks.find(word);
   if (at == std::string_view::npos) return std::nullopt;
@@ -62,7 +62,7 @@ std::int64_t max_registers(std::int64_t threads) {
   return std::min(share / step * step, registers_of_thread);
 }
 
-/// A multiprocessor has four parts with a quarter of the registers each. A warp lies in one of them
+/// A multiprocessor has four parts with a quarter of the registers each. A warp runs in one of them
 /// and takes its registers in steps of 256; shared memory is given in steps of 128 bytes.
 Residency find_residency(const CudaKernel& kernel, std::int64_t registers,
                          const isa::Target& target) {

@@ -12,7 +12,7 @@
 
 namespace tilevm::backend {
 
-/// The option with which NVRTC and nvcc say it in their log.
+/// The option that makes NVRTC and nvcc log the use of registers.
 inline constexpr std::string_view report_option = "--ptxas-options=-v";
 
 /// Of one thread.

@@ -10,7 +10,7 @@
 namespace tilevm::backend {
 namespace {
 
-/// The file behind a handle, with symbolic links resolved.
+/// The file that a handle was opened from, with symbolic links resolved.
 std::string file_of(void* handle, const std::string& fallback) {
   link_map* map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr ||

@@ -105,13 +105,13 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
-/// Takes what stands in the pipe. False at its end.
+/// Reads what is in the pipe; false at its end.
 bool drain(int pipe, std::string& output) {
   char buffer[16384];
   for (;;) {
     const ssize_t count = read(pipe, buffer, sizeof buffer);
     if (count > 0) {
-      // What is too much is read all the same, or the child would wait for ever.
+      // Output beyond the limit is read and discarded: on a full pipe the child would wait forever.
       const std::size_t room = max_process_output - output.size();
       output.append(buffer, std::min(room, static_cast<std::size_t>(count)));
       continue;

@@ -1,4 +1,4 @@
-// Where CUDA's tools and libraries may lie on this machine.
+// Where CUDA's tools and libraries may be on this machine.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace tilevm::backend {
 [[nodiscard]] std::optional<std::string> environment(const char* name);
 
 /// The absolute path of a program of the toolkit (`nvcc`, `fatbinary`). Looked for in the folders
-/// `bin` of $CUDA_HOME and $CUDA_PATH, on PATH, and in the usual places of a toolkit.
+/// `bin` of $CUDA_HOME and $CUDA_PATH, on PATH, and in the usual folders of a toolkit.
 /// Error (unavailable): not found, and where it was looked for.
 [[nodiscard]] Result<std::string> find_tool(const std::string& name);
 
@@ -23,7 +23,8 @@ namespace tilevm::backend {
                                                      const std::string& variable);
 
 /// Existing folders that may hold CUDA's libraries, in the order of search: of $CUDA_HOME and
-/// $CUDA_PATH, of the toolkit that `nvcc` belongs to, of Python wheels beside it, the usual places.
+/// $CUDA_PATH, of the toolkit that `nvcc` belongs to, of Python wheels beside it, the usual
+/// folders.
 [[nodiscard]] std::vector<std::string> cuda_library_folders();
 
 }  // namespace tilevm::backend

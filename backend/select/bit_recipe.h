@@ -1,10 +1,10 @@
 // Short straight-line programs that gather bits into 32-bit words.
 //
 // A word of the result consists of lanes, one an element. Each bit of an element comes from some
-// bit of the source words, in any order. What can move together does: all bits of a source word
-// that need the same rotation are one AND of the rotated word, and a rotated word serves every
-// result that needs it. Where an element stands in its lane is often free (the arithmetic that
-// follows scales it back), so the search chooses the places that share the most.
+// bit of the source words, in any order. Bits move together: all bits of a source word that need
+// the same rotation are one AND of the rotated word, and a rotated word serves every result that
+// needs it. The position of an element in its lane is often free (the arithmetic that follows
+// scales it back), so the search chooses the positions that share the most.
 //
 //   cost = pieces (one word, one rotation, one mask) + distinct rotated words + what follows
 #pragma once
@@ -65,7 +65,7 @@ class RecipeSteps {
   std::map<RecipeStep, int> numbers_;
 };
 
-/// One way for an element to stand in its lane.
+/// One way to arrange the bits of an element in its lane.
 struct LaneForm {
   std::vector<int> positions;  ///< by bit of the element, in the lane
   std::uint32_t inverted = 0;  ///< bits of the lane that are inverted: codes of constants, signs

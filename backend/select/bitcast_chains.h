@@ -47,7 +47,7 @@ class BitcastChains {
  private:
   /// How a tile is made of another.
   struct Link {
-    isa::VarId source{};    ///< invalid: it is not, or one of the two may change
+    isa::VarId source{};    ///< invalid: it is made otherwise, or one of the two may change
     bool converts = false;  ///< by ConvertLayout, not View
   };
 

@@ -25,8 +25,7 @@ using isa::InstStmt;
 using isa::StmtId;
 using isa::VarId;
 
-/// In elements, from one of the tile's neighbours along a dimension to the next, if this is a
-/// constant.
+/// The stride in elements between neighbours along a tile dimension, if it is a constant.
 std::optional<std::int64_t> stride_along(const isa::TilePlace& place, int tile_dim) {
   if (place.swizzle) return {};
   for (std::size_t d = 0; d < place.dimensions.size(); ++d) {
@@ -63,7 +62,7 @@ isa::AccessSide by_row(const isa::AccessSide& side, const isa::Shape& rows) {
   return result;
 }
 
-/// Four warps have four schedulers. With many rows each of eight copies some of them.
+/// Four warps have four schedulers. Eight warps share many rows.
 std::int64_t warps_for(std::int64_t rows, std::int64_t warps) {
   return std::min({rows, warps, std::int64_t{rows < 64 ? 4 : 8}});
 }
@@ -95,9 +94,9 @@ std::optional<BulkCopy> bulk_copy(const isa::AccessPlan& plan, std::int64_t warp
                   .to = by_row(plan.to, outer)};
 }
 
-/// Whether a view is always one of a pointer whose memory no statement of the kernel writes. What a
-/// launch writes through the pointer that bulk copies read from is not theirs: they reach memory by
-/// a way of their own (PTX ISA, proxies).
+/// Whether a view is always one of a pointer whose memory no statement of the kernel writes. Bulk
+/// copies may miss what the same launch writes: they access memory through another proxy (PTX ISA,
+/// proxies).
 bool is_constant(VarId view, const Selection& selection) {
   const auto& uses = selection.program.pointer_uses(selection.result.kernel);
   const auto made_of = selection.definitions.of(view);
@@ -110,7 +109,7 @@ bool is_constant(VarId view, const Selection& selection) {
   });
 }
 
-/// The number of groups that a kernel leaves under way, and one that it makes meanwhile.
+/// The number of groups that a kernel leaves in flight, and one more that it fills meanwhile.
 std::int64_t group_count(const Selection& selection) {
   std::int64_t pending = 0;
   selection.statements.for_each_instruction([&](StmtId, const InstStmt& stmt) {
@@ -162,7 +161,7 @@ class WarpAssignment {
   WarpAssignment(Selection& selection, bool last)
       : selection_(selection), last_(last), first_producer_(selection.warps()) {}
 
-  /// A run that would take all warps is one of single copies.
+  /// A run that would take all warps is split into single copies.
   void assign(const std::vector<StmtId>& run) {
     CopyRun whole{.is_single = run.size() == 1};
     for (const StmtId id : run) {

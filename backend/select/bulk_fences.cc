@@ -1,8 +1,8 @@
 // Fences between stores and later bulk copies.
 //
-// Bulk copies reach memory by a way of their own (PTX ISA, proxies). So a store to memory that a
-// bulk copy may overwrite later is followed by a fence. Copies in pieces are stores that end with a
-// wait.
+// Bulk copies access memory through another proxy than stores (PTX ISA, proxies). So a store to
+// memory that a bulk copy may overwrite later is followed by a fence. Copies in pieces are stores
+// that end with a wait.
 #include <algorithm>
 #include <vector>
 

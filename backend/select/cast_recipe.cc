@@ -105,7 +105,7 @@ WordForm as_subnormals(const DType& from, const DType& to, const IntegerCode& co
 }
 
 /// 2^e + q 2^(e + s - m), m the mantissa bits of the result, where that is the value already: q
-/// stands in the mantissa of 2^e.
+/// is in the mantissa of 2^e.
 WordForm in_mantissa(const DType& from, const DType& to, const IntegerCode& code) {
   WordForm form = pair_form(from);
   int exponent = 0;

@@ -41,8 +41,7 @@ Form select_access(TileAccess access, const InstStmt& stmt, const Selection& sel
   return WideAccesses{access};
 }
 
-// --- Elements of tiles
-// ----------------------------------------------------------------------------
+// --- Elements of tiles ---------------------------------------------------------------------------
 
 /// Whether tv::binary_halves has the operation.
 bool works_on_pairs(isa::BinaryOp op, const isa::DType& dtype) {
@@ -91,7 +90,8 @@ Form select_form(const isa::CopyAsyncCommitGroup&, const InstStmt&, const Select
   return GroupCommit{};
 }
 
-/// To wait for more than is asked is always right, and the instruction's number is small.
+/// The instruction takes only small numbers of pending groups. A smaller number, which waits for
+/// more groups, is always correct.
 Form select_form(const isa::CopyAsyncWaitGroup& inst, const InstStmt&, const Selection&) {
   constexpr std::int64_t most = 15;
   return GroupWait{.pending = std::min(most, inst.pending.value.constant_int().value_or(0))};

@@ -69,8 +69,8 @@ struct ElementCopy {
   bool fenced = false;
 };
 
-/// Bulk copies of neighbouring warps that follow one another, or one alone: one test sends the
-/// other warps on.
+/// Consecutive bulk copies by neighbouring warps, or a single copy. One test sends all other warps
+/// past them.
 struct CopyRun {
   std::int64_t first_warp = 0, warps = 0;
   std::int64_t bytes = 0;  ///< of all
@@ -81,8 +81,8 @@ struct CopyRun {
 struct BulkCopy {
   std::int64_t rows = 0;
   std::int64_t row_bytes = 0;
-  std::int64_t first_warp = 0;  ///< of those that copy the rows in turn ..
-  std::int64_t warps = 0;       ///< .. and how many these are
+  std::int64_t first_warp = 0;  ///< the first that copies rows
+  std::int64_t warps = 0;       ///< how many copy the rows in turn
   isa::AccessSide from{}, to{};
   CopyRun run{};
   bool begins_run = true, ends_run = true;
@@ -106,7 +106,7 @@ struct GroupWait {
 
 /// All warps of the block wait for one another.
 struct FullBarrier {
-  bool bulk = false;  ///< it also tells the other warps that bulk copies have come
+  bool bulk = false;  ///< it also tells the other warps that bulk copies are complete
 };
 /// All warps arrive, and only the producer warps, which copy, wait.
 struct SplitBarrier {
@@ -181,8 +181,8 @@ struct MovedBits {
 
 // --- Products -----------------------------------------------------------------------------------
 
-/// A Dot, as planned by the verifier (isa/dot). A result that replaces an operand is built beside
-/// it.
+/// A Dot, as planned by the verifier (isa/dot). A result that replaces an operand is built in other
+/// registers first.
 struct DotForm {
   const isa::DotPlan* plan = nullptr;
   bool beside = false;
@@ -207,7 +207,7 @@ struct ChainDot {
 struct SteppedLoop {
   bool counts_down = false;
 };
-/// By the number of iterations, since steps might pass the end of the range or the body changes the
+/// A loop over the trip count, since steps might pass the end of the range or the body changes the
 /// variable.
 struct CountedLoop {};
 

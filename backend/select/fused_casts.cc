@@ -42,7 +42,7 @@ std::optional<Operands> operands_of(const isa::Instruction& inst) {
   return std::nullopt;
 }
 
-/// The forms of a cast know powers of two as factors.
+/// The recipes of casts support only powers of two as factors.
 bool is_power_of_two(double factor) {
   int exponent = 0;
   return std::frexp(factor, &exponent) == 0.5;
@@ -121,7 +121,7 @@ const InstStmt* sole_definition(VarId var, const Selection& selection) {
   return id.valid() ? selection.statements.instruction(id) : nullptr;
 }
 
-/// The Cast that an instruction reads alone, and that runs as often.
+/// The Cast whose only reader is this instruction, if both run equally often.
 const InstStmt* fusible_cast(const InstStmt& stmt, VarId value, const Selection& selection) {
   const InstStmt* cast = sole_definition(value, selection);
   if (cast == nullptr || !std::holds_alternative<isa::Cast>(cast->inst)) return nullptr;
@@ -139,7 +139,7 @@ std::optional<FusedCast> fuse(const InstStmt& stmt, const Selection& selection) 
   if (!constant) return std::nullopt;
   const VarId source = std::get_if<isa::Cast>(&cast->inst)->src.var;
   const isa::DType& from = selection.tile(source).dtype;
-  // Of a float even the sum with zero is another: -0 becomes +0.
+  // Even adding zero changes a float: -0 becomes +0.
   if (from.is_float() && !std::holds_alternative<isa::Mul>(stmt.inst)) return std::nullopt;
   const isa::RegisterType& result = selection.tile(stmt.results[0]);
   const VarId base = selection.chains.base_of(source);

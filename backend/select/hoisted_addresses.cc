@@ -32,8 +32,8 @@ std::optional<std::vector<std::int64_t>> plain_strides(const isa::MemoryLayout& 
   return strides;
 }
 
-/// The digits of the thread's number that one dimension's index has. A digit that nothing is cut
-/// off from has one spelling, so that equal addresses are found to be equal.
+/// The digits of the thread index in one dimension's index. A digit that reaches the thread count
+/// gets its exact size, so that equal addresses compare equal.
 std::vector<isa::PlacedTerm> thread_digits(const isa::AccessSide& side, int dim,
                                            std::int64_t threads) {
   std::vector<isa::PlacedTerm> digits;
@@ -75,7 +75,7 @@ std::optional<std::size_t> hoist_address(HoistedAddress address,
   return position;
 }
 
-/// What a form reaches in shared memory by an address that can be hoisted, and where it is told so.
+/// An access to shared memory whose address can be hoisted, and the form's field that says so.
 struct HoistSite {
   const isa::AccessSide* side;
   isa::VarId tensor;

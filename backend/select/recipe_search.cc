@@ -12,7 +12,8 @@ namespace {
 using Op = RecipeStep::Op;
 
 /// Chooses a candidate for each word so that pieces and shapes together are few: each word in turn
-/// takes the best for what the others have chosen, until nothing changes; from several beginnings.
+/// takes the best for what the others have chosen, until nothing changes. The search has several
+/// starting points.
 class Search {
  public:
   Search(const std::vector<std::vector<Candidate>>& words, std::size_t shapes)
@@ -137,7 +138,7 @@ class Writer {
     return steps.add({Op::permute_bytes, low, high, *candidate.selector, candidate.fixed_bytes});
   }
 
-  /// A rotation is a shift if no bit of it is used that comes around.
+  /// A rotation is a shift if none of the bits that wrap around is used.
   int rotated(const WordShape& shape) {
     if (shape.amount == 0) return word(shape.word);
     const std::uint32_t around = low_bits(static_cast<int>(shape.amount));

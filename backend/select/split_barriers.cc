@@ -1,15 +1,15 @@
 // Barriers at which only producer warps wait, in kernels that ask for them (@split_barriers).
 //
-// With two stages of shared memory each step needs a barrier, since the data that the last step has
-// read are overwritten after it. But the warps that only read could go on to data that have come,
-// and if they do, the units of the multiprocessor are busy while the last warp ends its step.
+// With two stages of shared memory each step needs a barrier, since the next copies overwrite the
+// data that the step has read. But warps that only read could go on to data that are complete. Then
+// the units of the multiprocessor are busy while the last warp ends its step.
 //
 // A Synchronize can be split into arrive and wait if, on every path from it to the next one or to
 // the end, warps only issue bulk copies and read shared tensors that nothing but bulk copies fill,
 // and touch no other memory. A warp that only reads arrives and goes on: the data that it reads do
-// not change, since the producer warps wait for all. Data that were written before are not read
-// either: between them and their next reader is a Synchronize that is not split, or a reader that
-// copies.
+// not change, since the producer warps wait for all warps. Data that other instructions wrote
+// before are not read either: a Synchronize that is not split, or a reader that copies, is between
+// them and their next reader.
 #include <vector>
 
 #include "backend/select/passes.h"

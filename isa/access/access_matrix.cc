@@ -60,7 +60,7 @@ Terms terms_of(const std::vector<AccessDigit>& digits) {
   return terms;
 }
 
-/// Whether elements that `together` counts are 16 bytes side by side, wherever `others` lead.
+/// Whether the elements that `together` counts are 16 contiguous bytes for all values of `others`.
 bool is_row(const TilePlace& place, const Terms& together, Terms others) {
   const std::int64_t elements = row_bytes * 8 / place.dtype.bits;
   const Run row = RunSearch(place, std::move(others), together, true).find(elements);
@@ -75,7 +75,7 @@ struct Pattern {
   bool transposed = false;
 };
 
-/// Words of a thread are neighbours in memory of those of the next thread.
+/// Plain matrices: the words of thread t and thread t + 1 are neighbours in memory.
 std::optional<Pattern> find_plain(const AccessPlan& plan, const Lanes& lanes) {
   if (plan.widths != std::vector<std::int64_t>{word_bits / 8} || !plan.in_order()) {
     return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<Pattern> find_plain(const AccessPlan& plan, const Lanes& lanes) {
   return Pattern{lanes.rows, terms_of(plan.outer), false};
 }
 
-/// Elements of 16 bits are neighbours of those of the thread four further on.
+/// Transposed matrices: the 16-bit elements of thread t and thread t + 4 are neighbours in memory.
 std::optional<Pattern> find_transposed(const AccessPlan& plan, const Lanes& lanes) {
   if (plan.elements != 1 || plan.place.dtype.bits != word_bits / 2) return std::nullopt;
   const auto halves = cut_terms(terms_of(plan.outer), 2);
@@ -110,7 +110,7 @@ bool use(const Pattern& pattern, std::int64_t words, AccessPlan& plan, const Ter
     matrices /= 2;
     cut = cut_terms(pattern.words, matrices);
   }
-  // One plain matrix is what a load of a word is.
+  // One plain matrix is no better than an access to one word by each thread.
   if (matrices == 1 && !pattern.transposed) return false;
   constexpr std::int64_t rows = 8;
   plan.threads.clear();

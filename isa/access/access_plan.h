@@ -1,8 +1,8 @@
 // How a block moves a tile: which thread makes which machine accesses, and how wide they are.
 //
-// The plan does not change what a program computes. It is data that the CUDA backend writes its
-// loops from and that the simulator counts sectors and bank conflicts from, so that both speak of
-// the same accesses. Wider accesses are a matter of this file and of access_run.h.
+// The plan does not change what a program computes. The CUDA backend writes its loops from the
+// plan, and the simulator counts sectors and bank conflicts from the same plan. Wider accesses need
+// changes only in this file and in access_run.h.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ enum class AccessForm : std::uint8_t {
   /// reaches into it; a store changes its aligned 32-bit word, and likewise the next one,
   /// atomically.
   bits,
-  /// Elements that lie side by side in memory and fill whole bytes: loads or stores of `widths`
-  /// bytes, one behind the other.
+  /// Elements that are contiguous in memory and fill whole bytes: loads or stores of `widths`
+  /// bytes, one after another.
   bytes,
   /// One, two or four matrices of eight rows of 16 bytes in shared memory, a word of each for every
   /// thread of a warp (PTX ldmatrix, stmatrix). Thread i gives the address of row i.
@@ -44,20 +44,20 @@ struct MissedReason {
   enum class Kind : std::uint8_t {
     none,       ///< 16 bytes, or all that a thread has
     registers,  ///< neighbours in memory do not follow one another in a thread
-    count,      ///< those that do are so many, which are no whole number of wider accesses
-    order,      ///< elements may share a place, so that their order matters
-    offset,     ///< of a dimension: what it is a multiple of
+    count,      ///< a contiguous run of `value` elements is not a multiple of a wider access
+    order,      ///< elements may share an address, so their order matters
+    offset,     ///< of dimension `dim`: is only known to be a multiple of `value`
     stride,     ///< likewise
     extent,     ///< likewise
-    layout,     ///< of memory: does not keep so many elements together and aligned
-    swizzle,    ///< tears apart what is longer than so many elements
+    layout,     ///< of memory: does not keep `value` elements contiguous and aligned
+    swizzle,    ///< splits runs of more than `value` elements
   };
   Kind kind = Kind::none;
   int dim = 0;
   std::int64_t value = 0;
 };
 
-/// How a thread's accesses lie in one tensor.
+/// The addresses of a thread's accesses in one tensor.
 struct AccessSide {
   TilePlace place{};
   std::vector<PlacedTerm> threads{};  ///< digits of the thread; of a matrix, of the row's
@@ -71,8 +71,9 @@ struct AccessSide {
 /// thread, too, in the order of its places: access i fills its words [i * matrices, (i + 1) *
 /// matrices).
 ///
-/// An access to global memory is made by the threads whose elements lie inside the view: all of
-/// them do, or none. A copy is made by all, and fills with zeros what lies outside.
+/// The elements of one access to global memory are all inside the view or all outside. A thread
+/// makes only the accesses whose elements are inside. All threads make a copy, which fills the
+/// elements outside the view with zeros.
 struct AccessPlan : AccessSide {
   AccessForm form = AccessForm::bytes;
   std::int64_t elements = 1;
@@ -83,8 +84,8 @@ struct AccessPlan : AccessSide {
   std::vector<AccessDigit> inner{};    ///< of an element's number in its access, in memory's order
   std::vector<std::int64_t> widths{};  ///< bytes
   std::int64_t matrices = 0;           ///< of AccessForm::matrix: of one access
-  bool transposed = false;             ///< likewise: the two halves of a word lie in two rows
-  bool moves_own_stores = false;       ///< likewise: of the warp, so that its order matters
+  bool transposed = false;             ///< likewise: the two halves of a word are in two rows
+  bool moves_own_stores = false;       ///< likewise: of the same warp, so their order matters
 
   // Of a copy, whose own side is that of the view.
   AccessSide to{};

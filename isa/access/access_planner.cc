@@ -19,7 +19,7 @@ int last_dimension(const TilePlacement& place, int tile_rank) {
   return -1;
 }
 
-/// What keeps `count` elements along the last dimension from lying together, and aligned, in the
+/// What keeps `count` elements along the last dimension from being contiguous and aligned in the
 /// view.
 MissedReason missed_reason_in(const GlobalType& view, const TilePlacement& place, int tile_rank,
                               std::int64_t count, const Divisibility& multiples) {

@@ -16,9 +16,9 @@ class AccessPlanner {
  public:
   AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target);
 
-  /// The plan of an instruction that moves a tile (copies between memories need pieces that layouts
-  /// and offsets keep together and aligned on both sides; without any, single elements are loaded
-  /// and stored); nothing for other instructions.
+  /// The plan of an instruction that moves a tile; nothing for other instructions. A copy between
+  /// memories moves pieces that are contiguous and aligned on both sides. Without such pieces the
+  /// copy loads and stores single elements.
   [[nodiscard]] std::optional<AccessPlan> plan(const InstStmt& stmt) const;
 
  private:

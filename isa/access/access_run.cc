@@ -26,7 +26,7 @@ std::optional<Run> longest_run(const RunSearch& search, const TilePlace& place, 
   return std::nullopt;
 }
 
-/// Cuts a run of `bytes` into the widest accesses; each lies at a multiple of its width.
+/// Cuts a run of `bytes` into the widest accesses; each begins at a multiple of its width.
 std::vector<std::int64_t> cut(std::int64_t bytes, std::int64_t aligned) {
   std::vector<std::int64_t> widths;
   for (std::int64_t at = 0; at < bytes; at += widths.back()) {
@@ -42,7 +42,7 @@ void find_widths(AccessPlan& plan, const Run& run) {
   const std::int64_t bytes = run.elements * plan.place.dtype.bits / 8;
   std::int64_t aligned = aligned_bytes(run, plan.place);
   if (aligned < std::min(bytes, widest)) plan.missed = run.missed_alignment;
-  // Runs that stay in order go to the registers where they lie, in whole words or less.
+  // Accesses in the order of the registers move whole words, or parts of one word.
   const std::int64_t in_registers = power_of_two_in(bytes);
   if (plan.in_order() && plan.count > 1 && in_registers < 4) {
     aligned = std::min(aligned, in_registers);

@@ -1,14 +1,14 @@
-// Which elements of a thread lie side by side in memory, so that one access may move them.
+// Contiguous runs: which elements of a thread are neighbours in memory, so that one access may move
+// them.
 #pragma once
 
 #include "isa/access/access_plan.h"
 
 namespace tilevm::isa {
 
-/// Fills in how each thread moves its part of a tile: the longest runs of elements side by side in
-/// memory that lie inside of the view or outside as a whole, in the widest accesses to which they
-/// are aligned. `keeps_order`: a later place must be moved after an earlier one, if they may lie at
-/// one place in memory.
+/// Fills in how each thread moves its part of a tile: the longest contiguous runs that are inside
+/// the view or outside as a whole, in the widest accesses to which they are aligned. `keeps_order`:
+/// elements that may share an address must be moved in the order of their local places.
 void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order);
 
 /// The digits of a piece's number as shares of the tile's index. `pieces` is the tile's extents,

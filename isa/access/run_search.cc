@@ -7,7 +7,7 @@
 namespace tilevm::isa {
 namespace {
 
-/// Whether one step of the term leads to the element behind the run.
+/// Whether one step of the term leads to the element past the end of the run.
 bool continues(const Run& run, const PlacedTerm& term, const TilePlace::Digit& digit) {
   if (digit.dim != term.dim || !digit.stride || term.stride % digit.divisor != 0) return false;
   if (digit.size != 0 && term.stride >= digit.divisor * digit.size) return false;
@@ -20,7 +20,7 @@ void align(Run& run, std::int64_t multiple, const MissedReason& missed) {
   run.missed_alignment = missed;
 }
 
-/// A share of the index that is a multiple of `multiple`.
+/// Aligns the run to what a digit gives for a share of its index that is a multiple of `multiple`.
 void align_to(const TilePlace::Digit& digit, std::int64_t multiple, const MissedReason& missed,
               Run& run) {
   std::int64_t steps = std::max<std::int64_t>(1, multiple / digit.divisor);
@@ -49,7 +49,7 @@ Run RunSearch::find(std::int64_t limit) const {
   return run;
 }
 
-/// Makes the run longer by a digit of the places that goes on where it ends in memory.
+/// Extends the run by a digit of the local places that continues the run in memory.
 bool RunSearch::extend(Run& run, std::int64_t limit) const {
   std::optional<std::size_t> best;
   std::int64_t best_size = 1;
@@ -78,8 +78,8 @@ bool RunSearch::extend(Run& run, std::int64_t limit) const {
   return true;
 }
 
-/// The largest power of two of a term's steps that makes the run longer; 1 if none does, whose
-/// reason the run is told.
+/// The largest power of two of a term's steps that makes the run longer; 1 if none does, with the
+/// reason in `run.missed`.
 std::int64_t RunSearch::largest_step(Run& run, const PlacedTerm& term, std::int64_t limit) const {
   if (in_order_ && term.divisor != run.elements) return 1;
   for (const TilePlace::Digit& digit : place_.digits) {
@@ -93,8 +93,8 @@ std::int64_t RunSearch::largest_step(Run& run, const PlacedTerm& term, std::int6
   return 1;
 }
 
-/// Whether so many steps stay within the digit of the memory layout, and on one side of the
-/// view's bounds.
+/// Whether `size` steps stay within the digit of the memory layout, and on one side of the view's
+/// bounds.
 bool RunSearch::stays_whole(Run& run, const PlacedTerm& term, const TilePlace::Digit& digit,
                             std::int64_t size) const {
   const auto& dim = dimension(term.dim);
@@ -116,7 +116,7 @@ bool RunSearch::stays_whole(Run& run, const PlacedTerm& term, const TilePlace::D
 }
 
 void RunSearch::find_alignment(Run& run) const {
-  run.alignment = widest_access_bits;  // elements have a bit at least
+  run.alignment = widest_access_bits;  // an element has at least one bit
   for (const TilePlace::Digit& digit : place_.digits) {
     align_to_offset(digit, run);
     for (const PlacedTerm& term : threads_) align_to_term(digit, term, run);
@@ -130,7 +130,7 @@ void RunSearch::find_alignment(Run& run) const {
   }
 }
 
-/// Whether the digit can be looked at share by share.
+/// Whether no share of the index carries into the digit, so that each can be judged alone.
 bool RunSearch::is_cut(const TilePlace::Digit& digit, const Run& run) const {
   return digit.divisor == 1 || (cuts_cleanly(place_, digit.dim, digit.divisor, threads_) &&
                                 cuts_cleanly(place_, digit.dim, digit.divisor, run.rest));
@@ -148,7 +148,7 @@ void RunSearch::align_to_offset(const TilePlace::Digit& digit, Run& run) const {
 void RunSearch::align_to_term(const TilePlace::Digit& digit, const PlacedTerm& term,
                               Run& run) const {
   if (term.dim != digit.dim || !is_cut(digit, run)) return;
-  if (term.stride * term.size <= digit.divisor) return;  // only digits below have a share
+  if (term.stride * term.size <= digit.divisor) return;  // contributes to lower digits only
   align_to(digit, term.stride, {MissedReason::Kind::stride, digit.dim, digit.multiple}, run);
 }
 

@@ -1,4 +1,4 @@
-// Which elements of a tile lie side by side in memory, found digit by digit.
+// The search for contiguous runs of a tile's elements in memory, digit by digit.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@ namespace tilevm::isa {
 
 inline constexpr std::int64_t widest_access_bits = 128;
 
-/// A run of elements, and what is known of where it begins.
+/// A contiguous run of elements, and what is known of its first offset.
 struct Run {
   std::vector<AccessDigit> inner;
-  std::vector<PlacedTerm> rest;  ///< of the places, which tell the runs apart
+  std::vector<PlacedTerm> rest;  ///< digits of the local places that tell the runs apart
   std::int64_t elements = 1;
   MissedReason missed{};       ///< why it is not longer
   std::int64_t alignment = 1;  ///< elements; a power of two that divides the offset of its begin
   MissedReason missed_alignment{};
 };
 
-/// Runs that consist of digits of `places`, and begin where those of `threads` and the others of
-/// `places` lead.
+/// Searches for runs that consist of some digits of `places`. The digits of `threads` and the other
+/// digits of `places` give the beginning of a run.
 class RunSearch {
  public:
-  /// `in_order`: the elements of a run are neighbours among the places, too.
+  /// `in_order`: the elements of a run are neighbours among the local places, too.
   RunSearch(const TilePlace& place, std::vector<PlacedTerm> threads, std::vector<PlacedTerm> places,
             bool in_order);
 
@@ -49,11 +49,11 @@ class RunSearch {
   bool in_order_;
 };
 
-/// What the address of a run is a multiple of, in bytes, if the tensor begins at a multiple of 16;
-/// 0 if it may lie within a byte.
+/// The alignment of a run's address in bytes, in a tensor that begins at a multiple of 16; 0 if the
+/// run may begin inside a byte.
 [[nodiscard]] std::int64_t aligned_bytes(const Run& run, const TilePlace& place);
 
-/// Whether a swizzle leaves the run's elements side by side.
+/// Whether a swizzle leaves the run's elements contiguous.
 [[nodiscard]] inline bool survives_swizzle(const Run& run, const TilePlace& place) {
   return !place.swizzle || run.alignment >= run.elements;
 }

@@ -25,7 +25,7 @@ TilePlace::Dimension dimension_of(const TilePlacement::Dimension& placed, const 
   const auto size = extent.constant_int();
   dimension.not_negative = range && range->low >= 0;
   dimension.inside = dimension.not_negative && size && range->high + dimension.tile_extent <= *size;
-  // An i32 that wraps in 32 bits is still what it is; others must be known to be near.
+  // 32 bits hold every i32. An offset of another kind must have a known small range.
   const bool near = placed.offset.kind() == ScalarKind::i32 ||
                     (range && range->low >= -max_32_bits && range->high <= max_32_bits);
   dimension.fits_32_bits = near && size && *size <= max_32_bits;
@@ -39,7 +39,7 @@ void add_digits(const MemoryLayout& layout, TilePlace& place) {
     for (std::int64_t divisor = 1; divisor < extent;) {
       --mode;
       const std::int64_t size = layout.mode_shape()[mode], stride = layout.mode_strides()[mode];
-      // The most significant digit has no other above it: indices lie in the tensor.
+      // Nothing is cut off above the most significant digit: indices are inside the tensor.
       const bool last = divisor * size == extent;
       place.digits.push_back({d, divisor, last ? 0 : size, stride, power_of_two_in(stride), size});
       divisor *= size;
@@ -58,7 +58,7 @@ bool storage_fits(const TilePlace& place, const GlobalType& view) {
   for (const auto& digit : place.digits) {
     const auto dim = static_cast<std::size_t>(digit.dim);
     if (!digit.stride || *digit.stride < 0 || *digit.stride > max_32_bits) return false;
-    // The tile may begin before or end behind the tensor by its own extent.
+    // The tile may begin before the tensor, or end after the tensor, by the tile's own extent.
     std::int64_t indices = place.dimensions[dim].tile_extent;
     if (view.layout.strides() != nullptr) indices += *view.extents[dim].constant_int();
     if (__builtin_mul_overflow(indices, *digit.stride, &indices)) return false;
@@ -67,8 +67,8 @@ bool storage_fits(const TilePlace& place, const GlobalType& view) {
   return reach < max_32_bits * 8 / view.dtype.bits;
 }
 
-/// The bits of an offset that `index` contributes along a dimension can be in, for index a multiple
-/// of `multiple` below `end` (0: no end).
+/// The bits that an index along a dimension can set in an offset, for indices below `end` (0: no
+/// end) that are multiples of `multiple`.
 std::uint64_t offset_bits(const TilePlace& place, int dim, std::int64_t multiple,
                           std::int64_t end) {
   constexpr std::uint64_t all = ~std::uint64_t{0};
@@ -93,7 +93,7 @@ std::uint64_t offset_bits(const TilePlace& place, int dim, std::int64_t multiple
   return bits;
 }
 
-/// Bits that a sum of contributions can be in.
+/// Adds to the bits that a sum can have set those that one more contribution can set.
 void add_bits(std::uint64_t& sum, std::uint64_t bits) {
   const std::uint64_t both = sum & bits;
   sum |= bits;
@@ -200,7 +200,7 @@ TilePlace place_in(const SharedType& tensor, const std::optional<OffsetList>& of
     const Expr extent = Expr::constant(tensor.shape()[d]);
     auto& dimension =
         place.dimensions.emplace_back(dimension_of(placement.dimensions[d], tile, extent, facts));
-    dimension.inside = dimension.not_negative = true;  // else it is a fault
+    dimension.inside = dimension.not_negative = true;  // a tile outside is a fault
   }
   add_digits(tensor.layout, place);
   place.dtype = tensor.dtype;
@@ -233,7 +233,7 @@ bool cuts_cleanly(const TilePlace& place, int dim, std::int64_t boundary,
                   const std::vector<PlacedTerm>& terms) {
   const auto& dimension = place.dimensions[static_cast<std::size_t>(dim)];
   if (dimension.tile_extent <= dimension.multiple && boundary % dimension.multiple == 0) {
-    return true;  // the whole tile lies between two boundaries
+    return true;  // the whole tile is between two boundaries
   }
   const bool is_zero = dimension.offset.constant_int() == std::int64_t{0};
   if (!is_zero && dimension.multiple % boundary != 0) return false;

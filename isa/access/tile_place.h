@@ -1,5 +1,5 @@
-// Where a tile lies in a tensor, as far as it is known before the run: what its offsets are
-// multiples of, which bounds it cannot cross, and how an index becomes an offset in memory.
+// The position of a tile in a tensor, as far as it is known before the run: the divisibility of its
+// offsets, the bounds that it cannot cross, and how an index becomes an offset in memory.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct ScalarFacts {
   return {Divisibility(kernel, definitions), ValueRanges(kernel, definitions)};
 }
 
-/// A digit of a tile's threads or places: `index[dim] += (x / divisor % size) * stride`, with the
-/// tensor's dimensions.
+/// A digit of a thread index or of local places: `index[dim] += (x / divisor % size) * stride`,
+/// with the tensor's dimensions.
 using PlacedTerm = RegisterLayout::Term;
 
 /// The terms of x / boundary, and those of x % boundary.
@@ -48,7 +48,7 @@ struct TilePlace {
     bool fits_32_bits = false;  ///< the tensor's extent, and the offset where it is near the tensor
   };
   /// `offset += index / divisor % size * stride` for a tensor dimension's index; size 0 means that
-  /// nothing is cut off. Of one dimension the least significant stands first.
+  /// nothing is cut off. The least significant digit of a dimension comes first.
   struct Digit {
     int dim = 0;
     std::int64_t divisor = 1, size = 0;
@@ -61,14 +61,14 @@ struct TilePlace {
   std::vector<Digit> digits;
   std::optional<Swizzle> swizzle;
   DType dtype;
-  bool shared = false;  ///< else in global memory
-  /// In 32 bits all offsets of elements inside the tensor, in bytes, and those of the tile's begin.
+  bool shared = false;  ///< false: in global memory
+  /// 32 bits hold the offset in bytes of every element inside the tensor, and of the tile's begin.
   bool fits_32_bits = false;
 
   /// The layout's digits with the tensor's dimensions.
   [[nodiscard]] std::vector<PlacedTerm> place_terms(
       const std::vector<RegisterLayout::Term>& terms) const;
-  /// Whether two elements of the tile may have one place in memory.
+  /// Whether two elements of the tile may have the same address.
   [[nodiscard]] bool may_overlap() const;
 };
 
@@ -77,12 +77,13 @@ struct TilePlace {
 [[nodiscard]] TilePlace place_in(const GlobalType& view, const std::optional<OffsetList>& offset,
                                  const Shape& tile, const ScalarFacts& facts);
 
-/// Whether a tile's index along a dimension may be cut at `boundary` (a divisor of a digit): what
-/// the terms and the offset add below it never carries into what they add above.
+/// Whether a tile's index along a dimension may be cut at `boundary` (a divisor of a digit): the
+/// parts of terms and offset below the boundary never carry into the parts above.
 [[nodiscard]] bool cuts_cleanly(const TilePlace& place, int dim, std::int64_t boundary,
                                 const std::vector<PlacedTerm>& terms);
 
-/// How the offset of an element follows from that of the thread's first and from the place.
+/// How an element's offset follows from the offset of the thread's first element and the local
+/// place.
 enum class AddressForm : std::uint8_t {
   sum,      ///< offset = offset(thread and tile offset) + offset(place)
   flipped,  ///< the swizzled offset of some digits of the place is combined by XOR, the rest added

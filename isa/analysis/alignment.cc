@@ -21,7 +21,7 @@ std::int64_t power_of_two_in(std::int64_t value) {
 }
 
 /// Statements are visited in the order of the text, in which a variable is defined before its uses.
-/// A variable that is written more than once says nothing.
+/// Nothing is known of a variable that is written more than once.
 Divisibility::Divisibility(const Kernel& kernel, const Definitions& definitions)
     : of_variable_(kernel.variables.size(), 1) {
   const auto set = [&](VarId var, std::int64_t multiple) {

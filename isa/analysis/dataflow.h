@@ -1,16 +1,15 @@
 // A solver for dataflow problems over the control flow of a kernel.
 //
-// A problem says what is known at one end of the kernel, what a statement makes of it, and how
-// knowledge from several ways is joined. The solver finds what is known before and after every
+// A problem gives the state at one end of the kernel, the transfer of a state through a statement,
+// and the join of states from several paths. The solver finds the state before and after every
 // statement: the least solution of the equations, in which loops are accounted for any number of
 // iterations. Every statement is taken to be reachable.
 //
-// It ends for every program. What is known before or after a statement only grows, by join, and a
-// statement is looked at again only when something grew before it. If no state can grow more than h
-// times (1 for a yes or no, n for a set of n things) that are at most h times for each way between
-// two statements, so the time is that of h x statements joins and transfers and the bookkeeping of
-// a heap. Statements are taken in the order of the flow, so that a kernel without loops takes one
-// visit of each.
+// The solver ends for every program. A state only grows, by join, and a statement is visited again
+// only after the state before it grew. If no state can grow more than h times (1 for a yes or no, n
+// for a set of n things), each edge between two statements is followed at most h times. So the time
+// is that of h x statements joins and transfers and the bookkeeping of a heap. Statements are
+// visited in the order of the flow, so a kernel without loops takes one visit of each.
 #pragma once
 
 #include <concepts>
@@ -34,7 +33,7 @@ concept DataflowProblem = requires(const P problem, typename P::State state, con
   { P::direction } -> std::convertible_to<FlowDirection>;
   /// What is known at the beginning (forward) or at the end (backward) of the kernel.
   { problem.boundary() } -> std::convertible_to<typename P::State>;
-  /// Adds the knowledge from another way; whether that changed anything.
+  /// Joins the state from another path into the first; whether that changed anything.
   { problem.join(state, state) } -> std::convertible_to<bool>;
   /// From before a statement to after it, or backward from after it to before. It must be monotone:
   /// what follows from more is no less.
@@ -49,7 +48,7 @@ struct FlowSolution {
 
 namespace detail {
 
-/// Statements that must be looked at again, the first in the order of the flow first.
+/// Statements that must be visited again, the first in the order of the flow first.
 template <FlowDirection direction>
 class Worklist {
  public:

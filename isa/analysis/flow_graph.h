@@ -3,7 +3,7 @@
 // A loop or a branch is a node of its own, where its condition is evaluated: from a loop control
 // goes to the first statement of the body or to what follows the loop, and from the end of the body
 // back to the loop. `continue` goes to its loop, `break` to what follows it, `Exit` to the end of
-// the kernel. Which way a condition goes is not known, so every way is there.
+// the kernel. Conditions are not evaluated: each has an edge for every outcome.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 namespace tilevm::isa {
 namespace {
 
-/// Joins what one more view says of the tensor behind a pointer.
+/// Joins what one more view says of a pointer's tensor.
 void join_view(PointerUse& use, bool first, const GlobalType& view) {
   const auto shape = view.static_shape();
   if (first) {

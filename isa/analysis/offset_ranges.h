@@ -8,8 +8,7 @@
 namespace tilevm::isa {
 
 /// Warns where a tile's offset, over the ranges of block indices and loop variables that are known,
-/// reaches beyond the view's extent: whole tiles then lie outside, which odd sizes alone never
-/// cause.
+/// goes past the view's extent: whole tiles are then outside, which odd sizes alone never cause.
 void warn_about_offsets(const Kernel& kernel, const SourceFile& source, Diagnostics& diagnostics);
 
 }  // namespace tilevm::isa

@@ -13,7 +13,7 @@ namespace {
 
 constexpr StmtId kernel_end{std::numeric_limits<std::int32_t>::max()};
 
-/// When a tensor is live, and what ends it.
+/// The live range of a tensor, and what ends that range.
 struct SharedLife {
   LiveRange range{{0}, kernel_end};
   std::vector<StmtId> end{};  ///< the barrier, and the wait before it
@@ -26,7 +26,7 @@ bool waits_for_all(const InstStmt& stmt) {
   return pending && pending->bits == 0;
 }
 
-/// From the last touch to the barrier that ends the life.
+/// Extends a live range from the last access to the barrier that ends the range.
 void find_end(const Kernel& kernel, bool copied_to, SharedLife& life) {
   bool waited = !copied_to;
   for (const Stmt& stmt : kernel.body) {
@@ -44,7 +44,7 @@ void find_end(const Kernel& kernel, bool copied_to, SharedLife& life) {
   life.range.last = kernel_end;
 }
 
-/// The lives of `info.shared`, in its order.
+/// The live ranges of the tensors of `info.shared`, in that order.
 std::vector<SharedLife> find_lives(const Kernel& kernel, const KernelInfo& info) {
   const Statements statements(kernel);
   const Definitions definitions(kernel, statements);
@@ -65,13 +65,13 @@ std::vector<SharedLife> find_lives(const Kernel& kernel, const KernelInfo& info)
   return lives;
 }
 
-/// Far beyond every limit sizes stop to count, so that their sum stays in range.
+/// Sizes far above every limit are clamped, so that their sum does not overflow.
 std::int64_t rounded_up(std::int64_t bytes) {
   constexpr std::int64_t alignment = KernelInfo::shared_alignment, enough = std::int64_t{1} << 40;
   return (std::min(bytes, enough) + alignment - 1) / alignment * alignment;
 }
 
-/// Tensors that have their memory, by positions in `shared`, in the order of their offsets.
+/// The tensors that have an offset already, by index into `shared`, in the order of their offsets.
 class Placement {
  public:
   Placement(std::vector<KernelInfo::SharedTile>& shared, const std::vector<SharedLife>& lives)

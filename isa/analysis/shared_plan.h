@@ -1,9 +1,9 @@
-// Which shared memory of a block each shared tensor has on a GPU.
+// The allocation of a block's shared memory to its shared tensors on a GPU.
 //
 // The live range of a tensor is that of the statements of the kernel's body that touch it
 // (live_ranges.h), up to the first Synchronize of the body after the last one: from there on no
 // thread touches it. If copies fill it, a CopyAsyncWaitGroup(0) of the body must come between,
-// since a copy in flight still writes. A tensor that nothing touches is live always. Tensors whose
+// since a copy in flight still writes. A tensor without accesses is always live. Tensors whose
 // live ranges do not overlap may share memory. The simulator keeps all tensors apart, so what it
 // finds does not depend on this plan.
 #pragma once

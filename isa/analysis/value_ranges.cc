@@ -11,7 +11,7 @@ namespace {
 
 // Products of two bounded values; __extension__ takes no `using`.
 __extension__ typedef __int128 wide;                   // NOLINT(modernize-use-using)
-constexpr std::int64_t bound = std::int64_t{1} << 40;  // beyond it nothing is said
+constexpr std::int64_t bound = std::int64_t{1} << 40;  // no interval reaches beyond
 
 std::optional<Interval> within_bound(wide low, wide high) {
   if (low < -bound || high > bound) return std::nullopt;

@@ -15,8 +15,8 @@ struct Interval {
   std::int64_t low, high;
 };
 
-/// What is known of the values that scalars take, from the statements that give them values. A
-/// variable that is written more than once says nothing.
+/// What is known of the values that scalars take, from the statements that give them values.
+/// Nothing is known of a variable that is written more than once.
 class ValueRanges {
  public:
   ValueRanges(const Kernel& kernel, const Definitions& definitions);

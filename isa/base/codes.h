@@ -3,7 +3,7 @@
 // The number is printed as TV0104 and never changes its meaning. The hundreds group them:
 //   00xx reading text   01xx names and operands   02xx types, shapes and layouts
 //   03xx whole program  04xx faults of a run      05xx input and output data
-// Title and explanation stand in codes.cc; a code without them does not compile (-Wswitch).
+// Title and explanation are in codes.cc; a code without them does not compile (-Wswitch).
 #pragma once
 
 #include <cstdint>

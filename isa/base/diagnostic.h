@@ -1,9 +1,8 @@
-// Diagnostics: what is wrong with a user's program, as values with places.
+// Diagnostics: what is wrong with a user's program, as values with source locations.
 //
 // A phase that finds a fault reports a Diagnostic to the Diagnostics list and goes on where it can,
-// so that one run shows every fault of a file. Text is rendered in one place (render.h). Each kind
-// of fault has a stable Code, whose title and explanation stand in codes.cc (`tilevm explain
-// TV0104`).
+// so that one run shows every fault of a file. Only render.h makes text of them. Each kind of fault
+// has a stable Code, whose title and explanation are in codes.cc (`tilevm explain TV0104`).
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,8 @@ namespace tilevm {
 enum class Severity { note, warning, error };
 [[nodiscard]] std::string_view to_string(Severity severity);
 
-/// A second place that helps to understand a diagnostic. `has_place` is false for a plain remark.
+/// A second location that helps to understand a diagnostic. `has_place` is false for a plain
+/// remark.
 struct Note {
   std::string message;
   Span span{};
@@ -29,7 +29,7 @@ struct Note {
 /// One fault. `span` is what the caret line underlines.
 ///
 /// Style: lower case, no final period, names and code in backticks; first what was seen, then the
-/// rule. `fix` is text that could stand instead of `span` (shown below the carets), or empty.
+/// rule. `fix` is text that could replace `span` (shown below the carets), or empty.
 struct Diagnostic {
   Code code;
   Severity severity = Severity::error;
@@ -56,7 +56,7 @@ class Diagnostics {
   [[nodiscard]] std::size_t error_count() const { return error_count_; }
   [[nodiscard]] std::size_t warning_count() const { return warning_count_; }
 
-  /// What was kept, sorted by place (stable).
+  /// What was kept, sorted by location (stable).
   [[nodiscard]] std::vector<Diagnostic> sorted() const;
 
   /// Errors that were counted but not kept.
@@ -71,7 +71,7 @@ class Diagnostics {
   Diagnostic overflow_{};  // takes what is not kept
 };
 
-/// Adds a note with a place / without one; returns the diagnostic for chaining.
+/// Adds a note with a location / without one; returns the diagnostic for chaining.
 Diagnostic& add_note(Diagnostic& diagnostic, std::string message, Span span);
 Diagnostic& add_note(Diagnostic& diagnostic, std::string message);
 

@@ -1,4 +1,4 @@
-// The one place where fmt's templates are compiled. Debian has fmt as a shared library only, and
+// The only file that compiles fmt's templates. Debian has fmt as a shared library only, and
 // the command must run where that is not installed; compiling fmt into every file costs three
 // seconds each. So its inline sources are compiled here once, with the instantiations that other
 // files use.

@@ -100,7 +100,7 @@ ShownLine show_line(std::string_view line, std::size_t caret) {
   return shown;
 }
 
-/// Text that may hold the user's: control bytes but line breaks, and broken UTF-8, become `?`.
+/// Makes user text printable: control bytes except line breaks, and broken UTF-8, become `?`.
 std::string printable(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
@@ -140,7 +140,7 @@ std::string snippet(Span span, std::string_view fix, const SourceFile& source, b
   return text;
 }
 
-/// The empty span at the start of the file stands for no place: a define, or the file as a whole.
+/// The empty span at the start of the file is no location: a define, or the file as a whole.
 bool has_place(Span span) { return span != Span{}; }
 
 std::string place_text(Span span, const SourceFile& source) {
@@ -149,7 +149,7 @@ std::string place_text(Span span, const SourceFile& source) {
   return fmt::format("{}:{}:{}:", printable(source.name()), place.line, place.column);
 }
 
-/// `place` is "" for a remark without one.
+/// `place` is "" for a remark without a location.
 std::string headline(std::string_view place, Severity severity, std::string_view message,
                      std::string_view code, bool color) {
   std::string text;

@@ -18,11 +18,11 @@ namespace tilevm {
 ///
 /// `color` adds terminal escapes. Tabs are kept as they are and carets follow them; bytes that are
 /// not printable are shown as `?`; long lines are cut around the caret. A span of {0, 0} is no
-/// place: the file's name stands alone, and no line is shown.
+/// location: only the file's name is shown, and no line.
 [[nodiscard]] std::string render(const Diagnostic& diagnostic, const SourceFile& source,
                                  bool color);
 
-/// All of them in order of place, and a last line that counts ("2 errors, 1 warning").
+/// All diagnostics in order of location, and a last line that counts ("2 errors, 1 warning").
 [[nodiscard]] std::string render(const Diagnostics& diagnostics, const SourceFile& source,
                                  bool color);
 

@@ -1,8 +1,8 @@
 // Result<T>: a value, or an Error of the environment (a file, a compiler, a driver, the host).
 //
 // Faults of the user's program are Diagnostics (diagnostic.h); faults of ours end the process
-// through TILEVM_CHECK (check.h). An Error says whose fault it is by its kind, which is also what
-// the exit status follows from.
+// through TILEVM_CHECK (check.h). The kind of an Error says whose fault it is, and gives the exit
+// status.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A source file and the places in it.
+// A source file and the locations in it.
 //
 // Every object of a program that a message can point at carries a Span: a half-open range of byte
 // offsets into the one SourceFile it came from. Lines and columns are computed only when a message
@@ -13,8 +13,8 @@
 
 namespace tilevm {
 
-/// A half-open byte range [begin, end) of a source file. An empty span is a place between two
-/// bytes.
+/// A half-open byte range [begin, end) of a source file. An empty span is a position between
+/// two bytes.
 struct Span {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -25,7 +25,7 @@ struct Span {
 /// The smallest span that covers both arguments.
 [[nodiscard]] Span join(Span a, Span b);
 
-/// A place as a person counts: the first line is 1, the first column is 1; columns count bytes.
+/// A location as a person counts: the first line is 1, the first column is 1; columns count bytes.
 struct LineColumn {
   int line = 1;
   int column = 1;

@@ -16,8 +16,8 @@
 namespace tilevm::isa {
 
 /// Plans a Dot of register tiles a [.., m, k], b [.., k, n], c [.., m, n]; shapes must agree
-/// already. Where no instruction fits the product, but one fits its transpose, that one computes
-/// it. Gives the plan, or says in `mismatch` why there is none.
+/// already. If no instruction fits the product, but one fits the transposed product, the plan uses
+/// that one. Gives the plan, or says in `mismatch` why there is none.
 [[nodiscard]] std::optional<DotPlan> plan_dot(const RegisterType& a, const RegisterType& b,
                                               const RegisterType& c, const Target& target,
                                               DotMismatch* mismatch);

@@ -13,7 +13,7 @@ namespace tilevm::isa {
 
 enum class DotMethod : std::uint8_t {
   mma,      ///< tensor-core instructions on the operands as they are
-  bipolar,  ///< the same on the integers behind bipolar operands (OperandForm); the sum is exact
+  bipolar,  ///< the same on integers made of bipolar operands (OperandForm); the sum is exact
   chain,    ///< acc = fma(a, b, acc) with k ascending, in the accumulator's type
 };
 

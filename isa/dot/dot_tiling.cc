@@ -11,7 +11,7 @@
 namespace tilevm::isa {
 namespace {
 
-/// The tile of a fragment in which an index lies, if it is the tile's first element.
+/// The tile of a fragment that contains an index, if the index is the tile's first element.
 std::optional<FragmentTile> tile_at(const Index& index, const RegisterLayout& fragment) {
   const std::int64_t rows = fragment.shape()[0], columns = fragment.shape()[1];
   if (index[1] % rows != 0 || index[2] % columns != 0) return std::nullopt;

@@ -30,7 +30,7 @@ struct MmaShape {
   int min_sm;                                   ///< 80 for sm_80 and later
 };
 
-/// Every instruction known. Of the same types those with larger m stand first, then larger k.
+/// Every instruction known. Of the same types those with larger m come first, then larger k.
 [[nodiscard]] const std::vector<MmaShape>& mma_shapes();
 
 /// The instructions that a target has for these types, in that order.

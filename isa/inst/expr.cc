@@ -60,7 +60,7 @@ ScalarKind computed_in(ScalarBinary op, ScalarKind a, ScalarKind b) {
   TILEVM_NO_ENUMERATOR();
 }
 
-/// A conversion that keeps the operand's place.
+/// A conversion with the operand's span.
 Expr converted(Expr a, ScalarKind kind) {
   const Span span = a.span();
   return Expr::convert(std::move(a), kind, span);
@@ -209,7 +209,7 @@ int precedence(ScalarBinary op) {
 }
 constexpr int unary_precedence = 11;
 
-/// An expression as text, in parentheses if what stands around it binds tighter.
+/// An expression as text, in parentheses if the operator around it binds tighter.
 struct Printer {
   int around = 0;
 

@@ -1,10 +1,10 @@
 // Digit sequences: what the layout operations compute on. Internal to isa/layout.
 //
 // A sequence of digits, most significant first, is a mixed-radix number whose digits add strides to
-// an index. It may be cut at any place where the product of the sizes below it is exact, and two
-// neighbours may be merged where the upper stride continues the lower one. The merged form of a
-// function is unique: the lowest digit's size is the first place at which the function stops being
-// linear.
+// an index. The sequence may be cut at any position where the product of the sizes below is exact,
+// and two neighbours may be merged where the upper stride continues the lower one. The merged form
+// of a function is unique: the lowest digit's size is the first number at which the function stops
+// being linear.
 #pragma once
 
 #include <cstdint>

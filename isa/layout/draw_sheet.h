@@ -38,8 +38,8 @@ class Sheet {
   std::int64_t omitted_ = 0;
 };
 
-/// Labels of a register layout's cells. Every element lies in the same pattern of replicas, moved,
-/// so the pattern is computed once.
+/// Labels of a register layout's cells. The threads of every element form the same pattern of
+/// replicas, shifted, so the pattern is computed once.
 class CellLabels {
  public:
   explicit CellLabels(const RegisterLayout& layout);

@@ -292,8 +292,8 @@ std::optional<Crossing> find_crossing(const RegisterLayout& from, const Register
     return layout.element(thread, layout.local_of(element)) == element;
   };
   for (std::int64_t t = 0; t < from.num_threads(); ++t) {
-    // Of the first elements of a thread in either layout, one is not in that thread in the other
-    // unless both are the same element.
+    // `before` and `after` are the thread's first elements in the two layouts. Unless they are the
+    // same element, one of them is not in this thread in the other layout.
     Index before = from.thread_part(t), after = to.thread_part(t);
     if (!holds(to, t, before)) {
       const std::int64_t thread = to.first_thread_of(before);

@@ -79,7 +79,7 @@ class MemoryLayout {
 /// Row-major re-view. Law: the element with row-major linear index x keeps its offset.
 [[nodiscard]] Result<MemoryLayout> reshape(const MemoryLayout& layout, const Shape& shape);
 
-/// "row_major(16, 8)", "column_major(16, 8)", "strides([1, 16])" (one a dimension; the shape stands
+/// "row_major(16, 8)", "column_major(16, 8)", "strides([1, 16])" (one a dimension; the shape is
 /// in the tensor's type), "memory_layout([shape], [mode shape], [mode strides])", followed by
 /// ".swizzle(base, bits, shift)" if there is one.
 [[nodiscard]] std::string to_string(const MemoryLayout& layout);

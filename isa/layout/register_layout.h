@@ -10,9 +10,9 @@
 //                  of k threads that all hold the same element (replicas)
 //   local_modes    digits of the local index, most significant first
 //
-// Every mode stands exactly once, in spatial_modes or in local_modes. A RegisterLayout is always in
-// canonical form (no mode and no replica factor of size 1; neighbours merged), so two layouts are
-// equal if and only if they are the same function, and equality, hash and text agree.
+// Every mode appears exactly once, in spatial_modes or in local_modes. A RegisterLayout is always
+// in canonical form (no mode and no replica factor of size 1; neighbours merged), so two layouts
+// are equal if and only if they are the same function, and equality, hash and text agree.
 //
 //   mma.m16n8k16 C = local(2,1).spatial(8,4).local(1,2), cells are thread:local
 //     0:0  0:1  1:0  1:1  2:0  2:1  3:0  3:1
@@ -68,7 +68,7 @@ class RegisterLayout {
   [[nodiscard]] std::int64_t num_locals() const { return num_locals_; }
   /// Threads that hold one element: threads * locals == size * replicas.
   [[nodiscard]] std::int64_t num_replicas() const;
-  /// The digits behind spatial_modes and local_modes, most significant first.
+  /// The digits that spatial_modes and local_modes name, most significant first.
   [[nodiscard]] std::vector<Digit> spatial_digits() const;
   [[nodiscard]] std::vector<Digit> local_digits() const;
   /// Sizes of the spatial digits (a mode's size, or k), and of the local digits.
@@ -79,7 +79,7 @@ class RegisterLayout {
 
   /// f(t, i): the element at local place i of thread t. 0 <= t < num_threads(), likewise i.
   [[nodiscard]] Index element(std::int64_t thread, std::int64_t local) const;
-  /// The threads that hold an element, ascending. The index must lie in the shape.
+  /// The threads that hold an element, ascending. The index must be in the shape.
   [[nodiscard]] std::vector<std::int64_t> threads_of(const Index& index) const;
   /// The first of them.
   [[nodiscard]] std::int64_t first_thread_of(const Index& index) const;

@@ -148,7 +148,7 @@ Source source_of_f64(Generation g) {
 // --- Rules ---------------------------------------------------------------------------------------
 
 /// The top carry bit of the adder may not sink below the least exponent of the result's format: the
-/// floor lies ceil(log2(4 * (block + 1))) below it, with the unit's block for f16.
+/// floor is ceil(log2(4 * (block + 1))) below it, with the unit's block for f16.
 int exponent_floor(int f16_block, bool f16_result) {
   const int least_exponent = f16_result ? -14 : -126;
   const auto carries = 4 * static_cast<unsigned>(f16_block + 1);

@@ -25,15 +25,15 @@ struct KernelInfo {
     bool zeroed;  ///< whether each launch begins with zeros; not if no instruction uses it
   };
   std::vector<Workspace> workspaces;
-  /// Shared tensors in the order of the text. `offset` is where one begins if all lie one after
-  /// another, as in the simulator, `place` where it begins on a GPU (shared_plan.h).
+  /// Shared tensors in the order of the text. `offset` is a tensor's address if all follow one
+  /// another, as in the simulator; `place` is its address on a GPU (shared_plan.h).
   struct SharedTile {
     VarId var;
     std::int64_t offset, bytes;
     std::int64_t place = 0;
   };
   std::vector<SharedTile> shared;
-  /// In bytes: a line of the cache, so that how a copy falls into sectors follows from its tensor.
+  /// In bytes: a cache line, so that the sectors of a copy follow from its tensor alone.
   static constexpr std::int64_t shared_alignment = 128;
   std::int64_t shared_bytes = 0;      ///< of all together, a multiple of shared_alignment
   std::int64_t shared_footprint = 0;  ///< that a block needs on a GPU, likewise

@@ -175,7 +175,7 @@ void PrintLog::add_dropped(std::uint64_t block, std::uint64_t count) {
   first_dropped_ = std::min(first_dropped_.value_or(block), block);
 }
 
-/// Of the last blocks, what is dropped already because of the blocks before them.
+/// Drops the records of the last blocks for which the blocks before them leave no room.
 void PrintLog::drop_what_has_no_chance() {
   while (pool_bytes_ > print_pool_bytes) {
     const auto [block, bytes] = *pool_.rbegin();

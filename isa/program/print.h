@@ -49,7 +49,7 @@ struct PrintSite {
   std::size_t element_bytes = 1;     ///< in a record: 1, 2, 4 or 8
   std::size_t record_bytes = 0;
 
-  /// The tile's index that stands at shown index `i` of dimension `dim`.
+  /// The tile's index that is shown at index `i` of dimension `dim`.
   [[nodiscard]] std::int64_t tile_index(std::size_t dim, std::int64_t i) const;
 };
 
@@ -62,7 +62,7 @@ inline constexpr std::size_t print_header_bytes = 8;
 /// The shares of blocks.
 struct PrintShares {
   std::uint64_t bytes;   ///< of each block below `blocks`, a multiple of 8
-  std::uint64_t blocks;  ///< those behind have none
+  std::uint64_t blocks;  ///< later blocks have none
   [[nodiscard]] std::uint64_t of(std::uint64_t block) const { return block < blocks ? bytes : 0; }
 };
 [[nodiscard]] PrintShares print_shares(std::uint64_t blocks);
@@ -129,7 +129,7 @@ class PrintLog {
   void add(std::uint64_t block, PrintRecords records);
   /// Counts records of a block of which none is kept.
   void add_dropped(std::uint64_t block, std::uint64_t count);
-  /// Whether no block behind the latest that is kept has a chance.
+  /// Whether no block after the latest kept one can be kept.
   [[nodiscard]] bool full() const { return bytes_ > max_launch_print_bytes; }
   [[nodiscard]] const PrintShares& shares() const { return shares_; }
 
@@ -153,7 +153,7 @@ class PrintLog {
   const std::vector<PrintSite>& sites_;
   std::map<std::uint64_t, Kept> kept_;
   std::uint64_t bytes_ = 0;  ///< of the shares of kept_
-  /// What blocks took of the pool; those behind a sum that exceeds it are left out.
+  /// What blocks took of the pool; blocks after the sum has exceeded the pool are left out.
   std::map<std::uint64_t, std::uint64_t> pool_;
   std::uint64_t pool_bytes_ = 0;
   std::uint64_t dropped_ = 0;

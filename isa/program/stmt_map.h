@@ -1,4 +1,4 @@
-// What hangs on the statements of a kernel: vectors by statement number (program.h, StmtId).
+// One value for each statement of a kernel: vectors by statement number (program.h, StmtId).
 #pragma once
 
 #include <cstddef>

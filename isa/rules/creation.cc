@@ -28,7 +28,7 @@ std::optional<std::vector<std::int64_t>> constant_strides(const std::vector<Expr
   return values;
 }
 
-/// Where the elements of a shared tensor lie, from the layout slot.
+/// The memory layout of a shared tensor, from the layout slot.
 Result<MemoryLayout> memory_layout(const ViewLayout& layout,
                                    const std::vector<std::int64_t>& strides, const Shape& shape) {
   switch (layout.form) {

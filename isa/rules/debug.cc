@@ -7,7 +7,7 @@
 namespace tilevm::isa {
 namespace {
 
-/// How a tensor that lies in memory gets into registers.
+/// How to bring a tensor from memory into registers.
 std::string way_to_registers(const Variable& variable) {
   if (std::holds_alternative<SharedType>(variable.type)) {
     return fmt::format("load it first: `Print(LoadShared({}, layout=..))`", variable.name);

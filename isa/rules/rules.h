@@ -1,7 +1,7 @@
 // Type rules: what an instruction requires of its operands and what it gives.
 //
 // A rule assumes that every operand names a variable of the right kind (check_operands) and reports
-// what else is wrong with a place and a way out.
+// every other error with a location and a way out.
 #pragma once
 
 #include <cstddef>
@@ -80,7 +80,7 @@ RuleResult result_types(const Unary<op>& inst, const RuleContext& context) {
 /// Checks the kinds of the operands, then applies the instruction's rule.
 RuleResult infer(const Instruction& instruction, const RuleContext& context);
 
-/// Where a tile of the given rank lies in a tensor of `tensor_rank` dimensions: entry i gives, for
+/// The position of a tile in a tensor of `tensor_rank` dimensions: entry i gives, for
 /// tensor dimension i, the offset and the tile dimension that runs along it (or -1). Missing
 /// offsets start the tile at zero, aligned with the last dimensions.
 struct TilePlacement {

@@ -31,7 +31,7 @@ constexpr std::size_t position_of(Slot Inst::* member) {
                                                     const RegisterLayout& layout, std::size_t slot,
                                                     const RuleContext& context);
 
-/// Adds "`x` is f16[..]" with the place where x was made.
+/// Adds "`x` is f16[..]" with the location where x was made.
 void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleContext& context);
 
 /// A shape that was given beside a layout agrees with it.

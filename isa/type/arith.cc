@@ -79,7 +79,7 @@ std::uint64_t shift_right(const DType& type, std::uint64_t a, std::uint64_t coun
 }
 
 /// f(a, b) of the magnitudes of integers, with the sign put back: the least value needs no case of
-/// its own. By zero it is 0.
+/// its own. The result for a divisor of zero is 0.
 template <class F>
 std::uint64_t divide(const DType& type, std::uint64_t a, std::uint64_t b, F f) {
   const auto is_negative = [&](std::uint64_t code) {

@@ -32,8 +32,8 @@ Number product(const Number& a, const Number& b) {
   return {Class::finite, negative, a.significand * b.significand, a.exponent + b.exponent};
 }
 
-/// The sum of two finite numbers of 22 bits or fewer. Of one that is far smaller, 1 in the last
-/// place tells on which side of the other the sum lies, which is all that rounding asks.
+/// The sum of two finite numbers of 22 bits or fewer. A number that is far smaller becomes 1 in the
+/// last bit: rounding needs only the side of the larger number on which the sum is.
 Number finite_sum(Number large, Number small) {
   if (large.is_zero() || (!small.is_zero() && small.exponent > large.exponent)) {
     std::swap(large, small);

@@ -96,7 +96,7 @@ class KernelVerifier {
     }
   }
 
-  /// All register tiles are spread over one number of threads.
+  /// All register tiles have one thread count.
   void check_threads() {
     const Variable* first = nullptr;
     std::optional<std::int64_t> threads = kernel_.threads;
@@ -191,7 +191,7 @@ class KernelVerifier {
     if (shared != nullptr && stmt.declares) add_shared(stmt.results[0], *shared, span);
   }
 
-  /// Gives a shared tensor the next free place.
+  /// Gives a shared tensor the next free offset.
   void add_shared(VarId var, const SharedType& type, Span span) {
     constexpr std::int64_t enough = std::int64_t{1} << 60, alignment = KernelInfo::shared_alignment;
     const std::int64_t bytes = (type.layout.storage_size() * type.dtype.bits + 7) / 8;
@@ -215,7 +215,7 @@ class KernelVerifier {
     const auto outside = std::find_if(
         info_.shared.begin(), info_.shared.end(),
         [&](const KernelInfo::SharedTile& tile) { return tile.place + tile.bytes > limit; });
-    const bool one_ends_outside = outside != info_.shared.end();  // else only its padding does
+    const bool one_ends_outside = outside != info_.shared.end();  // false: only padding does
     auto& diagnostic = diagnostics_.error(
         Code::shared_memory_too_large,
         one_ends_outside ? shared_spans_[static_cast<std::size_t>(outside - info_.shared.begin())]
@@ -322,7 +322,7 @@ class KernelVerifier {
     scope_.resize(outer);
   }
 
-  /// What a program asks to be written out is bounded, so that compiling it is.
+  /// Limits the unrolled size of a program, so that the time of compiling it is bounded.
   void check_unroll(const ForStmt& loop, Span span) {
     constexpr std::int64_t most_copies = 256;
     if (loop.unroll < 0) {

@@ -6,7 +6,7 @@
 //     types that the rules give
 //   - scalar conditions, ranges, grids and extents have integer (or boolean) kinds
 //   - all register layouts of a kernel have one thread count, at most 1024, equal to @threads
-//   - break and continue stand in loops; workspaces and shared tensors stand outside of loops and
+//   - break and continue are in loops; workspaces and shared tensors are outside of loops and
 //     branches, shared tensors fit the target
 //   - pipelines pass what kernels take, and write every output
 //   - limits: registers per thread, unrolled size, grid size

@@ -86,7 +86,7 @@ class PipelineVerifier {
     }
   }
 
-  /// A view of constant shape must fit the tensor behind it.
+  /// A view of constant shape must fit its tensor.
   void check_size(const Kernel& kernel, const PointerUse& use, const PipelineTensor& tensor,
                   Span span) {
     if (!use.dtype || !use.shape) return;
