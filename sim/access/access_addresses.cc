@@ -5,7 +5,7 @@
 namespace tilevm::sim {
 namespace {
 
-/// Enough to tell lines, sectors, banks and words apart.
+/// A cache line: addresses modulo this determine sectors, banks and words.
 constexpr std::uint64_t period_bits = 1024;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Where the machine accesses of a tile go: which part of the tile each thread moves in each of its
-// accesses, and where that part lies in a view or in a shared tensor.
+// The addresses of a tile's machine accesses: which part of the tile each thread moves in each of
+// its accesses, and the address of that part in a view or in a shared tensor.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@
 
 namespace tilevm::sim {
 
-/// A plan with the numbers of its kernel.
+/// An access plan with its kernel's thread count and register layout.
 class AccessGrid {
  public:
-  /// The plan must outlive it; `parts` is of the layout of a tile in registers, none for a copy.
+  /// The plan must outlive the grid. `parts` is the tile's register layout, null for a copy.
   AccessGrid(const isa::AccessPlan& plan, std::int64_t threads,
              std::shared_ptr<const LayoutParts> parts)
       : plan_(&plan), threads_(threads), parts_(std::move(parts)) {}
 
   [[nodiscard]] const isa::AccessPlan& plan() const { return *plan_; }
   [[nodiscard]] std::int64_t threads() const { return threads_; }
-  /// The index in the tile of the first element that access i of a thread moves, or of the row of a
-  /// matrix that it names; false if there is none.
+  /// The index in the tile of the first element that access i of a thread moves, or of the matrix
+  /// row that it addresses; false if there is none.
   [[nodiscard]] bool find(std::int64_t thread, std::int64_t i, isa::Index& index) const;
 
  private:
@@ -48,7 +48,7 @@ struct TilePosition {
   std::vector<int> tile_dims;         ///< by the tensor's dimension: the tile's along it, or -1
   std::vector<std::int64_t> extents;  ///< by the tensor's dimension: the tile's along it, or 1
 
-  /// Where the tile begins; false if that faults. What lies far outside is cut, and stays outside.
+  /// Where the tile begins; false if that faults. Far origins are clamped and stay outside.
   [[nodiscard]] bool find_origin(const BlockState& state, Coordinates& origin) const;
   /// The share of a tile's index along a dimension of the tensor.
   [[nodiscard]] std::int64_t share(std::size_t dim, const isa::Index& index) const {
@@ -63,12 +63,12 @@ class GlobalAddresses {
   GlobalAddresses(const TilePosition& position, const GlobalView& view, unsigned bits,
                   const Coordinates& origin);
 
-  /// Appends what the addresses of the tile depend on, modulo lines of memory.
+  /// Appends what the addresses of the tile depend on, modulo cache lines.
   void add_key(std::vector<std::int64_t>& key) const;
-  /// The elements inside the view, from an element of the tile on, at most `count` of them along
-  /// its last dimension.
+  /// The number of elements inside the view from an element of the tile on, along the tile's last
+  /// dimension; at most `count`.
   [[nodiscard]] std::int64_t elements_inside(const isa::Index& index, std::int64_t count) const;
-  /// The bit at which an element inside the view begins, up to a multiple of lines.
+  /// The first bit of an element inside the view, modulo cache lines.
   [[nodiscard]] std::uint64_t bit(const isa::Index& index) const;
 
  private:
@@ -76,7 +76,7 @@ class GlobalAddresses {
   const GlobalView& view_;
   unsigned bits_;
   Coordinates origin_;
-  Coordinates low_{}, high_{};  ///< the part of the tile that lies inside
+  Coordinates low_{}, high_{};  ///< the part of the tile inside the view
   std::uint64_t base_bits_ = 0;
 };
 
@@ -88,7 +88,7 @@ struct SharedAddresses {
   std::uint64_t tensor_bits;  ///< where the tensor begins
   Coordinates origin{};
 
-  /// Whether all of it lies in the tensor.
+  /// Whether the whole tile is in the tensor.
   [[nodiscard]] bool inside() const;
   [[nodiscard]] std::uint64_t bit(const isa::Index& index) const;
 };

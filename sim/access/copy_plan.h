@@ -1,4 +1,4 @@
-// A CopyAsync as it is prepared.
+// A prepared CopyAsync: its source in a view and its destination in a shared tensor.
 #pragma once
 
 #include "sim/access/global_access.h"

@@ -1,4 +1,4 @@
-// A LoadGlobal or StoreGlobal as it is prepared: which tile moves, and where it begins in its view.
+// A prepared LoadGlobal or StoreGlobal: which tile moves, and where it begins in its view.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct GlobalAccess {
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;
   std::size_t table = 0;  ///< in Scratch::tables
-  // One entry a dimension of the view:
+  // By dimension of the view:
   std::vector<ScalarCode> offsets;    ///< where the tile begins
   std::vector<int> tile_dims;         ///< the tile's dimension along it, or -1
   std::vector<std::int64_t> extents;  ///< the tile's extent along it, or 1

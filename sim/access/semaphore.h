@@ -1,6 +1,6 @@
 // Semaphores and counters: instructions on one element of global memory that order blocks.
 //
-// They take effect in turns (block_scheduler.h): while one runs, no other block does.
+// They take effect in turns (block_scheduler.h): during a turn no other block runs.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ struct SemaphoreAccess {
 class TurnLog {
  public:
   struct Store {
-    std::uint64_t block = 0;      ///< its place in the order
+    std::uint64_t block = 0;      ///< its rank in the launch order
     std::uint32_t statement = 0;  ///< in Plan::memory_statements
-    std::uint32_t value = 0;      ///< that the element has since
+    std::uint32_t value = 0;      ///< the element's new value
   };
   void stored(const MemoryAddress& place, const Store& store) { stores_[place] = store; }
   /// The last store to an element; nothing if there was none.
@@ -39,7 +39,7 @@ class TurnLog {
     return found == stores_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// An AtomicAdd gave a block this value in one of its turns: a replay gives it the same.
+  /// Records the value that an AtomicAdd returned to a block in a turn. A replay returns it again.
   void gave(std::uint64_t block, std::uint32_t turn, std::uint64_t scalar) {
     given_[{block, turn}] = scalar;
   }

@@ -21,8 +21,8 @@ void for_each_run(const TableLookup& runs, std::size_t thread, std::size_t run_b
   for (std::size_t r = 0; r < runs.table->runs; ++r) f(r * run_bits, runs.base_bits + places[r]);
 }
 
-/// Calls move(register byte, memory byte, bytes) for the runs of a thread; the length is known at
-/// compile time where it is usual, so that the move is one instruction.
+/// Calls move(register byte, memory byte, bytes) for the runs of a thread. Usual lengths are
+/// compile-time constants, so that the move is one instruction.
 template <class Move>
 void move_bytes(const TableLookup& runs, std::size_t thread, std::size_t run_bytes, Move&& move) {
   const auto each = [&]<std::size_t length>() {
@@ -50,7 +50,7 @@ bool is_byte_aligned(const TableLookup& runs) {
   return runs.table->byte_aligned && runs.base_bits % 8 == 0;
 }
 
-/// Reports the elements that lie outside of the tensor.
+/// Reports the elements outside the tensor.
 bool report_outside(const SharedAccess& access, const Coordinates& origin, Context& context) {
   const isa::Shape& shape = access.place.layout->shape();
   isa::Index first(shape.size());
@@ -63,7 +63,7 @@ bool report_outside(const SharedAccess& access, const Coordinates& origin, Conte
     total *= extent;
     first[d] = origin[d];
   }
-  // The first outside: the origin, or the first index beyond an end, the last dimension first.
+  // The first element outside: the origin, or the first index past an end, last dimension first.
   const auto lies_outside = [&] {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (first[d] < 0 || first[d] >= shape[d]) return true;

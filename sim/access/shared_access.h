@@ -1,4 +1,4 @@
-// Tiles in shared memory: where they lie, who may touch them, and the copy.
+// Tiles in shared memory: their addresses, and moves to and from registers.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace tilevm::sim {
 
-/// An instruction's tile in a shared tensor, prepared. For a copy the register tile is its data,
-/// held by one thread.
+/// An instruction's tile in a shared tensor, prepared. For a copy, `tile` is the copy's data, held
+/// by one thread.
 struct SharedAccess {
   std::string_view mnemonic;
   std::string tensor;           ///< its name
@@ -44,16 +44,16 @@ struct SharedAccess {
                                               std::shared_ptr<const LayoutParts> parts,
                                               const Preparation& preparation);
 
-/// Where the tile begins; false after a fault: an element outside of the tensor. If that is not
-/// checked the tile is moved to the nearest place inside.
+/// Where the tile begins; false after a fault: an element outside the tensor. If bounds are not
+/// checked, the tile is moved to the nearest origin inside.
 [[nodiscard]] bool find_shared_origin(const SharedAccess& access, Context& context,
                                       Coordinates& origin);
 
-/// The runs of the tile at an origin, with bits from the begin of shared memory on.
+/// The runs of the tile at an origin; bits count from the start of shared memory.
 [[nodiscard]] TableLookup find_runs(const SharedAccess& access, Context& context,
                                     const Coordinates& origin);
 
-/// Moves a tile, or its shadow. The checks are done before.
+/// Moves a tile, or its undefined mask. The caller has done the checks.
 void read_shared(const TableLookup& runs, const SharedAccess& access, const std::uint8_t* memory,
                  std::uint8_t* registers);
 /// The first thread that holds an element writes it.
@@ -65,9 +65,9 @@ void write_shared(const TableLookup& runs, const SharedAccess& access,
   return !shared.unwritten.empty() &&
          shared.unwritten[access.tensor_number].begin < shared.unwritten[access.tensor_number].end;
 }
-/// The elements of the tile were written.
+/// Marks the elements of the tile as defined.
 void define_shared(const TableLookup& runs, const SharedAccess& access, SharedMemory& shared);
-/// Looks which tensors still have elements that nothing has written.
+/// Updates which tensors still have elements that nothing has written.
 void update_unwritten(SharedMemory& shared);
 
 }  // namespace tilevm::sim

@@ -1,4 +1,4 @@
-// A tile of global memory at one place of its view: which of its elements exist, and where.
+// A tile of global memory at one origin in its view: which elements exist, and their addresses.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tilevm::sim {
 
-/// Where a tile lies in a view, this time.
+/// The addresses of a tile in a view, for one execution.
 class TileInView {
  public:
   TileInView(const GlobalAccess& access, const Context& context, const Coordinates& origin)
@@ -26,7 +26,7 @@ class TileInView {
   [[nodiscard]] const GlobalView& view() const { return view_; }
   [[nodiscard]] const MemoryBuffer& buffer() const { return buffer_; }
 
-  /// Whether all elements lie inside the view's extents.
+  /// Whether all elements are inside the view's extents.
   [[nodiscard]] bool inside_view() const {
     for (std::size_t d = 0; d < index_.size(); ++d) {
       if (origin_[d] < 0 || origin_[d] + access_.extents[d] > view_.extents[d]) return false;
@@ -34,8 +34,8 @@ class TileInView {
     return true;
   }
 
-  /// Whether all elements of a tile inside the view lie inside the buffer; if so, the bit of its
-  /// first element. Strided views only.
+  /// Whether all elements of a tile inside the view are inside the buffer. If so, `base_bits` is
+  /// the first bit of the tile's first element. Strided views only.
   [[nodiscard]] bool inside_buffer(std::uint64_t& base_bits) const {
     Wide base = 0, lowest = 0, highest = 0;
     for (std::size_t d = 0; d < index_.size(); ++d) {
@@ -57,7 +57,7 @@ class TileInView {
     return strides;
   }
 
-  /// Finds element (t, i): false if it is outside the view, else `index` and `bit` are its own.
+  /// Finds element (t, i) and sets `index` and `bit` to its own; false if it is outside the view.
   [[nodiscard]] bool locate(std::size_t t, std::size_t i) {
     const std::int32_t* thread = access_.parts->thread_part(t);
     const std::int32_t* local = access_.parts->local_part(i);
@@ -75,13 +75,13 @@ class TileInView {
     bit_ = offset * access_.tile.bits;
     return true;
   }
-  /// Of the element found last: whether it lies in the buffer, and where.
+  /// Of the element found last: whether it is in the buffer, its first bit, and its index.
   [[nodiscard]] bool in_buffer() const {
     return bit_ >= 0 && bit_ + access_.tile.bits <= buffer_bits();
   }
   [[nodiscard]] std::uint64_t bit() const { return static_cast<std::uint64_t>(bit_); }
   [[nodiscard]] const isa::Index& index() const { return index_; }
-  /// The first byte that it would touch, for messages; far beyond is cut at 2^62.
+  /// The element's first byte, for messages; clamped at 2^62.
   [[nodiscard]] std::int64_t byte() const {
     constexpr Wide limit = static_cast<Wide>(1) << 62;
     const Wide bytes = (bit_ < 0 ? bit_ - 7 : bit_) / 8;

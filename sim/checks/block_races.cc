@@ -14,7 +14,7 @@
 namespace tilevm::sim {
 namespace {
 
-/// The two earliest of three readers; 0 is nobody.
+/// Adds a block to the two earliest readers; 0 is no reader.
 std::uint64_t add_reader(std::uint64_t readers, std::uint32_t block) {
   auto first = static_cast<std::uint32_t>(readers);
   auto second = static_cast<std::uint32_t>(readers >> 32);

@@ -1,10 +1,10 @@
-// Which blocks touched which elements of global memory during a launch: two blocks that touch one,
-// one of them writing, race, whatever the order in which they run.
+// Races between blocks in global memory. Two accesses of different blocks to an element race if one
+// of them is a write, whatever the order in which the blocks run.
 //
-// Blocks are known by their place in the order in which they run. Which race is found first does
-// not depend on how many host threads run the blocks: for each element the two earliest parties are
-// kept, so the earliest block that races with an earlier one is found once all blocks up to it have
-// run.
+// Blocks are named by their rank in the launch order. The reported race does not depend on the
+// number of host threads. For each element the earliest writer and the two earliest readers are
+// kept, so the earliest block that races with an earlier one is found once all blocks up to that
+// block have run.
 #pragma once
 
 #include <atomic>
@@ -23,12 +23,12 @@
 
 namespace tilevm::sim {
 
-/// Granules of 2^shift bits that a buffer has, the last one perhaps not in full.
+/// The number of granules of 2^shift bits in a buffer; the last one may be partial.
 [[nodiscard]] inline std::uint64_t granules_in(const MemoryBuffer& buffer, unsigned shift) {
   return (static_cast<std::uint64_t>(buffer.bytes) * 8 >> shift) + 1;
 }
 
-/// Calls update(first granule, one behind the last) for every interval of bits.
+/// Calls update(first granule, one past the last) for every interval of bits.
 template <class F>
 void for_each_range(const IntervalSet& set, unsigned shift, F&& update) {
   set.for_each([&](const Interval& interval) {
@@ -36,7 +36,7 @@ void for_each_range(const IntervalSet& set, unsigned shift, F&& update) {
   });
 }
 
-/// Two blocks that race, by their place in the order.
+/// Two blocks that race, by their rank in the launch order.
 struct BlockPair {
   std::uint64_t first = 0, second = 0;
 };
@@ -44,14 +44,14 @@ struct BlockPair {
 class BlockRaceDetector final : public AccessSink {
  public:
   static constexpr std::uint64_t nobody = std::numeric_limits<std::uint64_t>::max();
-  /// Blocks beyond this number are not told apart.
+  /// At most this many blocks are told apart.
   static constexpr std::uint64_t max_blocks = std::numeric_limits<std::uint32_t>::max() - 1;
 
   /// `uses` by buffer; elements are made of granules of 2^granule_shift bits.
   BlockRaceDetector(const Memory& memory, const std::vector<BufferUse>& uses,
                     unsigned granule_shift);
 
-  /// Takes note of what a block touched; any host thread.
+  /// Records what a block touched. Any host thread may call this.
   void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
             const IntervalSet& written) override;
 
@@ -63,7 +63,7 @@ class BlockRaceDetector final : public AccessSink {
   struct Buffer {
     std::mutex mutex;
     OwnerMap<std::uint32_t> writers;  ///< the earliest block, counted from 1
-    OwnerMap<std::uint64_t> readers;  ///< the two earliest, the first in the low half
+    OwnerMap<std::uint64_t> readers;  ///< the two earliest blocks, the first in the low half
     bool is_read = false;
   };
   void conflict(std::uint64_t a, std::uint64_t b);
@@ -75,21 +75,21 @@ class BlockRaceDetector final : public AccessSink {
   BlockPair race_{nobody, nobody};
 };
 
-/// A side of a race between blocks that order themselves: what a block did after some of its turns
-/// until the next one, or that turn itself.
+/// One side of a race between blocks that order themselves: a block's accesses after `turns` turns
+/// and before the next turn, or that next turn itself.
 struct OrderedParty {
   std::uint64_t block = 0;
   std::uint32_t turns = 0;
   bool is_turn = false;
 };
 
-/// Finds the place of a race again: one block runs and is recorded, then the other one is compared
-/// with it, access by access.
+/// Locates a known race. The first block runs again and its accesses are recorded. Then the second
+/// block runs, and each access is compared with the record.
 class Replay {
  public:
   Replay(const Memory& memory, const std::vector<BufferUse>& uses, unsigned granule_shift);
 
-  /// Looks only at what this party does. Otherwise at all loads, stores and copies.
+  /// Considers only accesses of this party. Without a party: all loads, stores and copies.
   void watch(const OrderedParty& party) { party_ = party; }
   /// From now on the second block runs. The index of the first is for the message.
   void compare(std::vector<std::int64_t> first_block);
@@ -98,7 +98,7 @@ class Replay {
 
  private:
   struct Buffer {
-    OwnerMap<std::uint32_t> writers, readers;  ///< the statement that did last, counted from 1
+    OwnerMap<std::uint32_t> writers, readers;  ///< the last access's statement, counted from 1
   };
   [[nodiscard]] bool is_watched(const GlobalFootprint& footprint, const Context& context) const;
   void record(const GlobalFootprint& footprint, const TouchedIntervals& pieces);
@@ -111,8 +111,8 @@ class Replay {
   std::optional<OrderedParty> party_;
 };
 
-/// The settings of a run, for two blocks that run again to find where they race: nobody but the
-/// replay looks on, and what a check would find first does not stop them.
+/// Settings for a replay of two blocks that race: the replay is the only observer, and checks that
+/// could stop a block earlier are off.
 [[nodiscard]] RunSettings replay_settings(RunSettings settings, Replay& replay);
 
 }  // namespace tilevm::sim

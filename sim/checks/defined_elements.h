@@ -1,4 +1,4 @@
-// Reports elements of register tiles that have no defined value where a value matters.
+// Reports undefined elements of register tiles that an instruction uses.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace tilevm::sim {
 /// Which elements of a tile a report is about.
 using ElementFilter = std::function<bool(std::size_t thread, std::size_t place)>;
 
-/// Reports that undefined elements of a register tile matter to an instruction, if `matters` holds
-/// for one of them (all matter without it); false after a fault.
+/// Reports undefined elements of a register tile for which `matters` holds; without `matters`, all
+/// of them. False after a fault.
 [[nodiscard]] bool check_defined(std::string_view mnemonic, Span span, std::string_view name,
                                  const Tile& tile, const LayoutParts& parts, Context& context,
                                  const ElementFilter& matters = {});

@@ -16,7 +16,7 @@
 namespace tilevm::sim {
 namespace {
 
-/// The elements that race, and with whom the first one does.
+/// The elements that race, and the access that the first one conflicts with.
 Offenders<ConflictingAccess> find_race(const GlobalFootprint& footprint, const Context& context) {
   const GlobalAccess& access = *footprint.access;
   const BufferHistory& touches =
@@ -53,7 +53,7 @@ bool report_race(const GlobalFootprint& footprint, Context& context) {
   return false;
 }
 
-/// Elements of one tile that share a place must be written by one thread.
+/// Elements of one tile at the same address must be written by one thread.
 bool check_overlap(const GlobalFootprint& footprint, Context& context) {
   std::unordered_map<std::uint64_t, std::size_t> writers;
   const GlobalAccess& access = *footprint.access;

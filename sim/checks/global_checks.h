@@ -6,7 +6,7 @@
 
 namespace tilevm::sim {
 
-/// Takes note of an access to a tracked buffer; false after a fault: threads race.
+/// Checks and records an access to a tracked buffer; false after a fault: threads race.
 [[nodiscard]] bool check_global(const GlobalFootprint& footprint, const TouchedIntervals& pieces,
                                 Context& context);
 

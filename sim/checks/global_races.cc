@@ -20,7 +20,7 @@ bool same_view(const GlobalView& a, const GlobalView& b) {
          a.strides == b.strides && a.layout == b.layout;
 }
 
-/// Whether both are the same tile in the same place, so that each element belongs to one thread.
+/// Whether both are the same tile at the same origin, so that one thread holds each element.
 bool same_owners(const GlobalFootprint& a, const GlobalFootprint& b) {
   const GlobalAccess &x = *a.access, &y = *b.access;
   return a.use != GlobalUse::copy && b.use != GlobalUse::copy && x.parts == y.parts &&
@@ -28,7 +28,7 @@ bool same_owners(const GlobalFootprint& a, const GlobalFootprint& b) {
          x.parts->first_threads.size() == x.parts->threads && same_view(a.view, b.view);
 }
 
-/// Calls f(thread, granule) for all elements that exist until it returns false.
+/// Calls f(thread, granule) for the elements inside view and buffer until f returns false.
 template <class F>
 bool for_each_touch(const GlobalFootprint& footprint, const Context& context, F&& f) {
   const GlobalAccess& access = *footprint.access;
@@ -65,8 +65,8 @@ void mark_recent(BufferHistory& touches, const Context& context) {
   touches.marking = true;
 }
 
-/// Whether intervals alone show that nothing is in the way: nothing was touched there, or only by
-/// the same tile.
+/// Whether intervals alone rule out a race: no conflicting access met them, or only accesses of the
+/// same tile did.
 bool is_apart(const BufferHistory& touches, const GlobalFootprint& footprint,
               const TouchedIntervals& pieces) {
   const bool meets =

@@ -1,9 +1,9 @@
-// Which elements of global memory a block touched, so that races are found: between its threads
-// since the last barrier, and with other blocks at its end (block_races.h).
+// The access history of a block in global memory. The history finds races between the
+// block's threads since the last barrier, and races with other blocks at the block's end
+// (block_races.h).
 //
-// Only buffers that the kernel writes are looked at. What was touched is a set of intervals of
-// bits; threads are looked at only where intervals meet that are not the same tile in the same
-// place.
+// Only buffers that the kernel writes are tracked. The history is a set of intervals of bits.
+// Threads are compared only where intervals meet that are not the same tile at the same origin.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@ namespace tilevm::sim {
 
 class Context;
 
-/// Whether a thread that now reads or writes a granule races with those whose marks are kept.
+/// Whether a thread that reads or writes a granule now races with a recorded access.
 [[nodiscard]] bool conflicts(const BufferHistory& touches, std::uint64_t granule,
                              std::size_t thread, bool is_write);
 
-/// Adds the intervals of a footprint, whatever its threads.
+/// Adds the intervals of a footprint, without its threads.
 void add_intervals(BufferHistory& touches, const GlobalFootprint& footprint,
                    const TouchedIntervals& pieces);
 
-/// Whether the footprint races with what a set holds; if not, it is added (a copy is not).
+/// Whether a footprint races with the history. If not, the footprint is added, unless it is a copy.
 [[nodiscard]] bool conflicts_with_history(BufferHistory& touches, const GlobalFootprint& footprint,
                                           const TouchedIntervals& pieces, const Context& context);
 
-/// All threads of the block meet.
+/// All threads are at a barrier: the history since the last one is added to the block's.
 void forget_history(GlobalHistory& touches);
-/// The block has ended, or other blocks may follow: they are compared with what it touched.
+/// Hands the block's history to the detector of races between blocks, at a turn or at the end.
 void publish_accesses(Context& context);
 
 }  // namespace tilevm::sim

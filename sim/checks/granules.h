@@ -1,4 +1,4 @@
-// The pieces of shared memory that checks count in.
+// Granules: the units of shared memory in which checks record accesses.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace tilevm::sim {
 
-/// The granules of shared memory between which a tile lies.
+/// The range of granules of shared memory that contains a tile.
 struct GranuleRange {
   std::uint64_t begin, end;
 };
 [[nodiscard]] GranuleRange granules_of(const TableLookup& runs, const Context& context);
 
-/// Calls f(first granule, one behind the last) for a thread's runs until it returns false.
+/// Calls f(first granule, one past the last) for a thread's runs until f returns false.
 template <class F>
 bool for_each_granules(const SharedAccess& access, const TableLookup& runs, std::size_t thread,
                        unsigned granule_shift, F&& f) {
@@ -32,8 +32,8 @@ bool for_each_granules(const SharedAccess& access, const TableLookup& runs, std:
   return true;
 }
 
-/// Asks `bad(thread, granule)` about the granules of all elements; names the first bad granule of
-/// the first element that has one. Replicas count once.
+/// The elements with a granule for which `bad(thread, granule)` holds; the detail is the first such
+/// granule of the first element. Replicas count once.
 template <class F>
 Offenders<std::size_t> find_elements(const SharedAccess& access, const Coordinates& origin,
                                      unsigned granule_shift, F&& bad) {

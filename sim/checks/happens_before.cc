@@ -54,7 +54,7 @@ HappensBeforeDetector::SegmentId HappensBeforeDetector::segment_of(std::uint64_t
   return block.segment;
 }
 
-/// An earlier access in the way of the present one.
+/// Records a race with an earlier access, unless that access happens before the present one.
 void HappensBeforeDetector::complete_barrier(const Segment& other, bool other_is_turn,
                                              const Present& present) {
   if (race_ || other.block == present.number || is_over(other, present.block)) return;
@@ -67,7 +67,7 @@ void HappensBeforeDetector::meet_readers(std::uint32_t set, const Present& prese
     complete_barrier(segments_[reader], false, present);
 }
 
-/// Semaphores are not loaded and stored besides, unless that is ordered as well.
+/// Ordinary loads and stores of a semaphore race with its turns unless they are ordered too.
 void HappensBeforeDetector::meet_turns(std::size_t buffer, const IntervalSet& touched, bool wrote,
                                        const Present& present) {
   touched.for_each([&](const Interval& interval) {
@@ -82,8 +82,8 @@ void HappensBeforeDetector::meet_turns(std::size_t buffer, const IntervalSet& to
   });
 }
 
-/// Readers that are over for the new one need not be kept: who comes behind the new one comes
-/// behind them.
+/// Readers that happen before the new reader are dropped: an access ordered after the new reader is
+/// ordered after them too.
 std::uint32_t HappensBeforeDetector::add_reader(std::uint32_t set, SegmentId reader,
                                                 const Block& block) {
   const ReaderSet& old = reader_sets_[set];

@@ -1,11 +1,11 @@
 // Races between blocks that order themselves by semaphores: two accesses to an element, one of them
-// a write, are a race unless one happens before the other.
+// a write, race unless one happens before the other.
 //
-// A block's work is cut into segments by its turns, the instructions that order blocks. A clock
-// says of each block how many of its segments are known to be over. Releasing a semaphore leaves
-// the block's clock there, locking it takes over what was left. For each element the last segment
-// that wrote it is kept, and those that read it since and do not happen before one another: if a
-// further access races with any earlier one, it races with one of them.
+// A block's turns, the instructions that order blocks, divide its work into segments. A vector
+// clock gives for each block the number of its segments that have happened before. A release stores
+// the block's clock in the semaphore; an acquire joins the stored clock. For each element two
+// things are kept: the last segment that wrote it, and the later readers that do not happen before
+// one another. An access that races with any earlier access races with one of these.
 //
 // All functions are called between turns, in an order that does not depend on host threads.
 #pragma once
@@ -24,12 +24,12 @@
 
 namespace tilevm::sim {
 
-/// How many segments of each block are known to be over.
+/// A vector clock: for each block, the number of its segments that have happened before.
 class BlockClock {
  public:
   [[nodiscard]] std::uint32_t operator[](std::uint64_t block) const;
   void set(std::uint64_t block, std::uint32_t segments);
-  /// Knows what either knew.
+  /// The element-wise maximum of both clocks.
   void join(const BlockClock& other);
 
  private:
@@ -37,7 +37,7 @@ class BlockClock {
   std::vector<Entry> entries_;  // ascending; others are 0
 };
 
-/// What an instruction that orders blocks does: takes over what others left, leaves what is known.
+/// How a turn orders blocks: an acquire joins the semaphore's clock, a release stores the block's.
 enum class Ordering : std::uint8_t { acquire, release, both };
 [[nodiscard]] constexpr bool acquires(Ordering ordering) {
   switch (ordering) {
@@ -71,10 +71,10 @@ class HappensBeforeDetector final : public AccessSink {
   HappensBeforeDetector(const Memory& memory, const std::vector<BufferUse>& uses,
                         unsigned granule_shift);
 
-  /// A block has touched this in its present segment.
+  /// Records what a block touched in its present segment.
   void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
             const IntervalSet& written) override;
-  /// A block passes an instruction on a semaphore, with which its segment ends.
+  /// A block runs an instruction on a semaphore, which ends its segment.
   void take_turn(std::uint64_t block, const MemoryAddress& place, Ordering ordering);
 
   /// The first race that was found.

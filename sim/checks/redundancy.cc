@@ -10,7 +10,7 @@
 namespace tilevm::sim {
 namespace {
 
-/// More copies than this are not kept: then the barrier or wait is not called redundant.
+/// With more copies than this, the barrier or wait counts as needed.
 constexpr std::size_t most_ghosts = 1024;
 
 bool is_off(const Context& context) { return context.settings.observers.needed == nullptr; }
@@ -19,7 +19,7 @@ bool is_needed(std::uint32_t statement, const Context& context) {
   return context.settings.observers.needed[statement].load(std::memory_order_relaxed);
 }
 
-/// The run needs a barrier or a wait.
+/// Records that the run needs a barrier or wait, and drops its counterfactual history.
 void mark_barrier_needed(std::uint32_t statement, Context& context) {
   Without& without = context.state.shared.without;
   context.settings.observers.needed[statement].store(true, std::memory_order_relaxed);
@@ -76,8 +76,8 @@ bool reads(const CounterfactualCopy& copy, const GlobalFootprint& footprint,
   return false;
 }
 
-/// Finds out whose absence would let a copy be in flight now; `uses` says whether this access would
-/// meet it.
+/// Marks each barrier or wait without which this access would meet a copy in flight; `uses` says
+/// whether the access meets a copy.
 template <class F>
 void look_at_copies(Context& context, F&& uses) {
   Without& without = context.state.shared.without;
@@ -110,7 +110,7 @@ void begin_without_barrier(std::uint32_t barrier, Context& context) {
   Without& without = context.state.shared.without;
   std::erase_if(without.unwaited, [](const CounterfactualCopy& copy) { return copy.covered; });
   if (is_needed(barrier, context)) return stop_counterfactuals(context);
-  if (without.barrier == barrier) return;  // nothing but this barrier ran since: go on gathering
+  if (without.barrier == barrier) return;  // no other barrier ran since: keep collecting
   stop_counterfactuals(context);
   without.barrier = barrier;
   std::swap(without.touches, context.state.shared.since_barrier);

@@ -1,13 +1,12 @@
-// Whether the run needs each barrier and each wait of the text: would it have been wrong without
-// it?
+// Finds redundant barriers and waits: those without which the run would have been right too.
 //
-// A barrier is needed if two touches race that only it keeps apart, or if a copy is used that only
-// it made visible. It is needed, too, if a tensor's place is another's behind it. So beside what
-// happened since the last barrier, a block keeps what happened since the barrier before it, as if
-// the last one did not exist; a conflict with that shows that the last one is needed. A wait is
-// needed if a copy is used that no other wait has retired. Once a barrier or wait is known to be
-// needed, nothing is kept for it, so programs whose barriers are all needed pay in their first loop
-// iterations only.
+// A barrier is needed in three cases: two accesses race that only this barrier orders, a copy is
+// used that only this barrier made visible, or shared memory is reused by another tensor after the
+// barrier. A block keeps two access histories: since the last barrier, and since the barrier before
+// that, as if the last one did not exist. A conflict with the second history shows that the last
+// barrier is needed. A wait is needed if a copy is used that no other wait has retired. No history
+// is kept for a barrier or wait known to be needed. So programs whose barriers are all needed pay
+// in their first loop iterations only.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +18,18 @@
 
 namespace tilevm::sim {
 
-/// Nothing is kept for the last barrier any more.
+/// Drops the counterfactual history of the last barrier.
 void stop_counterfactuals(Context& context);
-/// A barrier runs; called before what was touched is forgotten.
+/// A barrier runs; called before the access history is forgotten.
 void begin_without_barrier(std::uint32_t barrier, Context& context);
-/// A copy has become visible behind a barrier that ran last.
+/// The last barrier has made a copy visible.
 void note_visible(const PendingCopy& copy, Context& context);
 /// A wait retires a copy; called before the data arrives.
 void note_retired(const PendingCopy& copy, std::uint32_t wait, Context& context);
-/// A wait runs: groups up to this one are retired, by it too.
+/// A wait runs and retires the groups up to this one; another wait may have retired them before.
 void note_wait(std::uint64_t group, std::uint32_t wait, Context& context);
 
-/// A tile is used that raced with nothing: would it without the last barrier, or without a wait?
+/// Whether an access without a race would race without the last barrier, or without a wait.
 void check_without_barrier(const SharedAccess& access, const Coordinates& origin, SharedUse use,
                            Context& context);
 void check_without_barrier(const GlobalFootprint& footprint, const TouchedIntervals& pieces,

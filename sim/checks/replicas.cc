@@ -11,7 +11,7 @@
 namespace tilevm::sim {
 namespace {
 
-/// The first place at which two threads differ.
+/// The first local index at which two threads differ.
 std::size_t first_difference(const Tile& tile, const std::uint8_t* a, const std::uint8_t* b) {
   std::size_t place = 0;
   while (place + 1 < tile.locals && isa::get_bits(a, place * tile.bits, tile.bits) ==

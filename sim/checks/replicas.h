@@ -1,7 +1,7 @@
 // Replicas: threads that hold the same element must hold the same bits.
 //
-// Every instruction but View computes equal replicas from equal replicas. A View may declare as
-// replicas what were different elements, so that is where they are compared.
+// Every instruction but View computes equal replicas from equal replicas. A View may declare
+// different elements to be replicas, so a View compares them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tilevm::sim {
 
-/// What a View's result has to be compared for.
+/// What the comparison of replicas in a View's result needs.
 struct ReplicaCheck {
   Tile tile;
   std::vector<std::int32_t> first_holders;  ///< by thread
@@ -27,8 +27,8 @@ struct ReplicaCheck {
 /// For each thread the first one that holds the same elements.
 [[nodiscard]] std::vector<std::int32_t> first_holders(const isa::RegisterLayout& layout);
 
-/// Whether a tile of layout `from`, seen in layout `to`, may have replicas that differ: two threads
-/// hold one element now and did not before.
+/// Whether a tile of layout `from`, viewed in layout `to`, may have replicas that differ: two
+/// threads hold one element in `to` that held different elements in `from`.
 [[nodiscard]] bool may_differ(const isa::RegisterLayout& from, const isa::RegisterLayout& to);
 
 /// False after a fault: two replicas differ.

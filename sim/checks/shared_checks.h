@@ -1,5 +1,5 @@
-// What makes the result of a block depend on timing: races for shared memory, and accesses to what
-// an asynchronous copy still moves.
+// Accesses whose result depends on timing: races in shared memory, and accesses to elements of an
+// asynchronous copy in flight.
 #pragma once
 
 #include "sim/access/copy_plan.h"
@@ -8,19 +8,19 @@
 
 namespace tilevm::sim {
 
-/// Whether a tile may be touched now; takes note of who does. False after a fault. Runs found
-/// before may be gone.
+/// Whether a tile may be accessed now; records the access. False after a fault. Invalidates runs
+/// found before.
 [[nodiscard]] bool check_shared_access(const SharedAccess& access, const Coordinates& origin,
                                        SharedUse use, Context& context);
 
-/// Whether a copy may begin to fill a tile now, from any thread. Marks it as in flight.
+/// Whether a copy may begin to fill a tile now, from any thread. Marks the tile as in flight.
 [[nodiscard]] bool check_copy(const SharedAccess& access, const Coordinates& origin,
                               Context& context);
 
-/// Says which copy fills or reads what, and what has to be waited for.
+/// Adds notes to a fault: where the copy is, and which commit, wait or barrier is missing.
 void explain_copy(const PendingCopy& copy, Context& context);
 
-/// Takes back the marks of a copy that has become visible.
+/// Clears the in-flight marks of a copy that has become visible.
 void end_flight(const PendingCopy& copy, Context& context);
 
 }  // namespace tilevm::sim

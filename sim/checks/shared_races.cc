@@ -16,7 +16,7 @@ bool conflicts(const SharedHistory& set, std::uint64_t granule, std::size_t thre
   return touch.epoch == set.epoch && races(touch, thread, is_write);
 }
 
-/// Calls f(thread, granule) for all granules of all threads until it returns false.
+/// Calls f(thread, granule) for all granules of all threads until f returns false.
 template <class F>
 bool for_each_touch(const SharedAccess& access, const TableLookup& runs, const Context& context,
                     F&& f) {
@@ -33,7 +33,7 @@ bool for_each_touch(const SharedAccess& access, const TableLookup& runs, const C
   return true;
 }
 
-/// The touch of a granule, empty if it is from before the last barrier.
+/// The access record of a granule; a record from before the last barrier is emptied first.
 AccessRecord& current(SharedHistory& set, std::uint64_t granule) {
   AccessRecord& touch = set.touches[granule];
   if (touch.epoch != set.epoch) {
@@ -63,7 +63,7 @@ bool has_conflict(const SharedHistory& set, const SharedAccess& access, const Ta
   });
 }
 
-/// Marks what was touched since the last barrier: from now on every granule counts.
+/// Marks the accesses since the last barrier by granule; later accesses are marked at once.
 void mark_recent(SharedHistory& set, Context& context) {
   for (const RecentAccess& touch : set.recent) {
     mark(set, *touch.access, find_runs(*touch.access, context, touch.origin), touch.writes,
@@ -73,14 +73,14 @@ void mark_recent(SharedHistory& set, Context& context) {
   set.marks_touches = true;
 }
 
-/// Whether no tile since the last barrier lies near this one, unless both were only read.
+/// Whether no conflicting access since the last barrier overlaps this range of granules.
 bool is_apart(const SharedHistory& set, const GranuleRange& range, bool is_write) {
   return std::none_of(set.recent.begin(), set.recent.end(), [&](const RecentAccess& touch) {
     return (is_write || touch.writes) && range.begin < touch.high && touch.low < range.end;
   });
 }
 
-/// Tells of the first conflict: who, with whom, and where both stand.
+/// Reports the first conflict: both threads and both statements.
 bool report_race(const SharedAccess& access, const Coordinates& origin, SharedUse use,
                  Context& context) {
   const SharedHistory& set = context.state.shared.since_barrier;
@@ -111,8 +111,8 @@ bool report_race(const SharedAccess& access, const Coordinates& origin, SharedUs
   return false;
 }
 
-/// Different elements of one tile lie in the same place and are written by different threads; what
-/// shares a byte only is stored without disturbing its neighbours.
+/// Reports different elements of one tile at the same address that different threads write.
+/// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
 bool check_overlap(const SharedAccess& access, const TableLookup& runs, Context& context) {
   if (!runs.table->overlaps || access.tile.bits % 8 != 0) return true;
   std::unordered_map<std::uint64_t, std::size_t> writers;

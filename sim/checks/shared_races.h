@@ -1,4 +1,4 @@
-// Races for shared memory between the threads of a block.
+// Races in shared memory between the threads of a block.
 #pragma once
 
 #include "isa/base/check.h"
@@ -6,7 +6,7 @@
 
 namespace tilevm::sim {
 
-/// What is done to a tile of shared memory; a copy writes it from threads that nobody knows.
+/// How a tile of shared memory is used. A copy writes from an unknown thread.
 enum class SharedUse : std::uint8_t { read, write, copy };
 [[nodiscard]] constexpr bool writes(SharedUse use) {
   switch (use) {
@@ -19,22 +19,22 @@ enum class SharedUse : std::uint8_t { read, write, copy };
   TILEVM_NO_ENUMERATOR();
 }
 
-/// Whether the tile races with what a set holds. If not, it is added; a copy is not, since it is in
-/// flight. Runs found before may be gone.
+/// Whether an access races with the history. If not, the access is added, unless it is a copy: a
+/// copy is in flight. Invalidates runs found before.
 [[nodiscard]] bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
                                           const Coordinates& origin, SharedUse use,
                                           Context& context);
 
-/// Whether a tile may be used now as far as other threads go; takes note of it. False after a
+/// Whether a tile may be used now without a race between threads; records the access. False after a
 /// fault.
 [[nodiscard]] bool check_race(const SharedAccess& access, const Coordinates& origin, SharedUse use,
                               Context& context);
 
-/// Says whose access a race is with, and what to do.
+/// Adds notes to a race: the conflicting access, and the fix.
 void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,
                                 Context& context);
 
-/// Forgets who touched what: all threads have met.
+/// Empties the history, as after a barrier.
 void forget_history(SharedHistory& set);
 
 }  // namespace tilevm::sim

@@ -15,12 +15,12 @@
 namespace tilevm::sim {
 namespace {
 
-/// An operand, and where the elements lie that the result's places are computed from.
+/// An operand, and which of its elements a place of the result is computed from.
 struct Source {
   enum class Reach : std::uint8_t {
-    same,    ///< at the result's places
-    places,  ///< broadcast
-    all,     ///< anywhere in the tile
+    same,    ///< the one at the result's place
+    places,  ///< the one that broadcasting gives
+    all,     ///< any of the tile
   };
   Tile tile;
   Reach reach = Reach::same;
@@ -55,7 +55,7 @@ void spread(const Source& source, const Tile& result, const UndefinedRegisters& 
   }
 }
 
-/// The shadow of a result is complete: it takes the place of the old one.
+/// Replaces the undefined mask of a result.
 void set_shadow(const Tile& result, const std::vector<std::uint8_t>& bits, const Origin& origin,
                 UndefinedRegisters& undefined) {
   std::memcpy(undefined.at(result.offset), bits.data(), bits.size());
@@ -73,7 +73,7 @@ struct Matrices {
   isa::Shape shape;
   LayoutParts parts;
 
-  /// The number of the row (dim 1) or column (2) of an element, counted through the batch.
+  /// The row (dim 1) or column (dim 2) of an element, numbered through the batch.
   [[nodiscard]] std::size_t line(std::size_t t, std::size_t i, std::size_t dim) const {
     const isa::Index index = parts.index(t, i);
     return static_cast<std::size_t>(index[0] * shape[dim] + index[dim]);

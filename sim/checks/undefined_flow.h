@@ -1,8 +1,8 @@
-// What an instruction makes of undefined elements.
+// How undefined elements propagate through an instruction.
 //
-// Element-wise instructions, by their schema: an element of the result is undefined if one of those
-// is from which it is computed. Every other instruction with register tiles says so itself, with
-// what is declared here. Loads and AllocateRegister know better and do it in their actions.
+// An element of an element-wise result is undefined if an element that it is computed from is. This
+// follows from the schema. Every other instruction with register tiles declares its transfer, with
+// the functions below. Loads and AllocateRegister mark their results in their actions instead.
 #pragma once
 
 #include <functional>
@@ -21,12 +21,12 @@ namespace tilevm::sim {
 /// Runs around an instruction while tiles are marked as undefined; both may be empty.
 struct UndefinedTransfer {
   Action before;                        ///< false after a fault
-  std::function<void(Context&)> after;  ///< the result's shadow
+  std::function<void(Context&)> after;  ///< sets the result's undefined mask
 };
 
-/// The transfer of an instruction that has register tiles and is not element-wise: a specialisation
-/// for each, beside its action. The template itself has no definition, so a forgotten one does not
-/// link.
+/// The transfer of an instruction that has register tiles and is not element-wise. Each is a
+/// specialisation beside the instruction's action. The template has no definition, so a forgotten
+/// specialisation does not link.
 template <class Inst>
 UndefinedTransfer undefined_transfer(const Inst& inst, const Preparation& preparation);
 
@@ -54,7 +54,7 @@ std::vector<TileOperand> tile_operands(const Inst& inst) {
   return operands;
 }
 
-/// Element by element, at the operands' broadcast places.
+/// Each element of the result depends on one element of each operand, after broadcasting.
 [[nodiscard]] UndefinedTransfer elementwise_transfer(const std::vector<TileOperand>& operands,
                                                      const Preparation& preparation);
 

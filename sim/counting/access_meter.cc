@@ -42,20 +42,20 @@ struct MeteredAccess {
   std::optional<SharedSide> shared;
 };
 
-/// What one execution of it needs to know of its places.
+/// The addresses of one execution.
 struct Places {
   std::optional<GlobalAddresses> global;
   std::optional<SharedAddresses> shared;
 };
 
-/// A thread of a warp in one of its accesses: the bits of memory where it begins.
+/// A thread of a warp in one of its accesses: the first bit and the length.
 struct ActiveLane {
   unsigned lane;
   std::uint64_t bit;
-  std::int64_t elements;  ///< that exist
+  std::int64_t elements;  ///< inside the view
 };
 
-/// The threads of a warp whose part of the tile lies inside a view, or exists in a shared tensor.
+/// The threads of a warp whose access i moves elements; `find` checks that and sets the first bit.
 template <class Find>
 std::vector<ActiveLane> active_lanes(const AccessGrid& grid, std::int64_t first_thread,
                                      std::int64_t i, Find&& find) {
@@ -79,7 +79,7 @@ std::vector<ActiveLane> lanes_in(const GlobalAddresses& place, const AccessGrid&
   });
 }
 
-/// Of matrices the threads that name a row.
+/// For matrices, only the threads that address a row.
 std::vector<ActiveLane> lanes_in(const SharedAddresses& place, const AccessGrid& grid,
                                  std::int64_t first_thread, std::int64_t i) {
   constexpr std::int64_t rows = 8;
@@ -92,7 +92,7 @@ std::vector<ActiveLane> lanes_in(const SharedAddresses& place, const AccessGrid&
   });
 }
 
-/// The bytes of an asynchronous copy, as far as they exist.
+/// The bytes of an asynchronous copy, of elements inside the view.
 WarpAccess bytes_of(const std::vector<ActiveLane>& lanes, unsigned bits) {
   WarpAccess access;
   for (const ActiveLane& lane : lanes) {
@@ -102,15 +102,15 @@ WarpAccess bytes_of(const std::vector<ActiveLane>& lanes, unsigned bits) {
   return access;
 }
 
-/// One of the accesses of which a run is made.
+/// One of the machine accesses of a run.
 WarpAccess part_of(const std::vector<ActiveLane>& lanes, std::uint64_t at, std::uint64_t width) {
   WarpAccess access;
   for (const ActiveLane& lane : lanes) access.push_back({lane.lane, lane.bit / 8 + at, width});
   return access;
 }
 
-/// The bytes that loads of narrow elements read: the first one of each, or the second where the
-/// element reaches into it.
+/// The bytes that loads of elements narrower than a byte read: the first byte of each element, or
+/// the second byte of each element that crosses into one.
 WarpAccess byte_of_bits(const std::vector<ActiveLane>& lanes, unsigned bits, bool second) {
   WarpAccess access;
   for (const ActiveLane& lane : lanes) {
@@ -120,7 +120,7 @@ WarpAccess byte_of_bits(const std::vector<ActiveLane>& lanes, unsigned bits, boo
   return access;
 }
 
-/// Words that stores of narrow elements change.
+/// The 32-bit words that stores of elements narrower than a byte change.
 std::uint64_t words_of_bits(const std::vector<ActiveLane>& lanes, unsigned bits) {
   std::uint64_t words = 0;
   for (const ActiveLane& lane : lanes) words += lane.bit % 32 + bits > 32 ? 2 : 1;
@@ -161,7 +161,7 @@ class WarpCount {
   void run(std::int64_t first_thread, std::int64_t i) {
     const isa::AccessPlan& plan = access_.grid.plan();
     if (plan.form == AccessForm::copy) return copy(first_thread, i);
-    // A copy by ordinary moves loads and stores.
+    // A copy without cp.async loads from global memory and stores to shared memory.
     if (access_.global) {
       const auto lanes = lanes_in(*places_.global, access_.grid, first_thread, i);
       add(access_.stores ? Traffic::global_store : Traffic::global_load,
@@ -180,7 +180,7 @@ class WarpCount {
     counts_[static_cast<std::size_t>(traffic)] += count;
   }
 
-  /// Asynchronous copies: the threads whose piece lies in the view read it.
+  /// Counts an asynchronous copy: the threads whose piece is in the view read that piece.
   void copy(std::int64_t first_thread, std::int64_t i) {
     constexpr std::int64_t past_l1_bits = 128;
     const unsigned bits = access_.global->bits;
@@ -213,7 +213,8 @@ AccessCounts count_execution(const MeteredAccess& access, const Places& places) 
   return counts;
 }
 
-/// Finds the places of an execution, and the key that its counts depend on; false if it will fault.
+/// Finds the addresses of an execution, and the key that its counts depend on; false if it will
+/// fault.
 bool find_places(const MeteredAccess& access, const BlockState& state, Places& places,
                  MeterCache::Key& key) {
   key.assign(1, access.id);

@@ -1,8 +1,8 @@
-// Counts what one instruction of the text costs the memory system each time it is executed.
+// Counts the memory traffic of one instruction of the text, for each execution.
 //
-// An access is looked at thread by thread once for each way in which it can lie in memory: a
-// strided view gives the same counts wherever the tile begins at the same place of a line and meets
-// the view's bounds alike. The counts are kept by these keys, so that a loop only adds them up.
+// An access is counted thread by thread once for each key. In a strided view the key is the
+// origin's offset within a cache line, the strides, and the part of the tile inside the view. The
+// counts are cached by key, so that a loop only adds them up.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,11 @@
 
 namespace tilevm::sim {
 
-/// The counts that were found so far, of all meters of one host thread; forgotten when they become
-/// too many.
+/// The counts found so far, of all meters of one host thread. The cache is emptied when it is full.
 class MeterCache {
  public:
   using Key = std::vector<std::int64_t>;
-  /// The counts of a key, if they are there; valid until the next keep().
+  /// The counts of a key, or null; valid until the next keep().
   [[nodiscard]] const AccessCounts* find(const Key& key) const;
   const AccessCounts& keep(const Key& key, const AccessCounts& counts);
 
@@ -33,11 +32,11 @@ class MeterCache {
   std::map<Key, AccessCounts> counts_;
 };
 
-/// Adds what one execution costs that is about to happen; nothing if it will fault.
+/// Adds the counts of the execution that is about to run; nothing if it will fault.
 using Meter = std::function<void(const BlockState& state, MeterCache& cache, AccessCounts& counts)>;
 
 /// The meter of a statement; empty if the instruction touches no memory. `id` tells the meters of a
-/// kernel apart. The program must outlive it.
+/// kernel apart. The program must outlive the meter.
 [[nodiscard]] Meter make_meter(const isa::VerifiedProgram& program, int kernel,
                                const isa::InstStmt& stmt, SharedTables& tables, std::size_t id);
 

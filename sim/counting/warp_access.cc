@@ -13,7 +13,7 @@ void keep_distinct(std::vector<T>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// Requests, bytes, and the sectors that the distinct bytes would fill.
+/// Counts requests, bytes, and the sectors that the distinct bytes would fill.
 AccessCount count_request(const WarpAccess& access) {
   AccessCount count;
   if (access.empty()) return count;
@@ -72,7 +72,7 @@ AccessCount count_wavefronts(const WarpAccess& access, unsigned width) {
 
 AccessCount count_copied_sectors(const WarpAccess& global, const WarpAccess& shared) {
   AccessCount count = count_request(global);
-  // From where (a sector, a line) to which sector of shared memory.
+  // Pairs: a sector or line of global memory, and the sector of shared memory it goes to.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> reads, lookups;
   for (std::size_t i = 0; i < global.size(); ++i) {
     const std::uint64_t to = shared[i].address / sector_bytes;

@@ -3,21 +3,21 @@
 namespace tilevm::sim {
 namespace {
 
-/// The slot of the element that was just located; none outside of the view or the buffer.
+/// The shadow value of element (t, i); empty outside the view or the buffer.
 ShadowSlot slot_at(const GlobalAccess& access, TileInView& place, std::size_t t, std::size_t i) {
   const ShadowMemory* memory = place.buffer().shadow;
   if (memory == nullptr || !place.locate(t, i) || !place.in_buffer()) return {};
   return memory->load(access.dtype, place.bit());
 }
 
-/// An element that has no shadow value counts as what its code says.
+/// Sets an element's shadow value. An empty slot counts as the value of the element's code.
 void set_register(const Tile& tile, const isa::DType& type, std::size_t t, std::size_t i,
                   ShadowSlot slot, BlockState& state) {
   const std::optional<double> value = slot.value();
   state.shadow.at(tile, t, i) = value ? *value : value_at(type, tile, state.registers, t, i);
 }
 
-/// The number in ShadowValues::shared of an element of a thread.
+/// The index in ShadowValues::shared of an element of a thread.
 std::size_t shared_slot(const TableLookup& runs, const SharedAccess& access, std::size_t t,
                         std::size_t i) {
   const RunTable& table = *runs.table;

@@ -19,7 +19,7 @@ void store_shadow(const GlobalAccess& access, TileInView& place, Context& contex
 
 void load_shadow(const TableLookup& runs, const SharedAccess& access, Context& context);
 void store_shadow(const TableLookup& runs, const SharedAccess& access, Context& context);
-/// Of a copy that arrives.
+/// For a copy that arrives.
 void store_shadow(const TableLookup& runs, const SharedAccess& access,
                   const std::vector<ShadowSlot>& slots, Context& context);
 

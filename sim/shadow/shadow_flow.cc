@@ -17,7 +17,7 @@ using isa::BinaryOp, isa::UnaryOp;
 using Before = std::function<void(Context&)>;
 using ResultTile = std::shared_ptr<const ShadowTile>;
 
-/// An element-wise operand, and where the result's places find their elements in it.
+/// An element-wise operand, and its place for each place of the result.
 struct Operand {
   Operand(isa::RegisterOperand operand, const Preparation& preparation)
       : type(preparation.register_type(operand.var).dtype),
@@ -51,7 +51,7 @@ ShadowPairs& results_for(const ShadowTile& result, Context& context) {
   return results;
 }
 
-/// Compares what the instruction gave with what it should have; undefined elements have no errors.
+/// Compares the result with the expected values; undefined elements have no errors.
 void measure(const ShadowTile& result, const ErrorMeter& meter, Context& context,
              InstructionErrors& errors) {
   const BlockState& state = context.state;
@@ -67,7 +67,7 @@ void measure(const ShadowTile& result, const ErrorMeter& meter, Context& context
   });
 }
 
-/// The results that `before` expects are compared, and become the shadow values.
+/// Compares the result with the values that `before` expects, which become the shadow values.
 ShadowFlow measured(Before before, ResultTile result) {
   const isa::RegisterType* type = &result->type();
   return {std::move(before),
@@ -97,7 +97,7 @@ ShadowFlow elementwise(std::array<Operand, n> operands, F f, const Preparation& 
   return measured(std::move(before), std::move(result));
 }
 
-/// values.own += a.own * b.own for [.., m, k] and [.., k, n] matrices; the same of the shadow
+/// values.own += a.own * b.own for [.., m, k] and [.., k, n] matrices; the same for the shadow
 /// values.
 void multiply_add(const ShadowPairs& a, const ShadowPairs& b, const isa::Shape& left_shape,
                   std::size_t n, ShadowPairs& values) {
@@ -117,7 +117,7 @@ void multiply_add(const ShadowPairs& a, const ShadowPairs& b, const isa::Shape& 
   }
 }
 
-/// Each shadow value is that of an operand: shadow(state, thread, place of the result).
+/// Takes each shadow value from an operand: shadow(state, thread, place of the result).
 template <class F>
 ShadowFlow taken(F shadow, const Preparation& preparation) {
   ResultTile result = shared_result(preparation);
@@ -179,7 +179,7 @@ ShadowFlow filled(const isa::ElementValues& element_values, const Preparation& p
     for (const auto& [code, type] : values) {
       std::uint64_t bits = 0;
       Span fault{};
-      if (!code.evaluate(context.state.scalars.data(), bits, fault)) return;  // the action tells
+      if (!code.evaluate(context.state.scalars.data(), bits, fault)) return;  // the action reports
       given.push_back(value_of(type, bits));
     }
     for (std::size_t e = 0; e < result->size(); ++e) results.own[e] = given[e % given.size()];
@@ -208,7 +208,7 @@ ShadowFlow chosen(isa::RegisterOperand condition, isa::RegisterOperand a, isa::R
       preparation);
 }
 
-/// Another type gives the bits another meaning.
+/// A View to another type restarts the shadow values: the bits have another meaning.
 ShadowFlow viewed(isa::RegisterOperand source, const Preparation& preparation) {
   const Tile from = preparation.tile(source.var), result = preparation.result_tile();
   const isa::DType type = preparation.register_type(preparation.result()).dtype;

@@ -1,12 +1,11 @@
-// What an instruction makes of shadow values (docs/semantics.md, Shadow evaluation).
+// How shadow values propagate through an instruction (docs/semantics.md, Shadow evaluation).
 //
-//   arithmetic, functions, Cast, Dot   computed twice in double precision, without rounding to a
-//                                      type: from the operands' own values, which is what the
-//                                      result would be if this instruction were exact, and from
-//                                      their shadow values
-//   Where, ConvertLayout               move them, as does View to the same type
-//   comparisons, bits, other Views     begin anew with the values of the result
-//   loads and stores                   move them themselves (shadow_access.h)
+//   arithmetic, functions, Cast, Dot   compute twice in double precision, without rounding to a
+//                                      type: from the operands' own values, which gives the exact
+//                                      result of this instruction, and from their shadow values
+//   Where, ConvertLayout               move shadow values, like a View to the same type
+//   comparisons, bits, other Views     restart with the values of the result
+//   loads and stores                   move shadow values in their actions (shadow_access.h)
 #pragma once
 
 #include <functional>
@@ -21,7 +20,7 @@ namespace tilevm::sim {
 
 /// The errors of one statement's results.
 struct InstructionErrors {
-  ErrorStats own;          ///< against the exact result of the operands as they are
+  ErrorStats own;          ///< against the exact result for the operands' own values
   ErrorStats accumulated;  ///< against the shadow values
 
   InstructionErrors& operator+=(const InstructionErrors& other);
@@ -34,12 +33,13 @@ struct ShadowFlow {
   const isa::RegisterType* measured = nullptr;  ///< of the result, if it has errors
 };
 
-/// The shadow flow of an instruction that gives a register tile: a specialisation for each, beside
-/// its action. The template itself has no definition, so a forgotten one does not link.
+/// The shadow flow of an instruction whose result is a register tile. Each is a specialisation
+/// beside the instruction's action. The template has no definition, so a forgotten specialisation
+/// does not link.
 template <class Inst>
 ShadowFlow shadow_flow(const Inst& inst, const Preparation& preparation);
 
-// Families.
+// Families of element-wise instructions.
 [[nodiscard]] ShadowFlow binary_shadow(isa::BinaryOp op, isa::RegisterOperand a,
                                        isa::RegisterOperand b, const Preparation& preparation);
 [[nodiscard]] ShadowFlow unary_shadow(isa::UnaryOp op, isa::RegisterOperand a,
@@ -53,9 +53,9 @@ ShadowFlow shadow_flow(const isa::Unary<op>& inst, const Preparation& preparatio
   return unary_shadow(op, inst.a, preparation);
 }
 
-// What shadow flows are made of.
+// The building blocks of shadow flows.
 
-/// The shadow values are the values of the result.
+/// The shadow values become the values of the result.
 [[nodiscard]] ShadowFlow restarted(const Preparation& preparation);
 
 /// result = f(operands), element by element.
@@ -67,13 +67,13 @@ using RealFunction3 = double (*)(double, double, double);
 [[nodiscard]] ShadowFlow computed(RealFunction3 f, isa::RegisterOperand a, isa::RegisterOperand b,
                                   isa::RegisterOperand c, const Preparation& preparation);
 
-/// The elements take the values in turn.
+/// The elements take the given values cyclically.
 [[nodiscard]] ShadowFlow filled(const isa::ElementValues& values, const Preparation& preparation);
 
-/// The elements of the source move.
+/// The elements of the source move with their shadow values.
 [[nodiscard]] ShadowFlow moved(isa::RegisterOperand source, const Preparation& preparation);
 
-/// Elements of a where the condition's own bits hold, else of b.
+/// Elements of a where the condition's own value is not zero, and of b elsewhere.
 [[nodiscard]] ShadowFlow chosen(isa::RegisterOperand condition, isa::RegisterOperand a,
                                 isa::RegisterOperand b, const Preparation& preparation);
 

@@ -3,7 +3,7 @@
 namespace tilevm::sim {
 namespace {
 
-/// The row-major number of an index; that of a sum is the sum of the numbers.
+/// The row-major number of an index. The number of a sum of indices is the sum of their numbers.
 std::size_t number_of(const std::int32_t* index, const isa::Shape& shape) {
   std::size_t number = 0;
   for (std::size_t d = 0; d < shape.size(); ++d) {

@@ -1,4 +1,4 @@
-// A register tile as numbers: its elements in row-major order, each once.
+// A register tile as doubles: its elements in row-major order, without replicas.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class ShadowTile {
   [[nodiscard]] const isa::RegisterType& type() const { return type_; }
   /// Elements, replicas counted once.
   [[nodiscard]] std::size_t size() const { return holders_->size() * tile_.locals; }
-  /// The number of the element at a place of a thread.
+  /// The row-major number of the element at a place of a thread.
   [[nodiscard]] std::size_t element(std::size_t thread, std::size_t place) const {
     return of_thread_[thread] + of_place_[place];
   }

@@ -1,4 +1,4 @@
-// Which threads touched a place of memory since the last barrier.
+// Which threads accessed a granule of memory since the last barrier.
 #pragma once
 
 #include <array>
@@ -8,21 +8,21 @@
 
 namespace tilevm::sim {
 
-/// The first thread that did, and one more that differs from it, if there is one: enough to tell
-/// whether a further thread races.
+/// For writers and for readers: the first thread, and one different thread if there is one. Two
+/// suffice to tell whether a further thread races.
 struct AccessRecord {
   static constexpr std::uint16_t nobody = 0xffff;
-  /// A thread that is none of the block's: for copies, which any thread may make.
+  /// A number of no thread of the block, for copies: any thread may make a copy.
   static constexpr std::size_t any_thread = nobody - 1;
   using Parties = std::array<std::uint16_t, 2>;
 
-  std::uint32_t epoch = 0;  ///< shared memory: of the SharedHistory; an older one means nobody
+  std::uint32_t epoch = 0;  ///< of the SharedHistory; an older record is empty
   Parties writers{nobody, nobody}, readers{nobody, nobody};
   std::array<std::uint32_t, 2> reading{};  ///< the statements (Plan::memory_statements) of readers
   std::uint32_t writing = 0;               ///< the statement of the writers
 };
 
-/// The party of a touch that is not `thread`, if there is one.
+/// The index of a party that is not `thread`, if there is one.
 [[nodiscard]] inline std::optional<std::size_t> other_than(const AccessRecord::Parties& parties,
                                                            std::size_t thread) {
   for (std::size_t i = 0; i < parties.size(); ++i) {
@@ -36,7 +36,7 @@ struct AccessRecord {
   return other_than(touch.writers, thread) || (writes && other_than(touch.readers, thread));
 }
 
-/// Adds a thread to the parties; the place it took, if it is new there.
+/// Adds a thread to the parties; the index of the thread, if it was added.
 inline std::optional<std::size_t> add_party(AccessRecord::Parties& parties, std::size_t thread) {
   const auto number = static_cast<std::uint16_t>(thread);
   if (parties[0] == number || parties[1] == number) return std::nullopt;
@@ -56,7 +56,7 @@ inline void add_writer(AccessRecord& touch, std::size_t thread, std::uint32_t st
   touch.writing = statement;
 }
 
-/// Who is in the way of a thread that races: a thread, its statement, and what it did.
+/// The access that a race is with: its thread, its statement, and whether it was a write.
 struct ConflictingAccess {
   unsigned thread = 0;
   std::uint32_t statement = 0;

@@ -22,8 +22,8 @@
 
 namespace tilevm::sim {
 
-/// Working memory of one host thread: tables and buffers that are kept between instructions and
-/// mean nothing for the block's state.
+/// Working memory of one host thread: tables and buffers that are reused between instructions. They
+/// are not part of the block's state.
 struct Scratch {
   std::vector<TileTable> tables;         ///< by Preparation::new_table
   std::vector<RunTables> shared_tables;  ///< by Preparation::new_shared_table
@@ -45,8 +45,7 @@ struct MemoryStatement {
 struct Barrier {
   std::string_view mnemonic;
   Span span{};
-  bool ends_life =
-      false;  ///< of a shared tensor whose place another takes (isa/analysis/shared_plan.h)
+  bool ends_life = false;  ///< shared memory is reused after it (isa/analysis/shared_plan.h)
 };
 
 class HappensBeforeDetector;
@@ -54,13 +53,13 @@ class Replay;
 class AccessSink;
 class TurnLog;
 
-/// Who looks on while the blocks of a launch run; each may be absent, and must outlive the run.
+/// The observers of a launch. Each may be absent; each must outlive the run.
 struct Observers {
-  /// By barrier or wait: whether a block has shown that the run needs it.
+  /// By barrier or wait: whether a block has shown that the run needs this one.
   std::atomic<bool>* needed = nullptr;
-  AccessSink* block_races = nullptr;                ///< compares blocks
-  HappensBeforeDetector* happens_before = nullptr;  ///< the same, if blocks order themselves
-  Replay* replay = nullptr;                         ///< finds again where two blocks race
+  AccessSink* block_races = nullptr;                ///< finds races between blocks
+  HappensBeforeDetector* happens_before = nullptr;  ///< finds them if blocks order themselves
+  Replay* replay = nullptr;                         ///< locates a race of two blocks
   const Trace* trace = nullptr;
 };
 
@@ -70,15 +69,15 @@ struct RunSettings {
   Completion completion{};
   std::uint64_t max_steps = 0;
   const std::vector<MemoryStatement>* memory_statements = nullptr;  ///< by their number
-  unsigned granule_shift = 0;         ///< log2 of the bytes of shared memory that are told apart
-  unsigned global_granule_shift = 0;  ///< log2 of the bits of global memory that are told apart
+  unsigned granule_shift = 0;         ///< log2 of a granule's bytes in shared memory
+  unsigned global_granule_shift = 0;  ///< log2 of a granule's bits in global memory
   std::int64_t threads = 1;           ///< of a block
-  /// By buffer; null if global memory is not looked at.
+  /// By buffer; null if accesses to global memory are not tracked.
   const std::vector<BufferUse>* uses = nullptr;
   TurnLog* turns = nullptr;  ///< null unless blocks order themselves
   Observers observers{};
 
-  /// Whether accesses to a buffer have to be looked at.
+  /// Whether accesses to a buffer are tracked.
   [[nodiscard]] bool tracks(int buffer) const {
     return uses != nullptr && (*uses)[static_cast<std::size_t>(buffer)].written;
   }
@@ -129,7 +128,7 @@ class Context {
   }
 };
 
-/// A prepared instruction: takes effect on the state; false after a fault.
+/// A prepared instruction, which changes the state; false after a fault.
 using Action = std::function<bool(Context&)>;
 
 }  // namespace tilevm::sim

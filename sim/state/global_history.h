@@ -15,8 +15,8 @@ namespace tilevm::sim {
 
 struct GlobalAccess;
 
-/// A copy reads from threads that nobody knows. `lock` and `release` are the load and the store of
-/// an instruction that orders blocks; only a replay asks for them.
+/// A copy reads from an unknown thread. `lock` and `release` are the load and the store of an
+/// instruction that orders blocks; only a replay checks them.
 enum class GlobalUse : std::uint8_t { load, store, copy, lock, release };
 [[nodiscard]] constexpr bool writes(GlobalUse use) {
   switch (use) {
@@ -30,7 +30,7 @@ enum class GlobalUse : std::uint8_t { load, store, copy, lock, release };
   }
   TILEVM_NO_ENUMERATOR();
 }
-/// Whether it belongs to an instruction that orders blocks.
+/// Whether the access belongs to an instruction that orders blocks.
 [[nodiscard]] constexpr bool orders_blocks(GlobalUse use) {
   switch (use) {
     case GlobalUse::lock:
@@ -44,7 +44,7 @@ enum class GlobalUse : std::uint8_t { load, store, copy, lock, release };
   TILEVM_NO_ENUMERATOR();
 }
 
-/// A tile at a place in a view.
+/// A tile at an origin in a view.
 struct GlobalFootprint {
   const GlobalAccess* access = nullptr;
   GlobalView view;
@@ -56,8 +56,8 @@ struct GlobalFootprint {
 struct BufferHistory {
   IntervalSet read, written;
   std::vector<GlobalFootprint> recent;
-  /// By granule, once intervals were not enough: more granules than max_marks are not marked, and
-  /// races for them are not found.
+  /// By granule, once intervals do not suffice. At most max_marks granules are marked; races in
+  /// others are not found.
   std::unordered_map<std::uint64_t, AccessRecord> marks;
   bool marking = false;
 
@@ -73,10 +73,10 @@ struct GlobalHistory {
   struct Block {
     IntervalSet read, written;
   };
-  std::vector<Block> block;  ///< since the block began, or since it was handed on
+  std::vector<Block> block;  ///< since the block began, or since publish_accesses
 };
 
-/// Is told what blocks touched.
+/// Receives the access histories of blocks.
 class AccessSink {
  public:
   virtual ~AccessSink() = default;

@@ -1,4 +1,4 @@
-// A number for every granule of a buffer, compressed: large pieces with one number cost little.
+// An owner for every granule of a buffer, compressed: a long interval of one owner costs little.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace tilevm::sim {
 
-/// Granules are numbered from 0; each has an owner, at first 0. Chunks of granules are kept as one
-/// interval of one owner for as long as that is enough.
+/// Granules are numbered from 0; each has an owner, at first 0. A chunk of granules is stored as
+/// one interval of one owner as long as one interval suffices.
 template <class Owner>
 class OwnerMap {
  public:
@@ -18,7 +18,7 @@ class OwnerMap {
   explicit OwnerMap(std::uint64_t granules) : chunks_(granules / chunk_granules + 1) {}
 
   /// Replaces the owner of each granule in [begin, end) by f(owner). `f` is called once or more for
-  /// each owner that is found, and depends on nothing else.
+  /// each owner in the range, and must depend on the owner only.
   template <class F>
   void update(std::uint64_t begin, std::uint64_t end, F&& f) {
     while (begin < end) {
@@ -35,12 +35,12 @@ class OwnerMap {
   static constexpr std::uint64_t chunk_granules = 1024;
   using Owners = std::array<Owner, chunk_granules>;
   struct Chunk {
-    Owner owner = 0;  ///< of [begin, end); all others have none
+    Owner owner = 0;  ///< of granules [begin, end); the others have owner 0
     std::uint32_t begin = 0, end = 0;
-    std::unique_ptr<Owners> owners;  ///< of each, once one interval is not enough
+    std::unique_ptr<Owners> owners;  ///< by granule, once one interval does not suffice
   };
 
-  /// Granules [begin, end) of a chunk.
+  /// Updates granules [begin, end) of a chunk.
   template <class F>
   static void update_chunk(Chunk& chunk, std::uint32_t begin, std::uint32_t end, F& f) {
     if (!chunk.owners && update_interval(chunk, {begin, end}, f)) return;
@@ -56,7 +56,7 @@ class OwnerMap {
     std::uint32_t begin, end;
   };
 
-  /// The same as long as the chunk is one interval; false if it would be none any more.
+  /// Updates a chunk that is one interval; false if the result would not be one interval.
   template <class F>
   static bool update_interval(Chunk& chunk, Range range, F& f) {
     if (chunk.begin == chunk.end) {

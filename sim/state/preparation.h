@@ -1,4 +1,4 @@
-// What an instruction may ask while it is prepared, once for all its executions.
+// What an instruction's preparation may use. Preparation runs once for all executions.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct TableCount {
   std::size_t bytes = 0;          ///< of all, at most
 };
 
-/// What an instruction may ask while it is prepared.
+/// What the preparation of an instruction may use.
 struct Preparation {
   const isa::VerifiedProgram& program;
   const isa::Kernel& kernel;
@@ -38,8 +38,8 @@ struct Preparation {
   std::vector<Barrier>& barriers;
 
   [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }
-  /// What messages call a variable: its name, or "Cast(..)" for what a nested call gives, which the
-  /// frontend names "(Cast 3)".
+  /// The name of a variable in messages: its own, or "Cast(..)" for the result of a nested call,
+  /// which the frontend names "(Cast 3)".
   [[nodiscard]] std::string name(isa::VarId var) const {
     const std::string& given = variable(var).name;
     if (!given.starts_with('(')) return given;
@@ -64,17 +64,17 @@ struct Preparation {
   [[nodiscard]] std::shared_ptr<const LayoutParts> parts(isa::VarId var) const {
     return tables.parts(register_type(var).layout);
   }
-  /// The place of an operand by its position in the schema, or of the whole statement.
+  /// The source span of an operand by its position in the schema, or of the whole statement.
   [[nodiscard]] Span slot_span(std::size_t slot) const {
     const bool known = slot < stmt.slot_spans.size() && stmt.slot_spans[slot] != Span{};
     return known ? stmt.slot_spans[slot] : span;
   }
-  /// A place in Scratch::tables for a tile's accesses.
+  /// A new index in Scratch::tables, for a tile's accesses.
   [[nodiscard]] std::size_t new_table(const Tile& for_tile) const {
     table_count.bytes += (for_tile.threads + for_tile.locals) * sizeof(std::uint64_t);
     return table_count.tables++;
   }
-  /// A place in Scratch::shared_tables.
+  /// A new index in Scratch::shared_tables.
   [[nodiscard]] std::size_t new_shared_table(const Tile& for_tile) const {
     const std::size_t elements = for_tile.threads * for_tile.locals;
     table_count.bytes += elements * kept_tables(elements) * sizeof(std::uint32_t);

@@ -18,7 +18,7 @@ std::uint64_t sign_extend_32(std::uint64_t bits) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(bits)));
 }
 
-/// The operations that offsets are made of, inlined; false where isa::apply must do it.
+/// Inlines the operations that offsets consist of; false if isa::apply is needed.
 bool apply_fast(ScalarBinary op, ScalarKind kind, std::uint64_t a, std::uint64_t b,
                 std::uint64_t& result) {
   if (kind != ScalarKind::i32 && kind != ScalarKind::i64) return false;
@@ -80,7 +80,7 @@ void ScalarCode::compile(const Expr::Convert& node, const Expr& expr, std::size_
 
 void ScalarCode::compile(const Expr::Binary& node, const Expr& expr, std::size_t depth) {
   compile(node.a, depth);
-  if (is_logical(node.op)) {  // the left side alone may decide; else the right side is the value
+  if (is_logical(node.op)) {  // the value is the left side if that decides, or the right
     const std::size_t decide = ops_.size();
     ops_.push_back({.kind = OpKind::decide,
                     .scalar = ScalarKind::boolean,

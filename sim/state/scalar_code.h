@@ -16,7 +16,7 @@ class ScalarCode {
   explicit ScalarCode(const isa::Expr& expr);
 
   /// The value's bits (isa::Scalar::bits) for the values of all variables; false after a division
-  /// by zero, whose place goes to `fault`.
+  /// by zero, whose source span goes to `fault`.
   [[nodiscard]] bool evaluate(const std::uint64_t* variables, std::uint64_t& result,
                               Span& fault) const {
     if (ops_.empty()) {
@@ -42,7 +42,7 @@ class ScalarCode {
   };
 
   void compile(const isa::Expr& expr, std::size_t depth);
-  // One overload a node, which gives the value of `expr`.
+  // One overload per node type. Each emits code for `expr`, whose node is `node`.
   void compile(const isa::Expr::Constant& node, const isa::Expr& expr, std::size_t depth);
   void compile(const isa::Expr::Variable& node, const isa::Expr& expr, std::size_t depth);
   void compile(const isa::Expr::Unary& node, const isa::Expr& expr, std::size_t depth);

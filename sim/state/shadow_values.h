@@ -1,4 +1,4 @@
-// Shadow values of a block: what its elements would be if nothing had been rounded
+// Shadow values of a block: the values that its elements would have without rounding
 // (docs/semantics.md, Shadow evaluation). Empty unless a run asks for them.
 #pragma once
 
@@ -36,8 +36,8 @@ struct ShadowPairs {
 [[nodiscard]] double value_at(const isa::DType& type, const Tile& tile,
                               const RegisterSlab& registers, std::size_t thread, std::size_t place);
 
-/// Where the shadow values of a shared tensor begin, by its number in KernelInfo::shared; of all
-/// tensors together if there is no such one.
+/// The index in ShadowValues::shared of a tensor's first element; the tensor is given by its index
+/// in KernelInfo::shared. For an index past the end: the number of elements of all tensors.
 [[nodiscard]] std::size_t shared_shadow(const isa::Kernel& kernel, const isa::KernelInfo& info,
                                         std::size_t tensor);
 

@@ -1,4 +1,4 @@
-// The state of one thread block, as a value: copy it and you have a snapshot.
+// The state of one thread block, as a value: a copy is a snapshot.
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@ namespace tilevm::sim {
 
 struct SemaphoreAccess;
 
-/// A place in global memory.
+/// An address in global memory.
 struct MemoryAddress {
   std::size_t buffer = 0;
   std::uint64_t bit = 0;
   friend auto operator<=>(const MemoryAddress&, const MemoryAddress&) = default;
 };
 
-/// A block waits until an element has a value.
+/// A block waits until a semaphore has the value `wanted`.
 struct Wait {
   const SemaphoreAccess* access = nullptr;
   MemoryAddress place;
@@ -37,7 +37,7 @@ struct Wait {
 
 struct BlockState {
   std::array<std::int64_t, 3> block{};  ///< BlockIndices: x, y, z
-  std::uint64_t order = 0;              ///< the block's place in the order of the launch
+  std::uint64_t order = 0;              ///< the block's rank in the launch order
   std::vector<std::uint64_t> scalars;   ///< isa::Scalar::bits by slot (plan.h)
   std::vector<GlobalView> views;        ///< by the variable's index
   RegisterSlab registers;
@@ -46,12 +46,12 @@ struct BlockState {
   SharedMemory shared;
   isa::PrintRecords prints;
   GlobalHistory global;     ///< empty if nothing is tracked
-  std::size_t next = 0;     ///< the record that runs next
-  std::uint64_t steps = 0;  ///< records that ran
+  std::size_t next = 0;     ///< the PlanOp that runs next
+  std::uint64_t steps = 0;  ///< PlanOps that ran
   std::uint64_t draws = 0;  ///< random numbers that were drawn
   bool traced = false;
-  std::optional<Wait> wait;  ///< for another block; the record that waits runs next
-  std::uint32_t turns = 0;   ///< instructions that order blocks that it has passed
+  std::optional<Wait> wait;  ///< for another block; the waiting PlanOp runs next
+  std::uint32_t turns = 0;   ///< instructions that order blocks, counted as they run
 };
 
 /// A buffer of global memory while a kernel runs; shared by all blocks.
@@ -59,9 +59,9 @@ struct MemoryBuffer {
   std::string_view name;
   std::uint8_t* data = nullptr;
   std::size_t bytes = 0;
-  /// By bit: whether it has no defined value. Null: all have one, or it is not checked.
+  /// The undefined mask. Null if all bits are defined, or if that is not checked.
   std::uint8_t* undefined = nullptr;
-  /// Null: no kernel writes it, or nobody asks.
+  /// Null if no kernel writes the buffer, or if the run keeps no shadow values.
   ShadowMemory* shadow = nullptr;
 };
 using Memory = std::vector<MemoryBuffer>;

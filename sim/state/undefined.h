@@ -1,8 +1,8 @@
-// Which bits of the registers hold no defined value: a shadow of the register slab.
+// The undefined mask of the register slab: which bits hold no defined value.
 //
-// The shadow has a bit for each bit of the slab, so whatever moves a tile moves its shadow the same
-// way. A tile that holds undefined bits is marked; in all others the shadow is clear. As long as no
-// tile is marked, an instruction pays one comparison.
+// The mask has a bit for each bit of the slab, so the code that moves a tile also moves its mask. A
+// tile with undefined bits is marked; the mask of all other tiles is zero. As long as no tile is
+// marked, an instruction pays one comparison.
 #pragma once
 
 #include <cstddef>
@@ -35,18 +35,18 @@ class UndefinedRegisters {
   [[nodiscard]] bool marked(const Tile& tile) const { return any() && mark_of(tile).set; }
   [[nodiscard]] const Origin& origin(const Tile& tile) const { return mark_of(tile).origin; }
 
-  /// The shadow of a tile begins where the tile does.
+  /// The undefined mask of a tile begins at the tile's own offset.
   [[nodiscard]] std::uint8_t* at(std::size_t byte) { return bits_.at(byte); }
   [[nodiscard]] const std::uint8_t* at(std::size_t byte) const { return bits_.at(byte); }
   [[nodiscard]] bool element(const Tile& tile, std::size_t thread, std::size_t place) const;
 
-  /// Takes note of what the tile's shadow now says: marks it, unless all of it is clear.
+  /// Marks the tile after a change of its mask; a mask of zeros clears the mark.
   void update(const Tile& tile, const Origin& origin);
-  /// No element of the tile has a defined value.
+  /// Makes all elements of the tile undefined.
   void fill(const Tile& tile, const Origin& origin);
-  /// All have one.
+  /// Makes all elements of the tile defined.
   void clear(const Tile& tile);
-  /// Everything is defined, as when a block begins.
+  /// Makes all registers defined, as when a block begins.
   void reset();
 
  private:
