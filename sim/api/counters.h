@@ -63,7 +63,7 @@ inline constexpr std::size_t traffic_count = enumerator_count<Traffic>();
 /// Sums over the requests of some accesses.
 struct AccessCount {
   std::uint64_t requests = 0;  ///< accesses of a warp with at least one active thread
-  std::uint64_t bytes = 0;     ///< that the active threads ask for
+  std::uint64_t bytes = 0;     ///< that the active threads request
   /// Global: distinct sectors of 32 bytes. Shared: wavefronts, the passes that the 32 banks need.
   std::uint64_t transfers = 0;
   /// Global: sectors that the L1 cache looks up. They differ from `transfers` only for 16-byte

@@ -148,8 +148,8 @@ struct Report {
 
 /// Runs every block of a kernel. `arguments` has one entry a parameter, `memory` is updated in
 /// place (after a fault its contents are unspecified). Workspaces of the kernel are allocated here
-/// and start as zeros. Errors: arguments that do not fit the parameters (usage), memory that cannot
-/// be had (limit). Everything that the program does wrong is a Fault.
+/// and start as zeros. Errors: arguments that do not fit the parameters (usage), not enough memory
+/// (limit). Everything that the program does wrong is a Fault.
 [[nodiscard]] Result<Report> run_kernel(const isa::VerifiedProgram& program, int kernel,
                                         const std::vector<Argument>& arguments,
                                         std::vector<Buffer>& memory, const Options& options = {});

@@ -29,7 +29,7 @@ bool evaluate_origin(const GlobalAccess& access, Context& context, Coordinates& 
   return true;
 }
 
-/// Reports elements that lie inside the view but outside of the buffer.
+/// Reports elements inside the view but outside of the buffer.
 bool report_out_of_bounds(const GlobalAccess& access, TileInView& place, Context& context) {
   using Outside = Offender<std::int64_t>;  // the detail is the byte of the access
   const auto outside = find_offenders(access.parts->first_threads, access.tile.locals,
@@ -53,7 +53,7 @@ bool report_out_of_bounds(const GlobalAccess& access, TileInView& place, Context
   return false;
 }
 
-/// Reports an element that must lie inside of the view.
+/// Reports an element that must be inside the view.
 bool report_outside_view(const GlobalAccess& access, const GlobalView& view,
                          const Coordinates& index, Context& context) {
   const auto rank = static_cast<std::size_t>(view.rank);

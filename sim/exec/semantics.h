@@ -19,7 +19,7 @@ namespace tilevm::sim {
 template <class Inst>
 Action prepare(const Inst& inst, const Preparation& preparation);
 
-// Families; the positions of the operands' slots are those of the struct.
+// Families of instructions. Operands have the slot positions of the instruction's struct.
 Action prepare_binary(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
                       const Preparation&);
 Action prepare_unary(isa::UnaryOp op, isa::RegisterOperand a, const Preparation&);

@@ -14,7 +14,7 @@
 
 namespace tilevm::sim {
 
-/// Bytes that a launch may ask for: registers of one block and index tables, for each host thread;
+/// Limits of a launch, in bytes: registers of one block and index tables, for each host thread;
 /// all workspaces.
 inline constexpr std::size_t max_block_bytes = std::size_t{1} << 28;
 inline constexpr std::int64_t max_workspace_bytes = std::int64_t{1} << 36;

@@ -22,8 +22,8 @@
 namespace tilevm::sim {
 namespace {
 
-/// The blocks of a launch, spread over host threads. They are handed out in their order, and those
-/// before a faulting one always run, so the fault that is kept does not depend on timing.
+/// The blocks of a launch, spread over host threads. Blocks are handed out in the launch order. All
+/// blocks before a faulting block run, so the fault that is kept does not depend on timing.
 class BlockRun {
  public:
   BlockRun(const LaunchPlan& launch, const Options& options, isa::PrintLog prints)

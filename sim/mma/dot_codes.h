@@ -36,7 +36,7 @@ void gather_whole(const CodePlaces& places, const std::uint8_t* tile, Lane* out,
 
 }  // namespace detail
 
-/// out[p] = f(the code at places[p]), for elements of 1 to 64 bits.
+/// out[p] = f(the code at bit places[p]), for elements of 1 to 64 bits.
 template <class Lane, class F>
 void gather(const CodePlaces& places, unsigned bits, const std::uint8_t* tile, Lane* out, F&& f) {
   switch (bits) {
@@ -53,7 +53,7 @@ void gather(const CodePlaces& places, unsigned bits, const std::uint8_t* tile, L
   }
 }
 
-/// out[p] = the code at places[p].
+/// out[p] = the code at bit places[p].
 template <class Lane>
 void gather(const CodePlaces& places, unsigned bits, const std::uint8_t* tile, Lane* out) {
   gather(places, bits, tile, out, [](auto code) { return static_cast<Lane>(code); });

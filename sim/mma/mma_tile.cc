@@ -62,7 +62,7 @@ F16Codes f16_codes(const isa::DType& type) {
   return codes;
 }
 
-/// Codes of an 8-bit float become those of f16.
+/// Converts codes of an 8-bit float to codes of f16.
 void widen(const isa::DType& type, std::span<std::uint32_t> codes) {
   static const F16Codes from_e4m3 = f16_codes(isa::f8e4m3), from_e5m2 = f16_codes(isa::f8e5m2);
   const F16Codes& table = type == isa::f8e4m3 ? from_e4m3 : from_e5m2;

@@ -15,7 +15,7 @@ inline constexpr std::size_t max_rank = isa::RegisterLayout::max_rank;
 /// One number a dimension; entries beyond the rank are unused.
 using Coordinates = std::array<std::int64_t, max_rank>;
 
-/// A view of global memory after its extents and strides were evaluated. Extents lie in
+/// A view of global memory after its extents and strides were evaluated. Extents are in
 /// 0 .. 2^40, strides (in elements) in -2^48 .. 2^48.
 struct GlobalView {
   int buffer = -1;  ///< index into Memory

@@ -31,7 +31,7 @@ struct LaneOperand {
   [[nodiscard]] bool in_place() const { return !places && tile.bits >= 8; }
 };
 
-/// The lanes that the result's places take from the threads [first, first + count).
+/// The operand's lanes for the result's places in the threads [first, first + count).
 [[nodiscard]] const std::uint8_t* read_lanes(const LaneOperand& operand,
                                              const RegisterSlab& registers, std::size_t first,
                                              std::size_t count, LaneBuffer& buffer);
