@@ -19,12 +19,12 @@ class Nvcc {
   [[nodiscard]] static Result<Nvcc> find();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// "13.0.88", or empty if it does not tell.
+  /// "13.0.88", or empty if nvcc does not report one.
   [[nodiscard]] const std::string& version() const { return version_; }
   /// "nvcc 13.0.88 (/path/nvcc)".
   [[nodiscard]] std::string describe() const;
 
-  /// The architectures it makes code for (75, 80 ...); empty if it does not tell.
+  /// The architectures nvcc makes code for (75, 80 ...); empty if nvcc does not report them.
   [[nodiscard]] std::vector<int> architectures() const;
 
   /// Compiles for one target to a cubin, or to PTX where the target is virtual.

@@ -18,7 +18,7 @@ struct FatbinHead {
   std::uint64_t size;
 };
 
-/// A structure at `offset`, which must lie inside.
+/// A structure at `offset`, which must be inside the image.
 template <class T>
 bool read_at(std::string_view image, std::uint64_t offset, T& value) {
   if (offset > image.size() || sizeof(T) > image.size() - offset) return false;

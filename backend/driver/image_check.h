@@ -7,8 +7,8 @@
 
 namespace tilevm::backend {
 
-/// "" for a cubin (ELF), a fatbin or PTX text whose parts all lie inside `image`; else what is
-/// wrong with it. It looks at bounds only, not at the code.
+/// "" for a cubin (ELF), a fatbin or PTX text whose parts are all inside `image`; otherwise
+/// the fault. Only bounds are checked, not the code.
 [[nodiscard]] std::string find_image_fault(std::string_view image);
 
 }  // namespace tilevm::backend

@@ -83,7 +83,7 @@ class LoadedKernel {
   cuda::Function function_ = nullptr;
   std::string name_;
   KernelProperties properties_;
-  bool knows_parameters_ = false;  // drivers before CUDA 12.4 do not tell
+  bool knows_parameters_ = false;  // not with drivers before CUDA 12.4
   std::vector<std::size_t> parameter_bytes_;
 };
 

@@ -13,7 +13,7 @@ constexpr std::size_t max_comment = 160;
 
 bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 
-/// Where to break a line that is too long: after the comma that lies outside of the most brackets;
+/// Where to break a line that is too long: after the comma that is outside of the most brackets;
 /// of several, the last.
 std::size_t break_at(std::string_view text, std::size_t room) {
   if (text.size() <= room) return text.size();
@@ -97,7 +97,7 @@ void CodeWriter::comment(std::string_view text) {
   std::string safe;
   for (const char c : text.substr(0, max_comment)) safe += is_printable(c) ? c : '?';
   if (text.size() > max_comment) safe += " ...";
-  // A backslash at the end, or the trigraph that stands for it, would continue the comment.
+  // A backslash at the end, or its trigraph, would continue the comment.
   if (safe.ends_with('\\') || safe.ends_with("?\?/")) safe += '.';
   raw(std::string(static_cast<std::size_t>(depth_) * 2, ' '), "// " + safe);
 }

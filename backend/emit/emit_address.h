@@ -23,7 +23,7 @@ class AddressEmission {
   };
   struct Base {
     isa::AddressForm form = isa::AddressForm::whole;
-    std::string prefix{};                  ///< tells the names of two sides apart
+    std::string prefix{};                  ///< distinguishes the names of two sides
     std::optional<std::size_t> hoisted{};  ///< in SelectedKernel::hoisted
   };
   AddressEmission(const isa::AccessSide& side, isa::VarId tensor, Numbers numbers, Base base,

@@ -8,7 +8,7 @@
 
 namespace tilevm::backend {
 
-/// Fills the words of the tile `to` from those of the tile `from`, which is another.
+/// Fills the words of the tile `to` from the words of another tile, `from`.
 void emit_recipe(const BitRecipe& recipe, const std::string& to, const std::string& from,
                  CodeWriter& out);
 

@@ -14,8 +14,8 @@ namespace tilevm::backend {
 /// c[m, n] = a[m, k] * b[k, n], all row-major with 16-bit elements, added up in f32.
 struct MatmulProblem {
   int m = 0, n = 0, k = 0;
-  bool bf16 = false;        ///< the elements are bf16, else f16
-  bool transposed = false;  ///< b is stored as [n, k] ("tn" in BLAS's words), else [k, n] ("nn")
+  bool bf16 = false;        ///< the elements are bf16; false: f16
+  bool transposed = false;  ///< b is stored as [n, k] ("tn" in BLAS's words); false: [k, n] ("nn")
 };
 
 /// An opened cuBLAS with a handle on one device. Copies share it.

@@ -27,7 +27,7 @@ constexpr std::int64_t reserved_shared_bytes = 1024;
 
 constexpr std::int64_t registers_of_multiprocessor = 65536, registers_of_thread = 255;
 
-/// What the blocks on one multiprocessor share besides (CUDA C++ Programming Guide, Compute
+/// Other resources that the blocks on one multiprocessor share (CUDA C++ Programming Guide, Compute
 /// Capabilities).
 struct MultiprocessorLimits {
   std::int64_t threads, blocks;

@@ -20,11 +20,11 @@ struct RegisterUse {
   std::int64_t registers = 0;
   std::int64_t stack_bytes = 0;   ///< in memory: what was spilled, and arrays indexed at run time
   std::int64_t spill_stores = 0;  ///< bytes, by all instructions that spill
-  std::int64_t spill_loads = 0;   ///< likewise, that fetch them back
+  std::int64_t spill_loads = 0;   ///< bytes, by all instructions that reload
   friend bool operator==(const RegisterUse&, const RegisterUse&) = default;
 };
 
-/// What a log says of a kernel; nothing if it says nothing.
+/// The register use of a kernel in a log; nothing if the log has none.
 [[nodiscard]] std::optional<RegisterUse> find_register_use(std::string_view log,
                                                            const std::string& entry);
 

@@ -1,8 +1,8 @@
 // Chains of bitcasts: tiles that are other tiles' bits in another order.
 //
-// View and ConvertLayout move bits inside a thread or not at all. If the tile and its source are
-// each written once, the bits can be taken from the source: the scope of the tile ends before its
-// source is made anew. An instruction that reads bits one by one (View, ConvertLayout, a Cast that
+// View and ConvertLayout move bits only inside a thread. If the tile and its source are each
+// written once, the bits can be taken from the source: the tile's scope ends before the source is
+// written again. An instruction that reads bits one by one (View, ConvertLayout, a Cast that
 // has a recipe) takes them from the beginning of the chain, and a link that no other instruction
 // reads emits nothing.
 #pragma once

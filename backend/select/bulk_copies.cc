@@ -1,6 +1,6 @@
-// Asynchronous copies that are made in bulk (PTX ISA, cp.async.bulk): a row of the tile by one
-// instruction of one thread, instead of 16 bytes by each of many. A row is as many of the tile's
-// last dimensions as have no gaps on both sides.
+// Asynchronous copies that are made in bulk (PTX ISA, cp.async.bulk): one instruction of one thread
+// copies a row of the tile, instead of 16 bytes by each of many threads. A row is as many of the
+// tile's last dimensions as have no gaps on both sides.
 //
 // Rows must be runs of whole 16 bytes, and be inside the view, since nothing is filled with zeros.
 // Warp 0 alone commits groups and waits for them, at a memory barrier for each of the last few
@@ -39,7 +39,7 @@ std::optional<std::int64_t> stride_along(const isa::TilePlace& place, int tile_d
   return {};
 }
 
-/// How many of the tile's last dimensions have no gaps on both sides: those of a row.
+/// How many of the tile's last dimensions make a row: they have no gaps on both sides.
 std::size_t dense_dimensions(const isa::AccessPlan& plan) {
   std::int64_t elements = 1;
   for (std::size_t count = 0; count < plan.pieces.size(); ++count) {
@@ -62,14 +62,14 @@ isa::AccessSide by_row(const isa::AccessSide& side, const isa::Shape& rows) {
   return result;
 }
 
-/// Four warps have four schedulers. Eight warps share many rows.
+/// Four warps use all four schedulers. From 64 rows on, eight warps share the rows.
 std::int64_t warps_for(std::int64_t rows, std::int64_t warps) {
   return std::min({rows, warps, std::int64_t{rows < 64 ? 4 : 8}});
 }
 
 /// Whether rows take the warps of a block fewer instructions than pieces of 16 bytes do, as counted
-/// in machine code: a row takes 5 and each warp that copies some 10 more, a piece of every thread
-/// 4, or 16 if its addresses are computed from its number, and each warp 12 more.
+/// in machine code. A row takes 5, and each warp that copies rows some 10 more. A piece of every
+/// thread takes 4, or 16 if its addresses are computed from its number, and each warp 12 more.
 bool pays(const isa::AccessPlan& plan, std::int64_t rows, std::int64_t warps) {
   const std::int64_t piece = plan.by_piece ? 16 : 4;
   return 5 * rows + 10 * warps_for(rows, warps) < warps * (piece * plan.count + 12);

@@ -134,8 +134,8 @@ WordForm with_subnormals(const DType& from, const IntegerCode& code) {
   return form;
 }
 
-/// Sign, exponent and mantissa of a small float where those of the result are, times what the
-/// biases differ by. A multiplication by one would do nothing but make a NaN canonical.
+/// Sign, exponent and mantissa of a small float in the fields of the result, times the power of two
+/// by which the biases differ. A multiplication by one would only make a NaN canonical.
 WordForm with_fields(const DType& from, const DType& to, double factor) {
   WordForm form = pair_form(from);
   std::vector<int> positions = in_order(from.bits - 1, to.mantissa_bits - from.mantissa_bits);

@@ -91,11 +91,11 @@ struct BulkCopy {
   [[nodiscard]] std::int64_t rounds() const { return (rows + warps - 1) / warps; }
 };
 
-/// What ends a group of copies: those in bulk, those in pieces, or both.
+/// Ends a group of copies: of bulk copies, of copies in pieces, or of both.
 struct GroupCommit {
   bool bulk = false, pieces = true;
 };
-/// Waits until at most `pending` groups are under way.
+/// Waits until at most `pending` groups are in flight.
 struct GroupWait {
   std::int64_t pending = 0;
   bool bulk = false, pieces = true;

@@ -63,7 +63,7 @@ std::optional<HoistedAddress> address_of(const isa::AccessSide& side, isa::VarId
   return address.shares.empty() ? std::nullopt : std::optional(std::move(address));
 }
 
-/// The position of an address among those that are hoisted; nothing if there is no room for it.
+/// The index of an address among the hoisted ones; nothing if no further one may be hoisted.
 std::optional<std::size_t> hoist_address(HoistedAddress address,
                                          std::vector<HoistedAddress>& hoisted) {
   constexpr std::size_t most = 4;
@@ -75,7 +75,7 @@ std::optional<std::size_t> hoist_address(HoistedAddress address,
   return position;
 }
 
-/// An access to shared memory whose address can be hoisted, and the form's field that says so.
+/// An access to shared memory whose address can be hoisted, and the form's field for its index.
 struct HoistSite {
   const isa::AccessSide* side;
   isa::VarId tensor;

@@ -46,9 +46,9 @@ void select_default_forms(Selection& selection);
 void select_bulk_copies(Selection& selection);
 /// Stores to memory that later bulk copies overwrite end with a fence (bulk_fences.cc).
 void place_bulk_fences(Selection& selection);
-/// Barriers at which only producer warps need to wait (split_barriers.cc).
+/// Splits barriers at which only producer warps need to wait (split_barriers.cc).
 void split_barriers(Selection& selection);
-/// Addresses that loops would compute again and again (hoisted_addresses.cc).
+/// Hoists addresses that loops would compute in every iteration (hoisted_addresses.cc).
 void hoist_addresses(Selection& selection);
 
 }  // namespace tilevm::backend

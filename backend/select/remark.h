@@ -1,4 +1,4 @@
-// What is said of the form that was selected for an instruction.
+// Remarks about the form that was selected for an instruction.
 #pragma once
 
 #include <string>

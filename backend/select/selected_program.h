@@ -17,7 +17,7 @@ inline constexpr std::int64_t barrier_bytes = 8;
 
 /// How groups of bulk copies are counted in a kernel.
 struct BulkGroups {
-  std::int64_t count = 0;  ///< that may be under way, a power of two; 0: no bulk copies
+  std::int64_t count = 0;  ///< that may be in flight, a power of two; 0: no bulk copies
   std::int64_t first_producer =
       0;                 ///< the first warp that copies, if barriers may be split; else 0
   bool are_all = false;  ///< there are no other asynchronous copies

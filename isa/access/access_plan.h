@@ -47,8 +47,8 @@ struct MissedReason {
     count,      ///< a contiguous run of `value` elements is not a multiple of a wider access
     order,      ///< elements may share an address, so their order matters
     offset,     ///< of dimension `dim`: is only known to be a multiple of `value`
-    stride,     ///< likewise
-    extent,     ///< likewise
+    stride,     ///< the same of a stride
+    extent,     ///< the same of an extent
     layout,     ///< of memory: does not keep `value` elements contiguous and aligned
     swizzle,    ///< splits runs of more than `value` elements
   };
@@ -90,8 +90,8 @@ struct AccessPlan : AccessSide {
   // Of a copy, whose own side is that of the view.
   AccessSide to{};
   Shape pieces{};  ///< the tile's extents, the last one in pieces
-  /// The outer digits are those of a piece's number, since pieces of a thread differ in more than
-  /// the share of an access's number.
+  /// The outer digits are digits of a piece's number, since the pieces of a thread differ in more
+  /// than the share of an access's number.
   bool by_piece = false;
   /// The view's dimension whose bound may cut a piece, if one does.
   std::optional<std::size_t> cut_dim{};
@@ -100,7 +100,7 @@ struct AccessPlan : AccessSide {
   [[nodiscard]] std::int64_t local_place(std::int64_t i, std::int64_t j = 0) const;
   /// Whether the elements of an access are neighbours in the thread's registers, too.
   [[nodiscard]] bool in_order() const;
-  /// Whether threads must test that their elements lie inside of the view.
+  /// Whether threads must test that their elements are inside the view.
   [[nodiscard]] bool tests_bounds() const;
 };
 

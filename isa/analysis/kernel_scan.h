@@ -1,4 +1,4 @@
-// What a kernel does through each pointer, as far as its text tells.
+// What a kernel does through each pointer, as far as its text shows.
 #pragma once
 
 #include <vector>

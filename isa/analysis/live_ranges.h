@@ -1,4 +1,4 @@
-// Live ranges of variables, as far as the order of statements tells them.
+// Live ranges of variables, from the order of statements.
 #pragma once
 
 #include <optional>

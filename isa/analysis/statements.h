@@ -37,10 +37,10 @@ class Statements {
 
   /// The loop or branch around a statement; invalid in the kernel's body.
   [[nodiscard]] StmtId parent(StmtId id) const { return entry(id).parent; }
-  /// The innermost loop around a statement, which a loop is not of itself; invalid outside of
+  /// The innermost loop around a statement (for a loop, the next one outside); invalid outside of
   /// loops.
   [[nodiscard]] StmtId loop(StmtId id) const { return entry(id).loop; }
-  /// Likewise the outermost.
+  /// The outermost loop around a statement; invalid outside of loops.
   [[nodiscard]] StmtId outermost_loop(StmtId id) const;
   /// The statement before this one in the same block; invalid for the first of a block.
   [[nodiscard]] StmtId previous(StmtId id) const { return entry(id).previous; }

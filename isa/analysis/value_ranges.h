@@ -21,7 +21,7 @@ class ValueRanges {
  public:
   ValueRanges(const Kernel& kernel, const Definitions& definitions);
 
-  /// All values of an integer lie in this interval, and none of its terms wraps around.
+  /// An interval that holds all values of an integer. If there is one, no term wraps around.
   [[nodiscard]] std::optional<Interval> of(const Expr& expr) const;
 
  private:

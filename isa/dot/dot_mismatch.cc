@@ -32,7 +32,7 @@ Layout fitting_product(std::initializer_list<Result<RegisterLayout>> factors) {
   return layout;
 }
 
-/// What is said of a Dot of these operands.
+/// The findings about a Dot of these operands.
 struct Findings {
   BatchOperands operands;
   DotMismatch mismatch;

@@ -10,8 +10,8 @@ namespace tilevm::isa {
 
 /// A text table with one cell "thread:local" an element ("0,4:1" where replicas hold it in threads
 /// 0 and 4, "0..3:1" for a run, "0,2,4,..:1" for many). Rank 1 is drawn as rows of 8 columns, rank
-/// > 2 as one table per leading index. At most `max_cells` cells; what is left out is said. `color`
-/// paints the background by warp.
+/// > 2 as one table per leading index. At most `max_cells` cells; a last line counts the others.
+/// `color` paints the background by warp.
 [[nodiscard]] std::string draw_text(const RegisterLayout& layout, bool color = false,
                                     std::int64_t max_cells = 1 << 14);
 

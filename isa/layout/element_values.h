@@ -1,5 +1,5 @@
-// Which of several values an element of a tile begins with: in row-major order of the elements the
-// values take turns, again and again (AllocateRegister's `init=[..]`).
+// Which of several values an element of a tile begins with: the values repeat in row-major order of
+// the elements (AllocateRegister's `init=[..]`).
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,8 @@ class MemoryLayout {
   static constexpr std::int64_t max_size = std::int64_t{1} << 48;
 
   /// Checks: sizes positive, modes factor the shape, strides not negative, swizzle fields in 0..30,
-  /// shift >= bits where bits > 0 (else the swizzle would change its own source bits), base + shift
+  /// shift >= bits where bits > 0 (otherwise the swizzle would change its source bits), base +
+  /// shift
   /// + bits <= 48, offsets and element count below 2^48.
   static Result<MemoryLayout> make(Shape shape, const std::vector<std::int64_t>& mode_shape,
                                    const std::vector<std::int64_t>& mode_strides,
@@ -68,8 +69,8 @@ class MemoryLayout {
 /// The layout with another swizzle.
 [[nodiscard]] Result<MemoryLayout> swizzled(const MemoryLayout& layout, Swizzle swizzle);
 /// Outer strides times the inner storage; the smaller rank is padded with leading ones. An inner
-/// swizzle is kept, if the inner storage is a multiple of 2^(base + shift + bits) (else the outer
-/// offset would reach the bits it reads); an outer one is an error.
+/// swizzle is kept. The inner storage must then be a multiple of 2^(base + shift + bits), so that
+/// the outer offset does not reach the bits that the swizzle reads. An outer swizzle is an error.
 /// Law: offset(outer_i * inner_shape + inner_i) == outer.offset(outer_i) * inner.storage_size() +
 /// inner.offset(inner_i).
 [[nodiscard]] Result<MemoryLayout> compose(const MemoryLayout& outer, const MemoryLayout& inner);

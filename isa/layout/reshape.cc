@@ -25,7 +25,7 @@ Digits flattened(Digits digits, const Shape& shape) {
   return merge_digits(digits);
 }
 
-/// The part of a linear digit that falls into the dimension in which its stride lies; nothing if
+/// The part of a linear digit that falls into the dimension that contains its stride; nothing if
 /// the dimension's border or its end would cut the digit unevenly.
 std::optional<Digit> lowest_piece(const Digit& digit, const Shape& shape,
                                   const std::vector<std::int64_t>& strides) {

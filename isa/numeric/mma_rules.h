@@ -4,7 +4,7 @@
 // products, aligns them at the greatest exponent among them (at least `min_exponent`), truncates
 // each magnitude `fraction_bits` below it, adds the rest exactly, and rounds once to `output`.
 // Common to all:
-//   products are not normalised before alignment (a product lies in [0, 4) * 2^exponent), neither
+//   products are not normalised before alignment (a product is in [0, 4) * 2^exponent), neither
 //   are subnormal operands; terms that are zero take no part in the greatest exponent;
 //   a NaN operand, 0 * Inf, or Infs of both signs give the canonical NaN, another Inf wins;
 //   a zero result is +0, whatever was added or truncated.

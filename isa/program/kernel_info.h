@@ -36,7 +36,7 @@ struct KernelInfo {
   /// In bytes: a cache line, so that the sectors of a copy follow from its tensor alone.
   static constexpr std::int64_t shared_alignment = 128;
   std::int64_t shared_bytes = 0;      ///< of all together, a multiple of shared_alignment
-  std::int64_t shared_footprint = 0;  ///< that a block needs on a GPU, likewise
+  std::int64_t shared_footprint = 0;  ///< that a block needs on a GPU, also such a multiple
   /// Barriers and waits after which shared memory is reused by another tensor.
   StmtSet reuse_barriers;
   [[nodiscard]] const SharedTile& shared_tile(VarId var) const;
@@ -55,7 +55,7 @@ struct KernelInfo {
   [[nodiscard]] const AccessPlan& access_plan(const InstStmt& stmt) const;
 };
 
-/// What is known of the tensor behind a pointer parameter from the constant views made of it.
+/// What the constant views of a pointer parameter say of its tensor.
 struct PointerUse {
   VarId parameter;
   bool read = false;

@@ -1,6 +1,6 @@
 // Prints: what a Print statement records, how much of it is kept, and in which order.
 //
-// Engines record raw bits and never text, so that the text (vm/run/prints.h) is made in one place.
+// Engines record raw bits and never text, so that only vm/run/prints.h makes the text.
 // A record is
 //
 //   site (32 bits), 0 (32 bits)     which Print statement of the kernel made it (PrintSite)
@@ -8,10 +8,9 @@
 //   zeros                           up to a multiple of 8 bytes
 //
 // What is kept does not depend on how blocks were scheduled. Each block has a share of memory that
-// follows from the number of blocks alone; its records go there until one does not fit, and from
-// then on to a pool that all blocks use together. If the pool is too small for what all blocks
-// together put there, nothing of it is kept. Of the rest the first bytes are kept, in the order of
-// the blocks.
+// follows from the number of blocks alone. The block's records go to the share until one does not
+// fit, and from then on to a pool that all blocks use. If the pool overflows, none of its records
+// are kept. Of the other records the first bytes are kept, in the order of the blocks.
 #pragma once
 
 #include <array>
@@ -32,7 +31,7 @@ inline constexpr std::int64_t max_shown_elements = 1024;
 /// Bytes of records that one block may make, and that are kept of a launch.
 inline constexpr std::uint64_t max_block_print_bytes = std::uint64_t{1} << 18;
 inline constexpr std::uint64_t max_launch_print_bytes = std::uint64_t{1} << 22;
-/// Bytes of the pool; a record takes those that it has and 8 more.
+/// Bytes of the pool; a record takes its own bytes and 8 more.
 inline constexpr std::uint64_t print_pool_bytes = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t print_pool_header_bytes = 8;
 

@@ -81,7 +81,7 @@ RuleResult result_types(const Unary<op>& inst, const RuleContext& context) {
 RuleResult infer(const Instruction& instruction, const RuleContext& context);
 
 /// The position of a tile in a tensor of `tensor_rank` dimensions: entry i gives, for
-/// tensor dimension i, the offset and the tile dimension that runs along it (or -1). Missing
+/// tensor dimension i, the offset and the tile dimension along it (or -1). Missing
 /// offsets start the tile at zero, aligned with the last dimensions.
 struct TilePlacement {
   struct Dimension {

@@ -9,7 +9,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "eight bytes are read as one word");
 
-/// Splits the bits [offset, offset + n) into the pieces that lie in one byte each, and calls
+/// Splits the bits [offset, offset + n) into pieces inside one byte each, and calls
 /// piece(byte index, shift inside the byte, number of bits, bits done before).
 template <class Piece>
 void for_each_byte(std::size_t offset, unsigned n, Piece piece) {
