@@ -139,15 +139,15 @@ void forget_history(GlobalHistory& touches) {
 
 void publish_accesses(Context& context) {
   GlobalHistory& touches = context.state.global;
-  AccessSink* shadow = context.settings.observers.block_races;
+  AccessSink* sink = context.settings.observers.block_races;
   for (std::size_t b = 0; b < touches.block.size(); ++b) {
     GlobalHistory::Block& block = touches.block[b];
     BufferHistory& since = touches.since_barrier[b];
-    if (shadow != nullptr) {
+    if (sink != nullptr) {
       if (!block.read.empty() || !block.written.empty()) {
-        shadow->note(b, context.state.order, block.read, block.written);
+        sink->note(b, context.state.order, block.read, block.written);
       }
-      if (!since.empty()) shadow->note(b, context.state.order, since.read, since.written);
+      if (!since.empty()) sink->note(b, context.state.order, since.read, since.written);
     }
     block.read.clear();
     block.written.clear();

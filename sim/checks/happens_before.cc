@@ -55,28 +55,27 @@ HappensBeforeDetector::SegmentId HappensBeforeDetector::segment_of(std::uint64_t
 }
 
 /// Records a race with an earlier access, unless that access happens before the present one.
-void HappensBeforeDetector::complete_barrier(const Segment& other, bool other_is_turn,
-                                             const Present& present) {
+void HappensBeforeDetector::check_ordered(const Segment& other, bool other_is_turn,
+                                          const Present& present) {
   if (race_ || other.block == present.number || is_over(other, present.block)) return;
   race_ = {{other.block, other.number, other_is_turn},
            {present.number, present.block.clock[present.number], present.is_turn}};
 }
 
-void HappensBeforeDetector::meet_readers(std::uint32_t set, const Present& present) {
-  for (const SegmentId reader : reader_sets_[set])
-    complete_barrier(segments_[reader], false, present);
+void HappensBeforeDetector::check_readers_ordered(std::uint32_t set, const Present& present) {
+  for (const SegmentId reader : reader_sets_[set]) check_ordered(segments_[reader], false, present);
 }
 
 /// Ordinary loads and stores of a semaphore race with its turns unless they are ordered too.
-void HappensBeforeDetector::meet_turns(std::size_t buffer, const IntervalSet& touched, bool wrote,
-                                       const Present& present) {
+void HappensBeforeDetector::check_turns_ordered(std::size_t buffer, const IntervalSet& touched,
+                                                bool wrote, const Present& present) {
   touched.for_each([&](const Interval& interval) {
     // A semaphore that begins before the interval may reach into it.
     const std::uint64_t begin = interval.begin < 32 ? 0 : interval.begin - 31;
     for (auto at = semaphores_.lower_bound({buffer, begin});
          at != semaphores_.end() && at->first < MemoryAddress{buffer, interval.end}; ++at) {
       for (const Turn& turn : at->second.turns) {
-        if (wrote || turn.wrote) complete_barrier(turn.segment, true, present);
+        if (wrote || turn.wrote) check_ordered(turn.segment, true, present);
       }
     }
   });
@@ -105,21 +104,21 @@ void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block, const 
   const Present present{block, now, false};
   const SegmentId me = segment_of(block, now);
   Buffer& tracked = *buffers_[buffer];
-  meet_turns(buffer, written, true, present);
-  meet_turns(buffer, read, false, present);
+  check_turns_ordered(buffer, written, true, present);
+  check_turns_ordered(buffer, read, false, present);
   for_each_range(written, shift_, [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](SegmentId writer) {
-      if (writer != 0) complete_barrier(segments_[writer], false, present);
+      if (writer != 0) check_ordered(segments_[writer], false, present);
       return me;
     });
     tracked.readers.update(begin, end, [&](std::uint32_t set) {
-      meet_readers(set, present);
+      check_readers_ordered(set, present);
       return 0U;
     });
   });
   for_each_range(read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](SegmentId writer) {
-      if (writer != 0) complete_barrier(segments_[writer], false, present);
+      if (writer != 0) check_ordered(segments_[writer], false, present);
       return writer;
     });
     tracked.readers.update(begin, end, [&](std::uint32_t set) { return add_reader(set, me, now); });
@@ -135,11 +134,11 @@ void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& 
   if (const auto& tracked = buffers_[place.buffer]) {
     const std::uint64_t begin = place.bit >> shift_, end = ((place.bit + 31) >> shift_) + 1;
     tracked->writers.update(begin, end, [&](SegmentId writer) {
-      if (writer != 0) complete_barrier(segments_[writer], false, present);
+      if (writer != 0) check_ordered(segments_[writer], false, present);
       return writer;
     });
     tracked->readers.update(begin, end, [&](std::uint32_t set) {
-      if (wrote) meet_readers(set, present);
+      if (wrote) check_readers_ordered(set, present);
       return set;
     });
   }

@@ -115,10 +115,10 @@ class HappensBeforeDetector final : public AccessSink {
     return block.clock[segment.block] > segment.number;
   }
   SegmentId segment_of(std::uint64_t number, Block& block);
-  void complete_barrier(const Segment& other, bool other_is_turn, const Present& present);
-  void meet_readers(std::uint32_t set, const Present& present);
-  void meet_turns(std::size_t buffer, const IntervalSet& touched, bool wrote,
-                  const Present& present);
+  void check_ordered(const Segment& other, bool other_is_turn, const Present& present);
+  void check_readers_ordered(std::uint32_t set, const Present& present);
+  void check_turns_ordered(std::size_t buffer, const IntervalSet& touched, bool wrote,
+                           const Present& present);
   [[nodiscard]] std::uint32_t add_reader(std::uint32_t set, SegmentId reader, const Block& block);
 
   unsigned shift_;

@@ -11,7 +11,7 @@ namespace tilevm::sim {
 namespace {
 
 /// With more copies than this, the barrier or wait counts as needed.
-constexpr std::size_t most_ghosts = 1024;
+constexpr std::size_t most_counterfactuals = 1024;
 
 bool is_off(const Context& context) { return context.settings.observers.needed == nullptr; }
 
@@ -30,17 +30,17 @@ void mark_barrier_needed(std::uint32_t statement, Context& context) {
 
 CounterfactualCopy make_counterfactual(const PendingCopy& copy, std::uint32_t statement,
                                        Context& context) {
-  CounterfactualCopy ghost{copy.plan, copy.source, copy.source_origin, copy.group, statement,
-                           false,     {}};
+  CounterfactualCopy counterfactual{
+      copy.plan, copy.source, copy.source_origin, copy.group, statement, false, {}};
   const SharedAccess& destination = copy.plan->destination;
   static_cast<void>(for_each_granules(
       destination, find_runs(destination, context, copy.shared_origin), 0,
       context.settings.granule_shift, [&](std::uint64_t begin, std::uint64_t end) {
-        ghost.granules.push_back({begin, end});
+        counterfactual.granules.push_back({begin, end});
         return true;
       }));
-  merge_intervals(ghost.granules);
-  return ghost;
+  merge_intervals(counterfactual.granules);
+  return counterfactual;
 }
 
 /// Whether sorted, disjoint intervals meet [begin, end).
@@ -124,14 +124,14 @@ void note_visible(const PendingCopy& copy, Context& context) {
   Without& without = context.state.shared.without;
   if (is_off(context) || without.barrier == Without::none) return;
   without.unseen.push_back(make_counterfactual(copy, without.barrier, context));
-  if (without.unseen.size() > most_ghosts) mark_barrier_needed(without.barrier, context);
+  if (without.unseen.size() > most_counterfactuals) mark_barrier_needed(without.barrier, context);
 }
 
 void note_retired(const PendingCopy& copy, std::uint32_t wait, Context& context) {
   if (is_off(context) || is_needed(wait, context)) return;
   auto& unwaited = context.state.shared.without.unwaited;
   unwaited.push_back(make_counterfactual(copy, wait, context));
-  if (unwaited.size() > most_ghosts) mark_barrier_needed(wait, context);
+  if (unwaited.size() > most_counterfactuals) mark_barrier_needed(wait, context);
 }
 
 void note_wait(std::uint64_t group, std::uint32_t wait, Context& context) {
