@@ -79,7 +79,7 @@ class AccessEmission {
 
  private:
   CodeWriter& out() { return kernel_.out; }
-  [[nodiscard]] int bits() const { return plan_.place.dtype.bits; }
+  [[nodiscard]] int bits() const { return plan_.mapping.dtype.bits; }
   [[nodiscard]] std::int64_t run_bytes() const { return plan_.elements * bits() / 8; }
 
   /// A matrix access moves elements for other threads of the warp. A program needs no barrier
@@ -117,7 +117,7 @@ class AccessEmission {
 
   static std::string place_of(std::string_view x, std::int64_t count,
                               const std::vector<AccessDigit>& digits) {
-    std::vector<isa::PlacedTerm> terms;
+    std::vector<isa::TensorTerm> terms;
     for (const AccessDigit& digit : digits) {
       terms.push_back({0, digit.divisor, digit.size, digit.step});
     }

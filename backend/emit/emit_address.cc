@@ -20,7 +20,7 @@ AddressEmission::AddressEmission(const isa::AccessSide& side, isa::VarId tensor,
       prefix_(std::move(base.prefix)),
       hoisted_(base.hoisted),
       tensor_(kernel.name(tensor)),
-      data_(side.place.shared ? tensor_ : tensor_ + ".data") {
+      data_(side.mapping.shared ? tensor_ : tensor_ + ".data") {
   const isa::Type& type = kernel.definition().variable(tensor).type;
   view_ = std::get_if<isa::GlobalType>(&type);
   layout_ = view_ != nullptr ? view_->layout.memory_layout()
@@ -35,10 +35,10 @@ std::string AddressEmission::letters(std::string_view letter) const {
 template <class F>
 void AddressEmission::declare_indices(std::string_view letter, F&& value) {
   std::string text;
-  for (std::size_t d = 0; d < side_.place.dimensions.size(); ++d) {
+  for (std::size_t d = 0; d < side_.mapping.dimensions.size(); ++d) {
     text += fmt::format("{}{}{}_ = {}", d > 0 ? ", " : "", letters(letter), d, value(d));
   }
-  const std::string_view type = side_.place.fits_32_bits ? "tv::u32" : "tv::u64";
+  const std::string_view type = side_.mapping.fits_32_bits ? "tv::u32" : "tv::u64";
   if (!text.empty()) kernel_.out.line(fmt::format("const {} {};", type, text));
 }
 
@@ -48,10 +48,10 @@ std::string AddressEmission::thread_share(std::size_t dim) const {
 }
 
 void AddressEmission::declare_base() {
-  const isa::TilePlace& place = side_.place;
+  const isa::TileMapping& mapping = side_.mapping;
   declare_indices("base", [&](std::size_t d) {
-    const isa::Expr& begin = place.dimensions[d].offset;
-    return sum(place.fits_32_bits ? kernel_.short_index(begin) : kernel_.index(begin),
+    const isa::Expr& begin = mapping.dimensions[d].offset;
+    return sum(mapping.fits_32_bits ? kernel_.short_index(begin) : kernel_.index(begin),
                hoisted_ ? "" : thread_share(d));
   });
   if (form_ == AddressForm::sum) {
@@ -80,7 +80,7 @@ void AddressEmission::declare_access() {
 
 /// The share of an access's number in an index; of the digits that flip or do not, if asked.
 std::string AddressEmission::access_share(int dim, bool flips, bool selects) const {
-  std::vector<isa::PlacedTerm> terms;
+  std::vector<isa::TensorTerm> terms;
   for (const AccessDigit& digit : side_.outer) {
     if (selects && digit.flips != flips) continue;
     terms.push_back({digit.dim, digit.divisor, digit.size, digit.stride});
@@ -102,8 +102,8 @@ std::string AddressEmission::extent(std::size_t dim) const {
 
 std::string AddressEmission::bounds_test() const {
   std::string text;
-  for (std::size_t d = 0; d < side_.place.dimensions.size(); ++d) {
-    if (side_.place.dimensions[d].inside) continue;
+  for (std::size_t d = 0; d < side_.mapping.dimensions.size(); ++d) {
+    if (side_.mapping.dimensions[d].inside) continue;
     text += fmt::format("{}{} < {}", text.empty() ? "" : " && ", index(d), extent(d));
   }
   return text;
@@ -113,7 +113,7 @@ std::string AddressEmission::bounds_test() const {
 std::string AddressEmission::offset(std::string_view letter) const {
   if (layout_ != nullptr) return layout_offset(*layout_, letters(letter));
   std::string text;
-  for (std::size_t d = 0; d < side_.place.dimensions.size(); ++d) {
+  for (std::size_t d = 0; d < side_.mapping.dimensions.size(); ++d) {
     const auto stride = (*view_->layout.strides())[d].constant_int();
     if (stride == std::int64_t{0}) continue;
     text += fmt::format("{}{}{}_", text.empty() ? "" : " + ", letters(letter), d);
@@ -124,7 +124,8 @@ std::string AddressEmission::offset(std::string_view letter) const {
 }
 
 std::string AddressEmission::bytes(const std::string& elements) const {
-  return elements == "0" ? "0" : fmt::format("tv::bytes<{}>({})", side_.place.dtype.bits, elements);
+  return elements == "0" ? "0"
+                         : fmt::format("tv::bytes<{}>({})", side_.mapping.dtype.bits, elements);
 }
 
 std::string AddressEmission::address(std::int64_t at) const {

@@ -72,7 +72,7 @@ class CopyEmission {
     if (plan_.by_piece) return {"piece_", isa::element_count(plan_.pieces)};
     return {"l_", plan_.count};
   }
-  [[nodiscard]] int bits() const { return plan_.place.dtype.bits; }
+  [[nodiscard]] int bits() const { return plan_.mapping.dtype.bits; }
   [[nodiscard]] std::string inside() const { return plan_.tests_bounds() ? "inside_" : "true"; }
 
   KernelEmission& kernel_;

@@ -26,8 +26,8 @@ std::string shown_only(const isa::PrintSite& site, const isa::RegisterLayout& la
 }
 
 /// Declares p0_, p1_, ..: the index of the element at place l_ in each dimension.
-void emit_places(const isa::PrintSite& site, const isa::RegisterLayout& layout,
-                 KernelEmission& kernel) {
+void emit_indices(const isa::PrintSite& site, const isa::RegisterLayout& layout,
+                  KernelEmission& kernel) {
   for (std::size_t d = 0; d < site.shape.size(); ++d) {
     const int dim = static_cast<int>(d);
     const std::string thread =
@@ -42,17 +42,17 @@ void emit_tile(const isa::PrintSite& site, isa::VarId var, KernelEmission& kerne
   const auto& layout = kernel.type<isa::RegisterType>(var).layout;
   kernel.out.open_plain(
       fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", layout.num_locals()));
-  emit_places(site, layout, kernel);
-  std::string place;
+  emit_indices(site, layout, kernel);
+  std::string number;
   std::int64_t stride = isa::element_count(site.shown);
   for (std::size_t d = 0; d < site.shape.size(); ++d) {
     stride /= site.shown[d];
-    place += fmt::format("{}p{}_", d == 0 ? "" : " + ", d);
-    if (stride != 1) place += fmt::format(" * {}", stride);
+    number += fmt::format("{}p{}_", d == 0 ? "" : " + ", d);
+    if (stride != 1) number += fmt::format(" * {}", stride);
   }
   kernel.out.line(fmt::format("{}tv::store<{}>(record_, {}, tv::get<{}>({}, l_));",
                               shown_only(site, layout), site.element_bytes * 8,
-                              place.empty() ? "0" : place, site.dtype.bits, kernel.name(var)));
+                              number.empty() ? "0" : number, site.dtype.bits, kernel.name(var)));
   kernel.out.close();
 }
 

@@ -90,9 +90,18 @@ struct ScalarText {
 }  // namespace
 
 std::string scalar_type(ScalarKind kind) {
-  if (kind == ScalarKind::boolean) return "bool";
-  if (kind == ScalarKind::f32) return "float";
-  return fmt::format("tv::{}", to_string(kind));
+  switch (kind) {
+    case ScalarKind::boolean:
+      return "bool";
+    case ScalarKind::f32:
+      return "float";
+    case ScalarKind::i32:
+    case ScalarKind::u32:
+    case ScalarKind::i64:
+    case ScalarKind::u64:
+      return fmt::format("tv::{}", to_string(kind));
+  }
+  TILEVM_NO_ENUMERATOR();
 }
 
 std::string scalar_literal(const Scalar& value) {

@@ -12,7 +12,7 @@ void emit_plain(const isa::AllocateShared&, const isa::InstStmt& stmt, KernelEmi
   if (!stmt.declares) return;
   const isa::VarId var = stmt.results[0];
   kernel.out.plain(fmt::format("tv::u8* const {} = shared_ + {};", kernel.name(var),
-                               kernel.info().shared_tile(var).place));
+                               kernel.info().shared_tile(var).gpu_offset));
 }
 
 template <>

@@ -6,11 +6,11 @@ namespace tilevm::backend {
 namespace {
 
 using isa::Expr;
+using isa::is_signed;
+using isa::is_wide;
 using isa::ScalarBinary;
 using isa::ScalarKind;
 using isa::ScalarUnary;
-
-bool is_signed(ScalarKind kind) { return kind == ScalarKind::i32 || kind == ScalarKind::i64; }
 
 /// Integers are computed in 64 bits, sign- or zero-extended, and cut back to their kind: for sums,
 /// products and bit operations only the low bits of the operands matter.
@@ -85,9 +85,7 @@ struct Text {
     return plain();
   }
 
-  static int width(ScalarKind kind) {
-    return kind == ScalarKind::i64 || kind == ScalarKind::u64 ? 64 : 32;
-  }
+  static int width(ScalarKind kind) { return is_wide(kind) ? 64 : 32; }
 };
 
 // For operands that were extended to 64 bits, whatever they were before. The smallest integer

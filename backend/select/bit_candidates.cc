@@ -11,7 +11,7 @@ namespace {
 struct Wanted {
   struct Bit {
     int position;
-    BitPlace place;
+    SourceBit source_bit;
   };
   std::vector<Bit> bits;
   std::uint32_t inverted = 0;
@@ -19,7 +19,7 @@ struct Wanted {
 };
 
 /// The bits of one word with the given form in each lane; lanes without an element do not matter.
-Wanted wanted_bits(const WordForm& form, const BitPlace* places, int elements,
+Wanted wanted_bits(const WordForm& form, const SourceBit* source_bits, int elements,
                    const std::vector<int>& chosen) {
   Wanted wanted;
   for (int lane = 0; lane < elements; ++lane) {
@@ -28,7 +28,7 @@ Wanted wanted_bits(const WordForm& form, const BitPlace* places, int elements,
         form.forms[static_cast<std::size_t>(chosen[static_cast<std::size_t>(lane)])];
     for (int b = 0; b < form.element_bits; ++b) {
       wanted.bits.push_back({first + lane_form.positions[static_cast<std::size_t>(b)],
-                             places[lane * form.element_bits + b]});
+                             source_bits[lane * form.element_bits + b]});
     }
     wanted.inverted |= lane_form.inverted << first;
     wanted.care |= low_bits(form.lane_bits) << first;
@@ -39,9 +39,9 @@ Wanted wanted_bits(const WordForm& form, const BitPlace* places, int elements,
 /// Bits that share a source word and a rotation, in the order of their shapes.
 std::vector<Piece> rotated_pieces(const Wanted& wanted) {
   std::map<WordShape, std::uint32_t> masks;
-  for (const auto& [position, place] : wanted.bits) {
-    const auto rotation = static_cast<std::uint32_t>(position - place % 32 + 32) % 32;
-    masks[{place / 32, WordShape::Kind::rotated, rotation}] |= std::uint32_t{1} << position;
+  for (const auto& [position, source_bit] : wanted.bits) {
+    const auto rotation = static_cast<std::uint32_t>(position - source_bit % 32 + 32) % 32;
+    masks[{source_bit / 32, WordShape::Kind::rotated, rotation}] |= std::uint32_t{1} << position;
   }
   std::vector<Piece> pieces;
   for (const auto& [shape, mask] : masks) pieces.push_back({shape, mask});
@@ -101,11 +101,11 @@ std::optional<std::array<WantedByte, 4>> wanted_bytes(const Wanted& wanted) {
     bytes[k].inverted = wanted.inverted >> (8 * k) & 0xff;
     bytes[k].matters = (wanted.care >> (8 * k) & 0xff) != 0;
   }
-  for (const auto& [position, place] : wanted.bits) {
+  for (const auto& [position, source_bit] : wanted.bits) {
     const auto k = static_cast<std::size_t>(position / 8);
-    if (position % 8 != place % 8) return std::nullopt;
-    if (count[k]++ > 0 && bytes[k].source != place / 8) return std::nullopt;
-    bytes[k].source = place / 8;
+    if (position % 8 != source_bit % 8) return std::nullopt;
+    if (count[k]++ > 0 && bytes[k].source != source_bit / 8) return std::nullopt;
+    bytes[k].source = source_bit / 8;
   }
   for (const int n : count) {
     if (n != 0 && n != 8) return std::nullopt;
@@ -146,8 +146,8 @@ std::optional<Candidate> by_bytes(const Wanted& wanted, const std::vector<int>& 
 
 }  // namespace
 
-std::vector<Candidate> find_candidates(const WordForm& form, const BitPlace* places, int elements,
-                                       ShapeNumbers& numbers) {
+std::vector<Candidate> find_candidates(const WordForm& form, const SourceBit* source_bits,
+                                       int elements, ShapeNumbers& numbers) {
   std::vector<Candidate> all;
   std::vector<int> chosen(form.lanes.size(), 0);
   const auto keep = [&](Candidate candidate) {
@@ -157,7 +157,7 @@ std::vector<Candidate> find_candidates(const WordForm& form, const BitPlace* pla
     all.push_back(std::move(candidate));
   };
   for (;;) {
-    const Wanted wanted = wanted_bits(form, places, elements, chosen);
+    const Wanted wanted = wanted_bits(form, source_bits, elements, chosen);
     const auto pieces = rotated_pieces(wanted);
     auto fewer = join_words(pieces);
     if (fewer.size() < pieces.size()) keep(by_masks(std::move(fewer), wanted, chosen));

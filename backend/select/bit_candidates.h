@@ -61,8 +61,9 @@ class ShapeNumbers {
   std::map<WordShape, int> numbers_;
 };
 
-/// Every way to gather the word of `elements` elements whose bits come from `places`.
-[[nodiscard]] std::vector<Candidate> find_candidates(const WordForm& form, const BitPlace* places,
-                                                     int elements, ShapeNumbers& numbers);
+/// Every way to gather the word of `elements` elements whose bits come from `source_bits`.
+[[nodiscard]] std::vector<Candidate> find_candidates(const WordForm& form,
+                                                     const SourceBit* source_bits, int elements,
+                                                     ShapeNumbers& numbers);
 
 }  // namespace tilevm::backend

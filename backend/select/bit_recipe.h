@@ -16,8 +16,8 @@
 
 namespace tilevm::backend {
 
-/// A bit of a thread's share of a tile: bit place % 32 of word place / 32.
-using BitPlace = std::int32_t;
+/// A bit of a thread's share of a tile: bit source_bit % 32 of word source_bit / 32.
+using SourceBit = std::int32_t;
 
 /// An instruction on 32-bit words; operands are earlier steps, or -1.
 struct RecipeStep {

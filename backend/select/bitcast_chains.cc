@@ -91,29 +91,30 @@ VarId BitcastChains::base_of(VarId tile) const {
 
 BitOrigin BitcastChains::origin(VarId tile) const {
   BitOrigin origin{tile, {}};
-  origin.places.resize(static_cast<std::size_t>(tile_type(kernel_, tile).bits_per_thread()));
-  std::iota(origin.places.begin(), origin.places.end(), 0);
+  origin.source_bits.resize(static_cast<std::size_t>(tile_type(kernel_, tile).bits_per_thread()));
+  std::iota(origin.source_bits.begin(), origin.source_bits.end(), 0);
   while (link(origin.base).source.valid()) {
     const auto [source, converts] = link(origin.base);
     if (converts) {
-      const auto places =
-          converted_places(tile_type(kernel_, source), tile_type(kernel_, origin.base).layout);
-      for (BitPlace& place : origin.places) place = places[static_cast<std::size_t>(place)];
+      const auto source_bits =
+          converted_bits(tile_type(kernel_, source), tile_type(kernel_, origin.base).layout);
+      for (SourceBit& source_bit : origin.source_bits)
+        source_bit = source_bits[static_cast<std::size_t>(source_bit)];
     }
     origin.base = source;
   }
   return origin;
 }
 
-std::vector<BitPlace> converted_places(const isa::RegisterType& from,
-                                       const isa::RegisterLayout& to) {
+std::vector<SourceBit> converted_bits(const isa::RegisterType& from,
+                                      const isa::RegisterLayout& to) {
   const int bits = from.dtype.bits;
   const isa::PlaceMap elements = *isa::broadcast_places(to, from.layout);
-  std::vector<BitPlace> places;
+  std::vector<SourceBit> source_bits;
   for (const std::int32_t element : elements) {
-    for (int b = 0; b < bits; ++b) places.push_back(element * bits + b);
+    for (int b = 0; b < bits; ++b) source_bits.push_back(element * bits + b);
   }
-  return places;
+  return source_bits;
 }
 
 bool casts_bits(const isa::DType& from, const isa::DType& to, const isa::Target& target) {

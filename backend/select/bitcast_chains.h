@@ -16,10 +16,10 @@
 
 namespace tilevm::backend {
 
-/// The tile at the beginning of a chain: bit j of a thread is bit places[j] of the base.
+/// The tile at the beginning of a chain: bit j of a thread is bit source_bits[j] of the base.
 struct BitOrigin {
   isa::VarId base;
-  std::vector<BitPlace> places;
+  std::vector<SourceBit> source_bits;
 };
 
 class BitcastChains {
@@ -65,8 +65,8 @@ class BitcastChains {
 };
 
 /// The order of the bits of a tile in layout `to` in the same tile in layout `from`.
-[[nodiscard]] std::vector<BitPlace> converted_places(const isa::RegisterType& from,
-                                                     const isa::RegisterLayout& to);
+[[nodiscard]] std::vector<SourceBit> converted_bits(const isa::RegisterType& from,
+                                                    const isa::RegisterLayout& to);
 
 /// Whether a Cast between these types is emitted as a recipe.
 [[nodiscard]] bool casts_bits(const isa::DType& from, const isa::DType& to,

@@ -13,8 +13,9 @@ namespace {
 /// copy.
 Form select_bits(BitOrigin origin, const InstStmt& stmt, const Selection& selection) {
   if (selection.chains.is_elided(stmt.results[0])) return ElidedView{origin.base};
-  if (std::is_sorted(origin.places.begin(), origin.places.end())) return CopiedBits{origin.base};
-  return MovedBits{origin.base, gather_recipe(origin.places)};
+  if (std::is_sorted(origin.source_bits.begin(), origin.source_bits.end()))
+    return CopiedBits{origin.base};
+  return MovedBits{origin.base, gather_recipe(origin.source_bits)};
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ Form select_form(const isa::Cast& inst, const InstStmt& stmt, const Selection& s
   if (casts_bits(from.dtype, inst.dtype, target)) {
     const BitOrigin origin = selection.chains.origin(inst.src.var);
     return RecipeCast{origin.base,
-                      make_recipe(*cast_form(from.dtype, inst.dtype, target), origin.places)};
+                      make_recipe(*cast_form(from.dtype, inst.dtype, target), origin.source_bits)};
   }
   // A cast to the same type makes NaN canonical, and the bits of tf32 that have no meaning zero.
   const bool is_same = from.dtype == inst.dtype && inst.dtype != isa::tf32;
@@ -44,9 +45,10 @@ Form select_form(const isa::View& inst, const InstStmt& stmt, const Selection& s
 
 Form select_form(const isa::ConvertLayout& inst, const InstStmt& stmt, const Selection& selection) {
   BitOrigin origin = selection.chains.origin(inst.src.var);
-  std::vector<BitPlace> places = converted_places(selection.tile(inst.src.var), inst.layout);
-  for (BitPlace& place : places) place = origin.places[static_cast<std::size_t>(place)];
-  return select_bits({origin.base, std::move(places)}, stmt, selection);
+  std::vector<SourceBit> source_bits = converted_bits(selection.tile(inst.src.var), inst.layout);
+  for (SourceBit& source_bit : source_bits)
+    source_bit = origin.source_bits[static_cast<std::size_t>(source_bit)];
+  return select_bits({origin.base, std::move(source_bits)}, stmt, selection);
 }
 
 }  // namespace tilevm::backend

@@ -26,13 +26,13 @@ using isa::StmtId;
 using isa::VarId;
 
 /// The stride in elements between neighbours along a tile dimension, if it is a constant.
-std::optional<std::int64_t> stride_along(const isa::TilePlace& place, int tile_dim) {
-  if (place.swizzle) return {};
-  for (std::size_t d = 0; d < place.dimensions.size(); ++d) {
-    if (place.dimensions[d].tile_dim != tile_dim) continue;
+std::optional<std::int64_t> stride_along(const isa::TileMapping& mapping, int tile_dim) {
+  if (mapping.swizzle) return {};
+  for (std::size_t d = 0; d < mapping.dimensions.size(); ++d) {
+    if (mapping.dimensions[d].tile_dim != tile_dim) continue;
     const auto of_dimension = [&](const auto& digit) { return digit.dim == static_cast<int>(d); };
-    if (std::count_if(place.digits.begin(), place.digits.end(), of_dimension) != 1) return {};
-    const auto digit = std::find_if(place.digits.begin(), place.digits.end(), of_dimension);
+    if (std::count_if(mapping.digits.begin(), mapping.digits.end(), of_dimension) != 1) return {};
+    const auto digit = std::find_if(mapping.digits.begin(), mapping.digits.end(), of_dimension);
     if (digit->divisor != 1 || digit->size != 0) return {};
     return digit->stride;
   }
@@ -45,10 +45,10 @@ std::size_t dense_dimensions(const isa::AccessPlan& plan) {
   for (std::size_t count = 0; count < plan.pieces.size(); ++count) {
     const std::size_t d = plan.pieces.size() - 1 - count;
     const std::int64_t extent = plan.pieces[d] * (count == 0 ? plan.elements : 1);
-    const auto is_dense = [&](const isa::TilePlace& place) {
-      return stride_along(place, static_cast<int>(d)) == elements;
+    const auto is_dense = [&](const isa::TileMapping& mapping) {
+      return stride_along(mapping, static_cast<int>(d)) == elements;
     };
-    if (extent > 1 && !(is_dense(plan.place) && is_dense(plan.to.place))) return count;
+    if (extent > 1 && !(is_dense(plan.mapping) && is_dense(plan.to.mapping))) return count;
     elements *= extent;
   }
   return plan.pieces.size();
@@ -56,8 +56,8 @@ std::size_t dense_dimensions(const isa::AccessPlan& plan) {
 
 /// Rows are pieces of which each fills the last dimensions.
 isa::AccessSide by_row(const isa::AccessSide& side, const isa::Shape& rows) {
-  isa::AccessSide result{side.place, {}, {}, isa::AddressForm::whole};
-  result.outer = isa::number_accesses(side.place.place_terms(isa::piece_terms(rows, 1)));
+  isa::AccessSide result{side.mapping, {}, {}, isa::AddressForm::whole};
+  result.outer = isa::number_accesses(side.mapping.tensor_terms(isa::piece_terms(rows, 1)));
   isa::choose_address(result);
   return result;
 }
@@ -77,7 +77,7 @@ bool pays(const isa::AccessPlan& plan, std::int64_t rows, std::int64_t warps) {
 
 std::optional<BulkCopy> bulk_copy(const isa::AccessPlan& plan, std::int64_t warps) {
   constexpr std::int64_t piece_bits = 128;
-  if (plan.form != isa::AccessForm::copy || plan.elements * plan.place.dtype.bits != piece_bits) {
+  if (plan.form != isa::AccessForm::copy || plan.elements * plan.mapping.dtype.bits != piece_bits) {
     return {};
   }
   if (plan.tests_bounds() || plan.cut_dim) return {};

@@ -37,7 +37,7 @@ BulkTargets find_targets(Selection& selection) {
 bool overlaps(isa::VarId tensor, const BulkTargets& targets, const Selection& selection) {
   const auto& a = selection.info.shared_tile(tensor);
   return std::any_of(targets.tensors.begin(), targets.tensors.end(), [&](const auto* b) {
-    return a.place < b->place + b->bytes && b->place < a.place + a.bytes;
+    return a.gpu_offset < b->gpu_offset + b->bytes && b->gpu_offset < a.gpu_offset + a.bytes;
   });
 }
 

@@ -252,13 +252,13 @@ std::optional<WordForm> cast_form(const DType& from, const DType& to, const isa:
   return bytes ? std::optional(byte_form(from)) : std::nullopt;
 }
 
-BitRecipe gather_recipe(const std::vector<BitPlace>& places) {
+BitRecipe gather_recipe(const std::vector<SourceBit>& source_bits) {
   const WordForm bits{.element_bits = 1,
                       .lane_bits = 1,
                       .lanes = in_order(32, 0),
                       .forms = {{{0}, 0}},
                       .finish = {}};
-  return make_recipe(bits, places);
+  return make_recipe(bits, source_bits);
 }
 
 }  // namespace tilevm::backend

@@ -39,7 +39,7 @@ struct Adjustment {
                                                 const isa::Target& target,
                                                 const Adjustment& adjustment = {});
 
-/// Words of the bits at `places`, in that order.
-[[nodiscard]] BitRecipe gather_recipe(const std::vector<BitPlace>& places);
+/// Words of the bits at `source_bits`, in that order.
+[[nodiscard]] BitRecipe gather_recipe(const std::vector<SourceBit>& source_bits);
 
 }  // namespace tilevm::backend

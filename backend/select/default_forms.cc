@@ -8,28 +8,13 @@
 namespace tilevm::backend {
 namespace {
 
-Form form_of(const isa::Stmt& stmt, const Selection& selection) {
-  if (const auto* loop = std::get_if<isa::ForStmt>(&stmt.node)) {
-    return select_loop(*loop, selection);
-  }
-  const auto* inst = std::get_if<InstStmt>(&stmt.node);
-  if (inst == nullptr) return Plain{};
-  return std::visit(
-      [&]<class Inst>(const Inst& instruction) -> Form {
-        if constexpr (HasForms<Inst>) {
-          return select_form(instruction, *inst, selection);
-        } else {
-          return Plain{};
-        }
-      },
-      inst->inst);
-}
+// --- Tiles that move
+// ------------------------------------------------------------------------------
 
-// --- Tiles between registers and memory ----------------------------------------------------------
-
-Form select_access(TileAccess access, const InstStmt& stmt, const Selection& selection) {
-  access.plan = &selection.info.access_plan(stmt);
-  switch (access.plan->form) {
+Form select_move(const isa::RegisterMove& move, const isa::AccessPlan& plan) {
+  const TileAccess access{
+      .tile = move.tile, .tensor = move.tensor, .plan = &plan, .stores = move.stores};
+  switch (plan.form) {
     case isa::AccessForm::bits:
       return ElementAccesses{access};
     case isa::AccessForm::matrix:
@@ -39,6 +24,34 @@ Form select_access(TileAccess access, const InstStmt& stmt, const Selection& sel
       break;
   }
   return WideAccesses{access};
+}
+
+Form select_move(const isa::CopyMove&, const isa::AccessPlan& plan) {
+  constexpr std::int64_t most_unrolled = 16;
+  const bool unrolled = plan.count <= most_unrolled;
+  if (plan.form == isa::AccessForm::copy) return PieceCopy{.plan = &plan, .unrolled = unrolled};
+  return ElementCopy{.plan = &plan, .unrolled = unrolled};
+}
+
+Form form_of(const isa::Stmt& stmt, const Selection& selection) {
+  if (const auto* loop = std::get_if<isa::ForStmt>(&stmt.node)) {
+    return select_loop(*loop, selection);
+  }
+  const auto* inst = std::get_if<InstStmt>(&stmt.node);
+  if (inst == nullptr) return Plain{};
+  return std::visit(
+      [&]<class Inst>(const Inst& instruction) -> Form {
+        if constexpr (isa::moves_tile<Inst>()) {
+          const isa::AccessPlan& plan = selection.info.access_plan(*inst);
+          return std::visit([&](const auto& move) { return select_move(move, plan); },
+                            isa::tile_move(instruction, *inst));
+        } else if constexpr (HasForms<Inst>) {
+          return select_form(instruction, *inst, selection);
+        } else {
+          return Plain{};
+        }
+      },
+      inst->inst);
 }
 
 // --- Elements of tiles ---------------------------------------------------------------------------
@@ -58,32 +71,6 @@ void select_default_forms(Selection& selection) {
     Form& form = selection.result.forms[id];
     if (std::holds_alternative<Plain>(form)) form = form_of(selection.statements[id], selection);
   });
-}
-
-Form select_form(const isa::LoadGlobal& inst, const InstStmt& stmt, const Selection& selection) {
-  return select_access({.tile = stmt.results[0], .tensor = inst.src.var}, stmt, selection);
-}
-
-Form select_form(const isa::LoadShared& inst, const InstStmt& stmt, const Selection& selection) {
-  return select_access({.tile = stmt.results[0], .tensor = inst.src.var}, stmt, selection);
-}
-
-Form select_form(const isa::StoreGlobal& inst, const InstStmt& stmt, const Selection& selection) {
-  return select_access({.tile = inst.src.var, .tensor = inst.dst.var, .stores = true}, stmt,
-                       selection);
-}
-
-Form select_form(const isa::StoreShared& inst, const InstStmt& stmt, const Selection& selection) {
-  return select_access({.tile = inst.src.var, .tensor = inst.dst.var, .stores = true}, stmt,
-                       selection);
-}
-
-Form select_form(const isa::CopyAsync&, const InstStmt& stmt, const Selection& selection) {
-  constexpr std::int64_t most_unrolled = 16;
-  const isa::AccessPlan& plan = selection.info.access_plan(stmt);
-  const bool unrolled = plan.count <= most_unrolled;
-  if (plan.form == isa::AccessForm::copy) return PieceCopy{.plan = &plan, .unrolled = unrolled};
-  return ElementCopy{.plan = &plan, .unrolled = unrolled};
 }
 
 Form select_form(const isa::CopyAsyncCommitGroup&, const InstStmt&, const Selection&) {

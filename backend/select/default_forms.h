@@ -1,19 +1,16 @@
-// The form that an instruction takes by itself: one overload of select_form for each instruction
-// that has several. All others are Plain, and the printer has their text (emit_plain).
+// The form that an instruction takes by itself. The form of an instruction that moves a tile
+// follows from its access plan. Of the others, one overload of select_form for each instruction
+// that has several; all that are left are Plain, and the printer has their text (emit_plain).
 #pragma once
 
 #include "backend/select/passes.h"
 #include "isa/inst/instruction_set.h"
+#include "isa/program/tile_move.h"
 
 namespace tilevm::backend {
 
 using InstStmt = isa::InstStmt;
 
-Form select_form(const isa::LoadGlobal&, const InstStmt&, const Selection&);
-Form select_form(const isa::StoreGlobal&, const InstStmt&, const Selection&);
-Form select_form(const isa::LoadShared&, const InstStmt&, const Selection&);
-Form select_form(const isa::StoreShared&, const InstStmt&, const Selection&);
-Form select_form(const isa::CopyAsync&, const InstStmt&, const Selection&);
 Form select_form(const isa::CopyAsyncCommitGroup&, const InstStmt&, const Selection&);
 Form select_form(const isa::CopyAsyncWaitGroup&, const InstStmt&, const Selection&);
 Form select_form(const isa::Synchronize&, const InstStmt&, const Selection&);
@@ -37,10 +34,11 @@ Form select_form(const isa::Unary<op>& inst, const InstStmt&, const Selection& s
   return select_unary(op, inst.a.var, selection);
 }
 
-/// Whether an instruction has several forms.
+/// Whether an instruction has several forms: it moves a tile, or it has an overload.
 template <class Inst>
-concept HasForms = requires(const Inst& inst, const InstStmt& stmt, const Selection& selection) {
-  select_form(inst, stmt, selection);
-};
+concept HasForms = isa::moves_tile<Inst>() ||
+                   requires(const Inst& inst, const InstStmt& stmt, const Selection& selection) {
+                     select_form(inst, stmt, selection);
+                   };
 
 }  // namespace tilevm::backend

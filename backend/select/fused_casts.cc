@@ -151,7 +151,7 @@ std::optional<FusedCast> fuse(const InstStmt& stmt, const Selection& selection) 
   const auto forms = word_forms(*found, from, result.dtype, selection.program.target());
   if (!forms) return std::nullopt;
   const BitOrigin origin = selection.chains.origin(source);
-  return FusedCast{cast->id, origin.base, make_recipe(*forms, found->of_word, origin.places)};
+  return FusedCast{cast->id, origin.base, make_recipe(*forms, found->of_word, origin.source_bits)};
 }
 
 }  // namespace

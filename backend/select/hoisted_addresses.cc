@@ -34,10 +34,10 @@ std::optional<std::vector<std::int64_t>> plain_strides(const isa::MemoryLayout& 
 
 /// The digits of the thread index in one dimension's index. A digit that reaches the thread count
 /// gets its exact size, so that equal addresses compare equal.
-std::vector<isa::PlacedTerm> thread_digits(const isa::AccessSide& side, int dim,
+std::vector<isa::TensorTerm> thread_digits(const isa::AccessSide& side, int dim,
                                            std::int64_t threads) {
-  std::vector<isa::PlacedTerm> digits;
-  for (isa::PlacedTerm term : side.threads) {
+  std::vector<isa::TensorTerm> digits;
+  for (isa::TensorTerm term : side.threads) {
     if (term.dim != dim) continue;
     term.dim = 0;
     if (term.divisor * term.size >= threads) term.size = (threads - 1) / term.divisor + 1;
@@ -49,12 +49,12 @@ std::vector<isa::PlacedTerm> thread_digits(const isa::AccessSide& side, int dim,
 /// The address of a thread's share, if offsets add up to it.
 std::optional<HoistedAddress> address_of(const isa::AccessSide& side, isa::VarId tensor,
                                          const Selection& selection) {
-  if (!side.place.shared || side.address != isa::AddressForm::sum) return std::nullopt;
+  if (!side.mapping.shared || side.address != isa::AddressForm::sum) return std::nullopt;
   const auto& type = *std::get_if<isa::SharedType>(&selection.kernel.variable(tensor).type);
   const auto strides = plain_strides(type.layout);
-  if (!strides || side.place.dtype.bits % 8 != 0) return std::nullopt;
-  HoistedAddress address{.offset = selection.info.shared_tile(tensor).place,
-                         .bits = side.place.dtype.bits};
+  if (!strides || side.mapping.dtype.bits % 8 != 0) return std::nullopt;
+  HoistedAddress address{.offset = selection.info.shared_tile(tensor).gpu_offset,
+                         .bits = side.mapping.dtype.bits};
   for (std::size_t d = 0; d < strides->size(); ++d) {
     auto digits = thread_digits(side, static_cast<int>(d), selection.info.num_threads);
     if (digits.empty() || (*strides)[d] == 0) continue;

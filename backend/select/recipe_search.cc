@@ -176,23 +176,23 @@ struct Repetition {
 };
 
 Repetition find_repetition(std::size_t word_elements, const std::vector<int>& of_word,
-                           const std::vector<BitPlace>& places, std::size_t element_bits) {
-  const std::size_t total = places.size() / element_bits;
-  const auto [least, most] = std::minmax_element(places.begin(), places.end());
+                           const std::vector<SourceBit>& source_bits, std::size_t element_bits) {
+  const std::size_t total = source_bits.size() / element_bits;
+  const auto [least, most] = std::minmax_element(source_bits.begin(), source_bits.end());
   const Repetition whole{total, *most / 32 + 1, 1};
   for (std::size_t group = word_elements; group * 2 <= total; group += word_elements) {
     const std::size_t step = group * element_bits;
-    const BitPlace distance = places[step] - places[0];
+    const SourceBit distance = source_bits[step] - source_bits[0];
     if (total % group != 0 || distance <= 0 || distance % 32 != 0 || *least / 32 != 0) continue;
     const bool own_words =
-        std::all_of(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(step),
-                    [&](BitPlace place) { return place < distance; });
+        std::all_of(source_bits.begin(), source_bits.begin() + static_cast<std::ptrdiff_t>(step),
+                    [&](SourceBit source_bit) { return source_bit < distance; });
     bool alike = own_words;
     for (std::size_t w = group / word_elements; alike && w < of_word.size(); ++w) {
       alike = of_word[w] == of_word[w - group / word_elements];
     }
-    for (std::size_t i = step; alike && i < places.size(); ++i) {
-      alike = places[i] - places[i - step] == distance;
+    for (std::size_t i = step; alike && i < source_bits.size(); ++i) {
+      alike = source_bits[i] - source_bits[i - step] == distance;
     }
     if (alike) return {group, distance / 32, static_cast<int>(total / group)};
   }
@@ -201,26 +201,26 @@ Repetition find_repetition(std::size_t word_elements, const std::vector<int>& of
 
 }  // namespace
 
-BitRecipe make_recipe(const WordForm& form, const std::vector<BitPlace>& places) {
-  return make_recipe(std::vector<WordForm>{form}, {}, places);
+BitRecipe make_recipe(const WordForm& form, const std::vector<SourceBit>& source_bits) {
+  return make_recipe(std::vector<WordForm>{form}, {}, source_bits);
 }
 
 BitRecipe make_recipe(const std::vector<WordForm>& forms, const std::vector<int>& of_word,
-                      const std::vector<BitPlace>& places) {
+                      const std::vector<SourceBit>& source_bits) {
   constexpr std::size_t window = 64;  // words that are searched together
   const auto bits = static_cast<std::size_t>(forms[0].element_bits);
   const std::size_t lanes = forms[0].lanes.size();
   const auto form_of = [&](std::size_t word) -> const WordForm& {
     return forms[of_word.empty() ? 0 : static_cast<std::size_t>(of_word[word])];
   };
-  const Repetition repetition = find_repetition(lanes, of_word, places, bits);
+  const Repetition repetition = find_repetition(lanes, of_word, source_bits, bits);
   std::vector<Candidate> chosen;
   for (std::size_t i = 0; i < repetition.elements;) {
     ShapeNumbers numbers;
     std::vector<std::vector<Candidate>> words;
     for (; words.size() < window && i < repetition.elements; i += lanes) {
       const auto elements = std::min(lanes, repetition.elements - i);
-      words.push_back(find_candidates(form_of(i / lanes), places.data() + i * bits,
+      words.push_back(find_candidates(form_of(i / lanes), source_bits.data() + i * bits,
                                       static_cast<int>(elements), numbers));
     }
     const std::vector<std::size_t> found = Search(words, numbers.count()).run();

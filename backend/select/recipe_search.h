@@ -7,13 +7,14 @@
 
 namespace tilevm::backend {
 
-/// The recipe for elements whose bit b of element i comes from places[i * element_bits + b]. The
-/// same request gives the same recipe.
-[[nodiscard]] BitRecipe make_recipe(const WordForm& form, const std::vector<BitPlace>& places);
+/// The recipe for elements whose bit b of element i comes from source_bits[i * element_bits + b].
+/// The same request gives the same recipe.
+[[nodiscard]] BitRecipe make_recipe(const WordForm& form,
+                                    const std::vector<SourceBit>& source_bits);
 /// The same where word w has the form forms[of_word[w]], or the first if `of_word` is empty. All
 /// forms have the same lanes and element bits.
 [[nodiscard]] BitRecipe make_recipe(const std::vector<WordForm>& forms,
                                     const std::vector<int>& of_word,
-                                    const std::vector<BitPlace>& places);
+                                    const std::vector<SourceBit>& source_bits);
 
 }  // namespace tilevm::backend

@@ -13,6 +13,7 @@ struct Remark {
   Span span{};                          ///< of the statement
   std::string text;                     ///< "4 x 16 bytes", for each thread
   std::string missed;                   ///< why it is no wider; empty if it is the widest
+  Span culprit{};                       ///< of the expression that `missed` quotes, or empty
 };
 
 }  // namespace tilevm::backend

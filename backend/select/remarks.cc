@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/analysis/statements.h"
+
 namespace tilevm::backend {
 namespace {
 
@@ -18,7 +20,7 @@ std::string access_text(const isa::AccessPlan& plan, const std::string& one) {
 }
 
 std::string bits_text(const isa::AccessPlan& plan, bool stores) {
-  const int bits = plan.place.dtype.bits;
+  const int bits = plan.mapping.dtype.bits;
   return fmt::format("1 element of {} bit{}{}", bits, bits == 1 ? "" : "s",
                      stores ? " by compare-and-swap" : "");
 }
@@ -47,7 +49,7 @@ std::string mma_text(const isa::DotPlan& plan) {
 const isa::Expr* culprit(const isa::AccessPlan& plan, const isa::Type& tensor) {
   using Kind = isa::MissedReason::Kind;
   const auto dim = static_cast<std::size_t>(plan.missed.dim);
-  if (plan.missed.kind == Kind::offset) return &plan.place.dimensions[dim].offset;
+  if (plan.missed.kind == Kind::offset) return &plan.mapping.dimensions[dim].offset;
   const auto* view = std::get_if<isa::GlobalType>(&tensor);
   if (view == nullptr) return nullptr;
   if (plan.missed.kind == Kind::extent) return &view->extents[dim];
@@ -59,6 +61,7 @@ const isa::Expr* culprit(const isa::AccessPlan& plan, const isa::Type& tensor) {
 struct Words {
   std::string text;
   std::string missed{};
+  Span culprit{};
 };
 using MaybeWords = std::optional<Words>;
 
@@ -87,7 +90,7 @@ class FormWords {
   }
 
   [[nodiscard]] MaybeWords of(const PieceCopy& form) const {
-    const std::int64_t bytes = form.plan->elements * form.plan->place.dtype.bits / 8;
+    const std::int64_t bytes = form.plan->elements * form.plan->mapping.dtype.bits / 8;
     return of_copy(*form.plan, fmt::format("cp.async {}", bytes), "");
   }
   [[nodiscard]] MaybeWords of(const ElementCopy& form) const {
@@ -156,12 +159,12 @@ class FormWords {
 
  private:
   [[nodiscard]] MaybeWords of_access(const TileAccess& access, const std::string& one) const {
-    return Words{access_text(*access.plan, one), missed(*access.plan, access.tensor)};
+    return with_missed(access_text(*access.plan, one), *access.plan, access.tensor);
   }
   [[nodiscard]] MaybeWords of_copy(const isa::AccessPlan& plan, const std::string& one,
                                    std::string_view how) const {
     const isa::VarId source = std::get_if<isa::CopyAsync>(&stmt_.inst)->src.var;
-    return Words{access_text(plan, one) + std::string(how), missed(plan, source)};
+    return with_missed(access_text(plan, one) + std::string(how), plan, source);
   }
   /// "1.13 instructions an element".
   [[nodiscard]] MaybeWords of_recipe(const BitRecipe& recipe) const {
@@ -170,16 +173,16 @@ class FormWords {
                              instructions / static_cast<double>(result_elements()))};
   }
 
-  /// Why accesses to a tensor are no wider, with the text and the location of what keeps them from
-  /// it: "the offset of dimension 1 is only known to be a multiple of 4: `k * 36` at 12:31". Empty
-  /// if nothing does.
-  [[nodiscard]] std::string missed(const isa::AccessPlan& plan, isa::VarId tensor) const {
-    std::string text = describe(plan.missed);
+  /// Adds why accesses to a tensor are no wider, with the expression that keeps them from it: "the
+  /// offset of dimension 1 is only known to be a multiple of 4: `k * 36`".
+  [[nodiscard]] Words with_missed(std::string text, const isa::AccessPlan& plan,
+                                  isa::VarId tensor) const {
+    Words words{std::move(text), describe(plan.missed)};
     const isa::Expr* expr = culprit(plan, kernel_.variable(tensor).type);
-    if (expr == nullptr || expr->span() == Span{}) return text;
-    const LineColumn location = source_.locate(expr->span().begin);
-    return text + fmt::format(": `{}` at {}:{}", source_.text(expr->span()), location.line,
-                              location.column);
+    if (expr == nullptr || expr->span() == Span{}) return words;
+    words.culprit = expr->span();
+    words.missed += fmt::format(": `{}`", source_.text(words.culprit));
+    return words;
   }
 
   /// What the printed code calls a variable.
@@ -201,14 +204,14 @@ class FormWords {
 
 std::vector<Remark> describe(const isa::VerifiedProgram& program, const SelectedKernel& selected) {
   std::vector<Remark> remarks;
-  isa::for_each_statement(program.kernel(selected.kernel).body, [&](const isa::Stmt& stmt) {
-    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
-    if (inst == nullptr) return;
-    const FormWords describer(program, selected, *inst);
+  const isa::Statements statements(program.kernel(selected.kernel));
+  statements.for_each_instruction([&](isa::StmtId id, const isa::InstStmt& inst) {
+    const FormWords describer(program, selected, inst);
     auto words =
-        std::visit([&](const auto& form) { return describer.of(form); }, selected.forms[inst->id]);
+        std::visit([&](const auto& form) { return describer.of(form); }, selected.forms[id]);
     if (!words) return;
-    remarks.push_back({inst, stmt.span, std::move(words->text), std::move(words->missed)});
+    remarks.push_back({&inst, statements[id].span, std::move(words->text), std::move(words->missed),
+                       words->culprit});
   });
   return remarks;
 }

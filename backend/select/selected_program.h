@@ -27,7 +27,7 @@ struct BulkGroups {
 /// the kernel's first statement: offset + sum of share * stride, in elements of `bits`.
 struct HoistedAddress {
   struct Share {
-    std::vector<isa::PlacedTerm> terms;  ///< digits of the thread's number
+    std::vector<isa::TensorTerm> terms;  ///< digits of the thread's number
     std::int64_t stride = 1;
     friend bool operator==(const Share&, const Share&) = default;
   };

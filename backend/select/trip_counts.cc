@@ -20,14 +20,12 @@ bool is_small_range(const isa::ForStmt& loop) {
     const auto value = expr->constant_int();
     if (!value || *value <= -small || *value >= small) return false;
   }
-  return loop.begin.kind() != isa::ScalarKind::u32 && loop.begin.kind() != isa::ScalarKind::u64;
+  return isa::is_signed(loop.begin.kind());
 }
 
 bool counts_down(const Expr& step) {
   const auto value = step.constant_value();
-  const bool is_signed =
-      value && (value->kind == isa::ScalarKind::i32 || value->kind == isa::ScalarKind::i64);
-  return is_signed && value->as_int() < 0;
+  return value && isa::is_signed(value->kind) && value->as_int() < 0;
 }
 
 /// Iterations of one run of a loop, as far as they are known; at least one.

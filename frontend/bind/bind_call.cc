@@ -265,7 +265,7 @@ class CallBinder {
         named_seen = true;
         ok = assign_named(argument) && ok;
       } else if (named_seen) {
-        scope_.diagnostics.error(Code::wrong_place, argument.span,
+        scope_.diagnostics.error(Code::misplaced, argument.span,
                                  "an operand without a name cannot follow named ones");
         ok = false;
       } else if (next >= slot_count) {

@@ -42,10 +42,7 @@ std::optional<ConstantValue> scalar_constant(const ast::Expr& expr, const BindSc
 std::optional<isa::Scalar> converted(const isa::Scalar& value, isa::ScalarKind kind) {
   if (value.kind == kind) return value;
   const bool to_float = kind == isa::ScalarKind::f32;
-  if (value.kind == isa::ScalarKind::f32 || value.kind == isa::ScalarKind::boolean ||
-      kind == isa::ScalarKind::boolean) {
-    return std::nullopt;
-  }
+  if (!value.is_integer() || kind == isa::ScalarKind::boolean) return std::nullopt;
   const isa::Scalar result = isa::convert(value, kind);
   const isa::Scalar back = isa::convert(result, value.kind);
   const bool same_sign =

@@ -252,8 +252,7 @@ class KernelBinder {
     if (kind == isa::ScalarKind::f32) {
       return static_cast<double>(converted.as_float()) == static_cast<double>(*integer);
     }
-    return converted.as_int() == *integer &&
-           (*integer >= 0 || kind == isa::ScalarKind::i32 || kind == isa::ScalarKind::i64);
+    return converted.as_int() == *integer && (*integer >= 0 || isa::is_signed(kind));
   }
 
   bool is_tensor_name(const ast::Expr& expr) const {

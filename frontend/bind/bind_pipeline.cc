@@ -93,7 +93,7 @@ class PipelineBinder {
   template <class Node>
   void bind_stmt(const Node&, Span span) {
     diagnostics_.error(
-        Code::wrong_place, span,
+        Code::misplaced, span,
         "a pipeline is a list of tensors and kernel calls; loops and branches belong "
         "in kernels");
   }
@@ -104,7 +104,7 @@ class PipelineBinder {
     const std::string& name = stmt.targets[0].text;
     const auto* call = std::get_if<ast::Call>(&stmt.value.node);
     if (call == nullptr || stmt.targets.size() != 1) {
-      diagnostics_.error(Code::wrong_place, span,
+      diagnostics_.error(Code::misplaced, span,
                          "in a pipeline a name takes one new tensor: `t = AllocateGlobal(..)`");
       return poison(name);
     }
@@ -118,7 +118,7 @@ class PipelineBinder {
     if (!bound) return poison(name);
     if (!isa::description(bound->inst).in_pipeline) {
       diagnostics_.error(
-          Code::wrong_place, stmt.value.span,
+          Code::misplaced, stmt.value.span,
           fmt::format("`{}` belongs in kernels, not in pipelines", isa::mnemonic(bound->inst)));
       return poison(name);
     }
@@ -177,7 +177,7 @@ class PipelineBinder {
 
   void report_unknown_kernel(const ast::Identifier& name) {
     if (is_instruction(name.text)) {
-      diagnostics_.error(Code::wrong_place, name.span,
+      diagnostics_.error(Code::misplaced, name.span,
                          fmt::format("`{}` belongs in kernels, not in pipelines", name.text));
       return;
     }

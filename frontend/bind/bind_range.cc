@@ -14,7 +14,7 @@ constexpr std::size_t most_numbers = 3;
 std::optional<isa::Expr> bind_number(const ast::Expr& tree, const BindScope& scope) {
   auto bound = bind_scalar(tree, scope);
   if (!bound) return std::nullopt;
-  if (bound->kind() == isa::ScalarKind::f32 || bound->kind() == isa::ScalarKind::boolean) {
+  if (!isa::is_integer(bound->kind())) {
     scope.diagnostics.error(
         Code::scalar_type, tree.span,
         fmt::format("a range is made of integers, this is {}", isa::to_string(bound->kind())));
@@ -31,7 +31,7 @@ std::optional<std::vector<isa::Expr>> bind_numbers(const std::vector<ast::Argume
   for (const ast::Argument& argument : arguments) {
     if (argument.name) continue;
     if (numbers.size() == most_numbers) {
-      scope.diagnostics.error(Code::wrong_place, argument.span,
+      scope.diagnostics.error(Code::misplaced, argument.span,
                               "a range has a begin, an end and a step, and this is a fourth");
       return std::nullopt;
     }
@@ -49,7 +49,7 @@ std::optional<std::vector<isa::Expr>> bind_numbers(const std::vector<ast::Argume
   if (numbers.size() == 2) numbers.push_back(isa::Expr::constant(1));
   for (isa::Expr& number : numbers) number = isa::Expr::convert(number, kind, number.span());
   if (numbers[2].constant_int() == std::int64_t{0}) {
-    scope.diagnostics.error(Code::wrong_place, numbers[2].span(), "a range with step 0 never ends");
+    scope.diagnostics.error(Code::misplaced, numbers[2].span(), "a range with step 0 never ends");
     return std::nullopt;
   }
   return numbers;

@@ -76,9 +76,7 @@ ScalarUnary to_isa(ast::UnaryOp op) {
   return ScalarUnary::negate;
 }
 
-bool is_signed_constant(const Expr& expr) {
-  return expr.is_constant() && (expr.kind() == ScalarKind::i32 || expr.kind() == ScalarKind::i64);
-}
+bool is_signed_constant(const Expr& expr) { return expr.is_constant() && is_signed(expr.kind()); }
 
 class ScalarBinder {
  public:

@@ -8,8 +8,17 @@ namespace tilevm::frontend {
 
 std::string_view kind_name(const ConstantValue& value) {
   if (const auto* scalar = std::get_if<isa::Scalar>(&value)) {
-    if (scalar->kind == isa::ScalarKind::boolean) return "a bool";
-    return scalar->is_integer() ? "an integer" : "a float";
+    switch (scalar->kind) {
+      case isa::ScalarKind::boolean:
+        return "a bool";
+      case isa::ScalarKind::i32:
+      case isa::ScalarKind::u32:
+      case isa::ScalarKind::i64:
+      case isa::ScalarKind::u64:
+        return "an integer";
+      case isa::ScalarKind::f32:
+        return "a float";
+    }
   }
   return std::holds_alternative<isa::DType>(value) ? "a type" : "a layout";
 }

@@ -47,14 +47,14 @@ class Assembler {
 
   void item(ast::Program& program);
   void decorator_is_alone();
-  void place_item(ast::Program& program, LineNode node, const LogicalLine& at);
+  void add_item(ast::Program& program, LineNode node, const LogicalLine& at);
   ast::Block block(const LogicalLine& header, int depth, bool silent);
   void check_level(Level& level);
   void check_depth(const LogicalLine& header);
   void statement(ast::Block& block, int depth);
   void if_statement(ast::Block& out, int depth);
   void else_arm(ast::If& node, const LogicalLine& at, const LineNode& parsed, int depth);
-  void place_statement(ast::Block& out, LineNode node, const LogicalLine& at, int depth);
+  void add_statement(ast::Block& out, LineNode node, const LogicalLine& at, int depth);
   void misplaced(const LogicalLine& at, std::string message);
 
   const SourceFile& source_;
@@ -78,7 +78,7 @@ std::optional<LineNode> Assembler::take_line(int depth) {
 }
 
 void Assembler::misplaced(const LogicalLine& at, std::string message) {
-  diagnostics_.error(Code::wrong_place, at.span, std::move(message));
+  diagnostics_.error(Code::misplaced, at.span, std::move(message));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ ast::Program Assembler::run() {
 
 void Assembler::decorator_is_alone() {
   if (decorators_.empty()) return;
-  diagnostics_.error(Code::wrong_place, decorators_.back().span,
+  diagnostics_.error(Code::misplaced, decorators_.back().span,
                      "a decorator must come directly before a `def`");
   decorators_.clear();
 }
@@ -119,10 +119,10 @@ void Assembler::item(ast::Program& program) {
     return;
   }
   if (!kernel_follows) decorator_is_alone();
-  place_item(program, std::move(*node), at);
+  add_item(program, std::move(*node), at);
 }
 
-void Assembler::place_item(ast::Program& program, LineNode node, const LogicalLine& at) {
+void Assembler::add_item(ast::Program& program, LineNode node, const LogicalLine& at) {
   ast::Item item{{}, at.span, at.blank_before};
   if (auto* kernel = std::get_if<ast::Kernel>(&node)) {
     if (!decorators_.empty()) item.blank_before = decorators_blank_;
@@ -201,10 +201,10 @@ void Assembler::statement(ast::Block& block_so_far, int depth) {
     block(at, depth + 1, true);
     return;
   }
-  place_statement(block_so_far, std::move(*node), at, depth);
+  add_statement(block_so_far, std::move(*node), at, depth);
 }
 
-void Assembler::place_statement(ast::Block& out, LineNode node, const LogicalLine& at, int depth) {
+void Assembler::add_statement(ast::Block& out, LineNode node, const LogicalLine& at, int depth) {
   const auto add = [&](auto&& value) {
     using Node = std::decay_t<decltype(value)>;
     if constexpr (opens_block<Node>) value.body = block(at, depth + 1, false);

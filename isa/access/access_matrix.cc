@@ -11,12 +11,12 @@
 namespace tilevm::isa {
 namespace {
 
-using Terms = std::vector<PlacedTerm>;
+using Terms = std::vector<TensorTerm>;
 
 constexpr std::int64_t row_bytes = 16, word_bits = 32;
 
 void append(Terms& to, const Terms& from, std::int64_t times) {
-  for (PlacedTerm term : from) {
+  for (TensorTerm term : from) {
     term.divisor *= times;
     to.push_back(term);
   }
@@ -27,8 +27,8 @@ Terms merge(Terms terms) {
   std::sort(terms.begin(), terms.end(),
             [](const auto& a, const auto& b) { return a.divisor < b.divisor; });
   Terms merged;
-  for (const PlacedTerm& term : terms) {
-    PlacedTerm* last = merged.empty() ? nullptr : &merged.back();
+  for (const TensorTerm& term : terms) {
+    TensorTerm* last = merged.empty() ? nullptr : &merged.back();
     if (last != nullptr && last->dim == term.dim && last->divisor * last->size == term.divisor &&
         last->stride * last->size == term.stride) {
       last->size *= term.size;
@@ -61,11 +61,11 @@ Terms terms_of(const std::vector<AccessDigit>& digits) {
 }
 
 /// Whether the elements that `together` counts are 16 contiguous bytes for all values of `others`.
-bool is_row(const TilePlace& place, const Terms& together, Terms others) {
-  const std::int64_t elements = row_bytes * 8 / place.dtype.bits;
-  const Run row = RunSearch(place, std::move(others), together, true).find(elements);
-  return row.elements == elements && aligned_bytes(row, place) == row_bytes &&
-         survives_swizzle(row, place);
+bool is_row(const TileMapping& mapping, const Terms& together, Terms others) {
+  const std::int64_t elements = row_bytes * 8 / mapping.dtype.bits;
+  const Run row = RunSearch(mapping, std::move(others), together, true).find(elements);
+  return row.elements == elements && aligned_bytes(row, mapping) == row_bytes &&
+         survives_swizzle(row, mapping);
 }
 
 /// How the words of a thread are found: `rows` are the digits of a row's number in a matrix,
@@ -84,19 +84,19 @@ std::optional<Pattern> find_plain(const AccessPlan& plan, const Lanes& lanes) {
   append(row, lanes.columns, plan.elements);
   append(others, lanes.rows, 1);
   append(others, terms_of(plan.outer), 1);
-  if (!is_row(plan.place, row, others)) return std::nullopt;
+  if (!is_row(plan.mapping, row, others)) return std::nullopt;
   return Pattern{lanes.rows, terms_of(plan.outer), false};
 }
 
 /// Transposed matrices: the 16-bit elements of thread t and thread t + 4 are neighbours in memory.
 std::optional<Pattern> find_transposed(const AccessPlan& plan, const Lanes& lanes) {
-  if (plan.elements != 1 || plan.place.dtype.bits != word_bits / 2) return std::nullopt;
+  if (plan.elements != 1 || plan.mapping.dtype.bits != word_bits / 2) return std::nullopt;
   const auto halves = cut_terms(terms_of(plan.outer), 2);
   if (!halves || plan.count % 2 != 0) return std::nullopt;
   Terms others = lanes.warps;
   append(others, lanes.columns, 1);
   append(others, terms_of(plan.outer), 1);
-  if (!is_row(plan.place, lanes.rows, others)) return std::nullopt;
+  if (!is_row(plan.mapping, lanes.rows, others)) return std::nullopt;
   Terms rows = halves->low;
   append(rows, lanes.columns, 2);
   return Pattern{rows, halves->high, true};
@@ -121,10 +121,10 @@ bool use(const Pattern& pattern, std::int64_t words, AccessPlan& plan, const Ter
   plan.form = AccessForm::matrix;
   plan.matrices = matrices;
   plan.transposed = pattern.transposed;
-  plan.elements = matrices * word_bits / plan.place.dtype.bits;
+  plan.elements = matrices * word_bits / plan.mapping.dtype.bits;
   plan.count = words / matrices;
   plan.outer.clear();
-  for (const PlacedTerm& term : cut->high) {
+  for (const TensorTerm& term : cut->high) {
     plan.outer.push_back(
         {term.divisor, term.size, term.divisor * plan.elements, term.dim, term.stride});
   }
@@ -143,7 +143,7 @@ void plan_matrices(AccessPlan& plan, const RegisterLayout& tile) {
   auto pattern = find_plain(plan, *lanes);
   if (!pattern) pattern = find_transposed(plan, *lanes);
   if (!pattern) return;
-  const std::int64_t words = tile.num_locals() * plan.place.dtype.bits / word_bits;
+  const std::int64_t words = tile.num_locals() * plan.mapping.dtype.bits / word_bits;
   if (use(*pattern, words, plan, lanes->warps)) choose_address(plan);
 }
 

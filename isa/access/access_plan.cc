@@ -33,7 +33,7 @@ bool AccessPlan::in_order() const {
 }
 
 bool AccessPlan::tests_bounds() const {
-  return std::any_of(place.dimensions.begin(), place.dimensions.end(),
+  return std::any_of(mapping.dimensions.begin(), mapping.dimensions.end(),
                      [](const auto& dimension) { return !dimension.inside; });
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "isa/access/tile_place.h"
+#include "isa/access/tile_mapping.h"
 
 namespace tilevm::isa {
 
@@ -59,8 +59,8 @@ struct MissedReason {
 
 /// The addresses of a thread's accesses in one tensor.
 struct AccessSide {
-  TilePlace place{};
-  std::vector<PlacedTerm> threads{};  ///< digits of the thread; of a matrix, of the row's
+  TileMapping mapping{};
+  std::vector<TensorTerm> threads{};  ///< digits of the thread; of a matrix, of the row's
   std::vector<AccessDigit> outer{};   ///< digits of an access's number; of a copy, see by_piece
   AddressForm address = AddressForm::whole;
 };

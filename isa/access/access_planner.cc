@@ -12,22 +12,23 @@ namespace tilevm::isa {
 namespace {
 
 /// The tensor dimension along which the tile's last one runs, or -1.
-int last_dimension(const TilePlacement& place, int tile_rank) {
-  for (std::size_t d = 0; d < place.dimensions.size(); ++d) {
-    if (tile_rank > 0 && place.dimensions[d].tile_dim == tile_rank - 1) return static_cast<int>(d);
+int last_dimension(const TilePlacement& placement, int tile_rank) {
+  for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
+    if (tile_rank > 0 && placement.dimensions[d].tile_dim == tile_rank - 1)
+      return static_cast<int>(d);
   }
   return -1;
 }
 
 /// What keeps `count` elements along the last dimension from being contiguous and aligned in the
 /// view.
-MissedReason missed_reason_in(const GlobalType& view, const TilePlacement& place, int tile_rank,
+MissedReason missed_reason_in(const GlobalType& view, const TilePlacement& placement, int tile_rank,
                               std::int64_t count, const Divisibility& multiples) {
   using Kind = MissedReason::Kind;
-  const int dim = last_dimension(place, tile_rank);
+  const int dim = last_dimension(placement, tile_rank);
   if (dim < 0) return {Kind::registers, 0, 0};
   const auto at = static_cast<std::size_t>(dim);
-  const std::int64_t offset = multiples.of(place.dimensions[at].offset);
+  const std::int64_t offset = multiples.of(placement.dimensions[at].offset);
   if (offset % count != 0) return {Kind::offset, dim, offset};
   // What is left of the last piece must be whole bytes.
   const std::int64_t bits = view.dtype.bits, extent = multiples.of(view.extents[at]);
@@ -52,31 +53,19 @@ AccessForm form_of_one(const DType& dtype) {
   return dtype.bits < 8 ? AccessForm::bits : AccessForm::bytes;
 }
 
-/// Whether a statement stores from registers to a shared tensor.
-bool is_stored(const Kernel& kernel, VarId tensor) {
-  bool found = false;
-  for_each_statement(kernel.body, [&](const Stmt& stmt) {
-    const auto* inst = std::get_if<InstStmt>(&stmt.node);
-    const auto move = inst != nullptr ? tile_move(*inst) : std::nullopt;
-    const auto* store = move ? std::get_if<RegisterMove>(&*move) : nullptr;
-    found = found || (store != nullptr && store->stores && store->tensor == tensor);
-  });
-  return found;
-}
-
 /// The widest pieces, in elements, and why they are no wider; 0 for copies by ordinary moves.
 std::int64_t widest_piece(const CopyMove& move, const SharedType& shared, const GlobalType& global,
                           int rank, const Divisibility& multiples, MissedReason& missed) {
-  const auto shared_place = place_tile(move.offset, shared.layout.rank(), rank);
-  const auto global_place = place_tile(move.view_offset, global.rank(), rank);
-  const int shared_dim = last_dimension(shared_place, rank);
+  const auto shared_placement = place_tile(move.offset, shared.layout.rank(), rank);
+  const auto global_placement = place_tile(move.view_offset, global.rank(), rank);
+  const int shared_dim = last_dimension(shared_placement, rank);
   for (const std::int64_t bytes : {16, 8, 4}) {
     const std::int64_t count = bytes * 8 / shared.dtype.bits;
     if (count * shared.dtype.bits != bytes * 8) continue;
     const bool together = shared_dim >= 0 && keeps_together(shared.layout, shared_dim, count);
-    const MissedReason found = together
-                                   ? missed_reason_in(global, global_place, rank, count, multiples)
-                                   : MissedReason{MissedReason::Kind::layout, shared_dim, count};
+    const MissedReason found =
+        together ? missed_reason_in(global, global_placement, rank, count, multiples)
+                 : MissedReason{MissedReason::Kind::layout, shared_dim, count};
     if (found.kind == MissedReason::Kind::none) return count;
     missed = found;
   }
@@ -84,9 +73,9 @@ std::int64_t widest_piece(const CopyMove& move, const SharedType& shared, const 
 }
 
 /// Each thread moves pieces at equal distances, where the pieces' number can be cut that way.
-void place_pieces(AccessPlan& plan, std::int64_t threads) {
+void map_pieces(AccessPlan& plan, std::int64_t threads) {
   for (AccessSide* side : {static_cast<AccessSide*>(&plan), &plan.to}) {
-    const auto terms = side->place.place_terms(piece_terms(plan.pieces, plan.elements));
+    const auto terms = side->mapping.tensor_terms(piece_terms(plan.pieces, plan.elements));
     const auto cut = cut_terms(terms, threads);
     plan.by_piece = !cut || plan.form != AccessForm::copy;
     side->outer = number_accesses(plan.by_piece ? terms : cut->high);
@@ -99,21 +88,36 @@ void place_pieces(AccessPlan& plan, std::int64_t threads) {
 }  // namespace
 
 AccessPlanner::AccessPlanner(const Kernel& kernel, const KernelInfo& info, const Target& target)
-    : kernel_(kernel), info_(info), target_(target), facts_(find_scalar_facts(kernel)) {}
+    : kernel_(kernel),
+      info_(info),
+      target_(target),
+      facts_(find_scalar_facts(kernel)),
+      statements_(kernel),
+      uses_(kernel, statements_) {}
+
+bool AccessPlanner::is_stored(VarId tensor) const {
+  const auto uses = uses_.of(tensor);
+  return std::any_of(uses.begin(), uses.end(), [&](StmtId id) {
+    const InstStmt* stmt = statements_.instruction(id);
+    const auto move = stmt != nullptr ? tile_move(*stmt) : std::nullopt;
+    const auto* store = move ? std::get_if<RegisterMove>(&*move) : nullptr;
+    return store != nullptr && store->stores && store->tensor == tensor;
+  });
+}
 
 AccessPlan AccessPlanner::plan_move(const RegisterMove& move) const {
   const auto& tile = *std::get_if<RegisterType>(&kernel_.variable(move.tile).type);
   const Type& type = kernel_.variable(move.tensor).type;
   const auto* view = std::get_if<GlobalType>(&type);
   AccessPlan plan;
-  plan.place = view != nullptr
-                   ? place_in(*view, move.offset, tile.shape(), facts_)
-                   : place_in(*std::get_if<SharedType>(&type), move.offset, tile.shape(), facts_);
+  plan.mapping = view != nullptr
+                     ? map_tile(*view, move.offset, tile.shape(), facts_)
+                     : map_tile(*std::get_if<SharedType>(&type), move.offset, tile.shape(), facts_);
   plan_runs(plan, tile.layout, move.stores);
   constexpr int first_to_store = 90;
   if (view != nullptr || (move.stores && target_.sm < first_to_store)) return plan;
-  if (!move.stores || !plan.place.may_overlap()) plan_matrices(plan, tile.layout);
-  plan.moves_own_stores = plan.form == AccessForm::matrix && is_stored(kernel_, move.tensor);
+  if (!move.stores || !plan.mapping.may_overlap()) plan_matrices(plan, tile.layout);
+  plan.moves_own_stores = plan.form == AccessForm::matrix && is_stored(move.tensor);
   return plan;
 }
 
@@ -128,20 +132,20 @@ AccessPlan AccessPlanner::plan_move(const CopyMove& move) const {
       widest_piece(move, shared, global, rank, facts_.multiples, plan.missed);
   plan.pieces = tile;
   plan.form = form_of_one(shared.dtype);
-  plan.place = place_in(global, move.view_offset, tile, facts_);
-  plan.to.place = place_in(shared, move.offset, tile, facts_);
+  plan.mapping = map_tile(global, move.view_offset, tile, facts_);
+  plan.to.mapping = map_tile(shared, move.offset, tile, facts_);
   if (count > 0) {
     plan.form = AccessForm::copy;
     plan.elements = count;
     plan.pieces.back() /= count;
     const auto dim = static_cast<std::size_t>(
         last_dimension(place_tile(move.view_offset, global.rank(), rank), rank));
-    const auto& last = plan.place.dimensions[dim];
+    const auto& last = plan.mapping.dimensions[dim];
     if (!last.inside && last.extent_multiple % count != 0) plan.cut_dim = dim;
   }
   plan.widths = {std::max<std::int64_t>(1, plan.elements * shared.dtype.bits / 8)};
   plan.count = (element_count(plan.pieces) + threads - 1) / threads;
-  place_pieces(plan, threads);
+  map_pieces(plan, threads);
   return plan;
 }
 

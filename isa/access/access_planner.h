@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "isa/access/access_plan.h"
+#include "isa/analysis/definitions.h"
+#include "isa/analysis/statements.h"
 #include "isa/numeric/target.h"
 #include "isa/program/kernel_info.h"
 #include "isa/program/program.h"
@@ -24,11 +26,15 @@ class AccessPlanner {
  private:
   [[nodiscard]] AccessPlan plan_move(const RegisterMove& move) const;
   [[nodiscard]] AccessPlan plan_move(const CopyMove& move) const;
+  /// Whether a statement stores from registers to a shared tensor.
+  [[nodiscard]] bool is_stored(VarId tensor) const;
 
   const Kernel& kernel_;
   const KernelInfo& info_;
   const Target& target_;
   ScalarFacts facts_;
+  Statements statements_;
+  Uses uses_;
 };
 
 }  // namespace tilevm::isa

@@ -10,12 +10,12 @@ namespace tilevm::isa {
 namespace {
 
 /// The longest run, up to the limit, that can be moved in whole bytes; without any, the reason.
-std::optional<Run> longest_run(const RunSearch& search, const TilePlace& place, std::int64_t limit,
-                               MissedReason& missed) {
-  const int bits = place.dtype.bits;
+std::optional<Run> longest_run(const RunSearch& search, const TileMapping& mapping,
+                               std::int64_t limit, MissedReason& missed) {
+  const int bits = mapping.dtype.bits;
   for (std::int64_t longest = limit; longest >= 1; longest /= 2) {
     Run run = search.find(longest);
-    const bool aligned = aligned_bytes(run, place) > 0 && survives_swizzle(run, place);
+    const bool aligned = aligned_bytes(run, mapping) > 0 && survives_swizzle(run, mapping);
     if (run.elements * bits % 8 == 0 && aligned) {
       if (longest < limit && missed.kind != MissedReason::Kind::none) run.missed = missed;
       return run;
@@ -39,8 +39,8 @@ std::vector<std::int64_t> cut(std::int64_t bytes, std::int64_t aligned) {
 
 void find_widths(AccessPlan& plan, const Run& run) {
   const std::int64_t widest = widest_access_bits / 8;
-  const std::int64_t bytes = run.elements * plan.place.dtype.bits / 8;
-  std::int64_t aligned = aligned_bytes(run, plan.place);
+  const std::int64_t bytes = run.elements * plan.mapping.dtype.bits / 8;
+  std::int64_t aligned = aligned_bytes(run, plan.mapping);
   if (aligned < std::min(bytes, widest)) plan.missed = run.missed_alignment;
   // Accesses in the order of the registers move whole words, or parts of one word.
   const std::int64_t in_registers = power_of_two_in(bytes);
@@ -54,14 +54,14 @@ void find_widths(AccessPlan& plan, const Run& run) {
 }  // namespace
 
 void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
-  const TilePlace& place = plan.place;
-  plan.threads = place.place_terms(tile.thread_terms());
-  const auto places = place.place_terms(tile.local_terms());
-  const RunSearch search(place, plan.threads, places, keeps_order && place.may_overlap());
+  const TileMapping& mapping = plan.mapping;
+  plan.threads = mapping.tensor_terms(tile.thread_terms());
+  const auto places = mapping.tensor_terms(tile.local_terms());
+  const RunSearch search(mapping, plan.threads, places, keeps_order && mapping.may_overlap());
   Run run;
   run.rest = places;
-  const std::int64_t limit = widest_access_bits / power_of_two_in(place.dtype.bits);
-  const auto found = longest_run(search, place, limit, run.missed);
+  const std::int64_t limit = widest_access_bits / power_of_two_in(mapping.dtype.bits);
+  const auto found = longest_run(search, mapping, limit, run.missed);
   if (found) run = *found;
   plan.form = found ? AccessForm::bytes : AccessForm::bits;
   plan.elements = run.elements;
@@ -84,12 +84,12 @@ std::vector<RegisterLayout::Term> piece_terms(const Shape& pieces, std::int64_t 
   return terms;
 }
 
-std::vector<AccessDigit> number_accesses(std::vector<PlacedTerm> terms) {
+std::vector<AccessDigit> number_accesses(std::vector<TensorTerm> terms) {
   std::sort(terms.begin(), terms.end(),
             [](const auto& a, const auto& b) { return a.divisor < b.divisor; });
   std::vector<AccessDigit> digits;
   std::int64_t divisor = 1;
-  for (const PlacedTerm& term : terms) {
+  for (const TensorTerm& term : terms) {
     digits.push_back({divisor, term.size, term.divisor, term.dim, term.stride});
     divisor *= term.size;
   }
@@ -97,12 +97,12 @@ std::vector<AccessDigit> number_accesses(std::vector<PlacedTerm> terms) {
 }
 
 void choose_address(AccessSide& side) {
-  std::vector<PlacedTerm> steps;
+  std::vector<TensorTerm> steps;
   for (const AccessDigit& digit : side.outer) {
     steps.push_back({digit.dim, digit.divisor, digit.size, digit.stride});
   }
   std::vector<bool> flips;
-  side.address = find_address_form(side.place, side.threads, steps, flips);
+  side.address = find_address_form(side.mapping, side.threads, steps, flips);
   for (std::size_t i = 0; i < flips.size(); ++i) side.outer[i].flips = flips[i];
 }
 

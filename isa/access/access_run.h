@@ -17,7 +17,7 @@ void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order);
                                                             std::int64_t elements);
 
 /// Digits of an access's number from the terms that tell accesses apart.
-[[nodiscard]] std::vector<AccessDigit> number_accesses(std::vector<PlacedTerm> terms);
+[[nodiscard]] std::vector<AccessDigit> number_accesses(std::vector<TensorTerm> terms);
 
 /// Fills in how addresses follow from a side's digits.
 void choose_address(AccessSide& side);

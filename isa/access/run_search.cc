@@ -8,7 +8,7 @@ namespace tilevm::isa {
 namespace {
 
 /// Whether one step of the term leads to the element past the end of the run.
-bool continues(const Run& run, const PlacedTerm& term, const TilePlace::Digit& digit) {
+bool continues(const Run& run, const TensorTerm& term, const TileMapping::Digit& digit) {
   if (digit.dim != term.dim || !digit.stride || term.stride % digit.divisor != 0) return false;
   if (digit.size != 0 && term.stride >= digit.divisor * digit.size) return false;
   return term.stride / digit.divisor * *digit.stride == run.elements;
@@ -21,7 +21,7 @@ void align(Run& run, std::int64_t multiple, const MissedReason& missed) {
 }
 
 /// Aligns the run to what a digit gives for a share of its index that is a multiple of `multiple`.
-void align_to(const TilePlace::Digit& digit, std::int64_t multiple, const MissedReason& missed,
+void align_to(const TileMapping::Digit& digit, std::int64_t multiple, const MissedReason& missed,
               Run& run) {
   std::int64_t steps = std::max<std::int64_t>(1, multiple / digit.divisor);
   if (digit.size != 0 && steps % digit.size == 0) return;  // all of it is cut off
@@ -33,9 +33,9 @@ void align_to(const TilePlace::Digit& digit, std::int64_t multiple, const Missed
 
 }  // namespace
 
-RunSearch::RunSearch(const TilePlace& place, std::vector<PlacedTerm> threads,
-                     std::vector<PlacedTerm> places, bool in_order)
-    : place_(place),
+RunSearch::RunSearch(const TileMapping& mapping, std::vector<TensorTerm> threads,
+                     std::vector<TensorTerm> places, bool in_order)
+    : mapping_(mapping),
       threads_(std::move(threads)),
       places_(std::move(places)),
       in_order_(in_order) {}
@@ -67,7 +67,7 @@ bool RunSearch::extend(Run& run, std::int64_t limit) const {
     }
     return false;
   }
-  PlacedTerm& term = run.rest[*best];
+  TensorTerm& term = run.rest[*best];
   run.inner.push_back({run.elements, best_size, term.divisor, term.dim, term.stride});
   run.elements *= best_size;
   term.divisor *= best_size;
@@ -80,9 +80,9 @@ bool RunSearch::extend(Run& run, std::int64_t limit) const {
 
 /// The largest power of two of a term's steps that makes the run longer; 1 if none does, with the
 /// reason in `run.missed`.
-std::int64_t RunSearch::largest_step(Run& run, const PlacedTerm& term, std::int64_t limit) const {
+std::int64_t RunSearch::largest_step(Run& run, const TensorTerm& term, std::int64_t limit) const {
   if (in_order_ && term.divisor != run.elements) return 1;
-  for (const TilePlace::Digit& digit : place_.digits) {
+  for (const TileMapping::Digit& digit : mapping_.digits) {
     if (!continues(run, term, digit)) continue;
     const std::int64_t even = power_of_two_in(term.size);
     if (even == 1) run.missed = {MissedReason::Kind::count, term.dim, run.elements * term.size};
@@ -95,7 +95,7 @@ std::int64_t RunSearch::largest_step(Run& run, const PlacedTerm& term, std::int6
 
 /// Whether `size` steps stay within the digit of the memory layout, and on one side of the view's
 /// bounds.
-bool RunSearch::stays_whole(Run& run, const PlacedTerm& term, const TilePlace::Digit& digit,
+bool RunSearch::stays_whole(Run& run, const TensorTerm& term, const TileMapping::Digit& digit,
                             std::int64_t size) const {
   const auto& dim = dimension(term.dim);
   const std::int64_t length = term.stride * size;
@@ -117,13 +117,13 @@ bool RunSearch::stays_whole(Run& run, const PlacedTerm& term, const TilePlace::D
 
 void RunSearch::find_alignment(Run& run) const {
   run.alignment = widest_access_bits;  // an element has at least one bit
-  for (const TilePlace::Digit& digit : place_.digits) {
+  for (const TileMapping::Digit& digit : mapping_.digits) {
     align_to_offset(digit, run);
-    for (const PlacedTerm& term : threads_) align_to_term(digit, term, run);
-    for (const PlacedTerm& term : run.rest) align_to_term(digit, term, run);
+    for (const TensorTerm& term : threads_) align_to_term(digit, term, run);
+    for (const TensorTerm& term : run.rest) align_to_term(digit, term, run);
   }
-  if (!place_.swizzle) return;
-  const std::int64_t kept = std::int64_t{1} << place_.swizzle->base;
+  if (!mapping_.swizzle) return;
+  const std::int64_t kept = std::int64_t{1} << mapping_.swizzle->base;
   if (kept < run.alignment) {
     run.alignment = kept;
     run.missed_alignment = {MissedReason::Kind::swizzle, 0, kept};
@@ -131,12 +131,12 @@ void RunSearch::find_alignment(Run& run) const {
 }
 
 /// Whether no share of the index carries into the digit, so that each can be judged alone.
-bool RunSearch::is_cut(const TilePlace::Digit& digit, const Run& run) const {
-  return digit.divisor == 1 || (cuts_cleanly(place_, digit.dim, digit.divisor, threads_) &&
-                                cuts_cleanly(place_, digit.dim, digit.divisor, run.rest));
+bool RunSearch::is_cut(const TileMapping::Digit& digit, const Run& run) const {
+  return digit.divisor == 1 || (cuts_cleanly(mapping_, digit.dim, digit.divisor, threads_) &&
+                                cuts_cleanly(mapping_, digit.dim, digit.divisor, run.rest));
 }
 
-void RunSearch::align_to_offset(const TilePlace::Digit& digit, Run& run) const {
+void RunSearch::align_to_offset(const TileMapping::Digit& digit, Run& run) const {
   const auto& dim = dimension(digit.dim);
   if (!is_cut(digit, run)) {
     align(run, digit.multiple, {MissedReason::Kind::stride, digit.dim, digit.multiple});
@@ -145,15 +145,15 @@ void RunSearch::align_to_offset(const TilePlace::Digit& digit, Run& run) const {
   align_to(digit, dim.multiple, {MissedReason::Kind::offset, digit.dim, dim.multiple}, run);
 }
 
-void RunSearch::align_to_term(const TilePlace::Digit& digit, const PlacedTerm& term,
+void RunSearch::align_to_term(const TileMapping::Digit& digit, const TensorTerm& term,
                               Run& run) const {
   if (term.dim != digit.dim || !is_cut(digit, run)) return;
   if (term.stride * term.size <= digit.divisor) return;  // contributes to lower digits only
   align_to(digit, term.stride, {MissedReason::Kind::stride, digit.dim, digit.multiple}, run);
 }
 
-std::int64_t aligned_bytes(const Run& run, const TilePlace& place) {
-  return std::min(run.alignment * power_of_two_in(place.dtype.bits), widest_access_bits) / 8;
+std::int64_t aligned_bytes(const Run& run, const TileMapping& mapping) {
+  return std::min(run.alignment * power_of_two_in(mapping.dtype.bits), widest_access_bits) / 8;
 }
 
 }  // namespace tilevm::isa

@@ -37,7 +37,7 @@ Divisibility::Divisibility(const Kernel& kernel, const Definitions& definitions)
 }
 
 std::int64_t Divisibility::of(const Expr& expr) const {
-  if (expr.kind() == ScalarKind::f32 || expr.kind() == ScalarKind::boolean) return 1;
+  if (!is_integer(expr.kind())) return 1;
   if (const auto value = expr.constant_value()) return power_of_two_in(value->as_int());
   if (const auto* variable = std::get_if<Expr::Variable>(&expr.node())) {
     return of_variable_[static_cast<std::size_t>(variable->var.index)];

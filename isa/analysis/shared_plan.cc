@@ -79,16 +79,16 @@ class Placement {
 
   /// Gives a tensor the lowest offset that is free in its live range.
   void place(std::size_t tensor) {
-    shared_[tensor].place = free_offset(tensor);
+    shared_[tensor].gpu_offset = free_offset(tensor);
     const auto after = std::upper_bound(
-        placed_.begin(), placed_.end(), shared_[tensor].place,
-        [&](std::int64_t place, std::size_t other) { return place < shared_[other].place; });
+        placed_.begin(), placed_.end(), shared_[tensor].gpu_offset,
+        [&](std::int64_t offset, std::size_t other) { return offset < shared_[other].gpu_offset; });
     placed_.insert(after, tensor);
   }
 
   [[nodiscard]] bool share_bytes(std::size_t a, std::size_t b) const {
-    return shared_[a].place < shared_[b].place + shared_[b].bytes &&
-           shared_[b].place < shared_[a].place + shared_[a].bytes;
+    return shared_[a].gpu_offset < shared_[b].gpu_offset + shared_[b].bytes &&
+           shared_[b].gpu_offset < shared_[a].gpu_offset + shared_[a].bytes;
   }
 
  private:
@@ -96,8 +96,8 @@ class Placement {
     std::int64_t offset = 0;
     for (const std::size_t other : placed_) {
       if (!lives_[tensor].range.overlaps(lives_[other].range)) continue;
-      if (offset + rounded_up(shared_[tensor].bytes) <= shared_[other].place) break;
-      offset = std::max(offset, shared_[other].place + rounded_up(shared_[other].bytes));
+      if (offset + rounded_up(shared_[tensor].bytes) <= shared_[other].gpu_offset) break;
+      offset = std::max(offset, shared_[other].gpu_offset + rounded_up(shared_[other].bytes));
     }
     return offset;
   }
@@ -115,7 +115,8 @@ void place_shared_tensors(const Kernel& kernel, KernelInfo& info) {
   for (std::size_t i = 0; i < info.shared.size(); ++i) {
     placement.place(i);
     const auto& tile = info.shared[i];
-    info.shared_footprint = std::max(info.shared_footprint, tile.place + rounded_up(tile.bytes));
+    info.shared_footprint =
+        std::max(info.shared_footprint, tile.gpu_offset + rounded_up(tile.bytes));
     for (std::size_t other = 0; other < i; ++other) {
       if (!placement.share_bytes(i, other)) continue;
       const SharedLife& earlier =

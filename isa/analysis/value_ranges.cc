@@ -18,22 +18,31 @@ std::optional<Interval> within_bound(wide low, wide high) {
   return Interval{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
 }
 
+/// The integers of a kind, as far as intervals reach; nothing for what is no integer.
+std::optional<Interval> values_of(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::i32:
+      return Interval{std::numeric_limits<std::int32_t>::min(),
+                      std::numeric_limits<std::int32_t>::max()};
+    case ScalarKind::u32:
+      return Interval{0, std::numeric_limits<std::uint32_t>::max()};
+    case ScalarKind::i64:
+      return Interval{-bound, bound};
+    case ScalarKind::u64:
+      return Interval{0, bound};
+    case ScalarKind::boolean:
+    case ScalarKind::f32:
+      return std::nullopt;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
 /// The interval, if a scalar of the kind holds all of it.
 std::optional<Interval> held_by(ScalarKind kind, std::optional<Interval> range) {
-  if (!range) return std::nullopt;
-  std::int64_t low = -bound, high = bound;
-  if (kind == ScalarKind::i32) {
-    low = std::numeric_limits<std::int32_t>::min();
-    high = std::numeric_limits<std::int32_t>::max();
-  } else if (kind == ScalarKind::u32) {
-    low = 0;
-    high = std::numeric_limits<std::uint32_t>::max();
-  } else if (kind == ScalarKind::u64) {
-    low = 0;
-  } else if (kind != ScalarKind::i64) {
+  const auto values = values_of(kind);
+  if (!range || !values || range->low < values->low || range->high > values->high) {
     return std::nullopt;
   }
-  if (range->low < low || range->high > high) return std::nullopt;
   return range;
 }
 

@@ -23,7 +23,7 @@ std::optional<CodeInfo> code_info(Code code) {
     case Code::syntax_error:
       return CodeInfo{
           "this is not the language's grammar",
-          R"(The line cannot be read. The message says what was expected and what stands there
+          R"(The line cannot be read. The message says what was expected and what was found
 instead; the rest of the file is still read.
     x = LoadGlobal(ga layout=L)      # a comma is missing
 Write one statement a line, commas between arguments, and `:` after the line that
@@ -173,7 +173,7 @@ Write the call as a statement of its own.)"};
     def f<4, 4>(f16* a):
         i = BlockIndices()           # two extents give two indices
 Write one name for each: i, j = BlockIndices().)"};
-    case Code::wrong_place:
+    case Code::misplaced:
       return CodeInfo{
           "this cannot stand here",
           R"(Constants, `def` and `pipeline` stand at the top level, statements in a body;
@@ -391,7 +391,7 @@ Assign it before the block.)"};
 makes a new variable that ends with the body; the outer one keeps its value.
     for i in range(4):
         acc = Cast(acc, f16)         # acc is f32 outside
-Use another name, or move the line behind the block if that was meant.)"};
+Use another name, or move the line after the block if that was meant.)"};
     case Code::no_entry:
       return CodeInfo{
           "there is nothing to run, or no clear choice",
@@ -436,8 +436,8 @@ Use smaller tiles, fewer stages or a narrower type.)"};
     case Code::out_of_bounds:
       return CodeInfo{
           "memory outside a buffer is accessed",
-          R"(An access inside the extents of its view touches memory outside the buffer behind
-it: the view is larger than the buffer. Shared tensors are checked by their shape.
+          R"(An access inside the extents of its view touches memory outside the buffer of
+the view: the view is larger than the buffer. Shared tensors are checked by their shape.
     g = ViewGlobal(p, dtype=f16, shape=[64, 64])   # p has 64 * 32 elements
 Correct the view's shape or strides, or give a larger buffer.)"};
     case Code::step_limit:
@@ -475,7 +475,7 @@ Wait for the group, then synchronize. CopyAsyncWaitGroup(n) leaves the n latest 
       return CodeInfo{
           "threads race for shared memory",
           R"(Two threads touch the same byte of shared memory, one of them writes it, and no
-Synchronize stands between: which comes first is left to chance.
+Synchronize is between them: which comes first is left to chance.
     StoreShared(x, s)
     y = LoadShared(s, layout=other)                # reads what another thread wrote
 Put a Synchronize() between the two; in a loop also between the end and the next begin.)"};
@@ -551,9 +551,8 @@ Quantise the data first, or give raw bits by codes:FILE.npy.)"};
     tilevm run f.tile --in x=zeros   # the parameter is called a
 The message lists the names.)"};
     case Code::cannot_infer_tensor:
-      return CodeInfo{
-          "the type or size of a pointer's buffer is not known",
-          R"(For a kernel that runs without a pipeline, the buffers behind its pointers are
+      return CodeInfo{"the type or size of a pointer's buffer is not known",
+                      R"(For a kernel that runs without a pipeline, the buffers of its pointers are
 inferred from the constant views made of them; here there is none, or they disagree.
     def f<1>(f16* p, i32 n):
         g = ViewGlobal(p, dtype=f16, shape=[n])

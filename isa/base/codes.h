@@ -40,7 +40,7 @@ enum class Code : std::uint16_t {
   not_a_constant = 112,
   no_result = 113,
   result_count = 114,
-  wrong_place = 115,
+  misplaced = 115,
   unknown_define = 116,
   bad_define = 117,
   unknown_kernel = 118,

@@ -18,12 +18,12 @@ namespace tilevm {
 enum class Severity { note, warning, error };
 [[nodiscard]] std::string_view to_string(Severity severity);
 
-/// A second location that helps to understand a diagnostic. `has_place` is false for a plain
+/// A second location that helps to understand a diagnostic. `has_span` is false for a plain
 /// remark.
 struct Note {
   std::string message;
   Span span{};
-  bool has_place = false;
+  bool has_span = false;
 };
 
 /// One fault. `span` is what the caret line underlines.

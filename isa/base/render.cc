@@ -115,9 +115,9 @@ std::string printable(std::string_view text) {
 
 /// The source line of a span, the carets under it, and the fix under them.
 std::string snippet(Span span, std::string_view fix, const SourceFile& source, bool color) {
-  const LineColumn place = source.locate(span.begin);
-  const std::string_view line = source.line(place.line);
-  const auto first = std::min(static_cast<std::size_t>(place.column) - 1, line.size());
+  const LineColumn position = source.locate(span.begin);
+  const std::string_view line = source.line(position.line);
+  const auto first = std::min(static_cast<std::size_t>(position.column) - 1, line.size());
   const std::size_t length = span.end > span.begin ? span.end - span.begin : 1;
   const std::size_t last = std::clamp(first + length, first, line.size());
   const ShownLine shown = show_line(line, first);
@@ -141,19 +141,19 @@ std::string snippet(Span span, std::string_view fix, const SourceFile& source, b
 }
 
 /// The empty span at the start of the file is no location: a define, or the file as a whole.
-bool has_place(Span span) { return span != Span{}; }
+bool is_known(Span span) { return span != Span{}; }
 
-std::string place_text(Span span, const SourceFile& source) {
-  if (!has_place(span)) return fmt::format("{}:", printable(source.name()));
-  const LineColumn place = source.locate(span.begin);
-  return fmt::format("{}:{}:{}:", printable(source.name()), place.line, place.column);
+std::string location_text(Span span, const SourceFile& source) {
+  if (!is_known(span)) return fmt::format("{}:", printable(source.name()));
+  const LineColumn position = source.locate(span.begin);
+  return fmt::format("{}:{}:{}:", printable(source.name()), position.line, position.column);
 }
 
-/// `place` is "" for a remark without a location.
-std::string headline(std::string_view place, Severity severity, std::string_view message,
+/// `location` is "" for a remark without a location.
+std::string headline(std::string_view location, Severity severity, std::string_view message,
                      std::string_view code, bool color) {
   std::string text;
-  if (!place.empty()) text += paint(place, bold, color) + " ";
+  if (!location.empty()) text += paint(location, bold, color) + " ";
   text += paint(fmt::format("{}:", to_string(severity)), severity_color(severity), color) + " ";
   text += paint(printable(message), bold, color && severity != Severity::note);
   if (!code.empty()) text += fmt::format(" [{}]", code);
@@ -180,15 +180,15 @@ std::string summary(const Diagnostics& diagnostics) {
 }  // namespace
 
 std::string render(const Diagnostic& diagnostic, const SourceFile& source, bool color) {
-  std::string text = headline(place_text(diagnostic.span, source), diagnostic.severity,
+  std::string text = headline(location_text(diagnostic.span, source), diagnostic.severity,
                               diagnostic.message, to_string(diagnostic.code), color);
-  if (has_place(diagnostic.span)) {
+  if (is_known(diagnostic.span)) {
     text += snippet(diagnostic.span, diagnostic.fix, source, color);
   }
   for (const Note& note : diagnostic.notes) {
-    const std::string place = note.has_place ? place_text(note.span, source) : "";
-    text += headline(place, Severity::note, note.message, "", color);
-    if (note.has_place) text += snippet(note.span, "", source, color);
+    const std::string location = note.has_span ? location_text(note.span, source) : "";
+    text += headline(location, Severity::note, note.message, "", color);
+    if (note.has_span) text += snippet(note.span, "", source, color);
   }
   return text;
 }

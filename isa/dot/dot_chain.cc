@@ -29,9 +29,9 @@ std::optional<ChainPlaces> chain_places(const RegisterLayout& a, const RegisterL
                                         const RegisterLayout& c) {
   if (a.num_threads() != c.num_threads() || b.num_threads() != c.num_threads()) return std::nullopt;
   for (std::int64_t t = 0; t < c.num_threads(); ++t) {
-    const Index place = c.thread_part(t);
-    if (a.thread_part(t) != Index{place[0], place[1], 0}) return std::nullopt;
-    if (b.thread_part(t) != Index{place[0], 0, place[2]}) return std::nullopt;
+    const Index part = c.thread_part(t);
+    if (a.thread_part(t) != Index{part[0], part[1], 0}) return std::nullopt;
+    if (b.thread_part(t) != Index{part[0], 0, part[2]}) return std::nullopt;
   }
   // A thread's places hold the digits that the thread index does not; so its elements of a are its
   // rows of c by all of k, at places whose shares add up.

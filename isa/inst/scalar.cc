@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::uint32_t canonical_f32_nan = 0x7fffffffU;
 
-bool is_signed(ScalarKind kind) { return kind == ScalarKind::i32 || kind == ScalarKind::i64; }
-bool is_wide(ScalarKind kind) { return kind == ScalarKind::i64 || kind == ScalarKind::u64; }
-
 /// Brings 64 computed bits into the form that Scalar keeps for an integer kind.
 Scalar wrap(ScalarKind kind, std::uint64_t bits) {
   switch (kind) {

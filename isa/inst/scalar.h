@@ -35,6 +35,47 @@ enum class ScalarKind : std::uint8_t { boolean, i32, u32, i64, u64, f32 };
   }
   return "";
 }
+[[nodiscard]] constexpr bool is_integer(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::i32:
+    case ScalarKind::u32:
+    case ScalarKind::i64:
+    case ScalarKind::u64:
+      return true;
+    case ScalarKind::boolean:
+    case ScalarKind::f32:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+/// Whether integers of a kind have a sign; false for what is no integer.
+[[nodiscard]] constexpr bool is_signed(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::i32:
+    case ScalarKind::i64:
+      return true;
+    case ScalarKind::u32:
+    case ScalarKind::u64:
+    case ScalarKind::boolean:
+    case ScalarKind::f32:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+/// Whether values of a kind take 64 bits.
+[[nodiscard]] constexpr bool is_wide(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::i64:
+    case ScalarKind::u64:
+      return true;
+    case ScalarKind::i32:
+    case ScalarKind::u32:
+    case ScalarKind::boolean:
+    case ScalarKind::f32:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
 /// "i32", "u64", "f32", "bool" ...; nothing if it is none.
 [[nodiscard]] std::optional<ScalarKind> parse_scalar_kind(std::string_view name);
 
@@ -51,9 +92,7 @@ struct Scalar {
   }
   static Scalar f32(float value);
 
-  [[nodiscard]] bool is_integer() const {
-    return kind != ScalarKind::boolean && kind != ScalarKind::f32;
-  }
+  [[nodiscard]] bool is_integer() const { return isa::is_integer(kind); }
   /// The value of an integer or boolean; u64 beyond 2^63 wraps.
   [[nodiscard]] std::int64_t as_int() const { return static_cast<std::int64_t>(bits); }
   [[nodiscard]] float as_float() const;

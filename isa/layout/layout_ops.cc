@@ -118,9 +118,9 @@ Result<QuotientSizes> quotient_sizes(const RegisterLayout& h, const RegisterLayo
   return sizes;
 }
 
-Error not_divisible(const RegisterLayout& h, const RegisterLayout& factor, const char* place,
+Error not_divisible(const RegisterLayout& h, const RegisterLayout& factor, const char* side,
                     const std::string& reason) {
-  return layout_error(fmt::format("layout `{}` has no {} factor `{}`: {}", to_string(h), place,
+  return layout_error(fmt::format("layout `{}` has no {} factor `{}`: {}", to_string(h), side,
                                   to_string(factor), reason));
 }
 

@@ -158,8 +158,24 @@ int exponent_floor(int f16_block, bool f16_result) {
 /// The rule of f16 operands, from which those of the other types differ in single fields.
 MmaRule f16_rule(Generation g, bool f16_result) {
   MmaRule rule;
-  rule.block = g == Generation::volta ? 4 : g <= Generation::ada ? 8 : 16;
-  rule.fraction_bits = g == Generation::volta ? 23 : g <= Generation::ada ? 24 : 25;
+  switch (g) {
+    case Generation::volta:
+      rule.block = 4;
+      rule.fraction_bits = 23;
+      break;
+    case Generation::turing:
+    case Generation::ampere:
+    case Generation::ada:
+      rule.block = 8;
+      rule.fraction_bits = 24;
+      break;
+    case Generation::hopper:
+    case Generation::blackwell:
+    case Generation::blackwell_consumer:
+      rule.block = 16;
+      rule.fraction_bits = 25;
+      break;
+  }
   rule.min_exponent = exponent_floor(rule.block, f16_result);
   rule.output = f16_result ? MmaRounding::f16_nearest_even : MmaRounding::f32_toward_zero;
   return rule;
@@ -191,11 +207,20 @@ std::optional<MmaRule> f8f6f4_rule(const MmaClass& each, Generation g, MmaRule r
   return rule;
 }
 
+bool takes_scales(const MmaClass& each) {
+  switch (each.family) {
+    case MmaFamily::mma:
+      return compile_target(each.target) == Target{120, true};
+    case MmaFamily::wgmma:
+      return false;
+    case MmaFamily::tcgen05:
+      return true;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
 std::optional<MmaRule> scaled_rule(const MmaClass& each, MmaRule rule) {
-  const Target native = compile_target(each.target);
-  const bool has_scales = each.family == MmaFamily::tcgen05 ||
-                          (each.family == MmaFamily::mma && native == Target{120, true});
-  if (!has_scales || each.sparse || each.accumulator != f32) return std::nullopt;
+  if (!takes_scales(each) || each.sparse || each.accumulator != f32) return std::nullopt;
   rule.scaling = each.scaling;
   if (each.scaling == MmaScaling::mxf8f6f4) {
     if (!is_f8f6f4(each.a) || !is_f8f6f4(each.b)) return std::nullopt;
@@ -223,14 +248,25 @@ std::optional<MmaRule> float_rule(const MmaClass& each, Generation g) {
   return rule;
 }
 
-std::optional<MmaRule> integer_rule(const MmaClass& each, Generation g) {
+bool takes_integers(const MmaClass& each) {
   const auto both = [&](int bits) {
     return is_integer_operand(each.a, bits) && is_integer_operand(each.b, bits);
   };
   const bool are_bits = each.a == u1 && each.b == u1;
-  const bool has_types = both(8) || (both(4) && each.family == MmaFamily::mma) ||
-                         (are_bits && each.family != MmaFamily::tcgen05 && !each.sparse);
-  if (g < Generation::turing || !has_types || each.scaling != MmaScaling::none) return std::nullopt;
+  switch (each.family) {
+    case MmaFamily::mma:
+      return both(8) || both(4) || (are_bits && !each.sparse);
+    case MmaFamily::wgmma:
+      return both(8) || (are_bits && !each.sparse);
+    case MmaFamily::tcgen05:
+      return both(8);
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
+std::optional<MmaRule> integer_rule(const MmaClass& each, Generation g) {
+  if (g < Generation::turing || !takes_integers(each) || each.scaling != MmaScaling::none)
+    return std::nullopt;
   MmaRule rule;
   rule.method = MmaMethod::integer;
   rule.evidence = Evidence::by_definition;
@@ -258,9 +294,9 @@ bool has_family(const MmaClass& each, Generation g) {
     case MmaFamily::wgmma:
       return native == Target{90, true};
     case MmaFamily::tcgen05:
-      break;
+      return native == Target{100, true};
   }
-  return native == Target{100, true};
+  TILEVM_NO_ENUMERATOR();
 }
 
 /// The architectures of mma_classes().

@@ -26,11 +26,11 @@ struct KernelInfo {
   };
   std::vector<Workspace> workspaces;
   /// Shared tensors in the order of the text. `offset` is a tensor's address if all follow one
-  /// another, as in the simulator; `place` is its address on a GPU (shared_plan.h).
+  /// another, as in the simulator; `gpu_offset` is its address on a GPU (shared_plan.h).
   struct SharedTile {
     VarId var;
     std::int64_t offset, bytes;
-    std::int64_t place = 0;
+    std::int64_t gpu_offset = 0;
   };
   std::vector<SharedTile> shared;
   /// In bytes: a cache line, so that the sectors of a copy follow from its tensor alone.

@@ -55,9 +55,6 @@ struct PrintSite {
 /// The bytes before a record's elements.
 inline constexpr std::size_t print_header_bytes = 8;
 
-/// The Print statements of a kernel that passed its checks, in the order of the text.
-[[nodiscard]] std::vector<PrintSite> scan_prints(const Kernel& kernel, const SourceFile& source);
-
 /// The shares of blocks.
 struct PrintShares {
   std::uint64_t bytes;   ///< of each block below `blocks`, a multiple of 8

@@ -135,7 +135,7 @@ RuleResult result_types(const ViewGlobal& inst, const RuleContext& context) {
   const DType dtype = inst.dtype.value_or(context.type(inst.ptr).dtype);
   Shape known;
   for (const Expr& extent : inst.shape.extents) {
-    if (extent.kind() == ScalarKind::f32 || extent.kind() == ScalarKind::boolean) {
+    if (!is_integer(extent.kind())) {
       context.error(Code::scalar_type, shape_slot,
                     fmt::format("extent `{}` is {}; extents are integers", to_string(extent),
                                 to_string(extent.kind())));

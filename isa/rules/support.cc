@@ -112,8 +112,7 @@ bool check_offset(const std::optional<OffsetList>& offset, int tensor_rank, int 
     return false;
   }
   for (const OffsetList::Entry& entry : offset->entries) {
-    if (entry.value.kind() != ScalarKind::f32 && entry.value.kind() != ScalarKind::boolean)
-      continue;
+    if (is_integer(entry.value.kind())) continue;
     context.error(Code::scalar_type, slot,
                   fmt::format("offset `{}` is {}; offsets are integers", to_string(entry.value),
                               to_string(entry.value.kind())));

@@ -9,6 +9,7 @@
 #include "isa/access/access_planner.h"
 #include "isa/analysis/kernel_scan.h"
 #include "isa/analysis/operands.h"
+#include "isa/analysis/print_sites.h"
 #include "isa/analysis/shared_plan.h"
 #include "isa/analysis/statements.h"
 #include "isa/base/check.h"
@@ -18,10 +19,6 @@
 
 namespace tilevm::isa {
 namespace {
-
-bool is_index_kind(ScalarKind kind) {
-  return kind != ScalarKind::f32 && kind != ScalarKind::boolean;
-}
 
 /// Walks one kernel; what is wrong goes to the diagnostics, what is learned to `info`.
 class KernelVerifier {
@@ -86,7 +83,7 @@ class KernelVerifier {
     for (const Expr& extent : kernel_.grid) {
       use(extent, extent.span());
       const auto value = extent.constant_int();
-      if (!is_index_kind(extent.kind())) {
+      if (!is_integer(extent.kind())) {
         diagnostics_.error(Code::bad_grid, extent.span(), "grid extents are integers");
       } else if (extent.is_constant() && (!value || *value < 1)) {
         diagnostics_.error(Code::bad_grid, extent.span(),
@@ -168,7 +165,7 @@ class KernelVerifier {
 
   void check_place(const InstStmt& stmt, Span span) {
     if (!description(stmt.inst).in_kernel) {
-      diagnostics_.error(Code::wrong_place, span,
+      diagnostics_.error(Code::misplaced, span,
                          fmt::format("`{}` cannot stand in a kernel", mnemonic(stmt.inst)));
     }
     const auto* workspace = std::get_if<AllocateGlobal>(&stmt.inst);
@@ -176,7 +173,7 @@ class KernelVerifier {
         workspace != nullptr || std::holds_alternative<AllocateShared>(stmt.inst);
     if (!allocates || stmt.results.size() != 1) return;
     if (depth_ > 1) {
-      diagnostics_.error(Code::wrong_place, span,
+      diagnostics_.error(Code::misplaced, span,
                          fmt::format("`{}` in a kernel must stand outside of loops and branches: "
                                      "the launch provides the memory",
                                      mnemonic(stmt.inst)));
@@ -214,7 +211,7 @@ class KernelVerifier {
     if (info_.shared_footprint <= limit) return;
     const auto outside = std::find_if(
         info_.shared.begin(), info_.shared.end(),
-        [&](const KernelInfo::SharedTile& tile) { return tile.place + tile.bytes > limit; });
+        [&](const KernelInfo::SharedTile& tile) { return tile.gpu_offset + tile.bytes > limit; });
     const bool one_ends_outside = outside != info_.shared.end();  // false: only padding does
     auto& diagnostic = diagnostics_.error(
         Code::shared_memory_too_large,
@@ -250,12 +247,12 @@ class KernelVerifier {
   bool check_uses(const Inst& inst, const InstStmt& stmt, Span span) {
     bool ok = true;
     for_each_slot<Inst>([&](const auto& info, std::size_t position) {
-      Span place = span;
+      Span operand = span;
       if (position < stmt.slot_spans.size() && stmt.slot_spans[position] != Span{}) {
-        place = stmt.slot_spans[position];
+        operand = stmt.slot_spans[position];
       }
       for_each_variable(inst.*info.member, [&](VarId var) {
-        use(var, place);
+        use(var, operand);
         used_[at(var)] = true;
         ok = ok && declared_[at(var)];
       });
@@ -302,12 +299,12 @@ class KernelVerifier {
   void check(const ForStmt& loop, Span span) {
     for (const Expr* expr : {&loop.begin, &loop.end, &loop.step}) {
       use(*expr, span);
-      if (variable_kind(loop.var) != expr->kind() || !is_index_kind(expr->kind())) {
+      if (variable_kind(loop.var) != expr->kind() || !is_integer(expr->kind())) {
         diagnostics_.error(Code::scalar_type, span, "a range is made of integers of one kind");
       }
     }
     if (loop.step.constant_int() == std::int64_t{0}) {
-      diagnostics_.error(Code::wrong_place, span, "a range with step 0 never ends");
+      diagnostics_.error(Code::misplaced, span, "a range with step 0 never ends");
     }
     check_unroll(loop, span);
     const std::size_t outer = scope_.size();
@@ -327,11 +324,11 @@ class KernelVerifier {
     constexpr std::int64_t most_copies = 256;
     if (loop.unroll < 0) {
       diagnostics_.error(
-          Code::wrong_place, span,
+          Code::misplaced, span,
           "`unroll` is the number of iterations in a row, 1 or more; 0 leaves it to the compiler");
     } else if (loop.unroll > most_copies / copies_) {
       diagnostics_.error(
-          Code::wrong_place, span,
+          Code::misplaced, span,
           fmt::format(
               "`unroll={}`{} makes too many copies of the loop's body; at most {} are allowed",
               loop.unroll, copies_ > 1 ? fmt::format(" in {} of the outer loop", copies_) : "",
@@ -369,7 +366,7 @@ class KernelVerifier {
   void check(const ContinueStmt&, Span span) { check_in_loop("continue", span); }
   void check_in_loop(std::string_view word, Span span) {
     if (loops_ > 0) return;
-    diagnostics_.error(Code::wrong_place, span, fmt::format("`{}` stands outside of a loop", word));
+    diagnostics_.error(Code::misplaced, span, fmt::format("`{}` stands outside of a loop", word));
   }
 
   const Kernel& kernel_;
@@ -425,7 +422,7 @@ std::optional<VerifiedProgram> verify(Program program, const Target& target,
   if (diagnostics.error_count() > errors_before) return std::nullopt;
   for (std::size_t i = 0; i < state->infos.size(); ++i) {
     KernelInfo& info = state->infos[i];
-    info.prints = scan_prints(state->program.kernels[i], *state->program.source);
+    info.prints = find_print_sites(state->program.kernels[i], *state->program.source);
     for (std::uint32_t p = 0; p < info.prints.size(); ++p) {
       info.print_sites[info.prints[p].stmt->id] = p;
     }

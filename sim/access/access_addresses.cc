@@ -33,10 +33,10 @@ bool AccessGrid::find(std::int64_t thread, std::int64_t i, isa::Index& index) co
 void AccessGrid::find_row(std::int64_t thread, std::int64_t i, isa::Index& index) const {
   index.assign(parts_->rank, 0);
   const auto add = [&](int dim, std::int64_t share) {
-    const int tile_dim = plan_->place.dimensions[static_cast<std::size_t>(dim)].tile_dim;
+    const int tile_dim = plan_->mapping.dimensions[static_cast<std::size_t>(dim)].tile_dim;
     index[static_cast<std::size_t>(tile_dim)] += share;
   };
-  for (const isa::PlacedTerm& term : plan_->threads) {
+  for (const isa::TensorTerm& term : plan_->threads) {
     add(term.dim, thread / term.divisor % term.size * term.stride);
   }
   for (const isa::AccessDigit& digit : plan_->outer) {

@@ -4,9 +4,9 @@
 
 namespace tilevm::sim {
 
-std::uint32_t load_semaphore(const MemoryAddress& place, const Memory& memory) {
+std::uint32_t load_semaphore(const MemoryAddress& address, const Memory& memory) {
   return static_cast<std::uint32_t>(
-      isa::get_bits(memory[place.buffer].data, place.bit, semaphore_bits));
+      isa::get_bits(memory[address.buffer].data, address.bit, semaphore_bits));
 }
 
 }  // namespace tilevm::sim

@@ -22,7 +22,7 @@ struct SemaphoreAccess {
   ScalarCode value;
 };
 
-[[nodiscard]] std::uint32_t load_semaphore(const MemoryAddress& place, const Memory& memory);
+[[nodiscard]] std::uint32_t load_semaphore(const MemoryAddress& address, const Memory& memory);
 
 /// What the turns of a launch did.
 class TurnLog {
@@ -32,10 +32,10 @@ class TurnLog {
     std::uint32_t statement = 0;  ///< in Plan::memory_statements
     std::uint32_t value = 0;      ///< the element's new value
   };
-  void stored(const MemoryAddress& place, const Store& store) { stores_[place] = store; }
+  void stored(const MemoryAddress& address, const Store& store) { stores_[address] = store; }
   /// The last store to an element; nothing if there was none.
-  [[nodiscard]] std::optional<Store> last_store(const MemoryAddress& place) const {
-    const auto found = stores_.find(place);
+  [[nodiscard]] std::optional<Store> last_store(const MemoryAddress& address) const {
+    const auto found = stores_.find(address);
     return found == stores_.end() ? std::nullopt : std::optional(found->second);
   }
 

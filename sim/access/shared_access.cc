@@ -17,8 +17,8 @@ namespace {
 /// Calls f(bit in the thread's stream, bit in memory) for the runs of a thread.
 template <class F>
 void for_each_run(const TableLookup& runs, std::size_t thread, std::size_t run_bits, F&& f) {
-  const std::uint32_t* places = runs.table->run_bits.data() + thread * runs.table->runs;
-  for (std::size_t r = 0; r < runs.table->runs; ++r) f(r * run_bits, runs.base_bits + places[r]);
+  const std::uint32_t* begins = runs.table->run_bits.data() + thread * runs.table->runs;
+  for (std::size_t r = 0; r < runs.table->runs; ++r) f(r * run_bits, runs.base_bits + begins[r]);
 }
 
 /// Calls move(register byte, memory byte, bytes) for the runs of a thread. Usual lengths are
@@ -52,11 +52,11 @@ bool is_byte_aligned(const TableLookup& runs) {
 
 /// Reports the elements outside the tensor.
 bool report_outside(const SharedAccess& access, const Coordinates& origin, Context& context) {
-  const isa::Shape& shape = access.place.layout->shape();
+  const isa::Shape& shape = access.geometry.layout->shape();
   isa::Index first(shape.size());
   std::int64_t inside = 1, total = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    const std::int64_t extent = access.place.extents[d];
+    const std::int64_t extent = access.geometry.extents[d];
     const std::int64_t begin = std::clamp<std::int64_t>(origin[d], 0, shape[d]);
     const std::int64_t end = std::clamp<std::int64_t>(origin[d] + extent, 0, shape[d]);
     inside *= std::max<std::int64_t>(end - begin, 0);
@@ -71,7 +71,7 @@ bool report_outside(const SharedAccess& access, const Coordinates& origin, Conte
     return false;
   };
   for (std::size_t d = shape.size(); d-- > 0 && !lies_outside();) {
-    if (origin[d] + access.place.extents[d] > shape[d]) first[d] = shape[d];
+    if (origin[d] + access.geometry.extents[d] > shape[d]) first[d] = shape[d];
   }
   return context.fail(
       Code::out_of_bounds, access.span,
@@ -101,39 +101,39 @@ SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const
   access.tile = tile;
   access.parts = std::move(parts);
   access.table = preparation.new_shared_table(tile);
-  access.place.layout = &type.layout;
-  access.place.bits = type.dtype.bits;
+  access.geometry.layout = &type.layout;
+  access.geometry.bits = type.dtype.bits;
   if (auto strides = plain_strides(type.layout)) {
-    access.place.plain = true;
-    access.place.strides = *std::move(strides);
+    access.geometry.plain = true;
+    access.geometry.strides = *std::move(strides);
   }
   TilePosition position(offset, type.layout.rank(), shape);
   access.offsets = std::move(position.offsets);
-  access.place.tile_dims = std::move(position.tile_dims);
-  access.place.extents = std::move(position.extents);
+  access.geometry.tile_dims = std::move(position.tile_dims);
+  access.geometry.extents = std::move(position.extents);
   return access;
 }
 
 bool find_shared_origin(const SharedAccess& access, Context& context, Coordinates& origin) {
   constexpr std::int64_t far_away = std::int64_t{1} << 40;  // outside stays outside
-  const isa::Shape& shape = access.place.layout->shape();
+  const isa::Shape& shape = access.geometry.layout->shape();
   bool inside = true;
   for (std::size_t d = 0; d < access.offsets.size(); ++d) {
     if (!context.evaluate(access.offsets[d], origin[d])) return false;
     origin[d] = std::clamp(origin[d], -far_away, far_away);
-    inside = inside && origin[d] >= 0 && origin[d] + access.place.extents[d] <= shape[d];
+    inside = inside && origin[d] >= 0 && origin[d] + access.geometry.extents[d] <= shape[d];
   }
   if (inside) return true;
   if (context.settings.checks.bounds) return report_outside(access, origin, context);
   for (std::size_t d = 0; d < access.offsets.size(); ++d) {
-    origin[d] = std::clamp<std::int64_t>(origin[d], 0, shape[d] - access.place.extents[d]);
+    origin[d] = std::clamp<std::int64_t>(origin[d], 0, shape[d] - access.geometry.extents[d]);
   }
   return true;
 }
 
 TableLookup find_runs(const SharedAccess& access, Context& context, const Coordinates& origin) {
-  TableLookup found =
-      find_table(context.scratch.shared_tables[access.table], access.place, *access.parts, origin);
+  TableLookup found = find_table(context.scratch.shared_tables[access.table], access.geometry,
+                                 *access.parts, origin);
   found.base_bits += access.tensor_bits;
   return found;
 }
@@ -145,12 +145,12 @@ void read_shared(const TableLookup& runs, const SharedAccess& access, const std:
     std::uint8_t* to = registers + t * access.tile.thread_bytes;
     if (is_byte_aligned(runs)) {
       move_bytes(runs, t, run_bits / 8,
-                 [&](std::size_t place, std::uint64_t byte, std::size_t length) {
-                   std::memcpy(to + place, memory + byte, length);
+                 [&](std::size_t at, std::uint64_t byte, std::size_t length) {
+                   std::memcpy(to + at, memory + byte, length);
                  });
     } else {
-      for_each_run(runs, t, run_bits, [&](std::size_t place, std::uint64_t bit) {
-        copy_bits<false>(memory, bit, to, place, run_bits);
+      for_each_run(runs, t, run_bits, [&](std::size_t at, std::uint64_t bit) {
+        copy_bits<false>(memory, bit, to, at, run_bits);
       });
     }
   }
@@ -164,12 +164,12 @@ void write_shared(const TableLookup& runs, const SharedAccess& access,
     const std::uint8_t* from = registers + t * access.tile.thread_bytes;
     if (is_byte_aligned(runs)) {
       move_bytes(runs, t, run_bits / 8,
-                 [&](std::size_t place, std::uint64_t byte, std::size_t length) {
-                   std::memcpy(memory + byte, from + place, length);
+                 [&](std::size_t at, std::uint64_t byte, std::size_t length) {
+                   std::memcpy(memory + byte, from + at, length);
                  });
     } else {
-      for_each_run(runs, t, run_bits, [&](std::size_t place, std::uint64_t bit) {
-        copy_bits<false>(from, place, memory, bit, run_bits);
+      for_each_run(runs, t, run_bits, [&](std::size_t at, std::uint64_t bit) {
+        copy_bits<false>(from, at, memory, bit, run_bits);
       });
     }
   }

@@ -25,7 +25,7 @@ struct SharedAccess {
   std::string tensor;           ///< its name
   Span span{};                  ///< of the statement
   std::uint32_t statement = 0;  ///< in Plan::memory_statements
-  SharedTileLayout place;
+  SharedTileLayout geometry;
   std::uint64_t tensor_bits = 0;  ///< where the tensor begins
   std::size_t tensor_number = 0;  ///< among the kernel's shared tensors
   std::size_t shadow = 0;         ///< the tensor's first element in ShadowValues::shared

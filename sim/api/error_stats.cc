@@ -12,7 +12,7 @@ namespace {
 constexpr double two_to_64 = 0x1p64;
 
 /// Blocks in the order of the grid, x fastest.
-bool comes_before(const ErrorPlace& a, const ErrorPlace& b) {
+bool comes_before(const ErrorLocation& a, const ErrorLocation& b) {
   return std::lexicographical_compare(a.block.rbegin(), a.block.rend(), b.block.rbegin(),
                                       b.block.rend());
 }
@@ -38,16 +38,16 @@ double FixedSum::value() const {
   return static_cast<double>(sum_) / two_to_64;
 }
 
-void ErrorSpread::raise(double error, const ErrorPlace& place) {
-  if (error == 0 || error < max || (error == max && !comes_before(place, worst))) return;
+void ErrorSpread::raise(double error, const ErrorLocation& location) {
+  if (error == 0 || error < max || (error == max && !comes_before(location, worst))) return;
   max = error;
-  worst = place;
+  worst = location;
 }
 
-void ErrorSpread::add(double error, const ErrorPlace& place) {
+void ErrorSpread::add(double error, const ErrorLocation& location) {
   ++count;
   sum.add(error);
-  raise(error, place);
+  raise(error, location);
 }
 
 ErrorSpread& ErrorSpread::operator+=(const ErrorSpread& other) {
@@ -77,12 +77,12 @@ double ErrorMeter::ulp(double value) const {
   return std::ldexp(1.0, std::clamp(exponent, least_exponent_, largest_exponent_) - mantissa_bits_);
 }
 
-void ErrorMeter::add(double result, double reference, const ErrorPlace& place,
+void ErrorMeter::add(double result, double reference, const ErrorLocation& location,
                      ErrorStats& stats) const {
   ++stats.elements;
   if (result == reference || (std::isnan(result) && std::isnan(reference))) {
-    stats.ulp.add(0, place);
-    stats.relative.add(0, place);
+    stats.ulp.add(0, location);
+    stats.relative.add(0, location);
     return;
   }
   if (!std::isfinite(result) || !std::isfinite(reference)) {
@@ -90,8 +90,8 @@ void ErrorMeter::add(double result, double reference, const ErrorPlace& place,
     return;
   }
   const double error = std::abs(result - reference);
-  stats.ulp.add(error / ulp(reference), place);
-  if (reference != 0) stats.relative.add(error / std::abs(reference), place);
+  stats.ulp.add(error / ulp(reference), location);
+  if (reference != 0) stats.relative.add(error / std::abs(reference), location);
 }
 
 }  // namespace tilevm::sim

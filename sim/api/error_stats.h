@@ -30,21 +30,21 @@ class FixedSum {
 };
 
 /// An element of a tile or a tensor.
-struct ErrorPlace {
+struct ErrorLocation {
   std::array<std::int64_t, 3> block{};  ///< x, y, z
   std::uint64_t element = 0;            ///< in row-major order
 
-  friend bool operator==(const ErrorPlace&, const ErrorPlace&) = default;
+  friend bool operator==(const ErrorLocation&, const ErrorLocation&) = default;
 };
 
 /// Errors of one kind.
 struct ErrorSpread {
   std::uint64_t count = 0;
   double max = 0;
-  ErrorPlace worst;  ///< where the maximum is, in the earliest block; nowhere if it is 0
+  ErrorLocation worst;  ///< where the maximum is, in the earliest block; nowhere if it is 0
   FixedSum sum;
 
-  void add(double error, const ErrorPlace& place);
+  void add(double error, const ErrorLocation& location);
   ErrorSpread& operator+=(const ErrorSpread& other);
   [[nodiscard]] double mean() const {
     return count == 0 ? 0 : sum.value() / static_cast<double>(count);
@@ -53,7 +53,7 @@ struct ErrorSpread {
   friend bool operator==(const ErrorSpread&, const ErrorSpread&) = default;
 
  private:
-  void raise(double error, const ErrorPlace& place);
+  void raise(double error, const ErrorLocation& location);
 };
 
 /// What comparing the elements of a tile with their references gave.
@@ -78,7 +78,7 @@ class ErrorMeter {
   /// The unit in the last place at a value: the distance of neighbouring numbers of the type. Below
   /// the normal numbers that of the least, above them that of the largest. 1 for integers.
   [[nodiscard]] double ulp(double value) const;
-  void add(double result, double reference, const ErrorPlace& place, ErrorStats& stats) const;
+  void add(double result, double reference, const ErrorLocation& location, ErrorStats& stats) const;
 
  private:
   bool is_float_;

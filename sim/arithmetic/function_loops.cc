@@ -63,7 +63,7 @@ struct PlainMachine : HostMachine {
 };
 
 template <UnaryOp op, class M>
-struct OnF32 {
+struct FunctionOnF32 {
   TILEVM_INLINE std::uint32_t operator()(std::uint32_t x) const {
     return isa::Function<op>::template f32<M>(x);
   }
@@ -100,7 +100,7 @@ LaneLoop1 loop_of(SimdLevel level) {
     return detail::at_level<const std::uint8_t*, std::uint8_t*, std::size_t>(
         level, WaveBody < op == UnaryOp::cos, M > {});
   } else {
-    return loop1<std::uint32_t, std::uint32_t>(level, OnF32<op, M>{});
+    return loop1<std::uint32_t, std::uint32_t>(level, FunctionOnF32<op, M>{});
   }
 }
 

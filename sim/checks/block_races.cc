@@ -121,7 +121,7 @@ bool Replay::is_watched(const GlobalFootprint& footprint, const Context& context
   return is_turn == party_->is_turn && context.state.turns == party_->turns;
 }
 
-bool Replay::touch(const GlobalFootprint& footprint, const TouchedIntervals& pieces,
+bool Replay::check(const GlobalFootprint& footprint, const TouchedIntervals& pieces,
                    Context& context) {
   if (!is_watched(footprint, context)) return true;
   if (!comparing_) {
@@ -146,14 +146,14 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
   const GlobalAccess& access = *footprint.access;
   Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
   const bool is_write = writes(footprint.use);
-  TileInView place(access, footprint.view, context, footprint.origin);
+  TileInView cursor(access, footprint.view, context, footprint.origin);
   const auto racing = find_offenders(
       access.parts->first_threads, access.tile.locals,
       [&](std::size_t t, std::size_t i) -> std::optional<Offender<ConflictingAccess>> {
-        if (!place.locate(t, i) || !place.in_buffer()) return std::nullopt;
+        if (!cursor.locate(t, i) || !cursor.in_buffer()) return std::nullopt;
         ConflictingAccess here;
-        const std::uint64_t begin = place.bit() >> shift_,
-                            end = ((place.bit() + access.tile.bits - 1) >> shift_) + 1;
+        const std::uint64_t begin = cursor.bit() >> shift_,
+                            end = ((cursor.bit() + access.tile.bits - 1) >> shift_) + 1;
         const auto find = [&](bool wrote) {
           return [&here, wrote](std::uint32_t statement) {
             if (statement != 0) here = {0, statement, wrote};
@@ -163,7 +163,7 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
         if (is_write) buffer.readers.update(begin, end, find(false));
         buffer.writers.update(begin, end, find(true));
         if (here.statement == 0) return std::nullopt;
-        return Offender<ConflictingAccess>{place.index(), here};
+        return Offender<ConflictingAccess>{cursor.index(), here};
       });
   const ConflictingAccess& other = racing.detail;
   context.fail(
@@ -180,7 +180,7 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
            fmt::format("`{}` {} them here", partner.mnemonic, other.wrote ? "writes" : "reads"),
            partner.span);
   add_note(context.fault->diagnostic,
-           party_ ? "let the block that comes first release a semaphore behind its access, and the "
+           party_ ? "let the block that comes first release a semaphore after its access, and the "
                     "other one lock it before its own"
                   : "no barrier holds between blocks: let each block write elements of its own, or "
                     "split the work over two kernels");

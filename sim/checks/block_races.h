@@ -94,7 +94,7 @@ class Replay {
   /// From now on the second block runs. The index of the first is for the message.
   void compare(std::vector<std::int64_t> first_block);
   /// Records an access, or reports a race: false after a fault.
-  bool touch(const GlobalFootprint& footprint, const TouchedIntervals& pieces, Context& context);
+  bool check(const GlobalFootprint& footprint, const TouchedIntervals& pieces, Context& context);
 
  private:
   struct Buffer {

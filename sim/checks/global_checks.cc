@@ -19,19 +19,19 @@ namespace {
 /// The elements that race, and the access that the first one conflicts with.
 Offenders<ConflictingAccess> find_race(const GlobalFootprint& footprint, const Context& context) {
   const GlobalAccess& access = *footprint.access;
-  const BufferHistory& touches =
+  const BufferHistory& history =
       context.state.global.since_barrier[static_cast<std::size_t>(footprint.view.buffer)];
-  TileInView place(access, footprint.view, context, footprint.origin);
+  TileInView cursor(access, footprint.view, context, footprint.origin);
   const unsigned shift = context.settings.global_granule_shift;
   return find_offenders(
       access.tile.threads, access.tile.locals,
       [&](std::size_t t, std::size_t i) -> std::optional<Offender<ConflictingAccess>> {
         const std::size_t thread = footprint.use == GlobalUse::copy ? AccessRecord::any_thread : t;
-        if (!place.locate(t, i) || !place.in_buffer()) return std::nullopt;
-        const std::uint64_t granule = place.bit() >> shift;
-        if (!conflicts(touches, granule, thread, writes(footprint.use))) return std::nullopt;
-        return Offender<ConflictingAccess>{place.index(),
-                                           conflicting_access(touches.marks.at(granule), thread)};
+        if (!cursor.locate(t, i) || !cursor.in_buffer()) return std::nullopt;
+        const std::uint64_t granule = cursor.bit() >> shift;
+        if (!conflicts(history, granule, thread, writes(footprint.use))) return std::nullopt;
+        return Offender<ConflictingAccess>{cursor.index(),
+                                           conflicting_access(history.marks.at(granule), thread)};
       });
 }
 
@@ -41,8 +41,8 @@ bool report_race(const GlobalFootprint& footprint, Context& context) {
   const bool is_copy = footprint.use == GlobalUse::copy;
   context.fail(
       Code::race, access.span,
-      fmt::format("`{}` races for {}, first {}: {} {} what thread {} {}, and no `Synchronize` "
-                  "stands between",
+      fmt::format("`{}` races for {}, first {}: {} {} what thread {} {}, with no `Synchronize` "
+                  "in between",
                   access.mnemonic, elements_text(found.count, access.view_name),
                   element_text(access.view_name, found.first),
                   is_copy ? "any thread" : fmt::format("thread {}", found.thread),
@@ -57,19 +57,19 @@ bool report_race(const GlobalFootprint& footprint, Context& context) {
 bool check_overlap(const GlobalFootprint& footprint, Context& context) {
   std::unordered_map<std::uint64_t, std::size_t> writers;
   const GlobalAccess& access = *footprint.access;
-  TileInView place(access, footprint.view, context, footprint.origin);
+  TileInView cursor(access, footprint.view, context, footprint.origin);
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (!place.locate(t, i) || !place.in_buffer()) continue;
-      const auto [writer, fresh] = writers.emplace(place.bit(), t);
+      if (!cursor.locate(t, i) || !cursor.in_buffer()) continue;
+      const auto [writer, fresh] = writers.emplace(cursor.bit(), t);
       if (fresh || writer->second == t) continue;
       context.fail(Code::race, access.span,
                    fmt::format("`{}` writes different elements of the tile to the same place of "
                                "`{}`, from threads {} and {}, one of them {}; the strides of "
                                "a view that is written must keep elements apart",
                                access.mnemonic, access.view_name, writer->second, t,
-                               element_text(access.view_name, place.index())));
+                               element_text(access.view_name, cursor.index())));
       context.fault->thread = static_cast<std::int64_t>(t);
       return false;
     }
@@ -83,14 +83,14 @@ bool check_global(const GlobalFootprint& footprint, const TouchedIntervals& piec
                   Context& context) {
   const auto number = static_cast<std::size_t>(footprint.view.buffer);
   if (context.settings.observers.replay != nullptr) {
-    return context.settings.observers.replay->touch(footprint, pieces, context);
+    return context.settings.observers.replay->check(footprint, pieces, context);
   }
-  BufferHistory& touches = context.state.global.since_barrier[number];
+  BufferHistory& history = context.state.global.since_barrier[number];
   if (context.settings.threads == 1) {
-    add_intervals(touches, footprint, pieces);
+    add_intervals(history, footprint, pieces);
   } else {
     if (writes(footprint.use) && pieces.overlap && !check_overlap(footprint, context)) return false;
-    if (conflicts_with_history(touches, footprint, pieces, context))
+    if (conflicts_with_history(history, footprint, pieces, context))
       return report_race(footprint, context);
   }
   check_without_barrier(footprint, pieces, context);

@@ -30,16 +30,16 @@ bool same_owners(const GlobalFootprint& a, const GlobalFootprint& b) {
 
 /// Calls f(thread, granule) for the elements inside view and buffer until f returns false.
 template <class F>
-bool for_each_touch(const GlobalFootprint& footprint, const Context& context, F&& f) {
+bool for_each_granule(const GlobalFootprint& footprint, const Context& context, F&& f) {
   const GlobalAccess& access = *footprint.access;
-  TileInView place(access, footprint.view, context, footprint.origin);
+  TileInView cursor(access, footprint.view, context, footprint.origin);
   const unsigned shift = context.settings.global_granule_shift;
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     const std::size_t thread = footprint.use == GlobalUse::copy ? AccessRecord::any_thread : t;
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (!place.locate(t, i) || !place.in_buffer()) continue;
-      const std::uint64_t end = (place.bit() + access.tile.bits - 1) >> shift;
-      for (std::uint64_t granule = place.bit() >> shift; granule <= end; ++granule) {
+      if (!cursor.locate(t, i) || !cursor.in_buffer()) continue;
+      const std::uint64_t end = (cursor.bit() + access.tile.bits - 1) >> shift;
+      for (std::uint64_t granule = cursor.bit() >> shift; granule <= end; ++granule) {
         if (!f(thread, granule)) return false;
       }
     }
@@ -47,85 +47,85 @@ bool for_each_touch(const GlobalFootprint& footprint, const Context& context, F&
   return true;
 }
 
-void mark(BufferHistory& touches, const GlobalFootprint& footprint, const Context& context) {
+void mark(BufferHistory& history, const GlobalFootprint& footprint, const Context& context) {
   const std::uint32_t statement = footprint.access->statement;
   static_cast<void>(
-      for_each_touch(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
-        if (touches.marks.size() >= max_marks) return false;
-        AccessRecord& touch = touches.marks[granule];
-        writes(footprint.use) ? add_writer(touch, thread, statement)
-                              : add_reader(touch, thread, statement);
+      for_each_granule(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
+        if (history.marks.size() >= max_marks) return false;
+        AccessRecord& record = history.marks[granule];
+        writes(footprint.use) ? add_writer(record, thread, statement)
+                              : add_reader(record, thread, statement);
         return true;
       }));
 }
 
-void mark_recent(BufferHistory& touches, const Context& context) {
-  for (const GlobalFootprint& footprint : touches.recent) mark(touches, footprint, context);
-  touches.recent.clear();
-  touches.marking = true;
+void mark_recent(BufferHistory& history, const Context& context) {
+  for (const GlobalFootprint& footprint : history.recent) mark(history, footprint, context);
+  history.recent.clear();
+  history.marking = true;
 }
 
 /// Whether intervals alone rule out a race: no conflicting access met them, or only accesses of the
 /// same tile did.
-bool is_apart(const BufferHistory& touches, const GlobalFootprint& footprint,
+bool is_apart(const BufferHistory& history, const GlobalFootprint& footprint,
               const TouchedIntervals& pieces) {
   const bool meets =
       std::any_of(pieces.bits.begin(), pieces.bits.end(), [&](const Interval& interval) {
-        return touches.written.meets(interval) ||
-               (writes(footprint.use) && touches.read.meets(interval));
+        return history.written.meets(interval) ||
+               (writes(footprint.use) && history.read.meets(interval));
       });
   if (!meets) return true;
   return !pieces.overlap &&
-         std::all_of(touches.recent.begin(), touches.recent.end(), [&](const auto& recent) {
+         std::all_of(history.recent.begin(), history.recent.end(), [&](const auto& recent) {
            return same_owners(recent, footprint) || (!writes(recent.use) && !writes(footprint.use));
          });
 }
 
 }  // namespace
 
-bool conflicts(const BufferHistory& touches, std::uint64_t granule, std::size_t thread,
+bool conflicts(const BufferHistory& history, std::uint64_t granule, std::size_t thread,
                bool is_write) {
-  const auto found = touches.marks.find(granule);
-  return found != touches.marks.end() && races(found->second, thread, is_write);
+  const auto found = history.marks.find(granule);
+  return found != history.marks.end() && races(found->second, thread, is_write);
 }
 
-void add_intervals(BufferHistory& touches, const GlobalFootprint& footprint,
+void add_intervals(BufferHistory& history, const GlobalFootprint& footprint,
                    const TouchedIntervals& pieces) {
-  IntervalSet& set = writes(footprint.use) ? touches.written : touches.read;
+  IntervalSet& set = writes(footprint.use) ? history.written : history.read;
   for (const Interval& interval : pieces.bits) set.add(interval);
 }
 
-bool conflicts_with_history(BufferHistory& touches, const GlobalFootprint& footprint,
+bool conflicts_with_history(BufferHistory& history, const GlobalFootprint& footprint,
                             const TouchedIntervals& pieces, const Context& context) {
-  const bool simple = !touches.marking && touches.recent.size() < most_recent &&
-                      is_apart(touches, footprint, pieces);
+  const bool simple = !history.marking && history.recent.size() < most_recent &&
+                      is_apart(history, footprint, pieces);
   if (simple) {
-    add_intervals(touches, footprint, pieces);
+    add_intervals(history, footprint, pieces);
     const auto is_same = [&](const GlobalFootprint& recent) {
       return recent.use == footprint.use && same_owners(recent, footprint);
     };
     if (footprint.use != GlobalUse::copy &&
-        std::none_of(touches.recent.begin(), touches.recent.end(), is_same)) {
-      touches.recent.push_back(footprint);
+        std::none_of(history.recent.begin(), history.recent.end(), is_same)) {
+      history.recent.push_back(footprint);
     }
     return false;
   }
-  mark_recent(touches, context);
+  mark_recent(history, context);
   const bool clear =
-      for_each_touch(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
-        return !conflicts(touches, granule, thread, writes(footprint.use));
+      for_each_granule(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
+        return !conflicts(history, granule, thread, writes(footprint.use));
       });
   if (!clear) return true;
-  add_intervals(touches, footprint, pieces);
-  if (footprint.use != GlobalUse::copy) mark(touches, footprint, context);
+  add_intervals(history, footprint, pieces);
+  if (footprint.use != GlobalUse::copy) mark(history, footprint, context);
   return false;
 }
 
-void forget_history(GlobalHistory& touches) {
-  for (std::size_t b = 0; b < touches.since_barrier.size(); ++b) {
-    BufferHistory& since = touches.since_barrier[b];
+void forget_history(GlobalHistory& history) {
+  for (std::size_t b = 0; b < history.since_barrier.size(); ++b) {
+    BufferHistory& since = history.since_barrier[b];
     if (since.empty()) continue;
-    GlobalHistory::Block& block = touches.block[b];
+    GlobalHistory::Block& block = history.block[b];
     if (block.read.empty() && block.written.empty()) {
       std::swap(block.read, since.read);
       std::swap(block.written, since.written);
@@ -138,11 +138,11 @@ void forget_history(GlobalHistory& touches) {
 }
 
 void publish_accesses(Context& context) {
-  GlobalHistory& touches = context.state.global;
+  GlobalHistory& history = context.state.global;
   AccessSink* sink = context.settings.observers.block_races;
-  for (std::size_t b = 0; b < touches.block.size(); ++b) {
-    GlobalHistory::Block& block = touches.block[b];
-    BufferHistory& since = touches.since_barrier[b];
+  for (std::size_t b = 0; b < history.block.size(); ++b) {
+    GlobalHistory::Block& block = history.block[b];
+    BufferHistory& since = history.since_barrier[b];
     if (sink != nullptr) {
       if (!block.read.empty() || !block.written.empty()) {
         sink->note(b, context.state.order, block.read, block.written);

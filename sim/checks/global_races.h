@@ -16,19 +16,19 @@ namespace tilevm::sim {
 class Context;
 
 /// Whether a thread that reads or writes a granule now races with a recorded access.
-[[nodiscard]] bool conflicts(const BufferHistory& touches, std::uint64_t granule,
+[[nodiscard]] bool conflicts(const BufferHistory& history, std::uint64_t granule,
                              std::size_t thread, bool is_write);
 
 /// Adds the intervals of a footprint, without its threads.
-void add_intervals(BufferHistory& touches, const GlobalFootprint& footprint,
+void add_intervals(BufferHistory& history, const GlobalFootprint& footprint,
                    const TouchedIntervals& pieces);
 
 /// Whether a footprint races with the history. If not, the footprint is added, unless it is a copy.
-[[nodiscard]] bool conflicts_with_history(BufferHistory& touches, const GlobalFootprint& footprint,
+[[nodiscard]] bool conflicts_with_history(BufferHistory& history, const GlobalFootprint& footprint,
                                           const TouchedIntervals& pieces, const Context& context);
 
 /// All threads are at a barrier: the history since the last one is added to the block's.
-void forget_history(GlobalHistory& touches);
+void forget_history(GlobalHistory& history);
 /// Hands the block's history to the detector of races between blocks, at a turn or at the end.
 void publish_accesses(Context& context);
 

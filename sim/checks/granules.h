@@ -24,9 +24,9 @@ bool for_each_granules(const SharedAccess& access, const TableLookup& runs, std:
                        unsigned granule_shift, F&& f) {
   const unsigned shift = granule_shift + 3;
   const std::uint64_t run_bits = runs.table->run_elements * access.tile.bits;
-  const std::uint32_t* places = runs.table->run_bits.data() + thread * runs.table->runs;
+  const std::uint32_t* begins = runs.table->run_bits.data() + thread * runs.table->runs;
   for (std::size_t r = 0; r < runs.table->runs; ++r) {
-    const std::uint64_t begin = runs.base_bits + places[r];
+    const std::uint64_t begin = runs.base_bits + begins[r];
     if (!f(begin >> shift, ((begin + run_bits - 1) >> shift) + 1)) return false;
   }
   return true;
@@ -37,12 +37,12 @@ bool for_each_granules(const SharedAccess& access, const TableLookup& runs, std:
 template <class F>
 Offenders<std::size_t> find_elements(const SharedAccess& access, const Coordinates& origin,
                                      unsigned granule_shift, F&& bad) {
-  const auto& dims = access.place.tile_dims;
+  const auto& dims = access.geometry.tile_dims;
   std::set<std::int64_t> offsets;
   auto found = find_offenders(
       access.tile.threads, access.tile.locals,
       [&](std::size_t t, std::size_t i) -> std::optional<Offender<std::size_t>> {
-        const std::int64_t offset = element_offset(access.place, *access.parts, origin, t, i);
+        const std::int64_t offset = element_offset(access.geometry, *access.parts, origin, t, i);
         const std::uint64_t bit =
             access.tensor_bits + static_cast<std::uint64_t>(offset) * access.tile.bits;
         const std::uint64_t end = ((bit + access.tile.bits - 1) >> (granule_shift + 3)) + 1;

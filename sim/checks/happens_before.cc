@@ -11,11 +11,11 @@ std::uint32_t BlockClock::operator[](std::uint64_t block) const {
 }
 
 void BlockClock::set(std::uint64_t block, std::uint32_t segments) {
-  const auto place = std::lower_bound(entries_.begin(), entries_.end(), Entry{block, 0});
-  if (place != entries_.end() && place->first == block) {
-    place->second = segments;
+  const auto entry = std::lower_bound(entries_.begin(), entries_.end(), Entry{block, 0});
+  if (entry != entries_.end() && entry->first == block) {
+    entry->second = segments;
   } else {
-    entries_.insert(place, {block, segments});
+    entries_.insert(entry, {block, segments});
   }
 }
 
@@ -125,14 +125,14 @@ void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block, const 
   });
 }
 
-void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& place,
+void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& address,
                                       Ordering ordering) {
   Block& now = blocks_[block];
   const bool wrote = releases(ordering);
   const Segment segment{block, now.clock[block]};
   const Present present{block, now, true};
-  if (const auto& tracked = buffers_[place.buffer]) {
-    const std::uint64_t begin = place.bit >> shift_, end = ((place.bit + 31) >> shift_) + 1;
+  if (const auto& tracked = buffers_[address.buffer]) {
+    const std::uint64_t begin = address.bit >> shift_, end = ((address.bit + 31) >> shift_) + 1;
     tracked->writers.update(begin, end, [&](SegmentId writer) {
       if (writer != 0) check_ordered(segments_[writer], false, present);
       return writer;
@@ -142,7 +142,7 @@ void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& 
       return set;
     });
   }
-  Semaphore& semaphore = semaphores_[place];
+  Semaphore& semaphore = semaphores_[address];
   now.segment = 0;
   now.clock.set(block, segment.number + 1);
   if (acquires(ordering)) now.clock.join(semaphore.left);

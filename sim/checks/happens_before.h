@@ -75,7 +75,7 @@ class HappensBeforeDetector final : public AccessSink {
   void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
             const IntervalSet& written) override;
   /// A block runs an instruction on a semaphore, which ends its segment.
-  void take_turn(std::uint64_t block, const MemoryAddress& place, Ordering ordering);
+  void take_turn(std::uint64_t block, const MemoryAddress& address, Ordering ordering);
 
   /// The first race that was found.
   [[nodiscard]] const std::optional<OrderedRace>& race() const { return race_; }

@@ -68,10 +68,10 @@ bool reads(const CounterfactualCopy& copy, const GlobalFootprint& footprint,
     return false;
   }
   const GlobalAccess& source = copy.plan->source;
-  TileInView place(source, copy.source, context, copy.source_origin);
+  TileInView cursor(source, copy.source, context, copy.source_origin);
   for (std::size_t i = 0; i < source.tile.locals; ++i) {
-    if (!place.locate(0, i) || !place.in_buffer()) continue;
-    if (meets(pieces.bits, place.bit(), place.bit() + source.tile.bits)) return true;
+    if (!cursor.locate(0, i) || !cursor.in_buffer()) continue;
+    if (meets(pieces.bits, cursor.bit(), cursor.bit() + source.tile.bits)) return true;
   }
   return false;
 }
@@ -101,8 +101,8 @@ void stop_counterfactuals(Context& context) {
   Without& without = context.state.shared.without;
   without.barrier = Without::none;
   without.unseen.clear();
-  forget_history(without.touches);
-  for (BufferHistory& touches : context.state.global.without) touches.clear();
+  forget_history(without.history);
+  for (BufferHistory& history : context.state.global.without) history.clear();
 }
 
 void begin_without_barrier(std::uint32_t barrier, Context& context) {
@@ -113,7 +113,7 @@ void begin_without_barrier(std::uint32_t barrier, Context& context) {
   if (without.barrier == barrier) return;  // no other barrier ran since: keep collecting
   stop_counterfactuals(context);
   without.barrier = barrier;
-  std::swap(without.touches, context.state.shared.since_barrier);
+  std::swap(without.history, context.state.shared.since_barrier);
   GlobalHistory& global = context.state.global;
   for (std::size_t b = 0; b < global.without.size(); ++b) {
     global.without[b] = global.since_barrier[b];
@@ -146,7 +146,7 @@ void check_without_barrier(const SharedAccess& access, const Coordinates& origin
   if (is_off(context)) return;
   Without& without = context.state.shared.without;
   if (without.barrier != Without::none && context.settings.threads > 1 &&
-      conflicts_with_history(without.touches, access, origin, use, context)) {
+      conflicts_with_history(without.history, access, origin, use, context)) {
     mark_barrier_needed(without.barrier, context);
   }
   if (without.unseen.empty() && without.unwaited.empty()) return;

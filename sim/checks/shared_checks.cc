@@ -94,7 +94,7 @@ void explain_copy(const PendingCopy& copy, Context& context) {
                "and `Synchronize()` before this line");
       return;
     case PendingCopy::Stage::retired:
-      add_note(diagnostic, "it is retired here, but `Synchronize()` is missing behind", wait.span);
+      add_note(diagnostic, "it is retired here, but no `Synchronize()` follows", wait.span);
       return;
     case PendingCopy::Stage::committed:
       break;

@@ -12,14 +12,14 @@ namespace tilevm::sim {
 namespace {
 
 bool conflicts(const SharedHistory& set, std::uint64_t granule, std::size_t thread, bool is_write) {
-  const AccessRecord& touch = set.touches[granule];
-  return touch.epoch == set.epoch && races(touch, thread, is_write);
+  const AccessRecord& record = set.records[granule];
+  return record.epoch == set.epoch && races(record, thread, is_write);
 }
 
 /// Calls f(thread, granule) for all granules of all threads until f returns false.
 template <class F>
-bool for_each_touch(const SharedAccess& access, const TableLookup& runs, const Context& context,
-                    F&& f) {
+bool for_each_granule(const SharedAccess& access, const TableLookup& runs, const Context& context,
+                      F&& f) {
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     const bool all = for_each_granules(access, runs, t, context.settings.granule_shift,
                                        [&](std::uint64_t begin, std::uint64_t end) {
@@ -35,21 +35,21 @@ bool for_each_touch(const SharedAccess& access, const TableLookup& runs, const C
 
 /// The access record of a granule; a record from before the last barrier is emptied first.
 AccessRecord& current(SharedHistory& set, std::uint64_t granule) {
-  AccessRecord& touch = set.touches[granule];
-  if (touch.epoch != set.epoch) {
-    touch = AccessRecord{};
-    touch.epoch = set.epoch;
+  AccessRecord& record = set.records[granule];
+  if (record.epoch != set.epoch) {
+    record = AccessRecord{};
+    record.epoch = set.epoch;
   }
-  return touch;
+  return record;
 }
 
 void mark(SharedHistory& set, const SharedAccess& access, const TableLookup& runs, bool is_write,
           const Context& context) {
   static_cast<void>(
-      for_each_touch(access, runs, context, [&](std::size_t thread, std::uint64_t granule) {
-        AccessRecord& touch = current(set, granule);
-        is_write ? add_writer(touch, thread, access.statement)
-                 : add_reader(touch, thread, access.statement);
+      for_each_granule(access, runs, context, [&](std::size_t thread, std::uint64_t granule) {
+        AccessRecord& record = current(set, granule);
+        is_write ? add_writer(record, thread, access.statement)
+                 : add_reader(record, thread, access.statement);
         return true;
       }));
 }
@@ -57,7 +57,7 @@ void mark(SharedHistory& set, const SharedAccess& access, const TableLookup& run
 bool has_conflict(const SharedHistory& set, const SharedAccess& access, const TableLookup& runs,
                   SharedUse use, const Context& context) {
   const bool is_write = writes(use);
-  return !for_each_touch(access, runs, context, [&](std::size_t t, std::uint64_t granule) {
+  return !for_each_granule(access, runs, context, [&](std::size_t t, std::uint64_t granule) {
     return !conflicts(set, granule, use == SharedUse::copy ? AccessRecord::any_thread : t,
                       is_write);
   });
@@ -65,18 +65,18 @@ bool has_conflict(const SharedHistory& set, const SharedAccess& access, const Ta
 
 /// Marks the accesses since the last barrier by granule; later accesses are marked at once.
 void mark_recent(SharedHistory& set, Context& context) {
-  for (const RecentAccess& touch : set.recent) {
-    mark(set, *touch.access, find_runs(*touch.access, context, touch.origin), touch.writes,
+  for (const RecentAccess& recent : set.recent) {
+    mark(set, *recent.access, find_runs(*recent.access, context, recent.origin), recent.writes,
          context);
   }
   set.recent.clear();
-  set.marks_touches = true;
+  set.marking = true;
 }
 
 /// Whether no conflicting access since the last barrier overlaps this range of granules.
 bool is_apart(const SharedHistory& set, const GranuleRange& range, bool is_write) {
-  return std::none_of(set.recent.begin(), set.recent.end(), [&](const RecentAccess& touch) {
-    return (is_write || touch.writes) && range.begin < touch.high && touch.low < range.end;
+  return std::none_of(set.recent.begin(), set.recent.end(), [&](const RecentAccess& recent) {
+    return (is_write || recent.writes) && range.begin < recent.high && recent.low < range.end;
   });
 }
 
@@ -91,12 +91,12 @@ bool report_race(const SharedAccess& access, const Coordinates& origin, SharedUs
                                      return conflicts(set, granule, thread_of(t), is_write);
                                    });
   const ConflictingAccess other =
-      conflicting_access(set.touches[found.detail], thread_of(found.thread));
+      conflicting_access(set.records[found.detail], thread_of(found.thread));
   const std::string who = is_copy ? "any thread" : fmt::format("thread {}", found.thread);
   context.fail(
       Code::race, access.span,
-      fmt::format("`{}` races for {}, first {}: {} {} what thread {} {}, and no `Synchronize` "
-                  "stands between",
+      fmt::format("`{}` races for {}, first {}: {} {} what thread {} {}, with no `Synchronize` "
+                  "in between",
                   access.mnemonic, elements_text(found.count, access.tensor),
                   element_text(access.tensor, found.first), who, is_write ? "writes" : "reads",
                   other.thread, other.wrote ? "wrote" : "read"));
@@ -155,7 +155,7 @@ bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
   const GranuleRange range = granules_of(runs, context);
   const bool is_write = writes(use);
   constexpr std::size_t most_recent = 64;
-  if (!set.marks_touches && set.recent.size() < most_recent && is_apart(set, range, is_write)) {
+  if (!set.marking && set.recent.size() < most_recent && is_apart(set, range, is_write)) {
     if (use != SharedUse::copy) {
       set.recent.push_back({&access, origin, is_write, range.begin, range.end});
     }
@@ -171,7 +171,7 @@ bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
 bool check_race(const SharedAccess& access, const Coordinates& origin, SharedUse use,
                 Context& context) {
   SharedHistory& set = context.state.shared.since_barrier;
-  if (set.touches.empty() || context.settings.threads == 1) return true;
+  if (set.records.empty() || context.settings.threads == 1) return true;
   if (use == SharedUse::write &&
       !check_overlap(access, find_runs(access, context, origin), context)) {
     return false;
@@ -182,9 +182,9 @@ bool check_race(const SharedAccess& access, const Coordinates& origin, SharedUse
 
 void forget_history(SharedHistory& set) {
   set.recent.clear();
-  set.marks_touches = false;
+  set.marking = false;
   if (set.epoch == std::numeric_limits<std::uint32_t>::max()) {
-    std::fill(set.touches.begin(), set.touches.end(), AccessRecord{});
+    std::fill(set.records.begin(), set.records.end(), AccessRecord{});
     set.epoch = 0;
   }
   ++set.epoch;

@@ -56,8 +56,8 @@ void spread(const Source& source, const Tile& result, const UndefinedRegisters& 
 }
 
 /// Replaces the undefined mask of a result.
-void set_shadow(const Tile& result, const std::vector<std::uint8_t>& bits, const Origin& origin,
-                UndefinedRegisters& undefined) {
+void set_undefined(const Tile& result, const std::vector<std::uint8_t>& bits, const Origin& origin,
+                   UndefinedRegisters& undefined) {
   std::memcpy(undefined.at(result.offset), bits.data(), bits.size());
   undefined.update(result, origin);
 }
@@ -118,7 +118,7 @@ struct ProductTransfer {
         }
       }
     }
-    set_shadow(d.tile, bits, origin, undefined);
+    set_undefined(d.tile, bits, origin, undefined);
   }
 };
 
@@ -141,7 +141,7 @@ UndefinedTransfer elementwise_transfer(const std::vector<TileOperand>& operands,
               spread(source, result, undefined, bits);
             }
             if (!any) return undefined.clear(result);
-            set_shadow(result, bits, origin, undefined);
+            set_undefined(result, bits, origin, undefined);
           }};
 }
 
@@ -193,7 +193,7 @@ UndefinedTransfer convert_transfer(isa::VarId source, const Preparation& prepara
                               isa::get_bits(thread, place * result.bits, result.bits));
               }
             }
-            set_shadow(result, bits, Origin(undefined.origin(from.tile)), undefined);
+            set_undefined(result, bits, Origin(undefined.origin(from.tile)), undefined);
           }};
 }
 

@@ -43,7 +43,7 @@ struct MeteredAccess {
 };
 
 /// The addresses of one execution.
-struct Places {
+struct Addresses {
   std::optional<GlobalAddresses> global;
   std::optional<SharedAddresses> shared;
 };
@@ -70,24 +70,24 @@ std::vector<ActiveLane> active_lanes(const AccessGrid& grid, std::int64_t first_
   return lanes;
 }
 
-std::vector<ActiveLane> lanes_in(const GlobalAddresses& place, const AccessGrid& grid,
+std::vector<ActiveLane> lanes_in(const GlobalAddresses& tile, const AccessGrid& grid,
                                  std::int64_t first_thread, std::int64_t i) {
   return active_lanes(grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
-    if (place.elements_inside(index, 1) == 0) return false;
-    lane.bit = place.bit(index);
+    if (tile.elements_inside(index, 1) == 0) return false;
+    lane.bit = tile.bit(index);
     return true;
   });
 }
 
 /// For matrices, only the threads that address a row.
-std::vector<ActiveLane> lanes_in(const SharedAddresses& place, const AccessGrid& grid,
+std::vector<ActiveLane> lanes_in(const SharedAddresses& tile, const AccessGrid& grid,
                                  std::int64_t first_thread, std::int64_t i) {
   constexpr std::int64_t rows = 8;
   const bool matrix = grid.plan().form == AccessForm::matrix;
   const std::int64_t named = matrix ? grid.plan().matrices * rows : warp_size;
   return active_lanes(grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
     if (lane.lane >= named) return false;
-    lane.bit = place.bit(index);
+    lane.bit = tile.bit(index);
     return true;
   });
 }
@@ -155,21 +155,21 @@ AccessCount count_global(const WarpAccess& access, unsigned) { return count_sect
 /// What a warp does in its access i.
 class WarpCount {
  public:
-  WarpCount(const MeteredAccess& access, const Places& places, AccessCounts& counts)
-      : access_(access), places_(places), counts_(counts) {}
+  WarpCount(const MeteredAccess& access, const Addresses& addresses, AccessCounts& counts)
+      : access_(access), addresses_(addresses), counts_(counts) {}
 
   void run(std::int64_t first_thread, std::int64_t i) {
     const isa::AccessPlan& plan = access_.grid.plan();
     if (plan.form == AccessForm::copy) return copy(first_thread, i);
     // A copy without cp.async loads from global memory and stores to shared memory.
     if (access_.global) {
-      const auto lanes = lanes_in(*places_.global, access_.grid, first_thread, i);
+      const auto lanes = lanes_in(*addresses_.global, access_.grid, first_thread, i);
       add(access_.stores ? Traffic::global_store : Traffic::global_load,
           count_moves(lanes, plan, access_.global->bits, access_.stores, count_global));
     }
     if (access_.shared) {
       const bool stores = access_.stores || access_.global;
-      const auto lanes = lanes_in(*places_.shared, access_.grid, first_thread, i);
+      const auto lanes = lanes_in(*addresses_.shared, access_.grid, first_thread, i);
       add(stores ? Traffic::shared_store : Traffic::shared_load,
           count_moves(lanes, plan, access_.shared->bits, stores, count_wavefronts));
     }
@@ -187,10 +187,10 @@ class WarpCount {
     std::vector<ActiveLane> to;
     const auto from =
         active_lanes(access_.grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
-          lane.elements = places_.global->elements_inside(index, access_.grid.plan().elements);
+          lane.elements = addresses_.global->elements_inside(index, access_.grid.plan().elements);
           if (lane.elements == 0) return false;
-          lane.bit = places_.global->bit(index);
-          to.push_back({lane.lane, places_.shared->bit(index), lane.elements});
+          lane.bit = addresses_.global->bit(index);
+          to.push_back({lane.lane, addresses_.shared->bit(index), lane.elements});
           return true;
         });
     const bool past_l1 = access_.grid.plan().elements * bits == past_l1_bits;
@@ -200,13 +200,13 @@ class WarpCount {
   }
 
   const MeteredAccess& access_;
-  const Places& places_;
+  const Addresses& addresses_;
   AccessCounts& counts_;
 };
 
-AccessCounts count_execution(const MeteredAccess& access, const Places& places) {
+AccessCounts count_execution(const MeteredAccess& access, const Addresses& addresses) {
   AccessCounts counts{};
-  WarpCount warp(access, places, counts);
+  WarpCount warp(access, addresses, counts);
   for (std::int64_t i = 0; i < access.grid.plan().count; ++i) {
     for (std::int64_t t = 0; t < access.grid.threads(); t += warp_size) warp.run(t, i);
   }
@@ -215,20 +215,20 @@ AccessCounts count_execution(const MeteredAccess& access, const Places& places) 
 
 /// Finds the addresses of an execution, and the key that its counts depend on; false if it will
 /// fault.
-bool find_places(const MeteredAccess& access, const BlockState& state, Places& places,
-                 MeterCache::Key& key) {
+bool find_addresses(const MeteredAccess& access, const BlockState& state, Addresses& addresses,
+                    MeterCache::Key& key) {
   key.assign(1, access.id);
   if (const auto& side = access.global) {
     Coordinates origin{};
     if (!side->position.find_origin(state, origin)) return false;
-    places.global.emplace(side->position, state.views[side->view], side->bits, origin);
-    places.global->add_key(key);
+    addresses.global.emplace(side->position, state.views[side->view], side->bits, origin);
+    addresses.global->add_key(key);
   }
   if (const auto& side = access.shared) {
-    SharedAddresses place{&side->position, side->layout, side->bits, side->tensor_bits};
-    if (!side->position.find_origin(state, place.origin) || !place.inside()) return false;
-    key.insert(key.end(), place.origin.begin(), place.origin.end());
-    places.shared = place;
+    SharedAddresses tile{&side->position, side->layout, side->bits, side->tensor_bits};
+    if (!side->position.find_origin(state, tile.origin) || !tile.inside()) return false;
+    key.insert(key.end(), tile.origin.begin(), tile.origin.end());
+    addresses.shared = tile;
   }
   return true;
 }
@@ -236,11 +236,11 @@ bool find_places(const MeteredAccess& access, const BlockState& state, Places& p
 Meter make(MeteredAccess access) {
   return [access = std::make_shared<const MeteredAccess>(std::move(access))](
              const BlockState& state, MeterCache& cache, AccessCounts& counts) {
-    Places places;
+    Addresses addresses;
     MeterCache::Key key;
-    if (!find_places(*access, state, places, key)) return;
+    if (!find_addresses(*access, state, addresses, key)) return;
     const AccessCounts* known = cache.find(key);
-    counts += known != nullptr ? *known : cache.keep(key, count_execution(*access, places));
+    counts += known != nullptr ? *known : cache.keep(key, count_execution(*access, addresses));
   };
 }
 

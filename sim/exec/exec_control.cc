@@ -24,7 +24,7 @@ namespace {
 /// One execution of a semaphore access: the element's address and the instruction's value.
 struct Turn {
   const SemaphoreAccess& access;
-  MemoryAddress place{};
+  MemoryAddress address{};
   Coordinates index{};
   std::uint32_t value = 0;
 };
@@ -47,8 +47,8 @@ std::shared_ptr<const SemaphoreAccess> make_access(const Inst& inst,
 
 bool find_turn(Context& context, Turn& turn) {
   const GlobalAccess& element = turn.access.element;
-  if (!find_element(element, context, turn.index, turn.place.bit)) return false;
-  turn.place.buffer = static_cast<std::size_t>(context.state.views[element.view].buffer);
+  if (!find_element(element, context, turn.index, turn.address.bit)) return false;
+  turn.address.buffer = static_cast<std::size_t>(context.state.views[element.view].buffer);
   std::uint64_t value = 0;
   if (!context.evaluate(turn.access.value, value)) return false;
   turn.value = static_cast<std::uint32_t>(value);
@@ -58,9 +58,9 @@ bool find_turn(Context& context, Turn& turn) {
 /// Whether the element has a defined value; false after a fault. A release needs one, too: a block
 /// that already waits would compare undefined bits.
 bool is_defined(const Turn& turn, Context& context) {
-  const std::uint8_t* undefined = context.memory[turn.place.buffer].undefined;
+  const std::uint8_t* undefined = context.memory[turn.address.buffer].undefined;
   if (!context.settings.checks.uninitialized || undefined == nullptr ||
-      isa::get_bits(undefined, turn.place.bit, semaphore_bits) == 0) {
+      isa::get_bits(undefined, turn.address.bit, semaphore_bits) == 0) {
     return true;
   }
   const GlobalAccess& element = turn.access.element;
@@ -75,13 +75,14 @@ bool is_defined(const Turn& turn, Context& context) {
 }
 
 void store(const Turn& turn, std::uint32_t value, Context& context) {
-  const MemoryBuffer& buffer = context.memory[turn.place.buffer];
-  isa::put_bits(buffer.data, turn.place.bit, semaphore_bits, value);
+  const MemoryBuffer& buffer = context.memory[turn.address.buffer];
+  isa::put_bits(buffer.data, turn.address.bit, semaphore_bits, value);
   const GlobalAccess& element = turn.access.element;
   if (buffer.shadow != nullptr) {
-    buffer.shadow->store(element.dtype, turn.place.bit, ShadowSlot(value_of(element.dtype, value)));
+    buffer.shadow->store(element.dtype, turn.address.bit,
+                         ShadowSlot(value_of(element.dtype, value)));
   }
-  context.settings.turns->stored(turn.place, {context.state.order, element.statement, value});
+  context.settings.turns->stored(turn.address, {context.state.order, element.statement, value});
 }
 
 /// Begins a new segment of the block, in which pending copies still read; false after a race.
@@ -98,7 +99,8 @@ bool pass(const Turn& turn, Ordering ordering, Context& context) {
   stop_counterfactuals(context);
   complete_barrier(context);
   if (context.settings.observers.happens_before != nullptr) {
-    context.settings.observers.happens_before->take_turn(context.state.order, turn.place, ordering);
+    context.settings.observers.happens_before->take_turn(context.state.order, turn.address,
+                                                         ordering);
   }
   return begin_segment(context);
 }
@@ -106,8 +108,8 @@ bool pass(const Turn& turn, Ordering ordering, Context& context) {
 /// Repeats a turn in a replay; false after a race.
 bool replay(const Turn& turn, GlobalUse use, Context& context) {
   const GlobalAccess& element = turn.access.element;
-  const TouchedIntervals pieces{.bits = {{turn.place.bit, turn.place.bit + semaphore_bits}}};
-  return context.settings.observers.replay->touch(
+  const TouchedIntervals pieces{.bits = {{turn.address.bit, turn.address.bit + semaphore_bits}}};
+  return context.settings.observers.replay->check(
              {&element, context.state.views[element.view], turn.index, use}, pieces, context) &&
          begin_segment(context);
 }
@@ -130,8 +132,8 @@ Action prepare(const isa::LockSemaphore& inst, const Preparation& preparation) {
     if (!find_turn(context, turn)) return false;
     if (context.settings.observers.replay != nullptr) return replay(turn, GlobalUse::lock, context);
     if (!is_defined(turn, context)) return false;
-    if (load_semaphore(turn.place, context.memory) != turn.value) {
-      context.state.wait = Wait{access.get(), turn.place, turn.index, turn.value};
+    if (load_semaphore(turn.address, context.memory) != turn.value) {
+      context.state.wait = Wait{access.get(), turn.address, turn.index, turn.value};
       return true;
     }
     context.state.wait.reset();
@@ -165,7 +167,7 @@ Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
       return replay(turn, GlobalUse::release, context);
     }
     if (!is_defined(turn, context)) return false;
-    const std::uint32_t before = load_semaphore(turn.place, context.memory);
+    const std::uint32_t before = load_semaphore(turn.address, context.memory);
     scalar = access->value.kind() == isa::ScalarKind::i32
                  ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(before)})
                  : before;

@@ -43,7 +43,7 @@ struct IntegerDot {
   SharedTables::Table a_owners, b_owners, c_owners, c_positions;
 };
 
-void gather_values(const CodePlaces& owners, const Tile& tile, const Values& values,
+void gather_values(const CodeOffsets& owners, const Tile& tile, const Values& values,
                    const std::uint8_t* from, std::vector<std::int16_t>& out) {
   out.resize(owners.size());
   gather(owners, tile.bits, from, out.data(),

@@ -30,21 +30,21 @@ bool evaluate_origin(const GlobalAccess& access, Context& context, Coordinates& 
 }
 
 /// Reports elements inside the view but outside of the buffer.
-bool report_out_of_bounds(const GlobalAccess& access, TileInView& place, Context& context) {
+bool report_out_of_bounds(const GlobalAccess& access, TileInView& cursor, Context& context) {
   using Outside = Offender<std::int64_t>;  // the detail is the byte of the access
   const auto outside = find_offenders(access.parts->first_threads, access.tile.locals,
                                       [&](std::size_t t, std::size_t i) -> std::optional<Outside> {
-                                        if (!place.locate(t, i) || place.in_buffer())
+                                        if (!cursor.locate(t, i) || cursor.in_buffer())
                                           return std::nullopt;
-                                        return Outside{place.index(), place.byte()};
+                                        return Outside{cursor.index(), cursor.byte()};
                                       });
   const std::size_t total = access.parts->first_threads.size() * access.tile.locals;
   context.fail(Code::out_of_bounds, access.span,
                fmt::format("`{}` touches memory outside of buffer `{}`: {} of {} elements of the "
                            "tile, first {}, at byte {} of {}",
-                           access.mnemonic, place.buffer().name, outside.count, total,
+                           access.mnemonic, cursor.buffer().name, outside.count, total,
                            element_text(access.view_name, outside.first), outside.detail,
-                           place.buffer().bytes));
+                           cursor.buffer().bytes));
   context.fault->thread = static_cast<std::int64_t>(outside.thread);
   add_note(context.fault->diagnostic,
            fmt::format("`{}` is viewed here; a view's extents must not reach beyond its buffer",
@@ -69,15 +69,15 @@ bool report_outside_view(const GlobalAccess& access, const GlobalView& view,
 }
 
 /// Reports elements of a copy's source that nothing has written.
-bool report_unwritten(const GlobalAccess& access, TileInView& place, const std::uint8_t* shadow,
+bool report_unwritten(const GlobalAccess& access, TileInView& cursor, const std::uint8_t* mask,
                       Context& context) {
   const auto unwritten =
       find_offenders(access.tile.threads, access.tile.locals,
                      [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
                        const unsigned bits = access.tile.bits;
-                       if (isa::get_bits(shadow, i * bits, bits) == 0) return std::nullopt;
-                       static_cast<void>(place.locate(t, i));
-                       return Offender<>{place.index()};
+                       if (isa::get_bits(mask, i * bits, bits) == 0) return std::nullopt;
+                       static_cast<void>(cursor.locate(t, i));
+                       return Offender<>{cursor.index()};
                      });
   context.fail(Code::uninitialized_read, access.span,
                fmt::format("`{}` copies {} of {} elements of `{}` that have no defined value, "
@@ -90,11 +90,11 @@ bool report_unwritten(const GlobalAccess& access, TileInView& place, const std::
 }
 
 /// The first bits of the tile's elements inside the view, ascending.
-std::vector<std::uint64_t> element_bits(const GlobalAccess& access, TileInView place) {
+std::vector<std::uint64_t> element_bits(const GlobalAccess& access, TileInView cursor) {
   std::vector<std::uint64_t> bits;
   for (const std::int32_t first : access.parts->first_threads) {
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (place.locate(static_cast<std::size_t>(first), i)) bits.push_back(place.bit());
+      if (cursor.locate(static_cast<std::size_t>(first), i)) bits.push_back(cursor.bit());
     }
   }
   std::sort(bits.begin(), bits.end());
@@ -109,7 +109,7 @@ bool meets(const std::vector<std::uint64_t>& begins, unsigned bits, std::uint64_
 }
 
 /// Whether a store leaves the source of a pending copy alone; false after a fault.
-bool spares_source(const GlobalAccess& access, TileInView place, const PendingCopy& copy,
+bool spares_source(const GlobalAccess& access, TileInView cursor, const PendingCopy& copy,
                    Context& context) {
   const GlobalAccess& source = copy.plan->source;
   const auto begins = element_bits(source, {source, copy.source, context, copy.source_origin});
@@ -118,10 +118,10 @@ bool spares_source(const GlobalAccess& access, TileInView place, const PendingCo
   };
   const auto hit = find_offenders(access.parts->first_threads, access.tile.locals,
                                   [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
-                                    if (!place.locate(t, i) || !read(place.bit())) {
+                                    if (!cursor.locate(t, i) || !read(cursor.bit())) {
                                       return std::nullopt;
                                     }
-                                    return Offender<>{place.index()};
+                                    return Offender<>{cursor.index()};
                                   });
   if (hit.count == 0) return true;
   context.fail(Code::in_flight_access, access.span,
@@ -133,33 +133,34 @@ bool spares_source(const GlobalAccess& access, TileInView place, const PendingCo
   return false;
 }
 
-bool spares_sources(const GlobalAccess& access, const TileInView& place, Context& context) {
+bool spares_sources(const GlobalAccess& access, const TileInView& cursor, Context& context) {
   if (!context.settings.checks.in_flight) return true;
   const auto& copies = context.state.shared.copies;
   return std::all_of(copies.begin(), copies.end(), [&](const PendingCopy& copy) {
-    return copy.source.buffer != place.view().buffer || spares_source(access, place, copy, context);
+    return copy.source.buffer != cursor.view().buffer ||
+           spares_source(access, cursor, copy, context);
   });
 }
 
 /// Fills a tile, or its undefined mask, from memory; elements outside the view become zero.
-bool move_in(const GlobalAccess& access, TileInView& place, const std::uint8_t* memory,
+bool move_in(const GlobalAccess& access, TileInView& cursor, const std::uint8_t* memory,
              std::uint8_t* registers, Context& context) {
   const Tile& tile = access.tile;
   std::uint64_t base_bits = 0;
-  if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
+  if (cursor.view().layout == nullptr && cursor.inside_view() && cursor.inside_buffer(base_bits)) {
     TileTable& table = context.scratch.tables[access.table];
-    table.prepare(*access.parts, tile, place.tile_strides());
+    table.prepare(*access.parts, tile, cursor.tile_strides());
     copy_from_memory(table, tile, memory, base_bits, registers);
     return true;
   }
   for (std::size_t t = 0; t < tile.threads; ++t) {
     for (std::size_t i = 0; i < tile.locals; ++i) {
       std::uint64_t code = 0;
-      if (place.locate(t, i)) {
-        if (place.in_buffer()) {
-          code = isa::get_bits(memory, place.bit(), tile.bits);
+      if (cursor.locate(t, i)) {
+        if (cursor.in_buffer()) {
+          code = isa::get_bits(memory, cursor.bit(), tile.bits);
         } else if (context.settings.checks.bounds) {
-          return report_out_of_bounds(access, place, context);
+          return report_out_of_bounds(access, cursor, context);
         }
       }
       isa::put_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits, code);
@@ -169,26 +170,26 @@ bool move_in(const GlobalAccess& access, TileInView& place, const std::uint8_t* 
 }
 
 /// Writes a tile, or its undefined mask, to memory; nothing outside the view.
-bool move_out(const GlobalAccess& access, TileInView& place, const std::uint8_t* registers,
+bool move_out(const GlobalAccess& access, TileInView& cursor, const std::uint8_t* registers,
               std::uint8_t* memory, Context& context) {
   const Tile& tile = access.tile;
   std::uint64_t base_bits = 0;
-  if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
+  if (cursor.view().layout == nullptr && cursor.inside_view() && cursor.inside_buffer(base_bits)) {
     TileTable& table = context.scratch.tables[access.table];
-    table.prepare(*access.parts, tile, place.tile_strides());
+    table.prepare(*access.parts, tile, cursor.tile_strides());
     copy_to_memory(table, tile, access.parts->first_threads, registers, memory, base_bits);
     return true;
   }
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
     for (std::size_t i = 0; i < tile.locals; ++i) {
-      if (!place.locate(t, i)) continue;
-      if (!place.in_buffer()) {
-        if (context.settings.checks.bounds) return report_out_of_bounds(access, place, context);
+      if (!cursor.locate(t, i)) continue;
+      if (!cursor.in_buffer()) {
+        if (context.settings.checks.bounds) return report_out_of_bounds(access, cursor, context);
         continue;
       }
       isa::put_bits_atomic(
-          memory, place.bit(), tile.bits,
+          memory, cursor.bit(), tile.bits,
           isa::get_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits));
     }
   }
@@ -196,23 +197,23 @@ bool move_out(const GlobalAccess& access, TileInView& place, const std::uint8_t*
 }
 
 /// The buffer's undefined mask; null if all bits are defined or unchecked, as in a replay.
-std::uint8_t* undefined_bits(const TileInView& place, const Context& context) {
-  return context.settings.checks.uninitialized ? place.buffer().undefined : nullptr;
+std::uint8_t* undefined_bits(const TileInView& cursor, const Context& context) {
+  return context.settings.checks.uninitialized ? cursor.buffer().undefined : nullptr;
 }
 
 /// The bits that the access touches.
-TouchedIntervals find_pieces(const GlobalAccess& access, TileInView& place, Context& context) {
+TouchedIntervals find_pieces(const GlobalAccess& access, TileInView& cursor, Context& context) {
   std::uint64_t base_bits = 0;
-  if (place.view().layout == nullptr && place.inside_view() && place.inside_buffer(base_bits)) {
+  if (cursor.view().layout == nullptr && cursor.inside_view() && cursor.inside_buffer(base_bits)) {
     TileTable& table = context.scratch.tables[access.table];
-    table.prepare(*access.parts, access.tile, place.tile_strides());
+    table.prepare(*access.parts, access.tile, cursor.tile_strides());
     return table.pieces_at(*access.parts, access.tile, base_bits);
   }
   TouchedIntervals pieces;
   for (const std::int32_t first : access.parts->first_threads) {
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (!place.locate(static_cast<std::size_t>(first), i) || !place.in_buffer()) continue;
-      pieces.bits.push_back({place.bit(), place.bit() + access.tile.bits});
+      if (!cursor.locate(static_cast<std::size_t>(first), i) || !cursor.in_buffer()) continue;
+      pieces.bits.push_back({cursor.bit(), cursor.bit() + access.tile.bits});
     }
   }
   pieces.overlap = merge_intervals(pieces.bits);
@@ -220,10 +221,10 @@ TouchedIntervals find_pieces(const GlobalAccess& access, TileInView& place, Cont
 }
 
 /// Checks the access, after the move, if its buffer is tracked; false after a fault.
-bool check_access(const GlobalAccess& access, TileInView& place, const Coordinates& origin,
+bool check_access(const GlobalAccess& access, TileInView& cursor, const Coordinates& origin,
                   GlobalUse use, Context& context) {
-  if (!context.settings.tracks(place.view().buffer)) return true;
-  return check_global({&access, place.view(), origin, use}, find_pieces(access, place, context),
+  if (!context.settings.tracks(cursor.view().buffer)) return true;
+  return check_global({&access, cursor.view(), origin, use}, find_pieces(access, cursor, context),
                       context);
 }
 
@@ -232,73 +233,73 @@ bool check_access(const GlobalAccess& access, TileInView& place, const Coordinat
 bool load(const GlobalAccess& access, Context& context) {
   Coordinates origin{};
   if (!evaluate_origin(access, context, origin)) return false;
-  TileInView place(access, context, origin);
+  TileInView cursor(access, context, origin);
   const std::size_t offset = access.tile.offset;
-  if (!move_in(access, place, place.buffer().data, context.state.registers.at(offset), context)) {
+  if (!move_in(access, cursor, cursor.buffer().data, context.state.registers.at(offset), context)) {
     return false;
   }
   UndefinedRegisters& undefined = context.state.undefined;
-  if (undefined_bits(place, context) != nullptr) {
-    if (!move_in(access, place, undefined_bits(place, context), undefined.at(offset), context)) {
+  if (undefined_bits(cursor, context) != nullptr) {
+    if (!move_in(access, cursor, undefined_bits(cursor, context), undefined.at(offset), context)) {
       return false;
     }
     undefined.update(access.tile, {access.mnemonic, access.span});
   } else if (undefined.any()) {
     undefined.clear(access.tile);
   }
-  if (context.state.shadow.kept) load_shadow(access, place, context);
-  return check_access(access, place, origin, GlobalUse::load, context);
+  if (context.state.shadow.kept) load_shadow(access, cursor, context);
+  return check_access(access, cursor, origin, GlobalUse::load, context);
 }
 
 bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& copy) {
   Coordinates& origin = copy.source_origin;
   if (!evaluate_origin(access, context, origin)) return false;
-  TileInView place(access, context, origin);
+  TileInView cursor(access, context, origin);
   copy.data.resize(access.tile.bytes());
-  if (!move_in(access, place, place.buffer().data, copy.data.data(), context)) return false;
-  if (context.state.shadow.kept) copy.shadow = read_shadow(access, place);
-  if (!check_access(access, place, origin, GlobalUse::copy, context)) return false;
-  if (undefined_bits(place, context) == nullptr) return true;
-  std::vector<std::uint8_t> shadow(access.tile.bytes());
-  if (!move_in(access, place, undefined_bits(place, context), shadow.data(), context)) return false;
-  return !has_bits(shadow.data(), shadow.size()) ||
-         report_unwritten(access, place, shadow.data(), context);
+  if (!move_in(access, cursor, cursor.buffer().data, copy.data.data(), context)) return false;
+  if (context.state.shadow.kept) copy.shadow = read_shadow(access, cursor);
+  if (!check_access(access, cursor, origin, GlobalUse::copy, context)) return false;
+  if (undefined_bits(cursor, context) == nullptr) return true;
+  std::vector<std::uint8_t> mask(access.tile.bytes());
+  if (!move_in(access, cursor, undefined_bits(cursor, context), mask.data(), context)) return false;
+  return !has_bits(mask.data(), mask.size()) ||
+         report_unwritten(access, cursor, mask.data(), context);
 }
 
 bool keep_reading(const PendingCopy& copy, Context& context) {
   const GlobalAccess& source = copy.plan->source;
-  TileInView place(source, copy.source, context, copy.source_origin);
-  return check_access(source, place, copy.source_origin, GlobalUse::copy, context);
+  TileInView cursor(source, copy.source, context, copy.source_origin);
+  return check_access(source, cursor, copy.source_origin, GlobalUse::copy, context);
 }
 
 bool find_element(const GlobalAccess& access, Context& context, Coordinates& index,
                   std::uint64_t& bit) {
   if (!evaluate_origin(access, context, index)) return false;
-  TileInView place(access, context, index);
-  if (!place.locate(0, 0)) return report_outside_view(access, place.view(), index, context);
-  if (!place.in_buffer()) return report_out_of_bounds(access, place, context);
-  bit = place.bit();
+  TileInView cursor(access, context, index);
+  if (!cursor.locate(0, 0)) return report_outside_view(access, cursor.view(), index, context);
+  if (!cursor.in_buffer()) return report_out_of_bounds(access, cursor, context);
+  bit = cursor.bit();
   return true;
 }
 
 bool store(const GlobalAccess& access, Context& context) {
   Coordinates origin{};
   if (!evaluate_origin(access, context, origin)) return false;
-  TileInView place(access, context, origin);
-  if (!spares_sources(access, place, context)) return false;
+  TileInView cursor(access, context, origin);
+  if (!spares_sources(access, cursor, context)) return false;
   const Tile& tile = access.tile;
   UndefinedRegisters& undefined = context.state.undefined;
   const bool defined =
       check_defined(access.mnemonic, access.span, access.tile_name, tile, *access.parts, context,
-                    [&](std::size_t t, std::size_t i) { return place.locate(t, i); });
+                    [&](std::size_t t, std::size_t i) { return cursor.locate(t, i); });
   if (!defined) return false;
   const std::uint8_t* registers = context.state.registers.at(tile.offset);
-  if (!move_out(access, place, registers, place.buffer().data, context)) return false;
-  if (context.state.shadow.kept) store_shadow(access, place, context);
-  if (!check_access(access, place, origin, GlobalUse::store, context)) return false;
-  if (undefined_bits(place, context) == nullptr) return true;
+  if (!move_out(access, cursor, registers, cursor.buffer().data, context)) return false;
+  if (context.state.shadow.kept) store_shadow(access, cursor, context);
+  if (!check_access(access, cursor, origin, GlobalUse::store, context)) return false;
+  if (undefined_bits(cursor, context) == nullptr) return true;
   // Stored elements are defined; undefined elements of the tile are outside of the view.
-  return move_out(access, place, undefined.at(tile.offset), undefined_bits(place, context),
+  return move_out(access, cursor, undefined.at(tile.offset), undefined_bits(cursor, context),
                   context);
 }
 

@@ -57,9 +57,9 @@ BlockState BlockInterpreter::new_state() const {
   state.shadow.kept = plan_.keeps_shadow;
   state.shadow.registers.resize(plan_.shadow_registers);
   const std::size_t granules = plan_.shared_bytes >> plan_.granule_shift;
-  if (checks.races) state.shared.since_barrier.touches.resize(granules);
+  if (checks.races) state.shared.since_barrier.records.resize(granules);
   if (checks.in_flight) state.shared.in_flight.resize(granules);
-  if (settings.observers.needed != nullptr) state.shared.without.touches.touches.resize(granules);
+  if (settings.observers.needed != nullptr) state.shared.without.history.records.resize(granules);
   if (settings.uses != nullptr) {
     const std::size_t buffers = context_.memory.size();
     state.global.since_barrier.resize(buffers);

@@ -45,8 +45,8 @@ BlockScheduler::BlockScheduler(const LaunchPlan& launch, const RunSettings& sett
       settings_(settings) {
   settings_.turns = &log_;
   if (settings_.uses != nullptr && blocks_ > 1) {
-    shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
-    settings_.observers.block_races = settings_.observers.happens_before = &*shadow_;
+    detector_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
+    settings_.observers.block_races = settings_.observers.happens_before = &*detector_;
   }
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(threads, enough_blocks); ++i) {
     machines_.push_back(std::make_unique<BlockInterpreter>(launch.plan, launch.memory,
@@ -59,7 +59,7 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::run(
   std::optional<BlockFault> fault;
   const auto dismiss = [&](Resident& resident) {
     if (!fault && !resident.ended) return false;
-    ended(resident.place, std::exchange(resident.state.prints, {}));
+    ended(resident.rank, std::exchange(resident.state.prints, {}));
     free_.push_back(std::move(resident.state));
     return true;
   };
@@ -136,10 +136,10 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::look_at_segments() {
     machine.exchange(resident.state);
     machine.publish();
     machine.exchange(resident.state);
-    if (shadow_ && shadow_->race()) return find_race();
+    if (detector_ && detector_->race()) return find_race();
   }
   for (Resident& resident : residents_) {
-    if (resident.fault) return BlockFault{resident.place, *std::move(resident.fault)};
+    if (resident.fault) return BlockFault{resident.rank, *std::move(resident.fault)};
   }
   return std::nullopt;
 }
@@ -147,20 +147,20 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::look_at_segments() {
 std::optional<BlockScheduler::BlockFault> BlockScheduler::take_turns() {
   for (Resident& resident : residents_) {
     const auto& wait = resident.state.wait;
-    if (wait && load_semaphore(wait->place, launch_.memory) != wait->wanted) continue;
+    if (wait && load_semaphore(wait->address, launch_.memory) != wait->wanted) continue;
     BlockInterpreter& machine = *machines_.front();
     machine.exchange(resident.state);
     const bool went_well = machine.take_turn();
     machine.exchange(resident.state);
-    if (shadow_ && shadow_->race()) return find_race();
-    if (!went_well) return BlockFault{resident.place, *machine.take_fault()};
+    if (detector_ && detector_->race()) return find_race();
+    if (!went_well) return BlockFault{resident.rank, *machine.take_fault()};
   }
   return std::nullopt;
 }
 
 /// Runs both blocks again up to the race, to locate the race.
 BlockScheduler::BlockFault BlockScheduler::find_race() const {
-  const OrderedRace& race = *shadow_->race();
+  const OrderedRace& race = *detector_->race();
   Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
   BlockInterpreter machine(launch_.plan, launch_.memory, launch_.parameters,
                            replay_settings(settings_, replay));
@@ -181,7 +181,7 @@ BlockScheduler::BlockFault BlockScheduler::find_race() const {
 BlockScheduler::BlockFault BlockScheduler::deadlock() const {
   const auto& first = *std::min_element(
       residents_.begin(), residents_.end(), [&](const Resident& a, const Resident& b) {
-        return launch_.sequence[a.place] < launch_.sequence[b.place];
+        return launch_.sequence[a.rank] < launch_.sequence[b.rank];
       });
   const Wait& wait = *first.state.wait;
   Fault fault;
@@ -190,15 +190,15 @@ BlockScheduler::BlockFault BlockScheduler::deadlock() const {
   diagnostic.span = wait.access->element.span;
   diagnostic.message = fmt::format(
       "`{}` waits for ever: {} is {}, and block [{}] waits for {}", wait.access->element.mnemonic,
-      name_of(wait, first.state), value_text(wait, load_semaphore(wait.place, launch_.memory)),
-      fmt::join(launch_.block_index(first.place), ", "), value_text(wait, wait.wanted));
+      name_of(wait, first.state), value_text(wait, load_semaphore(wait.address, launch_.memory)),
+      fmt::join(launch_.block_index(first.rank), ", "), value_text(wait, wait.wanted));
   explain_deadlock(first, diagnostic);
-  return {first.place, std::move(fault)};
+  return {first.rank, std::move(fault)};
 }
 
 void BlockScheduler::explain_deadlock(const Resident& first, Diagnostic& diagnostic) const {
   const Wait& wait = *first.state.wait;
-  if (const auto store = log_.last_store(wait.place)) {
+  if (const auto store = log_.last_store(wait.address)) {
     const MemoryStatement& statement = launch_.plan.memory_statements[store->statement];
     add_note(diagnostic,
              fmt::format("block [{}] made it {} here, as the last one to do so",
@@ -214,7 +214,7 @@ void BlockScheduler::explain_deadlock(const Resident& first, Diagnostic& diagnos
     const Wait& also = *other.state.wait;
     add_note(diagnostic,
              fmt::format("block [{}] waits for {} to be {}",
-                         fmt::join(launch_.block_index(other.place), ", "),
+                         fmt::join(launch_.block_index(other.rank), ", "),
                          name_of(also, other.state), value_text(also, also.wanted)),
              also.access->element.span);
   }
@@ -229,7 +229,7 @@ void BlockScheduler::explain_deadlock(const Resident& first, Diagnostic& diagnos
                     left == 1 ? "1 block has" : fmt::format("{} blocks have", left), resident_));
   } else {
     add_note(diagnostic,
-             fmt::format("no other block runs any more: one of them must release {} behind its "
+             fmt::format("no other block runs any more: one of them must release {} after its "
                          "share of the work",
                          value_text(wait, wait.wanted)));
   }

@@ -30,7 +30,7 @@ class BlockScheduler {
 
   /// A fault, and the rank in the launch order of the block that met the fault.
   struct BlockFault {
-    std::uint64_t place;
+    std::uint64_t rank;
     Fault fault;
   };
   /// Runs all blocks, or stops in the first turn with faults and reports the fault of the block
@@ -43,7 +43,7 @@ class BlockScheduler {
 
  private:
   struct Resident {
-    std::uint64_t place = 0;
+    std::uint64_t rank = 0;
     BlockState state;
     bool ended = false;
     std::optional<Fault> fault;
@@ -62,7 +62,7 @@ class BlockScheduler {
   const LaunchPlan& launch_;
   const std::uint64_t blocks_, resident_;
   TurnLog log_;
-  std::optional<HappensBeforeDetector> shadow_;
+  std::optional<HappensBeforeDetector> detector_;
   RunSettings settings_;
   std::vector<std::unique_ptr<BlockInterpreter>> machines_;  // one a host thread
   std::uint64_t next_ = 0;                                   // rank of the block that begins next

@@ -22,16 +22,16 @@ class BlockSequence {
     while (std::gcd(factor_, blocks) != 1) factor_ = (factor_ + 1) % blocks;
   }
 
-  [[nodiscard]] std::uint64_t operator[](std::uint64_t place) const {
+  [[nodiscard]] std::uint64_t operator[](std::uint64_t rank) const {
     switch (kind_) {
       case BlockOrder::Kind::ascending:
-        return place;
+        return rank;
       case BlockOrder::Kind::descending:
-        return blocks_ - 1 - place;
+        return blocks_ - 1 - rank;
       case BlockOrder::Kind::random:
         break;
     }
-    const Wide sum = static_cast<Wide>(factor_) * place + offset_;
+    const Wide sum = static_cast<Wide>(factor_) * rank + offset_;
     return static_cast<std::uint64_t>(sum % blocks_);
   }
 

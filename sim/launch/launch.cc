@@ -155,9 +155,9 @@ std::variant<Grid, Fault> evaluate_grid(const isa::Kernel& kernel,
   grid.rank = kernel.grid.size();
   for (std::size_t d = 0; d < kernel.grid.size(); ++d) {
     std::uint64_t bits = 0;
-    Span place{};
-    if (!ScalarCode(kernel.grid[d]).evaluate(scalars.data(), bits, place)) {
-      return fault_of(Code::run_division_by_zero, place,
+    Span span{};
+    if (!ScalarCode(kernel.grid[d]).evaluate(scalars.data(), bits, span)) {
+      return fault_of(Code::run_division_by_zero, span,
                       "the divisor of this integer division is zero; test it before");
     }
     const auto extent = static_cast<std::int64_t>(bits);

@@ -21,12 +21,12 @@ struct LaunchPlan {
   BlockSequence sequence;
 
   /// The block with a rank in the launch order.
-  [[nodiscard]] std::array<std::int64_t, 3> block(std::uint64_t place) const {
-    return grid.block(sequence[place]);
+  [[nodiscard]] std::array<std::int64_t, 3> block(std::uint64_t rank) const {
+    return grid.block(sequence[rank]);
   }
   /// The block's index as messages name it, with an entry for each extent of the grid.
-  [[nodiscard]] std::vector<std::int64_t> block_index(std::uint64_t place) const {
-    const auto index = block(place);
+  [[nodiscard]] std::vector<std::int64_t> block_index(std::uint64_t rank) const {
+    const auto index = block(rank);
     return {index.begin(), index.begin() + static_cast<std::ptrdiff_t>(grid.rank)};
   }
 };

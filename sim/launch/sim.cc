@@ -54,7 +54,7 @@ class BlockRun {
     if (checks.races && !plan.orders_blocks && blocks_ > 1 &&
         blocks_ < BlockRaceDetector::max_blocks) {
       settings_.observers.block_races =
-          &shadow_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
+          &detector_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
     }
     if (checks.races && checks.in_flight && checks.redundant)
       settings_.observers.needed = needed_.data();
@@ -127,11 +127,11 @@ class BlockRun {
  private:
   bool run_in_turns() {
     BlockScheduler turns(launch_, settings_, resident_, threads_);
-    auto fault = turns.run([this](std::uint64_t place, isa::PrintRecords prints) {
-      if (!prints.empty()) keep(launch_.sequence[place], std::move(prints));
+    auto fault = turns.run([this](std::uint64_t rank, isa::PrintRecords prints) {
+      if (!prints.empty()) keep(launch_.sequence[rank], std::move(prints));
     });
     for (const auto& machine : turns.machines()) count(*machine);
-    if (fault) keep(fault->place, std::move(fault->fault));
+    if (fault) keep(fault->rank, std::move(fault->fault));
     return true;
   }
 
@@ -159,18 +159,18 @@ class BlockRun {
       const std::uint64_t begin = next_.fetch_add(share_);
       if (begin >= blocks_) return;
       for (std::uint64_t b = begin; b < std::min(begin + share_, blocks_); ++b) {
-        if (b >= first_fault_ || (shadow_ && b > shadow_->earliest())) return;
+        if (b >= first_fault_ || (detector_ && b > detector_->earliest())) return;
         if (auto fault = machine.run_block(launch_.block(b), b)) keep(b, *std::move(fault));
         if (!machine.state().prints.empty()) keep(launch_.sequence[b], machine.take_prints());
       }
     }
   }
 
-  void keep(std::uint64_t place, Fault fault) {
+  void keep(std::uint64_t rank, Fault fault) {
     const std::lock_guard lock(mutex_);
-    if (place >= first_fault_) return;
-    first_fault_ = place;
-    fault.block = launch_.block_index(place);
+    if (rank >= first_fault_) return;
+    first_fault_ = rank;
+    fault.block = launch_.block_index(rank);
     std::string met = fmt::format("met by block [{}]", fmt::join(fault.block, ", "));
     if (fault.thread) met += fmt::format(", thread {}", *fault.thread);
     add_note(fault.diagnostic, std::move(met));
@@ -186,8 +186,8 @@ class BlockRun {
   /// If two blocks race, runs both again to locate the race. A fault of the second block may be a
   /// consequence of the race, so the race is reported.
   void find_race_of_blocks() {
-    if (!shadow_) return;
-    const std::optional<BlockPair> race = shadow_->race();
+    if (!detector_) return;
+    const std::optional<BlockPair> race = detector_->race();
     if (!race || race->second > first_fault_) return;
     Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
     BlockInterpreter machine(launch_.plan, launch_.memory, launch_.parameters,
@@ -203,9 +203,9 @@ class BlockRun {
   const LaunchPlan& launch_;
   const std::uint64_t blocks_;
   const std::uint64_t resident_;
-  const bool keeps_prints_;                  // after a fault
-  std::vector<std::atomic<bool>> needed_;    // by barrier
-  std::optional<BlockRaceDetector> shadow_;  ///< if blocks are compared
+  const bool keeps_prints_;                    // after a fault
+  std::vector<std::atomic<bool>> needed_;      // by barrier
+  std::optional<BlockRaceDetector> detector_;  ///< if blocks are compared
   RunSettings settings_;
   std::uint64_t threads_ = 1;
   std::uint64_t share_ = 1;  ///< blocks handed out at once

@@ -13,50 +13,50 @@
 namespace tilevm::sim {
 
 /// Bit offsets of elements in a tile, below 2^32 (matrix_tables.h).
-using CodePlaces = std::vector<std::uint32_t>;
+using CodeOffsets = std::vector<std::uint32_t>;
 
 /// The code of `bits` <= 32 bits that begins at a bit; up to 8 bytes from there may be read.
-[[nodiscard]] inline std::uint32_t code_at(const std::uint8_t* tile, std::uint32_t place,
+[[nodiscard]] inline std::uint32_t code_at(const std::uint8_t* tile, std::uint32_t offset,
                                            unsigned bits) {
   std::uint64_t word = 0;
-  std::memcpy(&word, tile + place / 8, sizeof word);
-  return static_cast<std::uint32_t>(word >> place % 8 & isa::low_mask(bits));
+  std::memcpy(&word, tile + offset / 8, sizeof word);
+  return static_cast<std::uint32_t>(word >> offset % 8 & isa::low_mask(bits));
 }
 
 namespace detail {
 
 template <class Stored, class Lane, class F>
-void gather_whole(const CodePlaces& places, const std::uint8_t* tile, Lane* out, F&& f) {
-  for (std::size_t p = 0; p < places.size(); ++p) {
+void gather_whole(const CodeOffsets& offsets, const std::uint8_t* tile, Lane* out, F&& f) {
+  for (std::size_t p = 0; p < offsets.size(); ++p) {
     Stored code = 0;
-    std::memcpy(&code, tile + places[p] / 8, sizeof code);
+    std::memcpy(&code, tile + offsets[p] / 8, sizeof code);
     out[p] = f(code);
   }
 }
 
 }  // namespace detail
 
-/// out[p] = f(the code at bit places[p]), for elements of 1 to 64 bits.
+/// out[p] = f(the code at bit offsets[p]), for elements of 1 to 64 bits.
 template <class Lane, class F>
-void gather(const CodePlaces& places, unsigned bits, const std::uint8_t* tile, Lane* out, F&& f) {
+void gather(const CodeOffsets& offsets, unsigned bits, const std::uint8_t* tile, Lane* out, F&& f) {
   switch (bits) {
     case 8:
-      return detail::gather_whole<std::uint8_t>(places, tile, out, f);
+      return detail::gather_whole<std::uint8_t>(offsets, tile, out, f);
     case 16:
-      return detail::gather_whole<std::uint16_t>(places, tile, out, f);
+      return detail::gather_whole<std::uint16_t>(offsets, tile, out, f);
     case 32:
-      return detail::gather_whole<std::uint32_t>(places, tile, out, f);
+      return detail::gather_whole<std::uint32_t>(offsets, tile, out, f);
     case 64:
-      return detail::gather_whole<std::uint64_t>(places, tile, out, f);
+      return detail::gather_whole<std::uint64_t>(offsets, tile, out, f);
     default:
-      for (std::size_t p = 0; p < places.size(); ++p) out[p] = f(code_at(tile, places[p], bits));
+      for (std::size_t p = 0; p < offsets.size(); ++p) out[p] = f(code_at(tile, offsets[p], bits));
   }
 }
 
-/// out[p] = the code at bit places[p].
+/// out[p] = the code at bit offsets[p].
 template <class Lane>
-void gather(const CodePlaces& places, unsigned bits, const std::uint8_t* tile, Lane* out) {
-  gather(places, bits, tile, out, [](auto code) { return static_cast<Lane>(code); });
+void gather(const CodeOffsets& offsets, unsigned bits, const std::uint8_t* tile, Lane* out) {
+  gather(offsets, bits, tile, out, [](auto code) { return static_cast<Lane>(code); });
 }
 
 /// Element x of the tile, of as many bits as Stored, becomes f(values[positions[x]]).

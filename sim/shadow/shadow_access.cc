@@ -4,10 +4,10 @@ namespace tilevm::sim {
 namespace {
 
 /// The shadow value of element (t, i); empty outside the view or the buffer.
-ShadowSlot slot_at(const GlobalAccess& access, TileInView& place, std::size_t t, std::size_t i) {
-  const ShadowMemory* memory = place.buffer().shadow;
-  if (memory == nullptr || !place.locate(t, i) || !place.in_buffer()) return {};
-  return memory->load(access.dtype, place.bit());
+ShadowSlot slot_at(const GlobalAccess& access, TileInView& cursor, std::size_t t, std::size_t i) {
+  const ShadowMemory* memory = cursor.buffer().shadow;
+  if (memory == nullptr || !cursor.locate(t, i) || !cursor.in_buffer()) return {};
+  return memory->load(access.dtype, cursor.bit());
 }
 
 /// Sets an element's shadow value. An empty slot counts as the value of the element's code.
@@ -40,30 +40,30 @@ void store_shared(const TableLookup& runs, const SharedAccess& access, Context& 
 
 }  // namespace
 
-void load_shadow(const GlobalAccess& access, TileInView& place, Context& context) {
+void load_shadow(const GlobalAccess& access, TileInView& cursor, Context& context) {
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      set_register(access.tile, access.dtype, t, i, slot_at(access, place, t, i), context.state);
+      set_register(access.tile, access.dtype, t, i, slot_at(access, cursor, t, i), context.state);
     }
   }
 }
 
-void store_shadow(const GlobalAccess& access, TileInView& place, Context& context) {
-  ShadowMemory* memory = place.buffer().shadow;
+void store_shadow(const GlobalAccess& access, TileInView& cursor, Context& context) {
+  ShadowMemory* memory = cursor.buffer().shadow;
   if (memory == nullptr) return;
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (!place.locate(t, i) || !place.in_buffer()) continue;
-      memory->store(access.dtype, place.bit(),
+      if (!cursor.locate(t, i) || !cursor.in_buffer()) continue;
+      memory->store(access.dtype, cursor.bit(),
                     ShadowSlot(context.state.shadow.at(access.tile, t, i)));
     }
   }
 }
 
-std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& place) {
+std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& cursor) {
   std::vector<ShadowSlot> slots(access.tile.locals);  // one thread holds all
-  for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = slot_at(access, place, 0, i);
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = slot_at(access, cursor, 0, i);
   return slots;
 }
 

@@ -12,10 +12,10 @@
 
 namespace tilevm::sim {
 
-void load_shadow(const GlobalAccess& access, TileInView& place, Context& context);
-void store_shadow(const GlobalAccess& access, TileInView& place, Context& context);
+void load_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
+void store_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
 /// For a copy.
-[[nodiscard]] std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& place);
+[[nodiscard]] std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& cursor);
 
 void load_shadow(const TableLookup& runs, const SharedAccess& access, Context& context);
 void store_shadow(const TableLookup& runs, const SharedAccess& access, Context& context);

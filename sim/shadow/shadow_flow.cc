@@ -57,13 +57,13 @@ void measure(const ShadowTile& result, const ErrorMeter& meter, Context& context
   const BlockState& state = context.state;
   const ShadowPairs& expected = context.scratch.shadow;
   const bool marked = state.undefined.marked(result.tile());
-  ErrorPlace place{state.block, 0};
+  ErrorLocation location{state.block, 0};
   result.for_each([&](std::size_t t, std::size_t i, std::size_t e) {
     if (marked && state.undefined.element(result.tile(), t, i)) return;
     const double value = result.value(state, t, i);
-    place.element = e;
-    meter.add(value, expected.own[e], place, errors.own);
-    meter.add(value, expected.shadow[e], place, errors.accumulated);
+    location.element = e;
+    meter.add(value, expected.own[e], location, errors.own);
+    meter.add(value, expected.shadow[e], location, errors.accumulated);
   });
 }
 

@@ -32,8 +32,8 @@ struct AccessRecord {
 }
 
 /// Whether a thread that reads or writes now races.
-[[nodiscard]] inline bool races(const AccessRecord& touch, std::size_t thread, bool writes) {
-  return other_than(touch.writers, thread) || (writes && other_than(touch.readers, thread));
+[[nodiscard]] inline bool races(const AccessRecord& record, std::size_t thread, bool writes) {
+  return other_than(record.writers, thread) || (writes && other_than(record.readers, thread));
 }
 
 /// Adds a thread to the parties; the index of the thread, if it was added.
@@ -48,12 +48,12 @@ inline std::optional<std::size_t> add_party(AccessRecord::Parties& parties, std:
   return std::nullopt;
 }
 
-inline void add_reader(AccessRecord& touch, std::size_t thread, std::uint32_t statement) {
-  if (const auto place = add_party(touch.readers, thread)) touch.reading[*place] = statement;
+inline void add_reader(AccessRecord& record, std::size_t thread, std::uint32_t statement) {
+  if (const auto slot = add_party(record.readers, thread)) record.reading[*slot] = statement;
 }
-inline void add_writer(AccessRecord& touch, std::size_t thread, std::uint32_t statement) {
-  static_cast<void>(add_party(touch.writers, thread));
-  touch.writing = statement;
+inline void add_writer(AccessRecord& record, std::size_t thread, std::uint32_t statement) {
+  static_cast<void>(add_party(record.writers, thread));
+  record.writing = statement;
 }
 
 /// The access that a race is with: its thread, its statement, and whether it was a write.
@@ -62,13 +62,13 @@ struct ConflictingAccess {
   std::uint32_t statement = 0;
   bool wrote = false;
 };
-[[nodiscard]] inline ConflictingAccess conflicting_access(const AccessRecord& touch,
+[[nodiscard]] inline ConflictingAccess conflicting_access(const AccessRecord& record,
                                                           std::size_t thread) {
-  if (const auto writer = other_than(touch.writers, thread)) {
-    return {touch.writers[*writer], touch.writing, true};
+  if (const auto writer = other_than(record.writers, thread)) {
+    return {record.writers[*writer], record.writing, true};
   }
-  const std::size_t reader = other_than(touch.readers, thread).value_or(0);
-  return {touch.readers[reader], touch.reading[reader], false};
+  const std::size_t reader = other_than(record.readers, thread).value_or(0);
+  return {record.readers[reader], record.reading[reader], false};
 }
 
 }  // namespace tilevm::sim

@@ -100,10 +100,10 @@ class Context {
 
   /// Evaluates a scalar; false after a fault.
   [[nodiscard]] bool evaluate(const ScalarCode& code, std::uint64_t& bits) {
-    Span place{};
-    if (code.evaluate(state.scalars.data(), bits, place)) [[likely]]
+    Span span{};
+    if (code.evaluate(state.scalars.data(), bits, span)) [[likely]]
       return true;
-    return fail(Code::run_division_by_zero, place,
+    return fail(Code::run_division_by_zero, span,
                 "the divisor of this integer division is zero; test it before");
   }
   /// The same for an integer; u64 beyond 2^63 wraps.

@@ -21,7 +21,7 @@ std::uint64_t sign_extend_32(std::uint64_t bits) {
 /// Inlines the operations that offsets consist of; false if isa::apply is needed.
 bool apply_fast(ScalarBinary op, ScalarKind kind, std::uint64_t a, std::uint64_t b,
                 std::uint64_t& result) {
-  if (kind != ScalarKind::i32 && kind != ScalarKind::i64) return false;
+  if (!is_signed(kind)) return false;
   if (op == ScalarBinary::add) {
     result = a + b;
   } else if (op == ScalarBinary::mul) {

@@ -36,7 +36,7 @@ struct PendingCopy {
   std::vector<ShadowSlot> shadow;   ///< by element; empty unless the run keeps shadow values
 };
 
-/// An access since the last barrier that is not marked in SharedHistory::touches yet. Marks are
+/// An access since the last barrier that is not marked in SharedHistory::records yet. Marks are
 /// needed only once another access comes near.
 struct RecentAccess {
   const SharedAccess* access = nullptr;
@@ -48,9 +48,9 @@ struct RecentAccess {
 /// The accesses since a barrier.
 struct SharedHistory {
   std::uint32_t epoch = 1;            ///< counts barriers
-  std::vector<AccessRecord> touches;  ///< by granule (Plan::granule_shift)
+  std::vector<AccessRecord> records;  ///< by granule (Plan::granule_shift)
   std::vector<RecentAccess> recent;
-  bool marks_touches = false;  ///< since the last barrier: `recent` did not suffice
+  bool marking = false;  ///< since the last barrier: `recent` did not suffice
 };
 
 /// A copy that would still be in flight if one barrier or wait of the text did not exist.
@@ -69,7 +69,7 @@ struct CounterfactualCopy {
 struct Without {
   static constexpr std::uint32_t none = 0xffffffff;
   std::uint32_t barrier = none;              ///< the last barrier, in Plan::barriers
-  SharedHistory touches;                     ///< since the barrier before `barrier`
+  SharedHistory history;                     ///< since the barrier before `barrier`
   std::vector<CounterfactualCopy> unseen;    ///< copies that only `barrier` made visible
   std::vector<CounterfactualCopy> unwaited;  ///< copies that only one wait has retired
 };
@@ -101,7 +101,7 @@ struct SharedMemory {
   std::size_t pending_bytes = 0;    ///< of their data
   std::uint64_t groups = 0;         ///< that were committed
   LastWait last_wait;
-  SharedHistory since_barrier;  ///< `touches` is empty if races are not checked
+  SharedHistory since_barrier;  ///< `records` is empty if races are not checked
   Without without;
   /// By granule: whether a pending copy writes it. Empty if that is not checked.
   std::vector<bool> in_flight;

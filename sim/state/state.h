@@ -30,7 +30,7 @@ struct MemoryAddress {
 /// A block waits until a semaphore has the value `wanted`.
 struct Wait {
   const SemaphoreAccess* access = nullptr;
-  MemoryAddress place;
+  MemoryAddress address;
   Coordinates index{};
   std::uint32_t wanted = 0;
 };

@@ -43,17 +43,17 @@ bool multiple_of_8(std::uint64_t bits) { return bits % 8 == 0; }
 
 /// Prefetches the memory 4096 bytes after an address, which the next block uses if consecutive
 /// blocks use consecutive memory. A prefetch outside of the buffer has no effect.
-inline void prefetch_behind(const std::uint8_t* place) {
+inline void prefetch_after(const std::uint8_t* address) {
   constexpr std::uintptr_t distance = 4096;
-  const auto behind = reinterpret_cast<std::uintptr_t>(place) + distance;
+  const auto after = reinterpret_cast<std::uintptr_t>(address) + distance;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): no pointer may be so far outside of its buffer
-  __builtin_prefetch(reinterpret_cast<const void*>(behind));
+  __builtin_prefetch(reinterpret_cast<const void*>(after));
 }
 
 /// The same for a whole piece of memory.
-void prefetch_behind(const std::uint8_t* begin, std::size_t bytes) {
+void prefetch_after(const std::uint8_t* begin, std::size_t bytes) {
   constexpr std::size_t line = 64;
-  for (std::size_t b = 0; b < bytes; b += line) prefetch_behind(begin + b);
+  for (std::size_t b = 0; b < bytes; b += line) prefetch_after(begin + b);
 }
 
 /// Copies one run of every thread; the threads' runs are a stride of bytes apart. `bytes` is the
@@ -62,7 +62,7 @@ template <std::size_t bytes, bool from_memory>
 void copy_evenly(std::uint8_t* to, std::size_t to_stride, const std::uint8_t* from,
                  std::size_t from_stride, std::size_t threads, std::size_t length) {
   for (std::size_t t = 0; t < threads; ++t) {
-    prefetch_behind(from_memory ? from + t * from_stride : to + t * to_stride);
+    prefetch_after(from_memory ? from + t * from_stride : to + t * to_stride);
     std::memcpy(to + t * to_stride, from + t * from_stride, bytes != 0 ? bytes : length);
   }
 }
@@ -174,7 +174,7 @@ void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8
     return;
   }
   if (table.one_piece) {
-    prefetch_behind(memory + base_bits / 8, tile.bytes());
+    prefetch_after(memory + base_bits / 8, tile.bytes());
     std::memcpy(registers, memory + base_bits / 8, tile.bytes());
     return;
   }
@@ -189,8 +189,8 @@ void copy_from_memory(const TileTable& table, const Tile& tile, const std::uint8
       return;
     }
     for_each_run(table, tile, std::views::iota(std::size_t{0}, tile.threads), base_bits, length,
-                 [&](std::size_t place, std::uint64_t byte, std::size_t count) {
-                   std::memcpy(registers + place, memory + byte, bytes != 0 ? bytes : count);
+                 [&](std::size_t at, std::uint64_t byte, std::size_t count) {
+                   std::memcpy(registers + at, memory + byte, bytes != 0 ? bytes : count);
                  });
   });
 }
@@ -210,7 +210,7 @@ void copy_to_memory(const TileTable& table, const Tile& tile,
     return;
   }
   if (table.one_piece) {  // no replicas then
-    prefetch_behind(memory + base_bits / 8, tile.bytes());
+    prefetch_after(memory + base_bits / 8, tile.bytes());
     std::memcpy(memory + base_bits / 8, registers, tile.bytes());
     return;
   }
@@ -224,8 +224,8 @@ void copy_to_memory(const TileTable& table, const Tile& tile,
       return;
     }
     for_each_run(table, tile, threads, base_bits, length,
-                 [&](std::size_t place, std::uint64_t byte, std::size_t count) {
-                   std::memcpy(memory + byte, registers + place, bytes != 0 ? bytes : count);
+                 [&](std::size_t at, std::uint64_t byte, std::size_t count) {
+                   std::memcpy(memory + byte, registers + at, bytes != 0 ? bytes : count);
                  });
   });
 }

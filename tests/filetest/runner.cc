@@ -76,10 +76,8 @@ Outcome run_format(const SourceFile& source) {
 /// What the backend makes of a program, which needs no GPU and no CUDA compiler.
 void emit_program(const isa::VerifiedProgram& program, Outcome& outcome) {
   const backend::CudaSource source = backend::emit_cuda(program);
-  const vm::CompileReport report{program, source,
-                                 isa::to_string(isa::compile_target(program.target())),
-                                 Error{ErrorKind::unavailable, "a test compiles nothing"}};
-  outcome.report = without_places(vm::format_report(report));
+  outcome.report =
+      vm::format_decisions(program, source, isa::to_string(isa::compile_target(program.target())));
   outcome.code = source.text.substr(source.prelude_size);
   for (const isa::Kernel& kernel : program.program().kernels) {
     outcome.kernels.push_back(kernel.name);

@@ -1,7 +1,6 @@
 #include "tests/filetest/text_parts.h"
 
 #include <algorithm>
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -95,22 +94,6 @@ Lines lines_of(const std::string& text) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
-}
-
-std::string without_places(const std::string& report) {
-  static const std::regex of_compiler(
-      "^(  registers  |  resident  |compiled for |not compiled: ).*");
-  static const std::regex of_instruction(R"(^    \d+:\d+ +(\S+))");
-  static const std::regex of_statement(R"(^  \d+  +)");
-  static const std::regex place(R"( at \d+:\d+)");
-  std::string text;
-  for (std::string line : lines_of(report)) {
-    if (std::regex_match(line, of_compiler)) continue;
-    line = std::regex_replace(line, of_instruction, "    $1");
-    line = std::regex_replace(line, of_statement, "  ");
-    text += std::regex_replace(line, place, "") + '\n';
-  }
-  return text;
 }
 
 Result<Lines> report_part(const std::string& report, const std::string& part,

@@ -15,13 +15,9 @@ using Lines = std::vector<std::string>;
 
 [[nodiscard]] Lines lines_of(const std::string& text);
 
-/// A report without the numbers of lines and columns, which every edit of a test would change, and
-/// without what depends on the CUDA compiler that is installed.
-[[nodiscard]] std::string without_places(const std::string& report);
-
-/// The lines of such a report that speak of the instructions in `part`, each below its statement;
-/// names of `kernels` restrict them to these. An empty part is the whole report. Error
-/// (usage): a word is neither, or nothing is said of it.
+/// The lines of a report without lines and columns (format_decisions) that speak of the
+/// instructions in `part`, each below its statement; names of `kernels` restrict them to these. An
+/// empty part is the whole report. Error (usage): a word is neither, or nothing is said of it.
 [[nodiscard]] Result<Lines> report_part(const std::string& report, const std::string& part,
                                         const Lines& kernels);
 

@@ -5,6 +5,7 @@
 
 #include "frontend/bind/constants.h"
 #include "frontend/syntax/grammar.h"
+#include "isa/analysis/statements.h"
 #include "vm/bench/bench.h"
 
 namespace tilevm::vm {
@@ -63,9 +64,8 @@ std::uint64_t launch_bytes(const Entry& entry, const isa::Launch& launch) {
 
 bool has_dot(const isa::Kernel& kernel) {
   bool found = false;
-  isa::for_each_statement(kernel.body, [&](const isa::Stmt& stmt) {
-    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
-    found = found || (inst != nullptr && std::holds_alternative<isa::Dot>(inst->inst));
+  isa::Statements(kernel).for_each_instruction([&](isa::StmtId, const isa::InstStmt& stmt) {
+    found = found || std::holds_alternative<isa::Dot>(stmt.inst);
   });
   return found;
 }

@@ -13,7 +13,7 @@ namespace tilevm::vm {
 
 namespace {
 
-void set_place(Json& object, Span span, const SourceFile& source) {
+void set_location(Json& object, Span span, const SourceFile& source) {
   const LineColumn begin = source.locate(span.begin);
   const LineColumn end = source.locate(span.end);
   object.set("line", begin.line).set("column", begin.column);
@@ -25,7 +25,7 @@ Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
   for (const Note& note : notes) {
     Json item = Json::object();
     item.set("message", note.message);
-    if (note.has_place) set_place(item, note.span, source);
+    if (note.has_span) set_location(item, note.span, source);
     list.push(std::move(item));
   }
   return list;
@@ -68,7 +68,7 @@ Json to_json(const Diagnostic& diagnostic, const SourceFile& source) {
   object.set("code", to_string(diagnostic.code));
   object.set("severity", to_string(diagnostic.severity));
   object.set("file", source.name());
-  set_place(object, diagnostic.span, source);
+  set_location(object, diagnostic.span, source);
   object.set("message", diagnostic.message);
   if (!diagnostic.fix.empty()) object.set("fix", diagnostic.fix);
   if (!diagnostic.notes.empty()) object.set("notes", notes_json(diagnostic.notes, source));

@@ -57,9 +57,18 @@ Callable pipeline_callable(const isa::Pipeline& pipeline, int index) {
 isa::Scalar read_scalar(isa::ScalarKind kind, const void* data, std::size_t bytes) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, data, bytes);
-  if (kind == isa::ScalarKind::boolean) return isa::Scalar::of(bits != 0);
-  if (kind == isa::ScalarKind::f32) return {kind, bits};
-  return isa::convert({isa::ScalarKind::u64, bits}, kind);  // extends the sign
+  switch (kind) {
+    case isa::ScalarKind::boolean:
+      return isa::Scalar::of(bits != 0);
+    case isa::ScalarKind::f32:
+      return {kind, bits};
+    case isa::ScalarKind::i32:
+    case isa::ScalarKind::u32:
+    case isa::ScalarKind::i64:
+    case isa::ScalarKind::u64:
+      return isa::convert({isa::ScalarKind::u64, bits}, kind);  // extends the sign
+  }
+  TILEVM_NO_ENUMERATOR();
 }
 
 Error misfit(const Callable& callable, const Parameter& parameter, std::size_t given) {

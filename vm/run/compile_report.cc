@@ -47,27 +47,35 @@ std::optional<backend::RegisterUse> register_use(const CompileReport& report,
 }
 
 /// "53248 bytes: sa [0, 13056), sq [13056, 56064)".
-std::string shared_tensors(const CompileReport& report, const CudaKernel& emitted) {
+std::string shared_tensors(const isa::VerifiedProgram& program, const CudaKernel& emitted) {
   if (emitted.shared_bytes == 0) return "none";
   std::vector<std::string> tensors;
-  for (const auto& tile : report.program.info(emitted.kernel).shared) {
+  for (const auto& tile : program.info(emitted.kernel).shared) {
     tensors.push_back(fmt::format("{} [{}, {})",
-                                  report.program.kernel(emitted.kernel).variable(tile.var).name,
-                                  tile.place, tile.place + tile.bytes));
+                                  program.kernel(emitted.kernel).variable(tile.var).name,
+                                  tile.gpu_offset, tile.gpu_offset + tile.bytes));
   }
   return fmt::format("{} bytes: {}", emitted.shared_bytes, fmt::join(tensors, ", "));
 }
 
+std::string heading(const isa::VerifiedProgram& program, const CudaKernel& emitted,
+                    const std::string& target) {
+  const isa::Kernel& kernel = program.kernel(emitted.kernel);
+  return fmt::format("{} ({} in the code), {}\n  threads     {}\n  parameters  {}\n", kernel.name,
+                     emitted.entry, target, emitted.threads, parameters(kernel, emitted));
+}
+
+std::string shared_line(const isa::VerifiedProgram& program, const CudaKernel& emitted) {
+  return fmt::format("  shared      {}\n", shared_tensors(program, emitted));
+}
+
 std::string first_lines(const CompileReport& report, const CudaKernel& emitted) {
   const auto use = register_use(report, emitted);
-  std::string text =
-      fmt::format("{} ({} in the code), {}\n  threads     {}\n  parameters  {}\n",
-                  report.program.kernel(emitted.kernel).name, emitted.entry, report.target,
-                  emitted.threads, parameters(report.program.kernel(emitted.kernel), emitted));
+  std::string text = heading(report.program, emitted, report.target);
   text += use ? fmt::format("  registers   {} a thread, {} bytes spilled\n", use->registers,
                             use->spill_stores)
               : "  registers   unknown\n";
-  text += fmt::format("  shared      {}\n", shared_tensors(report, emitted));
+  text += shared_line(report.program, emitted);
   if (use) {
     const auto residency =
         backend::find_residency(emitted, use->registers, report.program.target());
@@ -77,13 +85,25 @@ std::string first_lines(const CompileReport& report, const CudaKernel& emitted) 
   return text;
 }
 
+/// Where something is in the program: as a report writes it, or left out.
+enum class Locations { shown, omitted };
+
+/// Why an instruction is no wider; empty if it is the widest.
+std::string missed_text(const isa::VerifiedProgram& program, const backend::Remark& remark,
+                        Locations locations) {
+  if (remark.culprit == Span{} || locations == Locations::omitted) return remark.missed;
+  return fmt::format("{} at {}", remark.missed, location_of(program, remark.culprit));
+}
+
 /// Each line of the program with what became of its instructions.
-std::string remarks(const CompileReport& report, const CudaKernel& emitted) {
+std::string remarks(const isa::VerifiedProgram& program, const CudaKernel& emitted,
+                    Locations locations) {
+  const bool shows = locations == Locations::shown;
   std::size_t widest = 0;
   for (const backend::Remark& remark : emitted.remarks) {
     widest = std::max(widest, isa::mnemonic(remark.stmt->inst).size());
   }
-  const SourceFile& source = report.program.source();
+  const SourceFile& source = program.source();
   std::string text;
   int line = 0;
   for (const backend::Remark& remark : emitted.remarks) {
@@ -91,12 +111,14 @@ std::string remarks(const CompileReport& report, const CudaKernel& emitted) {
     if (at.line != line) {
       std::string_view words = source.line(at.line);
       words.remove_prefix(std::min(words.find_first_not_of(" \t"), words.size()));
-      text += fmt::format("  {:<4}  {}\n", at.line, words);
+      text += shows ? fmt::format("  {:<4}  {}\n", at.line, words) : fmt::format("  {}\n", words);
     }
     line = at.line;
-    text += fmt::format("    {:<8}{:<{}}  {}{}{}\n", location_of(report.program, remark.span),
-                        isa::mnemonic(remark.stmt->inst), widest, remark.text,
-                        remark.missed.empty() ? "" : "; ", remark.missed);
+    const std::string missed = missed_text(program, remark, locations);
+    const std::string location =
+        shows ? fmt::format("{:<8}", location_of(program, remark.span)) : "";
+    text += fmt::format("    {}{:<{}}  {}{}{}\n", location, isa::mnemonic(remark.stmt->inst),
+                        widest, remark.text, missed.empty() ? "" : "; ", missed);
   }
   return text;
 }
@@ -108,7 +130,8 @@ Json remarks_json(const CompileReport& report, const CudaKernel& emitted) {
     Json object = Json::object();
     object.set("line", at.line).set("column", at.column);
     object.set("instruction", isa::mnemonic(remark.stmt->inst)).set("chosen", remark.text);
-    object.set("obstacle", remark.missed.empty() ? Json() : Json(remark.missed));
+    const std::string missed = missed_text(report.program, remark, Locations::shown);
+    object.set("obstacle", missed.empty() ? Json() : Json(missed));
     list.push(std::move(object));
   }
   return list;
@@ -119,7 +142,7 @@ Json shared_json(const CompileReport& report, const CudaKernel& emitted) {
   for (const auto& tile : report.program.info(emitted.kernel).shared) {
     list.push(Json::object()
                   .set("name", report.program.kernel(emitted.kernel).variable(tile.var).name)
-                  .set("place", tile.place)
+                  .set("place", tile.gpu_offset)
                   .set("bytes", tile.bytes));
   }
   return list;
@@ -174,7 +197,7 @@ Diagnostics CompileReport::warnings() const {
 std::string format_report(const CompileReport& report) {
   std::string text;
   for (const CudaKernel& emitted : report.source.kernels) {
-    text += first_lines(report, emitted) + remarks(report, emitted);
+    text += first_lines(report, emitted) + remarks(report.program, emitted, Locations::shown);
   }
   const auto& compiled = report.compiled;
   return text + (compiled ? fmt::format("compiled for {} by {} {} {:.0f} ms\n", report.target,
@@ -182,6 +205,16 @@ std::string format_report(const CompileReport& report) {
                                         compiled->cached ? "earlier, and found in" : "in",
                                         compiled->milliseconds)
                           : fmt::format("not compiled: {}\n", compiled.error().message));
+}
+
+std::string format_decisions(const isa::VerifiedProgram& program, const backend::CudaSource& source,
+                             const std::string& target) {
+  std::string text;
+  for (const CudaKernel& emitted : source.kernels) {
+    text += heading(program, emitted, target) + shared_line(program, emitted) +
+            remarks(program, emitted, Locations::omitted);
+  }
+  return text;
 }
 
 Json report_json(const CompileReport& report) {

@@ -37,6 +37,11 @@ void warn_of_spills(const isa::Kernel& kernel, std::int64_t threads, std::int64_
                     Diagnostics& diagnostics);
 
 [[nodiscard]] std::string format_report(const CompileReport& report);
+/// What of the report was decided before the compiler ran, without lines and columns of the
+/// program: the same with every compiler, and wherever a statement is in its file.
+[[nodiscard]] std::string format_decisions(const isa::VerifiedProgram& program,
+                                           const backend::CudaSource& source,
+                                           const std::string& target);
 /// An object with target, compiler, error and kernels.
 [[nodiscard]] Json report_json(const CompileReport& report);
 

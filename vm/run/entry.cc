@@ -153,30 +153,37 @@ Result<isa::Scalar> parse_scalar(isa::ScalarKind kind, const std::string& name,
   const auto wrong = [&] {
     return usage(fmt::format("--in {}: `{}` is no {}", name, text, to_string(kind)));
   };
-  const char* const end = text.data() + text.size();
-  const auto whole = [&](std::from_chars_result result) {
+  const auto reads = [&](auto& value) {
+    const char* const end = text.data() + text.size();
+    const std::from_chars_result result = std::from_chars(text.data(), end, value);
     return result.ec == std::errc{} && result.ptr == end;
   };
-  if (kind == isa::ScalarKind::boolean) {
-    if (text == "true" || text == "1") return isa::Scalar::of(true);
-    if (text == "false" || text == "0") return isa::Scalar::of(false);
-    return wrong();
+  switch (kind) {
+    case isa::ScalarKind::boolean:
+      if (text == "true" || text == "1") return isa::Scalar::of(true);
+      if (text == "false" || text == "0") return isa::Scalar::of(false);
+      return wrong();
+    case isa::ScalarKind::f32: {
+      float value = 0;
+      if (!reads(value)) return wrong();
+      return isa::Scalar::f32(value);
+    }
+    case isa::ScalarKind::u64: {
+      std::uint64_t value = 0;
+      if (!reads(value)) return wrong();
+      return isa::Scalar{kind, value};
+    }
+    case isa::ScalarKind::i32:
+    case isa::ScalarKind::u32:
+    case isa::ScalarKind::i64: {
+      std::int64_t value = 0;
+      if (!reads(value)) return wrong();
+      const isa::Scalar scalar = isa::convert(isa::Scalar::i64(value), kind);
+      if (scalar.as_int() != value) return wrong();
+      return scalar;
+    }
   }
-  if (kind == isa::ScalarKind::f32) {
-    float value = 0;
-    if (!whole(std::from_chars(text.data(), end, value))) return wrong();
-    return isa::Scalar::f32(value);
-  }
-  if (kind == isa::ScalarKind::u64) {
-    std::uint64_t value = 0;
-    if (!whole(std::from_chars(text.data(), end, value))) return wrong();
-    return isa::Scalar{kind, value};
-  }
-  std::int64_t value = 0;
-  if (!whole(std::from_chars(text.data(), end, value))) return wrong();
-  const isa::Scalar scalar = isa::convert(isa::Scalar::i64(value), kind);
-  if (scalar.as_int() != value) return wrong();
-  return scalar;
+  TILEVM_NO_ENUMERATOR();
 }
 
 Error cannot_infer(const std::string& kernel, const std::string& name, bool output) {

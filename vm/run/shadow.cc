@@ -14,13 +14,13 @@
 namespace tilevm::vm {
 namespace {
 
-using sim::ErrorPlace;
+using sim::ErrorLocation;
 using sim::ErrorStats;
 using sim::StatementErrors;
 
 /// As many indices of a block as its grid has extents.
 std::span<const std::int64_t> block_of(const isa::VerifiedProgram& program, int kernel,
-                                       const ErrorPlace& at) {
+                                       const ErrorLocation& at) {
   return std::span(at.block).first(program.kernel(kernel).grid.size());
 }
 
@@ -75,7 +75,7 @@ std::string kernel_table(const isa::VerifiedProgram& program, const KernelErrors
   std::size_t exact = 0;
   const auto add = [&](const StatementErrors& statement, std::string_view name,
                        const ErrorStats& errors) {
-    const ErrorPlace& at = errors.ulp.worst;
+    const ErrorLocation& at = errors.ulp.worst;
     std::string worst;
     if (errors.ulp.max > 0) {
       worst = fmt::format("block [{}] {}", fmt::join(block_of(program, kernel.kernel, at), ", "),
@@ -138,7 +138,7 @@ Json errors_json(const ErrorStats& errors, const isa::Shape& shape, BlockOf&& bl
 Json statement_json(const isa::VerifiedProgram& program, int kernel,
                     const StatementErrors& statement) {
   const LineColumn at = program.source().locate(statement.span.begin);
-  const auto block = [&](const ErrorPlace& worst) { return block_of(program, kernel, worst); };
+  const auto block = [&](const ErrorLocation& worst) { return block_of(program, kernel, worst); };
   Json object = Json::object();
   object.set("line", at.line).set("column", at.column);
   object.set("instruction", mnemonic(statement.instruction));
@@ -178,7 +178,7 @@ Json shadow_json(const isa::VerifiedProgram& program, const RunReport& report) {
   for (const OutputErrors& output : report.output_errors) {
     Json object = Json::object();
     object.set("name", output.name).set("dtype", isa::to_string(output.dtype));
-    object.set("errors", errors_json(output.errors, output.shape, [](const ErrorPlace&) {
+    object.set("errors", errors_json(output.errors, output.shape, [](const ErrorLocation&) {
                  return std::span<const std::int64_t>();
                }));
     outputs.push(std::move(object));

@@ -29,10 +29,10 @@ std::vector<isa::DType> narrow_types() {
   return types;
 }
 
-std::vector<BitPlace> random_order(int elements, int bits, unsigned seed) {
-  std::vector<BitPlace> places = sequential(elements, bits);
-  std::shuffle(places.begin(), places.end(), std::mt19937(seed));
-  return places;
+std::vector<SourceBit> random_order(int elements, int bits, unsigned seed) {
+  std::vector<SourceBit> source_bits = sequential(elements, bits);
+  std::shuffle(source_bits.begin(), source_bits.end(), std::mt19937(seed));
+  return source_bits;
 }
 
 /// The cast of every code, plus a number of the type.
@@ -52,17 +52,19 @@ std::vector<std::uint64_t> cast_codes(const isa::DType& from, const isa::DType& 
 
 /// Every code at every element; the number of results that are not those wanted of its code.
 int count_wrong(const isa::DType& from, const isa::DType& to, const BitRecipe& recipe,
-                const std::vector<BitPlace>& places, const std::vector<std::uint64_t>& wanted) {
-  const std::size_t bits = from.bits, elements = places.size() / bits;
+                const std::vector<SourceBit>& source_bits,
+                const std::vector<std::uint64_t>& wanted) {
+  const std::size_t bits = from.bits, elements = source_bits.size() / bits;
   int wrong = 0;
   for (std::size_t round = 0; round < wanted.size(); ++round) {
     const auto code = [&](std::size_t i) { return (round + 37 * i) % wanted.size(); };
-    std::vector<std::uint32_t> source((places.size() + 31) / 32 + 1, 0xa5a5a5a5U);
-    for (std::size_t k = 0; k < places.size(); ++k) {
-      const auto place = static_cast<std::size_t>(places[k]);
-      const std::uint32_t bit = std::uint32_t{1} << place % 32;
+    std::vector<std::uint32_t> source((source_bits.size() + 31) / 32 + 1, 0xa5a5a5a5U);
+    for (std::size_t k = 0; k < source_bits.size(); ++k) {
+      const auto source_bit = static_cast<std::size_t>(source_bits[k]);
+      const std::uint32_t bit = std::uint32_t{1} << source_bit % 32;
       const bool set = (code(k / bits) >> (k % bits) & 1) != 0;
-      source[place / 32] = set ? source[place / 32] | bit : source[place / 32] & ~bit;
+      source[source_bit / 32] =
+          set ? source[source_bit / 32] | bit : source[source_bit / 32] & ~bit;
     }
     const auto results = run_recipe(recipe, source);
     for (std::size_t i = 0; i < elements; ++i) {
@@ -75,11 +77,12 @@ int count_wrong(const isa::DType& from, const isa::DType& to, const BitRecipe& r
 }
 
 void check_order(const isa::DType& from, const isa::DType& to, const isa::Target& target,
-                 const std::vector<BitPlace>& places) {
+                 const std::vector<SourceBit>& source_bits) {
   const auto form = cast_form(from, to, target);
   if (!form) return;
-  INFO(to_string(from), " -> ", to_string(to), ", ", places.size(), " bits");
-  CHECK(count_wrong(from, to, make_recipe(*form, places), places, cast_codes(from, to)) == 0);
+  INFO(to_string(from), " -> ", to_string(to), ", ", source_bits.size(), " bits");
+  CHECK(count_wrong(from, to, make_recipe(*form, source_bits), source_bits, cast_codes(from, to)) ==
+        0);
 }
 
 TEST_CASE("recipes give isa's casts, for every code, in every order of bits") {
@@ -102,9 +105,9 @@ bool check_adjusted(const isa::DType& from, const isa::DType& to, const Adjustme
   const auto form = cast_form(from, to, with_fp8, adjustment);
   if (!form) return false;
   INFO(to_string(from), " -> ", to_string(to), " * ", adjustment.factor, " + ", adjustment.offset);
-  const std::vector<BitPlace> places = lane_stream(8, from.bits);
-  const BitRecipe recipe = make_recipe(*form, places);
-  CHECK(count_wrong(from, to, recipe, places, cast_codes(from, to, adjustment)) == 0);
+  const std::vector<SourceBit> source_bits = lane_stream(8, from.bits);
+  const BitRecipe recipe = make_recipe(*form, source_bits);
+  CHECK(count_wrong(from, to, recipe, source_bits, cast_codes(from, to, adjustment)) == 0);
   return true;
 }
 
@@ -177,10 +180,10 @@ TEST_CASE("which casts have recipes") {
   CHECK_FALSE(cast_form(isa::f32, isa::f16, with_fp8).has_value());
 }
 
-double cost(const isa::DType& from, const isa::DType& to, const std::vector<BitPlace>& places,
+double cost(const isa::DType& from, const isa::DType& to, const std::vector<SourceBit>& source_bits,
             double factor = 1) {
-  const BitRecipe recipe = make_recipe(*cast_form(from, to, with_fp8, {factor, 0}), places);
-  const int elements = static_cast<int>(places.size()) / from.bits;
+  const BitRecipe recipe = make_recipe(*cast_form(from, to, with_fp8, {factor, 0}), source_bits);
+  const int elements = static_cast<int>(source_bits.size()) / from.bits;
   return static_cast<double>(recipe.cost() * recipe.repetitions) / elements;
 }
 
@@ -228,14 +231,14 @@ TEST_CASE("orders that repeat give short recipes, used often") {
 TEST_CASE("bits are gathered from any order") {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const int bits = 1 + static_cast<int>(seed * 13 % 150);
-    const std::vector<BitPlace> places = random_order(bits, 1, seed);
+    const std::vector<SourceBit> source_bits = random_order(bits, 1, seed);
     std::vector<std::uint32_t> source;
     std::mt19937 random(seed);
     for (int w = 0; w * 32 < bits; ++w) source.push_back(random());
-    const auto gathered = run_recipe(gather_recipe(places), source);
-    for (std::size_t j = 0; j < places.size(); ++j) {
-      const auto place = static_cast<std::size_t>(places[j]);
-      REQUIRE((gathered[j / 32] >> j % 32 & 1) == (source[place / 32] >> place % 32 & 1));
+    const auto gathered = run_recipe(gather_recipe(source_bits), source);
+    for (std::size_t j = 0; j < source_bits.size(); ++j) {
+      const auto source_bit = static_cast<std::size_t>(source_bits[j]);
+      REQUIRE((gathered[j / 32] >> j % 32 & 1) == (source[source_bit / 32] >> source_bit % 32 & 1));
     }
   }
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "backend/compile/toolchain.h"
 #include "backend/emit/emit.h"
 #include "backend/export/compile_report.h"
@@ -15,19 +17,23 @@ namespace tilevm::backend {
 namespace {
 
 /// "LoadGlobal 4 x 16 bytes" ..; an obstacle follows a semicolon.
-std::vector<std::string> remarks_of(const CudaSource& source) {
+std::vector<std::string> remarks_of(const isa::VerifiedProgram& program) {
   std::vector<std::string> lines;
+  const CudaSource source = emit_cuda(program);
   for (const CudaKernel& kernel : source.kernels) {
     for (const Remark& remark : kernel.remarks) {
-      lines.push_back(std::string(isa::mnemonic(remark.stmt->inst)) + " " + remark.text +
-                      (remark.missed.empty() ? "" : "; " + remark.missed));
+      std::string line = std::string(isa::mnemonic(remark.stmt->inst)) + " " + remark.text;
+      if (!remark.missed.empty()) line += "; " + remark.missed;
+      const LineColumn at = program.source().locate(remark.culprit.begin);
+      if (remark.culprit != Span{}) line += fmt::format(" at {}:{}", at.line, at.column);
+      lines.push_back(line);
     }
   }
   return lines;
 }
 
 void check_remarks(const std::string& text, const std::vector<std::string>& expected) {
-  CHECK(remarks_of(emit_cuda(make_program(text, {90, true}))) == expected);
+  CHECK(remarks_of(make_program(text, {90, true})) == expected);
 }
 
 TEST_CASE("accesses say how wide they are, and what keeps them from more") {

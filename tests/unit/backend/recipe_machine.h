@@ -62,23 +62,23 @@ inline std::vector<std::uint32_t> run_recipe(const BitRecipe& recipe,
 }
 
 /// Element after element.
-inline std::vector<BitPlace> sequential(int elements, int bits) {
-  std::vector<BitPlace> places;
-  for (int j = 0; j < elements * bits; ++j) places.push_back(j);
-  return places;
+inline std::vector<SourceBit> sequential(int elements, int bits) {
+  std::vector<SourceBit> source_bits;
+  for (int j = 0; j < elements * bits; ++j) source_bits.push_back(j);
+  return source_bits;
 }
 
 /// The stream of the first elements of all pairs in the low halves of words, that of the second
 /// ones in the high halves.
-inline std::vector<BitPlace> lane_stream(int elements, int bits) {
-  std::vector<BitPlace> places;
+inline std::vector<SourceBit> lane_stream(int elements, int bits) {
+  std::vector<SourceBit> source_bits;
   for (int i = 0; i < elements; ++i) {
     for (int b = 0; b < bits; ++b) {
       const int j = i / 2 * bits + b;
-      places.push_back(j / 16 * 32 + i % 2 * 16 + j % 16);
+      source_bits.push_back(j / 16 * 32 + i % 2 * 16 + j % 16);
     }
   }
-  return places;
+  return source_bits;
 }
 
 }  // namespace tilevm::backend

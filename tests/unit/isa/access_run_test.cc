@@ -186,7 +186,7 @@ Case random_case(bool fragments = false) {
 class Instance {
  public:
   Instance(const Case& given, const AccessPlan& plan, std::int64_t n)
-      : tile_(given.tile_type().layout), place_(plan.place), shared_(given.shared) {
+      : tile_(given.tile_type().layout), place_(plan.mapping), shared_(given.shared) {
     const auto value = [&](const Expr& expr) {
       return evaluate(expr, [&](VarId) { return Scalar::i32(static_cast<std::int32_t>(n)); })
           ->as_int();
@@ -207,7 +207,7 @@ class Instance {
   /// Where access i of a thread begins, by the plan's digits.
   [[nodiscard]] Index begin(const AccessPlan& plan, std::int64_t thread, std::int64_t i) const {
     Index index = origin_;
-    for (const PlacedTerm& term : plan.threads) {
+    for (const TensorTerm& term : plan.threads) {
       index[static_cast<std::size_t>(term.dim)] += thread / term.divisor % term.size * term.stride;
     }
     for (const AccessDigit& digit : plan.outer) {
@@ -258,7 +258,7 @@ class Instance {
 
  private:
   const RegisterLayout& tile_;
-  const TilePlace& place_;
+  const TileMapping& place_;
   bool shared_;
   Index origin_;
   Shape extents_;

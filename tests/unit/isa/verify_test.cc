@@ -114,7 +114,7 @@ TEST_CASE("conditions are bool, ranges integers of one kind, grids positive") {
 }
 
 TEST_CASE("break stands in a loop") {
-  CHECK(codes_of(kernel_of({}, {{BreakStmt{}, {}}})) == std::vector<Code>{Code::wrong_place});
+  CHECK(codes_of(kernel_of({}, {{BreakStmt{}, {}}})) == std::vector<Code>{Code::misplaced});
 }
 
 TEST_CASE("one thread count in a kernel") {

@@ -70,7 +70,7 @@ std::vector<Part> parts_of(const isa::AccessPlan& plan) {
 template <class Bit>
 Lanes words_of(const isa::RegisterLayout& layout, const isa::AccessPlan& plan, std::int64_t first,
                std::int64_t word, Bit&& bit) {
-  const std::int64_t bits = plan.place.dtype.bits;
+  const std::int64_t bits = plan.mapping.dtype.bits;
   Lanes lanes(32);
   for (std::int64_t t = 0; t < 32; ++t) {
     for (std::int64_t e = 0; e < 32; ++e) {
@@ -103,7 +103,7 @@ template <class Bit, class Cost>
 void add_accesses(const isa::RegisterLayout& layout, const isa::AccessPlan& plan, Bit&& bit,
                   Cost&& cost, AccessCount& count) {
   if (plan.form == isa::AccessForm::matrix) return add_matrices(layout, plan, bit, cost, count);
-  const int bits = plan.place.dtype.bits;
+  const int bits = plan.mapping.dtype.bits;
   for (std::int64_t i = 0; i < plan.count; ++i) {
     for (std::int64_t begin = 0; begin < layout.num_threads(); begin += 32) {
       for (const Part& part : parts_of(plan)) {

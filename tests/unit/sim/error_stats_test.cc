@@ -91,10 +91,10 @@ TEST_CASE("of equal errors the earliest block's first is kept") {
   meter.add(1, 2, {{0, 1, 0}, 7}, late);
   meter.add(1, 2, {{0, 1, 0}, 3}, late);
   meter.add(1, 2, {{5, 0, 0}, 9}, early);
-  CHECK(late.ulp.worst == ErrorPlace{{0, 1, 0}, 7});
+  CHECK(late.ulp.worst == ErrorLocation{{0, 1, 0}, 7});
   ErrorStats sum = late;
   sum += early;
-  CHECK(sum.ulp.worst == ErrorPlace{{5, 0, 0}, 9});
+  CHECK(sum.ulp.worst == ErrorLocation{{5, 0, 0}, 9});
   early += late;
   CHECK(early == sum);
 }

@@ -171,14 +171,14 @@ TEST_CASE("threads of a block race for global memory as for shared memory") {
   CHECK(race_of("1", store + "    u = LoadGlobal(gy, layout=spatial(4, 8).local(1, 2))\n") == "");
   CHECK(race_of("1", store + "    u = LoadGlobal(gy, layout=spatial(4, 8))\n") ==
         "`LoadGlobal` races for 28 elements of `gy`, first `gy[0, 1]`: thread 1 reads what thread "
-        "0 wrote, and no `Synchronize` stands between");
+        "0 wrote, with no `Synchronize` in between");
   CHECK(race_of("1", store + "    Synchronize()\n    u = LoadGlobal(gy, layout=spatial(4, 8))\n") ==
         "");
   CHECK(race_of("1",
                 "    u = LoadGlobal(gx, layout=spatial(4, 8))\n"
                 "    StoreGlobal(u, gx, offset=[0:, 1:])\n") ==
         "`StoreGlobal` races for 28 elements of `gx`, first `gx[0, 1]`: thread 0 writes what "
-        "thread 1 read, and no `Synchronize` stands between");
+        "thread 1 read, with no `Synchronize` in between");
   CHECK(race_of("1", store + "    s = AllocateShared(i32, shape=[4, 4])\n"
                              "    CopyAsync(s, gy, offset=[3:, 3:])\n") != "");
   CHECK(race_of("1",

@@ -259,7 +259,7 @@ TEST_CASE("elements inside the view but outside of the buffer are one fault with
   CHECK(report.fault->block == std::vector<std::int64_t>{1});
   CHECK(report.fault->thread == 5);
   REQUIRE(diagnostic.notes.size() == 2);
-  CHECK(diagnostic.notes[0].has_place);
+  CHECK(diagnostic.notes[0].has_span);
   CHECK(diagnostic.notes[1].message == "met by block [1], thread 5");
 }
 

@@ -78,7 +78,7 @@ TEST_CASE("a cast costs what its rounding costs") {
   CHECK(cast.own.ulp.max == third_error / 0x1p-12);
   CHECK(cast.own.ulp.mean() == third_error / 0x1p-12 / 2);
   CHECK(cast.own.relative.max == third_error / double{third});
-  CHECK(cast.own.ulp.worst == ErrorPlace{{0, 0, 0}, 1});
+  CHECK(cast.own.ulp.worst == ErrorLocation{{0, 0, 0}, 1});
   CHECK(cast.accumulated == cast.own);
   CHECK(seen.output == cast.own);
 }

@@ -29,7 +29,7 @@ def kernel<1>(u8* p):
 
 std::vector<std::int64_t> places(const isa::KernelInfo& info) {
   std::vector<std::int64_t> result;
-  for (const auto& tile : info.shared) result.push_back(tile.place);
+  for (const auto& tile : info.shared) result.push_back(tile.gpu_offset);
   return result;
 }
 

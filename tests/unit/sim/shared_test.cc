@@ -109,7 +109,7 @@ TEST_CASE("a race names the first element, both threads and both places") {
         std::string::npos);
   CHECK(fault->thread == 0);
   REQUIRE(fault->diagnostic.notes.size() >= 2);
-  CHECK(fault->diagnostic.notes[0].has_place);
+  CHECK(fault->diagnostic.notes[0].has_span);
 }
 
 TEST_CASE("writes after reads and after writes race, reads after reads do not") {

@@ -1,4 +1,4 @@
-#include "isa/access/tile_place.h"
+#include "isa/access/tile_mapping.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::int64_t max_32_bits = std::numeric_limits<std::int32_t>::max();
 
-TilePlace::Dimension dimension_of(const TilePlacement::Dimension& placed, const Shape& tile,
-                                  const Expr& extent, const ScalarFacts& facts) {
-  TilePlace::Dimension dimension{.offset = placed.offset, .tile_dim = placed.tile_dim};
+TileMapping::Dimension dimension_of(const TilePlacement::Dimension& placed, const Shape& tile,
+                                    const Expr& extent, const ScalarFacts& facts) {
+  TileMapping::Dimension dimension{.offset = placed.offset, .tile_dim = placed.tile_dim};
   if (placed.tile_dim >= 0) {
     dimension.tile_extent = tile[static_cast<std::size_t>(placed.tile_dim)];
   }
@@ -32,7 +32,7 @@ TilePlace::Dimension dimension_of(const TilePlacement::Dimension& placed, const 
   return dimension;
 }
 
-void add_digits(const MemoryLayout& layout, TilePlace& place) {
+void add_digits(const MemoryLayout& layout, TileMapping& mapping) {
   std::size_t mode = layout.mode_shape().size();
   for (int d = layout.rank() - 1; d >= 0; --d) {
     const std::int64_t extent = layout.shape()[static_cast<std::size_t>(d)];
@@ -41,25 +41,26 @@ void add_digits(const MemoryLayout& layout, TilePlace& place) {
       const std::int64_t size = layout.mode_shape()[mode], stride = layout.mode_strides()[mode];
       // Nothing is cut off above the most significant digit: indices are inside the tensor.
       const bool last = divisor * size == extent;
-      place.digits.push_back({d, divisor, last ? 0 : size, stride, power_of_two_in(stride), size});
+      mapping.digits.push_back(
+          {d, divisor, last ? 0 : size, stride, power_of_two_in(stride), size});
       divisor *= size;
     }
   }
-  place.swizzle = layout.swizzle();
+  mapping.swizzle = layout.swizzle();
 }
 
 /// Bytes from the first to the last element that an offset in the tensor can reach.
-bool storage_fits(const TilePlace& place, const GlobalType& view) {
+bool storage_fits(const TileMapping& mapping, const GlobalType& view) {
   std::int64_t reach = 0;
-  for (const auto& dimension : place.dimensions) {
+  for (const auto& dimension : mapping.dimensions) {
     if (!dimension.fits_32_bits) return false;
   }
   if (const auto* layout = view.layout.memory_layout()) reach = layout->storage_size();
-  for (const auto& digit : place.digits) {
+  for (const auto& digit : mapping.digits) {
     const auto dim = static_cast<std::size_t>(digit.dim);
     if (!digit.stride || *digit.stride < 0 || *digit.stride > max_32_bits) return false;
     // The tile may begin before the tensor, or end after the tensor, by the tile's own extent.
-    std::int64_t indices = place.dimensions[dim].tile_extent;
+    std::int64_t indices = mapping.dimensions[dim].tile_extent;
     if (view.layout.strides() != nullptr) indices += *view.extents[dim].constant_int();
     if (__builtin_mul_overflow(indices, *digit.stride, &indices)) return false;
     reach = std::min(reach + std::min(indices, 4 * max_32_bits), 4 * max_32_bits);
@@ -69,11 +70,11 @@ bool storage_fits(const TilePlace& place, const GlobalType& view) {
 
 /// The bits that an index along a dimension can set in an offset, for indices below `end` (0: no
 /// end) that are multiples of `multiple`.
-std::uint64_t offset_bits(const TilePlace& place, int dim, std::int64_t multiple,
+std::uint64_t offset_bits(const TileMapping& mapping, int dim, std::int64_t multiple,
                           std::int64_t end) {
   constexpr std::uint64_t all = ~std::uint64_t{0};
   std::uint64_t bits = 0;
-  for (const TilePlace::Digit& digit : place.digits) {
+  for (const TileMapping::Digit& digit : mapping.digits) {
     if (digit.dim != dim) continue;
     std::int64_t low = std::max<std::int64_t>(1, multiple / digit.divisor);
     std::int64_t high = end == 0 ? 0 : (end + digit.divisor - 1) / digit.divisor;
@@ -100,42 +101,42 @@ void add_bits(std::uint64_t& sum, std::uint64_t bits) {
   if (both != 0) sum |= ~((both & (~both + 1)) - 1);
 }
 
-std::uint64_t bits_of(const TilePlace& place, const PlacedTerm& term) {
-  return offset_bits(place, term.dim, term.stride, term.stride * term.size);
+std::uint64_t bits_of(const TileMapping& mapping, const TensorTerm& term) {
+  return offset_bits(mapping, term.dim, term.stride, term.stride * term.size);
 }
 
-std::uint64_t bits_of_begin(const TilePlace& place, const std::vector<PlacedTerm>& threads) {
+std::uint64_t bits_of_begin(const TileMapping& mapping, const std::vector<TensorTerm>& threads) {
   std::uint64_t bits = 0;
-  for (std::size_t d = 0; d < place.dimensions.size(); ++d) {
-    const auto& offset = place.dimensions[d].offset;
+  for (std::size_t d = 0; d < mapping.dimensions.size(); ++d) {
+    const auto& offset = mapping.dimensions[d].offset;
     const auto value = offset.constant_int();
     if (value != std::int64_t{0}) {
-      add_bits(bits, offset_bits(place, static_cast<int>(d), place.dimensions[d].multiple, 0));
+      add_bits(bits, offset_bits(mapping, static_cast<int>(d), mapping.dimensions[d].multiple, 0));
     }
   }
-  for (const PlacedTerm& term : threads) add_bits(bits, bits_of(place, term));
+  for (const TensorTerm& term : threads) add_bits(bits, bits_of(mapping, term));
   return bits;
 }
 
 /// Whether the offset before the swizzle is the sum of the two shares.
-bool adds_up(const TilePlace& place, const std::vector<PlacedTerm>& threads,
-             const std::vector<PlacedTerm>& places) {
-  std::vector<PlacedTerm> terms = threads;
+bool adds_up(const TileMapping& mapping, const std::vector<TensorTerm>& threads,
+             const std::vector<TensorTerm>& places) {
+  std::vector<TensorTerm> terms = threads;
   terms.insert(terms.end(), places.begin(), places.end());
-  for (const TilePlace::Digit& digit : place.digits) {
+  for (const TileMapping::Digit& digit : mapping.digits) {
     if (digit.divisor == 1) continue;
-    const auto& dimension = place.dimensions[static_cast<std::size_t>(digit.dim)];
-    if (!dimension.not_negative && !place.shared) return false;
-    if (!cuts_cleanly(place, digit.dim, digit.divisor, terms)) return false;
+    const auto& dimension = mapping.dimensions[static_cast<std::size_t>(digit.dim)];
+    if (!dimension.not_negative && !mapping.shared) return false;
+    if (!cuts_cleanly(mapping, digit.dim, digit.divisor, terms)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-std::optional<CutTerms> cut_terms(const std::vector<PlacedTerm>& terms, std::int64_t boundary) {
+std::optional<CutTerms> cut_terms(const std::vector<TensorTerm>& terms, std::int64_t boundary) {
   CutTerms cut;
-  for (PlacedTerm term : terms) {
+  for (TensorTerm term : terms) {
     if (term.divisor >= boundary) {
       if (term.divisor % boundary != 0) return std::nullopt;
       term.divisor /= boundary;
@@ -156,10 +157,10 @@ std::optional<CutTerms> cut_terms(const std::vector<PlacedTerm>& terms, std::int
   return cut;
 }
 
-std::vector<PlacedTerm> TilePlace::place_terms(
+std::vector<TensorTerm> TileMapping::tensor_terms(
     const std::vector<RegisterLayout::Term>& terms) const {
-  std::vector<PlacedTerm> placed;
-  for (PlacedTerm term : terms) {
+  std::vector<TensorTerm> placed;
+  for (TensorTerm term : terms) {
     const auto found = std::find_if(dimensions.begin(), dimensions.end(),
                                     [&](const auto& dim) { return dim.tile_dim == term.dim; });
     term.dim = static_cast<int>(found - dimensions.begin());
@@ -168,7 +169,7 @@ std::vector<PlacedTerm> TilePlace::place_terms(
   return placed;
 }
 
-bool TilePlace::may_overlap() const {
+bool TileMapping::may_overlap() const {
   std::vector<std::pair<std::int64_t, std::int64_t>> strides;  // and sizes
   for (const Digit& digit : digits) {
     const std::int64_t extent = dimensions[static_cast<std::size_t>(digit.dim)].tile_extent;
@@ -191,53 +192,54 @@ bool TilePlace::may_overlap() const {
   return false;
 }
 
-TilePlace place_in(const SharedType& tensor, const std::optional<OffsetList>& offset,
-                   const Shape& tile, const ScalarFacts& facts) {
-  TilePlace place;
+TileMapping map_tile(const SharedType& tensor, const std::optional<OffsetList>& offset,
+                     const Shape& tile, const ScalarFacts& facts) {
+  TileMapping mapping;
   const TilePlacement placement =
       place_tile(offset, tensor.layout.rank(), static_cast<int>(tile.size()));
   for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
     const Expr extent = Expr::constant(tensor.shape()[d]);
     auto& dimension =
-        place.dimensions.emplace_back(dimension_of(placement.dimensions[d], tile, extent, facts));
+        mapping.dimensions.emplace_back(dimension_of(placement.dimensions[d], tile, extent, facts));
     dimension.inside = dimension.not_negative = true;  // a tile outside is a fault
   }
-  add_digits(tensor.layout, place);
-  place.dtype = tensor.dtype;
-  place.shared = place.fits_32_bits = true;
-  return place;
+  add_digits(tensor.layout, mapping);
+  mapping.dtype = tensor.dtype;
+  mapping.shared = mapping.fits_32_bits = true;
+  return mapping;
 }
 
-TilePlace place_in(const GlobalType& view, const std::optional<OffsetList>& offset,
-                   const Shape& tile, const ScalarFacts& facts) {
-  TilePlace place;
+TileMapping map_tile(const GlobalType& view, const std::optional<OffsetList>& offset,
+                     const Shape& tile, const ScalarFacts& facts) {
+  TileMapping mapping;
   const TilePlacement placement = place_tile(offset, view.rank(), static_cast<int>(tile.size()));
   for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
-    place.dimensions.push_back(dimension_of(placement.dimensions[d], tile, view.extents[d], facts));
+    mapping.dimensions.push_back(
+        dimension_of(placement.dimensions[d], tile, view.extents[d], facts));
   }
   if (const auto* layout = view.layout.memory_layout()) {
-    add_digits(*layout, place);
+    add_digits(*layout, mapping);
   } else {
     for (std::size_t d = 0; d < view.extents.size(); ++d) {
       const Expr& stride = (*view.layout.strides())[d];
-      place.digits.push_back(
+      mapping.digits.push_back(
           {static_cast<int>(d), 1, 0, stride.constant_int(), facts.multiples.of(stride), 0});
     }
   }
-  place.dtype = view.dtype;
-  place.fits_32_bits = storage_fits(place, view);
-  return place;
+  mapping.dtype = view.dtype;
+  mapping.fits_32_bits = storage_fits(mapping, view);
+  return mapping;
 }
 
-bool cuts_cleanly(const TilePlace& place, int dim, std::int64_t boundary,
-                  const std::vector<PlacedTerm>& terms) {
-  const auto& dimension = place.dimensions[static_cast<std::size_t>(dim)];
+bool cuts_cleanly(const TileMapping& mapping, int dim, std::int64_t boundary,
+                  const std::vector<TensorTerm>& terms) {
+  const auto& dimension = mapping.dimensions[static_cast<std::size_t>(dim)];
   if (dimension.tile_extent <= dimension.multiple && boundary % dimension.multiple == 0) {
     return true;  // the whole tile is between two boundaries
   }
   const bool is_zero = dimension.offset.constant_int() == std::int64_t{0};
   if (!is_zero && dimension.multiple % boundary != 0) return false;
-  return std::all_of(terms.begin(), terms.end(), [&](const PlacedTerm& term) {
+  return std::all_of(terms.begin(), terms.end(), [&](const TensorTerm& term) {
     if (term.dim != dim || term.stride % boundary == 0) return true;
     if (boundary % term.stride != 0) return false;
     const std::int64_t below = boundary / term.stride;
@@ -245,21 +247,21 @@ bool cuts_cleanly(const TilePlace& place, int dim, std::int64_t boundary,
   });
 }
 
-AddressForm find_address_form(const TilePlace& place, const std::vector<PlacedTerm>& threads,
-                              const std::vector<PlacedTerm>& places, std::vector<bool>& flips) {
+AddressForm find_address_form(const TileMapping& mapping, const std::vector<TensorTerm>& threads,
+                              const std::vector<TensorTerm>& places, std::vector<bool>& flips) {
   flips.assign(places.size(), false);
-  if (!adds_up(place, threads, places)) return AddressForm::whole;
-  if (!place.swizzle) return AddressForm::sum;
-  if (!place.shared || !std::has_single_bit(static_cast<unsigned>(place.dtype.bits))) {
+  if (!adds_up(mapping, threads, places)) return AddressForm::whole;
+  if (!mapping.swizzle) return AddressForm::sum;
+  if (!mapping.shared || !std::has_single_bit(static_cast<unsigned>(mapping.dtype.bits))) {
     return AddressForm::whole;
   }
-  const Swizzle& swizzle = *place.swizzle;
+  const Swizzle& swizzle = *mapping.swizzle;
   const std::uint64_t to = ((std::uint64_t{1} << swizzle.bits) - 1) << swizzle.base;
   const std::uint64_t moved = to | to << swizzle.shift;
-  std::uint64_t seen = bits_of_begin(place, threads);
+  std::uint64_t seen = bits_of_begin(mapping, threads);
   bool flipped = false;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const std::uint64_t bits = bits_of(place, places[i]);
+    const std::uint64_t bits = bits_of(mapping, places[i]);
     if ((bits & seen) != 0) return AddressForm::whole;
     seen |= bits;
     flips[i] = (bits & moved) != 0;

@@ -26,17 +26,17 @@ struct ScalarFacts {
 
 /// A digit of a thread index or of local places: `index[dim] += (x / divisor % size) * stride`,
 /// with the tensor's dimensions.
-using PlacedTerm = RegisterLayout::Term;
+using TensorTerm = RegisterLayout::Term;
 
 /// The terms of x / boundary, and those of x % boundary.
 struct CutTerms {
-  std::vector<PlacedTerm> high, low;
+  std::vector<TensorTerm> high, low;
 };
 /// Nothing if a digit cannot be cut there.
-[[nodiscard]] std::optional<CutTerms> cut_terms(const std::vector<PlacedTerm>& terms,
+[[nodiscard]] std::optional<CutTerms> cut_terms(const std::vector<TensorTerm>& terms,
                                                 std::int64_t boundary);
 
-struct TilePlace {
+struct TileMapping {
   struct Dimension {
     Expr offset;
     int tile_dim = -1;             ///< the tile's along it, or -1
@@ -66,21 +66,22 @@ struct TilePlace {
   bool fits_32_bits = false;
 
   /// The layout's digits with the tensor's dimensions.
-  [[nodiscard]] std::vector<PlacedTerm> place_terms(
+  [[nodiscard]] std::vector<TensorTerm> tensor_terms(
       const std::vector<RegisterLayout::Term>& terms) const;
   /// Whether two elements of the tile may have the same address.
   [[nodiscard]] bool may_overlap() const;
 };
 
-[[nodiscard]] TilePlace place_in(const SharedType& tensor, const std::optional<OffsetList>& offset,
-                                 const Shape& tile, const ScalarFacts& facts);
-[[nodiscard]] TilePlace place_in(const GlobalType& view, const std::optional<OffsetList>& offset,
-                                 const Shape& tile, const ScalarFacts& facts);
+[[nodiscard]] TileMapping map_tile(const SharedType& tensor,
+                                   const std::optional<OffsetList>& offset, const Shape& tile,
+                                   const ScalarFacts& facts);
+[[nodiscard]] TileMapping map_tile(const GlobalType& view, const std::optional<OffsetList>& offset,
+                                   const Shape& tile, const ScalarFacts& facts);
 
 /// Whether a tile's index along a dimension may be cut at `boundary` (a divisor of a digit): the
 /// parts of terms and offset below the boundary never carry into the parts above.
-[[nodiscard]] bool cuts_cleanly(const TilePlace& place, int dim, std::int64_t boundary,
-                                const std::vector<PlacedTerm>& terms);
+[[nodiscard]] bool cuts_cleanly(const TileMapping& mapping, int dim, std::int64_t boundary,
+                                const std::vector<TensorTerm>& terms);
 
 /// How an element's offset follows from the offset of the thread's first element and the local
 /// place.
@@ -92,9 +93,9 @@ enum class AddressForm : std::uint8_t {
 
 /// The form for a tile's thread digits and those of its places that differ; `flips` tells the
 /// latter apart for AddressForm::flipped.
-[[nodiscard]] AddressForm find_address_form(const TilePlace& place,
-                                            const std::vector<PlacedTerm>& threads,
-                                            const std::vector<PlacedTerm>& places,
+[[nodiscard]] AddressForm find_address_form(const TileMapping& mapping,
+                                            const std::vector<TensorTerm>& threads,
+                                            const std::vector<TensorTerm>& places,
                                             std::vector<bool>& flips);
 
 }  // namespace tilevm::isa
