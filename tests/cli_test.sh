@@ -39,7 +39,7 @@ expect 2 'cannot open `nowhere.tile`: No such file or directory' check nowhere.t
 expect 2 'cannot read `programs`: Is a directory' check programs
 expect 2 'unknown target `sm_91`; did you mean `sm_90`?' check $add --target sm_91
 expect 2 'unknown backend `smi`' run $add --backend smi
-expect 2 'not in this version' run $add --backend emu
+expect 2 'no seed of `random`' run $add --backend emu --thread-order random:x
 expect 2 'not in this version' diff $add --bisect
 expect 2 'unknown size `ful`; did you mean `full`?' record --size ful
 expect 2 'names no case' record --backend sim --only f99
@@ -140,6 +140,21 @@ count=$((count + 1))
 if ! "$tilevm" run - -D N=5 <$add | grep -q 'c: f32\[5\]'; then
   failed=$((failed + 1))
   echo 'FAIL tilevm run - < FILE'
+fi
+
+# Without a C++ compiler the engine emu says what to install; with one it gives the simulator's bits.
+count=$((count + 1))
+(PATH=/nowhere; export PATH; unset CXX TILEVM_CXX; "$tilevm" run $add --backend emu) 2>"$folder/err"
+if [ $? -ne 3 ] || ! grep -q 'apt-get install g++' "$folder/err"; then
+  failed=$((failed + 1))
+  echo 'FAIL tilevm run --backend emu without a compiler'
+  cat "$folder/err"
+fi
+if command -v c++ >/dev/null; then
+  count=$((count + 1))
+  "$tilevm" run $add -D N=1000 >"$folder/sim"
+  "$tilevm" run $add -D N=1000 --backend emu --thread-order random:3 >"$folder/emu"
+  cmp "$folder/sim" "$folder/emu" || failed=$((failed + 1))
 fi
 
 echo "$count command lines, $failed failed"

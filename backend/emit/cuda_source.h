@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/select/remark.h"
+#include "isa/dot/mma_shapes.h"
 #include "isa/program/program.h"
 
 namespace tilevm::backend {
@@ -27,8 +28,9 @@ struct CudaParameter {
 
 /// What a launch must know of an emitted kernel, and what a reader may want to.
 struct CudaKernel {
-  std::string entry;  ///< the name in the compiled module
-  int kernel = 0;     ///< index into Program::kernels
+  std::string entry;        ///< the name in the compiled module
+  std::size_t program = 0;  ///< of those that were emitted together
+  int kernel = 0;           ///< index into Program::kernels
   std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;   ///< of dynamic shared memory
   std::int64_t barrier_bytes = 0;  ///< of static shared memory, before it
@@ -39,7 +41,12 @@ struct CudaKernel {
 struct CudaSource {
   std::string text;
   std::size_t prelude_size = 0;     ///< where the program's own text begins
-  std::vector<CudaKernel> kernels;  ///< one per kernel of the program, in order
+  std::vector<CudaKernel> kernels;  ///< one per kernel of the programs, in order
+  /// Tensor-core instructions that the kernels use, by the numbers of MachineKind::emulated.
+  std::vector<const isa::MmaShape*> mma;
 };
+
+/// The function that calls an emulated kernel with arguments of 64 bits each.
+[[nodiscard]] std::string emulated_entry(const CudaKernel& kernel);
 
 }  // namespace tilevm::backend

@@ -4,6 +4,7 @@
 
 #include "backend/emit/emit_kernel.h"
 #include "backend/emit/emit_mma.h"
+#include "backend/emit/emit_scalar.h"
 #include "backend/emit/prelude.h"
 
 namespace tilevm::backend {
@@ -37,7 +38,8 @@ std::string prelude_type(const isa::DType& type) {
                      special_codes(type.specials()));
 }
 
-std::string definitions(const UsedDefinitions& used) {
+std::string definitions(const UsedDefinitions& used, const std::vector<const isa::MmaShape*>& mma,
+                        MachineKind machine) {
   std::string text;
   if (!used.types.empty()) {
     text += "\nnamespace tile {\n";
@@ -46,20 +48,28 @@ std::string definitions(const UsedDefinitions& used) {
     }
     text += "}  // namespace tile\n";
   }
-  if (!used.mma.empty()) {
+  if (!mma.empty()) {
     text += "\nnamespace tv {\n";
-    for (const auto& [name, shape] : used.mma) text += mma_function(*shape);
+    for (std::size_t i = 0; i < mma.size(); ++i) {
+      text +=
+          machine == MachineKind::gpu ? mma_function(*mma[i]) : emulated_mma_function(*mma[i], i);
+    }
     text += "}  // namespace tv\n";
   }
   return text;
 }
 
-std::string prelude(bool prints) {
+std::string prelude(MachineKind machine, bool prints) {
   std::string text;
   const auto append = [&](std::string_view name, std::string_view part) {
     text += fmt::format("#line 1 \"prelude/{}.cuh\"\n{}", name, part);
   };
-  append("device", prelude_device);
+  if (machine == MachineKind::gpu) {
+    append("device", prelude_device);
+  } else {
+    append("lane", prelude_lane);
+    append("emulated", prelude_emulated);
+  }
   append("bulk", prelude_bulk);
   append("memory", prelude_memory);
   append("element", prelude_element);
@@ -72,28 +82,67 @@ std::string prelude(bool prints) {
   return text;
 }
 
+/// Loops of an emulated kernel count their iterations, so that one without end is a fault.
+constexpr std::string_view counted_loops =
+    "#line 1 \"definitions\"\n"
+    "#define for(...) for (__VA_ARGS__) if (tv::step())\n"
+    "#define while(...) while ((__VA_ARGS__) && tv::step())\n";
+constexpr std::string_view plain_loops = "#undef for\n#undef while\n";
+
+/// A function that unpacks a kernel's arguments.
+std::string entry_function(const CudaKernel& kernel) {
+  std::string arguments;
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
+    const CudaParameter& parameter = kernel.parameters[i];
+    const bool scalar = parameter.role == CudaParameter::Role::scalar;
+    arguments += fmt::format("{}tv::argument<{}>(arguments + {})", i == 0 ? "" : ", ",
+                             scalar ? scalar_type(parameter.scalar) : "tv::u8*", i);
+  }
+  return fmt::format("extern \"C\" void {}(const tv::u64* arguments) {{ {}({}); }}\n",
+                     emulated_entry(kernel), kernel.entry, arguments);
+}
+
 }  // namespace
+
+std::string emulated_entry(const CudaKernel& kernel) { return "emulated_" + kernel.entry; }
 
 CudaSource emit_cuda(const isa::VerifiedProgram& program) { return emit_cuda(select(program)); }
 
 CudaSource emit_cuda(const SelectedProgram& selected) {
-  const isa::VerifiedProgram& program = selected.program;
+  return emit_together({&selected, 1}, MachineKind::gpu);
+}
+
+CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind machine) {
   CudaSource source;
-  const std::string& file = program.source().name();
-  CodeWriter writer(file.empty() ? "program.tile" : file);
   UsedDefinitions used;
   NameTable entries;
+  std::string kernels;
   bool prints = false;
-  for (int i = 0; i < static_cast<int>(program.program().kernels.size()); ++i) {
-    KernelEmission kernel(selected, i, entries, writer, used);
-    kernel.run();
-    source.kernels.push_back(kernel.kernel());
-    prints = prints || !program.info(i).prints.empty();
+  for (std::size_t p = 0; p < programs.size(); ++p) {
+    const isa::VerifiedProgram& program = programs[p].program;
+    const std::string& file = program.source().name();
+    CodeWriter writer(file.empty() ? "program.tile" : file);
+    for (int i = 0; i < static_cast<int>(program.program().kernels.size()); ++i) {
+      KernelEmission kernel(programs[p], i, entries, writer, used);
+      kernel.run();
+      source.kernels.push_back(kernel.kernel());
+      source.kernels.back().program = p;
+      prints = prints || !program.info(i).prints.empty();
+    }
+    kernels += writer.text();
   }
-  source.text =
-      "// Made by tilevm. Above: the device prelude; below: the program.\n" + prelude(prints);
+  for (const auto& [name, shape] : used.mma) source.mma.push_back(shape);
+  source.text = "// Made by tilevm. Above: the device prelude; below: the program.\n" +
+                prelude(machine, prints);
   source.prelude_size = source.text.size();
-  source.text += "#line 1 \"definitions\"\n" + definitions(used) + writer.text();
+  source.text += "#line 1 \"definitions\"\n" + definitions(used, source.mma, machine);
+  if (machine == MachineKind::gpu) {
+    source.text += kernels;
+    return source;
+  }
+  source.text.append(counted_loops).append(kernels).append(plain_loops);
+  source.text += "#line 1 \"entries\"\n";
+  for (const CudaKernel& kernel : source.kernels) source.text += entry_function(kernel);
   return source;
 }
 

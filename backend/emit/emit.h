@@ -7,6 +7,9 @@
 // the same text, byte for byte.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "backend/emit/cuda_source.h"
 #include "backend/select/select.h"
 #include "isa/verify/verify.h"
@@ -17,5 +20,17 @@ namespace tilevm::backend {
 [[nodiscard]] CudaSource emit_cuda(const SelectedProgram& selected);
 /// Selects the forms, then writes them.
 [[nodiscard]] CudaSource emit_cuda(const isa::VerifiedProgram& program);
+
+/// What the text is compiled for.
+enum class MachineKind : std::uint8_t {
+  gpu,
+  /// The C++ compiler of this machine: the same kernels, over other bodies of the prelude's
+  /// functions for what only a GPU can do (backend/prelude/emulated.cuh, backend/emu).
+  emulated,
+};
+
+/// The kernels of several programs in one text. Their entries have different names.
+[[nodiscard]] CudaSource emit_together(std::span<const SelectedProgram> programs,
+                                       MachineKind machine);
 
 }  // namespace tilevm::backend

@@ -95,4 +95,25 @@ std::string mma_function(const MmaShape& shape) {
   return text;
 }
 
+std::string emulated_mma_function(const MmaShape& shape, std::size_t number) {
+  const MmaOperand c{'c', mma_registers(shape.accumulator, shape.c_layout)};
+  const MmaOperand a{'a', mma_registers(shape.a, shape.a_layout)};
+  const MmaOperand b{'b', mma_registers(shape.b, shape.b_layout)};
+  std::string text =
+      fmt::format("TV_FN void {}({},\n    {},\n    {}, TV_LINE) {{\n", mma_function_name(shape),
+                  parameters(c, true), parameters(a, false), parameters(b, false));
+  const auto declare = [&](const MmaOperand& operand) {
+    text += fmt::format("  u{} {}[] = {{{}}};\n", operand.registers.bits, operand.name,
+                        list(operand.registers.count, ", ",
+                             [&](int i) { return fmt::format("{}{}", operand.name, i); }));
+  };
+  declare(c);
+  declare(a);
+  declare(b);
+  text += fmt::format("  lane()->operations->mma(lane(), {}, c, a, b, line);\n", number);
+  text += fmt::format("  {};\n}}\n", list(c.registers.count, "; ",
+                                          [](int i) { return fmt::format("c{0} = c[{0}]", i); }));
+  return text;
+}
+
 }  // namespace tilevm::backend

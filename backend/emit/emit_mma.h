@@ -1,6 +1,7 @@
 // Tensor-core instructions as functions of the emitted text, derived from their descriptions.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "isa/dot/dot.h"
@@ -22,5 +23,9 @@ struct MmaRegisters {
 /// The definition of the function: c registers by reference, then those of a and of b; c += a * b.
 /// Source: PTX ISA, "mma".
 [[nodiscard]] std::string mma_function(const isa::MmaShape& shape);
+
+/// The same for an emulated kernel: it asks the machine (backend/emu/lane.h) for instruction
+/// `number`.
+[[nodiscard]] std::string emulated_mma_function(const isa::MmaShape& shape, std::size_t number);
 
 }  // namespace tilevm::backend

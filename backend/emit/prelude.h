@@ -9,8 +9,11 @@ namespace tilevm::backend {
 
 /// What only the GPU can do: PTX, thread indices, memory.
 extern const std::string_view prelude_device;
-extern const std::string_view prelude_bulk;
+// The same for a CPU; it contains backend/emu/lane.h.
+extern const std::string_view prelude_lane;
+extern const std::string_view prelude_emulated;
 // Plain C++ over the above, in this order.
+extern const std::string_view prelude_bulk;        ///< groups of bulk copies
 extern const std::string_view prelude_memory;      ///< packed registers, views of global memory
 extern const std::string_view prelude_element;     ///< element types, casts
 extern const std::string_view prelude_arithmetic;  ///< on elements and tiles

@@ -18,8 +18,6 @@ namespace {
 constexpr std::size_t padding = 16;
 /// Programs that stay loaded in a process.
 constexpr std::size_t max_loaded = 64;
-/// CUDA's limits of a grid.
-constexpr std::array<std::int64_t, 3> max_grid{0x7fffffff, 0xffff, 0xffff};
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 std::size_t padded(std::size_t bytes) { return (bytes / padding + 1) * padding; }
@@ -48,47 +46,6 @@ Result<LoadedText> compile_and_load(const Device& device, const CudaSource& sour
     loaded.kernels.push_back(*std::move(entry));
   }
   return loaded;
-}
-
-/// The value of a scalar parameter among the arguments; zero for what is no scalar.
-isa::Scalar scalar_argument(const CudaKernel& kernel, const std::vector<Argument>& arguments,
-                            isa::VarId var) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (kernel.parameters[i].var != var) continue;
-    if (const auto* scalar = std::get_if<isa::Scalar>(&arguments[i])) return *scalar;
-  }
-  return {};
-}
-
-Result<std::array<unsigned, 3>> grid_of(const isa::Kernel& kernel, const CudaKernel& emitted,
-                                        const std::vector<Argument>& arguments) {
-  if (arguments.size() != kernel.parameters.size()) {
-    return Error{ErrorKind::program,
-                 fmt::format("`{}` takes {} arguments, {} were given", kernel.name,
-                             kernel.parameters.size(), arguments.size())};
-  }
-  std::array<unsigned, 3> grid{1, 1, 1};
-  for (std::size_t i = 0; i < kernel.grid.size() && i < grid.size(); ++i) {
-    const auto value = isa::evaluate(
-        kernel.grid[i], [&](isa::VarId var) { return scalar_argument(emitted, arguments, var); });
-    if (!value) {
-      return Error{ErrorKind::program, fmt::format("the grid of `{}` divides by zero in `{}`",
-                                                   kernel.name, to_string(kernel.grid[i]))};
-    }
-    if (value->as_int() < 1 || value->as_int() > max_grid[i]) {
-      return Error{
-          ErrorKind::program,
-          fmt::format("the grid of `{}` has extent {} in `{}`; it must be 1 to {}", kernel.name,
-                      to_string(*value), to_string(kernel.grid[i]), max_grid[i])};
-    }
-    grid[i] = static_cast<unsigned>(value->as_int());
-  }
-  return grid;
-}
-
-Error wrong_argument(const isa::Kernel& kernel, isa::VarId var, std::string_view wanted) {
-  return {ErrorKind::program, fmt::format("parameter `{}` of `{}` takes {}",
-                                          kernel.variable(var).name, kernel.name, wanted)};
 }
 
 /// Binds the program's own parameters.
@@ -229,8 +186,10 @@ Status CudaEngine::prepare_prints(const std::array<unsigned, 3>& grid, DeviceMem
 
 Result<isa::LaunchPrints> CudaEngine::read_prints(const LoadedProgram& program, int kernel,
                                                   const DeviceMemory& memory) const {
-  return read_print_buffer(memory.prints_, kernel, memory.print_grid_,
-                           program.program().info(kernel).prints);
+  const auto read = [&](void* to, std::size_t bytes, std::size_t offset) {
+    return memory.prints_.read(to, bytes, offset);
+  };
+  return read_print_buffer(read, kernel, memory.print_grid_, program.program().info(kernel).prints);
 }
 
 Status CudaEngine::launch(const LoadedProgram& program, int kernel,

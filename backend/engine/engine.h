@@ -16,24 +16,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "backend/driver/device.h"
 #include "backend/emit/emit.h"
+#include "backend/engine/kernel_arguments.h"
 #include "isa/base/result.h"
-#include "isa/inst/expr.h"
 #include "isa/program/print.h"
 #include "isa/verify/verify.h"
 
 namespace tilevm::backend {
-
-/// One per kernel parameter: a buffer (an index into the memory), or a scalar of the parameter's
-/// kind.
-using Argument = std::variant<int, isa::Scalar>;
-
-/// Global memory of a run: dense bit streams on the host.
-using HostBuffers = std::vector<std::vector<std::uint8_t>>;
 
 /// A program in a form that the device runs. Copies are cheap and share it.
 class LoadedProgram {

@@ -1,6 +1,7 @@
 #include "backend/engine/print_buffer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -39,12 +40,12 @@ Error damaged() {
 
 class Reader {
  public:
-  Reader(const DeviceBuffer& buffer, std::uint64_t blocks, const std::vector<isa::PrintSite>& sites,
-         isa::PrintLog& log)
+  Reader(const PrintBufferReader& buffer, std::uint64_t blocks,
+         const std::vector<isa::PrintSite>& sites, isa::PrintLog& log)
       : buffer_(buffer), blocks_(blocks), sites_(sites), log_(log), shares_(log.shares()) {}
 
   Status read() {
-    if (Status status = buffer_.read(&head_, sizeof head_); !status) return status;
+    if (Status status = buffer_(&head_, sizeof head_, 0); !status) return status;
     if (head_.share != shares_.bytes || head_.blocks != shares_.blocks) return damaged();
     log_.add_dropped(0, head_.dropped);
     if (Status status = read_pool(); !status) return status;
@@ -64,7 +65,7 @@ class Reader {
     }
     Bytes pool(head_.pool_bytes);
     const std::size_t offset = pool_offset(shares_);
-    if (Status status = buffer_.read(pool.data(), pool.size(), offset); !status) return status;
+    if (Status status = buffer_(pool.data(), pool.size(), offset); !status) return status;
     for (std::size_t at = 0; at < pool.size();) {
       if (pool.size() - at < 16) return damaged();
       const std::uint64_t block = isa::get_bits(pool.data() + at, 0, 64);
@@ -83,7 +84,7 @@ class Reader {
   /// In the order of the blocks; takes their parts of pool_ along.
   Status read_shares() {
     used_.resize(shares_.blocks);
-    Status status = buffer_.read(used_.data(), used_.size() * sizeof(Used), sizeof(Head));
+    Status status = buffer_(used_.data(), used_.size() * sizeof(Used), sizeof(Head));
     const std::uint64_t step = std::max<std::uint64_t>(piece_bytes / shares_.bytes, 1);
     for (std::uint64_t first = 0; status && first < used_.size(); first += step) {
       status = read_piece(first, std::min<std::uint64_t>(first + step, used_.size()));
@@ -97,7 +98,7 @@ class Reader {
     Bytes piece;
     if (!log_.full()) piece.resize((end - first) * shares_.bytes);
     const std::size_t offset = shares_offset(shares_) + first * shares_.bytes;
-    if (Status s = buffer_.read(piece.data(), piece.size(), offset); !s) return s;
+    if (Status s = buffer_(piece.data(), piece.size(), offset); !s) return s;
     for (std::uint64_t block = first; block < end; ++block) {
       if (piece.empty()) {
         log_.add_dropped(block, used_[block].count);
@@ -122,7 +123,7 @@ class Reader {
     return Done{};
   }
 
-  const DeviceBuffer& buffer_;
+  const PrintBufferReader& buffer_;
   const std::uint64_t blocks_;  ///< of the launch
   const std::vector<isa::PrintSite>& sites_;
   isa::PrintLog& log_;
@@ -133,6 +134,14 @@ class Reader {
 };
 
 }  // namespace
+
+std::vector<std::uint8_t> make_print_buffer(std::uint64_t blocks) {
+  const isa::PrintShares shares = isa::print_shares(blocks);
+  std::vector<std::uint8_t> buffer(pool_offset(shares) + isa::print_pool_bytes);
+  const Head head{.share = shares.bytes, .blocks = shares.blocks};
+  std::memcpy(buffer.data(), &head, sizeof head);
+  return buffer;
+}
 
 Status clear_print_buffer(const Device& device, std::uint64_t blocks, DeviceBuffer& buffer) {
   const isa::PrintShares shares = isa::print_shares(blocks);
@@ -147,7 +156,7 @@ Status clear_print_buffer(const Device& device, std::uint64_t blocks, DeviceBuff
   return buffer.write(&head, sizeof head);
 }
 
-Result<isa::LaunchPrints> read_print_buffer(const DeviceBuffer& buffer, int kernel,
+Result<isa::LaunchPrints> read_print_buffer(const PrintBufferReader& buffer, int kernel,
                                             const std::array<std::int64_t, 3>& grid,
                                             const std::vector<isa::PrintSite>& sites) {
   std::uint64_t blocks = 1;

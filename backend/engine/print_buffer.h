@@ -1,17 +1,31 @@
 // The memory in which a launch records its prints; the layout is in prelude/print.cuh.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
 #include "backend/driver/device.h"
 #include "isa/base/result.h"
 #include "isa/program/print.h"
 
 namespace tilevm::backend {
 
-/// Makes `buffer` ready for a launch of that many blocks; it grows where needed.
+/// Reads so many bytes of a print buffer from an offset on.
+using PrintBufferReader = std::function<Status(void* to, std::size_t bytes, std::size_t offset)>;
+
+/// The print buffer of a launch of that many blocks, before it.
+[[nodiscard]] std::vector<std::uint8_t> make_print_buffer(std::uint64_t blocks);
+
+/// The same in the memory of a device: makes `buffer` ready for a launch of that many blocks; it
+/// grows where needed.
 Status clear_print_buffer(const Device& device, std::uint64_t blocks, DeviceBuffer& buffer);
 
 /// What a finished launch recorded. Errors: program (the launch faulted, or wrote over the buffer).
-[[nodiscard]] Result<isa::LaunchPrints> read_print_buffer(const DeviceBuffer& buffer, int kernel,
+[[nodiscard]] Result<isa::LaunchPrints> read_print_buffer(const PrintBufferReader& buffer,
+                                                          int kernel,
                                                           const std::array<std::int64_t, 3>& grid,
                                                           const std::vector<isa::PrintSite>& sites);
 

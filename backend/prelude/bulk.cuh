@@ -1,19 +1,7 @@
-// The machine, part 1, continued: copies from global to shared memory in bulk (PTX ISA,
-// cp.async.bulk; from sm_90 on), and the groups that a block makes of them.
+// The machine, part 2, in plain C++: the groups that a block makes of its bulk copies from global to
+// shared memory.
 
 namespace tv {
-
-/// Waits for a memory barrier's phase. Phases have numbers, of which the instruction compares the
-/// last bit.
-TV_FN void wait_for_phase(u32 barrier, u32 phase) {
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra again;\n"
-      "}"
-      :: "r"(barrier), "r"(phase % 2) : "memory");
-}
 
 /// The last groups of a block's bulk copies, each with a memory barrier in shared memory that
 /// completes when the group is committed and all of its bytes have come. Warp `copiers` commits.
@@ -35,35 +23,14 @@ struct BulkGroups {
 
 template <int groups, int copiers>
 TV_FN BulkGroups<groups, copiers> make_bulk_groups(u64* barriers) {
-  const u32 warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-  const BulkGroups<groups, copiers> result = {static_cast<u32>(__cvta_generic_to_shared(barriers)),
-                                              warp};
-  if (threadIdx.x == 0) {
-    TV_UNROLL for (int i = 0; i < groups; ++i) {
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(result.barrier(i)) : "memory");
-    }
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  const u32 warp = warp_number();
+  const BulkGroups<groups, copiers> result = {barrier_address(barriers), warp};
+  if (thread() == 0) {
+    TV_UNROLL for (int i = 0; i < groups; ++i) make_phases(result.barrier(i));
+    fence_phases();
   }
-  __syncthreads();
+  synchronize();
   return result;
-}
-
-/// True in one thread of the warp. All of its threads must come here together.
-TV_FN bool leads_warp() {
-  u32 leads;
-  asm volatile("{\n.reg .pred leads;\nelect.sync _|leads, 0xffffffff;\nselp.u32 %0, 1, 0, leads;\n}"
-               : "=r"(leads));
-  return leads != 0;
-}
-
-/// Copies n bytes, a multiple of 16, to places that are multiples of 16. The caller counts them.
-template <int n, int groups, int copiers>
-TV_FN void copy_bulk(const BulkGroups<groups, copiers>& bulk, u8* to, const u8* from) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-      :: "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
-         "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made))
-      : "memory");
 }
 
 /// A barrier of the block.
@@ -84,13 +51,12 @@ TV_FN void wait_for_bulk(BulkGroups<groups, copiers>& bulk) {
     return;
   }
   if (copiers > 0 || bulk.warp == 0) {
-#pragma unroll 1
-    for (i32 group = static_cast<i32>(bulk.done); group < upto; ++group) {
+    TV_UNROLL_BY(1) for (i32 group = static_cast<i32>(bulk.done); group < upto; ++group) {
       wait_for_phase(bulk.barrier(group), static_cast<u32>(group) / groups);
     }
   }
-  bulk.done = static_cast<u32>(max(static_cast<i32>(bulk.done), upto));
-  __builtin_assume(bulk.made - bulk.done <= pending);
+  bulk.done = static_cast<u32>(larger(static_cast<i32>(bulk.done), upto));
+  TV_ASSUME(bulk.made - bulk.done <= pending);
 }
 
 /// A barrier of the block behind which warps only read what was copied, and copy. Those that copy
@@ -101,9 +67,9 @@ TV_FN void pass_gate(BulkGroups<groups, copiers>& bulk) {
   if (static_cast<i32>(bulk.done - bulk.at_gate) <= 0) {
     synchronize();
   } else if (bulk.warp >= copiers) {
-    asm volatile("barrier.cta.sync.aligned 1, %0;" :: "n"(threads) : "memory");
+    wait_at_gate<threads>();
   } else {
-    asm volatile("barrier.cta.arrive.aligned 1, %0;" :: "n"(threads) : "memory");
+    arrive_at_gate<threads>();
   }
   bulk.at_gate = bulk.made;
   bulk.known = bulk.done;
@@ -114,8 +80,7 @@ TV_FN void pass_gate(BulkGroups<groups, copiers>& bulk) {
 template <int groups, int copiers>
 TV_FN void commit_bulk(BulkGroups<groups, copiers>& bulk) {
   if (bulk.warp == copiers && leads_warp()) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 :: "r"(bulk.barrier(bulk.made)), "r"(bulk.bytes) : "memory");
+    expect_bytes(bulk.barrier(bulk.made), bulk.bytes);
   }
   ++bulk.made;
   bulk.bytes = 0;
@@ -130,8 +95,5 @@ TV_FN void end_bulk(BulkGroups<groups, copiers>& bulk) {
   if (bulk.bytes != 0) commit_bulk(bulk);
   wait_for_bulk<0>(bulk);
 }
-
-/// What this thread stored before, and tells others by a barrier, is there for their bulk copies.
-TV_FN void fence_for_bulk() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 }  // namespace tv

@@ -13,6 +13,7 @@
 #define TV_UNROLL _Pragma("unroll")
 #define TV_PRAGMA(text) _Pragma(#text)
 #define TV_UNROLL_BY(n) TV_PRAGMA(unroll n)
+#define TV_ASSUME(...) __builtin_assume(__VA_ARGS__)
 #define TV_SHARED(name) extern __shared__ __align__(128) tv::u8 name[]
 #define TV_BARRIERS(name, n) __shared__ tv::u64 name[n]
 #define TV_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
@@ -206,6 +207,64 @@ template <int pending>
 TV_FN void copy_async_wait() {
   asm volatile("cp.async.wait_group %0;" :: "n"(pending) : "memory");
 }
+
+// Copies in bulk (PTX ISA, cp.async.bulk; from sm_90 on), and barriers between warps.
+/// The number of this warp, the same register for all of its threads, which must come here together.
+TV_FN u32 warp_number() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
+/// True in one thread of the warp. All of its threads must come here together.
+TV_FN bool leads_warp() {
+  u32 leads;
+  asm volatile("{\n.reg .pred leads;\nelect.sync _|leads, 0xffffffff;\nselp.u32 %0, 1, 0, leads;\n}"
+               : "=r"(leads));
+  return leads != 0;
+}
+/// Where memory barriers lie.
+TV_FN u32 barrier_address(const u64* barriers) {
+  return static_cast<u32>(__cvta_generic_to_shared(barriers));
+}
+/// Makes a memory barrier whose phases each wait for one arrival and the bytes that it expects.
+TV_FN void make_phases(u32 barrier) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(barrier) : "memory");
+}
+/// Lets copies see the memory barriers that this thread made.
+TV_FN void fence_phases() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+/// The one arrival at a barrier's phase, which from then on also waits for so many bytes.
+TV_FN void expect_bytes(u32 barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :: "r"(barrier), "r"(bytes) : "memory");
+}
+/// Waits for a memory barrier's phase. Phases have numbers, of which the instruction compares the
+/// last bit.
+TV_FN void wait_for_phase(u32 barrier, u32 phase) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}"
+      :: "r"(barrier), "r"(phase % 2) : "memory");
+}
+/// Copies n bytes, a multiple of 16, to places that are multiples of 16, for the group that is being
+/// made (bulk.cuh). The phase of its barrier counts them as they come; the caller does, too.
+template <int n, class Groups>
+TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+      :: "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+         "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made))
+      : "memory");
+}
+/// Barrier 1 of the block, for so many threads in whole warps: some wait, others only arrive.
+template <int threads>
+TV_FN void wait_at_gate() {
+  asm volatile("barrier.cta.sync.aligned 1, %0;" :: "n"(threads) : "memory");
+}
+template <int threads>
+TV_FN void arrive_at_gate() {
+  asm volatile("barrier.cta.arrive.aligned 1, %0;" :: "n"(threads) : "memory");
+}
+/// What this thread stored before, and tells others by a barrier, is there for their bulk copies.
+TV_FN void fence_for_bulk() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 // f32 arithmetic.
 TV_FN u32 f32_add(u32 a, u32 b) {
@@ -404,6 +463,8 @@ TV_FN u32 u32_from_f32(u32 a) {
   asm("cvt.rzi.u32.f32 %0, %1;" : "=r"(d) : "r"(a));
   return d;
 }
+
+TV_FN i32 larger(i32 a, i32 b) { return max(a, b); }
 
 /// The number of zero bits above the highest one; 64 for 0.
 TV_FN i32 leading_zeros(u64 a) {

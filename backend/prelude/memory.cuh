@@ -100,7 +100,7 @@ TV_FN Index swizzle(Index offset) {
 template <int n, class Index>
 TV_FN Code<n> load(const u8* data, Index index) {
   if constexpr (n == 8) {
-    return data[index];
+    return load_as<u8>(data + index);
   } else if constexpr (n == 16) {
     return load_as<u16>(data + index * 2);
   } else if constexpr (n == 32) {
@@ -112,8 +112,8 @@ TV_FN Code<n> load(const u8* data, Index index) {
     const u32 bit = static_cast<u32>(index % 8) * n;
     const u8* const at = data + index / 8 * n + bit / 8;
     const u32 shift = bit % 8;
-    u32 code = *at;
-    if (shift + n > 8) code |= static_cast<u32>(at[1]) << 8;
+    u32 code = load_as<u8>(at);
+    if (shift + n > 8) code |= static_cast<u32>(load_as<u8>(at + 1)) << 8;
     return code >> shift & low_mask<n>();
   }
 }
@@ -123,7 +123,7 @@ TV_FN Code<n> load(const u8* data, Index index) {
 template <int n, class Index>
 TV_FN void store(u8* data, Index index, Code<n> code) {
   if constexpr (n == 8) {
-    data[index] = static_cast<u8>(code);
+    store_as<u8>(data + index, static_cast<u8>(code));
   } else if constexpr (n == 16) {
     store_as<u16>(data + index * 2, static_cast<u16>(code));
   } else if constexpr (n == 32) {

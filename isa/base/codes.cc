@@ -508,6 +508,15 @@ release. On a GPU the launch would never end.
     ReleaseSemaphore(turn, b + 1)
 A GPU begins blocks in ascending order, as many as fit it; the others begin when those end. So a
 block must not wait for one that begins much later.)"};
+    case Code::emulated_fault:
+      return CodeInfo{
+          "a compiled kernel did what a GPU stops for",
+          R"(The engine emu runs the code that would run on a GPU, thread by thread. A thread divided
+by zero, touched memory that is not there or not at a multiple of the access, or threads that must
+meet at one instruction came to different ones.
+    tilevm run FILE --backend sim          # finds the program's own fault, and says more
+If the simulator finds none, the code is wrong, not the program: please report it with the folder
+that `tilevm diff FILE --backends sim,emu --bundle DIR` writes.)"};
 
     // Input and output data.
     case Code::bad_specification:

@@ -92,6 +92,7 @@ enum class Code : std::uint16_t {
   replicas_differ = 407,
   redundant_barrier = 408,
   deadlock = 409,
+  emulated_fault = 410,
 
   // Input and output data.
   bad_specification = 501,

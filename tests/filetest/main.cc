@@ -1,6 +1,6 @@
 // Runs .tile tests.
 //
-//   filetest sim|cuda FILE...        the cases of the files, on an engine
+//   filetest sim|emu|cuda FILE...        the cases of the files, on an engine
 //   filetest readable FILE...        whether each file has an expectation that a reader can check
 //   filetest index README FOLDER...  whether README is the index of the tests by instruction
 //
@@ -116,7 +116,7 @@ int check_index(const std::string& readme, const std::vector<std::string>& folde
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2) {
-    std::cerr << "usage: filetest sim|cuda|readable FILE...\n"
+    std::cerr << "usage: filetest sim|emu|cuda|readable FILE...\n"
                  "       filetest index README FOLDER...\n";
     return 2;
   }

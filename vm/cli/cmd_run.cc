@@ -67,15 +67,22 @@ Result<EngineOptions> engine_options(const RunOptions& options) {
   if (!time_seed) return time_seed.error();
   const auto order_seed = parse_seeded("block order", order, {"ascending", "descending", "random"});
   if (!order_seed) return order_seed.error();
+  std::string thread_order = options.thread_order;
+  const auto threads_seed =
+      parse_seeded("thread order", thread_order, {"ascending", "descending", "random"});
+  if (!threads_seed) return threads_seed.error();
   EngineOptions result{.threads = options.execution.threads, .checks = *checks};
   result.completion = {time == "latest"     ? Time::latest
                        : time == "earliest" ? Time::earliest
                                             : Time::random,
                        *time_seed};
-  result.block_order = {order == "ascending"    ? Kind::ascending
-                        : order == "descending" ? Kind::descending
-                                                : Kind::random,
-                        *order_seed};
+  const auto kind_of = [](const std::string& word) {
+    return word == "ascending"    ? Kind::ascending
+           : word == "descending" ? Kind::descending
+                                  : Kind::random;
+  };
+  result.block_order = {kind_of(order), *order_seed};
+  result.thread_order = {kind_of(thread_order), *threads_seed};
   return result;
 }
 
@@ -192,10 +199,11 @@ Exit run(const RunOptions& options, Io& io) {
   settings->resident_blocks = options.resident_blocks;
   settings->count_accesses = options.stats;
   settings->keep_shadow = options.shadow;
-  if (options.shadow && options.backend == "cuda") {
-    return reporter.fail(Error{ErrorKind::usage,
-                               "`--shadow` needs the simulator, since a GPU computes every value "
-                               "once; run it with `--backend sim`, which gives the same bits"});
+  if (options.shadow && options.backend != "sim") {
+    return reporter.fail(
+        Error{ErrorKind::usage,
+              "`--shadow` needs the simulator, since a GPU, emulated or not, computes every value "
+              "once; run it with `--backend sim`, which gives the same bits"});
   }
   Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());

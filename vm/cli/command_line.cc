@@ -131,22 +131,28 @@ void add_running_commands(CLI::App& root, Commands& commands) {
                                             "Runs a program and shows or writes its outputs.", run);
     add_program(app, o->program, "the device's, or sm_90, if left out");
     add_execution(app, o->execution);
-    app->add_option("--backend", o->backend, "sim (default) or cuda")->type_name("NAME");
+    app->add_option("--backend", o->backend, "sim (default), emu or cuda")->type_name("NAME");
     app->add_option("--check", o->checks, check_help())->type_name("LIST");
-    app->add_option("--max-steps", o->max_steps,
-                    "statements that a block may execute in the simulator; 4294967296 if left out")
+    app->add_option(
+           "--max-steps", o->max_steps,
+           "statements that a block may execute in the simulator, iterations of loops that a "
+           "thread may make in emu; 4294967296 if left out")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62))
         ->type_name("N");
     app->add_option("--async", o->completion,
-                    "when the simulator lets asynchronous copies arrive: latest (default), "
+                    "when sim and emu let asynchronous copies arrive: latest (default), "
                     "earliest, random[:SEED]")
         ->type_name("TIME");
     app->add_option("--block-order", o->block_order,
-                    "the order in which the simulator begins blocks: ascending (default), "
+                    "the order in which sim and emu begin blocks: ascending (default), "
+                    "descending, random[:SEED]")
+        ->type_name("ORDER");
+    app->add_option("--thread-order", o->thread_order,
+                    "the order in which emu runs the threads of a block: ascending (default), "
                     "descending, random[:SEED]")
         ->type_name("ORDER");
     app->add_option("--resident", o->resident_blocks,
-                    "blocks that the simulator lets run at once if they wait for one another; 132 "
+                    "blocks that sim and emu let run at once if they wait for one another; 132 "
                     "if left out")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
         ->type_name("N");

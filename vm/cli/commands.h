@@ -84,9 +84,10 @@ struct RunOptions {
   ProgramOptions program;
   ExecutionOptions execution;
   std::string backend = "sim";
-  std::string checks = "all";             ///< all, none, or a list
-  std::string completion = "latest";      ///< of copies: latest, earliest, random[:SEED]
-  std::string block_order = "ascending";  ///< ascending, descending, random[:SEED]
+  std::string checks = "all";              ///< all, none, or a list
+  std::string completion = "latest";       ///< of copies: latest, earliest, random[:SEED]
+  std::string block_order = "ascending";   ///< ascending, descending, random[:SEED]
+  std::string thread_order = "ascending";  ///< likewise, of the threads of an emulated block
   std::optional<std::uint64_t> max_steps, resident_blocks;
   bool stats = false;
   bool shadow = false;  ///< with the simulator only

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,7 +67,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   virtual ~Engine() = default;
 
-  /// "sim" or "cuda".
+  /// "sim", "emu" or "cuda".
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// The device in words: "simulator of sm_90", "NVIDIA H200, sm_90, ..., driver ...".
   [[nodiscard]] virtual std::string device() const = 0;
@@ -75,6 +76,11 @@ class Engine {
   [[nodiscard]] virtual std::string compiler() const { return {}; }
   /// The only target whose programs it runs; nothing if it runs those of any.
   [[nodiscard]] virtual std::optional<isa::Target> target() const { return std::nullopt; }
+
+  /// Compiles these ahead, together where that is cheaper; what is prepared runs without compiling.
+  [[nodiscard]] virtual Status prepare(std::span<const isa::VerifiedProgram* const> /*programs*/) {
+    return Done{};
+  }
 
   /// Runs all launches in order; tensors are updated in place. After a failure their contents are
   /// unspecified.
@@ -91,6 +97,8 @@ struct EngineOptions {
   sim::Checks checks{};  ///< what it looks for
   sim::Completion completion{};
   sim::BlockOrder block_order{};
+  /// The order in which the emulated GPU runs the threads of a block.
+  sim::BlockOrder thread_order{};
   /// Blocks that may run at once if they wait for one another; empty: the simulator's default.
   std::optional<std::uint64_t> resident_blocks = {};
   bool count_accesses = false;  ///< whether it fills RunReport::kernels

@@ -107,7 +107,7 @@ std::vector<isa::PrintSite> small_sites() {
 /// One block prints `count` records through the prelude; gives those that the simulator makes.
 isa::PrintRecords print_block(HostBuffer& buffer, std::uint64_t block, std::uint32_t count) {
   const std::vector<isa::PrintSite> sites = small_sites();
-  tv::host_block = block;
+  set_test_block(static_cast<unsigned>(block));
   isa::PrintRecords wanted;
   tv::Printer printer = tv::printer(buffer.data());
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -159,7 +159,7 @@ TEST_CASE("the prelude records, cuts and counts as the simulator does") {
 TEST_CASE("what no longer fits the pool is asked for all the same") {
   HostBuffer buffer({16, 2});
   buffer.words[3] = isa::print_pool_bytes - 40;
-  tv::host_block = 1;
+  set_test_block(1);
   tv::Printer printer = tv::printer(buffer.data());
   CHECK(tv::print_record(printer, 0, 16) == buffer.share(1) + 8);
   CHECK(tv::print_record(printer, 0, 32) == buffer.pool() + isa::print_pool_bytes - 40 + 16);

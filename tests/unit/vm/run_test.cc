@@ -108,8 +108,10 @@ TEST_CASE("what can be mistyped is a usage error that says what there is") {
   CHECK(run(options, streams.io) == Exit::usage);
   CHECK(contains(streams.err.str(), "unknown backend `simm`; did you mean `sim`?"));
   options.backend = "emu";
+  options.thread_order = "upward";
   CHECK(run(options, streams.io) == Exit::usage);
-  CHECK(contains(streams.err.str(), "not in this version"));
+  CHECK(contains(streams.err.str(), "unknown thread order `upward`"));
+  options.thread_order = "ascending";
   options.backend = "sim";
   options.checks = "bonds";
   CHECK(run(options, streams.io) == Exit::usage);

@@ -1,0 +1,108 @@
+#include "backend/emu/async_copies.h"
+
+#include <cstring>
+
+namespace tilevm::backend {
+namespace {
+
+using Landing = EmuOptions::Landing;
+
+/// Of copies whose moment is seeded, one in four lands whenever it might.
+bool lands_now(SeededNumbers& numbers) { return numbers.below(4) == 0; }
+
+}  // namespace
+
+void CopyUnderWay::land() const {
+  std::memcpy(to, from, valid);
+  std::memset(to + valid, 0, bytes - valid);
+}
+
+void ThreadCopies::clear() {
+  for (OfThread& thread : all_) thread = {};
+  count_ = 0;
+}
+
+void ThreadCopies::begin(unsigned thread, const CopyUnderWay& copy, SeededNumbers& numbers) {
+  if (landing_ == Landing::at_once || (landing_ == Landing::seeded && lands_now(numbers))) {
+    copy.land();
+    return;
+  }
+  OfThread& own = all_[thread];
+  own.under_way.push_back({own.made, copy});
+  ++count_;
+}
+
+void ThreadCopies::commit(unsigned thread, SeededNumbers& numbers) {
+  ++all_[thread].made;
+  let_some_land(numbers);
+}
+
+void ThreadCopies::wait(unsigned thread, unsigned pending) {
+  OfThread& own = all_[thread];
+  while (!own.under_way.empty() && own.under_way.front().group + pending < own.made) {
+    own.under_way.front().copy.land();
+    own.under_way.pop_front();
+    --count_;
+  }
+}
+
+void ThreadCopies::let_some_land(SeededNumbers& numbers) {
+  if (landing_ != Landing::seeded || count_ == 0) return;
+  for (OfThread& thread : all_) {
+    count_ -= std::erase_if(thread.under_way, [&](const Grouped& each) {
+      const bool lands = lands_now(numbers);
+      if (lands) each.copy.land();
+      return lands;
+    });
+  }
+}
+
+void Phases::make(unsigned barrier) { all_.insert_or_assign(barrier, Barrier{}); }
+
+bool Phases::expect(unsigned barrier, unsigned bytes) {
+  Barrier& at = all_.at(barrier);
+  if (at.arrived) return false;
+  at.arrived = true;
+  at.missing += bytes;
+  end_phase(at);
+  return true;
+}
+
+void Phases::begin(unsigned barrier, const CopyUnderWay& copy, SeededNumbers& numbers) {
+  Barrier& at = all_.at(barrier);
+  at.under_way.push_back(copy);
+  const bool now = landing_ == Landing::seeded && lands_now(numbers);
+  if (landing_ == Landing::at_once || now) land(at, at.under_way.size() - 1);
+}
+
+bool Phases::is_over(unsigned barrier, unsigned parity) {
+  Barrier& at = all_.at(barrier);
+  const auto over = [&] { return at.phase % 2 != parity; };
+  while (!over() && !at.under_way.empty()) land(at, 0);
+  return over();
+}
+
+void Phases::let_some_land(SeededNumbers& numbers) {
+  if (landing_ != Landing::seeded) return;
+  for (auto& [address, barrier] : all_) {
+    for (std::size_t i = barrier.under_way.size(); i-- > 0;) {
+      if (lands_now(numbers)) land(barrier, i);
+    }
+  }
+}
+
+void Phases::land(Barrier& barrier, std::size_t index) {
+  const auto at = barrier.under_way.begin() + static_cast<std::ptrdiff_t>(index);
+  at->land();
+  barrier.missing -= static_cast<std::int64_t>(at->bytes);
+  barrier.under_way.erase(at);
+  end_phase(barrier);
+}
+
+void Phases::end_phase(Barrier& barrier) {
+  if (!barrier.arrived || barrier.missing != 0) return;
+  barrier.arrived = false;
+  ++barrier.phase;
+}
+
+}  // namespace tilevm::backend

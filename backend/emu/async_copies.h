@@ -1,0 +1,80 @@
+// Asynchronous copies of an emulated block: those of single threads (cp.async) in groups, and those
+// in bulk with memory barriers (cp.async.bulk, mbarrier). The data arrives as EmuOptions::copies
+// says.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "backend/emu/emu_options.h"
+
+namespace tilevm::backend {
+
+/// Bytes under way.
+struct CopyUnderWay {
+  unsigned char* to;
+  const unsigned char* from;
+  std::size_t bytes;  ///< that arrive at the destination ..
+  std::size_t valid;  ///< .. of which so many come from the source; zeros follow
+
+  void land() const;
+};
+
+/// The copies of the block's threads.
+class ThreadCopies {
+ public:
+  ThreadCopies(unsigned threads, EmuOptions::Landing landing) : landing_(landing), all_(threads) {}
+  void clear();
+  void begin(unsigned thread, const CopyUnderWay& copy, SeededNumbers& numbers);
+  void commit(unsigned thread, SeededNumbers& numbers);
+  /// Lands all but the latest `pending` groups.
+  void wait(unsigned thread, unsigned pending);
+  /// Lands some of all that is under way, where the moment is seeded.
+  void let_some_land(SeededNumbers& numbers);
+
+ private:
+  struct Grouped {
+    std::uint64_t group;
+    CopyUnderWay copy;
+  };
+  struct OfThread {
+    std::deque<Grouped> under_way;
+    std::uint64_t made = 0;  ///< groups
+  };
+  EmuOptions::Landing landing_;
+  std::vector<OfThread> all_;
+  std::size_t count_ = 0;  ///< of copies under way
+};
+
+/// The memory barriers of a block, by their address in shared memory, and the copies they count.
+class Phases {
+ public:
+  explicit Phases(EmuOptions::Landing landing) : landing_(landing) {}
+  void clear() { all_.clear(); }
+  void make(unsigned barrier);
+  [[nodiscard]] bool knows(unsigned barrier) const { return all_.contains(barrier); }
+  /// The arrival of the current phase. False if it came already.
+  [[nodiscard]] bool expect(unsigned barrier, unsigned bytes);
+  void begin(unsigned barrier, const CopyUnderWay& copy, SeededNumbers& numbers);
+  /// Whether the phase of this parity is over. Where data comes when it is waited for, it comes
+  /// now.
+  [[nodiscard]] bool is_over(unsigned barrier, unsigned parity);
+  /// Lands some of all that is under way, where the moment is seeded.
+  void let_some_land(SeededNumbers& numbers);
+
+ private:
+  struct Barrier {
+    std::uint64_t phase = 0;   ///< phases that are over
+    bool arrived = false;      ///< in the current one
+    std::int64_t missing = 0;  ///< bytes that were expected and have not come
+    std::vector<CopyUnderWay> under_way;
+  };
+  static void land(Barrier& barrier, std::size_t index);
+  static void end_phase(Barrier& barrier);
+  EmuOptions::Landing landing_;
+  std::map<unsigned, Barrier> all_;
+};
+
+}  // namespace tilevm::backend

@@ -1,0 +1,151 @@
+// A thread block of an emulated launch: its threads as fibres, its shared memory, barriers, warps.
+//
+// Threads run one at a time, a warp until all of its threads wait, then the next warp. Instructions
+// of a warp or of the block wait until all threads have come that take part; the last one executes.
+// All must come to the same line of the program: a mismatch is a fault with both lines, not a hang.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/emu/async_copies.h"
+#include "backend/emu/emu_fault.h"
+#include "backend/emu/emu_options.h"
+#include "backend/emu/fibre.h"
+#include "backend/emu/lane.h"
+#include "backend/emu/memory_map.h"
+#include "backend/emu/mma_unit.h"
+
+namespace tilevm::backend {
+
+/// The code of a kernel, called on each fibre; `arguments` are those of the kernel as 64 bits each.
+using EmuEntry = void (*)(const unsigned long long* arguments);
+
+/// What all blocks of a launch share.
+struct EmuLaunch {
+  const emu::Operations* operations = nullptr;  ///< what threads may ask for
+  EmuEntry entry = nullptr;
+  std::vector<unsigned long long> arguments;
+  std::array<unsigned, 3> grid{1, 1, 1};
+  unsigned threads = 1;
+  std::size_t shared_bytes = 0;   ///< dynamic
+  std::size_t barrier_bytes = 0;  ///< of memory barriers
+  MemoryMap memory;
+  const std::vector<MmaUnit>* mma = nullptr;  ///< of the compiled unit
+  const MmaModel* model = nullptr;
+  EmuOptions options{};
+};
+
+class BlockMachine {
+ public:
+  BlockMachine(const EmuLaunch& launch, StackPool& stacks);
+  BlockMachine(const BlockMachine&) = delete;
+  BlockMachine& operator=(const BlockMachine&) = delete;
+  ~BlockMachine();
+
+  /// Begins a block, given by its number, x fastest. Error (limit): no memory for its threads.
+  [[nodiscard]] Status begin(std::uint64_t number);
+
+  enum class Outcome : std::uint8_t {
+    ended,
+    waits,    ///< for a value that another block must write
+    faulted,  ///< fault() says why
+  };
+  /// Runs until no thread can go on.
+  [[nodiscard]] Outcome run();
+  /// Whether a thread ran in the last run().
+  [[nodiscard]] bool advanced() const { return advanced_; }
+  [[nodiscard]] const EmuFault& fault() const { return *fault_; }
+  /// A fault that says for which value the block waits.
+  [[nodiscard]] EmuFault describe_wait() const;
+
+ private:
+  friend struct LaneOperations;
+  enum class State : std::uint8_t { ready, waiting, waits_for_phase, waits_for_value, ended };
+  /// Instructions at which threads meet.
+  enum class Meeting : std::uint8_t {
+    none,
+    synchronize,
+    gate,
+    synchronize_warp,
+    from_first,
+    elect,
+    load_matrices,
+    store_matrices,
+    mma,
+  };
+  struct Thread {
+    Fibre fibre;
+    emu::Lane* lane = nullptr;
+    State state = State::ended;
+    Meeting meeting = Meeting::none;         ///< while it waits
+    unsigned line = 0;                       ///< likewise
+    unsigned barrier = 0, parity = 0;        ///< State::waits_for_phase
+    const unsigned char* address = nullptr;  ///< State::waits_for_value
+    unsigned value = 0;                      ///< likewise
+  };
+  /// The operands of an instruction of a warp, as its lanes bring them.
+  struct Operands {
+    WarpRegisters<const void> a{}, b{};
+    WarpRegisters<void> c{};
+    std::array<unsigned, warp_size> values{};
+    unsigned detail = 0;  ///< the shape of an mma, the kind of a matrix access
+  };
+  struct Group {  ///< threads that meet: a warp, or the block at one of its two barriers
+    unsigned arrived = 0;
+    Meeting meeting = Meeting::none;
+    unsigned line = 0;
+    unsigned first = 0;  ///< the thread that came first
+  };
+
+  static void run_thread(emu::Lane* lane);
+  static BlockMachine& of(emu::Lane* lane) { return *static_cast<BlockMachine*>(lane->block); }
+  [[nodiscard]] unsigned first_of(unsigned warp) const { return warp * warp_size; }
+  [[nodiscard]] unsigned lanes_of(unsigned warp) const;
+
+  bool run_warp(unsigned warp);
+  [[nodiscard]] bool can_run(Thread& thread);
+  void shuffle(std::vector<unsigned>& order);
+  [[nodiscard]] Outcome stuck();
+  [[nodiscard]] std::string describe_waiting() const;
+
+  /// A thread comes to an instruction for which `count` threads meet. True for the last one, which
+  /// then calls release; the others return when it has.
+  bool meet(emu::Lane* lane, Group& group, unsigned count, Meeting meeting, unsigned line);
+  bool meet_warp(emu::Lane* lane, Meeting meeting, unsigned line);
+  void release(Group& group, unsigned first, unsigned count);
+  void release_warp(emu::Lane* lane);
+  void release_gate();
+  void arrive_at_gate(emu::Lane* lane, unsigned threads, bool waits, unsigned line);
+  void wait(Thread& thread, State state, Meeting meeting, unsigned line);
+  void move_matrices(unsigned warp, int count, bool transposed, bool stores);
+  /// Records why the launch ends and leaves the thread's code by an exception.
+  [[noreturn]] void stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line);
+  void check_access(emu::Lane* lane, const void* address, std::size_t bytes, std::size_t alignment,
+                    unsigned line);
+  void check_shared(emu::Lane* lane, const void* address, std::size_t bytes, unsigned line);
+  [[nodiscard]] std::string describe(const void* address) const;
+
+  const EmuLaunch& launch_;
+  StackPool& stacks_;
+  std::vector<Thread> threads_;
+  std::vector<unsigned> warp_order_, lane_order_;
+  std::unique_ptr<unsigned char[]> shared_;
+  std::vector<Group> warps_;
+  std::vector<Operands> operands_;  ///< of each warp
+  Group barrier_, gate_;
+  unsigned alive_ = 0;
+  bool advanced_ = false;
+  unsigned long long for_block_ = 0;
+  ThreadCopies copies_;
+  Phases phases_;
+  SeededNumbers numbers_;
+  std::array<unsigned, 3> index_{};
+  std::optional<EmuFault> fault_;
+};
+
+}  // namespace tilevm::backend

@@ -1,0 +1,222 @@
+#include "backend/emu/emu_engine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "backend/emu/emu_launch.h"
+#include "backend/emu/lane_operations.h"
+#include "backend/engine/print_buffer.h"
+#include "isa/base/check.h"
+
+namespace tilevm::backend {
+namespace {
+
+constexpr std::size_t alignment = 256;
+/// Bytes between buffers, so that an access that misses one does not hit another.
+constexpr std::size_t distance = std::size_t{1} << 16;
+/// The emitter relies on whole words around every element; wide accesses may rely on 16 bytes.
+constexpr std::size_t padding = 16;
+/// Memory that nobody has written begins as this byte.
+constexpr int unwritten_byte = 0xa5;
+/// Programs that stay loaded.
+constexpr std::size_t max_prepared = 4096;
+
+unsigned long long bits_of(const void* address) {
+  return static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(address));
+}
+
+}  // namespace
+
+void EmuMemory::Free::operator()(unsigned char* memory) const { std::free(memory); }
+
+EmuMemory::Buffer EmuMemory::allocate(std::size_t size) {
+  Buffer buffer;
+  buffer.size = size;
+  buffer.reach = (size / padding + 1) * padding;
+  const std::size_t whole = (buffer.reach + alignment - 1) / alignment * alignment + 2 * distance;
+  buffer.memory.reset(static_cast<unsigned char*>(std::aligned_alloc(alignment, whole)));
+  if (!buffer.memory) throw std::bad_alloc();
+  buffer.bytes = buffer.memory.get() + distance;
+  std::memset(buffer.bytes, unwritten_byte, buffer.reach);
+  return buffer;
+}
+
+EmuMemory::EmuMemory(const HostBuffers& buffers) {
+  for (const std::vector<std::uint8_t>& bytes : buffers) {
+    buffers_.push_back(allocate(bytes.size()));
+    std::copy(bytes.begin(), bytes.end(), buffers_.back().bytes);
+  }
+}
+
+void EmuMemory::download(HostBuffers& buffers) const {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const unsigned char* const bytes = buffers_[i].bytes;
+    buffers[i].assign(bytes, bytes + buffers_[i].size);
+  }
+}
+
+EmuEngine::EmuEngine(HostCompiler compiler, EmuOptions options, MmaModels models)
+    : compiler_(std::move(compiler)), options_(options), models_(std::move(models)) {}
+
+Result<EmuEngine> EmuEngine::create(EmuOptions options, MmaModels models) {
+  Result<HostCompiler> compiler = HostCompiler::find();
+  if (!compiler) return compiler.error();
+  return EmuEngine(*std::move(compiler), options, std::move(models));
+}
+
+Status EmuEngine::prepare(std::span<const isa::VerifiedProgram* const> programs) {
+  std::vector<const isa::VerifiedProgram*> missing;
+  for (const isa::VerifiedProgram* program : programs) {
+    if (!prepared_.contains(&program->program())) missing.push_back(program);
+  }
+  return missing.empty() ? Status(Done{}) : compile(missing);
+}
+
+Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& programs) {
+  if (prepared_.size() + programs.size() > max_prepared) prepared_.clear();
+  std::vector<SelectedProgram> selected;
+  for (const isa::VerifiedProgram* program : programs) selected.push_back(select(*program));
+  CudaSource source = emit_together(selected, MachineKind::emulated);
+  if (edit_) edit_(source);
+  Result<std::shared_ptr<const EmuUnit>> unit =
+      EmuUnit::load(compiler_, source, programs[0]->source().name());
+  if (!unit) return unit.error();
+  std::size_t first = 0;
+  for (std::size_t p = 0; p < programs.size(); ++p) {
+    Prepared prepared{*programs[p], *unit, {}, first};
+    for (; first < source.kernels.size() && source.kernels[first].program == p; ++first) {
+      prepared.kernels.push_back(source.kernels[first]);
+    }
+    prepared_.insert_or_assign(&programs[p]->program(), std::move(prepared));
+  }
+  return Done{};
+}
+
+/// Fills in the arguments and the memory of a launch.
+class EmuArguments {
+ public:
+  EmuArguments(const isa::Kernel& kernel, const CudaKernel& emitted, EmuLaunch& launch)
+      : kernel_(kernel), emitted_(emitted), launch_(launch) {}
+
+  Status bind(const std::vector<Argument>& arguments, const EmuMemory& memory,
+              const std::vector<std::string>& names) {
+    for (std::size_t i = 0; i < memory.buffers_.size(); ++i) {
+      const EmuMemory::Buffer& buffer = memory.buffers_[i];
+      launch_.memory.add(names[i], buffer.bytes, buffer.size, buffer.reach);
+    }
+    for (std::size_t i = 0; i < emitted_.parameters.size(); ++i) {
+      const CudaParameter& parameter = emitted_.parameters[i];
+      if (i >= arguments.size()) {
+        add_hidden(parameter);
+      } else if (Status bound = bind(parameter, arguments[i], memory); !bound) {
+        return bound;
+      }
+    }
+    return Done{};
+  }
+
+  /// What the kernel printed; nothing if it has no prints.
+  [[nodiscard]] Result<std::optional<isa::LaunchPrints>> read_prints(
+      const std::vector<isa::PrintSite>& sites) const {
+    if (sites.empty()) return std::optional<isa::LaunchPrints>();
+    const EmuMemory::Buffer& prints = own_.back();
+    const auto read = [&](void* to, std::size_t bytes, std::size_t offset) -> Status {
+      TILEVM_CHECK(offset <= prints.size && bytes <= prints.size - offset, "prints past the end");
+      std::memcpy(to, prints.bytes + offset, bytes);
+      return Done{};
+    };
+    const auto& grid = launch_.grid;
+    auto records = read_print_buffer(read, emitted_.kernel, {grid[0], grid[1], grid[2]}, sites);
+    if (!records) return records.error();
+    return std::optional(*std::move(records));
+  }
+
+ private:
+  Status bind(const CudaParameter& parameter, const Argument& argument, const EmuMemory& memory) {
+    if (parameter.role == CudaParameter::Role::scalar) {
+      const auto* scalar = std::get_if<isa::Scalar>(&argument);
+      if (scalar == nullptr || scalar->kind != parameter.scalar) {
+        return wrong_argument(kernel_, parameter.var, to_string(parameter.scalar));
+      }
+      launch_.arguments.push_back(scalar->bits);
+      return Done{};
+    }
+    const auto* index = std::get_if<int>(&argument);
+    if (index == nullptr || *index < 0 ||
+        static_cast<std::size_t>(*index) >= memory.buffers_.size()) {
+      return wrong_argument(kernel_, parameter.var, "a buffer");
+    }
+    const EmuMemory::Buffer& buffer = memory.buffers_[static_cast<std::size_t>(*index)];
+    launch_.arguments.push_back(bits_of(buffer.bytes));
+    return Done{};
+  }
+
+  /// Memory that a kernel has besides its parameters: workspaces, then the print buffer.
+  void add_hidden(const CudaParameter& parameter) {
+    if (parameter.role == CudaParameter::Role::prints) {
+      const auto& grid = launch_.grid;
+      const std::vector<std::uint8_t> made =
+          make_print_buffer(std::uint64_t{grid[0]} * grid[1] * grid[2]);
+      std::copy(made.begin(), made.end(), add_own("prints", made.size()));
+      return;
+    }
+    const auto bytes = static_cast<std::size_t>(parameter.workspace_bytes);
+    unsigned char* const begin = add_own(kernel_.variable(parameter.var).name, bytes);
+    if (parameter.zeroed) std::memset(begin, 0, own_.back().reach);
+  }
+
+  unsigned char* add_own(const std::string& name, std::size_t bytes) {
+    own_.push_back(EmuMemory::allocate(bytes));
+    unsigned char* const begin = own_.back().bytes;
+    launch_.memory.add(name, begin, bytes, own_.back().reach);
+    launch_.arguments.push_back(bits_of(begin));
+    return begin;
+  }
+
+  const isa::Kernel& kernel_;
+  const CudaKernel& emitted_;
+  EmuLaunch& launch_;
+  std::vector<EmuMemory::Buffer> own_;
+};
+
+Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel,
+                                 const std::vector<Argument>& arguments, EmuMemory& memory,
+                                 const std::vector<std::string>& names) {
+  const isa::VerifiedProgram* const one = &program;
+  if (Status ready = prepare({&one, 1}); !ready) return ready.error();
+  const Prepared& prepared = prepared_.at(&program.program());
+  const auto index = static_cast<std::size_t>(kernel);
+  const CudaKernel& emitted = prepared.kernels[index];
+  const Result<std::array<unsigned, 3>> grid = grid_of(program.kernel(kernel), emitted, arguments);
+  if (!grid) return grid.error();
+
+  EmuLaunch launch;
+  launch.operations = lane_operations();
+  launch.entry = prepared.unit->entry(prepared.first + index);
+  launch.grid = *grid;
+  launch.threads = static_cast<unsigned>(emitted.threads);
+  launch.shared_bytes = static_cast<std::size_t>(emitted.shared_bytes);
+  launch.barrier_bytes = static_cast<std::size_t>(emitted.barrier_bytes);
+  launch.mma = &prepared.unit->mma();
+  launch.options = options_;
+  const MmaModel model = models_(program.target());
+  launch.model = &model;
+  EmuArguments binder(program.kernel(kernel), emitted, launch);
+  if (Status bound = binder.bind(arguments, memory, names); !bound) return bound.error();
+
+  Result<std::optional<EmuFault>> fault = run_emulated(launch);
+  if (!fault) return fault.error();
+  if (std::optional<EmuFault>& met = *fault) {
+    if (met->line == 0) met->line = prepared.unit->line_of(met->frames);
+    return EmuRun{std::move(met), {}};
+  }
+  auto prints = binder.read_prints(program.info(kernel).prints);
+  if (!prints) return prints.error();
+  return EmuRun{{}, *std::move(prints)};
+}
+
+}  // namespace tilevm::backend

@@ -1,0 +1,222 @@
+#include "backend/emu/emu_launch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <mutex>
+#include <thread>
+
+namespace tilevm::backend {
+namespace {
+
+using Order = EmuOptions::Order;
+using Outcome = BlockMachine::Outcome;
+
+/// A permutation of 0 .. n - 1 without a table: a Feistel network over the next power of four,
+/// whose values outside are sent through again.
+class SeededOrder {
+ public:
+  SeededOrder(std::uint64_t n, std::uint64_t seed) : n_(n), seed_(seed) {
+    while ((std::uint64_t{1} << 2 * half_) < n) ++half_;
+  }
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t k) const {
+    do {
+      k = mix(k);
+    } while (k >= n_);
+    return k;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t mix(std::uint64_t k) const {
+    const std::uint64_t mask = (std::uint64_t{1} << half_) - 1;
+    std::uint64_t low = k & mask, high = k >> half_;
+    for (std::uint64_t round = 0; round < 4; ++round) {
+      const std::uint64_t next = high ^ (SeededNumbers(seed_ + round * 0x51ed + low).next() & mask);
+      high = low;
+      low = next;
+    }
+    return high << half_ | low;
+  }
+  std::uint64_t n_, seed_;
+  unsigned half_ = 0;  ///< bits
+};
+
+/// A block: its number, and its rank in the order in which blocks begin.
+struct Turn {
+  std::uint64_t rank, number;
+};
+
+/// The blocks of a launch, handed out to workers.
+class Blocks {
+ public:
+  explicit Blocks(const EmuLaunch& launch)
+      : launch_(launch),
+        count_(count_of(launch)),
+        seeded_(count_, launch.options.seed),
+        end_(count_) {}
+
+  static std::uint64_t count_of(const EmuLaunch& launch) {
+    return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  }
+
+  /// The next block that nobody has begun; nothing if there is none.
+  std::optional<Turn> next() {
+    const std::uint64_t rank = begun_.fetch_add(1);
+    if (is_behind_fault(rank)) return std::nullopt;
+    switch (launch_.options.blocks) {
+      case Order::forward:
+        return Turn{rank, rank};
+      case Order::backward:
+        return Turn{rank, count_ - 1 - rank};
+      case Order::seeded:
+        return Turn{rank, seeded_(rank)};
+    }
+    return std::nullopt;
+  }
+  /// Whether a block need not run, since one that begins before it met a fault. The others do, so
+  /// that the fault that is told does not depend on the number of workers.
+  [[nodiscard]] bool is_behind_fault(std::uint64_t rank) const { return rank >= end_; }
+
+  void fail(const Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = error;
+    end_ = 0;
+  }
+  void fail(std::uint64_t rank, EmuFault fault) {
+    const std::lock_guard lock(mutex_);
+    if (rank >= end_) return;
+    fault_ = std::move(fault);
+    end_ = rank;
+  }
+  [[nodiscard]] Result<std::optional<EmuFault>> take() {
+    if (error_) return *error_;
+    return std::move(fault_);
+  }
+
+  // Workers whose blocks all wait. When the last one has nothing else to do, nobody will write.
+  std::atomic<int> workers{0}, idle{0};
+  std::atomic<std::uint64_t> progress{0};  ///< blocks that went on
+
+ private:
+  const EmuLaunch& launch_;
+  const std::uint64_t count_;
+  SeededOrder seeded_;
+  std::atomic<std::uint64_t> begun_{0};
+  std::atomic<std::uint64_t> end_;  ///< blocks of this rank and behind need not run
+  std::mutex mutex_;
+  std::optional<Error> error_;
+  std::optional<EmuFault> fault_;
+};
+
+/// A host thread: it runs a block to its end, and begins another only while all it has wait.
+class Worker {
+ public:
+  Worker(const EmuLaunch& launch, Blocks& blocks, std::uint64_t most)
+      : launch_(launch), blocks_(blocks), most_(most) {}
+
+  void run() {
+    for (;;) {
+      if (go_on() || begin_next()) continue;
+      if (waiting_.empty()) return;
+      wait_for_others();
+    }
+  }
+
+ private:
+  struct Begun {
+    Turn turn;
+    std::unique_ptr<BlockMachine> machine;
+  };
+
+  /// Runs the blocks that have begun; whether one went on.
+  bool go_on() {
+    std::erase_if(waiting_,
+                  [&](const Begun& each) { return blocks_.is_behind_fault(each.turn.rank); });
+    for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
+      const Outcome outcome = at->machine->run();
+      if (outcome == Outcome::waits && !at->machine->advanced()) continue;
+      ++blocks_.progress;
+      if (outcome == Outcome::faulted) blocks_.fail(at->turn.rank, at->machine->fault());
+      if (outcome == Outcome::ended) {
+        free_.push_back(std::move(at->machine));
+        waiting_.erase(at);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  bool begin_next() {
+    if (waiting_.size() >= most_) return false;
+    const std::optional<Turn> turn = blocks_.next();
+    if (!turn) return false;
+    if (free_.empty()) free_.push_back(std::make_unique<BlockMachine>(launch_, stacks_));
+    waiting_.push_back({*turn, std::move(free_.back())});
+    free_.pop_back();
+    ++blocks_.progress;
+    const Status begun = waiting_.back().machine->begin(turn->number);
+    if (!begun) blocks_.fail(begun.error());
+    return true;
+  }
+
+  /// All blocks here wait. If those of all other workers do, too, and still do after a look at
+  /// each, nobody can go on.
+  void wait_for_others() {
+    const std::uint64_t before = blocks_.progress;
+    ++blocks_.idle;
+    while (!waiting_.empty() && blocks_.progress == before && !go_on()) {
+      if (!waiting_.empty() && blocks_.idle == blocks_.workers && stays_stuck(before)) {
+        const Begun& first = waiting_.front();
+        blocks_.fail(first.turn.rank, first.machine->describe_wait());
+      }
+      std::this_thread::yield();
+    }
+    --blocks_.idle;
+  }
+
+  /// A value that another worker's block wrote just before it began to wait is seen by now.
+  bool stays_stuck(std::uint64_t before) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return blocks_.idle == blocks_.workers && blocks_.progress == before && !go_on();
+  }
+
+  const EmuLaunch& launch_;
+  Blocks& blocks_;
+  const std::uint64_t most_;
+  StackPool stacks_;  // outlives the machines
+  std::list<Begun> waiting_;
+  std::vector<std::unique_ptr<BlockMachine>> free_;
+};
+
+/// Each host thread may have as many blocks as its share of those that may be resident, and no more
+/// than the system has stacks for.
+std::uint64_t share_of(const EmuLaunch& launch, std::uint64_t workers) {
+  constexpr std::uint64_t max_stacks = 16384;
+  const std::uint64_t share = (launch.options.resident_blocks + workers - 1) / workers;
+  return std::clamp<std::uint64_t>(
+      share, 1, std::max<std::uint64_t>(max_stacks / launch.threads / workers, 1));
+}
+
+}  // namespace
+
+Result<std::optional<EmuFault>> run_emulated(const EmuLaunch& launch) {
+  Blocks blocks(launch);
+  const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
+  std::uint64_t count =
+      launch.options.threads > 0 ? static_cast<unsigned>(launch.options.threads) : cores;
+  // An order of blocks is one of a single host thread.
+  if (launch.options.blocks != Order::forward) count = 1;
+  count = std::min(count, Blocks::count_of(launch));
+  blocks.workers = static_cast<int>(count);
+  const auto work = [&] {
+    Worker(launch, blocks, share_of(launch, count)).run();
+    --blocks.workers;
+  };
+  std::vector<std::jthread> others;
+  for (std::uint64_t i = 1; i < count; ++i) others.emplace_back(work);
+  work();
+  others.clear();
+  return blocks.take();
+}
+
+}  // namespace tilevm::backend

@@ -1,0 +1,41 @@
+// What an emulated launch leaves open on a GPU, and the choices that make it repeatable.
+#pragma once
+
+#include <cstdint>
+
+namespace tilevm::backend {
+
+struct EmuOptions {
+  /// An order in which what a GPU orders freely happens.
+  enum class Order : std::uint8_t { forward, backward, seeded };
+  /// When the data of an asynchronous copy arrives.
+  enum class Landing : std::uint8_t { at_once, at_wait, seeded };
+
+  Order lanes = Order::forward;   ///< threads of a block
+  Order blocks = Order::forward;  ///< blocks of a grid, one host thread alone
+  Landing copies = Landing::at_wait;
+  std::uint64_t seed = 0;
+  int threads = 0;  ///< host threads; 0: all cores
+  /// Loop iterations that one thread may make before the launch is given up.
+  std::uint64_t max_steps = std::uint64_t{1} << 32;
+  /// Most blocks that have begun and not ended, where blocks wait for one another.
+  std::uint64_t resident_blocks = 132;
+};
+
+/// A sequence of numbers that depends on its seed alone (SplitMix64; Steele, Lea, Flood, 2014).
+class SeededNumbers {
+ public:
+  explicit SeededNumbers(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+    return z ^ z >> 31;
+  }
+  std::uint64_t below(std::uint64_t n) { return next() % n; }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace tilevm::backend

@@ -1,0 +1,131 @@
+#include "backend/emu/host_compiler.h"
+
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "backend/compile/kernel_cache.h"
+#include "backend/host/subprocess.h"
+#include "backend/host/tool_search.h"
+
+namespace tilevm::backend {
+namespace {
+
+constexpr std::chrono::seconds version_time{20};
+
+/// Results are defined bit for bit, so nothing is contracted. Line tables lead from an address to
+/// the program's line. Little is optimised: most kernels run for less time than they compile.
+const std::vector<std::string>& options() {
+  static const std::vector<std::string> list = {
+      "-x",
+      "c++",
+      "-std=c++17",
+      "-O1",
+      "-g1",
+      "-w",
+      "-fPIC",
+      "-shared",
+      "-ffp-contract=off",
+      "-fno-stack-protector",
+      "-fno-math-errno",
+#if defined(__SANITIZE_ADDRESS__)
+      // The threads' arrays get red zones, as those of the command have them.
+      "-fsanitize=address",
+      "--param=asan-use-after-return=0",
+#endif
+  };
+  return list;
+}
+
+Result<std::string> find_compiler() {
+  for (const char* variable : {"TILEVM_CXX", "CXX"}) {
+    if (const auto named = environment(variable)) return find_named_program(*named, variable);
+  }
+  for (const char* name : {"c++", "g++", "clang++"}) {
+    if (Result<std::string> found = find_tool(name)) return found;
+  }
+  return Error{ErrorKind::unavailable,
+               "the engine emu compiles emitted code by a C++ compiler, and there is none: install "
+               "g++ (Debian: apt-get install g++), or name one in $TILEVM_CXX"};
+}
+
+/// The first lines of what a compiler says.
+std::string first_lines(std::string_view text) {
+  constexpr std::size_t max_bytes = 2000;
+  return std::string(text.substr(0, max_bytes));
+}
+
+CompileRequest cache_request(const std::string& source, const std::string& name) {
+  CompileRequest request;
+  request.source = source;
+  request.name = name;
+  request.target = "host";
+  request.extra_options = options();
+  return request;
+}
+
+/// Of all that decides the output.
+Result<KernelCache> open_cache() {
+  const Result<CacheSettings> settings = cache_settings();
+  if (!settings) return settings.error();
+  if (settings->off) return Error{ErrorKind::unavailable, "the cache is off"};
+  return KernelCache::open(*settings);
+}
+
+}  // namespace
+
+Result<HostCompiler> HostCompiler::find() {
+  const Result<std::string> path = find_compiler();
+  if (!path) return path.error();
+  const Result<ProcessResult> answer =
+      run_process({.program = *path,
+                   .arguments = {"--version"},
+                   .folder = "/",
+                   .dropped_variables = {},
+                   .deadline = std::chrono::steady_clock::now() + version_time});
+  if (!answer) return answer.error();
+  HostCompiler compiler;
+  compiler.path_ = *path;
+  const std::string version = answer->output.substr(0, answer->output.find('\n'));
+  compiler.description_ = fmt::format("{} ({})", version, *path);
+  return compiler;
+}
+
+Result<std::string> HostCompiler::compile(const std::string& source, const std::string& name,
+                                          std::chrono::milliseconds timeout) const {
+  const CompileRequest request = cache_request(source, name);
+  const Result<KernelCache> cache = open_cache();
+  const std::string key = cache_key(request, description_);
+  if (cache) {
+    if (std::optional<Compiled> found = cache->find(key)) return std::move(found->image);
+  }
+  Result<TemporaryFolder> folder = TemporaryFolder::make();
+  if (!folder) return folder.error();
+  const std::string input = folder->path() + "/kernel.cc", output = folder->path() + "/kernel.so";
+  if (Status written = write_whole_file(input, source); !written) return written.error();
+  std::vector<std::string> arguments = options();
+  arguments.insert(arguments.end(), {"-o", output, input});
+  const Result<ProcessResult> result =
+      run_process({.program = path_,
+                   .arguments = std::move(arguments),
+                   .folder = folder->path(),
+                   .dropped_variables = {},
+                   .deadline = std::chrono::steady_clock::now() + timeout});
+  if (!result) return result.error();
+  if (result->exit_status != 0) {
+    return Error{ErrorKind::unavailable, fmt::format("{} does not compile the code of `{}`:\n{}",
+                                                     path_, name, first_lines(result->output))};
+  }
+  Result<std::string> library = read_whole_file(output);
+  if (library && cache) {
+    Compiled compiled;
+    compiled.image = *library;
+    compiled.compiler = description_;
+    // A cache that refuses costs time, nothing else.
+    static_cast<void>(cache->store(key, request, compiled));
+  }
+  return library;
+}
+
+}  // namespace tilevm::backend

@@ -1,0 +1,30 @@
+// The C++ compiler of this machine, which makes a shared library of emitted code.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "isa/base/result.h"
+
+namespace tilevm::backend {
+
+class HostCompiler {
+ public:
+  /// $TILEVM_CXX, else $CXX, else c++, g++ or clang++ on PATH. Error (unavailable): there is none,
+  /// and what to install.
+  [[nodiscard]] static Result<HostCompiler> find();
+
+  /// "g++ (Debian 12.2.0-14) 12.2.0 (/usr/bin/g++)".
+  [[nodiscard]] const std::string& description() const { return description_; }
+
+  /// The bytes of a shared library. `name` is what messages call the source. Compiled before, it
+  /// comes from the kernel cache. Errors: unavailable (the compiler fails; its first words), limit
+  /// (the time is over).
+  [[nodiscard]] Result<std::string> compile(const std::string& source, const std::string& name,
+                                            std::chrono::milliseconds timeout) const;
+
+ private:
+  std::string path_, description_;
+};
+
+}  // namespace tilevm::backend

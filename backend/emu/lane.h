@@ -1,0 +1,77 @@
+// What compiled kernels and the emulated machine share: a CUDA thread, and what it asks the machine
+// for. The prelude of emulated kernels contains this text (backend/prelude/emulated.cuh), so it
+// includes nothing and uses only types of the language.
+#pragma once
+
+namespace tilevm::emu {
+
+/// Bytes of a thread's stack, a power of two, at a multiple of itself. A Lane is at its end, where
+/// code of the thread finds it by the address of its own frame.
+constexpr unsigned long long stack_bytes = 1ULL << 20;
+
+struct Lane;
+
+/// The instructions that a thread cannot do alone. `line` is the line of the program's text. All
+/// may switch to another thread and return later.
+struct Operations {
+  /// Ends the launch: the thread executed `trap`.
+  void (*trap)(Lane* lane);
+  /// Ends the launch: it used up its budget of loop iterations.
+  void (*out_of_steps)(Lane* lane);
+  /// An access of `bytes` bytes that lies in no range that the lane knows: finds its range or ends
+  /// the launch.
+  void (*check)(Lane* lane, const void* address, unsigned bytes, bool writes);
+  void (*synchronize)(Lane* lane, unsigned line);
+  void (*synchronize_warp)(Lane* lane, unsigned line);
+  /// Barrier 1 for `threads` threads; without `waits` the thread only arrives.
+  void (*gate)(Lane* lane, unsigned threads, bool waits, unsigned line);
+  /// The value of lane 0 of the warp.
+  unsigned (*from_first)(Lane* lane, unsigned value, unsigned line);
+  bool (*elect)(Lane* lane, unsigned line);
+  void (*load_matrices)(Lane* lane, unsigned* words, const unsigned char* row, int count,
+                        bool transposed, unsigned line);
+  void (*store_matrices)(Lane* lane, unsigned char* row, const unsigned* words, int count,
+                         bool transposed, unsigned line);
+  /// c = a * b + c on fragments of the unit's tensor-core instruction `shape`: registers of 32
+  /// bits, or of 64 where the type has 64.
+  void (*mma)(Lane* lane, unsigned shape, void* c, const void* a, const void* b, unsigned line);
+  void (*copy_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
+                     unsigned valid);
+  void (*copy_async_commit)(Lane* lane);
+  void (*copy_async_wait)(Lane* lane, unsigned pending);
+  void (*make_phases)(Lane* lane, unsigned barrier);
+  void (*expect_bytes)(Lane* lane, unsigned barrier, unsigned bytes);
+  void (*wait_for_phase)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
+  void (*copy_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
+                    unsigned barrier);
+  /// Waits until 32 bits of global memory have a value.
+  void (*wait_for_value)(Lane* lane, const unsigned char* address, unsigned value, unsigned line);
+};
+
+/// A range of bytes that a thread may touch.
+struct Range {
+  const unsigned char* begin;
+  unsigned long long size;
+};
+
+/// A CUDA thread, as its code sees it.
+struct Lane {
+  const Operations* operations;
+  void* block;                    ///< of the machine
+  unsigned thread;                ///< of the block
+  unsigned index[3];              ///< of the block
+  unsigned grid[3];               ///< blocks
+  Range shared;                   ///< dynamic shared memory, then memory barriers
+  unsigned long long barriers;    ///< where these begin
+  Range global;                   ///< the buffer that was touched last
+  unsigned long long* for_block;  ///< a word that the threads of the block share
+  unsigned long long steps;       ///< iterations of loops that it may still make
+};
+
+/// The thread whose code runs.
+inline Lane* this_lane() {
+  const unsigned long long frame = reinterpret_cast<unsigned long long>(__builtin_frame_address(0));
+  return reinterpret_cast<Lane*>((frame | (stack_bytes - 1)) + 1) - 1;
+}
+
+}  // namespace tilevm::emu

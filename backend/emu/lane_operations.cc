@@ -1,0 +1,231 @@
+#include "backend/emu/lane_operations.h"
+
+#include <fmt/format.h>
+
+#include "backend/emu/block_machine.h"
+
+namespace tilevm::backend {
+
+/// May touch a block's inside; each does what one instruction of a GPU does.
+struct LaneOperations {
+  using Meeting = BlockMachine::Meeting;
+  using State = BlockMachine::State;
+
+  static void trap(emu::Lane* lane) {
+    BlockMachine::of(lane).stop(lane, EmuFault::Kind::trap,
+                                "the kernel stopped: a division by zero, a step of zero or a "
+                                "negative extent",
+                                0);
+  }
+
+  static void out_of_steps(emu::Lane* lane) {
+    const auto limit = BlockMachine::of(lane).launch_.options.max_steps;
+    BlockMachine::of(lane).stop(
+        lane, EmuFault::Kind::step_limit,
+        fmt::format("a thread made more than {} iterations of loops; --max-steps sets the limit",
+                    limit),
+        0);
+  }
+
+  static void check(emu::Lane* lane, const void* address, unsigned bytes, bool) {
+    BlockMachine::of(lane).check_access(lane, address, bytes, bytes, 0);
+  }
+
+  static void synchronize(emu::Lane* lane, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (!block.meet(lane, block.barrier_, block.launch_.threads, Meeting::synchronize, line))
+      return;
+    block.copies_.let_some_land(block.numbers_);
+    block.phases_.let_some_land(block.numbers_);
+    block.release(block.barrier_, 0, block.launch_.threads);
+  }
+
+  static void synchronize_warp(emu::Lane* lane, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (block.meet_warp(lane, Meeting::synchronize_warp, line)) block.release_warp(lane);
+  }
+
+  static void gate(emu::Lane* lane, unsigned threads, bool waits, unsigned line) {
+    BlockMachine::of(lane).arrive_at_gate(lane, threads, waits, line);
+  }
+
+  static unsigned from_first(emu::Lane* lane, unsigned value, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    const unsigned warp = lane->thread / warp_size;
+    block.operands_[warp].values[lane->thread % warp_size] = value;
+    if (block.meet_warp(lane, Meeting::from_first, line)) block.release_warp(lane);
+    // No lane brings the next value before all have met there, which this one has not.
+    return block.operands_[warp].values[0];
+  }
+
+  static bool elect(emu::Lane* lane, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (block.meet_warp(lane, Meeting::elect, line)) block.release_warp(lane);
+    return lane->thread % warp_size == 0;
+  }
+
+  static void move_matrices(emu::Lane* lane, unsigned* words, const unsigned char* row, int count,
+                            bool transposed, bool stores, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    const unsigned warp = lane->thread / warp_size, number = lane->thread % warp_size;
+    if (number < 8 * static_cast<unsigned>(count)) {
+      if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) {
+        block.stop(
+            lane, EmuFault::Kind::memory,
+            fmt::format("a row of a matrix is not at a multiple of 16: {}", block.describe(row)),
+            line);
+      }
+      block.check_shared(lane, row, 16, line);
+    }
+    auto& operands = block.operands_[warp];
+    operands.a[number] = row;
+    operands.c[number] = words;
+    if (!block.meet_warp(lane, stores ? Meeting::store_matrices : Meeting::load_matrices, line)) {
+      return;
+    }
+    block.move_matrices(warp, count, transposed, stores);
+    block.release_warp(lane);
+  }
+
+  static void load_matrices(emu::Lane* lane, unsigned* words, const unsigned char* row, int count,
+                            bool transposed, unsigned line) {
+    move_matrices(lane, words, row, count, transposed, false, line);
+  }
+
+  static void store_matrices(emu::Lane* lane, unsigned char* row, const unsigned* words, int count,
+                             bool transposed, unsigned line) {
+    move_matrices(lane, const_cast<unsigned*>(words), row, count, transposed, true, line);
+  }
+
+  static void mma(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
+                  unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    const unsigned warp = lane->thread / warp_size, number = lane->thread % warp_size;
+    auto& operands = block.operands_[warp];
+    operands.a[number] = a;
+    operands.b[number] = b;
+    operands.c[number] = c;
+    if (block.warps_[warp].arrived > 0 && operands.detail != shape) {
+      block.stop(lane, EmuFault::Kind::divergence,
+                 fmt::format("thread {} is at another tensor-core instruction than thread {}",
+                             lane->thread, block.warps_[warp].first),
+                 line);
+    }
+    operands.detail = shape;
+    if (!block.meet_warp(lane, Meeting::mma, line)) return;
+    (*block.launch_.mma)[shape].run(*block.launch_.model, operands.a, operands.b, operands.c);
+    block.release_warp(lane);
+  }
+
+  static void copy_async(emu::Lane* lane, unsigned char* to, const unsigned char* from,
+                         unsigned bytes, unsigned valid) {
+    BlockMachine& block = BlockMachine::of(lane);
+    block.check_shared(lane, to, bytes, 0);
+    // Of a copy that fills with zeros only, the source is not touched.
+    if (valid > 0) block.check_access(lane, from, valid, 1, 0);
+    if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0 ||
+        (valid > 0 && reinterpret_cast<std::uintptr_t>(from) % bytes != 0)) {
+      block.stop(lane, EmuFault::Kind::memory,
+                 fmt::format("a copy of {} bytes is not at multiples of that: from {} to {}", bytes,
+                             block.describe(from), block.describe(to)),
+                 0);
+    }
+    block.copies_.begin(lane->thread, {to, from, bytes, valid < bytes ? valid : bytes},
+                        block.numbers_);
+  }
+
+  static void copy_async_commit(emu::Lane* lane) {
+    BlockMachine& block = BlockMachine::of(lane);
+    block.copies_.commit(lane->thread, block.numbers_);
+  }
+
+  static void copy_async_wait(emu::Lane* lane, unsigned pending) {
+    BlockMachine::of(lane).copies_.wait(lane->thread, pending);
+  }
+
+  static void make_phases(emu::Lane* lane, unsigned barrier) {
+    BlockMachine::of(lane).phases_.make(barrier);
+  }
+
+  /// A memory barrier that was never made has no phases.
+  static void check_barrier(emu::Lane* lane, unsigned barrier, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (block.phases_.knows(barrier)) return;
+    block.stop(lane, EmuFault::Kind::memory,
+               fmt::format("no memory barrier was made at byte {} of shared memory", barrier),
+               line);
+  }
+
+  static void expect_bytes(emu::Lane* lane, unsigned barrier, unsigned bytes) {
+    check_barrier(lane, barrier, 0);
+    BlockMachine& block = BlockMachine::of(lane);
+    if (block.phases_.expect(barrier, bytes)) return;
+    block.stop(lane, EmuFault::Kind::divergence,
+               "a second thread arrives at a phase of a memory barrier that takes one arrival", 0);
+  }
+
+  static void wait_for_phase(emu::Lane* lane, unsigned barrier, unsigned phase, unsigned line) {
+    check_barrier(lane, barrier, line);
+    BlockMachine& block = BlockMachine::of(lane);
+    if (block.phases_.is_over(barrier, phase % 2)) return;
+    auto& thread = block.threads_[lane->thread];
+    thread.barrier = barrier;
+    thread.parity = phase % 2;
+    block.wait(thread, State::waits_for_phase, Meeting::none, line);
+  }
+
+  static void copy_bulk(emu::Lane* lane, unsigned char* to, const unsigned char* from,
+                        unsigned bytes, unsigned barrier) {
+    check_barrier(lane, barrier, 0);
+    BlockMachine& block = BlockMachine::of(lane);
+    block.check_shared(lane, to, bytes, 0);
+    block.check_access(lane, from, bytes, 16, 0);
+    if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0 || bytes % 16 != 0) {
+      block.stop(lane, EmuFault::Kind::memory,
+                 fmt::format("a copy of {} bytes in bulk to {} is not at multiples of 16", bytes,
+                             block.describe(to)),
+                 0);
+    }
+    block.phases_.begin(barrier, {to, from, bytes, bytes}, block.numbers_);
+  }
+
+  static void wait_for_value(emu::Lane* lane, const unsigned char* address, unsigned value,
+                             unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    auto& thread = block.threads_[lane->thread];
+    thread.address = address;
+    thread.value = value;
+    thread.state = State::waits_for_value;
+    if (block.can_run(thread)) {
+      thread.state = State::ready;
+      return;
+    }
+    block.wait(thread, State::waits_for_value, Meeting::none, line);
+  }
+
+  static constexpr emu::Operations all{
+      .trap = trap,
+      .out_of_steps = out_of_steps,
+      .check = check,
+      .synchronize = synchronize,
+      .synchronize_warp = synchronize_warp,
+      .gate = gate,
+      .from_first = from_first,
+      .elect = elect,
+      .load_matrices = load_matrices,
+      .store_matrices = store_matrices,
+      .mma = mma,
+      .copy_async = copy_async,
+      .copy_async_commit = copy_async_commit,
+      .copy_async_wait = copy_async_wait,
+      .make_phases = make_phases,
+      .expect_bytes = expect_bytes,
+      .wait_for_phase = wait_for_phase,
+      .copy_bulk = copy_bulk,
+      .wait_for_value = wait_for_value,
+  };
+};
+
+const emu::Operations* lane_operations() { return &LaneOperations::all; }
+
+}  // namespace tilevm::backend

@@ -1,0 +1,57 @@
+// Tensor-core instructions of a warp: fragments in registers become matrices, a model multiplies
+// them, and the result goes back to registers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "isa/dot/mma_shapes.h"
+
+namespace tilevm::backend {
+
+/// Computes c = a * b + c as a tensor core does, on codes: a is m x k, b is k x n, c is m x n, all
+/// in row-major order. Several threads may call at once.
+using MmaModel = std::function<void(const isa::MmaShape& shape, std::span<const std::uint64_t> a,
+                                    std::span<const std::uint64_t> b, std::span<std::uint64_t> c)>;
+
+inline constexpr unsigned warp_size = 32;
+
+/// The registers of one operand in each lane of a warp.
+template <class Word>
+using WarpRegisters = std::array<Word*, warp_size>;
+
+/// How the registers of a warp hold a matrix.
+class Fragment {
+ public:
+  Fragment(const isa::DType& type, const isa::RegisterLayout& layout);
+  void gather(const WarpRegisters<const void>& registers, std::span<std::uint64_t> codes) const;
+  void scatter(std::span<const std::uint64_t> codes, const WarpRegisters<void>& registers) const;
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  /// An element of one lane: its bits in the lane's registers, its position in the matrix.
+  struct Element {
+    std::uint32_t bit, position;
+  };
+  unsigned bits_;
+  std::size_t size_, locals_;
+  std::vector<Element> elements_;  ///< of lane 0, then of lane 1, ..
+};
+
+/// One tensor-core instruction.
+class MmaUnit {
+ public:
+  explicit MmaUnit(const isa::MmaShape& shape);
+  [[nodiscard]] const isa::MmaShape& shape() const { return shape_; }
+  void run(const MmaModel& model, const WarpRegisters<const void>& a,
+           const WarpRegisters<const void>& b, const WarpRegisters<void>& c) const;
+
+ private:
+  const isa::MmaShape& shape_;
+  Fragment a_, b_, c_;
+};
+
+}  // namespace tilevm::backend

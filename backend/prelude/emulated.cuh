@@ -1,0 +1,379 @@
+// The machine, part 1, for a CPU: the functions of device.cuh, in C++. One fibre runs a CUDA thread;
+// what a thread cannot do alone it asks of the emulated machine (backend/emu/lane.h, above).
+//
+// A function gets the line of its caller, so that threads that should meet at one instruction can be
+// seen to stand at different ones.
+
+#define TV_FN inline
+#define TV_LONG_FN inline
+#define TV_UNROLL
+#define TV_UNROLL_BY(n)
+#define TV_ASSUME(...)
+#define TV_SHARED(name) tv::u8* const name = tv::shared_memory()
+#define TV_BARRIERS(name, n) tv::u64* const name = tv::memory_barriers()
+#define TV_KERNEL(...) extern "C" void
+// The thread that runs; tests, which have no such stacks, say another one.
+#ifndef TV_LANE
+#define TV_LANE tilevm::emu::this_lane()
+#endif
+#define TV_LINE unsigned line = __builtin_LINE()
+
+namespace tv {
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+static_assert(sizeof(u16) == 2 && sizeof(u32) == 4 && sizeof(u64) == 8, "widths of integers");
+
+namespace emu = tilevm::emu;
+
+// Where this thread stands.
+TV_FN emu::Lane* lane() { return TV_LANE; }
+TV_FN u32 thread() { return lane()->thread; }
+TV_FN i32 block_x() { return static_cast<i32>(lane()->index[0]); }
+TV_FN i32 block_y() { return static_cast<i32>(lane()->index[1]); }
+TV_FN i32 block_z() { return static_cast<i32>(lane()->index[2]); }
+TV_FN u64 block_number() {
+  const emu::Lane* const at = lane();
+  const u64 row = at->index[1] + static_cast<u64>(at->grid[1]) * at->index[2];
+  return at->index[0] + row * at->grid[0];
+}
+TV_FN u8* shared_memory() { return const_cast<u8*>(lane()->shared.begin); }
+TV_FN u64* memory_barriers() {
+  return reinterpret_cast<u64*>(shared_memory() + lane()->barriers);
+}
+
+/// An argument of a kernel, from 64 bits.
+template <class T>
+TV_FN T argument(const u64* from) {
+  T value;
+  __builtin_memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+TV_FN void fault() { lane()->operations->trap(lane()); }
+
+/// Counts an iteration of a loop.
+TV_FN bool step() {
+  emu::Lane* const at = lane();
+  if (at->steps-- == 0) at->operations->out_of_steps(at);
+  return true;
+}
+
+// Memory. Addresses are multiples of the access.
+TV_FN bool is_inside(const emu::Range& range, const u8* address, u32 bytes) {
+  const u64 offset = static_cast<u64>(address - range.begin);
+  return offset < range.size && range.size - offset >= bytes;
+}
+template <int bytes>
+TV_FN void check(const u8* address, bool writes) {
+  emu::Lane* const at = lane();
+  const bool aligned = reinterpret_cast<u64>(address) % bytes == 0;
+  if (aligned && is_inside(at->global, address, bytes)) return;
+  if (aligned && is_inside({at->shared.begin, at->barriers}, address, bytes)) return;
+  at->operations->check(at, address, bytes, writes);
+}
+template <class T>
+TV_FN T load_as(const u8* address) {
+  check<sizeof(T)>(address, false);
+  T value;
+  __builtin_memcpy(&value, address, sizeof(T));
+  return value;
+}
+template <class T>
+TV_FN void store_as(u8* address, T value) {
+  check<sizeof(T)>(address, true);
+  __builtin_memcpy(address, &value, sizeof(T));
+}
+template <int bytes>
+TV_FN void load_words(u32* words, const u8* address) {
+  check<bytes>(address, false);
+  __builtin_memcpy(words, address, bytes);
+}
+template <int bytes>
+TV_FN void store_words(u8* address, const u32* words) {
+  check<bytes>(address, true);
+  __builtin_memcpy(address, words, bytes);
+}
+TV_FN void store_bits(u8* address, u32 mask, u32 value) {
+  check<4>(address, true);
+  u32* const word = reinterpret_cast<u32*>(address);
+  u32 seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(word, &seen, (seen & ~mask) | value, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
+  }
+}
+
+template <class T>
+TV_FN T add_atomically(u8* address, T value) {
+  check<sizeof(T)>(address, true);
+  return __atomic_fetch_add(reinterpret_cast<T*>(address), value, __ATOMIC_ACQ_REL);
+}
+TV_FN void count(u8* address) { add_atomically(address, u64{1}); }
+
+TV_FN void synchronize(TV_LINE) { lane()->operations->synchronize(lane(), line); }
+
+/// What thread 0 gets from `work`, for all threads of the block.
+template <class Work>
+TV_FN u64 for_block(Work work, u32 line) {
+  synchronize(line);
+  if (thread() == 0) *lane()->for_block = work();
+  synchronize(line);
+  return *lane()->for_block;
+}
+TV_FN u64 add_for_block(u8* address, u64 n, TV_LINE) {
+  return for_block([&] { return add_atomically(address, n); }, line);
+}
+
+// Semaphores.
+TV_FN void lock_semaphore(const u8* address, u32 value, TV_LINE) {
+  if (thread() == 0) {
+    check<4>(address, false);
+    lane()->operations->wait_for_value(lane(), address, value, line);
+  }
+  synchronize(line);
+}
+TV_FN void release_semaphore(u8* address, u32 value, TV_LINE) {
+  synchronize(line);
+  if (thread() == 0) {
+    check<4>(address, true);
+    __atomic_store_n(reinterpret_cast<u32*>(address), value, __ATOMIC_RELEASE);
+  }
+  synchronize(line);
+}
+TV_FN u32 atomic_add(u8* address, u32 value, TV_LINE) {
+  return static_cast<u32>(for_block([&] { return add_atomically(address, value); }, line));
+}
+
+// Shared memory. An address as a number is a distance from its begin.
+TV_FN u32 shared_distance(const u8* from) { return static_cast<u32>(from - lane()->shared.begin); }
+TV_FN u32 kept_place(const u8* from, u32 distance) { return shared_distance(from) + distance; }
+TV_FN u8* at_place(u32 place) { return shared_memory() + static_cast<i32>(place); }
+TV_FN void synchronize_warp(TV_LINE) { lane()->operations->synchronize_warp(lane(), line); }
+template <int count, bool transposed>
+TV_FN void load_matrices(u32* words, const u8* row, TV_LINE) {
+  lane()->operations->load_matrices(lane(), words, row, count, transposed, line);
+}
+template <int count, bool transposed>
+TV_FN void store_matrices(u8* row, const u32* words, TV_LINE) {
+  lane()->operations->store_matrices(lane(), row, words, count, transposed, line);
+}
+template <int bytes>
+TV_FN void copy_async(u8* to, const u8* from, u32 valid) {
+  lane()->operations->copy_async(lane(), to, from, bytes, valid);
+}
+TV_FN void copy_async_commit() { lane()->operations->copy_async_commit(lane()); }
+template <int pending>
+TV_FN void copy_async_wait() {
+  lane()->operations->copy_async_wait(lane(), pending);
+}
+
+// Copies in bulk, and barriers between warps.
+TV_FN u32 warp_number(TV_LINE) {
+  return lane()->operations->from_first(lane(), thread() / 32, line);
+}
+TV_FN bool leads_warp(TV_LINE) { return lane()->operations->elect(lane(), line); }
+TV_FN u32 barrier_address(const u64* barriers) {
+  return shared_distance(reinterpret_cast<const u8*>(barriers));
+}
+TV_FN void make_phases(u32 barrier) { lane()->operations->make_phases(lane(), barrier); }
+TV_FN void fence_phases() {}
+TV_FN void expect_bytes(u32 barrier, u32 bytes) {
+  lane()->operations->expect_bytes(lane(), barrier, bytes);
+}
+TV_FN void wait_for_phase(u32 barrier, u32 phase, TV_LINE) {
+  lane()->operations->wait_for_phase(lane(), barrier, phase, line);
+}
+template <int n, class Groups>
+TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
+  lane()->operations->copy_bulk(lane(), to, from, n, bulk.barrier(bulk.made));
+}
+template <int threads>
+TV_FN void wait_at_gate(TV_LINE) {
+  lane()->operations->gate(lane(), threads, true, line);
+}
+template <int threads>
+TV_FN void arrive_at_gate(TV_LINE) {
+  lane()->operations->gate(lane(), threads, false, line);
+}
+TV_FN void fence_for_bulk() {}
+
+// f32 arithmetic. A NaN result is 0x7fffffff.
+TV_FN float f32_value(u32 a) {
+  float value;
+  __builtin_memcpy(&value, &a, 4);
+  return value;
+}
+TV_FN u32 f32_bits(float a) {
+  u32 bits;
+  __builtin_memcpy(&bits, &a, 4);
+  return bits;
+}
+TV_FN u32 f32_result(float a) { return a != a ? 0x7fffffffu : f32_bits(a); }
+TV_FN u32 f32_add(u32 a, u32 b) { return f32_result(f32_value(a) + f32_value(b)); }
+TV_FN u32 f32_sub(u32 a, u32 b) { return f32_result(f32_value(a) - f32_value(b)); }
+TV_FN u32 f32_mul(u32 a, u32 b) { return f32_result(f32_value(a) * f32_value(b)); }
+TV_FN u32 f32_div(u32 a, u32 b) { return f32_result(f32_value(a) / f32_value(b)); }
+TV_FN u32 f32_fma(u32 a, u32 b, u32 c) {
+  return f32_result(__builtin_fmaf(f32_value(a), f32_value(b), f32_value(c)));
+}
+TV_FN u32 f32_sqrt(u32 a) { return f32_result(__builtin_sqrtf(f32_value(a))); }
+/// A NaN loses against a number; -0 is less than +0.
+TV_FN u32 f32_extreme(u32 a, u32 b, bool largest) {
+  const float x = f32_value(a), y = f32_value(b);
+  if (x != x) return y != y ? 0x7fffffffu : b;
+  if (y != y) return a;
+  const bool a_is_less = x < y || (x == y && (a >> 31) > (b >> 31));
+  return a_is_less == largest ? b : a;
+}
+TV_FN u32 f32_min(u32 a, u32 b) { return f32_extreme(a, b, false); }
+TV_FN u32 f32_max(u32 a, u32 b) { return f32_extreme(a, b, true); }
+
+// f64 arithmetic; NaN results are made canonical by the caller.
+TV_FN double f64_value(u64 a) {
+  double value;
+  __builtin_memcpy(&value, &a, 8);
+  return value;
+}
+TV_FN u64 f64_bits(double a) {
+  u64 bits;
+  __builtin_memcpy(&bits, &a, 8);
+  return bits;
+}
+TV_FN u64 f64_add(u64 a, u64 b) { return f64_bits(f64_value(a) + f64_value(b)); }
+TV_FN u64 f64_sub(u64 a, u64 b) { return f64_bits(f64_value(a) - f64_value(b)); }
+TV_FN u64 f64_mul(u64 a, u64 b) { return f64_bits(f64_value(a) * f64_value(b)); }
+TV_FN u64 f64_fma(u64 a, u64 b, u64 c) {
+  return f64_bits(__builtin_fma(f64_value(a), f64_value(b), f64_value(c)));
+}
+TV_FN u64 f64_div(u64 a, u64 b) { return f64_bits(f64_value(a) / f64_value(b)); }
+TV_FN u64 f64_sqrt(u64 a) { return f64_bits(__builtin_sqrt(f64_value(a))); }
+
+// f16 and bf16.
+/// A double as a float of 16 bits with so many of them for the mantissa: nearest even, NaN 0x7fff.
+template <int mantissa>
+TV_FN u32 half_from(double value) {
+  const u64 bits = f64_bits(value);
+  const u32 sign = static_cast<u32>(bits >> 63) << 15;
+  if (value != value) return 0x7fff;
+  const i32 bias = (1 << (14 - mantissa)) - 1, infinity = ((1 << (15 - mantissa)) - 1) << mantissa;
+  const i32 exponent = static_cast<i32>(bits >> 52 & 0x7ff) - 1023;
+  if (exponent > bias) return sign | static_cast<u32>(infinity);
+  // Below the smallest normal number, fewer bits of the significand are kept.
+  const i32 lowest = 1 - bias, missing = exponent < lowest ? lowest - exponent : 0;
+  const i32 drop = 52 - mantissa + missing;
+  if (drop > 53 || (bits << 1) == 0) return sign;
+  const u64 significand = (bits & 0xfffffffffffffull) | 1ull << 52;
+  const u64 kept = drop == 53 ? 0 : significand >> drop;
+  const u64 rest = significand - (drop == 53 ? 0 : kept << drop), half = 1ull << (drop - 1);
+  const u64 rounded = kept + (rest > half || (rest == half && kept % 2 == 1) ? 1 : 0);
+  // A carry out of the significand is one more in the exponent, up to infinity.
+  const i32 field = missing > 0 ? 0 : exponent + bias - 1;
+  return sign | static_cast<u32>((static_cast<u64>(field) << mantissa) + rounded);
+}
+template <int mantissa>
+TV_FN double half_value(u32 a) {
+  if constexpr (mantissa == 7) {
+    return f32_value(a << 16);
+  } else {
+    const u32 magnitude = a & 0x7fff;
+    const double sign = (a >> 15 & 1) != 0 ? -1 : 1;
+    if (magnitude >= 0x7c00) return magnitude > 0x7c00 ? __builtin_nan("") : sign * __builtin_inf();
+    const u32 field = magnitude >> 10, fraction = magnitude & 0x3ff;
+    if (field == 0) return sign * fraction * 0x1p-24;
+    return sign * f64_value(static_cast<u64>(field + 1008) << 52 | static_cast<u64>(fraction) << 42);
+  }
+}
+/// a + b, of which the last bit says whether bits behind it are missing (rounding to odd), so that
+/// a second rounding to half the bits is as good as one.
+TV_FN double add_to_odd(double a, double b) {
+  const double sum = a + b, back = sum - a;
+  const double error = (a - (sum - back)) + (b - back);
+  u64 bits = f64_bits(sum);
+  if (!(error != 0) || bits % 2 == 1 || sum - sum != 0) return sum;
+  return f64_value((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
+}
+template <int mantissa>
+TV_FN u32 half_fma(u32 a, u32 b, u32 c) {
+  const double product = half_value<mantissa>(a) * half_value<mantissa>(b);  // exact
+  return half_from<mantissa>(add_to_odd(product, half_value<mantissa>(c)));
+}
+TV_FN u32 f16_fma(u32 a, u32 b, u32 c) { return half_fma<10>(a & 0xffff, b & 0xffff, c & 0xffff); }
+TV_FN u32 bf16_fma(u32 a, u32 b, u32 c) { return half_fma<7>(a & 0xffff, b & 0xffff, c & 0xffff); }
+TV_FN u32 f16x2_fma(u32 a, u32 b, u32 c) {
+  return f16_fma(a, b, c) | f16_fma(a >> 16, b >> 16, c >> 16) << 16;
+}
+TV_FN u32 bf16x2_fma(u32 a, u32 b, u32 c) {
+  return bf16_fma(a, b, c) | bf16_fma(a >> 16, b >> 16, c >> 16) << 16;
+}
+template <class Op>
+TV_FN u32 f16x2_of(u32 a, u32 b, Op op) {
+  const double low = op(half_value<10>(a & 0xffff), half_value<10>(b & 0xffff));
+  return half_from<10>(low) | half_from<10>(op(half_value<10>(a >> 16), half_value<10>(b >> 16))) << 16;
+}
+TV_FN u32 f16x2_add(u32 a, u32 b) {
+  return f16x2_of(a, b, [](double x, double y) { return x + y; });
+}
+TV_FN u32 f16x2_sub(u32 a, u32 b) {
+  return f16x2_of(a, b, [](double x, double y) { return x - y; });
+}
+TV_FN u32 f16x2_mul(u32 a, u32 b) {
+  return f16x2_of(a, b, [](double x, double y) { return x * y; });
+}
+
+// Words as bits.
+TV_FN u32 and_xor(u32 a, u32 mask, u32 b) { return (a & mask) ^ b; }
+TV_FN u32 rotate_left(u32 a, u32 n) { return n % 32 == 0 ? a : a << n % 32 | a >> (32 - n % 32); }
+TV_FN u32 funnel_right(u32 low, u32 high, u32 n) {
+  return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> n % 32);
+}
+TV_FN u32 permute_bytes(u32 low, u32 high, u32 selector) {
+  const u64 bytes = static_cast<u64>(high) << 32 | low;
+  u32 result = 0;
+  for (u32 i = 0; i < 4; ++i) {
+    const u32 pick = selector >> 4 * i & 7;
+    result |= static_cast<u32>(bytes >> 8 * pick & 0xff) << 8 * i;
+  }
+  return result;
+}
+TV_FN u32 half_twice(u32 a, int half) { return (a >> 16 * half & 0xffff) * 0x10001u; }
+
+// Conversions.
+TV_FN u32 f16_from_f32(u32 a) { return half_from<10>(f32_value(a)); }
+TV_FN u32 bf16_from_f32(u32 a) { return half_from<7>(f32_value(a)); }
+TV_FN u32 f16x2_from_f32(u32 low, u32 high) { return f16_from_f32(low) | f16_from_f32(high) << 16; }
+TV_FN u32 bf16x2_from_f32(u32 low, u32 high) {
+  return bf16_from_f32(low) | bf16_from_f32(high) << 16;
+}
+TV_FN u32 f16_from_e4m3(u32 code) {
+  const u32 magnitude = code & 0x7f;
+  if (magnitude == 0x7f) return 0x7fff;
+  const double sign = (code >> 7 & 1) != 0 ? -1 : 1;
+  const u32 field = magnitude >> 3, fraction = magnitude & 7;
+  const double value = field == 0 ? fraction * 0x1p-9 : (8 + fraction) * f64_value(static_cast<u64>(field + 1013) << 52);
+  return half_from<10>(sign * value);
+}
+TV_FN u32 f16x2_from_e4m3x2(u32 a) {
+  return f16_from_e4m3(a & 0xff) | f16_from_e4m3(a >> 8 & 0xff) << 16;
+}
+TV_FN u32 f32_from_f16(u32 a) { return f32_result(static_cast<float>(half_value<10>(a & 0xffff))); }
+TV_FN u32 f32_from_i32(i32 a) { return f32_bits(static_cast<float>(a)); }
+TV_FN u32 f32_from_u32(u32 a) { return f32_bits(static_cast<float>(a)); }
+TV_FN i32 i32_from_f32(u32 a) {
+  const float value = f32_value(a);
+  if (value != value) return 0;
+  if (value >= 0x1p31f) return 0x7fffffff;
+  return value < -0x1p31f ? -0x7fffffff - 1 : static_cast<i32>(value);
+}
+TV_FN u32 u32_from_f32(u32 a) {
+  const float value = f32_value(a);
+  if (!(value > 0)) return 0;
+  return value >= 0x1p32f ? 0xffffffffu : static_cast<u32>(value);
+}
+TV_FN i32 larger(i32 a, i32 b) { return a > b ? a : b; }
+TV_FN i32 leading_zeros(u64 a) { return a == 0 ? 64 : __builtin_clzll(a); }
+
+}  // namespace tv

@@ -1,0 +1,76 @@
+#include "vm/run/mma_models.h"
+
+#include <array>
+#include <vector>
+
+#include "isa/base/check.h"
+#include "isa/numeric/mma_rules.h"
+#include "sim/mma/mma_model.h"
+#include "sim/mma/mma_tile.h"
+
+namespace tilevm::vm {
+namespace {
+
+using Codes = std::span<const std::uint64_t>;
+
+/// Operands of the vector kernel, as it wants them: a [k][16], b [n][k], c [n][16].
+struct TileCodes {
+  std::array<std::uint32_t, sim::mma_max_codes_a> a;
+  std::array<std::uint32_t, sim::mma_max_codes_b> b;
+  std::array<std::uint32_t, std::size_t{sim::mma_max_columns} * sim::mma_rows> c;
+};
+
+void multiply_tile(const isa::MmaRule& rule, const isa::MmaShape& shape, Codes a, Codes b,
+                   std::span<std::uint64_t> c) {
+  const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
+  const auto depth = static_cast<std::size_t>(shape.k);
+  TileCodes codes;
+  for (std::size_t m = 0; m < rows; ++m) {
+    for (std::size_t k = 0; k < depth; ++k) {
+      codes.a[k * rows + m] = static_cast<std::uint32_t>(a[m * depth + k]);
+    }
+  }
+  for (std::size_t n = 0; n < columns; ++n) {
+    for (std::size_t k = 0; k < depth; ++k) {
+      codes.b[n * depth + k] = static_cast<std::uint32_t>(b[k * columns + n]);
+    }
+    for (std::size_t m = 0; m < rows; ++m) {
+      codes.c[n * rows + m] = static_cast<std::uint32_t>(c[m * columns + n]);
+    }
+  }
+  sim::mma_tile(rule, shape.a, shape.b, static_cast<int>(columns), static_cast<int>(depth),
+                codes.a.data(), codes.b.data(), codes.c.data(), codes.c.data());
+  for (std::size_t n = 0; n < columns; ++n) {
+    for (std::size_t m = 0; m < rows; ++m) c[m * columns + n] = codes.c[n * rows + m];
+  }
+}
+
+void multiply_elements(const isa::MmaRule& rule, const isa::MmaShape& shape, Codes a, Codes b,
+                       std::span<std::uint64_t> c) {
+  const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
+  const auto depth = static_cast<std::size_t>(shape.k);
+  std::vector<std::uint64_t> column(depth);
+  for (std::size_t n = 0; n < columns; ++n) {
+    for (std::size_t k = 0; k < depth; ++k) column[k] = b[k * columns + n];
+    for (std::size_t m = 0; m < rows; ++m) {
+      std::uint64_t& element = c[m * columns + n];
+      element =
+          sim::mma_reference(rule, shape.a, shape.b, a.subspan(m * depth, depth), column, element);
+    }
+  }
+}
+
+}  // namespace
+
+backend::MmaModel mma_model_of(const isa::Target& target) {
+  return [target](const isa::MmaShape& shape, Codes a, Codes b, std::span<std::uint64_t> c) {
+    const std::optional<isa::MmaRule> rule =
+        isa::mma_rule(target, shape.a, shape.b, shape.accumulator);
+    TILEVM_CHECK(rule, "a tensor-core instruction that the target does not have");
+    const bool fits = shape.m == sim::mma_rows && shape.n <= sim::mma_max_columns &&
+                      sim::MmaTile::supports(*rule, static_cast<int>(shape.k));
+    fits ? multiply_tile(*rule, shape, a, b, c) : multiply_elements(*rule, shape, a, b, c);
+  };
+}
+
+}  // namespace tilevm::vm
