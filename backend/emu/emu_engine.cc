@@ -25,6 +25,23 @@ constexpr int unwritten_byte = 0xa5;
 /// Programs that stay loaded.
 constexpr std::size_t max_prepared = 4096;
 
+/// What the tiles of a thread may take of its stack. Compilers keep some of them twice.
+constexpr std::int64_t max_tile_bytes = std::int64_t{emu::stack_bytes} / 4;
+
+Status check_stack(const isa::Kernel& kernel) {
+  std::int64_t bytes = 0;
+  for (const isa::Variable& variable : kernel.variables) {
+    const auto* tile = std::get_if<isa::RegisterType>(&variable.type);
+    if (tile != nullptr) bytes += tile_words(*tile) * 4;
+  }
+  if (bytes <= max_tile_bytes) return Done{};
+  return Error{
+      ErrorKind::limit,
+      fmt::format("the tiles of `{}` take {} bytes in each thread; an emulated thread has {} "
+                  "for them: spread the tiles over more threads, or run it in the simulator",
+                  kernel.name, bytes, max_tile_bytes)};
+}
+
 unsigned long long bits_of(const void* address) {
   return static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(address));
 }
@@ -77,6 +94,11 @@ Status EmuEngine::prepare(std::span<const isa::VerifiedProgram* const> programs)
 }
 
 Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& programs) {
+  for (const isa::VerifiedProgram* program : programs) {
+    for (const isa::Kernel& kernel : program->program().kernels) {
+      if (Status fits = check_stack(kernel); !fits) return fits;
+    }
+  }
   if (prepared_.size() + programs.size() > max_prepared) prepared_.clear();
   std::vector<SelectedProgram> selected;
   for (const isa::VerifiedProgram* program : programs) selected.push_back(select(*program));

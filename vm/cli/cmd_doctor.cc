@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/emu/host_compiler.h"
 #include "backend/engine/doctor.h"
 #include "vm/cli/commands.h"
 
@@ -29,6 +30,14 @@ std::string line(const backend::Finding& finding, bool color) {
   return text;
 }
 
+/// The compiler of the engine emu.
+backend::Finding examine_emu() {
+  const Result<backend::HostCompiler> compiler = backend::HostCompiler::find();
+  if (compiler) return {backend::Health::ok, "C++", compiler->description(), ""};
+  return {backend::Health::missing, "C++", compiler.error().message,
+          "only `--backend emu` needs it"};
+}
+
 /// What can be done with what was found.
 bool can_run_cuda(const std::vector<backend::Finding>& findings) {
   bool gpu = false;
@@ -50,6 +59,8 @@ Exit doctor(const DoctorOptions& options, Io& io) {
        fmt::format("{}, simulator on {} threads", options.version,
                    std::thread::hardware_concurrency()),
        ""}};
+  findings.push_back(examine_emu());
+  const bool emu = findings.back().health == backend::Health::ok;
   for (backend::Finding& finding : backend::examine_cuda()) findings.push_back(std::move(finding));
   const bool cuda = can_run_cuda(findings);
   Json list = Json::array();
@@ -61,12 +72,15 @@ Exit doctor(const DoctorOptions& options, Io& io) {
     list.push(std::move(item));
   }
   if (!options.json) {
-    io.out << (cuda ? "programs run in the simulator and on the GPU\n"
-                    : "programs run in the simulator; for the GPU see the lines above\n");
+    io.out << "programs run in the simulator" << (emu ? ", on an emulated GPU" : "")
+           << (cuda ? " and on the GPU\n" : "; for the GPU see the lines above\n");
   }
   reporter.set("findings", std::move(list));
-  reporter.set("backends",
-               cuda ? Json::array().push("sim").push("cuda") : Json::array().push("sim"));
+  Json backends = Json::array();
+  backends.push("sim");
+  if (emu) backends.push("emu");
+  if (cuda) backends.push("cuda");
+  reporter.set("backends", std::move(backends));
   return reporter.finish(Exit::ok);
 }
 

@@ -214,7 +214,8 @@ void add_record_command(CLI::App& root, Commands& commands) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("SECONDS");
   app->add_option("--backend", o->backend,
-                  "cuda (default); sim compares the simulator with itself, to try cases out")
+                  "cuda (default), or emu: the emulated GPU; sim compares the simulator with "
+                  "itself, to try cases out")
       ->type_name("NAME");
   app->add_option("--target", o->target, "of the simulator; the device's if left out")
       ->type_name("TARGET");

@@ -89,8 +89,8 @@ typedef struct tilevm_argument {
 
 /// Runs an entry on host memory, one argument for each parameter; `bytes` must be the parameter's.
 /// A kernel's tensors keep what it does not write; a pipeline's outputs begin as zeros. `entry` may
-/// be NULL: the only pipeline, else `main`, else the only kernel. `backend` is "sim" or "cuda"; for
-/// "cuda" the program must have been opened for the device's target.
+/// be NULL: the only pipeline, else `main`, else the only kernel. `backend` is "sim", "emu" or
+/// "cuda"; for "cuda" the program must have been opened for the device's target.
 TILEVM_API tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
                                     const tilevm_argument* arguments, size_t count);
 

@@ -45,6 +45,37 @@ void multiply_tile(const isa::MmaRule& rule, const isa::MmaShape& shape, Codes a
   }
 }
 
+/// The value of an integer's code; a product of single bits is their AND.
+std::int32_t integer_value(const isa::DType& type, std::uint64_t code) {
+  const unsigned unused = 64U - static_cast<unsigned>(type.bits);
+  const auto shifted = static_cast<std::int64_t>(code << unused);
+  const bool is_signed = type.kind == isa::TypeKind::signed_int;
+  return static_cast<std::int32_t>(is_signed ? shifted >> unused : static_cast<std::int64_t>(code));
+}
+
+/// Exact sums, which wrap modulo 2^32.
+void multiply_integers(const isa::MmaShape& shape, Codes a, Codes b, std::span<std::uint64_t> c) {
+  const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
+  const auto depth = static_cast<std::size_t>(shape.k);
+  std::vector<std::int32_t> row(depth), b_values(depth * columns);  // [n][k]
+  for (std::size_t k = 0; k < depth; ++k) {
+    for (std::size_t n = 0; n < columns; ++n) {
+      b_values[n * depth + k] = integer_value(shape.b, b[k * columns + n]);
+    }
+  }
+  for (std::size_t m = 0; m < rows; ++m) {
+    for (std::size_t k = 0; k < depth; ++k) row[k] = integer_value(shape.a, a[m * depth + k]);
+    for (std::size_t n = 0; n < columns; ++n) {
+      auto sum = static_cast<std::uint32_t>(c[m * columns + n]);
+      const std::int32_t* const column = &b_values[n * depth];
+      for (std::size_t k = 0; k < depth; ++k) {
+        sum += static_cast<std::uint32_t>(row[k] * column[k]);
+      }
+      c[m * columns + n] = sum;
+    }
+  }
+}
+
 void multiply_elements(const isa::MmaRule& rule, const isa::MmaShape& shape, Codes a, Codes b,
                        std::span<std::uint64_t> c) {
   const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
@@ -69,6 +100,7 @@ backend::MmaModel mma_model_of(const isa::Target& target) {
     TILEVM_CHECK(rule, "a tensor-core instruction that the target does not have");
     const bool fits = shape.m == sim::mma_rows && shape.n <= sim::mma_max_columns &&
                       sim::MmaTile::supports(*rule, static_cast<int>(shape.k));
+    if (rule->method == isa::MmaMethod::integer) return multiply_integers(shape, a, b, c);
     fits ? multiply_tile(*rule, shape, a, b, c) : multiply_elements(*rule, shape, a, b, c);
   };
 }

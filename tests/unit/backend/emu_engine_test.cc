@@ -238,6 +238,24 @@ def copy<1>(i32* x_ptr, i32* y_ptr):
   }
 }
 
+TEST_CASE("emu: tiles that no stack holds are refused") {
+  std::string text =
+      "def big<1>(f32* x_ptr, f32* y_ptr):\n    gx = ViewGlobal(x_ptr, shape=[1024])\n";
+  for (int i = 0; i < 70; ++i) {
+    const std::string tile = "t" + std::to_string(i);
+    text += "    " + tile + " = LoadGlobal(gx, layout=local(1024))\n    StoreGlobal(" + tile +
+            ", gx)\n";
+  }
+  const isa::VerifiedProgram program = make_program(text);
+  Result<EmuEngine> engine = EmuEngine::create({}, [](const isa::Target&) { return MmaModel(); });
+  REQUIRE(engine);
+  const isa::VerifiedProgram* const one = &program;
+  const Status prepared = engine->prepare({&one, 1});
+  REQUIRE_FALSE(prepared);
+  CHECK(prepared.error().kind == ErrorKind::limit);
+  CHECK(has(prepared.error().message, "the tiles of `big` take 286720 bytes in each thread"));
+}
+
 TEST_CASE("emu: kernels of several programs are compiled together") {
   const isa::VerifiedProgram one = make_program(reverse_text);
   const isa::VerifiedProgram other = make_program(R"(def reverse<1>(i32* x_ptr, i32* y_ptr):
