@@ -70,8 +70,7 @@ void BlockMachine::run_thread(emu::Lane* lane) {
   const EmuLaunch& launch = of(lane).launch_;
   try {
     launch.entry(launch.arguments.data());
-  } catch (const ThreadStopped&) {
-    // The block has the fault.
+  } catch (const ThreadStopped&) {  // NOLINT(bugprone-empty-catch): the block has the fault
   }
 }
 
@@ -328,12 +327,12 @@ void BlockMachine::check_shared(emu::Lane* lane, const void* address, std::size_
 /// neighbours of row lane / 4, or with `transposed` of column lane / 4.
 void BlockMachine::move_matrices(unsigned warp, int count, bool transposed, bool stores) {
   Operands& operands = operands_[warp];
-  for (unsigned matrix = 0; matrix < static_cast<unsigned>(count); ++matrix) {
-    for (unsigned lane = 0; lane < warp_size; ++lane) {
+  for (std::size_t matrix = 0; matrix < static_cast<std::size_t>(count); ++matrix) {
+    for (std::size_t lane = 0; lane < warp_size; ++lane) {
       auto* const word = static_cast<unsigned char*>(operands.c[lane]) + matrix * 4;
-      for (unsigned half = 0; half < 2; ++half) {
-        const unsigned across = lane % 4 * 2 + half, along = lane / 4;
-        const unsigned row = transposed ? across : along, column = transposed ? along : across;
+      for (std::size_t half = 0; half < 2; ++half) {
+        const std::size_t across = lane % 4 * 2 + half, along = lane / 4;
+        const std::size_t row = transposed ? across : along, column = transposed ? along : across;
         auto* const element =
             static_cast<unsigned char*>(const_cast<void*>(operands.a[matrix * 8 + row])) +
             column * 2;

@@ -14,6 +14,7 @@ std::vector<const void*> call_frames() {
   } walk;
   const auto visit = [](_Unwind_Context* context, void* into) {
     auto& to = *static_cast<Walk*>(into);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the unwinder gives numbers
     to.frames[to.count++] = reinterpret_cast<const void*>(_Unwind_GetIP(context));
     return to.count < max_frames ? _URC_NO_REASON : _URC_END_OF_STACK;
   };

@@ -97,7 +97,7 @@ void Fibre::prepare(emu::Lane* lane, Body body) {
   body_ = body;
   ended_ = false;
   // The stack grows down from the lane, which it keeps its distance from by 64 bytes.
-  char* const top = reinterpret_cast<char*>(reinterpret_cast<std::size_t>(lane) / 64 * 64) - 64;
+  char* const top = reinterpret_cast<char*>(lane) - reinterpret_cast<std::size_t>(lane) % 64 - 64;
   other_ = context::make_fcontext(top, static_cast<std::size_t>(top - stack_begin(lane)),
                                   FibreEntry::run);
 }

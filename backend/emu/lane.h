@@ -70,8 +70,9 @@ struct Lane {
 
 /// The thread whose code runs.
 inline Lane* this_lane() {
-  const unsigned long long frame = reinterpret_cast<unsigned long long>(__builtin_frame_address(0));
-  return reinterpret_cast<Lane*>((frame | (stack_bytes - 1)) + 1) - 1;
+  char* const frame = static_cast<char*>(__builtin_frame_address(0));
+  const auto offset = reinterpret_cast<unsigned long long>(frame) % stack_bytes;
+  return reinterpret_cast<Lane*>(frame + (stack_bytes - offset)) - 1;
 }
 
 }  // namespace tilevm::emu
