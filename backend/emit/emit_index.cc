@@ -50,7 +50,7 @@ std::string layout_offset(const isa::MemoryLayout& layout, std::string_view lett
       divisor *= size;
     }
   }
-  if (text.empty()) text = "0";
+  if (text.empty()) return "0";  // which every swizzle leaves as it is
   if (const auto& s = layout.swizzle()) {
     text = fmt::format("tv::swizzle<{}, {}, {}>({})", s->base, s->bits, s->shift, text);
   }

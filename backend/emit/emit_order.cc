@@ -27,7 +27,8 @@ std::string element(const Inst& inst, KernelEmission& kernel) {
     sum = layout_offset(*layout, "at");
   }
   if (!test.empty()) kernel.out.line(fmt::format("if (!({})) tv::fault();", test));
-  return fmt::format("{}.data + tv::bytes<{}>({})", view, type.dtype.bits, sum.empty() ? "0" : sum);
+  if (sum.empty() || sum == "0") return view + ".data";
+  return fmt::format("{}.data + tv::bytes<{}>({})", view, type.dtype.bits, sum);
 }
 
 /// "tv::FUNCTION(address, value)".

@@ -93,9 +93,28 @@ class Blocks {
     return std::move(fault_);
   }
 
-  // Workers whose blocks all wait. When the last one has nothing else to do, nobody will write.
-  std::atomic<int> workers{0}, idle{0};
-  std::atomic<std::uint64_t> progress{0};  ///< blocks that went on
+  /// Counts what may let a waiting block go on: a block began, or ran further.
+  void note_progress() { ++progress_; }
+  [[nodiscard]] std::uint64_t progress() const { return progress_; }
+
+  void begin_worker() { ++workers_; }
+  void end_worker() {
+    const std::lock_guard lock(mutex_);
+    --workers_;
+  }
+
+  /// A worker tried all its blocks since `progress` was read, and none could go on. True if that
+  /// holds of every worker and there was no progress meanwhile: then no block can ever go on.
+  /// `counted` is the worker's own, the last progress that it was counted for.
+  bool are_all_stuck(std::uint64_t progress, std::optional<std::uint64_t>& counted) {
+    const std::lock_guard lock(mutex_);
+    if (progress_ != progress) return false;
+    if (stuck_at_ != progress) stuck_ = 0;
+    stuck_at_ = progress;
+    if (counted != progress) ++stuck_;
+    counted = progress;
+    return stuck_ >= workers_;
+  }
 
  private:
   const EmuLaunch& launch_;
@@ -106,6 +125,9 @@ class Blocks {
   std::mutex mutex_;
   std::optional<Error> error_;
   std::optional<EmuFault> fault_;
+  std::atomic<std::uint64_t> progress_{0};
+  int workers_ = 0, stuck_ = 0;  ///< stuck at the progress `stuck_at_`
+  std::optional<std::uint64_t> stuck_at_;
 };
 
 /// A host thread: it runs a block to its end, and begins another only while all it has wait.
@@ -116,9 +138,14 @@ class Worker {
 
   void run() {
     for (;;) {
+      const std::uint64_t progress = blocks_.progress();
       if (go_on() || begin_next()) continue;
       if (waiting_.empty()) return;
-      wait_for_others();
+      if (blocks_.are_all_stuck(progress, counted_)) {
+        const Begun& first = waiting_.front();
+        blocks_.fail(first.turn.rank, first.machine->describe_wait());
+      }
+      std::this_thread::yield();
     }
   }
 
@@ -135,7 +162,7 @@ class Worker {
     for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
       const Outcome outcome = at->machine->run();
       if (outcome == Outcome::waits && !at->machine->advanced()) continue;
-      ++blocks_.progress;
+      blocks_.note_progress();
       if (outcome == Outcome::faulted) blocks_.fail(at->turn.rank, at->machine->fault());
       if (outcome == Outcome::ended) {
         free_.push_back(std::move(at->machine));
@@ -153,31 +180,10 @@ class Worker {
     if (free_.empty()) free_.push_back(std::make_unique<BlockMachine>(launch_, stacks_));
     waiting_.push_back({*turn, std::move(free_.back())});
     free_.pop_back();
-    ++blocks_.progress;
+    blocks_.note_progress();
     const Status begun = waiting_.back().machine->begin(turn->number);
     if (!begun) blocks_.fail(begun.error());
     return true;
-  }
-
-  /// All blocks here wait. If those of all other workers do, too, and still do after a look at
-  /// each, nobody can go on.
-  void wait_for_others() {
-    const std::uint64_t before = blocks_.progress;
-    ++blocks_.idle;
-    while (!waiting_.empty() && blocks_.progress == before && !go_on()) {
-      if (!waiting_.empty() && blocks_.idle == blocks_.workers && stays_stuck(before)) {
-        const Begun& first = waiting_.front();
-        blocks_.fail(first.turn.rank, first.machine->describe_wait());
-      }
-      std::this_thread::yield();
-    }
-    --blocks_.idle;
-  }
-
-  /// A value that another worker's block wrote just before it began to wait is seen by now.
-  bool stays_stuck(std::uint64_t before) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    return blocks_.idle == blocks_.workers && blocks_.progress == before && !go_on();
   }
 
   const EmuLaunch& launch_;
@@ -186,6 +192,7 @@ class Worker {
   StackPool stacks_;  // outlives the machines
   std::list<Begun> waiting_;
   std::vector<std::unique_ptr<BlockMachine>> free_;
+  std::optional<std::uint64_t> counted_;  ///< of are_all_stuck
 };
 
 /// Each host thread may have as many blocks as its share of those that may be resident, and no more
@@ -207,10 +214,10 @@ Result<std::optional<EmuFault>> run_emulated(const EmuLaunch& launch) {
   // An order of blocks is one of a single host thread.
   if (launch.options.blocks != Order::forward) count = 1;
   count = std::min(count, Blocks::count_of(launch));
-  blocks.workers = static_cast<int>(count);
+  for (std::uint64_t i = 0; i < count; ++i) blocks.begin_worker();
   const auto work = [&] {
     Worker(launch, blocks, share_of(launch, count)).run();
-    --blocks.workers;
+    blocks.end_worker();
   };
   std::vector<std::jthread> others;
   for (std::uint64_t i = 1; i < count; ++i) others.emplace_back(work);
