@@ -522,8 +522,8 @@ that `tilevm diff FILE --backends sim,emu --bundle DIR` writes.)"};
     case Code::bad_specification:
       return CodeInfo{
           "an input or output is specified wrongly",
-          R"(--in NAME=SPEC takes FILE.npy, rand[:SEED], wild[:SEED], zeros, iota, full:VALUE,
-codes:FILE.npy or packed:FILE.npy; --out NAME=DEST takes FILE.npy or codes:FILE.npy.
+          R"(--in NAME=SPEC takes FILE.npy, rand[:SEED], wild[:SEED], corner[:SEED], zeros, iota,
+full:VALUE, codes:FILE.npy or packed:FILE.npy; --out NAME=DEST takes FILE.npy or codes:FILE.npy.
     tilevm run f.tile --in a=random
 A kernel's pointer can be given a type: --in 'a=f16[64, 64]=rand:1'.)"};
     case Code::bad_file:

@@ -53,9 +53,9 @@ void add_entry(CLI::App* app, std::string& entry, std::vector<std::string>& inpu
                   "kernel if left out")
       ->type_name("NAME");
   add_list(app, "--in", inputs,
-           "what an input holds: FILE.npy, rand[:SEED], wild[:SEED], zeros, iota, full:VALUE, "
-           "codes:FILE.npy, packed:FILE.npy; or a scalar's value. For a kernel alone also with a "
-           "type: 'a=f16[64,64]=rand'",
+           "what an input holds: FILE.npy, rand[:SEED], wild[:SEED], corner[:SEED], zeros, iota, "
+           "full:VALUE, codes:FILE.npy, packed:FILE.npy; or a scalar's value. For a kernel alone "
+           "also with a type: 'a=f16[64,64]=rand'",
            "NAME=SPEC");
   app->add_option("--seed", seed, "of random inputs that name none; 0 if left out")
       ->check(is_seed, "");
@@ -287,6 +287,39 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
   }
 }
 
+void add_fuzz_command(CLI::App& root, Commands& commands) {
+  auto [app, o] = add_command<FuzzOptions>(
+      root, commands, "fuzz",
+      "Generates random valid programs and looks for a difference between engines.", fuzz_programs);
+  app->add_option("words", o->words, "`merge DIR..` puts corpora together in --corpus")
+      ->type_name("WORD");
+  app->add_option("--seeds", o->seeds, "a program each, both ends included; 0..999 if left out")
+      ->type_name("A..B");
+  app->add_option("--shard", o->shard, "only the seeds whose remainder by N is I")
+      ->type_name("I/N");
+  app->add_option("--backends", o->backends,
+                  "engines that must agree with the simulator, which always runs; sim,naive if "
+                  "left out")
+      ->type_name("LIST");
+  app->add_option("--target", o->target, "the device's, or sm_90, if left out")
+      ->type_name("TARGET");
+  app->add_option("--time", o->time_limit, "begin no batch after so many seconds")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("SECONDS");
+  app->add_option("--corpus", o->corpus, "a folder for progress, coverage and failing cases")
+      ->type_name("DIR");
+  app->add_flag("--resume", o->resume, "leave out the seeds that the corpus has");
+  app->add_flag("--plant", o->plant,
+                "plant one fault in each program and expect its report from the simulator");
+  app->add_flag("!--no-shrink", o->shrink, "keep failing programs as they are");
+  app->add_flag("--show", o->show, "print the programs, run nothing");
+  add_list(app, "--avoid", o->avoid, "a known signature: its programs are only counted",
+           "SIGNATURE");
+  app->add_option("--judge", o->judge, "a case that a campaign kept: judge it again")
+      ->type_name("FILE");
+  app->add_flag("--json", o->json, "one JSON object to standard output");
+}
+
 void add_other_commands(CLI::App& root, Commands& commands) {
   {
     auto [app, o] = add_command<CompileOptions>(
@@ -334,6 +367,7 @@ Commands add_commands(CLI::App& root) {
   Commands commands;
   add_running_commands(root, commands);
   add_record_command(root, commands);
+  add_fuzz_command(root, commands);
   add_measuring_commands(root, commands);
   add_reading_commands(root, commands);
   add_other_commands(root, commands);

@@ -162,6 +162,24 @@ struct TuneOptions {
 };
 Exit tune(const TuneOptions& options, Io& io);
 
+struct FuzzOptions {
+  std::vector<std::string> words;      ///< "merge" and the folders; else none
+  std::string seeds = "0..999";        ///< "A..B", both included
+  std::string shard = "0/1";           ///< "i/n": the seeds whose remainder by n is i
+  std::string backends = "sim,naive";  ///< with commas
+  std::string target;                  ///< empty: the engines', or the default
+  std::optional<double> time_limit;    ///< seconds after which no batch begins
+  std::string corpus;                  ///< a folder; empty: nothing is kept
+  bool resume = false;
+  bool plant = false;
+  bool shrink = true;
+  bool show = false;               ///< only print the programs
+  std::vector<std::string> avoid;  ///< signatures
+  std::string judge;               ///< a kept case to judge again
+  bool json = false;
+};
+Exit fuzz_programs(const FuzzOptions& options, Io& io);
+
 struct DemoOptions {
   std::string program_folder;  ///< where the shipped programs are; empty: looked for
   std::string source_folder;   ///< of the build, tried last

@@ -33,6 +33,11 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm record --size full -o records.jsonl\n"
        "  tilevm record --size exhaustive -o records.jsonl --time-limit 600\n"
        "  tilevm record --only 'Dot f16'\n"},
+      {"fuzz",
+       "  tilevm fuzz --seeds 0..9999\n"
+       "  tilevm fuzz --seeds 0..199999 --corpus fuzz --resume --time 3600\n"
+       "  tilevm fuzz --judge fuzz/naive_differs-17.tile\n"
+       "  tilevm fuzz merge fuzz.0 fuzz.1 --corpus fuzz\n"},
       {"bench",
        "  tilevm bench programs/matmul_quantized_pipelined.tile -D M=16 -D N=8192 -D K=8192\n"
        "  tilevm bench FILE --kernel matmul --baseline cublas -o results.jsonl\n"

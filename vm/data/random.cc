@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "isa/base/hash.h"
+#include "isa/type/bits.h"
 #include "isa/type/number.h"
 
 namespace tilevm::vm {
@@ -39,6 +40,25 @@ std::uint64_t finite_float(std::uint64_t r, const isa::DType& type) {
   const unsigned dead = type == isa::tf32 ? 13 : 0;
   const std::uint64_t magnitudes = (isa::max_code(type) >> dead) + 1;
   return (scale(r, magnitudes) << dead) | ((r & 1) << (type.bits - 1));
+}
+
+/// Codes at the edges of a type, with either sign.
+std::vector<std::uint64_t> corner_codes(const isa::DType& type) {
+  const std::uint64_t all = isa::low_mask(type.bits), sign = std::uint64_t{1} << (type.bits - 1);
+  const std::uint64_t greatest = isa::max_code(type);
+  std::vector<std::uint64_t> codes = {0, 1, 2, all, sign - 1, sign, greatest, greatest - 1};
+  for (const double value : {1.0, 0.5, 2.0, -1.0}) {
+    const std::uint64_t code = isa::encode(type, isa::number_from(value));
+    codes.insert(codes.end(), {code, code + 1, code - 1});
+  }
+  if (type.is_float()) {
+    const std::uint64_t least_normal = std::uint64_t{1} << (type.bits - 1u - type.exponent_bits);
+    codes.insert(codes.end(), {least_normal, least_normal - 1, greatest + 1, greatest + 2});
+  }
+  const std::size_t count = codes.size();
+  for (std::size_t i = 0; i < count; ++i) codes.push_back(codes[i] ^ sign);
+  for (std::uint64_t& code : codes) code &= all;
+  return codes;
 }
 
 /// Calls f(begin, end) for parts of 0..size, large ones on threads of their own. A part begins at a
@@ -80,6 +100,17 @@ void fill_rand(HostTensor& tensor, std::uint64_t seed, std::string_view name) {
 
 void fill_wild(HostTensor& tensor, std::uint64_t seed, std::string_view name) {
   fill(tensor, random_key(seed, name), tensor.dtype.is_float() ? finite_float : any_code);
+}
+
+void fill_corner(HostTensor& tensor, std::uint64_t seed, std::string_view name) {
+  const std::uint64_t key = random_key(seed, name);
+  const unsigned shift = 2 * (splitmix64(~key, 0) & 3);  // one element of 1, 4, 16 or 64
+  const std::vector<std::uint64_t> corners = corner_codes(tensor.dtype);
+  const auto ordinary = tensor.dtype.is_float() ? uniform_float : any_code;
+  fill(tensor, key, [&](std::uint64_t r, const isa::DType& type) {
+    const bool is_corner = (mix(r) & ((std::uint64_t{1} << shift) - 1)) == 0;
+    return is_corner ? corners[scale(r, corners.size())] : ordinary(r, type);
+  });
 }
 
 }  // namespace tilevm::vm

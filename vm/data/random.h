@@ -27,4 +27,9 @@ void fill_rand(HostTensor& tensor, std::uint64_t seed, std::string_view name);
 /// no Inf and no NaN. Integers and bipolar integers: as fill_rand.
 void fill_wild(HostTensor& tensor, std::uint64_t seed, std::string_view name);
 
+/// As fill_rand, but every 64th, 16th, 4th or each element (by the seed and the name) is at an edge
+/// of the type: zeros, the smallest and largest subnormal and normal numbers, one and its
+/// neighbours, Inf and NaN, the least and the greatest integer.
+void fill_corner(HostTensor& tensor, std::uint64_t seed, std::string_view name);
+
 }  // namespace tilevm::vm

@@ -11,9 +11,10 @@
 namespace tilevm::vm {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SourceKind>, 7> generators = {
+constexpr std::array<std::pair<std::string_view, SourceKind>, 8> generators = {
     {{"rand", SourceKind::rand},
      {"wild", SourceKind::wild},
+     {"corner", SourceKind::corner},
      {"zeros", SourceKind::zeros},
      {"iota", SourceKind::iota},
      {"full", SourceKind::full},
@@ -21,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, SourceKind>, 7> generators = {
      {"packed", SourceKind::packed}}};
 
 constexpr std::string_view sources_text =
-    "FILE.npy, rand[:SEED], wild[:SEED], zeros, iota, full:VALUE, codes:FILE.npy or "
+    "FILE.npy, rand[:SEED], wild[:SEED], corner[:SEED], zeros, iota, full:VALUE, codes:FILE.npy or "
     "packed:FILE.npy";
 
 constexpr std::size_t max_rank = 16;
@@ -140,7 +141,8 @@ Status read_argument(Spec& spec, std::string_view name, std::optional<std::strin
       if (argument) return usage(fmt::format("`{}` takes no value: `{}`", name, spec.text));
       return Done{};
     case SourceKind::rand:
-    case SourceKind::wild: {
+    case SourceKind::wild:
+    case SourceKind::corner: {
       if (!argument) return Done{};
       const Result<std::uint64_t> seed = parse_seed(*argument, spec.text);
       if (!seed) return seed.error();

@@ -1,7 +1,7 @@
 // The sources and destinations of data: `--in NAME=SPEC` and `--out NAME=DEST`.
 //
-//   SPEC    FILE.npy | rand[:SEED] | wild[:SEED] | zeros | iota | full:VALUE |
-//           codes:FILE.npy | packed:FILE.npy
+//   SPEC    FILE.npy | rand[:SEED] | wild[:SEED] | corner[:SEED] | zeros |
+//           iota | full:VALUE | codes:FILE.npy | packed:FILE.npy
 //   DEST    FILE.npy | codes:FILE.npy
 //
 // Either may be preceded by a type and a shape, `f16[64,64]=rand:1`, for pointers whose tensor the
@@ -24,6 +24,7 @@ enum class SourceKind : std::uint8_t {
   file,    ///< numbers of a .npy file, exactly
   rand,    ///< floats uniform in [-1, 1), integers over their whole range
   wild,    ///< random finite bit patterns
+  corner,  ///< as rand, but many elements lie at the edges of their type
   zeros,   ///< zero bits
   iota,    ///< 0, 1, 2, ... and from the start again where the type ends
   full,    ///< one value
@@ -36,7 +37,7 @@ struct Spec {
   std::optional<isa::DType> dtype;
   std::optional<isa::Shape> shape;
   SourceKind kind = SourceKind::rand;
-  std::uint64_t seed = 0;  ///< rand, wild
+  std::uint64_t seed = 0;  ///< rand, wild, corner
   std::string value;       ///< full: a number's text
   std::string path;        ///< file, codes, packed
   std::string text;

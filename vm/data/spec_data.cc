@@ -202,6 +202,9 @@ Status fill_tensor(HostTensor& tensor, const Spec& spec, std::string_view name) 
     case SourceKind::wild:
       fill_wild(tensor, spec.seed, name);
       break;
+    case SourceKind::corner:
+      fill_corner(tensor, spec.seed, name);
+      break;
     case SourceKind::zeros:
       break;
     case SourceKind::iota:

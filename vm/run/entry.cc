@@ -352,7 +352,8 @@ namespace {
 /// Random data that names no seed takes the run's.
 Spec seeded(Spec spec, const Seeding& seeding) {
   const bool given = !spec.text.empty();
-  const bool random = spec.kind == SourceKind::rand || spec.kind == SourceKind::wild;
+  const bool random = spec.kind == SourceKind::rand || spec.kind == SourceKind::wild ||
+                      spec.kind == SourceKind::corner;
   if (!given && seeding.wild) spec.kind = SourceKind::wild;
   if (random && spec.text.find(':') == std::string::npos) spec.seed = seeding.seed;
   return spec;

@@ -1,0 +1,133 @@
+// Dots of every class: tensor-core instructions as they are, transposed, in batches and of bipolar
+// operands; chains of multiply-adds.
+#include <vector>
+
+#include "isa/base/check.h"
+#include "isa/dot/dot_chain.h"
+#include "isa/dot/mma_shapes.h"
+#include "isa/layout/layout_ops.h"
+#include "vm/fuzz/random_layout.h"
+#include "vm/fuzz/scenarios.h"
+
+namespace tilevm::vm::fuzz {
+namespace {
+
+using isa::DType;
+using isa::RegisterLayout;
+
+struct DotTypes {
+  isa::RegisterType a, b, c;
+};
+
+RegisterLayout sure(const Result<RegisterLayout>& layout) {
+  TILEVM_CHECK(layout.ok(), "a layout of a Dot");
+  return *layout;
+}
+
+RegisterLayout product(const RegisterLayout& a, const RegisterLayout& b) {
+  return sure(isa::compose(a, b));
+}
+
+/// The warps and the fragments of each warp, in one order or the other.
+RegisterLayout arranged(bool warps_inside, const RegisterLayout& fragments,
+                        const RegisterLayout& warps) {
+  return warps_inside ? product(fragments, warps) : product(warps, fragments);
+}
+
+void transpose(DotTypes& types) {
+  const auto turned = [](const isa::RegisterType& type) {
+    return isa::RegisterType{type.dtype, sure(isa::permute(type.layout, {1, 0}))};
+  };
+  types = {turned(types.b), turned(types.a), turned(types.c)};
+}
+
+void make_batch(DotTypes& types, std::int64_t count) {
+  const RegisterLayout batch = sure(isa::local({count, 1, 1}));
+  for (isa::RegisterType* type : {&types.a, &types.b, &types.c}) {
+    type->layout = product(batch, type->layout);
+  }
+}
+
+DotTypes tensor_core_types(KernelBuilder& builder, const isa::MmaShape& shape) {
+  Draw& draw = builder.draw();
+  const std::int64_t warps = builder.threads() / isa::warp_size;
+  std::vector<std::int64_t> divisors;
+  for (std::int64_t n = 1; n <= warps; ++n) {
+    if (warps % n == 0) divisors.push_back(n);
+  }
+  const std::int64_t rows = draw.pick(divisors);
+  const RegisterLayout grid = sure(isa::spatial({rows, warps / rows}));
+  const std::int64_t m = draw.between(1, 2), n = draw.between(1, 2), k = draw.between(1, 2);
+  const bool inside = draw.chance(50);
+  const RegisterLayout a =
+      arranged(inside, sure(isa::local({m, k})), sure(isa::reduce(grid, {1}, true)));
+  const RegisterLayout b =
+      arranged(inside, sure(isa::local({k, n})), sure(isa::reduce(grid, {0}, true)));
+  const RegisterLayout c = arranged(inside, sure(isa::local({m, n})), grid);
+  return {{shape.a, product(a, shape.a_layout)},
+          {shape.b, product(b, shape.b_layout)},
+          {shape.accumulator, product(c, shape.c_layout)}};
+}
+
+DotTypes mma_types(KernelBuilder& builder) {
+  Draw& draw = builder.draw();
+  std::vector<const isa::MmaShape*> shapes;
+  for (const isa::MmaShape& shape : isa::mma_shapes()) {
+    if (shape.min_sm <= builder.target().sm) shapes.push_back(&shape);
+  }
+  DotTypes types = tensor_core_types(builder, *draw.pick(shapes));
+  if (draw.chance(25)) transpose(types);
+  if (draw.chance(15)) make_batch(types, 2);
+  return types;
+}
+
+DotTypes bipolar_types(KernelBuilder& builder) {
+  Draw& draw = builder.draw();
+  const std::vector<const isa::MmaShape*> shapes =
+      isa::dot_shapes(builder.target(), isa::bipolar(1), isa::bipolar(1), isa::i32);
+  DotTypes types = tensor_core_types(builder, *draw.pick(shapes));
+  types.a.dtype = isa::bipolar(static_cast<int>(draw.between(1, 8)));
+  types.b.dtype = isa::bipolar(static_cast<int>(draw.between(1, 8)));
+  if (draw.chance(15)) make_batch(types, 2);
+  return types;
+}
+
+DotTypes chain_types(KernelBuilder& builder) {
+  static const std::vector<DType> accumulators = {isa::f32, isa::f32, isa::f64, isa::f16, isa::bf16,
+                                                  isa::i32, isa::u32, isa::i64, isa::u64};
+  Draw& draw = builder.draw();
+  const DType accumulator = draw.pick(accumulators);
+  std::vector<DType> operands;
+  for (const DType& type : isa::all_dtypes()) {
+    if (isa::chain_takes(type, type, accumulator)) operands.push_back(type);
+  }
+  const isa::Shape shape = random_shape(draw, 2, 64);
+  const RegisterLayout c = random_layout(draw, builder.threads(), shape);
+  const std::int64_t k = draw.between(1, 6);
+  return {{draw.pick(operands), product(sure(isa::reduce(c, {1}, true)), sure(isa::local({1, k})))},
+          {draw.pick(operands), product(sure(isa::reduce(c, {0}, true)), sure(isa::local({k, 1})))},
+          {accumulator, c}};
+}
+
+}  // namespace
+
+void make_dot(KernelBuilder& builder) {
+  Draw& draw = builder.draw();
+  const bool warps = builder.threads() % isa::warp_size == 0;
+  const std::int64_t choice = warps ? draw.below(100) : 99;
+  const DotTypes types = choice < 60   ? mma_types(builder)
+                         : choice < 75 ? bipolar_types(builder)
+                                       : chain_types(builder);
+  const Tile a = builder.tile(types.a.dtype, types.a.layout);
+  const Tile b = builder.tile(types.b.dtype, types.b.layout);
+  const Tile c = builder.tile(types.c.dtype, types.c.layout);
+  if (!a.var.valid() || !b.var.valid() || !c.var.valid()) return;
+  const isa::Dot dot{{a.var}, {b.var}, {c.var}};
+  if (draw.chance(40)) {
+    builder.add(dot, c.var);
+  } else {
+    builder.compute(dot);
+  }
+}
+
+}  // namespace tilevm::vm::fuzz

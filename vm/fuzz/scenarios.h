@@ -1,0 +1,31 @@
+// Groups of statements that are only right together: asynchronous copies with their waits, blocks
+// that wait for one another, tiles that pass through memory.
+#pragma once
+
+#include "vm/fuzz/kernel_builder.h"
+
+namespace tilevm::vm::fuzz {
+
+/// A new shared tensor (or block's part of a workspace) whose every element is then stored.
+OwnMemory* make_memory(KernelBuilder& builder, bool shared);
+/// Loads a part of such memory; a new one if there is none.
+void load_part(KernelBuilder& builder, bool shared);
+/// Stores a tile in a part of it.
+void store_part(KernelBuilder& builder, bool shared);
+
+/// Copies of which each is waited for before it is read, one or two groups.
+void copy_and_wait(KernelBuilder& builder);
+/// A loop that reads one stage while later ones are filled.
+void copy_in_stages(KernelBuilder& builder);
+
+/// Blocks add to one tile in turns, by LockSemaphore and ReleaseSemaphore.
+void add_in_turns(KernelBuilder& builder);
+/// The last block adds up the parts of all, found by AtomicAdd.
+void last_block_adds(KernelBuilder& builder);
+/// Whether blocks may wait for each other here: all blocks come by, once.
+[[nodiscard]] bool blocks_may_wait(const KernelBuilder& builder);
+
+/// A Dot of each kind that the target and the threads allow.
+void make_dot(KernelBuilder& builder);
+
+}  // namespace tilevm::vm::fuzz

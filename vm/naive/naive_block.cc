@@ -1,0 +1,471 @@
+// More than 400 lines: one class, with a short function for each instruction.
+#include "vm/naive/naive_block.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "isa/base/check.h"
+#include "isa/rules/rules.h"
+#include "isa/type/arith.h"
+#include "isa/type/bits.h"
+#include "isa/type/fma.h"
+#include "isa/type/number.h"
+#include "vm/naive/naive_dot.h"
+
+namespace tilevm::vm::naive {
+namespace {
+
+using isa::Index;
+using isa::Shape;
+
+/// A tensor in memory: where the element of an index lies.
+struct NaiveTensor {
+  Bytes* bytes = nullptr;
+  isa::DType dtype;
+  std::vector<std::int64_t> extents;
+  std::vector<std::int64_t> strides;
+  const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
+
+  [[nodiscard]] bool contains(const Index& index) const {
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      if (index[d] < 0 || index[d] >= extents[d]) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] std::int64_t offset(const Index& index) const {
+    if (layout != nullptr) return layout->offset(index);
+    std::int64_t sum = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) sum += index[d] * strides[d];
+    return sum;
+  }
+};
+
+/// What follows a statement.
+enum class Flow : std::uint8_t { next, leave_loop, next_iteration, end_block };
+
+class NaiveBlock {
+ public:
+  NaiveBlock(NaiveLaunch& launch, const std::array<std::int64_t, 3>& block,
+             isa::PrintRecords& prints)
+      : launch_(launch),
+        kernel_(launch.program.kernel(launch.kernel)),
+        info_(launch.program.info(launch.kernel)),
+        block_(block),
+        prints_(prints),
+        scalars_(launch.scalars) {}
+
+  std::optional<std::string> run() {
+    execute(kernel_.body);
+    return trouble_;
+  }
+
+ private:
+  // --- Control flow ---
+
+  Flow execute(const isa::Block& block) {
+    for (const isa::Stmt& stmt : block) {
+      const Flow flow = std::visit([&](const auto& node) { return execute(node); }, stmt.node);
+      if (trouble_) return Flow::end_block;
+      if (flow != Flow::next) return flow;
+    }
+    return Flow::next;
+  }
+
+  Flow execute(const isa::InstStmt& stmt) {
+    if (std::holds_alternative<isa::Exit>(stmt.inst)) return Flow::end_block;
+    std::visit([&](const auto& inst) { execute(inst, stmt); }, stmt.inst);
+    return Flow::next;
+  }
+  Flow execute(const isa::ScalarStmt& stmt) {
+    scalars_[stmt.target.index] = value(stmt.value);
+    return Flow::next;
+  }
+  Flow execute(const isa::BreakStmt&) { return Flow::leave_loop; }
+  Flow execute(const isa::ContinueStmt&) { return Flow::next_iteration; }
+
+  Flow execute(const isa::IfStmt& branch) {
+    for (const isa::IfStmt::Arm& arm : branch.arms) {
+      if (value(arm.condition).as_bool()) return execute(arm.body);
+    }
+    return execute(branch.otherwise);
+  }
+
+  Flow execute(const isa::WhileStmt& loop) {
+    while (!trouble_ && value(loop.condition).as_bool()) {
+      const Flow flow = execute(loop.body);
+      if (flow == Flow::leave_loop) break;
+      if (flow == Flow::end_block) return flow;
+    }
+    return Flow::next;
+  }
+
+  /// The range is evaluated once, and does not wrap around.
+  Flow execute(const isa::ForStmt& loop) {
+    __extension__ using Wide = __int128;
+    const isa::ScalarKind kind = loop.begin.kind();
+    const auto wide = [&](const isa::Expr& expr) -> Wide {
+      const isa::Scalar scalar = value(expr);
+      return kind == isa::ScalarKind::u64 ? Wide{scalar.bits} : Wide{scalar.as_int()};
+    };
+    const Wide end = wide(loop.end), step = wide(loop.step);
+    for (Wide i = wide(loop.begin); !trouble_ && (step > 0 ? i < end : i > end); i += step) {
+      scalars_[loop.var.index] = {kind, static_cast<std::uint64_t>(i)};
+      const Flow flow = execute(loop.body);
+      if (flow == Flow::leave_loop) break;
+      if (flow == Flow::end_block) return flow;
+    }
+    return Flow::next;
+  }
+
+  // --- Values ---
+
+  void fail(std::string what) {
+    if (!trouble_) trouble_ = std::move(what);
+  }
+
+  isa::Scalar value(const isa::Expr& expr) {
+    const auto result = isa::evaluate(expr, [&](isa::VarId var) { return scalars_.at(var.index); });
+    if (!result) fail("a scalar is divided by zero");
+    return result.value_or(isa::Scalar{});
+  }
+  std::int64_t integer(const isa::Expr& expr) {
+    return isa::convert(value(expr), isa::ScalarKind::i64).as_int();
+  }
+  /// The code of a scalar as an element of its own type, cast to another.
+  std::uint64_t element(const isa::Scalar& scalar, const isa::DType& type) {
+    const isa::DType own = isa::element_type(scalar.kind);
+    return isa::cast(own, type, scalar.bits & isa::low_mask(own.bits));
+  }
+  const NaiveTile& tile(isa::RegisterOperand operand) const { return tiles_.at(operand.var.index); }
+
+  /// A tile of the result's type whose element at each index is f(index).
+  template <class F>
+  void set_result(const isa::InstStmt& stmt, F&& f) {
+    const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
+    NaiveTile result{type, {}};
+    for (std::int64_t k = 0; k < type.layout.size(); ++k) {
+      result.codes.push_back(f(isa::unravel(k, type.shape())));
+    }
+    tiles_[stmt.results[0].index] = std::move(result);
+  }
+
+  static std::uint64_t at(const NaiveTile& tile, const Index& index) {
+    return tile.codes[static_cast<std::size_t>(isa::ravel(index, tile.type.shape()))];
+  }
+  /// The element of an operand that broadcasts.
+  static std::uint64_t broadcast(const NaiveTile& tile, const Index& index) {
+    const Shape& shape = tile.type.shape();
+    Index own(index.end() - static_cast<std::ptrdiff_t>(shape.size()), index.end());
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d] == 1) own[d] = 0;
+    }
+    return at(tile, own);
+  }
+
+  // --- Element by element ---
+
+  template <isa::BinaryOp op>
+  void execute(const isa::Binary<op>& inst, const isa::InstStmt& stmt) {
+    const NaiveTile a = tile(inst.a), b = tile(inst.b);
+    set_result(stmt, [&](const Index& index) {
+      const std::uint64_t y = broadcast(b, index);
+      if (isa::faults_on_zero(op, b.type.dtype) && y == 0) fail("an element is divided by zero");
+      return isa::apply(op, a.type.dtype, broadcast(a, index), y);
+    });
+  }
+  template <isa::UnaryOp op>
+  void execute(const isa::Unary<op>& inst, const isa::InstStmt& stmt) {
+    const NaiveTile a = tile(inst.a);
+    set_result(stmt,
+               [&](const Index& index) { return isa::apply(op, a.type.dtype, at(a, index)); });
+  }
+  void execute(const isa::Fma& inst, const isa::InstStmt& stmt) {
+    const NaiveTile a = tile(inst.a), b = tile(inst.b), c = tile(inst.c);
+    set_result(stmt, [&](const Index& index) {
+      return isa::apply_fma(a.type.dtype, broadcast(a, index), broadcast(b, index),
+                            broadcast(c, index));
+    });
+  }
+  void execute(const isa::Where& inst, const isa::InstStmt& stmt) {
+    const NaiveTile condition = tile(inst.condition), a = tile(inst.a), b = tile(inst.b);
+    set_result(stmt, [&](const Index& index) {
+      return broadcast(condition, index) != 0 ? broadcast(a, index) : broadcast(b, index);
+    });
+  }
+  void execute(const isa::Cast& inst, const isa::InstStmt& stmt) {
+    const NaiveTile source = tile(inst.src);
+    set_result(stmt, [&](const Index& index) {
+      return isa::cast(source.type.dtype, inst.dtype, at(source, index));
+    });
+  }
+
+  // --- Other computation ---
+
+  /// Each thread writes its elements as a stream of bits and reads it as the other type.
+  void execute(const isa::View& inst, const isa::InstStmt& stmt) {
+    const NaiveTile source = tile(inst.src);
+    const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
+    NaiveTile result{type,
+                     std::vector<std::uint64_t>(static_cast<std::size_t>(type.layout.size()))};
+    for (std::int64_t t = 0; t < type.layout.num_threads(); ++t) {
+      std::vector<bool> stream;
+      for (std::int64_t i = 0; i < source.type.layout.num_locals(); ++i) {
+        const std::uint64_t code = at(source, source.type.layout.element(t, i));
+        for (int j = 0; j < source.type.dtype.bits; ++j) stream.push_back((code >> j & 1) != 0);
+      }
+      std::size_t next = 0;
+      for (std::int64_t i = 0; i < type.layout.num_locals(); ++i) {
+        std::uint64_t code = 0;
+        for (int j = 0; j < type.dtype.bits; ++j) code |= std::uint64_t{stream[next++]} << j;
+        result
+            .codes[static_cast<std::size_t>(isa::ravel(type.layout.element(t, i), type.shape()))] =
+            code;
+      }
+    }
+    tiles_[stmt.results[0].index] = std::move(result);
+  }
+  void execute(const isa::ConvertLayout& inst, const isa::InstStmt& stmt) {
+    const NaiveTile source = tile(inst.src);
+    set_result(stmt, [&](const Index& index) { return at(source, index); });
+  }
+  void execute(const isa::Dot& inst, const isa::InstStmt& stmt) {
+    const NaiveTile a = tile(inst.a), b = tile(inst.b), c = tile(inst.c);
+    const isa::DotPlan& plan = info_.dot_plan(stmt);
+    const std::int64_t depth = a.type.shape().back();
+    set_result(stmt, [&](const Index& index) {
+      DotOperands operands{a.type.dtype, b.type.dtype, c.type.dtype, {}, {}, at(c, index)};
+      Index row = index, column = index;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        row.back() = k;
+        column[column.size() - 2] = k;
+        operands.a.push_back(at(a, row));
+        operands.b.push_back(at(b, column));
+      }
+      return dot_element(plan, launch_.program.target(), operands);
+    });
+  }
+  void execute(const isa::AllocateRegister& inst, const isa::InstStmt& stmt) {
+    const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
+    std::vector<std::uint64_t> values;
+    if (inst.init) {
+      for (const isa::Expr& expr : inst.init->values) {
+        values.push_back(element(value(expr), type.dtype));
+      }
+    }
+    std::size_t turn = 0;
+    set_result(stmt,
+               [&](const Index&) { return values.empty() ? 0 : values[turn++ % values.size()]; });
+  }
+
+  // --- Memory ---
+
+  /// The tensor that a variable names.
+  NaiveTensor tensor(isa::VarId var) {
+    if (const auto* type = std::get_if<isa::SharedType>(&kernel_.variable(var).type)) {
+      NaiveTensor result{&shared_.at(var.index), type->dtype, type->shape(), {}, &type->layout};
+      return result;
+    }
+    return views_.at(var.index);
+  }
+
+  /// Where an element of a tile at an offset lies in a tensor.
+  Index position(const std::vector<std::int64_t>& origin, const isa::TilePlacement& placement,
+                 const Index& index) {
+    Index result = origin;
+    for (std::size_t d = 0; d < result.size(); ++d) {
+      const int dim = placement.dimensions[d].tile_dim;
+      if (dim >= 0) result[d] += index[static_cast<std::size_t>(dim)];
+    }
+    return result;
+  }
+
+  std::vector<std::int64_t> origin_of(const isa::TilePlacement& placement) {
+    std::vector<std::int64_t> origin;
+    for (const auto& dimension : placement.dimensions) origin.push_back(integer(dimension.offset));
+    return origin;
+  }
+
+  /// The first bit of an element; nothing after a failure.
+  std::optional<std::size_t> bit_of(const NaiveTensor& tensor, const Index& index) {
+    const std::int64_t offset = tensor.offset(index);
+    const std::int64_t bit = offset * tensor.dtype.bits;
+    if (offset < 0 ||
+        bit + tensor.dtype.bits > static_cast<std::int64_t>(tensor.bytes->size()) * 8) {
+      fail("an element lies outside of its buffer");
+      return std::nullopt;
+    }
+    return static_cast<std::size_t>(bit);
+  }
+
+  std::uint64_t read(const NaiveTensor& tensor, const Index& index) {
+    const auto bit = bit_of(tensor, index);
+    return bit ? isa::get_bits(tensor.bytes->data(), *bit, tensor.dtype.bits) : 0;
+  }
+  void write(const NaiveTensor& tensor, const Index& index, std::uint64_t code) {
+    const auto bit = bit_of(tensor, index);
+    if (bit) isa::put_bits(tensor.bytes->data(), *bit, tensor.dtype.bits, code);
+  }
+
+  /// Elements outside of a view are zero; outside of a shared tensor there is nothing.
+  void load(isa::VarId from, const std::optional<isa::OffsetList>& offset,
+            const isa::InstStmt& stmt) {
+    const NaiveTensor source = tensor(from);
+    const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
+    const isa::TilePlacement placement =
+        isa::place_tile(offset, static_cast<int>(source.extents.size()), type.layout.rank());
+    const std::vector<std::int64_t> origin = origin_of(placement);
+    set_result(stmt, [&](const Index& index) -> std::uint64_t {
+      const Index place = position(origin, placement, index);
+      return source.contains(place) ? read(source, place) : 0;
+    });
+  }
+  void store(isa::RegisterOperand from, isa::VarId to,
+             const std::optional<isa::OffsetList>& offset) {
+    const NaiveTensor destination = tensor(to);
+    const NaiveTile& source = tile(from);
+    const isa::TilePlacement placement = isa::place_tile(
+        offset, static_cast<int>(destination.extents.size()), source.type.layout.rank());
+    const std::vector<std::int64_t> origin = origin_of(placement);
+    for (std::int64_t k = 0; k < source.type.layout.size(); ++k) {
+      const Index place = position(origin, placement, isa::unravel(k, source.type.shape()));
+      if (destination.contains(place)) {
+        write(destination, place, source.codes[static_cast<std::size_t>(k)]);
+      }
+    }
+  }
+  void execute(const isa::LoadGlobal& inst, const isa::InstStmt& stmt) {
+    load(inst.src.var, inst.offset, stmt);
+  }
+  void execute(const isa::LoadShared& inst, const isa::InstStmt& stmt) {
+    load(inst.src.var, inst.offset, stmt);
+  }
+  void execute(const isa::StoreGlobal& inst, const isa::InstStmt&) {
+    store(inst.src, inst.dst.var, inst.offset);
+  }
+  void execute(const isa::StoreShared& inst, const isa::InstStmt&) {
+    store(inst.src, inst.dst.var, inst.offset);
+  }
+
+  /// At once: a program that waits as it must cannot tell.
+  void execute(const isa::CopyAsync& inst, const isa::InstStmt&) {
+    const NaiveTensor source = tensor(inst.src.var), destination = tensor(inst.dst.var);
+    const auto rank = static_cast<int>(destination.extents.size());
+    int tile_rank = rank;
+    if (inst.shared_offset) {
+      tile_rank = static_cast<int>(
+          std::count_if(inst.shared_offset->entries.begin(), inst.shared_offset->entries.end(),
+                        [](const isa::OffsetList::Entry& entry) { return entry.tile; }));
+    }
+    const isa::TilePlacement to = isa::place_tile(inst.shared_offset, rank, tile_rank);
+    const isa::TilePlacement from =
+        isa::place_tile(inst.offset, static_cast<int>(source.extents.size()), tile_rank);
+    const std::vector<std::int64_t> to_origin = origin_of(to), from_origin = origin_of(from);
+    Shape tile_extents;
+    for (std::size_t d = 0; d < destination.extents.size(); ++d) {
+      if (to.dimensions[d].tile_dim >= 0) tile_extents.push_back(destination.extents[d]);
+    }
+    for (std::int64_t k = 0; k < isa::element_count(tile_extents); ++k) {
+      const Index index = isa::unravel(k, tile_extents);
+      const Index place = position(from_origin, from, index);
+      write(destination, position(to_origin, to, index),
+            source.contains(place) ? read(source, place) : 0);
+    }
+  }
+  void execute(const isa::CopyAsyncCommitGroup&, const isa::InstStmt&) {}
+  void execute(const isa::CopyAsyncWaitGroup&, const isa::InstStmt&) {}
+  void execute(const isa::Synchronize&, const isa::InstStmt&) {}
+
+  void make_view(isa::VarId var, Bytes* bytes) {
+    const auto& type = std::get<isa::GlobalType>(kernel_.variable(var).type);
+    NaiveTensor view{bytes, type.dtype, {}, {}, type.layout.memory_layout()};
+    for (const isa::Expr& extent : type.extents) view.extents.push_back(integer(extent));
+    if (const auto* strides = type.layout.strides()) {
+      for (const isa::Expr& stride : *strides) view.strides.push_back(integer(stride));
+    }
+    views_[var.index] = std::move(view);
+  }
+  void execute(const isa::ViewGlobal& inst, const isa::InstStmt& stmt) {
+    make_view(stmt.results[0], launch_.pointers.at(inst.ptr.var.index));
+  }
+  void execute(const isa::AllocateGlobal&, const isa::InstStmt& stmt) {
+    make_view(stmt.results[0], &launch_.workspaces.at(stmt.results[0].index));
+  }
+  void execute(const isa::AllocateShared&, const isa::InstStmt& stmt) {
+    const isa::VarId var = stmt.results[0];
+    shared_[var.index].assign(static_cast<std::size_t>(info_.shared_tile(var).bytes), 0);
+  }
+
+  // --- Order between blocks, indices, prints ---
+
+  Index semaphore_index(const std::optional<isa::OffsetList>& offset, const NaiveTensor& view) {
+    return origin_of(isa::place_tile(offset, static_cast<int>(view.extents.size()), 0));
+  }
+  std::uint64_t semaphore_code(const isa::Expr& expr) { return value(expr).bits & 0xffffffff; }
+
+  void execute(const isa::LockSemaphore& inst, const isa::InstStmt&) {
+    const NaiveTensor view = tensor(inst.view.var);
+    if (read(view, semaphore_index(inst.offset, view)) != semaphore_code(inst.value.value)) {
+      fail("a block waits for a later block, which the naive engine does not do");
+    }
+  }
+  void execute(const isa::ReleaseSemaphore& inst, const isa::InstStmt&) {
+    const NaiveTensor view = tensor(inst.view.var);
+    write(view, semaphore_index(inst.offset, view), semaphore_code(inst.value.value));
+  }
+  void execute(const isa::AtomicAdd& inst, const isa::InstStmt& stmt) {
+    const NaiveTensor view = tensor(inst.view.var);
+    const Index index = semaphore_index(inst.offset, view);
+    const std::uint64_t before = read(view, index);
+    write(view, index, (before + semaphore_code(inst.value.value)) & 0xffffffff);
+    const bool is_signed = view.dtype == isa::i32;
+    scalars_[stmt.results[0].index] = is_signed
+                                          ? isa::Scalar::i32(static_cast<std::int32_t>(before))
+                                          : isa::Scalar{isa::ScalarKind::u32, before};
+  }
+  void execute(const isa::Exit&, const isa::InstStmt&) {}
+  void execute(const isa::BlockIndices&, const isa::InstStmt& stmt) {
+    for (std::size_t d = 0; d < stmt.results.size(); ++d) {
+      scalars_[stmt.results[d].index] = isa::Scalar::i32(static_cast<std::int32_t>(block_[d]));
+    }
+  }
+  void execute(const isa::Print& inst, const isa::InstStmt& stmt) {
+    const std::uint32_t number = info_.print_site(stmt);
+    const isa::PrintSite& site = info_.prints[number];
+    std::uint8_t* to = prints_.add(number, site);
+    if (to == nullptr) return;
+    const auto put = [&](std::uint64_t code) {
+      for (std::size_t i = 0; i < site.element_bytes; ++i) {
+        *to++ = static_cast<std::uint8_t>(code >> 8 * i);
+      }
+    };
+    if (const auto* scalar = std::get_if<isa::ScalarOperand>(&inst.value.value)) {
+      return put(value(scalar->value).bits);
+    }
+    const NaiveTile& shown = tile(std::get<isa::RegisterOperand>(inst.value.value));
+    for (std::int64_t k = 0; k < isa::element_count(site.shown); ++k) {
+      Index index = isa::unravel(k, site.shown);
+      for (std::size_t d = 0; d < index.size(); ++d) index[d] = site.tile_index(d, index[d]);
+      put(at(shown, index));
+    }
+  }
+
+  NaiveLaunch& launch_;
+  const isa::Kernel& kernel_;
+  const isa::KernelInfo& info_;
+  std::array<std::int64_t, 3> block_;
+  isa::PrintRecords& prints_;
+  std::map<std::int32_t, isa::Scalar> scalars_;
+  std::map<std::int32_t, NaiveTile> tiles_;
+  std::map<std::int32_t, NaiveTensor> views_;
+  std::map<std::int32_t, Bytes> shared_;
+  std::optional<std::string> trouble_;
+};
+
+}  // namespace
+
+std::optional<std::string> run_block(NaiveLaunch& launch, const std::array<std::int64_t, 3>& block,
+                                     isa::PrintRecords& prints) {
+  return NaiveBlock(launch, block, prints).run();
+}
+
+}  // namespace tilevm::vm::naive
