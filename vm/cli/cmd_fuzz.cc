@@ -100,6 +100,24 @@ void show_findings(const CampaignReport& report, Io& io) {
   }
 }
 
+Exit run_planted(const CampaignOptions& campaign, Reporter& reporter) {
+  Io& io = reporter.io();
+  double told = 0;
+  const CampaignReport report = fuzz::run_planted(campaign, [&](const CampaignReport& now) {
+    if (now.seconds < told + 2) return;
+    told = now.seconds;
+    io.err << fmt::format("{} planted faults reported", now.planted) << std::endl;
+  });
+  reporter.set("planted", report.planted);
+  reporter.set("findings", findings_json(report));
+  if (!reporter.json()) {
+    show_findings(report, io);
+    io.out << fmt::format("{} planted faults, each reported at its statement; {} others\n",
+                          report.planted, report.findings.size());
+  }
+  return reporter.finish(report.findings.empty() ? Exit::ok : Exit::fault);
+}
+
 Exit run_seeds(const CampaignOptions& campaign, Reporter& reporter) {
   Io& io = reporter.io();
   double told = 0;
@@ -210,7 +228,7 @@ Exit fuzz_programs(const FuzzOptions& options, Io& io) {
   const CampaignOptions campaign{*seeds,         backends,       *target,        options.time_limit,
                                  options.corpus, options.resume, options.shrink, options.avoid};
   if (options.show) return show_programs(campaign, reporter);
-  return run_seeds(campaign, reporter);
+  return options.plant ? run_planted(campaign, reporter) : run_seeds(campaign, reporter);
 }
 
 }  // namespace tilevm::vm

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "isa/base/enumerators.h"
 #include "vm/fuzz/generate.h"
 #include "vm/fuzz/judge.h"
 #include "vm/fuzz/program_text.h"
@@ -151,6 +154,64 @@ Result<CampaignReport> run_campaign(const CampaignOptions& options,
     corpus = *std::move(opened);
   }
   return Campaign(options, *std::move(judge), std::move(corpus)).run(tell);
+}
+
+namespace {
+
+/// What is wrong with the form of a planted case; nothing if it behaves as it must.
+std::optional<Finding> judge_planted(const FuzzCase& each, const PlantedCase& planted,
+                                     std::string_view name, bool faulty) {
+  if (!planted.generated.defect.empty()) {
+    return Finding{"generator: planted", planted.generated.defect, {}};
+  }
+  const auto made = make_ready(each);
+  if (const auto* finding = std::get_if<Finding>(&made)) return *finding;
+  const auto& ready = *std::get_if<ReadyCase>(&made);
+  const SourceFile& source = ready.program.source();
+  const Outcome outcome = run_checked(ready);
+  if (!faulty && !outcome.failure) return std::nullopt;
+  const std::string title = fmt::format("planted {}: ", name);
+  if (!outcome.failure) return Finding{title + "no report", planted.expected->line, {}};
+  const std::string text = failure_text(*outcome.failure, source);
+  const std::string report = fault_signature(*outcome.failure, source);
+  if (!faulty) return Finding{title + "without it " + report, text, {}};
+  const auto* diagnostics = std::get_if<Diagnostics>(&*outcome.failure);
+  if (diagnostics == nullptr) return Finding{title + report, text, {}};
+  const std::vector<Diagnostic> all = diagnostics->sorted();
+  const std::string_view line = source.line(source.locate(all.front().span.begin).line);
+  const bool right = all.size() == 1 && all.front().code == planted.expected->code &&
+                     line.find(planted.expected->line) != std::string_view::npos;
+  if (right) return std::nullopt;
+  return Finding{title + report, text, {}};
+}
+
+}  // namespace
+
+CampaignReport run_planted(const CampaignOptions& options,
+                           const std::function<void(const CampaignReport&)>& tell) {
+  const auto start = Clock::now();
+  CampaignReport report;
+  const SeedRange& seeds = options.seeds;
+  for (std::uint64_t seed = seeds.first;; ++seed) {
+    const auto kind = static_cast<Planted>(seed % enumerator_count<Planted>());
+    for (const bool faulty : {false, true}) {
+      if (seed % seeds.count != seeds.index) break;
+      const PlantedCase planted = generate_planted(seed, options.target, kind, faulty);
+      if (!planted.expected) break;
+      ++report.programs;
+      const FuzzCase each = as_case(planted.generated, options.target);
+      const auto finding = judge_planted(each, planted, to_string(kind), faulty);
+      report.planted += faulty && !finding ? 1 : 0;
+      if (!finding) continue;
+      KnownFinding& known = report.findings[finding->signature];
+      if (++known.count == 1) known = {1, seed, *finding, each.text, {}};
+      break;
+    }
+    report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    tell(report);
+    report.out_of_time = options.time_limit && report.seconds >= *options.time_limit;
+    if (seed == seeds.last || report.out_of_time) return report;
+  }
 }
 
 FuzzCase make_case(std::uint64_t seed, const isa::Target& target) {

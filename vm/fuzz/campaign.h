@@ -35,6 +35,7 @@ struct KnownFinding {
 
 struct CampaignReport {
   std::uint64_t programs = 0;
+  std::uint64_t planted = 0;  ///< faults that were planted, and reported as they must be
   std::uint64_t avoided = 0;  ///< programs whose signature was known
   double seconds = 0;
   bool out_of_time = false;
@@ -45,6 +46,11 @@ struct CampaignReport {
 /// Runs a campaign; `tell` is called after each batch. Errors: usage, unavailable.
 [[nodiscard]] Result<CampaignReport> run_campaign(
     const CampaignOptions& options, const std::function<void(const CampaignReport&)>& tell);
+
+/// Plants a fault in the program of each seed, of one kind after another. A finding is a program
+/// that faults without its mistake, or does not report exactly the mistake.
+[[nodiscard]] CampaignReport run_planted(const CampaignOptions& options,
+                                         const std::function<void(const CampaignReport&)>& tell);
 
 /// The case of a seed.
 [[nodiscard]] FuzzCase make_case(std::uint64_t seed, const isa::Target& target);

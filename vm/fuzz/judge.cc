@@ -135,6 +135,13 @@ Result<std::vector<std::optional<Finding>>> Judge::judge(const std::vector<const
   }
   for (const std::unique_ptr<Engine>& engine : others_) {
     const std::string name(engine->name());
+    std::vector<const isa::VerifiedProgram*> programs;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (!findings[i]) programs.push_back(&batch[i]->program);
+    }
+    // A failure of the batch shows again where the program runs that is at fault.
+    const Status prepared = engine->prepare(programs);
+    if (!prepared && prepared.error().kind == ErrorKind::unavailable) return prepared.error();
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (findings[i]) continue;
       const Outcome outcome = run_on(*engine, *batch[i]);
