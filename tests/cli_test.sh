@@ -40,7 +40,6 @@ expect 2 'cannot read `programs`: Is a directory' check programs
 expect 2 'unknown target `sm_91`; did you mean `sm_90`?' check $add --target sm_91
 expect 2 'unknown backend `smi`' run $add --backend smi
 expect 2 'no seed of `random`' run $add --backend emu --thread-order random:x
-expect 2 'not in this version' diff $add --bisect
 expect 2 'unknown size `ful`; did you mean `full`?' record --size ful
 expect 2 'names no case' record --backend sim --only f99
 expect 2 'has no records' record --report nowhere.jsonl
@@ -76,6 +75,12 @@ expect 0 'c        f32         5     0.25' run --shadow $add -D N=5
 expect 0 '"shadow": {"outputs": [{"name": "c"' run --shadow --json $add -D N=5
 expect 2 '`--shadow` needs the simulator' run --shadow $add --backend cuda
 expect 0 'c: exact (5 elements' diff $add -D N=5 --backends sim,sim
+expect 0 'c: exact in sim and sim (5 elements' diff $add -D N=5 --backends sim,sim,sim --bisect
+expect 0 'c: exact' diff $add -D N=5 --backends sim,sim --bundle "$folder/case"
+expect 0 'as in the bundle' diff "$folder/case"
+expect 2 'is no bundle; name a new folder' diff $add --backends sim,sim --bundle programs
+expect 2 'O0, O1, O2 or O3' diff $add --backends sim,cuda:fast
+expect 2 '`sim` has no levels of optimisation' run $add --backend sim:O0
 expect 0 'TV0104' explain 104
 expect 0 '[2, 1]' layout '[local(2, 1)]'
 expect 0 '__global__' compile $add

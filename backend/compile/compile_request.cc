@@ -37,6 +37,7 @@ std::vector<std::string> compile_options(const CompileRequest& request) {
   std::vector<std::string> options{"-std=c++17", "-fmad=false", "-ftz=false", "-prec-div=true",
                                    "-prec-sqrt=true"};
   if (request.line_info) options.emplace_back("-lineinfo");
+  if (request.level) options.push_back(fmt::format("--ptxas-options=-O{}", *request.level));
   options.insert(options.end(), request.extra_options.begin(), request.extra_options.end());
   return options;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct CompileRequest {
   Artifact artifact = Artifact::cubin;
   CompilerChoice compiler = CompilerChoice::automatic;
   bool line_info = true;                       ///< keep the source lines for NVIDIA's tools
+  std::optional<int> level;                    ///< of ptxas, 0 to 3; nothing: its default
   std::vector<std::string> extra_options;      ///< appended to those of `compile_options`
   std::chrono::milliseconds timeout{120'000};  ///< for the whole request; must be positive
 };

@@ -13,11 +13,11 @@
 namespace tilevm::backend {
 
 /// A parameter of an emitted kernel: the program's parameters in order, then its workspaces, then,
-/// if it prints, the print buffer.
+/// if it prints, the print buffer, then, if it has probes, the buffer of probes.
 struct CudaParameter {
-  enum class Role : std::uint8_t { pointer, scalar, workspace, prints };
+  enum class Role : std::uint8_t { pointer, scalar, workspace, prints, probes };
   Role role = Role::pointer;
-  isa::VarId var;                                 ///< of the program's kernel; not for prints
+  isa::VarId var;  ///< of the program's kernel; not for prints and probes
   isa::ScalarKind scalar = isa::ScalarKind::i32;  ///< Role::scalar
   std::int64_t workspace_bytes = 0;               ///< Role::workspace
   bool zeroed = false;                            ///< the same: each launch begins with zeros

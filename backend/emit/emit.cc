@@ -59,7 +59,7 @@ std::string definitions(const UsedDefinitions& used, const std::vector<const isa
   return text;
 }
 
-std::string prelude(MachineKind machine, bool prints) {
+std::string prelude(MachineKind machine, bool prints, bool probes) {
   std::string text;
   const auto append = [&](std::string_view name, std::string_view part) {
     text += fmt::format("#line 1 \"prelude/{}.cuh\"\n{}", name, part);
@@ -79,6 +79,7 @@ std::string prelude(MachineKind machine, bool prints) {
   append("dot", prelude_dot);
   append("scalar", prelude_scalar);
   if (prints) append("print", prelude_print);
+  if (probes) append("probe", prelude_probe);
   return text;
 }
 
@@ -108,11 +109,12 @@ std::string emulated_entry(const CudaKernel& kernel) { return "emulated_" + kern
 
 CudaSource emit_cuda(const isa::VerifiedProgram& program) { return emit_cuda(select(program)); }
 
-CudaSource emit_cuda(const SelectedProgram& selected) {
-  return emit_together({&selected, 1}, MachineKind::gpu);
+CudaSource emit_cuda(const SelectedProgram& selected, const EmitOptions& options) {
+  return emit_together({&selected, 1}, MachineKind::gpu, options);
 }
 
-CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind machine) {
+CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind machine,
+                         const EmitOptions& options) {
   CudaSource source;
   UsedDefinitions used;
   NameTable entries;
@@ -123,7 +125,7 @@ CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind 
     const std::string& file = program.source().name();
     CodeWriter writer(file.empty() ? "program.tile" : file);
     for (int i = 0; i < static_cast<int>(program.program().kernels.size()); ++i) {
-      KernelEmission kernel(programs[p], i, entries, writer, used);
+      KernelEmission kernel(programs[p], i, options, entries, writer, used);
       kernel.run();
       source.kernels.push_back(kernel.kernel());
       source.kernels.back().program = p;
@@ -133,7 +135,7 @@ CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind 
   }
   for (const auto& [name, shape] : used.mma) source.mma.push_back(shape);
   source.text = "// Made by tilevm. Above: the device prelude; below: the program.\n" +
-                prelude(machine, prints);
+                prelude(machine, prints, options.probes);
   source.prelude_size = source.text.size();
   source.text += "#line 1 \"definitions\"\n" + definitions(used, source.mma, machine);
   if (machine == MachineKind::gpu) {

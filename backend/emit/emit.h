@@ -11,13 +11,15 @@
 #include <span>
 
 #include "backend/emit/cuda_source.h"
+#include "backend/emit/emit_options.h"
 #include "backend/select/select.h"
 #include "isa/verify/verify.h"
 
 namespace tilevm::backend {
 
 /// The CUDA C++ of all kernels of a program. Pure and total: whatever verifies is emitted.
-[[nodiscard]] CudaSource emit_cuda(const SelectedProgram& selected);
+[[nodiscard]] CudaSource emit_cuda(const SelectedProgram& selected,
+                                   const EmitOptions& options = {});
 /// Selects the forms, then writes them.
 [[nodiscard]] CudaSource emit_cuda(const isa::VerifiedProgram& program);
 
@@ -31,6 +33,6 @@ enum class MachineKind : std::uint8_t {
 
 /// The kernels of several programs in one text. Their entries have different names.
 [[nodiscard]] CudaSource emit_together(std::span<const SelectedProgram> programs,
-                                       MachineKind machine);
+                                       MachineKind machine, const EmitOptions& options = {});
 
 }  // namespace tilevm::backend

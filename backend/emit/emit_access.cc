@@ -40,8 +40,9 @@ class AccessEmission {
                                  memory_.element()));
         },
         [&] {
-          out().line(fmt::format("{0}tv::store<{1}>({2}, {3}, tv::get<{1}>({4}, {5}));", guard(),
-                                 bits(), memory_.data(), memory_.element(), tile_, local_place()));
+          out().line(fmt::format("{0}{6}store<{1}>({2}, {3}, tv::get<{1}>({4}, {5}));", guard(),
+                                 bits(), memory_.data(), memory_.element(), tile_, local_place(),
+                                 kernel_.writer()));
         });
   }
 
@@ -52,8 +53,9 @@ class AccessEmission {
                                  plan_.transposed, tile_, first_word(), memory_.address(0)));
         },
         [&] {
-          out().line(fmt::format("tv::store_matrices<{}, {}>({}, {} + {});", plan_.matrices,
-                                 plan_.transposed, memory_.address(0), tile_, first_word()));
+          out().line(fmt::format("{}store_matrices<{}, {}>({}, {} + {});", kernel_.writer(),
+                                 plan_.matrices, plan_.transposed, memory_.address(0), tile_,
+                                 first_word()));
         });
   }
 
@@ -151,7 +153,7 @@ class AccessEmission {
   void store_from(std::string_view words, const std::string& begin) {
     std::int64_t at = 0;
     for (const std::int64_t width : plan_.widths) {
-      out().line(fmt::format("{}tv::store_bytes<{}>({}, {}, {});", guard(), width,
+      out().line(fmt::format("{}{}store_bytes<{}>({}, {}, {});", guard(), kernel_.writer(), width,
                              memory_.address(at), words,
                              sum(begin, at == 0 ? "" : fmt::format("{}", at))));
       at += width;

@@ -49,14 +49,14 @@ class CopyEmission {
                           from_.extent(dim), from_.index(dim));
     }
     if (plan_.tests_bounds()) valid = fmt::format("inside_ ? {} : 0", valid);
-    kernel_.out.line(fmt::format("tv::copy_async<{}>({}, {}, {});", bytes, to_.address(0),
-                                 from_.address(0), valid));
+    kernel_.out.line(fmt::format("{}copy_async<{}>({}, {}, {});", kernel_.writer(), bytes,
+                                 to_.address(0), from_.address(0), valid));
   }
 
   void move_element() {
-    kernel_.out.line(fmt::format("tv::store<{0}>({1}, {2}, {3} ? tv::load<{0}>({4}, {5}) : 0);",
+    kernel_.out.line(fmt::format("{6}store<{0}>({1}, {2}, {3} ? tv::load<{0}>({4}, {5}) : 0);",
                                  bits(), to_.data(), to_.element(), inside(), from_.data(),
-                                 from_.element()));
+                                 from_.element(), kernel_.writer()));
   }
 
  private:
@@ -123,8 +123,8 @@ void emit_form(const BulkCopy& copy, const isa::InstStmt& stmt, KernelEmission& 
   }
   from.declare_access();
   to.declare_access();
-  out.line(fmt::format("tv::copy_bulk<{}>(bulk_, {}, {});", copy.row_bytes, to.address(0),
-                       from.address(0)));
+  out.line(fmt::format("{}copy_bulk<{}>(bulk_, {}, {});", kernel.writer(), copy.row_bytes,
+                       to.address(0), from.address(0)));
   out.close();
   out.close();
   if (!copy.ends_run) return;

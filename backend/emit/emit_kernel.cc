@@ -9,6 +9,7 @@
 #include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
 #include "backend/select/default_forms.h"
+#include "backend/select/probe_plan.h"
 #include "backend/select/remarks.h"
 #include "isa/base/check.h"
 
@@ -33,8 +34,9 @@ void emit_only_form(const isa::InstStmt& stmt, KernelEmission& kernel) {
 
 }  // namespace
 
-KernelEmission::KernelEmission(const SelectedProgram& program, int kernel, NameTable& entries,
-                               CodeWriter& writer, UsedDefinitions& used)
+KernelEmission::KernelEmission(const SelectedProgram& program, int kernel,
+                               const EmitOptions& options, NameTable& entries, CodeWriter& writer,
+                               UsedDefinitions& used)
     : out(writer),
       program_(program.program),
       selected_(program.kernels[static_cast<std::size_t>(kernel)]),
@@ -46,6 +48,7 @@ KernelEmission::KernelEmission(const SelectedProgram& program, int kernel, NameT
   result_.shared_bytes = program_.info(kernel).shared_footprint;
   result_.barrier_bytes = selected_.bulk.count * barrier_bytes;
   result_.remarks = describe(program_, selected_);
+  if (options.probes) probes_ = plan_probes(program, kernel);
   add_parameters();
 }
 
@@ -65,10 +68,12 @@ void KernelEmission::add_parameters() {
   if (!info().prints.empty()) {
     result_.parameters.push_back({CudaParameter::Role::prints, {}, {}, 0});
   }
+  if (probes_.size() > 0) result_.parameters.push_back({CudaParameter::Role::probes, {}, {}, 0});
 }
 
 std::string KernelEmission::parameter_name(const CudaParameter& parameter) const {
   if (parameter.role == CudaParameter::Role::prints) return "prints_";
+  if (parameter.role == CudaParameter::Role::probes) return "probes_";
   const bool hidden = parameter.role == CudaParameter::Role::workspace;
   return hidden ? workspace(parameter.var) : name(parameter.var);
 }
@@ -162,6 +167,7 @@ void KernelEmission::run() {
     out.plain(fmt::format("tv::BulkGroups{0} bulk_ = tv::make_bulk_groups{0}(barriers_);", kind));
   }
   if (!info().prints.empty()) out.plain("tv::Printer print_ = tv::printer(prints_);");
+  open_probe();
   declare_hoisted();
   write(kernel_.body);
   end_block(selected_.bulk.count > 0);
@@ -203,7 +209,38 @@ void KernelEmission::write(const isa::Block& block) {
   }
 }
 
+void KernelEmission::open_probe() {
+  if (probes_.size() == 0) return;
+  out.plain(fmt::format("tv::Probe probe_ = tv::probe(probes_, {}, {});",
+                        result_.shared_bytes > 0 ? "shared_" : "nullptr", result_.shared_bytes));
+}
+
+/// Adds the value of a variable to the record: a tile or a scalar.
+void KernelEmission::probe_value(VarId var) {
+  constexpr std::string_view significant_of_tf32 = ", 0xffffe000u";
+  const isa::Type& held = kernel_.variable(var).type;
+  if (const auto* tile = std::get_if<isa::RegisterType>(&held)) {
+    out.line(fmt::format("probe_.tile<{}, {}>({}{});", tile->dtype.bits, tile->layout.num_locals(),
+                         name(var), tile->dtype == isa::tf32 ? significant_of_tf32 : ""));
+  } else if (const auto* value = std::get_if<isa::ScalarType>(&held)) {
+    const bool is_float = value->kind == isa::ScalarKind::f32;
+    out.line(fmt::format("probe_.scalar({}({}));",
+                         is_float ? "tv::f32_bits" : "static_cast<tv::u64>", name(var)));
+  }
+}
+
+void KernelEmission::end_record(isa::StmtId id) {
+  out.line(fmt::format("probe_.record({});", id.index));
+}
+
 void KernelEmission::write(const isa::InstStmt& stmt) {
+  write_form(stmt);
+  if (probes_.size() == 0 || probes_[stmt.id] != isa::ProbeMode::records) return;
+  for (const VarId var : stmt.results) probe_value(var);
+  end_record(stmt.id);
+}
+
+void KernelEmission::write_form(const isa::InstStmt& stmt) {
   std::visit(
       [&]<class Kind>(const Kind& form) {
         if constexpr (std::is_same_v<Kind, Plain>) {
@@ -221,6 +258,16 @@ void KernelEmission::write(const isa::InstStmt& stmt) {
 void KernelEmission::write(const isa::ScalarStmt& stmt) {
   const std::string type = scalar_type(stmt.value.kind());
   out.line(target(stmt.target, stmt.declares, type) + scalar(stmt.value) + ";");
+  if (probes_.size() == 0) return;
+  probe_value(stmt.target);
+  end_record(stmt.id);
+}
+
+/// An iteration of a loop begins.
+void KernelEmission::probe_iteration(isa::StmtId id, std::optional<VarId> var) {
+  if (probes_.size() == 0) return;
+  if (var) probe_value(*var);
+  end_record(id);
 }
 
 void KernelEmission::write(const isa::ForStmt& loop) {
@@ -243,6 +290,7 @@ void KernelEmission::write_loop(const SteppedLoop& form, const isa::ForStmt& loo
   out.open(fmt::format("{}for ({} {} = {}{}; {} {} {}; {} += {})", unroll, type, var, begin,
                        constant ? "" : ", end_ = " + end, var, form.counts_down ? ">" : "<",
                        constant ? end : "end_", var, step));
+  probe_iteration(loop.id, loop.var);
   write(loop.body);
   out.close();
 }
@@ -258,6 +306,7 @@ void KernelEmission::write_loop(const CountedLoop&, const isa::ForStmt& loop,
                   "k_ < trips_; ++k_)",
                   unroll, end));
   out.line(fmt::format("{} {} = tv::range_value(begin_, k_, step_);", type, var));
+  probe_iteration(loop.id, loop.var);
   write(loop.body);
   out.close();
   out.close();
@@ -265,6 +314,7 @@ void KernelEmission::write_loop(const CountedLoop&, const isa::ForStmt& loop,
 
 void KernelEmission::write(const isa::WhileStmt& loop) {
   out.open("while " + condition(loop.condition));
+  probe_iteration(loop.id, {});
   write(loop.body);
   out.close();
 }

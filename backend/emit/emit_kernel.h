@@ -15,10 +15,12 @@
 
 #include "backend/emit/code_writer.h"
 #include "backend/emit/cuda_source.h"
+#include "backend/emit/emit_options.h"
 #include "backend/select/names.h"
 #include "backend/select/select.h"
 #include "isa/dot/dot.h"
 #include "isa/inst/instruction_set.h"
+#include "isa/program/probe.h"
 #include "isa/verify/verify.h"
 
 namespace tilevm::backend {
@@ -33,8 +35,8 @@ struct UsedDefinitions {
 /// The kernel that is being written.
 class KernelEmission {
  public:
-  KernelEmission(const SelectedProgram& program, int kernel, NameTable& entries, CodeWriter& writer,
-                 UsedDefinitions& used);
+  KernelEmission(const SelectedProgram& program, int kernel, const EmitOptions& options,
+                 NameTable& entries, CodeWriter& writer, UsedDefinitions& used);
 
   /// Writes the kernel.
   void run();
@@ -67,6 +69,10 @@ class KernelEmission {
   /// The parameter with the memory of a workspace.
   [[nodiscard]] const std::string& workspace(isa::VarId var) const;
 
+  /// What a function of the prelude that writes to memory belongs to: "tv::", or the thread's
+  /// probe, which has functions of the same names.
+  [[nodiscard]] std::string_view writer() const { return probes_.size() > 0 ? "probe_." : "tv::"; }
+
   /// Writes the fence after a statement that stores, if its form has one.
   void fence_if(bool fenced);
   /// Writes what must be done before the block ends.
@@ -83,8 +89,13 @@ class KernelEmission {
   [[nodiscard]] std::string signature() const;
   void declare_hoisted();
   void quote_source(Span span, int max_lines);
+  void open_probe();
+  void probe_value(isa::VarId var);
+  void end_record(isa::StmtId id);
+  void probe_iteration(isa::StmtId id, std::optional<isa::VarId> var);
   void write(const isa::Block& block);
   void write(const isa::InstStmt& stmt);
+  void write_form(const isa::InstStmt& stmt);
   void write(const isa::ScalarStmt& stmt);
   void write(const isa::ForStmt& loop);
   void write_loop(const SteppedLoop& form, const isa::ForStmt& loop, const std::string& unroll);
@@ -98,6 +109,7 @@ class KernelEmission {
   const SelectedKernel& selected_;
   const isa::Kernel& kernel_;
   UsedDefinitions& used_;
+  isa::ProbePlan probes_;  ///< empty if there are none
   CudaKernel result_;
 };
 

@@ -31,11 +31,11 @@ std::string element(const Inst& inst, KernelEmission& kernel) {
   return fmt::format("{}.data + tv::bytes<{}>({})", view, type.dtype.bits, sum);
 }
 
-/// "tv::FUNCTION(address, value)".
+/// "FUNCTION(address, value)".
 template <class Inst>
-std::string call(std::string_view function, const Inst& inst, KernelEmission& kernel) {
+std::string call(const std::string& function, const Inst& inst, KernelEmission& kernel) {
   const std::string address = element(inst, kernel);
-  return fmt::format("tv::{}({}, static_cast<tv::u32>({}))", function, address,
+  return fmt::format("{}({}, static_cast<tv::u32>({}))", function, address,
                      kernel.scalar(inst.value.value));
 }
 
@@ -44,14 +44,14 @@ std::string call(std::string_view function, const Inst& inst, KernelEmission& ke
 template <>
 void emit_plain(const isa::LockSemaphore& inst, const isa::InstStmt&, KernelEmission& kernel) {
   kernel.out.open_plain();
-  kernel.out.line(call("lock_semaphore", inst, kernel) + ";");
+  kernel.out.line(call("tv::lock_semaphore", inst, kernel) + ";");
   kernel.out.close();
 }
 
 template <>
 void emit_plain(const isa::ReleaseSemaphore& inst, const isa::InstStmt&, KernelEmission& kernel) {
   kernel.out.open_plain();
-  kernel.out.line(call("release_semaphore", inst, kernel) + ";");
+  kernel.out.line(call(std::string(kernel.writer()) + "release_semaphore", inst, kernel) + ";");
   kernel.out.close();
 }
 
@@ -61,7 +61,7 @@ void emit_plain(const isa::AtomicAdd& inst, const isa::InstStmt& stmt, KernelEmi
   const std::string type = scalar_type(kernel.type<isa::ScalarType>(result).kind);
   if (stmt.declares) kernel.out.line(fmt::format("{} {};", type, kernel.name(result)));
   kernel.out.open_plain();
-  const std::string sum = call("atomic_add", inst, kernel);
+  const std::string sum = call("tv::atomic_add", inst, kernel);
   kernel.out.line(fmt::format("{} = static_cast<{}>({});", kernel.name(result), type, sum));
   kernel.out.close();
 }

@@ -22,5 +22,6 @@ extern const std::string_view prelude_function;    ///< the same on elements of 
 extern const std::string_view prelude_dot;         ///< multiply-adds, bipolar operands
 extern const std::string_view prelude_scalar;      ///< scalars
 extern const std::string_view prelude_print;       ///< records of Print, for programs that have it
+extern const std::string_view prelude_probe;       ///< sums of what statements write, if asked for
 
 }  // namespace tilevm::backend

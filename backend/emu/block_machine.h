@@ -73,6 +73,7 @@ class BlockMachine {
     gate,
     synchronize_warp,
     from_first,
+    from_lane,
     elect,
     load_matrices,
     store_matrices,

@@ -10,6 +10,7 @@
 #include "backend/emu/emu_launch.h"
 #include "backend/emu/lane_operations.h"
 #include "backend/engine/print_buffer.h"
+#include "backend/engine/probe_buffer.h"
 #include "isa/base/check.h"
 
 namespace tilevm::backend {
@@ -86,14 +87,20 @@ Result<EmuEngine> EmuEngine::create(EmuOptions options, MmaModels models) {
 }
 
 Status EmuEngine::prepare(std::span<const isa::VerifiedProgram* const> programs) {
-  std::vector<const isa::VerifiedProgram*> missing;
-  for (const isa::VerifiedProgram* program : programs) {
-    if (!prepared_.contains(&program->program())) missing.push_back(program);
-  }
-  return missing.empty() ? Status(Done{}) : compile(missing);
+  return prepare(programs, {});
 }
 
-Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& programs) {
+Status EmuEngine::prepare(std::span<const isa::VerifiedProgram* const> programs,
+                          const EmitOptions& options) {
+  std::vector<const isa::VerifiedProgram*> missing;
+  for (const isa::VerifiedProgram* program : programs) {
+    if (!prepared_.contains({&program->program(), options.probes})) missing.push_back(program);
+  }
+  return missing.empty() ? Status(Done{}) : compile(missing, options);
+}
+
+Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& programs,
+                          const EmitOptions& options) {
   for (const isa::VerifiedProgram* program : programs) {
     for (const isa::Kernel& kernel : program->program().kernels) {
       if (Status fits = check_stack(kernel); !fits) return fits;
@@ -102,7 +109,7 @@ Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& progra
   if (prepared_.size() + programs.size() > max_prepared) prepared_.clear();
   std::vector<SelectedProgram> selected;
   for (const isa::VerifiedProgram* program : programs) selected.push_back(select(*program));
-  CudaSource source = emit_together(selected, MachineKind::emulated);
+  CudaSource source = emit_together(selected, MachineKind::emulated, options);
   if (edit_) edit_(source);
   Result<std::shared_ptr<const EmuUnit>> unit =
       EmuUnit::load(compiler_, source, programs[0]->source().name());
@@ -113,7 +120,7 @@ Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& progra
     for (; first < source.kernels.size() && source.kernels[first].program == p; ++first) {
       prepared.kernels.push_back(source.kernels[first]);
     }
-    prepared_.insert_or_assign(&programs[p]->program(), std::move(prepared));
+    prepared_.insert_or_assign({&programs[p]->program(), options.probes}, std::move(prepared));
   }
   return Done{};
 }
@@ -121,14 +128,21 @@ Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& progra
 /// Fills in the arguments and the memory of a launch.
 class EmuArguments {
  public:
-  EmuArguments(const isa::Kernel& kernel, const CudaKernel& emitted, EmuLaunch& launch)
-      : kernel_(kernel), emitted_(emitted), launch_(launch) {}
+  /// `log` is that of a kernel with probes, else null.
+  EmuArguments(const isa::VerifiedProgram& program, const CudaKernel& emitted, EmuLaunch& launch,
+               isa::ProbeLog* log)
+      : program_(program),
+        kernel_(program.kernel(emitted.kernel)),
+        emitted_(emitted),
+        launch_(launch),
+        log_(log) {}
 
   Status bind(const std::vector<Argument>& arguments, const EmuMemory& memory,
               const std::vector<std::string>& names) {
     for (std::size_t i = 0; i < memory.buffers_.size(); ++i) {
       const EmuMemory::Buffer& buffer = memory.buffers_[i];
       launch_.memory.add(names[i], buffer.bytes, buffer.size, buffer.reach);
+      probed_.push_back({bits_of(buffer.bytes), buffer.reach});
     }
     for (std::size_t i = 0; i < emitted_.parameters.size(); ++i) {
       const CudaParameter& parameter = emitted_.parameters[i];
@@ -145,7 +159,7 @@ class EmuArguments {
   [[nodiscard]] Result<std::optional<isa::LaunchPrints>> read_prints(
       const std::vector<isa::PrintSite>& sites) const {
     if (sites.empty()) return std::optional<isa::LaunchPrints>();
-    const EmuMemory::Buffer& prints = own_.back();
+    const EmuMemory::Buffer& prints = own_[log_ == nullptr ? own_.size() - 1 : own_.size() - 2];
     const auto read = [&](void* to, std::size_t bytes, std::size_t offset) -> Status {
       TILEVM_CHECK(offset <= prints.size && bytes <= prints.size - offset, "prints past the end");
       std::memcpy(to, prints.bytes + offset, bytes);
@@ -155,6 +169,13 @@ class EmuArguments {
     auto records = read_print_buffer(read, emitted_.kernel, {grid[0], grid[1], grid[2]}, sites);
     if (!records) return records.error();
     return std::optional(*std::move(records));
+  }
+
+  /// Fills the log of a kernel with probes.
+  [[nodiscard]] Status read_probes() const {
+    if (log_ == nullptr) return Done{};
+    const EmuMemory::Buffer& probes = own_.back();
+    return read_probe_buffer(program_, {probes.bytes, probes.bytes + probes.size}, *log_);
   }
 
  private:
@@ -177,8 +198,14 @@ class EmuArguments {
     return Done{};
   }
 
-  /// Memory that a kernel has besides its parameters: workspaces, then the print buffer.
+  /// Memory that a kernel has besides its parameters: workspaces, then the print buffer, then that
+  /// of probes.
   void add_hidden(const CudaParameter& parameter) {
+    if (parameter.role == CudaParameter::Role::probes) {
+      const std::vector<std::uint8_t> made = make_probe_buffer(program_, *log_, probed_);
+      std::copy(made.begin(), made.end(), add_own("probes", made.size()));
+      return;
+    }
     if (parameter.role == CudaParameter::Role::prints) {
       const auto& grid = launch_.grid;
       const std::vector<std::uint8_t> made =
@@ -189,6 +216,7 @@ class EmuArguments {
     const auto bytes = static_cast<std::size_t>(parameter.workspace_bytes);
     unsigned char* const begin = add_own(kernel_.variable(parameter.var).name, bytes);
     if (parameter.zeroed) std::memset(begin, 0, own_.back().reach);
+    probed_.push_back({bits_of(begin), own_.back().reach});
   }
 
   unsigned char* add_own(const std::string& name, std::size_t bytes) {
@@ -199,18 +227,34 @@ class EmuArguments {
     return begin;
   }
 
+  const isa::VerifiedProgram& program_;
   const isa::Kernel& kernel_;
   const CudaKernel& emitted_;
   EmuLaunch& launch_;
+  isa::ProbeLog* log_;
   std::vector<EmuMemory::Buffer> own_;
+  std::vector<ProbedBuffer> probed_;  ///< the tensors and the workspaces
 };
 
 Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel,
                                  const std::vector<Argument>& arguments, EmuMemory& memory,
                                  const std::vector<std::string>& names) {
+  return launch(program, kernel, arguments, memory, names, nullptr);
+}
+
+Result<EmuRun> EmuEngine::launch_probed(const isa::VerifiedProgram& program, int kernel,
+                                        const std::vector<Argument>& arguments, EmuMemory& memory,
+                                        const std::vector<std::string>& names, isa::ProbeLog& log) {
+  return launch(program, kernel, arguments, memory, names, &log);
+}
+
+Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel,
+                                 const std::vector<Argument>& arguments, EmuMemory& memory,
+                                 const std::vector<std::string>& names, isa::ProbeLog* log) {
   const isa::VerifiedProgram* const one = &program;
-  if (Status ready = prepare({&one, 1}); !ready) return ready.error();
-  const Prepared& prepared = prepared_.at(&program.program());
+  const bool probes = log != nullptr;
+  if (Status ready = prepare({&one, 1}, {.probes = probes}); !ready) return ready.error();
+  const Prepared& prepared = prepared_.at({&program.program(), probes});
   const auto index = static_cast<std::size_t>(kernel);
   const CudaKernel& emitted = prepared.kernels[index];
   const Result<std::array<unsigned, 3>> grid = grid_of(program.kernel(kernel), emitted, arguments);
@@ -227,11 +271,12 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   launch.options = options_;
   const MmaModel model = models_(program.target());
   launch.model = &model;
-  EmuArguments binder(program.kernel(kernel), emitted, launch);
+  EmuArguments binder(program, emitted, launch, log);
   if (Status bound = binder.bind(arguments, memory, names); !bound) return bound.error();
 
   Result<std::optional<EmuFault>> fault = run_emulated(launch);
   if (!fault) return fault.error();
+  if (Status read = binder.read_probes(); !read) return read.error();
   if (std::optional<EmuFault>& met = *fault) {
     if (met->line == 0) met->line = prepared.unit->line_of(met->frames);
     return EmuRun{std::move(met), {}};

@@ -17,6 +17,7 @@
 #include "backend/emu/emu_unit.h"
 #include "backend/engine/kernel_arguments.h"
 #include "isa/program/print.h"
+#include "isa/program/probe.h"
 
 namespace tilevm::backend {
 
@@ -68,6 +69,14 @@ class EmuEngine {
                                       const std::vector<Argument>& arguments, EmuMemory& memory,
                                       const std::vector<std::string>& names);
 
+  /// The same with probes; fills the log, whose window is set. After a fault the log has what was
+  /// recorded before it.
+  [[nodiscard]] Result<EmuRun> launch_probed(const isa::VerifiedProgram& program, int kernel,
+                                             const std::vector<Argument>& arguments,
+                                             EmuMemory& memory,
+                                             const std::vector<std::string>& names,
+                                             isa::ProbeLog& log);
+
   /// Changes emitted text before it is compiled. For tests, which plant faults by it.
   void edit_source(std::function<void(CudaSource&)> edit) { edit_ = std::move(edit); }
 
@@ -80,13 +89,21 @@ class EmuEngine {
     std::size_t first = 0;  ///< of them in the unit
   };
   EmuEngine(HostCompiler compiler, EmuOptions options, MmaModels models);
-  [[nodiscard]] Status compile(const std::vector<const isa::VerifiedProgram*>& programs);
+  [[nodiscard]] Status prepare(std::span<const isa::VerifiedProgram* const> programs,
+                               const EmitOptions& options);
+  [[nodiscard]] Status compile(const std::vector<const isa::VerifiedProgram*>& programs,
+                               const EmitOptions& options);
+  /// With probes if there is a log.
+  [[nodiscard]] Result<EmuRun> launch(const isa::VerifiedProgram& program, int kernel,
+                                      const std::vector<Argument>& arguments, EmuMemory& memory,
+                                      const std::vector<std::string>& names, isa::ProbeLog* log);
 
   HostCompiler compiler_;
   EmuOptions options_;
   MmaModels models_;
   std::function<void(CudaSource&)> edit_;
-  std::map<const isa::Program*, Prepared> prepared_;
+  /// By program and whether it has probes.
+  std::map<std::pair<const isa::Program*, bool>, Prepared> prepared_;
 };
 
 }  // namespace tilevm::backend

@@ -27,6 +27,8 @@ struct Operations {
   void (*gate)(Lane* lane, unsigned threads, bool waits, unsigned line);
   /// The value of lane 0 of the warp.
   unsigned (*from_first)(Lane* lane, unsigned value, unsigned line);
+  /// The value of another lane of the warp.
+  unsigned (*from_lane)(Lane* lane, unsigned value, unsigned source, unsigned line);
   bool (*elect)(Lane* lane, unsigned line);
   void (*load_matrices)(Lane* lane, unsigned* words, const unsigned char* row, int count,
                         bool transposed, unsigned line);

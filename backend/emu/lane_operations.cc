@@ -58,6 +58,17 @@ struct LaneOperations {
     return block.operands_[warp].values[0];
   }
 
+  /// The lanes meet once more, so that none brings its next value before all have this one.
+  static unsigned from_lane(emu::Lane* lane, unsigned value, unsigned source, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    const unsigned warp = lane->thread / warp_size;
+    block.operands_[warp].values[lane->thread % warp_size] = value;
+    if (block.meet_warp(lane, Meeting::from_lane, line)) block.release_warp(lane);
+    const unsigned result = block.operands_[warp].values[source % warp_size];
+    if (block.meet_warp(lane, Meeting::from_lane, line)) block.release_warp(lane);
+    return result;
+  }
+
   static bool elect(emu::Lane* lane, unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
     if (block.meet_warp(lane, Meeting::elect, line)) block.release_warp(lane);
@@ -211,6 +222,7 @@ struct LaneOperations {
       .synchronize_warp = synchronize_warp,
       .gate = gate,
       .from_first = from_first,
+      .from_lane = from_lane,
       .elect = elect,
       .load_matrices = load_matrices,
       .store_matrices = store_matrices,

@@ -10,6 +10,7 @@
 
 #include "backend/compile/kernel_cache.h"
 #include "backend/engine/print_buffer.h"
+#include "backend/engine/probe_buffer.h"
 
 namespace tilevm::backend {
 namespace {
@@ -29,8 +30,9 @@ struct LoadedText {
 };
 
 Result<LoadedText> compile_and_load(const Device& device, const CudaSource& source,
-                                    std::string name) {
+                                    const BuildOptions& build, std::string name) {
   CompileRequest request;
+  request.level = build.level;
   request.source = source.text;
   request.name = std::move(name);
   request.target = device.properties().target();
@@ -108,21 +110,28 @@ const KernelProperties& LoadedProgram::properties(int kernel) const {
   return state_->text->kernels[at(kernel)].properties();
 }
 
-CudaEngine::CudaEngine(Device device)
-    : device_(std::move(device)), cache_(std::make_shared<Cache>()) {}
+CudaEngine::CudaEngine(Device device, BuildOptions build)
+    : device_(std::move(device)), build_(std::move(build)), cache_(std::make_shared<Cache>()) {}
 
-Result<CudaEngine> CudaEngine::create(int ordinal) {
+Result<CudaEngine> CudaEngine::create(int ordinal, BuildOptions build) {
   Result<Device> device = Device::open(ordinal);
   if (!device) return device.error();
-  return CudaEngine(*std::move(device));
+  return CudaEngine(*std::move(device), std::move(build));
 }
 
 Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program) {
-  CudaSource source = emit_cuda(program);
+  return prepare(program, {});
+}
+
+Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program,
+                                          const EmitOptions& options) {
+  CudaSource source = emit_cuda(select(program), options);
+  if (build_.edit_text) source.text = build_.edit_text(std::move(source.text));
   const std::lock_guard lock(cache_->mutex);
   std::shared_ptr<const LoadedText>& text = cache_->texts[source.text];
   if (!text) {
-    Result<LoadedText> loaded = compile_and_load(device_, source, program.source().name() + ".cu");
+    Result<LoadedText> loaded =
+        compile_and_load(device_, source, build_, program.source().name() + ".cu");
     if (!loaded) {
       cache_->texts.erase(source.text);
       return loaded.error();
@@ -195,22 +204,57 @@ Result<isa::LaunchPrints> CudaEngine::read_prints(const LoadedProgram& program, 
 Status CudaEngine::launch(const LoadedProgram& program, int kernel,
                           const std::vector<Argument>& arguments, DeviceMemory& memory) const {
   if (Status ready = reserve(program, kernel, memory.workspaces_); !ready) return ready;
-  const DeviceBuffer* prints = nullptr;
-  if (!program.program().info(kernel).prints.empty()) {
-    const isa::Kernel& definition = program.program().kernel(kernel);
-    const auto grid = grid_of(definition, program.source().kernels[at(kernel)], arguments);
-    if (!grid) return grid.error();
-    if (Status status = prepare_prints(*grid, memory); !status) return status;
-    prints = &memory.prints_;
+  const Result<const DeviceBuffer*> prints = prints_of(program, kernel, arguments, memory);
+  if (!prints) return prints.error();
+  return put(program, kernel, arguments, memory.addresses(), memory.workspaces_, {*prints},
+             nullptr);
+}
+
+Result<const DeviceBuffer*> CudaEngine::prints_of(const LoadedProgram& program, int kernel,
+                                                  const std::vector<Argument>& arguments,
+                                                  DeviceMemory& memory) const {
+  if (program.program().info(kernel).prints.empty()) return nullptr;
+  const auto grid =
+      grid_of(program.program().kernel(kernel), program.source().kernels[at(kernel)], arguments);
+  if (!grid) return grid.error();
+  if (Status status = prepare_prints(*grid, memory); !status) return status.error();
+  return &memory.prints_;
+}
+
+Status CudaEngine::launch_probed(const LoadedProgram& program, int kernel,
+                                 const std::vector<Argument>& arguments, DeviceMemory& memory,
+                                 std::chrono::milliseconds timeout, isa::ProbeLog& log) const {
+  if (Status ready = reserve(program, kernel, memory.workspaces_); !ready) return ready;
+  const Result<const DeviceBuffer*> prints = prints_of(program, kernel, arguments, memory);
+  if (!prints) return prints.error();
+  std::vector<ProbedBuffer> buffers;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    buffers.push_back({memory[i].address(), memory[i].size()});
   }
-  return put(program, kernel, arguments, memory.addresses(), memory.workspaces_, prints, nullptr);
+  for (const auto& workspace : program.program().info(kernel).workspaces) {
+    const DeviceBuffer& place = memory.workspaces_[buffers.size() - memory.size()];
+    buffers.push_back({place.address(), static_cast<std::uint64_t>(workspace.bytes)});
+  }
+  std::vector<std::uint8_t> bytes = make_probe_buffer(program.program(), log, buffers);
+  Result<DeviceBuffer> probes = allocate(bytes.size());
+  if (!probes) return probes.error();
+  memory.probes_ = *std::move(probes);
+  if (Status s = memory.probes_.write(bytes.data(), bytes.size()); !s) return s;
+  if (Status s = put(program, kernel, arguments, memory.addresses(), memory.workspaces_,
+                     {*prints, &memory.probes_}, nullptr);
+      !s) {
+    return s;
+  }
+  if (Status ended = device_.wait(timeout); !ended) return ended;
+  if (Status s = memory.probes_.read(bytes.data(), bytes.size()); !s) return s;
+  return read_probe_buffer(program.program(), bytes, log);
 }
 
 Status CudaEngine::launch(const LoadedProgram& program, int kernel,
                           const std::vector<Argument>& arguments, const Addresses& buffers,
                           const Workspaces& workspaces, cuda::Stream stream) const {
   if (program.program().info(kernel).prints.empty()) {
-    return put(program, kernel, arguments, buffers, workspaces, nullptr, stream);
+    return put(program, kernel, arguments, buffers, workspaces, {}, stream);
   }
   return Error{ErrorKind::usage,
                fmt::format("`{}` prints, which needs a run on its own; take its Print out",
@@ -219,7 +263,7 @@ Status CudaEngine::launch(const LoadedProgram& program, int kernel,
 
 Status CudaEngine::put(const LoadedProgram& program, int kernel,
                        const std::vector<Argument>& arguments, const Addresses& buffers,
-                       const Workspaces& workspaces, const DeviceBuffer* prints,
+                       const Workspaces& workspaces, const HiddenBuffers& hidden,
                        cuda::Stream stream) const {
   const CudaKernel& emitted = program.source().kernels[at(kernel)];
   const isa::Kernel& definition = program.program().kernel(kernel);
@@ -228,7 +272,8 @@ Status CudaEngine::put(const LoadedProgram& program, int kernel,
   Result<LaunchArguments> bound = bind_tensors(definition, emitted, arguments, buffers);
   if (!bound) return bound.error();
   if (Status added = add_workspaces(emitted, workspaces, stream, *bound); !added) return added;
-  if (prints != nullptr) bound->add(*prints);
+  if (hidden.prints != nullptr) bound->add(*hidden.prints);
+  if (hidden.probes != nullptr) bound->add(*hidden.probes);
   LaunchShape shape;
   shape.grid = *grid;
   shape.block[0] = static_cast<unsigned>(emitted.threads);

@@ -14,7 +14,9 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@
 #include "backend/engine/kernel_arguments.h"
 #include "isa/base/result.h"
 #include "isa/program/print.h"
+#include "isa/program/probe.h"
 #include "isa/verify/verify.h"
 
 namespace tilevm::backend {
@@ -65,12 +68,20 @@ class DeviceMemory {
   Workspaces workspaces_;
   DeviceBuffer prints_;  // of the latest launch that prints
   std::array<std::int64_t, 3> print_grid_{1, 1, 1};
+  DeviceBuffer probes_;  // of the latest launch that has probes
+};
+
+/// How an engine makes machine code.
+struct BuildOptions {
+  std::optional<int> level;  ///< CompileRequest::level
+  /// For tests: changes the emitted text before it is compiled.
+  std::function<std::string(std::string)> edit_text = {};
 };
 
 class CudaEngine {
  public:
   /// Takes a device, as Device::open. Error (unavailable): no driver, no device.
-  [[nodiscard]] static Result<CudaEngine> create(int ordinal = -1);
+  [[nodiscard]] static Result<CudaEngine> create(int ordinal = -1, BuildOptions build = {});
 
   [[nodiscard]] const Device& device() const { return device_; }
   /// What programs for this device are compiled for: "sm_90a".
@@ -79,6 +90,9 @@ class CudaEngine {
   /// Emits, compiles and loads; a text that was loaded before is only looked up. Errors:
   /// unavailable (no compiler), limit (the compiler's timeout).
   [[nodiscard]] Result<LoadedProgram> prepare(const isa::VerifiedProgram& program);
+  /// The same with other options of the emitter.
+  [[nodiscard]] Result<LoadedProgram> prepare(const isa::VerifiedProgram& program,
+                                              const EmitOptions& options);
 
   /// Memory of a tensor, padded so that whole words around an element may be touched.
   [[nodiscard]] Result<DeviceBuffer> allocate(std::size_t bytes) const;
@@ -106,6 +120,12 @@ class CudaEngine {
   [[nodiscard]] Result<isa::LaunchPrints> read_prints(const LoadedProgram& program, int kernel,
                                                       const DeviceMemory& memory) const;
 
+  /// Launches a program that was prepared with probes, waits, and fills the log, whose window is
+  /// set. Errors: also limit (a timeout; 0 waits for ever).
+  Status launch_probed(const LoadedProgram& program, int kernel,
+                       const std::vector<Argument>& arguments, DeviceMemory& memory,
+                       std::chrono::milliseconds timeout, isa::ProbeLog& log) const;
+
   /// Waits for the launches and copies every buffer back to where it came from (sizes as at the
   /// upload). Errors: program (a kernel faulted), limit (a timeout; 0 waits for ever).
   Status download(const DeviceMemory& memory, HostBuffers& buffers,
@@ -118,15 +138,24 @@ class CudaEngine {
 
  private:
   struct Cache;
-  explicit CudaEngine(Device device);
-  /// Launches; `prints` is the print buffer of a kernel that prints, else null.
+  CudaEngine(Device device, BuildOptions build);
+  /// Buffers that a launch needs besides the program's own; null where its kernel has none.
+  struct HiddenBuffers {
+    const DeviceBuffer* prints = nullptr;
+    const DeviceBuffer* probes = nullptr;
+  };
   Status put(const LoadedProgram& program, int kernel, const std::vector<Argument>& arguments,
-             const Addresses& buffers, const Workspaces& workspaces, const DeviceBuffer* prints,
+             const Addresses& buffers, const Workspaces& workspaces, const HiddenBuffers& hidden,
              cuda::Stream stream) const;
+  /// Makes the print buffer ready, if the kernel prints; null if not.
+  Result<const DeviceBuffer*> prints_of(const LoadedProgram& program, int kernel,
+                                        const std::vector<Argument>& arguments,
+                                        DeviceMemory& memory) const;
   /// Makes the print buffer ready for a launch.
   Status prepare_prints(const std::array<unsigned, 3>& grid, DeviceMemory& memory) const;
 
   Device device_;
+  BuildOptions build_;
   std::shared_ptr<Cache> cache_;
 };
 

@@ -86,6 +86,11 @@ TV_FN void store_bits(u8* address, u32 mask, u32 value) {
 /// Adds 1 to 64 bits that all blocks share.
 TV_FN void count(u8* address) { atomicAdd(reinterpret_cast<u64*>(address), u64{1}); }
 
+/// Adds n to 64 bits.
+TV_FN void add_to(u8* address, u64 n) { atomicAdd(reinterpret_cast<u64*>(address), n); }
+/// The value of another thread of the warp. All of its threads must come here together.
+TV_FN u32 from_lane(u32 value, u32 lane) { return __shfl_sync(0xffffffffu, value, lane); }
+
 /// Adds n to 64 bits that all blocks share, once for this block; gives what was there before to all
 /// its threads, for which it waits.
 TV_FN u64 add_for_block(u8* address, u64 n) {

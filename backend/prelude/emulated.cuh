@@ -114,6 +114,11 @@ TV_FN T add_atomically(u8* address, T value) {
 }
 TV_FN void count(u8* address) { add_atomically(address, u64{1}); }
 
+TV_FN void add_to(u8* address, u64 n) { add_atomically(address, n); }
+TV_FN u32 from_lane(u32 value, u32 source, TV_LINE) {
+  return lane()->operations->from_lane(lane(), value, source, line);
+}
+
 TV_FN void synchronize(TV_LINE) { lane()->operations->synchronize(lane(), line); }
 
 /// What thread 0 gets from `work`, for all threads of the block.

@@ -22,6 +22,7 @@
 #include "isa/verify/verify.h"
 #include "sim/api/counters.h"
 #include "sim/api/error_stats.h"
+#include "sim/api/probe.h"
 #include "sim/api/shadow_memory.h"
 #include "sim/api/trace.h"
 
@@ -110,6 +111,7 @@ struct Options {
   bool count_accesses = false;  ///< Counters::statements
   bool keep_shadow = false;     ///< Report::errors
   Trace trace{};
+  Probes probes{};
 };
 
 /// Why a run stopped: an error of the program with its span, and the block and thread that met it.

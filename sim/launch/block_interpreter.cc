@@ -80,6 +80,7 @@ void BlockInterpreter::start(const std::array<std::int64_t, 3>& block, std::uint
   state_.next = 0;
   state_.steps = 0;
   state_.draws = 0;
+  state_.probe = {};
   const Trace* trace = context_.settings.observers.trace;
   state_.traced = trace != nullptr && trace->block == block;
   state_.wait.reset();
@@ -123,9 +124,11 @@ bool BlockInterpreter::step() {
   ++state_.steps;
   ++executed_[state_.next];
   if (record.meter) record.meter(state_, meter_cache_, accesses_[state_.next]);
+  if (context_.settings.observers.probes != nullptr) keep_operands_of(record);
   ++state_.next;
   if (!execute(record)) return false;
   if (state_.traced && !state_.wait) emit_trace(record);
+  if (context_.settings.observers.probes != nullptr) run_probe_of(record);
   return true;
 }
 
@@ -158,6 +161,22 @@ void BlockInterpreter::emit_trace(const PlanOp& record) {
   TraceEvent event{state_.steps, record.span, record.mnemonic, {}, {}};
   show_values(record.written, state_, event);
   state_.traced = context_.settings.observers.trace->tell(event);
+}
+
+void BlockInterpreter::keep_operands_of(const PlanOp& record) {
+  keep_operands(plan_.probes[static_cast<std::size_t>(&record - plan_.records.data())], state_,
+                *context_.settings.observers.probes);
+}
+
+/// Records what a statement wrote, or that an iteration of a loop begins.
+void BlockInterpreter::run_probe_of(const PlanOp& record) {
+  const StatementProbe& probe =
+      plan_.probes[static_cast<std::size_t>(&record - plan_.records.data())];
+  if (probe.mode == isa::ProbeMode::none || state_.wait) return;
+  const bool may_leave =
+      record.kind == PlanOp::Kind::loop_next || record.kind == PlanOp::Kind::branch;
+  if (may_leave && state_.next == record.target) return;
+  run_probe(probe, state_, context_.memory, *context_.settings.observers.probes);
 }
 
 bool BlockInterpreter::execute(const PlanOp& record) {

@@ -67,6 +67,8 @@ class BlockInterpreter {
   bool run_action(const PlanOp& record);
   bool step_shadow(const PlanOp& record);
   void emit_trace(const PlanOp& record);
+  void keep_operands_of(const PlanOp& record);
+  void run_probe_of(const PlanOp& record);
   bool step_undefined(const PlanOp& record);
   bool enter_loop(const PlanOp& record);
   void next_of_loop(const PlanOp& record);

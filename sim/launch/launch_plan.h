@@ -19,6 +19,7 @@ struct LaunchPlan {
   Grid grid;
   std::vector<BufferUse> uses;  ///< by buffer
   BlockSequence sequence;
+  std::size_t workspaces = 0;  ///< the first of `memory`
 
   /// The block with a rank in the launch order.
   [[nodiscard]] std::array<std::int64_t, 3> block(std::uint64_t rank) const {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "isa/analysis/operands.h"
 #include "isa/type/bits.h"
 #include "sim/exec/semantics.h"
 #include "sim/state/shadow_values.h"
@@ -79,6 +80,7 @@ class PlanBuilder {
     plan_.global_granule_shift = global_granule_shift(kernel_);
     plan_.counts_accesses = extras.count_accesses;
     plan_.keeps_shadow = extras.keep_shadow;
+    probes_ = extras.probes;
     if (!plan_.keeps_shadow) return;
     plan_.shadow_registers = registers_.shadow_count();
     plan_.shadow_shared = shared_shadow(kernel_, info_, info_.shared.size());
@@ -86,6 +88,7 @@ class PlanBuilder {
 
   Plan build() && {
     add_block(kernel_.body);
+    if (probes_ != nullptr) plan_.probes.resize(here());
     plan_.table_count = table_count_.tables;
     plan_.shared_table_count = table_count_.shared_tables;
     plan_.table_bytes = table_count_.bytes;
@@ -142,7 +145,47 @@ class PlanBuilder {
       record.meter = make_meter(program_, index_, stmt, tables_, here());
       record.mma = count_mma(program_, index_, stmt);
     }
-    add(std::move(record), span);
+    const std::size_t number = add(std::move(record), span);
+    if (probes_ == nullptr) return;
+    StatementProbe probe = probe_of(stmt.id, stmt.results);
+    if (probe.mode != isa::ProbeMode::none) {
+      probe.memory = make_memory_probe(program_, index_, stmt, registers_, tables_);
+      isa::for_each_register_operand(stmt.inst, [&](isa::VarId operand) {
+        const auto& type = *std::get_if<isa::RegisterType>(&kernel_.variable(operand).type);
+        probe.operands.push_back({true, make_tile(type, registers_.offset(operand))});
+      });
+    }
+    set_probe(number, std::move(probe));
+  }
+
+  void set_probe(std::size_t record, StatementProbe probe) {
+    if (probes_ == nullptr) return;
+    plan_.probes.resize(record + 1);
+    plan_.probes[record] = std::move(probe);
+  }
+
+  /// The probe of a statement that writes these variables.
+  [[nodiscard]] StatementProbe probe_of(isa::StmtId id,
+                                        const std::vector<isa::VarId>& results) const {
+    StatementProbe probe;
+    if (probes_ == nullptr) return probe;
+    probe.mode = (*probes_)[id];
+    probe.statement = static_cast<std::uint32_t>(id.index);
+    if (probe.mode == isa::ProbeMode::none) return probe;
+    for (const isa::VarId result : results) {
+      const isa::Type& type = kernel_.variable(result).type;
+      ProbedVariable variable;
+      variable.slot = static_cast<std::size_t>(result.index);
+      if (const auto* tile = std::get_if<isa::RegisterType>(&type)) {
+        variable.is_tile = true;
+        variable.tile = make_tile(*tile, registers_.offset(result));
+        if (tile->dtype == isa::tf32) variable.significant = 0xffffe000;
+      } else if (!std::holds_alternative<isa::ScalarType>(type)) {
+        continue;
+      }
+      probe.results.push_back(variable);
+    }
+    return probe;
   }
 
   [[nodiscard]] std::vector<TracedVariable> written(const std::vector<isa::VarId>& results) const {
@@ -152,11 +195,12 @@ class PlanBuilder {
   }
 
   void add_statement(const isa::ScalarStmt& stmt, Span span) {
-    add({.kind = PlanOp::Kind::assign,
-         .slot = static_cast<std::size_t>(stmt.target.index),
-         .values = {ScalarCode(stmt.value)},
-         .written = written({stmt.target})},
-        span);
+    const std::size_t number = add({.kind = PlanOp::Kind::assign,
+                                    .slot = static_cast<std::size_t>(stmt.target.index),
+                                    .values = {ScalarCode(stmt.value)},
+                                    .written = written({stmt.target})},
+                                   span);
+    set_probe(number, probe_of(stmt.id, {stmt.target}));
   }
 
   void add_statement(const isa::ForStmt& stmt, Span span) {
@@ -174,6 +218,7 @@ class PlanBuilder {
                                   .scalar_kind = stmt.begin.kind(),
                                   .written = written({stmt.var})},
                                  span);
+    set_probe(next, probe_of(stmt.id, {stmt.var}));
     add_block(stmt.body);
     add_jump(next, span);
     jump_here(next);
@@ -183,6 +228,7 @@ class PlanBuilder {
   void add_statement(const isa::WhileStmt& stmt, Span span) {
     loops_.push_back({here(), {}, span});
     const std::size_t exit = add_branch(stmt.condition, span);
+    set_probe(exit, probe_of(stmt.id, {}));
     add_block(stmt.body);
     add_jump(loops_.back().head, span);
     jump_here(exit);
@@ -220,6 +266,7 @@ class PlanBuilder {
   TableCount table_count_;
   Plan plan_;
   std::vector<Loop> loops_;
+  const isa::ProbePlan* probes_ = nullptr;
 };
 
 }  // namespace

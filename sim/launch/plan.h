@@ -12,6 +12,7 @@
 #include "sim/checks/undefined_flow.h"
 #include "sim/counting/access_meter.h"
 #include "sim/launch/traced.h"
+#include "sim/probe/statement_probe.h"
 #include "sim/shadow/shadow_flow.h"
 #include "sim/state/context.h"
 #include "sim/state/scalar_code.h"
@@ -49,6 +50,7 @@ struct PlanOp {
 
 struct Plan {
   std::vector<PlanOp> records;
+  std::vector<StatementProbe> probes;  ///< by record; empty if there are none
   std::size_t scalar_slots = 0;        ///< one a variable (by index), then three a loop
   std::size_t view_slots = 0;          ///< one a variable
   std::size_t register_bytes = 0;      ///< of the slab
@@ -74,6 +76,7 @@ struct Plan {
 struct PlanExtras {
   bool count_accesses = false;
   bool keep_shadow = false;
+  const isa::ProbePlan* probes = nullptr;
 };
 
 [[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel,

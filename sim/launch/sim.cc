@@ -18,6 +18,7 @@
 #include "sim/launch/launch.h"
 #include "sim/launch/launch_plan.h"
 #include "sim/launch/plan.h"
+#include "sim/probe/probe_sink.h"
 
 namespace tilevm::sim {
 namespace {
@@ -50,6 +51,11 @@ class BlockRun {
                  .global_granule_shift = plan.global_granule_shift,
                  .threads = plan.threads};
     if (options.trace.tell) settings_.observers.trace = &options.trace;
+    if (options.probes.plan != nullptr) {
+      settings_.observers.probes =
+          &probes_.emplace(*options.probes.log, launch.grid.extents, launch.memory.size(),
+                           launch.workspaces, plan.threads);
+    }
     if (checks.races) settings_.uses = &launch.uses;
     if (checks.races && !plan.orders_blocks && blocks_ > 1 &&
         blocks_ < BlockRaceDetector::max_blocks) {
@@ -206,6 +212,7 @@ class BlockRun {
   const bool keeps_prints_;                    // after a fault
   std::vector<std::atomic<bool>> needed_;      // by barrier
   std::optional<BlockRaceDetector> detector_;  ///< if blocks are compared
+  std::optional<ProbeSink> probes_;
   RunSettings settings_;
   std::uint64_t threads_ = 1;
   std::uint64_t share_ = 1;  ///< blocks handed out at once
@@ -268,7 +275,8 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
       make_memory(program, kernel, memory,
                   {.undefined = options.checks.uninitialized, .shadow = options.keep_shadow});
   if (!launch_memory) return launch_memory.error();
-  const Plan plan = build_plan(program, kernel, {options.count_accesses, options.keep_shadow});
+  const Plan plan = build_plan(program, kernel,
+                               {options.count_accesses, options.keep_shadow, options.probes.plan});
   if (Status status = check_size(plan, code); !status) return status.error();
   const Grid& blocks = *std::get_if<Grid>(&grid);
   const LaunchPlan launch{plan,
@@ -276,7 +284,8 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
                           *parameters,
                           blocks,
                           buffer_uses(program, kernel, arguments, memory.size()),
-                          BlockSequence(begin_order(plan, blocks, options), blocks.blocks())};
+                          BlockSequence(begin_order(plan, blocks, options), blocks.blocks()),
+                          launch_memory->workspaces.size()};
   BlockRun run(launch, options, isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));
   if (!run.run()) return out_of_memory(code);
   report.prints = run.take_prints();

@@ -51,6 +51,7 @@ struct Barrier {
 class HappensBeforeDetector;
 class Replay;
 class AccessSink;
+class ProbeSink;
 class TurnLog;
 
 /// The observers of a launch. Each may be absent; each must outlive the run.
@@ -61,6 +62,7 @@ struct Observers {
   HappensBeforeDetector* happens_before = nullptr;  ///< finds them if blocks order themselves
   Replay* replay = nullptr;                         ///< locates a race of two blocks
   const Trace* trace = nullptr;
+  const ProbeSink* probes = nullptr;  ///< sums up what statements write
 };
 
 /// What is the same for all blocks of a launch. Pointers must outlive it.

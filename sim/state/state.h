@@ -35,6 +35,13 @@ struct Wait {
   std::uint32_t wanted = 0;
 };
 
+/// The record that a block is making for its probes (isa/program/probe.h).
+struct RecordInProgress {
+  std::uint32_t next = 0;  ///< its number
+  std::uint64_t sum = 0;
+  bool undefined = false;
+};
+
 struct BlockState {
   std::array<std::int64_t, 3> block{};  ///< BlockIndices: x, y, z
   std::uint64_t order = 0;              ///< the block's rank in the launch order
@@ -50,6 +57,7 @@ struct BlockState {
   std::uint64_t steps = 0;  ///< PlanOps that ran
   std::uint64_t draws = 0;  ///< random numbers that were drawn
   bool traced = false;
+  RecordInProgress probe;
   std::optional<Wait> wait;  ///< for another block; the waiting PlanOp runs next
   std::uint32_t turns = 0;   ///< instructions that order blocks, counted as they run
 };

@@ -1,15 +1,20 @@
+// `tilevm diff`: a program on several engines, seed after seed.
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <memory>
 #include <ostream>
 #include <system_error>
-#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
-#include "vm/data/compare.h"
 #include "vm/data/hash.h"
+#include "vm/diff/bisect_render.h"
+#include "vm/diff/bundle.h"
+#include "vm/diff/verdict_render.h"
 #include "vm/fidelity/record.h"
 #include "vm/text/file.h"
 
@@ -40,190 +45,140 @@ Result<Seeds> parse_seeds(const std::string& text) {
       fmt::format("--seeds `{}` is no range: write A..B with A <= B, at most a million", text)};
 }
 
-struct Engines {
-  std::unique_ptr<Engine> a, b;
-};
-
-Result<Engines> make_engines(const DiffOptions& options) {
-  const std::size_t comma = options.backends.find(',');
-  if (comma == std::string::npos || options.backends.find(',', comma + 1) != std::string::npos) {
-    return Error{ErrorKind::usage,
-                 fmt::format("--backends `{}` does not name two: write A,B", options.backends)};
-  }
-  const EngineOptions engine_options{options.execution.threads};
-  Result<std::unique_ptr<Engine>> a =
-      make_engine(options.backends.substr(0, comma), engine_options);
-  if (!a) return a.error();
-  Result<std::unique_ptr<Engine>> b =
-      make_engine(options.backends.substr(comma + 1), engine_options);
-  if (!b) return b.error();
-  return Engines{*std::move(a), *std::move(b)};
-}
-
-/// One program, one entry, two engines.
-class Differ {
+/// One program, one entry, several engines: seed after seed.
+class SeedLoop {
  public:
-  Differ(const isa::VerifiedProgram& program, const Entry& entry, const Engines& engines,
-         const DiffOptions& options, Reporter& reporter)
-      : program_(program),
-        entry_(entry),
-        engines_(engines),
-        options_(options),
-        reporter_(reporter) {}
+  SeedLoop(const DiffCase& what, const Engines& engines, const DiffOptions& options,
+           Reporter& reporter)
+      : what_(what), engines_(engines), options_(options), reporter_(reporter) {}
+
+  /// Repeats what a bundle has.
+  Exit repeat(const Bundle& bundle) {
+    const Result<SeedRun> run = run_on(what_, engines_, bundle.tensors, bundle.seed);
+    if (!run) return reporter_.fail(run.error());
+    if (const Failure* failure = run->common_failure()) {
+      return reporter_.fail(*failure, what_.program.source());
+    }
+    show(*run, false);
+    const std::string changes = compare_with_bundle(bundle, what_, *run);
+    reporter_.set("reproduced", changes.empty());
+    reporter_.set("changes", changes);
+    if (!reporter_.json()) {
+      reporter_.io().out << (changes.empty() ? "as in the bundle\n"
+                                             : "not as in the bundle:\n" + changes);
+    }
+    if (Status s = bisect_if_asked(*run); !s) return reporter_.fail(s.error());
+    return finish(run->verdict.status());
+  }
 
   /// Runs and compares every seed; the worst of their statuses.
   Exit run(const Seeds& seeds) {
     Exit worst = Exit::ok;
-    for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
-      const Exit status = run_seed(seed, seeds.first != seeds.last);
-      if (failed_) return status;
-      worst = std::max(worst, status);
+    for (std::uint64_t i = 0; i <= seeds.last - seeds.first; ++i) {
+      const std::uint64_t seed = seeds.first + i;
+      const Result<SeedRun> run = run_seed(what_, engines_, {seed, options_.execution.wild});
+      if (!run) return reporter_.fail(run.error());
+      if (const Failure* failure = run->common_failure()) {
+        return reporter_.fail(*failure, what_.program.source());
+      }
+      show(*run, seeds.first != seeds.last);
+      if (Status s = bisect_if_asked(*run); !s) return reporter_.fail(s.error());
+      if (Status s = keep_bundle(*run); !s) return reporter_.fail(s.error());
+      worst = std::max(worst, run->verdict.status());
+      if (options_.record.empty() || run->runs.back().failure) continue;
+      if (Status s = record(run->runs.back().tensors, seed); !s) return reporter_.fail(s.error());
     }
-    reporter_.set("backends", Json::array().push(engines_.a->name()).push(engines_.b->name()));
-    reporter_.set("device", engines_.b->device());
+    return finish(worst);
+  }
+
+ private:
+  /// A seed's text appears as soon as the seed has run.
+  void show(const SeedRun& run, bool several) {
+    Io& io = reporter_.io();
+    if (reporter_.json()) {
+      add_results(what_, run, results_);
+      add_prints(run, prints_);
+      seeds_.push(seed_json(what_, run));
+    } else {
+      io.out << render_verdict(what_, run, {io.color_out, several}) << std::flush;
+    }
+  }
+
+  /// Writes the first seed, and instead of it the first that differs.
+  Status keep_bundle(const SeedRun& run) {
+    const bool differs = !run.verdict.exact();
+    if (options_.bundle.empty() || bundled_difference_ || (bundled_ && !differs)) return Done{};
+    bundled_ = true;
+    bundled_difference_ = differs;
+    return write_bundle(options_.bundle, make_bundle(what_, run, engines_,
+                                                     {options_.version, options_.program.defines,
+                                                      options_.execution.data}));
+  }
+
+  /// The first difference of the first seed that has one.
+  Status bisect_if_asked(const SeedRun& run) {
+    if (!options_.bisect || bisected_) return Done{};
+    const auto pair = differing_pair(run.verdict);
+    if (!pair) return Done{};
+    bisected_ = true;
+    const Result<BisectResult> result = bisect(what_, engines_, pair->first, pair->second,
+                                               run.inputs, {.threads = options_.execution.threads});
+    if (!result) return result.error();
+    if (reporter_.json()) {
+      reporter_.set("bisect", bisect_json(what_, run.verdict, *result));
+    } else {
+      reporter_.io().out << render_bisect(what_, run.verdict, *result) << std::flush;
+    }
+    return Done{};
+  }
+
+  Exit finish(Exit worst) {
+    Json names = Json::array(), devices = Json::array();
+    for (const std::unique_ptr<Engine>& engine : engines_) {
+      names.push(engine->name());
+      devices.push(engine->device());
+    }
+    reporter_.set("backends", std::move(names));
+    reporter_.set("device", engines_.back()->device());
+    reporter_.set("devices", std::move(devices));
     reporter_.set("results", std::move(results_));
     reporter_.set("prints", std::move(prints_));
+    reporter_.set("seeds", std::move(seeds_));
     reporter_.set("exact", worst == Exit::ok);
     return reporter_.finish(worst);
   }
 
- private:
-  Exit stop(Exit status) {
-    failed_ = true;
-    return status;
-  }
-
-  Exit run_seed(std::uint64_t seed, bool several) {
-    Result<std::vector<HostTensor>> a = make_tensors(entry_, {seed, options_.execution.wild});
-    if (!a) return stop(reporter_.fail(a.error()));
-    std::vector<HostTensor> b = *a;
-    RunReport report_a, report_b;
-    for (const auto& [engine, tensors, report] :
-         {std::tuple{engines_.a.get(), &*a, &report_a}, {engines_.b.get(), &b, &report_b}}) {
-      if (const auto failure = engine->run(program_, entry_, *tensors, *report)) {
-        return stop(reporter_.fail(*failure, program_.source()));
-      }
-    }
-    const Exit prints = compare_prints(report_a.prints, report_b.prints, seed, several);
-    const Exit status = std::max(prints, compare_outputs(*a, b, seed, several));
-    if (!options_.record.empty()) {
-      if (Status s = record(b, seed); !s) return stop(reporter_.fail(s.error()));
-    }
-    return status;
-  }
-
-  /// Says nothing of programs that print nothing.
-  Exit compare_prints(const Prints& a, const Prints& b, std::uint64_t seed, bool several) {
-    if (a.empty() && b.empty()) return Exit::ok;
-    const std::optional<PrintDifference> difference = vm::compare_prints(program_, a, b);
-    const std::size_t count = count_prints(program_, a);
-    Json object = Json::object();
-    object.set("seed", seed).set("exact", !difference).set("count", count);
-    if (difference) object.set("a", difference->a).set("b", difference->b);
-    prints_.push(std::move(object));
-    if (reporter_.json()) return difference ? Exit::fault : Exit::ok;
-    Io& io = reporter_.io();
-    if (several) io.out << fmt::format("seed {}: ", seed);
-    io.out << fmt::format("prints: {}", difference ? paint("different", Style::red, io.color_out)
-                                                   : paint("exact", Style::green, io.color_out));
-    if (!difference) {
-      io.out << fmt::format(" ({})\n", count);
-      return Exit::ok;
-    }
-    io.out << fmt::format("; the first in {}:\n{}and in {}:\n{}", engines_.a->name(), difference->a,
-                          engines_.b->name(), difference->b);
-    return Exit::fault;
-  }
-
-  Exit compare_outputs(const std::vector<HostTensor>& a, const std::vector<HostTensor>& b,
-                       std::uint64_t seed, bool several) {
-    Exit status = Exit::ok;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const Entry::Tensor& tensor = entry_.tensors[i];
-      if (!tensor.output) continue;
-      const Comparison comparison = compare(a[i], b[i]);
-      if (comparison.different > 0) status = Exit::fault;
-      const std::string prefix = several ? fmt::format("seed {}: ", seed) : std::string();
-      if (!reporter_.json()) show(prefix + tensor.name, a[i], comparison);
-      results_.push(to_json(tensor.name, seed, a[i], b[i], comparison));
-    }
-    return status;
-  }
-
-  void show(const std::string& name, const HostTensor& a, const Comparison& comparison) {
-    Io& io = reporter_.io();
-    if (comparison.different == 0) {
-      io.out << fmt::format("{}: {} ({} elements, hash {})\n", name,
-                            paint("exact", Style::green, io.color_out), comparison.elements,
-                            format_hash(content_hash(a)));
-      return;
-    }
-    io.out << fmt::format("{}: {}, {} of {} elements ({} against {})\n", name,
-                          paint("different", Style::red, io.color_out), comparison.different,
-                          comparison.elements, engines_.a->name(), engines_.b->name());
-    io.out << "  first " << format_difference(a, *comparison.first) << '\n';
-    io.out << "  worst " << format_difference(a, *comparison.worst) << '\n';
-  }
-
-  static Json difference_json(const HostTensor& tensor, const Difference& difference) {
-    Json object = Json::object();
-    object.set("index", format_index(tensor.shape, difference.index));
-    object.set("a", fmt::format("0x{:x}", difference.a));
-    object.set("b", fmt::format("0x{:x}", difference.b));
-    object.set("ulps", difference.ulps == infinitely_far ? Json("nan") : Json(difference.ulps));
-    return object;
-  }
-
-  static Json to_json(const std::string& name, std::uint64_t seed, const HostTensor& a,
-                      const HostTensor& b, const Comparison& comparison) {
-    Json object = Json::object();
-    object.set("name", name).set("seed", seed).set("exact", comparison.different == 0);
-    object.set("elements", comparison.elements).set("different", comparison.different);
-    object.set("hash_a", format_hash(content_hash(a)));
-    object.set("hash_b", format_hash(content_hash(b)));
-    if (comparison.first) {
-      object.set("first", difference_json(a, *comparison.first));
-      object.set("worst", difference_json(a, *comparison.worst));
-    }
-    return object;
-  }
-
   Status record(const std::vector<HostTensor>& tensors, std::uint64_t seed) const {
+    const Engine& last = *engines_.back();
     Record line;
     line.file = options_.program.file;
-    line.entry = entry_.name;
-    line.target = isa::to_string(program_.target());
+    line.entry = what_.entry.name;
+    line.target = isa::to_string(what_.program.target());
     line.defines = options_.program.defines;
     line.inputs = options_.execution.data.inputs;
     line.seed = seed;
     line.wild = options_.execution.wild;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (!entry_.tensors[i].output) continue;
-      line.outputs.emplace_back(entry_.tensors[i].name, format_hash(content_hash(tensors[i])));
+      if (!what_.entry.tensors[i].output) continue;
+      line.outputs.emplace_back(what_.entry.tensors[i].name, format_hash(content_hash(tensors[i])));
     }
-    line.backend = engines_.b->name();
-    line.device = engines_.b->device();
-    line.driver = engines_.b->driver();
-    line.compiler = compiler_of(*engines_.b);
+    line.backend = last.name();
+    line.device = last.device();
+    line.driver = last.driver();
+    line.compiler = compiler_of(last);
     return append_line(options_.record, format_record(line));
   }
 
-  const isa::VerifiedProgram& program_;
-  const Entry& entry_;
+  const DiffCase& what_;
   const Engines& engines_;
   const DiffOptions& options_;
   Reporter& reporter_;
-  Json results_ = Json::array(), prints_ = Json::array();
-  bool failed_ = false;
+  Json results_ = Json::array(), prints_ = Json::array(), seeds_ = Json::array();
+  bool bisected_ = false, bundled_ = false, bundled_difference_ = false;
 };
 
 /// What the options alone can be wrong in.
 Result<Seeds> check_options(const DiffOptions& options) {
-  if (options.bisect) {
-    return Error{ErrorKind::usage,
-                 "--bisect is not in this version; the report names the first "
-                 "and the worst element that differ"};
-  }
   if (!options.record.empty() && options.program.file == "-") {
     return Error{ErrorKind::usage, "--record needs a program in a file, not standard input"};
   }
@@ -231,28 +186,64 @@ Result<Seeds> check_options(const DiffOptions& options) {
   return parse_seeds(options.seeds);
 }
 
+EngineOptions engine_options_of(const DiffOptions& options) {
+  EngineOptions engine{.threads = options.execution.threads};
+  engine.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout * 1000));
+  return engine;
+}
+
+/// The case of a bundle, on its own engines unless others are named.
+Exit repeat_bundle(const DiffOptions& options, Reporter& reporter) {
+  for (const auto& [given, name] : {std::pair{!options.seeds.empty(), "--seeds"},
+                                    {!options.record.empty(), "--record"},
+                                    {!options.bundle.empty(), "--bundle"},
+                                    {!options.program.defines.empty(), "--define"},
+                                    {!options.program.target.empty(), "--target"},
+                                    {!options.execution.data.inputs.empty(), "--in"}}) {
+    if (given) {
+      return reporter.fail(
+          Error{ErrorKind::usage, fmt::format("{} does not go with a bundle, which "
+                                              "says what is run",
+                                              name)});
+    }
+  }
+  const Result<Bundle> bundle = read_bundle(options.program.file);
+  if (!bundle) return reporter.fail(bundle.error());
+  const Result<DiffCase> what = load_bundle(*bundle);
+  if (!what) return reporter.fail(what.error());
+  const std::string backends = options.backends.empty() ? bundle->backends() : options.backends;
+  const Result<Engines> engines = make_engines(backends, engine_options_of(options));
+  if (!engines) return reporter.fail(engines.error());
+  reporter.set("entry", what->entry.name);
+  reporter.set("target", isa::to_string(what->program.target()));
+  return SeedLoop(*what, *engines, options, reporter).repeat(*bundle);
+}
+
 }  // namespace
 
 Exit diff(const DiffOptions& options, Io& io) {
   Reporter reporter(io, "diff", options.json);
   reporter.set("file", options.program.file);
+  if (is_bundle(options.program.file)) return repeat_bundle(options, reporter);
   const Result<Seeds> seeds = check_options(options);
   if (!seeds) return reporter.fail(seeds.error());
   Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
-  Result<Engines> engines = make_engines(options);
+  const Result<Engines> engines = make_engines(
+      options.backends.empty() ? "sim,cuda" : options.backends, engine_options_of(options));
   if (!engines) return reporter.fail(engines.error());
-  const Engine& decides = engines->a->target() ? *engines->a : *engines->b;
-  Result<Loaded> loaded = load_source(*source, options.program, target_for(decides));
+  Result<Loaded> loaded =
+      load_source(*source, options.program, target_for(deciding_engine(*engines)));
   if (!loaded) return reporter.fail(loaded.error());
   reporter.diagnostics(loaded->diagnostics, **source);
   if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
-  const Result<Entry> entry =
+  Result<Entry> entry =
       resolve_entry(*loaded->program, options.execution.entry, options.execution.data);
   if (!entry) return reporter.fail(entry.error());
-  reporter.set("entry", entry->name);
-  reporter.set("target", isa::to_string(loaded->program->target()));
-  return Differ(*loaded->program, *entry, *engines, options, reporter).run(*seeds);
+  const DiffCase what{*loaded->program, *std::move(entry)};
+  reporter.set("entry", what.entry.name);
+  reporter.set("target", isa::to_string(what.program.target()));
+  return SeedLoop(what, *engines, options, reporter).run(*seeds);
 }
 
 }  // namespace tilevm::vm

@@ -176,16 +176,28 @@ void add_running_commands(CLI::App& root, Commands& commands) {
   }
   {
     auto [app, o] = add_command<DiffOptions>(
-        root, commands, "diff", "Runs a program on two backends and compares every bit.", diff);
+        root, commands, "diff", "Runs a program on several backends and compares every bit.", diff);
     add_program(app, o->program, "the device's, or sm_90, if left out");
     add_execution(app, o->execution);
-    app->add_option("--backends", o->backends, "the two to compare; sim,cuda if left out")
+    app->add_option("--backends", o->backends,
+                    "two or more to compare, with the first; cuda:O0 to cuda:O3 are levels of "
+                    "optimisation; sim,cuda if left out")
         ->type_name("A,B");
     app->add_option("--seeds", o->seeds, "several seeds in one go, both ends included")
         ->type_name("A..B");
-    app->add_option("--record", o->record, "append what the second backend gave, one line a seed")
+    app->add_option("--timeout", o->timeout,
+                    "how long a run on a GPU may take, 0 for ever; 600 if left out")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("SECONDS");
+    app->add_option("--record", o->record, "append what the last backend gave, one line a seed")
         ->type_name("FILE");
-    app->add_flag("--bisect", o->bisect, "find the first instruction that differs");
+    app->add_option("--bundle", o->bundle,
+                    "write the first seed that differs, else the first, to a folder from which "
+                    "`tilevm diff DIR` repeats it")
+        ->type_name("DIR");
+    o->version = TILEVM_VERSION;
+    app->add_flag("--bisect", o->bisect,
+                  "find the first statement that differs, of the first seed that does");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
 }

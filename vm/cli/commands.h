@@ -107,9 +107,12 @@ Exit trace(const TraceOptions& options, Io& io);
 struct DiffOptions {
   ProgramOptions program;
   ExecutionOptions execution;
-  std::string backends = "sim,cuda";
-  std::string seeds;   ///< "A..B", both included; empty: the one seed
-  std::string record;  ///< a file that one line per seed is appended to
+  std::string backends;  ///< two or more; empty: sim,cuda, or a bundle's
+  std::string seeds;     ///< "A..B", both included; empty: the one seed
+  double timeout = 600;  ///< seconds that a run on a GPU may take; 0: for ever
+  std::string record;    ///< a file that one line per seed is appended to
+  std::string bundle;    ///< a folder for the first seed that differs, else the first
+  std::string version;
   bool bisect = false;
   bool json = false;
 };

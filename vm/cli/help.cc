@@ -28,7 +28,7 @@ const std::map<std::string, std::string>& examples() {
       {"diff",
        "  tilevm diff programs/figure2.tile\n"
        "  tilevm diff programs/figure2.tile -D K=64 --seeds 0..19 --wild\n"
-       "  tilevm diff programs/figure2.tile --backends sim,sim --json\n"},
+       "  tilevm diff programs/figure2.tile --backends sim,cuda:O0,cuda --json\n"},
       {"record",
        "  tilevm record --size full -o records.jsonl\n"
        "  tilevm record --size exhaustive -o records.jsonl --time-limit 600\n"

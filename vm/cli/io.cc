@@ -33,26 +33,6 @@ Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
 
 }  // namespace
 
-std::string paint(std::string_view text, Style style, bool color) {
-  if (!color) return std::string(text);
-  const auto escape = [style] {
-    switch (style) {
-      case Style::bold:
-        return "\x1b[1m";
-      case Style::dim:
-        return "\x1b[2m";
-      case Style::green:
-        return "\x1b[32m";
-      case Style::yellow:
-        return "\x1b[33m";
-      case Style::red:
-        return "\x1b[1;31m";
-    }
-    return "";
-  };
-  return fmt::format("{}{}\x1b[0m", escape(), text);
-}
-
 Exit fail(Io& io, const Error& error) {
   io.err << "tilevm: " << paint("error:", Style::red, io.color_err) << ' ' << error.message << '\n';
   return exit_of(error.kind);

@@ -10,6 +10,7 @@
 #include "isa/base/source.h"
 #include "vm/run/vm.h"
 #include "vm/text/json.h"
+#include "vm/text/style.h"
 
 namespace tilevm::vm {
 
@@ -20,10 +21,6 @@ struct Io {
   bool color_out = false;
   bool color_err = false;
 };
-
-/// The styles that commands use; without colour the text itself.
-enum class Style { bold, dim, green, yellow, red };
-[[nodiscard]] std::string paint(std::string_view text, Style style, bool color);
 
 /// "tilevm: error: MESSAGE" to `err`; the status that follows from the error.
 Exit fail(Io& io, const Error& error);

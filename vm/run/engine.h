@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "isa/base/result.h"
 #include "isa/numeric/target.h"
+#include "isa/program/probe.h"
 #include "isa/verify/verify.h"
 #include "sim/api/sim.h"
 #include "vm/data/tensor.h"
@@ -59,6 +61,12 @@ struct RunReport {
   std::vector<OutputErrors> output_errors;
 };
 
+/// Sums over what each statement writes (isa/program/probe.h), for one run.
+struct ProbeRun {
+  std::vector<isa::ProbePlan> plans;    ///< by kernel
+  std::vector<isa::ProbeLog> launches;  ///< by launch; their windows are set before the run
+};
+
 /// Something that runs a program's launches on host tensors.
 class Engine {
  public:
@@ -67,7 +75,7 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   virtual ~Engine() = default;
 
-  /// "sim", "emu" or "cuda".
+  /// The backend's name (make_engine.h): "sim", "emu", "cuda", "cuda:O0".
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// The device in words: "simulator of sm_90", "NVIDIA H200, sm_90, ..., driver ...".
   [[nodiscard]] virtual std::string device() const = 0;
@@ -82,12 +90,21 @@ class Engine {
     return Done{};
   }
 
+  /// Whether a second run on the same inputs gives the same results, even if blocks race.
+  [[nodiscard]] virtual bool repeats_itself() const { return false; }
+
   /// Runs all launches in order; tensors are updated in place. After a failure their contents are
   /// unspecified.
   [[nodiscard]] virtual std::optional<Failure> run(const isa::VerifiedProgram& program,
                                                    const Entry& entry,
                                                    std::vector<HostTensor>& tensors,
                                                    RunReport& report) = 0;
+
+  /// The same with probes. Error (usage): this engine has none.
+  [[nodiscard]] virtual std::optional<Failure> run_probed(const isa::VerifiedProgram& program,
+                                                          const Entry& entry,
+                                                          std::vector<HostTensor>& tensors,
+                                                          ProbeRun& probes);
 };
 
 struct EngineOptions {
@@ -106,6 +123,12 @@ struct EngineOptions {
   /// Told what the statements of one block of every launch gave, with the kernel's index.
   std::function<bool(int kernel, const sim::TraceEvent&)> trace = {};
   std::array<std::int64_t, 3> traced_block{};
+  /// Level of optimisation of an engine's compiler; empty: its default.
+  std::optional<int> level = {};
+  /// How long the launches of a run may take where no limit of steps ends them; 0: for ever.
+  std::chrono::milliseconds timeout{0};
+  /// For tests: changes the emitted text before it is compiled.
+  std::function<std::string(std::string)> edit_text = {};
 };
 
 }  // namespace tilevm::vm

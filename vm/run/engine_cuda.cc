@@ -15,10 +15,14 @@ namespace {
 
 class CudaRunner final : public Engine {
  public:
-  CudaRunner(backend::CudaEngine engine, isa::Target target, std::string compiler)
-      : engine_(std::move(engine)), target_(target), compiler_(std::move(compiler)) {}
+  CudaRunner(CudaMachine machine, const EngineOptions& options)
+      : engine_(std::move(machine.engine)),
+        target_(machine.target),
+        compiler_(std::move(machine.compiler)),
+        name_(options.level ? fmt::format("cuda:O{}", *options.level) : "cuda"),
+        timeout_(options.timeout) {}
 
-  [[nodiscard]] std::string_view name() const override { return "cuda"; }
+  [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string device() const override {
     return engine_.device().properties().describe();
   }
@@ -44,7 +48,35 @@ class CudaRunner final : public Engine {
     return std::nullopt;
   }
 
+  [[nodiscard]] std::optional<Failure> run_probed(const isa::VerifiedProgram& program,
+                                                  const Entry& entry,
+                                                  std::vector<HostTensor>& tensors,
+                                                  ProbeRun& probes) override {
+    if (const Status fits = check_target(program, target_); !fits) return fits.error();
+    Result<backend::LoadedProgram> loaded = engine_.prepare(program, {.probes = true});
+    if (!loaded) return loaded.error();
+    backend::HostBuffers buffers;
+    for (HostTensor& tensor : tensors) buffers.push_back(std::move(tensor.data));
+    const Status status = launch_probed(*loaded, entry, buffers, probes);
+    for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].data = std::move(buffers[i]);
+    if (!status) return status.error();
+    return std::nullopt;
+  }
+
  private:
+  Status launch_probed(const backend::LoadedProgram& program, const Entry& entry,
+                       backend::HostBuffers& buffers, ProbeRun& probes) {
+    Result<backend::DeviceMemory> memory = engine_.upload(buffers);
+    if (!memory) return memory.error();
+    for (std::size_t i = 0; i < entry.launches.size(); ++i) {
+      const isa::Launch& launch = entry.launches[i];
+      Status status = engine_.launch_probed(program, launch.kernel, launch.arguments, *memory,
+                                            timeout_, probes.launches[i]);
+      if (!status) return status;
+    }
+    return engine_.download(*memory, buffers, timeout_);
+  }
+
   /// Of the kernels that the entry launches.
   static void note_spills(const backend::LoadedProgram& program, const Entry& entry,
                           Diagnostics& notes) {
@@ -73,12 +105,13 @@ class CudaRunner final : public Engine {
       Status status = engine_.launch(program, launch.kernel, launch.arguments, *memory);
       if (!status) return status;
       if (program.program().info(launch.kernel).prints.empty()) continue;
+      if (Status ended = engine_.device().wait(timeout_); !ended) return ended;
       Result<isa::LaunchPrints> prints = engine_.read_prints(program, launch.kernel, *memory);
       if (!prints) return prints.error();
       if (!prints->empty()) report.prints.push_back(*std::move(prints));
     }
     if (Status status = end->record(); !status) return status;
-    if (Status status = engine_.download(*memory, buffers); !status) return status;
+    if (Status status = engine_.download(*memory, buffers, timeout_); !status) return status;
     const Result<float> elapsed = backend::Event::elapsed(*begin, *end);
     if (!elapsed) return elapsed.error();
     report.milliseconds = static_cast<double>(*elapsed);
@@ -87,7 +120,8 @@ class CudaRunner final : public Engine {
 
   backend::CudaEngine engine_;
   isa::Target target_;
-  std::string compiler_;
+  std::string compiler_, name_;
+  std::chrono::milliseconds timeout_;
 };
 
 }  // namespace
@@ -100,8 +134,8 @@ Status check_target(const isa::VerifiedProgram& program, const isa::Target& devi
                            isa::to_string(program.target()), isa::to_string(device))};
 }
 
-Result<CudaMachine> open_cuda(int ordinal) {
-  Result<backend::CudaEngine> engine = backend::CudaEngine::create(ordinal);
+Result<CudaMachine> open_cuda(int ordinal, backend::BuildOptions build) {
+  Result<backend::CudaEngine> engine = backend::CudaEngine::create(ordinal, std::move(build));
   if (!engine) return engine.error();
   const Result<isa::Target> target = isa::parse_target(engine->target());
   if (!target) {
@@ -114,11 +148,10 @@ Result<CudaMachine> open_cuda(int ordinal) {
   return CudaMachine{*std::move(engine), *target, *compiler};
 }
 
-Result<std::unique_ptr<Engine>> make_cuda_engine() {
-  Result<CudaMachine> machine = open_cuda();
+Result<std::unique_ptr<Engine>> make_cuda_engine(const EngineOptions& options) {
+  Result<CudaMachine> machine = open_cuda(-1, {options.level, options.edit_text});
   if (!machine) return machine.error();
-  return std::unique_ptr<Engine>(std::make_unique<CudaRunner>(
-      std::move(machine->engine), machine->target, std::move(machine->compiler)));
+  return std::unique_ptr<Engine>(std::make_unique<CudaRunner>(*std::move(machine), options));
 }
 
 }  // namespace tilevm::vm

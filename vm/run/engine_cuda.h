@@ -11,7 +11,7 @@
 namespace tilevm::vm {
 
 /// Error (unavailable): no driver, no device, no compiler.
-[[nodiscard]] Result<std::unique_ptr<Engine>> make_cuda_engine();
+[[nodiscard]] Result<std::unique_ptr<Engine>> make_cuda_engine(const EngineOptions& options);
 
 /// A GPU that programs can be compiled for and run on.
 struct CudaMachine {
@@ -20,7 +20,7 @@ struct CudaMachine {
   std::string compiler;  ///< in words
 };
 /// Error (unavailable): no driver, no device, no compiler. The device as backend::Device::open.
-[[nodiscard]] Result<CudaMachine> open_cuda(int ordinal = -1);
+[[nodiscard]] Result<CudaMachine> open_cuda(int ordinal = -1, backend::BuildOptions build = {});
 
 /// Error (usage): the program is for another architecture than the device's.
 [[nodiscard]] Status check_target(const isa::VerifiedProgram& program, const isa::Target& device);

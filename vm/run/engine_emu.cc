@@ -99,9 +99,25 @@ class EmuRunner final : public Engine {
   [[nodiscard]] std::optional<Failure> run(const isa::VerifiedProgram& program, const Entry& entry,
                                            std::vector<HostTensor>& tensors,
                                            RunReport& report) override {
+    return run_all(program, entry, tensors, report, nullptr);
+  }
+  [[nodiscard]] std::optional<Failure> run_probed(const isa::VerifiedProgram& program,
+                                                  const Entry& entry,
+                                                  std::vector<HostTensor>& tensors,
+                                                  ProbeRun& probes) override {
+    RunReport report;
+    return run_all(program, entry, tensors, report, &probes);
+  }
+
+ private:
+  std::optional<Failure> run_all(const isa::VerifiedProgram& program, const Entry& entry,
+                                 std::vector<HostTensor>& tensors, RunReport& report,
+                                 ProbeRun* probes) {
     const auto start = std::chrono::steady_clock::now();
     const isa::VerifiedProgram* const one = &program;
-    if (Status ready = engine_.prepare({&one, 1}); !ready) return ready.error();
+    if (probes == nullptr) {
+      if (Status ready = engine_.prepare({&one, 1}); !ready) return ready.error();
+    }
     const auto ready = std::chrono::steady_clock::now();
     backend::HostBuffers buffers;
     std::vector<std::string> names;
@@ -110,7 +126,8 @@ class EmuRunner final : public Engine {
     backend::EmuMemory memory(buffers);
     std::optional<Failure> failure;
     for (std::size_t i = 0; i < entry.launches.size() && !failure; ++i) {
-      failure = run_launch(program, entry.launches[i], names, memory, report);
+      isa::ProbeLog* const log = probes != nullptr ? &probes->launches[i] : nullptr;
+      failure = run_launch(program, entry.launches[i], names, memory, report, log);
     }
     memory.download(buffers);
     for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].data = std::move(buffers[i]);
@@ -120,12 +137,14 @@ class EmuRunner final : public Engine {
     return failure;
   }
 
- private:
   std::optional<Failure> run_launch(const isa::VerifiedProgram& program, const isa::Launch& launch,
                                     const std::vector<std::string>& names,
-                                    backend::EmuMemory& memory, RunReport& report) {
+                                    backend::EmuMemory& memory, RunReport& report,
+                                    isa::ProbeLog* log) {
     Result<backend::EmuRun> run =
-        engine_.launch(program, launch.kernel, launch.arguments, memory, names);
+        log != nullptr
+            ? engine_.launch_probed(program, launch.kernel, launch.arguments, memory, names, *log)
+            : engine_.launch(program, launch.kernel, launch.arguments, memory, names);
     if (!run) return run.error();
     if (run->fault) return to_failure(program, launch.kernel, *run->fault);
     if (run->prints && !run->prints->empty()) report.prints.push_back(*std::move(run->prints));
@@ -141,6 +160,11 @@ Result<std::unique_ptr<Engine>> make_emu_engine(const EngineOptions& options) {
   Result<backend::EmuEngine> engine =
       backend::EmuEngine::create(emu_options(options), mma_model_of);
   if (!engine) return engine.error();
+  if (options.edit_text) {
+    engine->edit_source([edit = options.edit_text](backend::CudaSource& source) {
+      source.text = edit(std::move(source.text));
+    });
+  }
   return std::unique_ptr<Engine>(std::make_unique<EmuRunner>(*std::move(engine)));
 }
 

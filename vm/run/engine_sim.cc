@@ -123,10 +123,25 @@ class SimEngine final : public Engine {
 
   [[nodiscard]] std::string_view name() const override { return "sim"; }
   [[nodiscard]] std::string device() const override { return "simulator"; }
+  [[nodiscard]] bool repeats_itself() const override { return true; }
 
   [[nodiscard]] std::optional<Failure> run(const isa::VerifiedProgram& program, const Entry& entry,
                                            std::vector<HostTensor>& tensors,
                                            RunReport& report) override {
+    return run_all(program, entry, tensors, report, nullptr);
+  }
+  [[nodiscard]] std::optional<Failure> run_probed(const isa::VerifiedProgram& program,
+                                                  const Entry& entry,
+                                                  std::vector<HostTensor>& tensors,
+                                                  ProbeRun& probes) override {
+    RunReport report;
+    return run_all(program, entry, tensors, report, &probes);
+  }
+
+ private:
+  std::optional<Failure> run_all(const isa::VerifiedProgram& program, const Entry& entry,
+                                 std::vector<HostTensor>& tensors, RunReport& report,
+                                 ProbeRun* probes) const {
     std::vector<sim::Buffer> memory = lend(tensors);
     std::optional<Failure> failure;
     for (std::size_t i = 0; i < tensors.size() && !failure; ++i) {
@@ -137,7 +152,12 @@ class SimEngine final : public Engine {
     const auto start = std::chrono::steady_clock::now();
     Barriers barriers;
     for (std::size_t i = 0; i < entry.launches.size() && !failure; ++i) {
-      failure = run_launch(program, entry.launches[i], memory, report, barriers);
+      sim::Probes probe;
+      if (probes != nullptr) {
+        const auto kernel = static_cast<std::size_t>(entry.launches[i].kernel);
+        probe = {&probes->plans[kernel], &probes->launches[i]};
+      }
+      failure = run_launch(program, entry.launches[i], memory, report, barriers, probe);
     }
     if (!failure) note_redundant(barriers, report.notes);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
@@ -151,11 +171,11 @@ class SimEngine final : public Engine {
     return failure;
   }
 
- private:
   std::optional<Failure> run_launch(const isa::VerifiedProgram& program, const isa::Launch& launch,
                                     std::vector<sim::Buffer>& memory, RunReport& report,
-                                    Barriers& barriers) const {
+                                    Barriers& barriers, const sim::Probes& probes) const {
     sim::Options options = options_;
+    options.probes = probes;
     if (trace_) {
       options.trace.tell = [&](const sim::TraceEvent& event) {
         return trace_(launch.kernel, event);

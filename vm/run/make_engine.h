@@ -1,7 +1,11 @@
 // The engines by their names.
+//
+// A backend's name may end with a level of optimisation: "cuda:O0" is a GPU whose machine code
+// ptxas did not optimise.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +14,27 @@
 
 namespace tilevm::vm {
 
+/// A backend as the user names it.
+struct BackendName {
+  std::string engine;        ///< "cuda"
+  std::optional<int> level;  ///< 0 to 3: "O0" to "O3"; nothing: the engine's own
+
+  [[nodiscard]] std::string text() const;  ///< "cuda:O0"
+  friend bool operator==(const BackendName&, const BackendName&) = default;
+};
+
 /// Names of the engines there are.
 [[nodiscard]] const std::vector<std::string>& engine_names();
 
-/// Error: usage (unknown name), unavailable (no device, no driver, no compiler).
+/// Error (usage): no such engine, no such level, or an engine that has no levels.
+[[nodiscard]] Result<BackendName> parse_backend(const std::string& text);
+/// Several names with commas between them.
+[[nodiscard]] Result<std::vector<BackendName>> parse_backends(const std::string& text);
+
+/// Error: unavailable (no device, no driver, no compiler).
+[[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const BackendName& name,
+                                                          const EngineOptions& options);
+/// The same by a name that is parsed first.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const std::string& name,
                                                           const EngineOptions& options);
 

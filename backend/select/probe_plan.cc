@@ -1,0 +1,62 @@
+#include "backend/select/probe_plan.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "isa/inst/instruction_set.h"
+
+namespace tilevm::backend {
+namespace {
+
+using isa::ProbeMode;
+
+bool writes_memory(const isa::Instruction& inst) {
+  return std::holds_alternative<isa::StoreGlobal>(inst) ||
+         std::holds_alternative<isa::StoreShared>(inst) ||
+         std::holds_alternative<isa::CopyAsync>(inst) ||
+         std::holds_alternative<isa::ReleaseSemaphore>(inst);
+}
+
+/// Whether a variable's value is in registers: a tile or a scalar.
+bool is_value(const isa::Type& type) {
+  return std::holds_alternative<isa::RegisterType>(type) ||
+         std::holds_alternative<isa::ScalarType>(type);
+}
+
+ProbeMode mode_of(const isa::InstStmt& stmt, const isa::Kernel& kernel, const Form& form) {
+  if (std::holds_alternative<ElidedView>(form) || std::holds_alternative<ElidedCast>(form)) {
+    return ProbeMode::none;
+  }
+  if (std::holds_alternative<isa::AtomicAdd>(stmt.inst)) return ProbeMode::none;
+  if (const auto* copy = std::get_if<BulkCopy>(&form)) {
+    return copy->ends_run ? ProbeMode::records : ProbeMode::joins;
+  }
+  const bool has_value = std::any_of(stmt.results.begin(), stmt.results.end(), [&](isa::VarId var) {
+    return is_value(kernel.variable(var).type);
+  });
+  return has_value || writes_memory(stmt.inst) ? ProbeMode::records : ProbeMode::none;
+}
+
+ProbeMode mode_of(const isa::Stmt& stmt, const isa::Kernel& kernel, const Form& form) {
+  if (const auto* inst = std::get_if<isa::InstStmt>(&stmt.node)) {
+    return mode_of(*inst, kernel, form);
+  }
+  const bool records = std::holds_alternative<isa::ScalarStmt>(stmt.node) ||
+                       std::holds_alternative<isa::ForStmt>(stmt.node) ||
+                       std::holds_alternative<isa::WhileStmt>(stmt.node);
+  return records ? ProbeMode::records : ProbeMode::none;
+}
+
+}  // namespace
+
+isa::ProbePlan plan_probes(const SelectedProgram& program, int kernel) {
+  const isa::Kernel& definition = program.program.kernel(kernel);
+  const auto& forms = program.kernels[static_cast<std::size_t>(kernel)].forms;
+  isa::ProbePlan plan(forms.size(), ProbeMode::none);
+  isa::for_each_statement(definition.body, [&](const isa::Stmt& stmt) {
+    plan[stmt.id()] = mode_of(stmt, definition, forms[stmt.id()]);
+  });
+  return plan;
+}
+
+}  // namespace tilevm::backend
