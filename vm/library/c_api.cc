@@ -153,7 +153,7 @@ tilevm_status run(tilevm_program& program, const vm::Callable& callable, const s
   }
   const std::lock_guard lock(program.mutex);
   if (!program.cuda) {
-    Result<std::unique_ptr<vm::Engine>> engine = vm::make_cuda_engine();
+    Result<std::unique_ptr<vm::Engine>> engine = vm::make_cuda_engine({});
     if (!engine) return fail(engine.error());
     program.cuda = *std::move(engine);
   }

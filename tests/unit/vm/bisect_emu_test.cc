@@ -1,5 +1,6 @@
-// A constant of emitted code is changed by a hook before the code is compiled: the emulated GPU then
-// executes one statement differently, and --bisect must name it, with the element and the thread.
+// A constant of emitted code is changed by a hook before the code is compiled: the emulated GPU
+// then executes one statement differently, and --bisect must name it, with the element and the
+// thread.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -103,10 +104,10 @@ constexpr const char* mixed = R"(def mixed<2>(f16* x_ptr, f16* y_ptr, f32* z_ptr
 
 TEST_CASE("sums of the emulated GPU are those of the simulator where nothing is changed") {
   if (!have_host_compiler()) return;
-  for (const char* name : {"programs/transpose.tile", "programs/matmul_f16_pipelined.tile",
-                           "tests/filetests/run/wide_accesses.tile",
-                           "tests/filetests/run/sub_byte_neighbours.tile",
-                           "tests/filetests/run/semaphores.tile"}) {
+  for (const char* name :
+       {"programs/transpose.tile", "programs/matmul_f16_pipelined.tile",
+        "tests/filetests/run/wide_accesses.tile", "tests/filetests/run/sub_byte_neighbours.tile",
+        "tests/filetests/run/semaphores.tile"}) {
     CAPTURE(name);
     const std::string path = std::string(TILEVM_SOURCE_DIR) + "/" + name;
     const auto source = std::make_shared<const SourceFile>(path, read_text(path));
@@ -117,7 +118,8 @@ TEST_CASE("sums of the emulated GPU are those of the simulator where nothing is 
     const Loaded loaded = load(source, defines, *isa::parse_target("sm_90a"));
     REQUIRE(loaded.program);
     DataOptions data;
-    if (std::string(name).find("semaphores") != std::string::npos) data.inputs = {"turns_ptr=zeros"};
+    if (std::string(name).find("semaphores") != std::string::npos)
+      data.inputs = {"turns_ptr=zeros"};
     const auto& kernels = loaded.program->program().kernels;
     const std::string first =
         loaded.program->program().pipelines.empty() ? kernels.front().name : "";
@@ -149,7 +151,7 @@ TEST_CASE("a changed constant of emitted code is found at its statement") {
     CHECK(found.mnemonic == mnemonic);
     CHECK_MESSAGE(contains(found.text, part), found.text);
   };
-  check("0x3f000000", "0x3f000001", 7, "AllocateRegister", "acc[0, 0], thread 0, place 0");
+  check("0x3f000000", "0x42000000", 7, "AllocateRegister", "acc[0, 0], thread 0, place 0");
   check(" n = tv::mul(i, 7)", " n = tv::mul(i, 8)", 9, "", "n, thread 0: 7 in sim, 8 in emu");
 }
 
@@ -166,6 +168,7 @@ TEST_CASE("a machine access at a wrong address is found, with the place in memor
     z = LoadShared(s, layout=local(2).spatial(32).local(2), offset=[1, 0:])
     StoreGlobal(z, gy, offset=[b, 0:])
 )";
-  const Bisected store = bisect_edit(text, "s = shared_ + 0;", "s = shared_ + 4 - 4 + (b ? 8 : 0);");
+  const Bisected store =
+      bisect_edit(text, "s = shared_ + 0;", "s = shared_ + 4 - 4 + (b ? 8 : 0);");
   CHECK_MESSAGE(store.line > 0, store.text);
 }

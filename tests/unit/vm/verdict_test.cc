@@ -173,7 +173,7 @@ TEST_CASE("a fault on one side only is a verdict, and so is a run that does not 
   CHECK(fault.verdict.kind() == SeedVerdict::Kind::fault);
   CHECK(fault.verdict.status() == Exit::fault);
   CHECK(fault.common_failure() == nullptr);
-  CHECK(contains(text_of(fault), "cuda: fault: "));
+  CHECK(contains(text_of(fault), "cuda: fault\n"));
   CHECK(contains(text_of(fault), "illegal address"));
 
   const SeedRun late = run_told(
