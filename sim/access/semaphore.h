@@ -43,8 +43,11 @@ class TurnLog {
   void gave(std::uint64_t block, std::uint32_t turn, std::uint64_t scalar) {
     given_[{block, turn}] = scalar;
   }
+  /// A race may be found before the block's turn was taken. A replay ends after that turn, so
+  /// nothing uses its value, which is then 0.
   [[nodiscard]] std::uint64_t given(std::uint64_t block, std::uint32_t turn) const {
-    return given_.at({block, turn});
+    const auto found = given_.find({block, turn});
+    return found == given_.end() ? 0 : found->second;
   }
 
  private:

@@ -264,7 +264,8 @@ Expr KernelBuilder::known(std::int64_t value) {
   }
   static const std::vector<ScalarKind> kinds = {ScalarKind::i32, ScalarKind::i32, ScalarKind::i64,
                                                 ScalarKind::u32};
-  const ScalarKind kind = draw_.pick(kinds);
+  // A negative number would be a huge one of an unsigned kind, and so would a loop's trip count.
+  const ScalarKind kind = value < 0 ? ScalarKind::i32 : draw_.pick(kinds);
   const std::string name = fmt::format("x{}", parameters_with_value_++);
   const Scalar scalar = isa::convert(Scalar::i64(value), kind);
   const VarId id = parameter(name, isa::ScalarType{kind}, scalar);
