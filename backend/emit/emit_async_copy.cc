@@ -100,34 +100,34 @@ void emit_form(const ElementCopy& form, const isa::InstStmt& stmt, KernelEmissio
 /// One thread of each copying warp takes every n-th row, for n copying warps. All values are
 /// uniform across a warp, so the compiler keeps them in uniform registers.
 template <>
-void emit_form(const BulkCopy& copy, const isa::InstStmt& stmt, KernelEmission& kernel) {
+void emit_form(const BulkCopy& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
   constexpr std::int64_t most_unrolled = 32;
   CodeWriter& out = kernel.out;
-  const CopyRun& run = copy.run;
-  if (!run.is_single && copy.begins_run) {
+  const CopyRun& run = form.run;
+  if (!run.is_single && form.begins_run) {
     out.open_plain(fmt::format("if (bulk_.warp - {}u < {})", run.first_warp, run.warps));
   }
   const auto& inst = *std::get_if<isa::CopyAsync>(&stmt.inst);
-  AddressEmission from(copy.from, inst.src.var, {"row_", copy.rows}, {copy.from.address}, kernel);
-  AddressEmission to(copy.to, inst.dst.var, {"row_", copy.rows}, {copy.to.address, "to_"}, kernel);
+  AddressEmission from(form.from, inst.src.var, {"row_", form.rows}, {form.from.address}, kernel);
+  AddressEmission to(form.to, inst.dst.var, {"row_", form.rows}, {form.to.address, "to_"}, kernel);
   out.open_plain(
-      fmt::format("if (bulk_.warp - {}u < {} && tv::leads_warp())", copy.first_warp, copy.warps));
+      fmt::format("if (bulk_.warp - {}u < {} && tv::leads_warp())", form.first_warp, form.warps));
   from.declare_base();
   to.declare_base();
   out.open_plain(fmt::format("{}for (tv::u32 l_ = 0; l_ < {}; ++l_)",
-                             copy.rounds() <= most_unrolled ? "TV_UNROLL " : "", copy.rounds()));
+                             form.rounds() <= most_unrolled ? "TV_UNROLL " : "", form.rounds()));
   out.line(
-      fmt::format("const tv::u32 row_ = bulk_.warp - {} + l_ * {};", copy.first_warp, copy.warps));
-  if (copy.rows % copy.warps != 0) {
-    out.line(fmt::format("if (l_ == {} && row_ >= {}) break;", copy.rounds() - 1, copy.rows));
+      fmt::format("const tv::u32 row_ = bulk_.warp - {} + l_ * {};", form.first_warp, form.warps));
+  if (form.rows % form.warps != 0) {
+    out.line(fmt::format("if (l_ == {} && row_ >= {}) break;", form.rounds() - 1, form.rows));
   }
   from.declare_access();
   to.declare_access();
-  out.line(fmt::format("{}copy_bulk<{}>(bulk_, {}, {});", kernel.writer(), copy.row_bytes,
+  out.line(fmt::format("{}copy_bulk<{}>(bulk_, {}, {});", kernel.writer(), form.row_bytes,
                        to.address(0), from.address(0)));
   out.close();
   out.close();
-  if (!copy.ends_run) return;
+  if (!form.ends_run) return;
   if (!run.is_single) out.close();
   out.line(fmt::format("bulk_.bytes += {};", run.bytes));
 }

@@ -15,7 +15,7 @@ namespace tilevm::backend {
 
 /// A kernel whose forms are being selected.
 struct Selection {
-  Selection(const isa::VerifiedProgram& program, int kernel);
+  Selection(const isa::VerifiedProgram& verified, int index);
 
   const isa::VerifiedProgram& program;
   const isa::Kernel& kernel;

@@ -147,7 +147,7 @@ void dot(benchmark::State& state, const std::string& types, int k, int step, int
   run_kernel(state, program,
              {random_buffer("a", type, std::int64_t{128} * k),
               random_buffer("b", type, std::int64_t{128} * k),
-              random_buffer("c", *isa::parse_dtype(c), 8 * 128 * 128)},
+              random_buffer("c", *isa::parse_dtype(c), std::int64_t{8} * 128 * 128)},
              128.0 * 128 * k * 16 * 8);
 }
 // NOLINTBEGIN(bugprone-macro-parentheses)

@@ -145,7 +145,7 @@ Lines text_lines(const Case& test, const Outcome& outcome) {
   if (texts.empty()) texts.emplace_back();
   Lines lines;
   for (const TextExpectation& text : texts) {
-    lines.push_back(test.kind == Kind::emit ? "# expect-emit:" : "# expect-explain:");
+    lines.emplace_back(test.kind == Kind::emit ? "# expect-emit:" : "# expect-explain:");
     if (!text.part.empty()) lines.back() += " " + text.part;
     const Result<Lines> seen = part_of(outcome, test.kind, text.part);
     const bool keep = !seen || matches_lines(text.lines, *seen);

@@ -122,12 +122,20 @@ class Reader {
     const std::string rest(directive.rest);
     Lines lines = read_lines();
     Case& test = current();
-    if (directive.key == "expect-values") output(rest).values = std::move(lines);
-    if (directive.key == "expect-corner") output(rest).corner = std::move(lines);
-    if (directive.key == "expect-prints") test.prints = std::move(lines);
-    if (directive.key == "expect-shadow") test.shadow = std::move(lines);
-    if (directive.key == "expect-explain") test.explain.push_back({rest, std::move(lines)});
-    if (directive.key == "expect-emit") test.emit.push_back({rest, std::move(lines)});
+    // One of the keys is the directive's, so the lines go to one of these.
+    if (directive.key == "expect-values") {
+      output(rest).values = std::move(lines);
+    } else if (directive.key == "expect-corner") {
+      output(rest).corner = std::move(lines);
+    } else if (directive.key == "expect-prints") {
+      test.prints = std::move(lines);
+    } else if (directive.key == "expect-shadow") {
+      test.shadow = std::move(lines);
+    } else if (directive.key == "expect-explain") {
+      test.explain.push_back({rest, std::move(lines)});
+    } else if (directive.key == "expect-emit") {
+      test.emit.push_back({rest, std::move(lines)});
+    }
   }
 
   void read_program(std::string_view path) {

@@ -111,7 +111,7 @@ std::string cell(std::string_view mnemonic, Aspect aspect, std::vector<IndexedFi
   std::vector<std::pair<std::size_t, std::string>> found;
   for (IndexedFile& file : files) {
     const Mnemonics& instructions = file.of(aspect);
-    if (instructions.count(mnemonic) != 0) found.emplace_back(instructions.size(), file.path);
+    if (instructions.contains(mnemonic)) found.emplace_back(instructions.size(), file.path);
   }
   std::sort(found.begin(), found.end());
   std::vector<std::string> links;

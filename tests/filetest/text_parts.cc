@@ -51,10 +51,10 @@ struct Wanted {
   std::set<std::string> kernels, instructions;
 
   [[nodiscard]] bool kernel(const std::string& name) const {
-    return kernels.empty() || kernels.count(name) != 0;
+    return kernels.empty() || kernels.contains(name);
   }
   [[nodiscard]] bool instruction(const std::string& name) const {
-    return instructions.empty() || instructions.count(name) != 0;
+    return instructions.empty() || instructions.contains(name);
   }
 };
 
@@ -66,7 +66,7 @@ Result<Wanted> parse_part(const std::string& part, const Lines& kernels) {
   std::istringstream stream(part);
   for (std::string word; stream >> word;) {
     const bool is_kernel = std::find(kernels.begin(), kernels.end(), word) != kernels.end();
-    if (!is_kernel && instructions.count(word) == 0) {
+    if (!is_kernel && !instructions.contains(word)) {
       return Error{ErrorKind::usage,
                    fmt::format("`{}` is neither an instruction nor a kernel of the program", word)};
     }
