@@ -61,7 +61,7 @@ TEST_CASE("each statement that writes ends with its record") {
     CAPTURE(line);
     CHECK(contains(text, line));
   }
-  CHECK_FALSE(contains(text, "probe_.tile<16, 2>(v)"));  // the view's bits are those of x
+  CHECK(contains(text, "probe_.tile<16, 2>(v)"));  // the view has registers of its own
   // All accesses of memory go through the probe.
   CHECK_FALSE(contains(text, "tv::store_bytes"));
 }
@@ -75,7 +75,14 @@ TEST_CASE("the plan says which statements record") {
   });
   // BlockIndices, AllocateShared, ViewGlobal, LoadGlobal, StoreShared, Synchronize, for, k,
   // LoadShared, Cast, ViewGlobal, StoreGlobal, View, ViewGlobal, StoreGlobal
-  CHECK(modes == "r--rr-rrrr-r--r");
+  CHECK(modes == "r--rr-rrrr-rr-r");
+}
+
+TEST_CASE("a view that machine code does not have makes no record") {
+  const std::string text = own_text(with_probes(load_program("figure2.tile")));
+  CHECK(contains(text, "(b);"));
+  CHECK_FALSE(contains(text, "(b1);"));  // i6 of the bits of b, which the cast to b2 reads
+  CHECK(contains(text, "(b2);"));
 }
 
 TEST_CASE("programs with probes compile, at every level of ptxas") {
