@@ -1,3 +1,4 @@
+// More than 400 lines: each part of a bundle is written and read back side by side.
 #include "vm/diff/bundle.h"
 
 #include <algorithm>

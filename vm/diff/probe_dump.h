@@ -1,8 +1,13 @@
 // What a statement wrote in two engines, compared value by value.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "isa/program/probe.h"
-#include "vm/diff/bisect.h"
+#include "isa/verify/verify.h"
+#include "vm/diff/statement_difference.h"
 
 namespace tilevm::vm {
 
