@@ -13,9 +13,6 @@ namespace {
 
 using Order = EmuOptions::Order;
 
-/// Shared memory begins as this byte, so that a program that reads what it never wrote does not see
-/// zeros by chance.
-constexpr int unwritten = 0xa5;
 constexpr std::size_t shared_alignment = 1024;
 
 /// Leaves the code of a thread, from wherever it called the machine.
@@ -83,7 +80,7 @@ Status BlockMachine::begin(std::uint64_t number) {
   const auto base = reinterpret_cast<std::uintptr_t>(shared_.get());
   unsigned char* const shared =
       shared_.get() + (shared_alignment - base % shared_alignment) % shared_alignment;
-  std::memset(shared, unwritten, launch_.shared_bytes + launch_.barrier_bytes);
+  std::memset(shared, unwritten_byte, launch_.shared_bytes + launch_.barrier_bytes);
   copies_.clear();
   phases_.clear();
   std::fill(warps_.begin(), warps_.end(), Group{});

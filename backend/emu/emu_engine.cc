@@ -19,10 +19,6 @@ namespace {
 constexpr std::size_t alignment = 256;
 /// Bytes between buffers, so that an access that misses one does not hit another.
 constexpr std::size_t distance = std::size_t{1} << 16;
-/// The emitter relies on whole words around every element; wide accesses may rely on 16 bytes.
-constexpr std::size_t padding = 16;
-/// Memory that nobody has written begins as this byte.
-constexpr int unwritten_byte = 0xa5;
 /// Programs that stay loaded.
 constexpr std::size_t max_prepared = 4096;
 
@@ -54,7 +50,7 @@ void EmuMemory::Free::operator()(unsigned char* memory) const { std::free(memory
 EmuMemory::Buffer EmuMemory::allocate(std::size_t size) {
   Buffer buffer;
   buffer.size = size;
-  buffer.reach = (size / padding + 1) * padding;
+  buffer.reach = padded_bytes(size);
   const std::size_t whole = (buffer.reach + alignment - 1) / alignment * alignment + 2 * distance;
   buffer.memory.reset(static_cast<unsigned char*>(std::aligned_alloc(alignment, whole)));
   if (!buffer.memory) throw std::bad_alloc();

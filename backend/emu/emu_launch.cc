@@ -62,7 +62,7 @@ class Blocks {
   /// The next block that nobody has begun; nothing if there is none.
   std::optional<Turn> next() {
     const std::uint64_t rank = begun_.fetch_add(1);
-    if (is_behind_fault(rank)) return std::nullopt;
+    if (is_after_fault(rank)) return std::nullopt;
     switch (launch_.options.blocks) {
       case Order::forward:
         return Turn{rank, rank};
@@ -75,7 +75,7 @@ class Blocks {
   }
   /// Whether a block need not run, since one that begins before it met a fault. The others do, so
   /// that the fault that is told does not depend on the number of workers.
-  [[nodiscard]] bool is_behind_fault(std::uint64_t rank) const { return rank >= end_; }
+  [[nodiscard]] bool is_after_fault(std::uint64_t rank) const { return rank >= end_; }
 
   void fail(const Error& error) {
     const std::lock_guard lock(mutex_);
@@ -121,7 +121,7 @@ class Blocks {
   const std::uint64_t count_;
   SeededOrder seeded_;
   std::atomic<std::uint64_t> begun_{0};
-  std::atomic<std::uint64_t> end_;  ///< blocks of this rank and behind need not run
+  std::atomic<std::uint64_t> end_;  ///< blocks of this rank and later ones need not run
   std::mutex mutex_;
   std::optional<Error> error_;
   std::optional<EmuFault> fault_;
@@ -158,7 +158,7 @@ class Worker {
   /// Runs the blocks that have begun; whether one went on.
   bool go_on() {
     std::erase_if(waiting_,
-                  [&](const Begun& each) { return blocks_.is_behind_fault(each.turn.rank); });
+                  [&](const Begun& each) { return blocks_.is_after_fault(each.turn.rank); });
     for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
       const Outcome outcome = at->machine->run();
       if (outcome == Outcome::waits && !at->machine->advanced()) continue;

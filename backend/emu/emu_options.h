@@ -5,6 +5,10 @@
 
 namespace tilevm::backend {
 
+/// Memory begins as this byte, so that a program that reads what it never wrote does not see zeros
+/// by chance.
+inline constexpr int unwritten_byte = 0xa5;
+
 struct EmuOptions {
   /// An order in which what a GPU orders freely happens.
   enum class Order : std::uint8_t { forward, backward, seeded };

@@ -15,13 +15,10 @@
 namespace tilevm::backend {
 namespace {
 
-/// The emitter relies on whole words around every element; wide accesses may rely on 16 bytes.
-constexpr std::size_t padding = 16;
 /// Programs that stay loaded in a process.
 constexpr std::size_t max_loaded = 64;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
-std::size_t padded(std::size_t bytes) { return (bytes / padding + 1) * padding; }
 
 /// What the device holds of a program text.
 struct LoadedText {
@@ -146,7 +143,7 @@ Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program,
 }
 
 Result<DeviceBuffer> CudaEngine::allocate(std::size_t bytes) const {
-  return device_.allocate(padded(bytes));
+  return device_.allocate(padded_bytes(bytes));
 }
 
 Result<DeviceMemory> CudaEngine::upload(const HostBuffers& buffers) const {
@@ -175,7 +172,7 @@ Status CudaEngine::reserve(const LoadedProgram& program, int kernel, Workspaces&
     const auto bytes = static_cast<std::size_t>(parameter.workspace_bytes);
     if (workspaces.size() <= position) workspaces.resize(position + 1);
     DeviceBuffer& workspace = workspaces[position++];
-    if (workspace.size() >= padded(bytes)) continue;
+    if (workspace.size() >= padded_bytes(bytes)) continue;
     Result<DeviceBuffer> buffer = allocate(bytes);
     if (!buffer) return buffer.error();
     // Launches that still use the old one finish before the driver frees it.

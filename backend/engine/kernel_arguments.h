@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <variant>
@@ -19,6 +20,13 @@ using Argument = std::variant<int, isa::Scalar>;
 
 /// Global memory of a run: dense bit streams on the host.
 using HostBuffers = std::vector<std::vector<std::uint8_t>>;
+
+/// Bytes of the memory for a buffer of so many. The emitter relies on whole words around every
+/// element; wide accesses may rely on 16 bytes.
+[[nodiscard]] constexpr std::size_t padded_bytes(std::size_t bytes) {
+  constexpr std::size_t widest_access = 16;
+  return (bytes / widest_access + 1) * widest_access;
+}
 
 /// The blocks of a launch: x, y, z. Errors (program): an extent that is not in CUDA's range or
 /// divides by zero, another number of arguments than parameters.

@@ -292,7 +292,7 @@ TV_FN double half_value(u32 a) {
     return sign * f64_value(static_cast<u64>(field + 1008) << 52 | static_cast<u64>(fraction) << 42);
   }
 }
-/// a + b, of which the last bit says whether bits behind it are missing (rounding to odd), so that
+/// a + b, of which the last bit is set if the sum was rounded (rounding to odd), so that
 /// a second rounding to half the bits is as good as one.
 TV_FN double add_to_odd(double a, double b) {
   const double sum = a + b, back = sum - a;
