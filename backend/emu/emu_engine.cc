@@ -22,21 +22,24 @@ constexpr std::size_t distance = std::size_t{1} << 16;
 /// Programs that stay loaded.
 constexpr std::size_t max_prepared = 4096;
 
-/// What the tiles of a thread may take of its stack. Compilers keep some of them twice.
-constexpr std::int64_t max_tile_bytes = std::int64_t{emu::stack_bytes} / 4;
+/// What the tiles of a thread may take of its stack. Compilers keep some of them twice, and more
+/// often where they do not optimise.
+std::int64_t max_tile_bytes(int optimisation) {
+  return std::int64_t{emu::stack_bytes} / (optimisation == 0 ? 16 : 4);
+}
 
-Status check_stack(const isa::Kernel& kernel) {
+Status check_stack(const isa::Kernel& kernel, std::int64_t most) {
   std::int64_t bytes = 0;
   for (const isa::Variable& variable : kernel.variables) {
     const auto* tile = std::get_if<isa::RegisterType>(&variable.type);
     if (tile != nullptr) bytes += tile_words(*tile) * 4;
   }
-  if (bytes <= max_tile_bytes) return Done{};
+  if (bytes <= most) return Done{};
   return Error{
       ErrorKind::limit,
       fmt::format("the tiles of `{}` take {} bytes in each thread; an emulated thread has {} "
                   "for them: spread the tiles over more threads, or run it in the simulator",
-                  kernel.name, bytes, max_tile_bytes)};
+                  kernel.name, bytes, most)};
 }
 
 unsigned long long bits_of(const void* address) {
@@ -77,7 +80,7 @@ EmuEngine::EmuEngine(HostCompiler compiler, EmuOptions options, MmaModels models
     : compiler_(std::move(compiler)), options_(options), models_(std::move(models)) {}
 
 Result<EmuEngine> EmuEngine::create(EmuOptions options, MmaModels models) {
-  Result<HostCompiler> compiler = HostCompiler::find();
+  Result<HostCompiler> compiler = HostCompiler::find(options.optimisation);
   if (!compiler) return compiler.error();
   return EmuEngine(*std::move(compiler), options, std::move(models));
 }
@@ -99,7 +102,8 @@ Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& progra
                           const EmitOptions& options) {
   for (const isa::VerifiedProgram* program : programs) {
     for (const isa::Kernel& kernel : program->program().kernels) {
-      if (Status fits = check_stack(kernel); !fits) return fits;
+      if (Status fits = check_stack(kernel, max_tile_bytes(options_.optimisation)); !fits)
+        return fits;
     }
   }
   if (prepared_.size() + programs.size() > max_prepared) prepared_.clear();

@@ -1,7 +1,6 @@
 #include "backend/emu/host_compiler.h"
 
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,13 +14,13 @@ namespace {
 constexpr std::chrono::seconds version_time{20};
 
 /// Results are defined bit for bit, so nothing is contracted. Line tables lead from an address to
-/// the program's line. Little is optimised: most kernels run for less time than they compile.
-const std::vector<std::string>& options() {
-  static const std::vector<std::string> list = {
+/// the program's line.
+std::vector<std::string> options_of(int optimisation) {
+  return {
       "-x",
       "c++",
       "-std=c++17",
-      "-O1",
+      fmt::format("-O{}", optimisation),
       "-g1",
       "-w",
       "-fPIC",
@@ -35,7 +34,6 @@ const std::vector<std::string>& options() {
       "--param=asan-use-after-return=0",
 #endif
   };
-  return list;
 }
 
 Result<std::string> find_compiler() {
@@ -56,12 +54,13 @@ std::string first_lines(std::string_view text) {
   return std::string(text.substr(0, max_bytes));
 }
 
-CompileRequest cache_request(const std::string& source, const std::string& name) {
+CompileRequest cache_request(const std::string& source, const std::string& name,
+                             const std::vector<std::string>& options) {
   CompileRequest request;
   request.source = source;
   request.name = name;
   request.target = "host";
-  request.extra_options = options();
+  request.extra_options = options;
   return request;
 }
 
@@ -75,7 +74,7 @@ Result<KernelCache> open_cache() {
 
 }  // namespace
 
-Result<HostCompiler> HostCompiler::find() {
+Result<HostCompiler> HostCompiler::find(int optimisation) {
   const Result<std::string> path = find_compiler();
   if (!path) return path.error();
   const Result<ProcessResult> answer =
@@ -87,6 +86,7 @@ Result<HostCompiler> HostCompiler::find() {
   if (!answer) return answer.error();
   HostCompiler compiler;
   compiler.path_ = *path;
+  compiler.options_ = options_of(optimisation);
   const std::string version = answer->output.substr(0, answer->output.find('\n'));
   compiler.description_ = fmt::format("{} ({})", version, *path);
   return compiler;
@@ -94,7 +94,7 @@ Result<HostCompiler> HostCompiler::find() {
 
 Result<std::string> HostCompiler::compile(const std::string& source, const std::string& name,
                                           std::chrono::milliseconds timeout) const {
-  const CompileRequest request = cache_request(source, name);
+  const CompileRequest request = cache_request(source, name, options_);
   const Result<KernelCache> cache = open_cache();
   const std::string key = cache_key(request, description_);
   if (cache) {
@@ -104,7 +104,7 @@ Result<std::string> HostCompiler::compile(const std::string& source, const std::
   if (!folder) return folder.error();
   const std::string input = folder->path() + "/kernel.cc", output = folder->path() + "/kernel.so";
   if (Status written = write_whole_file(input, source); !written) return written.error();
-  std::vector<std::string> arguments = options();
+  std::vector<std::string> arguments = options_;
   arguments.insert(arguments.end(), {"-o", output, input});
   const Result<ProcessResult> result =
       run_process({.program = path_,

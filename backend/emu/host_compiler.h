@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "isa/base/result.h"
 
@@ -10,9 +11,9 @@ namespace tilevm::backend {
 
 class HostCompiler {
  public:
-  /// $TILEVM_CXX, else $CXX, else c++, g++ or clang++ on PATH. Error (unavailable): there is none,
-  /// and what to install.
-  [[nodiscard]] static Result<HostCompiler> find();
+  /// $TILEVM_CXX, else $CXX, else c++, g++ or clang++ on PATH, which will optimise at this level,
+  /// 0 to 3. Error (unavailable): there is none, and what to install.
+  [[nodiscard]] static Result<HostCompiler> find(int optimisation);
 
   /// "g++ (Debian 12.2.0-14) 12.2.0 (/usr/bin/g++)".
   [[nodiscard]] const std::string& description() const { return description_; }
@@ -25,6 +26,7 @@ class HostCompiler {
 
  private:
   std::string path_, description_;
+  std::vector<std::string> options_;
 };
 
 }  // namespace tilevm::backend

@@ -25,13 +25,26 @@ using CodeOffsets = std::vector<std::uint32_t>;
 
 namespace detail {
 
+template <class Stored>
+[[nodiscard]] Stored stored_at(const std::uint8_t* tile, std::uint32_t offset) {
+  Stored code = 0;
+  std::memcpy(&code, tile + offset / 8, sizeof code);
+  return code;
+}
+
+/// Several codes are read before the first is written, so that no read waits for a write that may be
+/// to the same place as far as the processor knows.
 template <class Stored, class Lane, class F>
 void gather_whole(const CodeOffsets& offsets, const std::uint8_t* tile, Lane* out, F&& f) {
-  for (std::size_t p = 0; p < offsets.size(); ++p) {
-    Stored code = 0;
-    std::memcpy(&code, tile + offsets[p] / 8, sizeof code);
-    out[p] = f(code);
+  constexpr std::size_t group = 8;
+  const std::uint32_t* const from = offsets.data();
+  const std::size_t count = offsets.size(), groups_end = count / group * group;
+  for (std::size_t p = 0; p < groups_end; p += group) {
+    Stored codes[group];
+    for (std::size_t i = 0; i < group; ++i) codes[i] = stored_at<Stored>(tile, from[p + i]);
+    for (std::size_t i = 0; i < group; ++i) out[p + i] = f(codes[i]);
   }
+  for (std::size_t p = groups_end; p < count; ++p) out[p] = f(stored_at<Stored>(tile, from[p]));
 }
 
 }  // namespace detail

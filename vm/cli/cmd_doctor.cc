@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/emu/emu_options.h"
 #include "backend/emu/host_compiler.h"
 #include "backend/engine/doctor.h"
 #include "vm/cli/commands.h"
@@ -32,7 +33,8 @@ std::string line(const backend::Finding& finding, bool color) {
 
 /// The compiler of the engine emu.
 backend::Finding examine_emu() {
-  const Result<backend::HostCompiler> compiler = backend::HostCompiler::find();
+  const Result<backend::HostCompiler> compiler =
+      backend::HostCompiler::find(backend::EmuOptions{}.optimisation);
   if (compiler) return {backend::Health::ok, "C++", compiler->description(), ""};
   return {backend::Health::missing, "C++", compiler.error().message,
           "only `--backend emu` needs it"};

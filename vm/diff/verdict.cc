@@ -42,6 +42,12 @@ std::string suspect_alone(const std::string& alone, bool other_level) {
         "optimiser of ptxas is at fault",
         alone);
   }
+  if (kind == "emu" && other_level) {
+    return fmt::format(
+        "the optimiser of the host's compiler: `{}` stands alone, and another level of "
+        "optimisation gives the others' bits",
+        alone);
+  }
   if (kind == "emu") {
     return fmt::format("the emulated machine or the host's compiler: `{}` stands alone", alone);
   }

@@ -41,6 +41,7 @@ EmuOptions::Order order_of(sim::BlockOrder::Kind kind) {
 EmuOptions emu_options(const EngineOptions& options) {
   EmuOptions result;
   result.threads = options.threads;
+  result.optimisation = options.level.value_or(result.optimisation);
   result.lanes = order_of(options.thread_order.kind);
   result.blocks = order_of(options.block_order.kind);
   result.copies = landing_of(options.completion.time);
@@ -86,9 +87,10 @@ Failure to_failure(const isa::VerifiedProgram& program, int kernel, const EmuFau
 
 class EmuRunner final : public Engine {
  public:
-  explicit EmuRunner(backend::EmuEngine engine) : engine_(std::move(engine)) {}
+  EmuRunner(backend::EmuEngine engine, std::optional<int> level)
+      : name_(level ? fmt::format("emu:O{}", *level) : "emu"), engine_(std::move(engine)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "emu"; }
+  [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string device() const override { return "emulated GPU"; }
   [[nodiscard]] std::string compiler() const override { return engine_.compiler(); }
 
@@ -151,6 +153,7 @@ class EmuRunner final : public Engine {
     return std::nullopt;
   }
 
+  std::string name_;
   backend::EmuEngine engine_;
 };
 
@@ -165,7 +168,7 @@ Result<std::unique_ptr<Engine>> make_emu_engine(const EngineOptions& options) {
       source.text = edit(std::move(source.text));
     });
   }
-  return std::unique_ptr<Engine>(std::make_unique<EmuRunner>(*std::move(engine)));
+  return std::unique_ptr<Engine>(std::make_unique<EmuRunner>(*std::move(engine), options.level));
 }
 
 }  // namespace tilevm::vm

@@ -26,7 +26,7 @@ const std::vector<KnownEngine>& known_engines() {
        [](const EngineOptions& options) -> Result<std::unique_ptr<Engine>> {
          return make_sim_engine(options);
        }},
-      {"emu", false, make_emu_engine},
+      {"emu", true, make_emu_engine},
       {"cuda", true, make_cuda_engine},
   };
   return engines;
@@ -75,8 +75,9 @@ Result<BackendName> parse_backend(const std::string& text) {
   }
   if (!known_engine(name.engine).has_levels) {
     return Error{ErrorKind::usage,
-                 fmt::format("backend `{}`: `{}` has no levels of optimisation; `cuda` has", text,
-                             name.engine)};
+                 fmt::format("backend `{}`: `{}` has no levels of optimisation; `cuda` and "
+                             "`emu` have",
+                             text, name.engine)};
   }
   return name;
 }

@@ -1,7 +1,7 @@
 // The engines by their names.
 //
 // A backend's name may end with a level of optimisation: "cuda:O0" is a GPU whose machine code
-// ptxas did not optimise.
+// ptxas did not optimise, "emu:O3" the emulated GPU with kernels that the C++ compiler optimised.
 #pragma once
 
 #include <memory>
