@@ -32,8 +32,8 @@ template <class Stored>
   return code;
 }
 
-/// Several codes are read before the first is written, so that no read waits for a write that may be
-/// to the same place as far as the processor knows.
+/// Several codes are read before the first is written, so that no read waits for a write that may
+/// be to the same place as far as the processor knows.
 template <class Stored, class Lane, class F>
 void gather_whole(const CodeOffsets& offsets, const std::uint8_t* tile, Lane* out, F&& f) {
   constexpr std::size_t group = 8;
