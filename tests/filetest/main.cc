@@ -55,10 +55,9 @@ bool run_file(const std::string& path, vm::Engine& engine) {
     return true;
   }
   bool good = true;
-  for (std::size_t i = 0; i < test->file.cases.size(); ++i) {
-    const filetest::Case& one = test->file.cases[i];
-    const Outcome outcome = filetest::run_case(one, test->program, engine);
-    for (const std::string& line : complaints(test->file, one, outcome)) {
+  const std::vector<Outcome> outcomes = filetest::run_cases(test->file, test->program, engine);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    for (const std::string& line : complaints(test->file, test->file.cases[i], outcomes[i])) {
       good = fail(path, "case " + std::to_string(i + 1) + ": " + line);
     }
   }
@@ -75,10 +74,7 @@ bool bless_file(const std::string& path, vm::Engine& engine) {
     const Result<TestSource> test = filetest::read_test_source(path);
     if (!test) return fail(path, test.error().message);
     const auto program = without_errors(*test);
-    std::vector<Outcome> outcomes;
-    for (const filetest::Case& one : test->file.cases) {
-      outcomes.push_back(filetest::run_case(one, program, engine));
-    }
+    const std::vector<Outcome> outcomes = filetest::run_cases(test->file, program, engine);
     const std::string text = filetest::bless(test->file, outcomes);
     if (text == test->text->text()) break;
     if (const Status written = rewrite(path, text); !written) {

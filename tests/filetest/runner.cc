@@ -1,5 +1,7 @@
 #include "tests/filetest/runner.h"
 
+#include <map>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -84,39 +86,81 @@ void emit_program(const isa::VerifiedProgram& program, Outcome& outcome) {
   }
 }
 
-}  // namespace
-
-Outcome run_case(const Case& test, const std::shared_ptr<const SourceFile>& source,
-                 vm::Engine& engine) {
-  if (test.kind == Kind::format) return run_format(*source);
+/// A case with what is known of it before anything runs.
+struct BegunCase {
   Outcome outcome;
-  const Result<Arguments> arguments = parse_arguments(test);
+  Arguments arguments;
+  std::optional<isa::VerifiedProgram> program;  ///< what is left to run
+};
+
+BegunCase begin_case(const Case& test, const std::shared_ptr<const SourceFile>& source) {
+  if (test.kind == Kind::format) return {run_format(*source), {}, {}};
+  BegunCase begun;
+  Result<Arguments> arguments = parse_arguments(test);
   if (!arguments) {
-    add(outcome, arguments.error());
-    return outcome;
+    add(begun.outcome, arguments.error());
+    return begun;
   }
-  const Result<vm::Loaded> loaded = load_case(*arguments, source);
+  begun.arguments = *std::move(arguments);
+  Result<vm::Loaded> loaded = load_case(begun.arguments, source);
   if (!loaded) {
-    add(outcome, loaded.error());
-    return outcome;
+    add(begun.outcome, loaded.error());
+    return begun;
   }
-  add(outcome, loaded->diagnostics, *source);
-  if (!loaded->program || test.kind == Kind::check) return outcome;
-  if (test.kind != Kind::run) {
-    emit_program(*loaded->program, outcome);
-    return outcome;
+  add(begun.outcome, loaded->diagnostics, *source);
+  if (!loaded->program || test.kind == Kind::check) return begun;
+  if (test.kind == Kind::run) {
+    begun.program = std::move(loaded->program);
+  } else {
+    emit_program(*loaded->program, begun.outcome);
   }
-  if (!arguments->shadow) {
-    run_program(*loaded->program, *arguments, engine, outcome);
-    return outcome;
+  return begun;
+}
+
+/// Compiles ahead, many programs of a target in one text. What fails here fails again where the
+/// case runs, and is reported there.
+void prepare(const std::vector<BegunCase>& cases, vm::Engine& engine) {
+  constexpr std::size_t most = 32;
+  std::map<std::string, std::vector<const isa::VerifiedProgram*>> by_target;
+  const auto compile = [&](std::vector<const isa::VerifiedProgram*>& programs) {
+    static_cast<void>(engine.prepare(programs));
+    programs.clear();
+  };
+  for (const BegunCase& each : cases) {
+    if (!each.program || each.arguments.shadow) continue;
+    auto& programs = by_target[isa::to_string(each.program->target())];
+    programs.push_back(&*each.program);
+    if (programs.size() == most) compile(programs);
+  }
+  for (auto& [target, programs] : by_target) compile(programs);
+}
+
+Outcome finish_case(BegunCase begun, vm::Engine& engine) {
+  if (!begun.program) return std::move(begun.outcome);
+  if (!begun.arguments.shadow) {
+    run_program(*begun.program, begun.arguments, engine, begun.outcome);
+    return std::move(begun.outcome);
   }
   const auto with_shadow = vm::make_engine("sim", {.keep_shadow = true});
-  if (!with_shadow) {
-    add(outcome, with_shadow.error());
-    return outcome;
+  if (with_shadow) {
+    run_program(*begun.program, begun.arguments, **with_shadow, begun.outcome);
+  } else {
+    add(begun.outcome, with_shadow.error());
   }
-  run_program(*loaded->program, *arguments, **with_shadow, outcome);
-  return outcome;
+  return std::move(begun.outcome);
+}
+
+}  // namespace
+
+std::vector<Outcome> run_cases(const TestFile& file,
+                               const std::shared_ptr<const SourceFile>& source,
+                               vm::Engine& engine) {
+  std::vector<BegunCase> cases;
+  for (const Case& test : file.cases) cases.push_back(begin_case(test, source));
+  prepare(cases, engine);
+  std::vector<Outcome> outcomes;
+  for (BegunCase& each : cases) outcomes.push_back(finish_case(std::move(each), engine));
+  return outcomes;
 }
 
 std::string why_not(const TestFile& file, const vm::Engine& engine) {

@@ -1,4 +1,4 @@
-// Runs one case of a .tile test on one engine.
+// Runs the cases of a .tile test on one engine.
 #pragma once
 
 #include <memory>
@@ -30,8 +30,10 @@ struct Outcome {
   std::vector<std::string> kernels;  ///< names, if `report` and `code` were made
 };
 
-[[nodiscard]] Outcome run_case(const Case& test, const std::shared_ptr<const SourceFile>& source,
-                               vm::Engine& engine);
+/// Runs the cases of a file. Their programs are compiled together, where the engine compiles.
+[[nodiscard]] std::vector<Outcome> run_cases(const TestFile& file,
+                                             const std::shared_ptr<const SourceFile>& source,
+                                             vm::Engine& engine);
 
 /// Why a file cannot be tested on an engine; empty if it can. Faults are the simulator's to explain
 /// (on a GPU they cost the device's context), and results are those of one architecture.

@@ -3,6 +3,7 @@
 #include <rapidcheck.h>
 
 #include <array>
+#include <cstring>
 #include <string>
 #include <vector>
 

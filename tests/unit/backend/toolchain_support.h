@@ -16,6 +16,14 @@
 
 namespace tilevm::backend {
 
+/// It is the CUDA compiler that takes long, and sanitizers see nothing of it: with them, the first
+/// case of several is enough.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool compiles_first_only = true;
+#else
+inline constexpr bool compiles_first_only = false;
+#endif
+
 /// Sets an environment variable (or unsets it, without a value) until the end of the scope.
 class ScopedVariable {
  public:
