@@ -16,6 +16,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "backend/compile/cache_entry.h"
 #include "backend/compile/toolchain.h"
 #include "backend/host/subprocess.h"
 #include "backend/host/tool_search.h"
@@ -26,8 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Begins every entry. Entries with another number are not used.
-constexpr std::string_view magic = "tilevm kernel 1\n";
 constexpr std::string_view entry_suffix = ".kernel";
 constexpr std::string_view temporary_mark = ".kernel.tmp-";
 /// A process that was killed leaves a temporary file; no process takes so long to write one.
@@ -61,46 +60,6 @@ std::string folder_of_cache() {
   return home && fs::path(*home).is_absolute() ? *home + "/.cache/tilevm" : std::string();
 }
 
-/// A field of the head, which must not contain a line break.
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text + '\n';
-}
-
-/// Takes the text up to the next line break.
-std::string_view take_line(std::string_view& rest) {
-  const std::size_t end = std::min(rest.find('\n'), rest.size());
-  const std::string_view line = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return line;
-}
-
-/// An entry's file: magic, hash of what follows, three lines of words, the log's size, log, image.
-std::string to_file(const CompileRequest& request, const Compiled& compiled) {
-  const std::string body =
-      one_line(request.name) + one_line(request.target) + one_line(compiled.compiler) +
-      fmt::format("{}\n{}", compiled.log.size(), compiled.log) + compiled.image;
-  return std::string(magic) + format_hash(xxh64(body)) + '\n' + body;
-}
-
-/// Nothing if it is damaged.
-std::optional<Compiled> from_file(std::string_view text) {
-  if (!text.starts_with(magic)) return {};
-  text.remove_prefix(magic.size());
-  const std::string_view hash = take_line(text);
-  if (hash != format_hash(xxh64(text))) return {};
-  take_line(text);
-  take_line(text);
-  Compiled compiled;
-  compiled.compiler = take_line(text);
-  const std::string_view digits = take_line(text);
-  std::size_t log = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), log);
-  compiled.log = text.substr(0, log);
-  compiled.image = text.substr(std::min(log, text.size()));
-  return compiled;
-}
-
 /// The status of the plain file at a path; nothing for anything else, links included.
 std::optional<struct stat> plain_file(const std::string& path) {
   struct stat info{};
@@ -113,16 +72,14 @@ void remove_file(const std::string& path) {
   fs::remove(path, ignored);
 }
 
-/// Reads the words of an entry from its first lines.
+/// Reads the words of an entry.
 void read_words(CacheEntry& entry) {
   const Result<std::string> content = read_whole_file(entry.path);
-  if (!content || !from_file(*content)) return;
-  std::string_view rest = *content;
-  take_line(rest);
-  take_line(rest);
-  entry.name = take_line(rest);
-  entry.target = take_line(rest);
-  entry.compiler = take_line(rest);
+  auto kernel = content ? parse_cache_entry(*content) : std::nullopt;
+  if (!kernel) return;
+  entry.name = std::move(kernel->name);
+  entry.target = std::move(kernel->target);
+  entry.compiler = std::move(kernel->compiler);
 }
 
 /// The plain files of a folder, without their words.
@@ -217,14 +174,18 @@ std::optional<Compiled> KernelCache::find(const std::string& key) const {
   if (!plain_file(path)) return {};
   const Result<std::string> content = read_whole_file(path);
   if (!content) return {};
-  std::optional<Compiled> compiled = from_file(*content);
-  if (!compiled) {
+  std::optional<StoredKernel> kernel = parse_cache_entry(*content);
+  if (!kernel) {
     remove_file(path);
     return {};
   }
-  compiled->cached = true;
   std::error_code ignored;
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
+  Compiled compiled;
+  compiled.image = std::move(kernel->image);
+  compiled.log = std::move(kernel->log);
+  compiled.compiler = std::move(kernel->compiler);
+  compiled.cached = true;
   return compiled;
 }
 
@@ -252,7 +213,8 @@ Status KernelCache::write(const std::string& path, const std::string& content) c
 
 Status KernelCache::store(const std::string& key, const CompileRequest& request,
                           const Compiled& compiled) const {
-  const std::string content = to_file(request, compiled);
+  const std::string content = format_cache_entry(
+      {request.name, request.target, compiled.compiler, compiled.log, compiled.image});
   if (content.size() > settings_.limit) return Done{};
   Status written = write(path_of(key), content);
   if (written) evict();

@@ -1,21 +1,29 @@
-// A .npy file and a specification from a stranger: both are refused or understood, never a crash.
-#include <cstddef>
+// A .npy file, a type and a specification of data: each is refused or understood.
 #include <cstdint>
-#include <string_view>
+#include <string>
 
-#include "isa/base/check.h"
+#include "tests/fuzz/target.h"
 #include "vm/data/npy.h"
 #include "vm/data/spec.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const auto tensor = tilevm::vm::parse_npy({bytes, size}, "fuzz.npy");
+namespace tilevm::fuzz {
+namespace {
+
+void fuzz_npy(std::string_view bytes) {
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  const auto tensor = vm::parse_npy({data, bytes.size()}, "fuzz.npy");
   if (tensor) {
-    const auto again = tilevm::vm::parse_npy(tilevm::vm::npy_bytes(*tensor), "fuzz.npy");
-    TILEVM_CHECK(again.ok() && *again == *tensor, "a written file reads back as another tensor");
-    TILEVM_CHECK(!tilevm::vm::format_corner(*tensor).empty(), "a tensor without a picture");
+    const auto again = vm::parse_npy(vm::npy_bytes(*tensor), "fuzz.npy");
+    require(again.ok() && *again == *tensor, "a written tensor reads back the same");
+    require(!vm::format_corner(*tensor).empty(), "a tensor has a picture");
+  } else {
+    require(!tensor.error().message.empty(), "a refusal has words");
   }
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
-  static_cast<void>(tilevm::vm::parse_spec(text));
-  static_cast<void>(tilevm::vm::parse_dest(text));
-  return 0;
+  static_cast<void>(vm::parse_spec(bytes));
+  static_cast<void>(vm::parse_dest(bytes));
 }
+
+TILEVM_FUZZ_TARGET(npy, fuzz_npy);
+
+}  // namespace
+}  // namespace tilevm::fuzz

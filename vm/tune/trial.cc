@@ -83,8 +83,13 @@ std::string to_line(const Trial& trial, const Environment& environment) {
 }
 
 Result<Trials> read_trials(const std::string& path, const Environment& environment) {
-  Trials trials;
   std::ifstream file(path, std::ios::binary);
+  return read_trials(file, path, environment);
+}
+
+Result<Trials> read_trials(std::istream& file, const std::string& path,
+                           const Environment& environment) {
+  Trials trials;
   int number = 0, damaged = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +35,9 @@ struct Trial {
 /// something else.
 using Trials = std::map<std::pair<std::string, int>, Trial>;
 [[nodiscard]] Result<Trials> read_trials(const std::string& path, const Environment& environment);
+/// The same of an opened file; `path` is its name in messages.
+[[nodiscard]] Result<Trials> read_trials(std::istream& file, const std::string& path,
+                                         const Environment& environment);
 
 /// What `tilevm bench --json` said of a point. `status` is the process's exit status.
 [[nodiscard]] Trial read_bench(const std::string& output, int status);
