@@ -167,11 +167,18 @@ def instrument(options, entries):
 
 
 def hook(copy):
-    """The copy's build: planted.cc in the library that all others use, and the prelude's text."""
+    """The copy's build: planted.cc in the library that all others use, the instrumented prelude for
+    the tests that compile it (and for nothing else, which would be compiled again), and its text."""
     lists = (ROOT / "CMakeLists.txt").read_text()
-    lists = lists.replace("tilevm_library(isa)\n", "include_directories(BEFORE planted)\n"
-                          "tilevm_library(isa)\ntarget_sources(tilevm_isa PRIVATE tests/planted/planted.cc)\n")
+    lists = lists.replace("tilevm_library(isa)\n", "tilevm_library(isa)\n"
+                          "target_sources(tilevm_isa PRIVATE tests/planted/planted.cc)\n")
     write_if_changed(copy / "CMakeLists.txt", lists.encode())
+    lists = (ROOT / "tests/CMakeLists.txt").read_text()
+    users = [str(path) for path in sorted((ROOT / "tests/unit/backend").glob("*.cc"))
+             if re.search(r"emit_host_prelude\.h|emit_prelude_types\.h|recipe_machine\.h", path.read_text())]
+    lists += (f"\nset_property(SOURCE {' '.join(users)} PROPERTY INCLUDE_DIRECTORIES "
+              "${PROJECT_SOURCE_DIR}/planted)\n")
+    write_if_changed(copy / "tests/CMakeLists.txt", lists.encode())
     path = copy / "backend/emit/emit.cc"
     emit = path.read_bytes()
     if b"planted::text" not in emit:
@@ -181,7 +188,7 @@ def hook(copy):
 
 def mounted(options, command, **more):
     """Runs a command where the checkout is, with the copy mounted there."""
-    script = f"mount --bind '{options.work}/copy' '{ROOT}' && cd '{ROOT}' && exec " + command
+    script = f"mount --bind '{options.work}/copy' '{ROOT}' && cd '{ROOT}' && " + command
     namespaces = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
     return subprocess.run(namespaces + ["sh", "-c", script], **more)
 
@@ -244,7 +251,7 @@ def all_tests(options):
         tests[f"tile {path}"] = ["build/tests/filetest", "sim", path]
     for path in sorted((ROOT / "tests/filetests").rglob("*.tile")) if options.emu else []:
         path = str(path.relative_to(ROOT))
-        tests[f"emu {path}"] = ["build/tests/filetest", "emu", path]
+        tests[f"emu {path}"] = ["build/tests/filetest", "emu:O0", path]
     for name, command in (each.split("=", 1) for each in options.test):
         tests[name] = command.split()
     return tests
