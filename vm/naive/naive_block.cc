@@ -11,6 +11,8 @@
 #include "isa/type/fma.h"
 #include "isa/type/number.h"
 #include "vm/naive/naive_dot.h"
+#include "vm/naive/naive_probe.h"
+#include "vm/naive/naive_tile.h"
 
 namespace tilevm::vm::naive {
 namespace {
@@ -21,6 +23,7 @@ using isa::Shape;
 /// A tensor in memory: where the element of an index lies.
 struct NaiveTensor {
   Bytes* bytes = nullptr;
+  std::uint64_t base = 0;  ///< the address of the first byte, for probes
   isa::DType dtype;
   std::vector<std::int64_t> extents;
   std::vector<std::int64_t> strides;
@@ -52,7 +55,12 @@ class NaiveBlock {
         info_(launch.program.info(launch.kernel)),
         block_(block),
         prints_(prints),
-        scalars_(launch.scalars) {}
+        scalars_(launch.scalars) {
+    if (launch.log == nullptr) return;
+    const auto linear = block[0] + launch.grid[0] * (block[1] + launch.grid[1] * block[2]);
+    probe_.emplace(*launch.plan, *launch.log, static_cast<std::uint64_t>(linear),
+                   info_.num_threads);
+  }
 
   std::optional<std::string> run() {
     execute(kernel_.body);
@@ -73,11 +81,15 @@ class NaiveBlock {
 
   Flow execute(const isa::InstStmt& stmt) {
     if (std::holds_alternative<isa::Exit>(stmt.inst)) return Flow::end_block;
+    if (probe_) probe_->begin(stmt.id);
     std::visit([&](const auto& inst) { execute(inst, stmt); }, stmt.inst);
+    record(stmt.results);
     return Flow::next;
   }
   Flow execute(const isa::ScalarStmt& stmt) {
+    if (probe_) probe_->begin(stmt.id);
     scalars_[stmt.target.index] = value(stmt.value);
+    record({stmt.target});
     return Flow::next;
   }
   Flow execute(const isa::BreakStmt&) { return Flow::leave_loop; }
@@ -92,6 +104,8 @@ class NaiveBlock {
 
   Flow execute(const isa::WhileStmt& loop) {
     while (!trouble_ && value(loop.condition).as_bool()) {
+      if (probe_) probe_->begin(loop.id);
+      record({});
       const Flow flow = execute(loop.body);
       if (flow == Flow::leave_loop) break;
       if (flow == Flow::end_block) return flow;
@@ -109,12 +123,25 @@ class NaiveBlock {
     };
     const Wide end = wide(loop.end), step = wide(loop.step);
     for (Wide i = wide(loop.begin); !trouble_ && (step > 0 ? i < end : i > end); i += step) {
+      if (probe_) probe_->begin(loop.id);
       scalars_[loop.var.index] = {kind, static_cast<std::uint64_t>(i)};
+      record({loop.var});
       const Flow flow = execute(loop.body);
       if (flow == Flow::leave_loop) break;
       if (flow == Flow::end_block) return flow;
     }
     return Flow::next;
+  }
+
+  /// Ends a statement that wrote these variables.
+  void record(const std::vector<isa::VarId>& results) {
+    if (!probe_ || trouble_) return;
+    for (const isa::VarId var : results) {
+      const isa::Type& type = kernel_.variable(var).type;
+      if (std::holds_alternative<isa::RegisterType>(type)) probe_->tile(tiles_.at(var.index));
+      if (std::holds_alternative<isa::ScalarType>(type)) probe_->scalar(scalars_.at(var.index));
+    }
+    probe_->end();
   }
 
   // --- Values ---
@@ -262,8 +289,8 @@ class NaiveBlock {
   /// The tensor that a variable names.
   NaiveTensor tensor(isa::VarId var) {
     if (const auto* type = std::get_if<isa::SharedType>(&kernel_.variable(var).type)) {
-      NaiveTensor result{&shared_.at(var.index), type->dtype, type->shape(), {}, &type->layout};
-      return result;
+      const auto base = static_cast<std::uint64_t>(info_.shared_tile(var).gpu_offset);
+      return {&shared_.at(var.index), base, type->dtype, type->shape(), {}, &type->layout};
     }
     return views_.at(var.index);
   }
@@ -301,9 +328,14 @@ class NaiveBlock {
     const auto bit = bit_of(tensor, index);
     return bit ? isa::get_bits(tensor.bytes->data(), *bit, tensor.dtype.bits) : 0;
   }
-  void write(const NaiveTensor& tensor, const Index& index, std::uint64_t code) {
+  /// `threads` is how many threads write the element, which only probes count.
+  void write(const NaiveTensor& tensor, const Index& index, std::uint64_t code,
+             std::int64_t threads = 1) {
     const auto bit = bit_of(tensor, index);
-    if (bit) isa::put_bits(tensor.bytes->data(), *bit, tensor.dtype.bits, code);
+    if (!bit) return;
+    isa::put_bits(tensor.bytes->data(), *bit, tensor.dtype.bits, code);
+    if (!probe_) return;
+    probe_->write(tensor.base, *bit, tensor.dtype.bits, code, static_cast<std::uint64_t>(threads));
   }
 
   /// Elements outside of a view are zero; outside of a shared tensor there is nothing.
@@ -326,10 +358,12 @@ class NaiveBlock {
     const isa::TilePlacement placement = isa::place_tile(
         offset, static_cast<int>(destination.extents.size()), source.type.layout.rank());
     const std::vector<std::int64_t> origin = origin_of(placement);
-    for (std::int64_t k = 0; k < source.type.layout.size(); ++k) {
+    const isa::RegisterLayout& layout = source.type.layout;
+    const std::int64_t replicas = layout.num_threads() * layout.num_locals() / layout.size();
+    for (std::int64_t k = 0; k < layout.size(); ++k) {
       const Index place = position(origin, placement, isa::unravel(k, source.type.shape()));
       if (destination.contains(place)) {
-        write(destination, place, source.codes[static_cast<std::size_t>(k)]);
+        write(destination, place, source.codes[static_cast<std::size_t>(k)], replicas);
       }
     }
   }
@@ -375,9 +409,10 @@ class NaiveBlock {
   void execute(const isa::CopyAsyncWaitGroup&, const isa::InstStmt&) {}
   void execute(const isa::Synchronize&, const isa::InstStmt&) {}
 
-  void make_view(isa::VarId var, Bytes* bytes) {
+  void make_view(isa::VarId var, const NaiveBuffer& buffer) {
     const auto& type = std::get<isa::GlobalType>(kernel_.variable(var).type);
-    NaiveTensor view{bytes, type.dtype, {}, {}, type.layout.memory_layout()};
+    const std::uint64_t base = isa::probe_address(buffer.number, 0);
+    NaiveTensor view{buffer.bytes, base, type.dtype, {}, {}, type.layout.memory_layout()};
     for (const isa::Expr& extent : type.extents) view.extents.push_back(integer(extent));
     if (const auto* strides = type.layout.strides()) {
       for (const isa::Expr& stride : *strides) view.strides.push_back(integer(stride));
@@ -388,7 +423,7 @@ class NaiveBlock {
     make_view(stmt.results[0], launch_.pointers.at(inst.ptr.var.index));
   }
   void execute(const isa::AllocateGlobal&, const isa::InstStmt& stmt) {
-    make_view(stmt.results[0], &launch_.workspaces.at(stmt.results[0].index));
+    make_view(stmt.results[0], launch_.workspaces.at(stmt.results[0].index));
   }
   void execute(const isa::AllocateShared&, const isa::InstStmt& stmt) {
     const isa::VarId var = stmt.results[0];
@@ -458,6 +493,7 @@ class NaiveBlock {
   std::map<std::int32_t, NaiveTile> tiles_;
   std::map<std::int32_t, NaiveTensor> views_;
   std::map<std::int32_t, Bytes> shared_;
+  std::optional<NaiveProbe> probe_;
   std::optional<std::string> trouble_;
 };
 

@@ -8,16 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "isa/program/probe.h"
 #include "isa/verify/verify.h"
 
 namespace tilevm::vm::naive {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// The elements of a register tile in row-major order of their indices.
-struct NaiveTile {
-  isa::RegisterType type;
-  std::vector<std::uint64_t> codes;
+/// A buffer of global memory, and its number for probes.
+struct NaiveBuffer {
+  Bytes* bytes = nullptr;
+  std::uint64_t number = 0;
 };
 
 /// What the blocks of a launch share.
@@ -25,9 +26,12 @@ struct NaiveLaunch {
   const isa::VerifiedProgram& program;
   int kernel = 0;
   std::array<std::int64_t, 3> grid{1, 1, 1};
-  std::map<std::int32_t, isa::Scalar> scalars;  ///< parameters
-  std::map<std::int32_t, Bytes*> pointers;      ///< parameters
-  std::map<std::int32_t, Bytes> workspaces;     ///< by the variable of AllocateGlobal
+  std::map<std::int32_t, isa::Scalar> scalars{};   ///< parameters
+  std::map<std::int32_t, NaiveBuffer> pointers{};  ///< parameters
+  std::vector<Bytes> workspace_bytes{};
+  std::map<std::int32_t, NaiveBuffer> workspaces{};  ///< by the variable of AllocateGlobal
+  const isa::ProbePlan* plan = nullptr;              ///< of the kernel, if it is probed
+  isa::ProbeLog* log = nullptr;
 };
 
 /// Runs a block. Gives what went wrong, or nothing.

@@ -1,5 +1,6 @@
 #include "vm/naive/naive_engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "vm/naive/naive_block.h"
@@ -14,20 +15,26 @@ std::int64_t grid_extent(const isa::Expr& expr, const NaiveLaunch& launch) {
   return value ? isa::convert(*value, isa::ScalarKind::i64).as_int() : 0;
 }
 
+/// Buffers are numbered for probes: the tensors of the run, then the workspaces.
 NaiveLaunch begin(const isa::VerifiedProgram& program, const isa::Launch& launch,
                   std::vector<HostTensor>& tensors) {
-  NaiveLaunch result{program, launch.kernel, {1, 1, 1}, {}, {}, {}};
+  NaiveLaunch result{program, launch.kernel};
   const isa::Kernel& kernel = program.kernel(launch.kernel);
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const std::int32_t var = kernel.parameters[i].index;
     if (const auto* tensor = std::get_if<int>(&launch.arguments[i])) {
-      result.pointers[var] = &tensors[static_cast<std::size_t>(*tensor)].data;
+      const auto number = static_cast<std::size_t>(*tensor);
+      result.pointers[var] = {&tensors[number].data, number};
     } else {
       result.scalars[var] = std::get<isa::Scalar>(launch.arguments[i]);
     }
   }
-  for (const isa::KernelInfo::Workspace& workspace : program.info(launch.kernel).workspaces) {
-    result.workspaces[workspace.var.index].assign(static_cast<std::size_t>(workspace.bytes), 0);
+  const auto& workspaces = program.info(launch.kernel).workspaces;
+  for (const isa::KernelInfo::Workspace& workspace : workspaces) {
+    result.workspace_bytes.emplace_back(static_cast<std::size_t>(workspace.bytes), 0);
+  }
+  for (std::size_t i = 0; i < workspaces.size(); ++i) {
+    result.workspaces[workspaces[i].var.index] = {&result.workspace_bytes[i], tensors.size() + i};
   }
   for (std::size_t d = 0; d < kernel.grid.size(); ++d) {
     result.grid[d] = grid_extent(kernel.grid[d], result);
@@ -43,14 +50,46 @@ class NaiveEngine final : public Engine {
   [[nodiscard]] std::optional<Failure> run(const isa::VerifiedProgram& program, const Entry& entry,
                                            std::vector<HostTensor>& tensors,
                                            RunReport& report) override {
-    for (const isa::Launch& each : entry.launches) {
-      NaiveLaunch launch = begin(program, each, tensors);
+    return run_all(program, entry, tensors, report, nullptr);
+  }
+  [[nodiscard]] std::optional<Failure> run_probed(const isa::VerifiedProgram& program,
+                                                  const Entry& entry,
+                                                  std::vector<HostTensor>& tensors,
+                                                  ProbeRun& probes) override {
+    RunReport report;
+    return run_all(program, entry, tensors, report, &probes);
+  }
+  [[nodiscard]] bool repeats_itself() const override { return true; }
+
+ private:
+  static std::optional<Failure> run_all(const isa::VerifiedProgram& program, const Entry& entry,
+                                        std::vector<HostTensor>& tensors, RunReport& report,
+                                        ProbeRun* probes) {
+    for (std::size_t i = 0; i < entry.launches.size(); ++i) {
+      NaiveLaunch launch = begin(program, entry.launches[i], tensors);
+      if (probes != nullptr) {
+        launch.plan = &probes->plans[static_cast<std::size_t>(launch.kernel)];
+        launch.log = &probes->launches[i];
+        make_room(*launch.log, launch);
+      }
       if (auto failure = run_blocks(launch, report)) return failure;
     }
     return std::nullopt;
   }
 
- private:
+  /// Room for the records of the blocks in the window.
+  static void make_room(isa::ProbeLog& log, const NaiveLaunch& launch) {
+    log.grid = launch.grid;
+    const auto all = static_cast<std::uint64_t>(log.grid[0] * log.grid[1] * log.grid[2]);
+    const std::uint64_t first = std::min(log.window.first_block, all);
+    log.window.blocks = std::min(log.window.blocks, all - first);
+    log.blocks.assign(log.window.blocks, {});
+    log.dump = {};
+    const auto threads = static_cast<std::size_t>(launch.program.info(launch.kernel).num_threads);
+    log.dump.words.resize(threads);
+    log.dump.writes.resize(threads);
+  }
+
   static std::optional<Failure> run_blocks(NaiveLaunch& launch, RunReport& report) {
     const auto& sites = launch.program.info(launch.kernel).prints;
     isa::PrintLog log(launch.kernel, launch.grid, sites);
