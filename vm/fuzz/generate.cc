@@ -7,6 +7,7 @@
 
 #include "vm/fuzz/instruction_makers.h"
 #include "vm/fuzz/kernel_builder.h"
+#include "vm/fuzz/scenarios.h"
 
 namespace tilevm::vm::fuzz {
 namespace {
@@ -16,6 +17,8 @@ using isa::ScalarBinary;
 using isa::ScalarKind;
 
 constexpr int most_depth = 2;
+/// Of so many seeds one has a tensor-core Dot for certain, of one form after another.
+constexpr std::uint64_t seeds_for_dot = 8;
 
 /// Whether statements touch memory that threads share.
 bool touches_memory(const isa::Block& block) {
@@ -34,15 +37,17 @@ class KernelMaker {
  public:
   explicit KernelMaker(KernelBuilder& builder) : builder_(builder), draw_(builder.draw()) {}
 
-  /// `plants` adds its statements somewhere between the others.
+  /// `plants` adds its statements somewhere between the others, beside the favourite instruction
+  /// and a tensor-core Dot of this number.
   template <class F>
-  void make(std::size_t favourite, F&& plants) {
+  void make(std::size_t favourite, std::optional<std::uint64_t> dot, F&& plants) {
     const std::int64_t steps = draw_.between(3, 9);
     const std::int64_t turn = draw_.below(steps);
     for (std::int64_t i = 0; i < steps; ++i) {
       if (i == turn) {
         plants(builder_);
         make_instruction(builder_, favourite);
+        if (dot) make_dot_form(builder_, *dot);
       }
       step();
     }
@@ -261,8 +266,10 @@ GeneratedCase generate_with(std::uint64_t seed, const isa::Target& target, F&& p
   result.program.pipelines.push_back({"main", {}, {}, {}});
   const int kernels = draw.chance(85) ? 1 : 2;
   for (int i = 0; i < kernels; ++i) {
-    KernelBuilder builder(draw, target, fmt::format("k{}", i));
-    KernelMaker(builder).make(static_cast<std::size_t>(seed % isa::instruction_count),
+    std::optional<std::uint64_t> dot;
+    if (i == 0 && seed % seeds_for_dot == 0) dot = seed / seeds_for_dot;
+    KernelBuilder builder(draw, target, fmt::format("k{}", i), dot.has_value());
+    KernelMaker(builder).make(static_cast<std::size_t>(seed % isa::instruction_count), dot,
                               [&](KernelBuilder& at) {
                                 if (i == 0) plants(at);
                               });

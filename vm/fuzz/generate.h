@@ -2,7 +2,7 @@
 //
 // One seed gives one case, program and inputs, on every machine. The instructions are those of the
 // schema (isa/inst): every seed favours another one, so that a range of as many seeds as there are
-// instructions has each of them.
+// instructions has each of them; likewise with the forms of a Dot.
 #pragma once
 
 #include <cstdint>

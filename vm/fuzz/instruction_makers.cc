@@ -375,8 +375,8 @@ std::int64_t weight(const isa::Description& description) {
     case isa::Category::transfer:
       return 60;
     case isa::Category::compute:
-      // There are many element-wise operations and few others.
-      return description.elementwise && description.mnemonic != "Cast" ? 14 : 110;
+      // There are many element-wise operations and few others, of which Dot has the most forms.
+      return !description.elementwise || description.mnemonic == "Cast" ? 110 : 14;
     case isa::Category::control:
       return 14;
     case isa::Category::debug:

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "isa/base/check.h"
+#include "isa/dot/mma_shapes.h"
 #include "isa/inst/limits.h"
 #include "isa/rules/rules.h"
 #include "vm/fuzz/random_layout.h"
@@ -55,11 +56,13 @@ std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / 
 
 }  // namespace
 
-KernelBuilder::KernelBuilder(Draw& draw, const isa::Target& target, std::string name)
+KernelBuilder::KernelBuilder(Draw& draw, const isa::Target& target, std::string name,
+                             bool whole_warps)
     : draw_(draw), target_(target), prefix_(name) {
   static const std::vector<std::int64_t> thread_counts = {32, 32, 32, 32, 32, 64, 64, 64, 128, 1,
                                                           2,  4,  8,  16, 96, 3,  7,  33, 48};
   threads_ = draw.pick(thread_counts);
+  if (whole_warps && threads_ % isa::warp_size != 0) threads_ = isa::warp_size;
   kernel_.name = std::move(name);
   if (draw.chance(60)) kernel_.threads = threads_;
   if (draw.chance(10)) kernel_.resident = 2;

@@ -59,7 +59,7 @@ struct FinishedKernel {
 
 class KernelBuilder {
  public:
-  KernelBuilder(Draw& draw, const isa::Target& target, std::string name);
+  KernelBuilder(Draw& draw, const isa::Target& target, std::string name, bool whole_warps);
 
   Draw& draw() { return draw_; }
   [[nodiscard]] const isa::Target& target() const { return target_; }

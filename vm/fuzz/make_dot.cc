@@ -48,7 +48,9 @@ void make_batch(DotTypes& types, std::int64_t count) {
   }
 }
 
-DotTypes tensor_core_types(KernelBuilder& builder, const isa::MmaShape& shape) {
+/// `most_k`: steps along k at most. Two steps of a small instruction may be one of a larger.
+DotTypes tensor_core_types(KernelBuilder& builder, const isa::MmaShape& shape,
+                           std::int64_t most_k = 2) {
   Draw& draw = builder.draw();
   const std::int64_t warps = builder.threads() / isa::warp_size;
   std::vector<std::int64_t> divisors;
@@ -57,7 +59,7 @@ DotTypes tensor_core_types(KernelBuilder& builder, const isa::MmaShape& shape) {
   }
   const std::int64_t rows = draw.pick(divisors);
   const RegisterLayout grid = sure(isa::spatial({rows, warps / rows}));
-  const std::int64_t m = draw.between(1, 2), n = draw.between(1, 2), k = draw.between(1, 2);
+  const std::int64_t m = draw.between(1, 2), n = draw.between(1, 2), k = draw.between(1, most_k);
   const bool inside = draw.chance(50);
   const RegisterLayout a =
       arranged(inside, sure(isa::local({m, k})), sure(isa::reduce(grid, {1}, true)));
@@ -69,14 +71,19 @@ DotTypes tensor_core_types(KernelBuilder& builder, const isa::MmaShape& shape) {
           {shape.accumulator, product(c, shape.c_layout)}};
 }
 
-DotTypes mma_types(KernelBuilder& builder) {
-  Draw& draw = builder.draw();
+std::vector<const isa::MmaShape*> shapes_of(const isa::Target& target) {
   std::vector<const isa::MmaShape*> shapes;
   for (const isa::MmaShape& shape : isa::mma_shapes()) {
-    if (shape.min_sm <= builder.target().sm) shapes.push_back(&shape);
+    if (shape.min_sm <= target.sm) shapes.push_back(&shape);
   }
+  return shapes;
+}
+
+DotTypes mma_types(KernelBuilder& builder) {
+  Draw& draw = builder.draw();
+  const std::vector<const isa::MmaShape*> shapes = shapes_of(builder.target());
   DotTypes types = tensor_core_types(builder, *draw.pick(shapes));
-  if (draw.chance(25)) transpose(types);
+  if (draw.chance(45)) transpose(types);
   if (draw.chance(15)) make_batch(types, 2);
   return types;
 }
@@ -109,15 +116,8 @@ DotTypes chain_types(KernelBuilder& builder) {
           {accumulator, c}};
 }
 
-}  // namespace
-
-void make_dot(KernelBuilder& builder) {
+void add_dot(KernelBuilder& builder, const DotTypes& types) {
   Draw& draw = builder.draw();
-  const bool warps = builder.threads() % isa::warp_size == 0;
-  const std::int64_t choice = warps ? draw.below(100) : 99;
-  const DotTypes types = choice < 60   ? mma_types(builder)
-                         : choice < 75 ? bipolar_types(builder)
-                                       : chain_types(builder);
   const Tile a = builder.tile(types.a.dtype, types.a.layout);
   const Tile b = builder.tile(types.b.dtype, types.b.layout);
   const Tile c = builder.tile(types.c.dtype, types.c.layout);
@@ -128,6 +128,23 @@ void make_dot(KernelBuilder& builder) {
   } else {
     builder.compute(dot);
   }
+}
+
+}  // namespace
+
+void make_dot(KernelBuilder& builder) {
+  const bool warps = builder.threads() % isa::warp_size == 0;
+  const std::int64_t choice = warps ? builder.draw().below(100) : 99;
+  add_dot(builder, choice < 60   ? mma_types(builder)
+                   : choice < 75 ? bipolar_types(builder)
+                                 : chain_types(builder));
+}
+
+void make_dot_form(KernelBuilder& builder, std::uint64_t number) {
+  const std::vector<const isa::MmaShape*> shapes = shapes_of(builder.target());
+  DotTypes types = tensor_core_types(builder, *shapes[number / 2 % shapes.size()], 1);
+  if (number % 2 == 1) transpose(types);
+  add_dot(builder, types);
 }
 
 }  // namespace tilevm::vm::fuzz

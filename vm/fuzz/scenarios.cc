@@ -30,15 +30,22 @@ isa::OffsetList zero_offset(std::size_t rank) {
   return list;
 }
 
+/// An offset of zeros, which may be left out.
+std::optional<isa::OffsetList> zeros_or_none(Draw& draw, std::size_t rank) {
+  return draw.chance(40) ? std::nullopt : std::optional(zero_offset(rank));
+}
+
+/// `inner` begins at zero where it is left out.
 void store_tile(KernelBuilder& builder, const Tile& tile, OwnMemory& memory,
-                const isa::OffsetList& inner) {
+                const std::optional<isa::OffsetList>& inner) {
   builder.before_write(memory);
-  const isa::OffsetList offset = offset_in(builder, memory, inner);
   if (memory.shared) {
-    builder.add(isa::StoreShared{{tile.var}, {memory.var}, offset});
-  } else {
-    builder.add(isa::StoreGlobal{{tile.var}, {memory.var}, offset});
+    builder.add(isa::StoreShared{{tile.var}, {memory.var}, inner});
+    return;
   }
+  const isa::OffsetList zero = zero_offset(tile.type.shape().size());
+  const isa::OffsetList offset = offset_in(builder, memory, inner.value_or(zero));
+  builder.add(isa::StoreGlobal{{tile.var}, {memory.var}, offset});
 }
 
 OwnMemory* find_memory(KernelBuilder& builder, bool shared) {
@@ -83,6 +90,10 @@ VarId make_semaphore(KernelBuilder& builder, isa::DType dtype) {
 isa::OffsetList element(std::int64_t index) {
   return isa::OffsetList{{{Expr::constant(index), false}}};
 }
+/// Either element of a semaphore; the first needs no offset.
+std::optional<isa::OffsetList> some_element(Draw& draw) {
+  return draw.chance(40) ? std::nullopt : std::optional(element(draw.below(2)));
+}
 
 Expr of_kind(const Expr& value, const isa::DType& dtype) {
   return Expr::convert(value, dtype == isa::u32 ? isa::ScalarKind::u32 : isa::ScalarKind::i32);
@@ -113,12 +124,23 @@ OwnMemory* make_memory(KernelBuilder& builder, bool shared) {
     const Tile tile =
         builder.tile(memory.dtype, random_layout(draw, builder.threads(), memory.shape));
     if (!memory.var.valid() || !tile.var.valid()) return nullptr;
-    store_tile(builder, tile, memory, zero_offset(memory.shape.size()));
+    store_tile(builder, tile, memory, zeros_or_none(draw, memory.shape.size()));
     memory.defined = true;
   }
   builder.memories().push_back(memory);
   return &builder.memories().back();
 }
+
+namespace {
+
+/// A whole shared tensor in the place of a tile that exists, whose layout the load takes.
+void load_over(KernelBuilder& builder, const OwnMemory& memory) {
+  const Tile tile =
+      builder.tile(memory.dtype, random_layout(builder.draw(), builder.threads(), memory.shape));
+  if (tile.var.valid()) builder.add(isa::LoadShared{{memory.var}, {}, {}, {}}, tile.var);
+}
+
+}  // namespace
 
 void load_part(KernelBuilder& builder, bool shared) {
   OwnMemory* memory = some_memory(builder, shared);
@@ -130,6 +152,7 @@ void load_part(KernelBuilder& builder, bool shared) {
   std::optional<isa::TileShape> shape;
   if (draw.chance(10)) shape = isa::TileShape{part};
   if (shared) {
+    if (draw.chance(15)) return load_over(builder, *memory);
     std::optional<isa::OffsetList> offset = builder.inner_offset(memory->shape, part);
     if (draw.chance(20)) offset.reset();  // at zero
     builder.add_tile(builder.add(isa::LoadShared{{memory->var}, layout, offset, shape}));
@@ -189,11 +212,11 @@ void copy_and_wait(KernelBuilder& builder) {
   std::vector<CopyPair> pairs;
   for (std::int64_t i = 0; i < groups; ++i) {
     CopyPair pair = make_pair(builder, 0);
+    std::optional<isa::OffsetList> from;
+    const bool fits = pair.memory.shape.size() <= pair.view.extents.size();
+    if (!fits || draw.chance(85)) from = builder.edge_offset(pair.view.extents, pair.memory.shape);
     builder.add(isa::CopyAsync{
-        {pair.memory.var},
-        {pair.view.var},
-        builder.edge_offset(pair.view.extents, pair.memory.shape),
-        draw.chance(50) ? std::optional(zero_offset(pair.memory.shape.size())) : std::nullopt});
+        {pair.memory.var}, {pair.view.var}, from, zeros_or_none(draw, pair.memory.shape.size())});
     builder.add(isa::CopyAsyncCommitGroup{});
     pairs.push_back(pair);
   }
@@ -273,7 +296,8 @@ void add_in_turns(KernelBuilder& builder) {
   const VarId workspace = builder.add_first(isa::AllocateGlobal{dtype, {shape}, {}, {}});
   if (!own.var.valid() || !sum.var.valid() || !workspace.valid()) return;
   const Expr turn = builder.block_number();
-  builder.add(isa::LockSemaphore{{semaphore}, {of_kind(turn, semaphore_type)}, element(1)});
+  const auto place = some_element(draw);
+  builder.add(isa::LockSemaphore{{semaphore}, {of_kind(turn, semaphore_type)}, place});
   builder.note_barrier();
   isa::IfStmt branch;
   builder.open();
@@ -282,9 +306,9 @@ void add_in_turns(KernelBuilder& builder) {
   builder.add_statement(std::move(branch));
   builder.synchronize();  // replicas of an element are loaded by other threads
   builder.add(isa::Add{{sum.var}, {own.var}}, sum.var);
-  builder.add(isa::StoreGlobal{{sum.var}, {workspace}, zero_offset(2)});
+  builder.add(isa::StoreGlobal{{sum.var}, {workspace}, zeros_or_none(draw, 2)});
   const Expr next = Expr::binary(ScalarBinary::add, turn, Expr::constant(1));
-  builder.add(isa::ReleaseSemaphore{{semaphore}, {of_kind(next, semaphore_type)}, element(1)});
+  builder.add(isa::ReleaseSemaphore{{semaphore}, {of_kind(next, semaphore_type)}, place});
   builder.note_barrier();
   builder.store(sum);
 }
@@ -305,7 +329,7 @@ void last_block_adds(KernelBuilder& builder) {
   isa::OffsetList mine = zero_offset(3);
   mine.entries[0] = {builder.block_number(), false};
   builder.add(isa::StoreGlobal{{own.var}, {workspace}, mine});
-  const VarId before = builder.add(isa::AtomicAdd{{counter}, integer(1), element(0)});
+  const VarId before = builder.add(isa::AtomicAdd{{counter}, integer(1), some_element(draw)});
   builder.note_barrier();
   if (!before.valid()) return;
   const isa::ScalarKind kind =
@@ -326,7 +350,7 @@ void last_block_adds(KernelBuilder& builder) {
   if (loaded.valid() && sum.var.valid()) builder.add(isa::Add{{sum.var}, {loaded}}, sum.var);
   loop.body = builder.close();
   builder.add_statement(std::move(loop));
-  builder.add(isa::StoreGlobal{{sum.var}, {output}, zero_offset(2)});
+  builder.add(isa::StoreGlobal{{sum.var}, {output}, zeros_or_none(draw, 2)});
   isa::IfStmt branch;
   branch.arms.push_back({last, builder.close()});
   builder.add_statement(std::move(branch));

@@ -2,6 +2,8 @@
 // that wait for one another, tiles that pass through memory.
 #pragma once
 
+#include <cstdint>
+
 #include "vm/fuzz/kernel_builder.h"
 
 namespace tilevm::vm::fuzz {
@@ -27,5 +29,8 @@ void last_block_adds(KernelBuilder& builder);
 
 /// A Dot of each kind that the target and the threads allow.
 void make_dot(KernelBuilder& builder);
+/// The tensor-core Dot of a number: each instruction of the target as it is and transposed, again
+/// and again. The threads must be whole warps.
+void make_dot_form(KernelBuilder& builder, std::uint64_t number);
 
 }  // namespace tilevm::vm::fuzz
