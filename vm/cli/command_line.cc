@@ -320,16 +320,19 @@ void add_fuzz_command(CLI::App& root, Commands& commands) {
       ->type_name("SECONDS");
   app->add_option("--corpus", o->corpus, "a folder for progress, coverage and failing cases")
       ->type_name("DIR");
-  app->add_flag("--resume", o->resume, "leave out the seeds that the corpus has");
+  app->add_flag("--resume", o->resume,
+                "leave out the seeds that the corpus has of these engines and this target");
   app->add_flag("--plant", o->plant,
                 "plant one fault in each program and expect its report from the simulator");
   app->add_flag("!--no-shrink", o->shrink, "keep failing programs as they are");
   app->add_flag("--show", o->show, "print the programs, run nothing");
-  add_list(app, "--avoid", o->avoid, "a known signature: its programs are only counted",
+  add_list(app, "--avoid", o->avoid,
+           "a known signature or its first words: its programs are only counted",
            "SIGNATURE");
   app->add_option("--judge", o->judge, "a case that a campaign kept: judge it again")
       ->type_name("FILE");
   app->add_flag("--json", o->json, "one JSON object to standard output");
+  o->version = TILEVM_VERSION;
 }
 
 void add_other_commands(CLI::App& root, Commands& commands) {

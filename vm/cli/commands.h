@@ -179,6 +179,7 @@ struct FuzzOptions {
   bool show = false;               ///< only print the programs
   std::vector<std::string> avoid;  ///< signatures
   std::string judge;               ///< a kept case to judge again
+  std::string version;             ///< of this program, for bundles
   bool json = false;
 };
 Exit fuzz_programs(const FuzzOptions& options, Io& io);

@@ -36,7 +36,7 @@ const std::map<std::string, std::string>& examples() {
       {"fuzz",
        "  tilevm fuzz --seeds 0..9999\n"
        "  tilevm fuzz --seeds 0..199999 --corpus fuzz --resume --time 3600\n"
-       "  tilevm fuzz --judge fuzz/naive_differs-17.tile\n"
+       "  tilevm fuzz --judge fuzz/emu_differs_at_Cast_i6_f16-17.tile\n"
        "  tilevm fuzz merge fuzz.0 fuzz.1 --corpus fuzz\n"},
       {"bench",
        "  tilevm bench programs/matmul_quantized_pipelined.tile -D M=16 -D N=8192 -D K=8192\n"

@@ -1,16 +1,16 @@
 #include "vm/fuzz/campaign.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "isa/base/enumerators.h"
+#include "vm/fuzz/findings.h"
 #include "vm/fuzz/generate.h"
 #include "vm/fuzz/judge.h"
 #include "vm/fuzz/program_text.h"
-#include "vm/fuzz/shrink.h"
 #include "vm/fuzz/text_oracles.h"
 
 namespace tilevm::vm::fuzz {
@@ -26,21 +26,38 @@ FuzzCase as_case(const GeneratedCase& generated, const isa::Target& target) {
   return {generated.seed, target, program_text(generated.program), generated.inputs};
 }
 
+/// What is wrong with a planted case; also what the checks of its text find.
+std::optional<Finding> judge_planted_case(const FuzzCase& each) {
+  const PlantedFault& planted = *each.planted;
+  // Without the statement that must be reported there is no mistake any more.
+  if (planted.faulty && each.text.find(planted.expected.line) == std::string::npos) {
+    return std::nullopt;
+  }
+  auto made = make_ready(each);
+  if (auto* finding = std::get_if<Finding>(&made)) return std::move(*finding);
+  return judge_planted(std::get<ReadyCase>(made), planted);
+}
+
 class Campaign {
  public:
   Campaign(const CampaignOptions& options, Judge judge, std::optional<Corpus> corpus)
-      : options_(options), judge_(std::move(judge)), corpus_(std::move(corpus)) {}
+      : options_(options),
+        work_{options.plant ? "planted" : fmt::format("{}", fmt::join(options.backends, ",")),
+              isa::to_string(options.target)},
+        judge_(std::move(judge)),
+        corpus_(std::move(corpus)),
+        findings_(options, corpus_ ? &*corpus_ : nullptr, report_) {}
 
   Result<CampaignReport> run(const std::function<void(const CampaignReport&)>& tell) {
     const SeedRange& seeds = options_.seeds;
     begun_ = seeds.first;
     std::vector<std::uint64_t> batch;
     for (std::uint64_t seed = seeds.first;; ++seed) {
-      const bool mine = seed % seeds.count == seeds.index;
-      if (mine && !(options_.resume && corpus_ && corpus_->has(seed))) batch.push_back(seed);
+      const bool known = options_.resume && corpus_ && corpus_->has(seed, work_);
+      if (seeds.has(seed) && !known) batch.push_back(seed);
       const bool last = seed == seeds.last;
       if (batch.size() < batch_size && !last) continue;
-      if (Status status = judge_batch(batch); !status) return status.error();
+      if (Status status = run_batch(batch); !status) return status.error();
       batch.clear();
       report_.seconds = elapsed();
       tell(report_);
@@ -58,15 +75,25 @@ class Campaign {
   }
 
   Status keep_progress(std::uint64_t last) {
-    if (!corpus_) return Done{};
+    if (!corpus_ || report_.programs == kept_) return Done{};
     const SeedRange done{begun_, last, options_.seeds.index, options_.seeds.count};
-    const Progress progress{done, report_.programs - kept_, elapsed() - kept_seconds_};
+    const Progress progress{done, report_.programs - kept_, elapsed() - kept_seconds_, work_};
     begun_ = last + 1;
     kept_ = report_.programs;
     kept_seconds_ = elapsed();
     if (Status status = corpus_->add_progress(progress); !status) return status;
     return corpus_->add_coverage(report_.coverage);
   }
+
+  Status run_batch(const std::vector<std::uint64_t>& seeds) {
+    if (!options_.plant) return judge_batch(seeds);
+    for (const std::uint64_t seed : seeds) {
+      if (Status status = plant_in(seed); !status) return status;
+    }
+    return Done{};
+  }
+
+  // --- Differences between engines ---
 
   Status judge_batch(const std::vector<std::uint64_t>& seeds) {
     std::vector<FuzzCase> cases;
@@ -75,23 +102,18 @@ class Campaign {
       const GeneratedCase generated = generate(seed, options_.target);
       ++report_.programs;
       FuzzCase each = as_case(generated, options_.target);
-      if (const auto finding = check_generated(generated, options_.target)) {
-        if (Status status = add(each, *finding); !status) return status;
-        continue;
-      }
-      auto made = make_ready(each);
+      auto made = examine_text(generated, each);
       if (const auto* finding = std::get_if<Finding>(&made)) {
         if (Status status = add(each, *finding); !status) return status;
         continue;
       }
-      const Coverage covered = coverage_of(std::get_if<ReadyCase>(&made)->program);
-      report_.coverage.insert(covered.begin(), covered.end());
+      cover(std::get<ReadyCase>(made));
       cases.push_back(std::move(each));
-      ready.push_back(std::move(*std::get_if<ReadyCase>(&made)));
+      ready.push_back(std::move(std::get<ReadyCase>(made)));
     }
     std::vector<const ReadyCase*> batch;
     for (const ReadyCase& each : ready) batch.push_back(&each);
-    auto findings = judge_.judge(batch, seeds.empty() ? 0 : seeds.front());
+    auto findings = judge_.judge(batch);
     if (!findings) return findings.error();
     for (std::size_t i = 0; i < cases.size(); ++i) {
       if (!(*findings)[i]) continue;
@@ -100,42 +122,53 @@ class Campaign {
     return Done{};
   }
 
-  /// Counts a finding; the first of its signature is shrunk and kept.
+  std::variant<ReadyCase, Finding> examine_text(const GeneratedCase& generated,
+                                                const FuzzCase& each) const {
+    if (auto finding = check_generated(generated, options_.target)) return *std::move(finding);
+    return make_ready(each);
+  }
+
+  void cover(const ReadyCase& each) {
+    const Coverage covered = coverage_of(each.program);
+    report_.coverage.insert(covered.begin(), covered.end());
+  }
+
   Status add(const FuzzCase& each, const Finding& finding) {
-    const auto& avoid = options_.avoid;
-    if (std::find(avoid.begin(), avoid.end(), finding.signature) != avoid.end()) {
-      ++report_.avoided;
-      return Done{};
+    return findings_.add(each, finding, [&](const FuzzCase& candidate) -> std::optional<Finding> {
+      auto made = make_ready(candidate);
+      if (auto* text = std::get_if<Finding>(&made)) return std::move(*text);
+      return judge_.judge_again(std::get<ReadyCase>(made), finding);
+    });
+  }
+
+  // --- Planted faults ---
+
+  /// Both forms of a seed's program: with the mistake and without it. Some mistakes cannot stand in
+  /// some programs.
+  Status plant_in(std::uint64_t seed) {
+    const auto kind = static_cast<Planted>(seed % enumerator_count<Planted>());
+    for (const bool faulty : {false, true}) {
+      const PlantedCase planted = generate_planted(seed, options_.target, kind, faulty);
+      if (!planted.expected) return Done{};
+      report_.programs += faulty ? 1 : 0;
+      FuzzCase each = as_case(planted.generated, options_.target);
+      each.planted = PlantedFault{std::string(to_string(kind)), faulty, *planted.expected};
+      const std::string& defect = planted.generated.defect;
+      const auto finding =
+          defect.empty() ? judge_planted_case(each) : Finding{"generator: planted", defect, {}, {}};
+      if (!finding) continue;
+      return findings_.add(each, *finding, judge_planted_case);
     }
-    KnownFinding& known = report_.findings[finding.signature];
-    if (++known.count > 1) return Done{};
-    known.first_seed = each.seed;
-    FuzzCase smaller = each;
-    known.finding = finding;
-    if (options_.shrink && !finding.signature.starts_with("generator")) {
-      smaller = shrink(each, finding.signature,
-                       [&](const FuzzCase& candidate) { return judge_one(candidate); });
-      if (auto again = judge_one(smaller)) known.finding = *std::move(again);
-    }
-    known.text = smaller.text;
-    if (!corpus_) return Done{};
-    const Result<std::string> file = corpus_->add_case(smaller, known.finding);
-    if (!file) return file.error();
-    known.file = *file;
+    ++report_.planted;
     return Done{};
   }
 
-  std::optional<Finding> judge_one(const FuzzCase& each) {
-    auto made = make_ready(each);
-    if (auto* finding = std::get_if<Finding>(&made)) return std::move(*finding);
-    auto findings = judge_.judge({std::get_if<ReadyCase>(&made)}, each.seed);
-    return findings ? std::move(findings->front()) : std::nullopt;
-  }
-
   const CampaignOptions& options_;
+  Work work_;
   Judge judge_;
   std::optional<Corpus> corpus_;
   CampaignReport report_;
+  Findings findings_;
   Clock::time_point start_ = Clock::now();
   std::uint64_t begun_ = 0, kept_ = 0;
   double kept_seconds_ = 0;
@@ -145,8 +178,10 @@ class Campaign {
 
 Result<CampaignReport> run_campaign(const CampaignOptions& options,
                                     const std::function<void(const CampaignReport&)>& tell) {
-  Result<Judge> judge = Judge::make(options.backends);
+  Result<Judge> judge =
+      Judge::make(options.plant ? std::vector<std::string>() : options.backends, options.engine);
   if (!judge) return judge.error();
+  if (options.another_engine) judge->add(options.another_engine());
   std::optional<Corpus> corpus;
   if (!options.corpus.empty()) {
     Result<Corpus> opened = Corpus::open(options.corpus);
@@ -156,77 +191,20 @@ Result<CampaignReport> run_campaign(const CampaignOptions& options,
   return Campaign(options, *std::move(judge), std::move(corpus)).run(tell);
 }
 
-namespace {
-
-/// What is wrong with the form of a planted case; nothing if it behaves as it must.
-std::optional<Finding> judge_planted(const FuzzCase& each, const PlantedCase& planted,
-                                     std::string_view name, bool faulty) {
-  if (!planted.generated.defect.empty()) {
-    return Finding{"generator: planted", planted.generated.defect, {}};
-  }
-  const auto made = make_ready(each);
-  if (const auto* finding = std::get_if<Finding>(&made)) return *finding;
-  const auto& ready = *std::get_if<ReadyCase>(&made);
-  const SourceFile& source = ready.program.source();
-  const Outcome outcome = run_checked(ready);
-  if (!faulty && !outcome.failure) return std::nullopt;
-  const std::string title = fmt::format("planted {}: ", name);
-  if (!outcome.failure) return Finding{title + "no report", planted.expected->line, {}};
-  const std::string text = failure_text(*outcome.failure, source);
-  const std::string report = fault_signature(*outcome.failure, source);
-  if (!faulty) return Finding{title + "without it " + report, text, {}};
-  const auto* diagnostics = std::get_if<Diagnostics>(&*outcome.failure);
-  if (diagnostics == nullptr) return Finding{title + report, text, {}};
-  const std::vector<Diagnostic> all = diagnostics->sorted();
-  const std::string_view line = source.line(source.locate(all.front().span.begin).line);
-  const bool right = all.size() == 1 && all.front().code == planted.expected->code &&
-                     line.find(planted.expected->line) != std::string_view::npos;
-  if (right) return std::nullopt;
-  return Finding{title + report, text, {}};
-}
-
-}  // namespace
-
-CampaignReport run_planted(const CampaignOptions& options,
-                           const std::function<void(const CampaignReport&)>& tell) {
-  const auto start = Clock::now();
-  CampaignReport report;
-  const SeedRange& seeds = options.seeds;
-  for (std::uint64_t seed = seeds.first;; ++seed) {
-    const auto kind = static_cast<Planted>(seed % enumerator_count<Planted>());
-    for (const bool faulty : {false, true}) {
-      if (seed % seeds.count != seeds.index) break;
-      const PlantedCase planted = generate_planted(seed, options.target, kind, faulty);
-      if (!planted.expected) break;
-      ++report.programs;
-      const FuzzCase each = as_case(planted.generated, options.target);
-      const auto finding = judge_planted(each, planted, to_string(kind), faulty);
-      report.planted += faulty && !finding ? 1 : 0;
-      if (!finding) continue;
-      KnownFinding& known = report.findings[finding->signature];
-      if (++known.count == 1) known = {1, seed, *finding, each.text, {}};
-      break;
-    }
-    report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    tell(report);
-    report.out_of_time = options.time_limit && report.seconds >= *options.time_limit;
-    if (seed == seeds.last || report.out_of_time) return report;
-  }
-}
-
 FuzzCase make_case(std::uint64_t seed, const isa::Target& target) {
   return as_case(generate(seed, target), target);
 }
 
 Result<std::optional<Finding>> judge_case(const FuzzCase& each,
                                           const std::vector<std::string>& backends) {
+  if (each.planted) return judge_planted_case(each);
   Result<Judge> judge = Judge::make(backends);
   if (!judge) return judge.error();
   auto made = make_ready(each);
   if (auto* finding = std::get_if<Finding>(&made)) {
     return std::optional<Finding>(std::move(*finding));
   }
-  auto findings = judge->judge({std::get_if<ReadyCase>(&made)}, each.seed);
+  auto findings = judge->judge({&std::get<ReadyCase>(made)});
   if (!findings) return findings.error();
   return std::move(findings->front());
 }

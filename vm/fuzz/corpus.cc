@@ -20,20 +20,26 @@ constexpr std::uint64_t most_bytes = std::uint64_t{1} << 28,
 
 std::string progress_line(const Progress& progress) {
   const SeedRange& seeds = progress.seeds;
-  return fmt::format("seeds {} {} shard {} {} programs {} seconds {:.3f}\n", seeds.first,
-                     seeds.last, seeds.index, seeds.count, progress.programs, progress.seconds);
+  return fmt::format("seeds {} {} shard {} {} programs {} seconds {:.3f} engines {} target {}\n",
+                     seeds.first, seeds.last, seeds.index, seeds.count, progress.programs,
+                     progress.seconds, progress.work.engines, progress.work.target);
 }
 
-/// Nothing for a line that is no progress.
+/// Nothing for a line that is no progress, such as one that was cut off.
 std::optional<Progress> parse_progress(const std::string& line) {
-  std::istringstream words(line);
-  std::string seeds, shard, programs, seconds;
+  std::istringstream text(line);
+  const auto word = [&](std::string_view expected) {
+    std::string read;
+    return (text >> read) && read == expected;
+  };
   Progress progress;
-  words >> seeds >> progress.seeds.first >> progress.seeds.last >> shard >> progress.seeds.index >>
-      progress.seeds.count >> programs >> progress.programs >> seconds >> progress.seconds;
-  const bool good = !words.fail() && seeds == "seeds" && shard == "shard" &&
-                    programs == "programs" && seconds == "seconds" && progress.seeds.count > 0;
-  return good ? std::optional(progress) : std::nullopt;
+  SeedRange& seeds = progress.seeds;
+  const bool good = word("seeds") && (text >> seeds.first >> seeds.last) && word("shard") &&
+                    (text >> seeds.index >> seeds.count) && word("programs") &&
+                    (text >> progress.programs) && word("seconds") && (text >> progress.seconds) &&
+                    word("engines") && (text >> progress.work.engines) && word("target") &&
+                    (text >> progress.work.target);
+  return good && is_valid(seeds) ? std::optional(progress) : std::nullopt;
 }
 
 /// The lines of a file; none if there is no file.
@@ -64,8 +70,8 @@ std::string slug(const std::string& signature) {
   return result.substr(0, 80);
 }
 
-/// Every line of a text after "# ".
-std::string commented(const std::string& name, const std::string& text) {
+/// A line of a comment for every line of a text.
+std::string commented(std::string_view name, const std::string& text) {
   std::string result;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -75,13 +81,46 @@ std::string commented(const std::string& name, const std::string& text) {
 }
 
 std::string replay_command(const FuzzCase& each, const Finding& finding) {
-  std::string command = finding.backends.empty()
-                            ? "tilevm fuzz --judge FILE"
-                            : "tilevm fuzz --judge FILE --backends " + finding.backends;
+  std::string command = "tilevm fuzz --judge FILE";
+  if (!finding.backends.empty()) command += " --backends " + finding.backends;
   return command + " --target " + isa::to_string(each.target);
 }
 
+std::string planted_text(const PlantedFault& planted) {
+  return commented("planted", planted.kind) + commented("faulty", planted.faulty ? "yes" : "no") +
+         commented("expected",
+                   fmt::format("{} {}", to_string(planted.expected.code), planted.expected.line));
+}
+
+/// Takes over what one comment of a case's file says.
+Status read_comment(const std::string& name, const std::string& value, KeptCase& kept) {
+  FuzzCase& each = kept.each;
+  if (name == "in") each.inputs.push_back(value);
+  if (name == "seed") std::istringstream(value) >> each.seed;
+  if (name == "signature") kept.finding.signature = value;
+  if (name == "detail") kept.finding.detail += value + "\n";
+  if (name == "planted") each.planted.emplace().kind = value;
+  if (name == "faulty" && each.planted) each.planted->faulty = value == "yes";
+  if (name == "expected" && each.planted) {
+    const std::size_t space = value.find(' ');
+    const auto code = parse_code(value.substr(0, space));
+    if (!code || space == std::string::npos) {
+      return Error{ErrorKind::program, fmt::format("`{}` expects no report", value)};
+    }
+    each.planted->expected = {*code, value.substr(space + 1)};
+  }
+  if (name != "target") return Done{};
+  const Result<isa::Target> target = isa::parse_target(value);
+  if (!target) return target.error();
+  each.target = *target;
+  return Done{};
+}
+
 }  // namespace
+
+std::string bundle_folder(const std::string& case_file) {
+  return std::filesystem::path(case_file).replace_extension(".bundle").string();
+}
 
 std::string case_text(const FuzzCase& each, const Finding& finding) {
   std::string text =
@@ -89,32 +128,27 @@ std::string case_text(const FuzzCase& each, const Finding& finding) {
   for (const std::string& input : each.inputs) text += fmt::format("# in: {}\n", input);
   text += commented("signature", finding.signature);
   text += commented("detail", finding.detail.substr(0, 2000));
+  if (each.planted) text += planted_text(*each.planted);
   text += commented("command", replay_command(each, finding));
   return text + each.text;
 }
 
-Result<FuzzCase> read_case(const std::string& path) {
+Result<KeptCase> read_case(const std::string& path) {
   const Result<std::vector<std::uint8_t>> bytes = read_file(path, most_case_bytes);
   if (!bytes) return bytes.error();
-  FuzzCase each;
-  each.text.assign(bytes->begin(), bytes->end());
-  std::istringstream lines(each.text);
+  KeptCase kept;
+  kept.file = path;
+  kept.each.text.assign(bytes->begin(), bytes->end());
+  std::istringstream lines(kept.each.text);
   bool has_target = false;
-  for (std::string line; std::getline(lines, line) && line.starts_with('#');) {
-    const auto value = [&](std::string_view name) {
-      const std::string head = fmt::format("# {}: ", name);
-      return line.starts_with(head) ? std::optional(line.substr(head.size())) : std::nullopt;
-    };
-    if (const auto input = value("in")) each.inputs.push_back(*input);
-    if (const auto seed = value("seed")) std::istringstream(*seed) >> each.seed;
-    if (const auto name = value("target")) {
-      const Result<isa::Target> target = isa::parse_target(*name);
-      if (!target) return target.error();
-      each.target = *target;
-      has_target = true;
-    }
+  for (std::string line; std::getline(lines, line) && line.starts_with("# ");) {
+    const std::size_t colon = line.find(": ");
+    if (colon == std::string::npos) continue;
+    const std::string name = line.substr(2, colon - 2);
+    if (Status read = read_comment(name, line.substr(colon + 2), kept); !read) return read.error();
+    has_target = has_target || name == "target";
   }
-  if (has_target) return each;
+  if (has_target) return kept;
   return Error{ErrorKind::program, fmt::format("`{}` is no fuzz case: it begins with no comment "
                                                "`# target: ..`",
                                                path)};
@@ -136,7 +170,10 @@ Status Corpus::read() {
   const Result<std::vector<std::string>> lines = read_lines(folder_ + "/progress.txt");
   if (!lines) return lines.error();
   for (const std::string& line : *lines) {
-    if (const auto progress = parse_progress(line)) progress_.push_back(*progress);
+    const auto progress = parse_progress(line);
+    if (!progress) continue;
+    progress_.push_back(*progress);
+    note_done(*progress);
   }
   const Result<std::vector<std::string>> items = read_lines(folder_ + "/coverage.txt");
   if (!items) return items.error();
@@ -144,15 +181,29 @@ Status Corpus::read() {
   return Done{};
 }
 
-bool Corpus::has(std::uint64_t seed) const {
-  return std::any_of(progress_.begin(), progress_.end(), [&](const Progress& each) {
-    const SeedRange& seeds = each.seeds;
-    return seed >= seeds.first && seed <= seeds.last && seed % seeds.count == seeds.index;
+/// Lines that follow one another become one, so that looking for a seed is quick.
+void Corpus::note_done(const Progress& progress) {
+  const SeedRange& seeds = progress.seeds;
+  const auto before = std::find_if(done_.begin(), done_.end(), [&](const Progress& each) {
+    return each.work == progress.work && each.seeds.count == seeds.count &&
+           each.seeds.index == seeds.index && each.seeds.last + 1 == seeds.first;
+  });
+  if (before == done_.end()) {
+    done_.push_back(progress);
+  } else {
+    before->seeds.last = seeds.last;
+  }
+}
+
+bool Corpus::has(std::uint64_t seed, const Work& work) const {
+  return std::any_of(done_.begin(), done_.end(), [&](const Progress& each) {
+    return each.seeds.has(seed) && each.work == work;
   });
 }
 
 Status Corpus::add_progress(const Progress& progress) {
   progress_.push_back(progress);
+  note_done(progress);
   return append_line(folder_ + "/progress.txt", progress_line(progress));
 }
 
@@ -170,15 +221,37 @@ Result<std::string> Corpus::add_case(const FuzzCase& each, const Finding& findin
   return path;
 }
 
-std::vector<std::string> Corpus::case_files() const {
+std::vector<KeptCase> Corpus::cases() const {
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
     if (entry.path().extension() == ".tile") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
-  return files;
+  std::vector<KeptCase> cases;
+  for (const std::string& file : files) {
+    Result<KeptCase> kept = read_case(file);
+    if (kept) cases.push_back(*std::move(kept));
+  }
+  return cases;
 }
+
+namespace {
+
+/// Copies a file, or a folder with all that it has, into a folder.
+Status copy_into(const std::filesystem::path& folder, const std::string& path) {
+  const std::filesystem::path from(path), to = folder / from.filename();
+  std::error_code error;
+  if (std::filesystem::equivalent(from, to, error)) return Done{};  // a corpus with itself
+  std::filesystem::copy(
+      from, to,
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing,
+      error);
+  if (!error) return Done{};
+  return Error{ErrorKind::usage, fmt::format("cannot copy `{}`: {}", path, error.message())};
+}
+
+}  // namespace
 
 Status Corpus::merge(const Corpus& other) {
   for (const Progress& each : other.progress_) {
@@ -189,14 +262,11 @@ Status Corpus::merge(const Corpus& other) {
     if (Status status = add_progress(each); !status) return status;
   }
   if (Status status = add_coverage(other.coverage_); !status) return status;
-  for (const std::string& file : other.case_files()) {
-    const std::string name = std::filesystem::path(file).filename().string();
-    std::error_code error;
-    std::filesystem::copy_file(file, folder_ + "/" + name,
-                               std::filesystem::copy_options::overwrite_existing, error);
-    if (error) {
-      return Error{ErrorKind::usage, fmt::format("cannot copy `{}`: {}", file, error.message())};
-    }
+  for (const KeptCase& kept : other.cases()) {
+    if (Status status = copy_into(folder_, kept.file); !status) return status;
+    const std::string bundle = bundle_folder(kept.file);
+    if (!std::filesystem::exists(bundle)) continue;
+    if (Status status = copy_into(folder_, bundle); !status) return status;
   }
   return Done{};
 }

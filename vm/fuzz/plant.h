@@ -4,11 +4,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "isa/base/codes.h"
+#include "vm/fuzz/fuzz_case.h"
 #include "vm/fuzz/kernel_builder.h"
 
 namespace tilevm::vm::fuzz {
@@ -53,12 +52,6 @@ enum class Planted : std::uint8_t {
   }
   return "";
 }
-
-/// The report that must come.
-struct ExpectedReport {
-  Code code = Code::race;
-  std::string line;  ///< a part of the statement's text that no other statement has
-};
 
 /// Adds the statements, with their mistake or without. Nothing where it cannot stand (threads or
 /// blocks that race must be two). Both forms make the same random choices.

@@ -20,15 +20,19 @@ std::optional<isa::Program> program_of(const FuzzCase& each) {
 
 class Shrinker {
  public:
-  Shrinker(const FuzzCase& failing, const std::string& signature, const JudgeFunction& judge,
+  Shrinker(const FuzzCase& failing, const Finding& finding, const JudgeFunction& judge,
            int most_tries)
-      : best_(failing), signature_(signature), judge_(judge), tries_left_(most_tries) {}
+      : best_(failing),
+        signature_(finding.signature),
+        changes_(finding.run == "sim" ? harmless_changes() : program_changes()),
+        judge_(judge),
+        tries_left_(most_tries) {}
 
   FuzzCase run() {
     bool smaller = true;
     while (smaller && tries_left_ > 0) {
       smaller = false;
-      for (const ProgramChange change : program_changes()) smaller = apply(change) || smaller;
+      for (const ProgramChange change : changes_) smaller = apply(change) || smaller;
       smaller = simplify_inputs() || smaller;
     }
     return std::move(best_);
@@ -42,7 +46,10 @@ class Shrinker {
     for (std::size_t n = 0; program && tries_left_ > 0;) {
       isa::Program changed = *program;
       if (!change(changed, n)) break;
-      if (!try_case({best_.seed, best_.target, program_text(changed), inputs_of(changed)})) {
+      FuzzCase candidate = best_;
+      candidate.text = program_text(changed);
+      candidate.inputs = inputs_of(changed);
+      if (!try_case(std::move(candidate))) {
         ++n;
         continue;
       }
@@ -94,15 +101,16 @@ class Shrinker {
 
   FuzzCase best_;
   const std::string& signature_;
+  const std::vector<ProgramChange>& changes_;
   const JudgeFunction& judge_;
   int tries_left_;
 };
 
 }  // namespace
 
-FuzzCase shrink(const FuzzCase& failing, const std::string& signature, const JudgeFunction& judge,
+FuzzCase shrink(const FuzzCase& failing, const Finding& finding, const JudgeFunction& judge,
                 int most_tries) {
-  return Shrinker(failing, signature, judge, most_tries).run();
+  return Shrinker(failing, finding, judge, most_tries).run();
 }
 
 }  // namespace tilevm::vm::fuzz

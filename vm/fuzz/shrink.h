@@ -16,8 +16,10 @@ namespace tilevm::vm::fuzz {
 /// What is wrong with a case, if anything is.
 using JudgeFunction = std::function<std::optional<Finding>(const FuzzCase&)>;
 
-/// A case that fails with the same signature and of which no single change leaves less.
-[[nodiscard]] FuzzCase shrink(const FuzzCase& failing, const std::string& signature,
+/// A case that fails with the finding's signature and of which no single change leaves less. Where
+/// the finding is a fault that the simulator reports, only harmless changes are made: others could
+/// make the report right.
+[[nodiscard]] FuzzCase shrink(const FuzzCase& failing, const Finding& finding,
                               const JudgeFunction& judge, int most_tries = 2000);
 
 }  // namespace tilevm::vm::fuzz

@@ -1,3 +1,4 @@
+// More than 400 lines: a list of changes, each of them a few lines.
 #include "vm/fuzz/smaller_programs.h"
 
 #include <algorithm>
@@ -115,20 +116,6 @@ class Turn {
 
 // --- Changes -------------------------------------------------------------------------------------
 
-bool remove_kernel(Program& program, std::size_t n) {
-  if (program.kernels.size() < 2 || n >= program.kernels.size()) return false;
-  const int removed = static_cast<int>(n);
-  program.kernels.erase(program.kernels.begin() + removed);
-  for (isa::Pipeline& pipeline : program.pipelines) {
-    std::erase_if(pipeline.launches,
-                  [&](const isa::Launch& launch) { return launch.kernel == removed; });
-    for (isa::Launch& launch : pipeline.launches) {
-      if (launch.kernel > removed) --launch.kernel;
-    }
-  }
-  return true;
-}
-
 /// Removes so many statements that follow one another.
 template <std::size_t count>
 bool remove_statements(Program& program, std::size_t n) {
@@ -140,6 +127,44 @@ bool remove_statements(Program& program, std::size_t n) {
       block.erase(first, first + static_cast<std::ptrdiff_t>(count));
     }
   });
+  return turn.done();
+}
+
+/// Whether a kernel's view is one of a parameter: memory that the block writes and does not read.
+bool is_parameter_view(const isa::Kernel& kernel, isa::VarId view) {
+  bool found = false;
+  isa::for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+    if (inst == nullptr || !std::holds_alternative<isa::ViewGlobal>(inst->inst)) return;
+    found = found || (inst->results.size() == 1 && inst->results[0] == view);
+  });
+  return found;
+}
+
+/// A statement that declares what nothing uses (or the program does not verify), a print, or a
+/// store in an output.
+bool is_harmless(const isa::Kernel& kernel, const Stmt& stmt) {
+  const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+  if (inst == nullptr) return false;
+  const isa::Description& description = isa::description(inst->inst);
+  if (description.category == isa::Category::debug) return true;
+  if (const auto* store = std::get_if<isa::StoreGlobal>(&inst->inst)) {
+    return is_parameter_view(kernel, store->dst.var);
+  }
+  return !inst->results.empty() && inst->declares && !description.orders_blocks;
+}
+
+bool remove_harmless(Program& program, std::size_t n) {
+  Turn turn(n);
+  for (isa::Kernel& kernel : program.kernels) {
+    const isa::Kernel before = kernel;
+    for_each_block(kernel.body, [&](Block& block) {
+      for (std::size_t i = 0; i < block.size() && !turn.done(); ++i) {
+        if (!is_harmless(before, block[i]) || !turn.comes()) continue;
+        block.erase(block.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    });
+  }
   return turn.done();
 }
 
@@ -372,6 +397,84 @@ bool remove_tensor(Program& program, std::size_t n) {
   return true;
 }
 
+bool names_tensor(const isa::Launch& launch, std::size_t tensor) {
+  return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const auto& argument) {
+    const auto* index = std::get_if<int>(&argument);
+    return index != nullptr && *index == static_cast<int>(tensor);
+  });
+}
+
+/// A kernel with its launches and the tensors that only it has.
+bool remove_kernel(Program& program, std::size_t n) {
+  if (program.kernels.size() < 2 || n >= program.kernels.size()) return false;
+  const int removed = static_cast<int>(n);
+  program.kernels.erase(program.kernels.begin() + removed);
+  isa::Pipeline& pipeline = program.pipelines.front();
+  std::erase_if(pipeline.launches,
+                [&](const isa::Launch& launch) { return launch.kernel == removed; });
+  for (isa::Launch& launch : pipeline.launches) {
+    if (launch.kernel > removed) --launch.kernel;
+  }
+  for (std::size_t tensor = pipeline.tensors.size(); tensor-- > 0;) {
+    const bool named =
+        std::any_of(pipeline.launches.begin(), pipeline.launches.end(),
+                    [&](const isa::Launch& launch) { return names_tensor(launch, tensor); });
+    if (!named) remove_tensor(program, tensor);
+  }
+  return true;
+}
+
+/// The views of a parameter.
+std::vector<isa::VarId> views_of(const isa::Kernel& kernel, isa::VarId parameter) {
+  std::vector<isa::VarId> views;
+  isa::for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+    if (inst == nullptr) return;
+    const auto* view = std::get_if<isa::ViewGlobal>(&inst->inst);
+    if (view != nullptr && view->ptr.var == parameter) views.push_back(inst->results.front());
+  });
+  return views;
+}
+
+/// Whether a statement makes one of these views or accesses memory through it.
+bool uses_view(Stmt& stmt, const std::vector<isa::VarId>& views) {
+  auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+  if (inst == nullptr) return false;
+  const auto is_one = [&](isa::VarId var) {
+    return std::find(views.begin(), views.end(), var) != views.end();
+  };
+  bool found = std::any_of(inst->results.begin(), inst->results.end(), is_one);
+  for_each_slot_value(inst->inst, [&]<class Slot>(Slot& slot) {
+    if constexpr (std::is_same_v<Slot, isa::GlobalOperand>) found = found || is_one(slot.var);
+  });
+  return found;
+}
+
+/// A tensor, the parameters that it is bound to, and every statement that works on it. An output
+/// cannot go without its stores, nor they without it.
+template <bool only_harmless>
+bool remove_tensor_with_uses(Program& program, std::size_t n) {
+  isa::Pipeline& pipeline = program.pipelines.front();
+  if (n >= pipeline.tensors.size()) return false;
+  for (isa::Launch& launch : pipeline.launches) {
+    isa::Kernel& kernel = program.kernels[static_cast<std::size_t>(launch.kernel)];
+    const isa::Kernel before = kernel;
+    for (std::size_t i = launch.arguments.size(); i-- > 0;) {
+      const auto* index = std::get_if<int>(&launch.arguments[i]);
+      if (index == nullptr || *index != static_cast<int>(n)) continue;
+      const std::vector<isa::VarId> views = views_of(kernel, kernel.parameters[i]);
+      for_each_block(kernel.body, [&](Block& block) {
+        std::erase_if(block, [&](Stmt& stmt) {
+          return uses_view(stmt, views) && (!only_harmless || is_harmless(before, stmt));
+        });
+      });
+      kernel.parameters.erase(kernel.parameters.begin() + static_cast<std::ptrdiff_t>(i));
+      launch.arguments.erase(launch.arguments.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  return remove_tensor(program, n);
+}
+
 bool shorten_tensor(Program& program, std::size_t n) {
   isa::Pipeline& pipeline = program.pipelines.front();
   if (n >= pipeline.tensors.size()) return false;
@@ -384,12 +487,30 @@ bool shorten_tensor(Program& program, std::size_t n) {
 }  // namespace
 
 const std::vector<ProgramChange>& program_changes() {
+  static const std::vector<ProgramChange> changes = {remove_kernel,
+                                                     remove_tensor_with_uses<false>,
+                                                     remove_statements<8>,
+                                                     remove_statements<4>,
+                                                     remove_statements<2>,
+                                                     remove_statements<1>,
+                                                     unwrap,
+                                                     replace_result,
+                                                     simplify_expression,
+                                                     leave_out_operand,
+                                                     shorten_values,
+                                                     drop_decoration,
+                                                     remove_parameter,
+                                                     remove_tensor,
+                                                     simplify_layout,
+                                                     shorten_tensor};
+  return changes;
+}
+
+const std::vector<ProgramChange>& harmless_changes() {
   static const std::vector<ProgramChange> changes = {
-      remove_kernel,        remove_statements<8>, remove_statements<4>,
-      remove_statements<2>, remove_statements<1>, unwrap,
-      replace_result,       simplify_expression,  leave_out_operand,
-      shorten_values,       drop_decoration,      remove_parameter,
-      remove_tensor,        simplify_layout,      shorten_tensor};
+      remove_kernel,    remove_tensor_with_uses<true>,
+      remove_harmless,  drop_decoration,
+      remove_parameter, remove_tensor};
   return changes;
 }
 

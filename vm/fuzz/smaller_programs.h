@@ -14,5 +14,8 @@ using ProgramChange = bool (*)(isa::Program& program, std::size_t n);
 
 /// Every kind of change, those that remove most first.
 [[nodiscard]] const std::vector<ProgramChange>& program_changes();
+/// Those that add no fault to a program that has none: what they take away defines no memory,
+/// orders nothing and decides nothing.
+[[nodiscard]] const std::vector<ProgramChange>& harmless_changes();
 
 }  // namespace tilevm::vm::fuzz

@@ -116,7 +116,7 @@ std::variant<ReadyCase, Finding> make_ready(const FuzzCase& each) {
   if (!entry) return Finding{"no entry", entry.error().message, {}};
   Result<std::vector<HostTensor>> tensors = make_tensors(*entry, {});
   if (!tensors) return Finding{"no data", tensors.error().message, {}};
-  return ReadyCase{*std::move(loaded.program), *std::move(entry), *std::move(tensors)};
+  return ReadyCase{each.seed, *std::move(loaded.program), *std::move(entry), *std::move(tensors)};
 }
 
 }  // namespace tilevm::vm::fuzz
