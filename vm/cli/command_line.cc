@@ -327,8 +327,7 @@ void add_fuzz_command(CLI::App& root, Commands& commands) {
   app->add_flag("!--no-shrink", o->shrink, "keep failing programs as they are");
   app->add_flag("--show", o->show, "print the programs, run nothing");
   add_list(app, "--avoid", o->avoid,
-           "a known signature or its first words: its programs are only counted",
-           "SIGNATURE");
+           "a known signature or its first words: its programs are only counted", "SIGNATURE");
   app->add_option("--judge", o->judge, "a case that a campaign kept: judge it again")
       ->type_name("FILE");
   app->add_flag("--json", o->json, "one JSON object to standard output");
