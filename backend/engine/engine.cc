@@ -91,8 +91,13 @@ Status add_workspaces(const CudaKernel& emitted, const Workspaces& workspaces, c
 
 struct LoadedProgram::State {
   isa::VerifiedProgram program;
-  CudaSource source;
+  CudaSource source;  ///< with the kernels of this program alone
   std::shared_ptr<const LoadedText> text;
+  std::size_t first = 0;  ///< kernel of this program in the text
+
+  [[nodiscard]] const LoadedKernel& kernel(int index) const {
+    return text->kernels[first + at(index)];
+  }
 };
 
 struct CudaEngine::Cache {
@@ -104,7 +109,7 @@ const isa::VerifiedProgram& LoadedProgram::program() const { return state_->prog
 const CudaSource& LoadedProgram::source() const { return state_->source; }
 const std::string& LoadedProgram::compiler_log() const { return state_->text->log; }
 const KernelProperties& LoadedProgram::properties(int kernel) const {
-  return state_->text->kernels[at(kernel)].properties();
+  return state_->kernel(kernel).properties();
 }
 
 CudaEngine::CudaEngine(Device device, BuildOptions build)
@@ -122,22 +127,45 @@ Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program) {
 
 Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program,
                                           const EmitOptions& options) {
-  CudaSource source = emit_cuda(select(program), options);
+  const isa::VerifiedProgram* const one = &program;
+  Result<std::vector<LoadedProgram>> loaded = prepare_together({&one, 1}, options);
+  if (!loaded) return loaded.error();
+  return std::move(loaded->front());
+}
+
+Result<std::vector<LoadedProgram>> CudaEngine::prepare_together(
+    std::span<const isa::VerifiedProgram* const> programs) {
+  return prepare_together(programs, {});
+}
+
+Result<std::vector<LoadedProgram>> CudaEngine::prepare_together(
+    std::span<const isa::VerifiedProgram* const> programs, const EmitOptions& options) {
+  if (programs.empty()) return std::vector<LoadedProgram>();
+  std::vector<SelectedProgram> selected;
+  for (const isa::VerifiedProgram* program : programs) selected.push_back(select(*program));
+  CudaSource source = emit_together(selected, MachineKind::gpu, options);
   if (build_.edit_text) source.text = build_.edit_text(std::move(source.text));
   const std::lock_guard lock(cache_->mutex);
   std::shared_ptr<const LoadedText>& text = cache_->texts[source.text];
   if (!text) {
     Result<LoadedText> loaded =
-        compile_and_load(device_, source, build_, program.source().name() + ".cu");
+        compile_and_load(device_, source, build_, programs.front()->source().name() + ".cu");
     if (!loaded) {
       cache_->texts.erase(source.text);
       return loaded.error();
     }
     text = std::make_shared<const LoadedText>(*std::move(loaded));
   }
-  LoadedProgram result;
-  result.state_ = std::make_shared<const LoadedProgram::State>(
-      LoadedProgram::State{program, std::move(source), text});
+  std::vector<LoadedProgram> result(programs.size());
+  std::size_t first = 0;
+  for (std::size_t p = 0; p < programs.size(); ++p) {
+    CudaSource own = source;
+    std::erase_if(own.kernels, [&](const CudaKernel& kernel) { return kernel.program != p; });
+    const std::size_t count = own.kernels.size();
+    result[p].state_ = std::make_shared<const LoadedProgram::State>(
+        LoadedProgram::State{*programs[p], std::move(own), text, first});
+    first += count;
+  }
   if (cache_->texts.size() > max_loaded) cache_->texts.clear();
   return result;
 }
@@ -275,7 +303,7 @@ Status CudaEngine::put(const LoadedProgram& program, int kernel,
   shape.grid = *grid;
   shape.block[0] = static_cast<unsigned>(emitted.threads);
   shape.shared_bytes = static_cast<std::size_t>(emitted.shared_bytes);
-  return program.state_->text->kernels[at(kernel)].launch(shape, *bound, stream);
+  return program.state_->kernel(kernel).launch(shape, *bound, stream);
 }
 
 Status CudaEngine::download(const DeviceMemory& memory, HostBuffers& buffers,

@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,10 @@ class CudaEngine {
   [[nodiscard]] Result<LoadedProgram> prepare(const isa::VerifiedProgram& program,
                                               const EmitOptions& options);
 
+  /// Several programs in one text, which costs the compiler less than one text each.
+  [[nodiscard]] Result<std::vector<LoadedProgram>> prepare_together(
+      std::span<const isa::VerifiedProgram* const> programs);
+
   /// Memory of a tensor, padded so that whole words around an element may be touched.
   [[nodiscard]] Result<DeviceBuffer> allocate(std::size_t bytes) const;
 
@@ -138,6 +143,8 @@ class CudaEngine {
 
  private:
   struct Cache;
+  [[nodiscard]] Result<std::vector<LoadedProgram>> prepare_together(
+      std::span<const isa::VerifiedProgram* const> programs, const EmitOptions& options);
   CudaEngine(Device device, BuildOptions build);
   /// Buffers that a launch needs besides the program's own; null where its kernel has none.
   struct HiddenBuffers {

@@ -9,10 +9,10 @@ namespace tilevm::isa {
 namespace {
 
 using Digit = RegisterLayout::Digit;
-using Digits = std::vector<Digit>;
+using DigitList = std::vector<Digit>;
 
 /// The digits with dimensions counted in a shape of `rank` dimensions, aligned right.
-Digits aligned(Digits digits, const RegisterLayout& layout, std::size_t rank) {
+DigitList aligned(DigitList digits, const RegisterLayout& layout, std::size_t rank) {
   for (Digit& digit : digits) {
     if (digit.dim >= 0) digit.dim += static_cast<int>(rank) - layout.rank();
   }
@@ -20,7 +20,7 @@ Digits aligned(Digits digits, const RegisterLayout& layout, std::size_t rank) {
 }
 
 /// Takes the lowest `size` values off the last digit.
-void take(Digits& digits, std::int64_t size) {
+void take(DigitList& digits, std::int64_t size) {
   Digit& last = digits.back();
   last.size /= size;
   last.stride *= size;
@@ -29,8 +29,8 @@ void take(Digits& digits, std::int64_t size) {
 
 /// The digits of the thread index of a layout that both of these are reductions of, cut where
 /// either is cut; nothing if they contradict each other.
-std::optional<Digits> join(Digits a, Digits b) {
-  Digits lowest_first;
+std::optional<DigitList> join(DigitList a, DigitList b) {
+  DigitList lowest_first;
   while (!a.empty() && !b.empty()) {
     Digit x = a.back(), y = b.back();
     const std::int64_t size = std::min(x.size, y.size);
@@ -88,7 +88,7 @@ std::optional<RegisterLayout> joint_layout(const RegisterLayout& a, const Regist
   const std::size_t rank = shape->size();
   auto spatial = join(aligned(a.spatial_digits(), a, rank), aligned(b.spatial_digits(), b, rank));
   if (!spatial) return std::nullopt;
-  Digits local = aligned(a.local_digits(), a, rank);
+  DigitList local = aligned(a.local_digits(), a, rank);
   for (const Digit& digit : aligned(b.local_digits(), b, rank)) {
     const int in_a = digit.dim - static_cast<int>(rank) + a.rank();
     if (in_a < 0 || a.shape()[static_cast<std::size_t>(in_a)] == 1) local.push_back(digit);

@@ -8,7 +8,7 @@
 namespace tilevm::isa {
 namespace {
 
-constexpr std::int64_t max_cells = 1 << 14;
+constexpr std::int64_t max_drawn_cells = 1 << 14;
 constexpr int cell_height = 20, min_cell_width = 28, margin = 32, heading_height = 24;
 
 /// Text that is safe inside an XML element or attribute; control characters become blanks.
@@ -44,7 +44,7 @@ int hue(std::int64_t thread) { return static_cast<int>(thread * 137508 % 360000 
 class SvgWriter {
  public:
   explicit SvgWriter(const RegisterLayout& layout)
-      : layout_(layout), labels_(layout), sheet_(layout.shape(), max_cells) {}
+      : layout_(layout), labels_(layout), sheet_(layout.shape(), max_drawn_cells) {}
 
   std::string write(const std::string& title) {
     measure(title.size());

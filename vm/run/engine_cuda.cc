@@ -30,12 +30,22 @@ class CudaRunner final : public Engine {
   [[nodiscard]] std::string compiler() const override { return compiler_; }
   [[nodiscard]] std::optional<isa::Target> target() const override { return target_; }
 
+  [[nodiscard]] Status prepare(std::span<const isa::VerifiedProgram* const> programs) override {
+    for (const isa::VerifiedProgram* program : programs) {
+      if (Status fits = check_target(*program, target_); !fits) return fits;
+    }
+    Result<std::vector<backend::LoadedProgram>> loaded = engine_.prepare_together(programs);
+    if (!loaded) return loaded.error();
+    prepared_ = *std::move(loaded);
+    return Done{};
+  }
+
   [[nodiscard]] std::optional<Failure> run(const isa::VerifiedProgram& program, const Entry& entry,
                                            std::vector<HostTensor>& tensors,
                                            RunReport& report) override {
     if (const Status fits = check_target(program, target_); !fits) return fits.error();
     const auto start = std::chrono::steady_clock::now();
-    Result<backend::LoadedProgram> loaded = engine_.prepare(program);
+    Result<backend::LoadedProgram> loaded = load(program);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     report.prepare_milliseconds = took.count();
     if (!loaded) return loaded.error();
@@ -64,6 +74,14 @@ class CudaRunner final : public Engine {
   }
 
  private:
+  /// A program of the latest batch is loaded.
+  Result<backend::LoadedProgram> load(const isa::VerifiedProgram& program) {
+    for (const backend::LoadedProgram& each : prepared_) {
+      if (&each.program().program() == &program.program()) return each;
+    }
+    return engine_.prepare(program);
+  }
+
   Status launch_probed(const backend::LoadedProgram& program, const Entry& entry,
                        backend::HostBuffers& buffers, ProbeRun& probes) {
     Result<backend::DeviceMemory> memory = engine_.upload(buffers);
@@ -122,6 +140,7 @@ class CudaRunner final : public Engine {
   isa::Target target_;
   std::string compiler_, name_;
   std::chrono::milliseconds timeout_;
+  std::vector<backend::LoadedProgram> prepared_;  ///< together
 };
 
 }  // namespace
