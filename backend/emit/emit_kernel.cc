@@ -236,7 +236,7 @@ void KernelEmission::end_record(isa::StmtId id) {
 void KernelEmission::write(const isa::InstStmt& stmt) {
   write_form(stmt);
   if (probes_.size() == 0 || probes_[stmt.id] != isa::ProbeMode::records) return;
-  for (const VarId var : stmt.results) probe_value(var);
+  for (const VarId var : isa::probed_results(stmt)) probe_value(var);
   end_record(stmt.id);
 }
 

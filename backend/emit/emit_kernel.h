@@ -72,6 +72,10 @@ class KernelEmission {
   /// What a function of the prelude that writes to memory belongs to: "tv::", or the thread's
   /// probe, which has functions of the same names.
   [[nodiscard]] std::string_view writer() const { return probes_.size() > 0 ? "probe_." : "tv::"; }
+  /// The same for a statement that may have no record.
+  [[nodiscard]] std::string_view writer(isa::StmtId id) const {
+    return probes_.size() > 0 && probes_[id] == isa::ProbeMode::none ? "tv::" : writer();
+  }
 
   /// Writes the fence after a statement that stores, if its form has one.
   void fence_if(bool fenced);

@@ -61,7 +61,7 @@ void emit_plain(const isa::AtomicAdd& inst, const isa::InstStmt& stmt, KernelEmi
   const std::string type = scalar_type(kernel.type<isa::ScalarType>(result).kind);
   if (stmt.declares) kernel.out.line(fmt::format("{} {};", type, kernel.name(result)));
   kernel.out.open_plain();
-  const std::string sum = call("tv::atomic_add", inst, kernel);
+  const std::string sum = call(std::string(kernel.writer(stmt.id)) + "atomic_add", inst, kernel);
   kernel.out.line(fmt::format("{} = static_cast<{}>({});", kernel.name(result), type, sum));
   kernel.out.close();
 }

@@ -57,7 +57,8 @@ std::optional<std::size_t> result_words(const isa::VerifiedProgram& program, int
   isa::for_each_statement(definition.body, [&](const isa::Stmt& stmt) {
     if (stmt.id().index != static_cast<std::int32_t>(statement)) return;
     if (const auto* inst = std::get_if<isa::InstStmt>(&stmt.node)) {
-      std::for_each(inst->results.begin(), inst->results.end(), add);
+      const auto results = isa::probed_results(*inst);
+      std::for_each(results.begin(), results.end(), add);
     }
     if (const auto* scalar = std::get_if<isa::ScalarStmt>(&stmt.node)) add(scalar->target);
     if (const auto* loop = std::get_if<isa::ForStmt>(&stmt.node)) add(loop->var);

@@ -171,6 +171,10 @@ struct Probe {
     if (thread() == 0) word(address, ~0u, value);
     tv::release_semaphore(address, value);
   }
+  TV_FN u32 atomic_add(u8* address, u32 value) {
+    if (thread() == 0) word(address, ~0u, value);
+    return tv::atomic_add(address, value);
+  }
 
  private:
   TV_FN static const u8* row_of(u64 mine, u32 lane) {

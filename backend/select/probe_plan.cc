@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "isa/analysis/operands.h"
 #include "isa/inst/instruction_set.h"
 
 namespace tilevm::backend {
@@ -10,31 +11,35 @@ namespace {
 
 using isa::ProbeMode;
 
-bool writes_memory(const isa::Instruction& inst) {
-  return std::holds_alternative<isa::StoreGlobal>(inst) ||
-         std::holds_alternative<isa::StoreShared>(inst) ||
-         std::holds_alternative<isa::CopyAsync>(inst) ||
-         std::holds_alternative<isa::ReleaseSemaphore>(inst);
-}
-
 /// Whether a variable's value is in registers: a tile or a scalar.
 bool is_value(const isa::Type& type) {
   return std::holds_alternative<isa::RegisterType>(type) ||
          std::holds_alternative<isa::ScalarType>(type);
 }
 
+/// Whether an instruction reads a variable that it also writes.
+bool reads_its_result(const isa::InstStmt& stmt) {
+  bool found = false;
+  isa::for_each_operand(stmt.inst, [&](isa::VarId var) {
+    found = found || std::find(stmt.results.begin(), stmt.results.end(), var) != stmt.results.end();
+  });
+  return found;
+}
+
 ProbeMode mode_of(const isa::InstStmt& stmt, const isa::Kernel& kernel, const Form& form) {
   if (std::holds_alternative<ElidedView>(form) || std::holds_alternative<ElidedCast>(form)) {
     return ProbeMode::none;
   }
-  if (std::holds_alternative<isa::AtomicAdd>(stmt.inst)) return ProbeMode::none;
+  // The simulator's probe looks at operands after the statement.
+  if (isa::updates_memory(stmt.inst) && reads_its_result(stmt)) return ProbeMode::none;
   if (const auto* copy = std::get_if<BulkCopy>(&form)) {
     return copy->ends_run ? ProbeMode::records : ProbeMode::joins;
   }
-  const bool has_value = std::any_of(stmt.results.begin(), stmt.results.end(), [&](isa::VarId var) {
+  const auto results = isa::probed_results(stmt);
+  const bool has_value = std::any_of(results.begin(), results.end(), [&](isa::VarId var) {
     return is_value(kernel.variable(var).type);
   });
-  return has_value || writes_memory(stmt.inst) ? ProbeMode::records : ProbeMode::none;
+  return has_value || isa::writes_memory(stmt.inst) ? ProbeMode::records : ProbeMode::none;
 }
 
 ProbeMode mode_of(const isa::Stmt& stmt, const isa::Kernel& kernel, const Form& form) {

@@ -71,6 +71,24 @@ void for_each_slot_of(const Instruction& instruction, F&& f) {
       instruction);
 }
 
+/// Whether an instruction writes to memory.
+[[nodiscard]] inline bool writes_memory(const Instruction& instruction) {
+  bool found = false;
+  for_each_slot_of(instruction,
+                   [&](Access access, const auto&) { found = found || writes(access); });
+  return found;
+}
+
+/// Whether an instruction reads an element of memory and writes it, so that what it finds there
+/// depends on what other blocks did before.
+[[nodiscard]] inline bool updates_memory(const Instruction& instruction) {
+  bool found = false;
+  for_each_slot_of(instruction, [&](Access access, const auto&) {
+    found = found || (reads(access) && writes(access));
+  });
+  return found;
+}
+
 /// Whether an instruction reads or gives a register tile.
 template <class Inst>
 constexpr bool has_register_tiles() {

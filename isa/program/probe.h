@@ -10,6 +10,8 @@
 //   bits
 //                     of `mask`, address_weight(place) * mask + weight(place) * (value & mask)
 //
+// What an update adds to a word of memory counts as its value.
+//
 // All sums are modulo 2^64 and all weights of values are odd, so one wrong value always shows.
 // Memory counts bits, not accesses: how wide an engine's stores are does not matter. Replicas of an
 // element count as often as threads write them.
@@ -20,8 +22,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "isa/program/program.h"
 #include "isa/program/stmt_map.h"
 
 namespace tilevm::isa {
@@ -35,6 +39,14 @@ enum class ProbeMode : std::uint8_t {
 
 /// By statement of a kernel.
 using ProbePlan = StmtMap<ProbeMode>;
+
+/// The variables whose values the record of an instruction contains. An instruction that updates
+/// memory has none: which value it finds there is left to the order of the blocks. Its record has
+/// what it adds, and where.
+[[nodiscard]] inline std::span<const VarId> probed_results(const InstStmt& stmt) {
+  if (updates_memory(stmt.inst)) return {};
+  return stmt.results;
+}
 
 /// A number that hardly any other number gives (the finaliser of SplitMix64).
 constexpr std::uint64_t probe_mix(std::uint64_t x) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <utility>
 
 #include "isa/analysis/operands.h"
@@ -147,7 +148,7 @@ class PlanBuilder {
     }
     const std::size_t number = add(std::move(record), span);
     if (probes_ == nullptr) return;
-    StatementProbe probe = probe_of(stmt.id, stmt.results);
+    StatementProbe probe = probe_of(stmt.id, isa::probed_results(stmt));
     if (probe.mode != isa::ProbeMode::none) {
       probe.memory = make_memory_probe(program_, index_, stmt, registers_, tables_);
       isa::for_each_register_operand(stmt.inst, [&](isa::VarId operand) {
@@ -165,8 +166,7 @@ class PlanBuilder {
   }
 
   /// The probe of a statement that writes these variables.
-  [[nodiscard]] StatementProbe probe_of(isa::StmtId id,
-                                        const std::vector<isa::VarId>& results) const {
+  [[nodiscard]] StatementProbe probe_of(isa::StmtId id, std::span<const isa::VarId> results) const {
     StatementProbe probe;
     if (probes_ == nullptr) return probe;
     probe.mode = (*probes_)[id];
@@ -200,7 +200,7 @@ class PlanBuilder {
                                     .values = {ScalarCode(stmt.value)},
                                     .written = written({stmt.target})},
                                    span);
-    set_probe(number, probe_of(stmt.id, {stmt.target}));
+    set_probe(number, probe_of(stmt.id, {&stmt.target, 1}));
   }
 
   void add_statement(const isa::ForStmt& stmt, Span span) {
@@ -218,7 +218,7 @@ class PlanBuilder {
                                   .scalar_kind = stmt.begin.kind(),
                                   .written = written({stmt.var})},
                                  span);
-    set_probe(next, probe_of(stmt.id, {stmt.var}));
+    set_probe(next, probe_of(stmt.id, {&stmt.var, 1}));
     add_block(stmt.body);
     add_jump(next, span);
     jump_here(next);

@@ -116,6 +116,7 @@ struct StoreProbe {
   std::variant<ProbedView, ProbedShared> to;
 
   void operator()(BlockState& state, const Memory&, const ProbeSink& sink) const {
+    if (state.undefined.marked(tile)) state.probe.undefined = true;
     std::visit([&](const auto& place) { store(place, state, sink); }, to);
   }
 
@@ -174,8 +175,8 @@ struct CopyProbe {
   }
 };
 
-/// A release: the first thread writes the element.
-struct ReleaseProbe {
+/// One element, which the first thread writes, or to which it adds.
+struct ElementProbe {
   ProbedView element;
   ScalarCode value;
 
@@ -207,6 +208,15 @@ MemoryProbe probe_of(const isa::CopyMove& move, const ProbeInputs& making) {
   const isa::Shape shape = isa::tile_shape(move.offset, *making.type<isa::SharedType>(move.tensor));
   return CopyProbe{shape, making.view(move.view, move.view_offset, shape),
                    making.shared(move.tensor, move.offset, shape)};
+}
+
+/// Of a semaphore or a counter.
+template <class Inst>
+MemoryProbe element_probe(const Inst& inst, const ProbeInputs& making) {
+  const auto& type = *making.type<isa::GlobalType>(inst.view.var);
+  const isa::Expr& operand = inst.value.value;
+  const auto value = isa::Expr::convert(operand, *isa::semaphore_kind(type.dtype), operand.span());
+  return ElementProbe{making.view(inst.view.var, inst.offset, {}), ScalarCode(value)};
 }
 
 /// Appends each thread's share of a tile, in words.
@@ -253,10 +263,10 @@ MemoryProbe make_memory_probe(const isa::VerifiedProgram& program, int kernel,
   const ProbeInputs making{program, program.kernel(kernel), program.info(kernel), registers,
                            tables};
   if (const auto* release = std::get_if<isa::ReleaseSemaphore>(&stmt.inst)) {
-    const auto& type = *making.type<isa::GlobalType>(release->view.var);
-    const auto value = isa::Expr::convert(release->value.value, *isa::semaphore_kind(type.dtype),
-                                          release->value.value.span());
-    return ReleaseProbe{making.view(release->view.var, release->offset, {}), ScalarCode(value)};
+    return element_probe(*release, making);
+  }
+  if (const auto* update = std::get_if<isa::AtomicAdd>(&stmt.inst)) {
+    return element_probe(*update, making);
   }
   const std::optional<isa::TileMove> move = isa::tile_move(stmt);
   if (!move) return {};

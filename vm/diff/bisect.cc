@@ -1,155 +1,176 @@
 #include "vm/diff/bisect.h"
 
 #include <algorithm>
-#include <limits>
+#include <chrono>
+#include <compare>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "backend/select/probe_plan.h"
-#include "backend/select/select.h"
 #include "isa/analysis/statements.h"
 #include "isa/inst/instruction_set.h"
-#include "vm/diff/probe_dump.h"
-#include "vm/run/make_engine.h"
+#include "vm/diff/probe_windows.h"
+#include "vm/diff/probed_runs.h"
+#include "vm/diff/record_comparison.h"
+#include "vm/diff/show_statement.h"
 
 namespace tilevm::vm {
 
 namespace {
 
-using Logs = std::vector<isa::ProbeLog>;
+using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t record_bytes = 16;
-/// A window with fewer records of a block covers fewer blocks instead.
-constexpr std::uint64_t least_records = 64;
-constexpr std::uint64_t most_records = std::uint64_t{1} << 22;
-
-/// The value of a scalar parameter of a launch.
-isa::Scalar launch_scalar(const isa::Kernel& kernel, const isa::Launch& launch, isa::VarId var) {
-  for (std::size_t i = 0; i < launch.arguments.size() && i < kernel.parameters.size(); ++i) {
-    if (kernel.parameters[i] != var) continue;
-    if (const auto* scalar = std::get_if<isa::Scalar>(&launch.arguments[i])) return *scalar;
-  }
-  return {};
-}
-
-/// The grid of a launch; extents that are out of range are 1, since no engine will run it.
-std::array<std::int64_t, 3> grid_of_launch(const isa::Kernel& kernel, const isa::Launch& launch) {
-  std::array<std::int64_t, 3> grid{1, 1, 1};
-  for (std::size_t d = 0; d < kernel.grid.size() && d < grid.size(); ++d) {
-    const auto value = isa::evaluate(
-        kernel.grid[d], [&](isa::VarId var) { return launch_scalar(kernel, launch, var); });
-    if (!value || value->as_int() < 1) continue;
-    grid[d] = std::min<std::int64_t>(value->as_int(), std::numeric_limits<std::int32_t>::max());
-  }
-  return grid;
-}
-
-/// One block's records in both engines.
-struct BlockPairOfRecords {
-  const isa::BlockProbes& a;
-  const isa::BlockProbes& b;
+/// A block of which only a sum is known to differ.
+struct Suspect {
+  std::uint64_t block = 0;
+  std::uint64_t records = 0;  ///< that it made
+  bool sure = false;          ///< the difference does not come from undefined values
 };
 
-/// Where two blocks differ first.
-struct RecordDifference {
+/// Which of a launch's differences comes first: by the number of records before it, then by the
+/// block. Where blocks wait for one another, what a block loads may be another block's fault, so
+/// differences of loads come last.
+struct DifferenceRank {
+  bool load = false;
   std::uint32_t record = 0;
-  bool path = false;  ///< the statements are not the same
+  std::uint64_t block = 0;
+  friend auto operator<=>(const DifferenceRank&, const DifferenceRank&) = default;
 };
 
-bool may_compare(const isa::ProbeRecord& a, const isa::ProbeRecord& b) {
-  return !a.undefined && !b.undefined;
-}
+/// What is known of one launch.
+struct LaunchSearch {
+  std::optional<BisectedStatement> found;
+  DifferenceRank rank;
+  std::vector<Suspect> suspects;
 
-/// `cut`: an engine met a fault, so that its records may end early.
-std::optional<RecordDifference> first_difference(const BlockPairOfRecords& blocks, bool cut) {
-  const std::size_t common = std::min(blocks.a.records.size(), blocks.b.records.size());
-  for (std::size_t i = 0; i < common; ++i) {
-    const isa::ProbeRecord &a = blocks.a.records[i], &b = blocks.b.records[i];
-    const auto number = static_cast<std::uint32_t>(i);
-    if (a.statement != b.statement) return RecordDifference{number, true};
-    if (a.sum != b.sum && may_compare(a, b)) return RecordDifference{number, false};
-  }
-  if (cut || blocks.a.records.size() == blocks.b.records.size()) return std::nullopt;
-  return RecordDifference{static_cast<std::uint32_t>(common), true};
-}
+  [[nodiscard]] bool settled() const { return suspects.empty() || (found && !rank.load); }
+};
 
 class Bisection {
  public:
   Bisection(const DiffCase& what, const Engines& engines, const std::vector<HostTensor>& inputs,
             const BisectOptions& options, BisectResult& result)
-      : what_(what), engines_(engines), inputs_(inputs), options_(options), result_(result) {
-    const backend::SelectedProgram selected = backend::select(what.program);
-    for (int k = 0; k < static_cast<int>(what.program.program().kernels.size()); ++k) {
-      plans_.push_back(backend::plan_probes(selected, k));
-    }
-  }
+      : what_(what),
+        a_(*engines[result.a]),
+        b_(*engines[result.b]),
+        options_(options),
+        result_(result),
+        runs_(what, inputs) {}
 
   std::optional<Error> run() {
-    Logs a = make_windows(), b = a;
-    if (auto error = run_engine(*engines_[result_.a], a)) return error;
-    if (auto error = run_engine(*engines_[result_.b], b)) return error;
-    for (std::size_t launch = 0; launch < a.size() && !result_.found; ++launch) {
-      compare_launch(launch, a[launch], b[launch]);
+    searches_.resize(what_.entry.launches.size());
+    if (auto error = cover_all()) return error;
+    for (std::size_t launch = 0; launch < searches_.size() && !result_.found; ++launch) {
+      if (auto error = settle(launch)) return error;
+      result_.found = std::move(searches_[launch].found);
     }
-    note_what_is_left_out(a, b);
+    note_statements();
+    if (runs_.fault()) result_.left_out.push_back(*runs_.fault());
     if (!result_.found) return std::nullopt;
-    return show_statement(a, b);
+    return show_statement(runs_, a_, b_, options_.threads, *result_.found);
   }
 
  private:
-  /// Windows that fit the memory: all blocks if possible, with as many records as there is room.
-  Logs make_windows() const {
-    Logs logs;
-    const std::uint64_t share =
-        options_.memory / std::max<std::size_t>(what_.entry.launches.size(), 1);
-    for (const isa::Launch& launch : what_.entry.launches) {
-      isa::ProbeLog log;
-      log.kernel = launch.kernel;
-      log.grid = grid_of_launch(what_.program.kernel(launch.kernel), launch);
-      const auto blocks = static_cast<std::uint64_t>(log.grid[0] * log.grid[1] * log.grid[2]);
-      const std::uint64_t room = std::max<std::uint64_t>(share / record_bytes, least_records + 1);
-      log.window.blocks = std::min(blocks, room / (least_records + 1));
-      log.window.records =
-          static_cast<std::uint32_t>(std::min(room / log.window.blocks - 1, most_records));
-      logs.push_back(std::move(log));
+  /// Runs both engines with probes on every block. One run suffices unless there are so many blocks
+  /// that not even their sums fit the memory.
+  std::optional<Error> cover_all() {
+    for (std::uint64_t turn = 0;; ++turn) {
+      ProbeLogs logs = make_logs(what_);
+      cover_all_blocks(logs, options_.memory, turn);
+      const bool done = std::all_of(logs.begin(), logs.end(),
+                                    [](const auto& log) { return log.window.blocks == 0; });
+      if (done) return std::nullopt;
+      if (turn > 0 && late()) {
+        note_uncovered(logs);
+        return std::nullopt;
+      }
+      if (auto error = compare_runs(std::move(logs), true)) return error;
     }
-    return logs;
   }
 
-  /// A fault of the program leaves what was recorded before it.
-  std::optional<Error> run_engine(Engine& engine, Logs& logs) {
-    ProbeRun probes{plans_, std::move(logs)};
-    std::vector<HostTensor> tensors = inputs_;
-    const auto failure = engine.run_probed(what_.program, what_.entry, tensors, probes);
-    logs = std::move(probes.launches);
-    if (!failure) return std::nullopt;
-    if (const auto* error = std::get_if<Error>(&*failure)) return *error;
-    const auto sorted = std::get<Diagnostics>(*failure).sorted();
-    if (!cut_) {
-      result_.left_out.push_back(fmt::format("what comes after a fault in {}: {}", engine.name(),
-                                             sorted.empty() ? "" : sorted.front().message));
+  /// Looks at the records of blocks whose sums differ, until one says where.
+  std::optional<Error> settle(std::size_t launch) {
+    LaunchSearch& search = searches_[launch];
+    while (!search.settled() && !late()) {
+      if (auto error = look_closer(launch)) return error;
     }
-    cut_ = true;
+    if (search.found || search.suspects.empty()) return std::nullopt;
+    result_.left_out.push_back(fmt::format(
+        "{} blocks of `{}` whose sums differ: the time was over", search.suspects.size(),
+        what_.program.kernel(what_.entry.launches[launch].kernel).name));
     return std::nullopt;
   }
 
-  /// The difference of a launch that comes first: by the number of records before it, then by the
-  /// block. Where blocks wait for one another, what a block loads may be another block's fault, so
-  /// differences of loads come last.
-  void compare_launch(std::size_t launch, const isa::ProbeLog& a, const isa::ProbeLog& b) {
-    const isa::Statements statements(what_.program.kernel(a.kernel));
-    std::optional<std::tuple<bool, std::uint32_t, std::size_t>> best;
-    for (std::size_t i = 0; i < std::min(a.blocks.size(), b.blocks.size()); ++i) {
-      result_.compared += std::min(a.blocks[i].records.size(), b.blocks[i].records.size());
-      const auto difference = first_difference({a.blocks[i], b.blocks[i]}, cut_);
-      if (!difference) continue;
-      const bool load =
-          !difference->path && is_global_load(statements, a.blocks[i].records[difference->record]);
-      const std::tuple rank{load && orders_blocks(statements), difference->record, i};
-      if (!best || rank < *best) best = rank;
+  /// Runs both engines with a window that begins with the first suspect.
+  std::optional<Error> look_closer(std::size_t launch) {
+    std::vector<Suspect>& suspects = searches_[launch].suspects;
+    const Suspect first =
+        *std::min_element(suspects.begin(), suspects.end(), [](const auto& x, const auto& y) {
+          return std::pair(!x.sure, x.block) < std::pair(!y.sure, y.block);
+        });
+    ProbeLogs logs = make_logs(what_);
+    logs[launch].window = window_from(logs[launch], first.block, first.records, options_.memory);
+    const isa::ProbeWindow window = logs[launch].window;
+    std::erase_if(suspects, [&](const Suspect& one) {
+      return one.block - window.first_block < window.blocks;
+    });
+    if (auto error = compare_runs(std::move(logs), false)) return error;
+    const auto same = [&](const Suspect& one) { return one.block == first.block; };
+    if (std::erase_if(suspects, same) > 0 && first.sure && !searches_[launch].found) {
+      const isa::Kernel& kernel = what_.program.kernel(what_.entry.launches[launch].kernel);
+      result_.left_out.push_back(fmt::format("what block {} of `{}` does after {} records",
+                                             first.block, kernel.name, window.records));
     }
-    if (best) describe(launch, std::get<2>(*best), std::get<1>(*best), statements, a, b);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool late() const { return Clock::now() - start_ > options_.time; }
+
+  /// Runs both engines and compares what the windows have.
+  std::optional<Error> compare_runs(ProbeLogs a, bool counts) {
+    ProbeLogs b = a;
+    if (auto error = runs_.run(a_, a)) return error;
+    shrink_windows(a, b);
+    if (auto error = runs_.run(b_, b)) return error;
+    for (std::size_t launch = 0; launch < a.size(); ++launch) {
+      compare_launch(launch, a[launch], b[launch], counts);
+    }
+    return std::nullopt;
+  }
+
+  /// The second engine needs room for one record more than the first one made, by which a longer
+  /// way through the program shows.
+  void shrink_windows(const ProbeLogs& ran, ProbeLogs& logs) const {
+    for (std::size_t i = 0; i < logs.size() && !runs_.cut(); ++i) {
+      std::uint64_t most = 0;
+      for (const isa::BlockProbes& block : ran[i].blocks) most = std::max(most, block.count);
+      std::uint32_t& records = logs[i].window.records;
+      records = static_cast<std::uint32_t>(std::min<std::uint64_t>(records, most + 1));
+    }
+  }
+
+  /// Keeps the first difference of the blocks of a window, and which blocks remain suspect.
+  void compare_launch(std::size_t launch, const isa::ProbeLog& a, const isa::ProbeLog& b,
+                      bool counts) {
+    const isa::Statements statements(what_.program.kernel(a.kernel));
+    LaunchSearch& search = searches_[launch];
+    const bool ordered = orders_blocks(statements);
+    for (std::size_t i = 0; i < std::min(a.blocks.size(), b.blocks.size()); ++i) {
+      const isa::BlockProbes &mine = a.blocks[i], &theirs = b.blocks[i];
+      if (counts) result_.compared += std::min(mine.count, theirs.count);
+      const std::uint64_t block = a.window.first_block + i;
+      const auto [first, rest] = compare_records(mine, theirs, runs_.cut());
+      if (first) {
+        const bool load = !first->path && is_global_load(statements, mine.records[first->record]);
+        const DifferenceRank rank{load && ordered, first->record, block};
+        if (search.found && search.rank <= rank) continue;
+        search.rank = rank;
+        search.found = describe(launch, block, first->record, statements, a, {mine, theirs});
+      } else if (rest != BlockComparison::Rest::equal) {
+        search.suspects.push_back(
+            {block, std::max(mine.count, theirs.count), rest == BlockComparison::Rest::differs});
+      }
+    }
   }
 
   static bool is_global_load(const isa::Statements& statements, const isa::ProbeRecord& record) {
@@ -165,28 +186,36 @@ class Bisection {
     return orders;
   }
 
-  void describe(std::size_t launch, std::size_t in_window, std::uint32_t record,
-                const isa::Statements& statements, const isa::ProbeLog& a, const isa::ProbeLog& b) {
+  /// One block's records in both engines.
+  struct BlockPair {
+    const isa::BlockProbes& a;
+    const isa::BlockProbes& b;
+  };
+
+  [[nodiscard]] static BisectedStatement describe(std::size_t launch, std::uint64_t block,
+                                                  std::uint32_t record,
+                                                  const isa::Statements& statements,
+                                                  const isa::ProbeLog& log,
+                                                  const BlockPair& records) {
     BisectedStatement found;
     found.launch = launch;
-    found.kernel = a.kernel;
-    found.block = a.window.first_block + in_window;
-    const auto width = static_cast<std::uint64_t>(a.grid[0]);
-    const auto height = static_cast<std::uint64_t>(a.grid[1]);
-    found.block_index = {static_cast<std::int64_t>(found.block % width),
-                         static_cast<std::int64_t>(found.block / width % height),
-                         static_cast<std::int64_t>(found.block / width / height)};
+    found.kernel = log.kernel;
+    found.block = block;
+    const auto width = static_cast<std::uint64_t>(log.grid[0]);
+    const auto height = static_cast<std::uint64_t>(log.grid[1]);
+    found.block_index = {static_cast<std::int64_t>(block % width),
+                         static_cast<std::int64_t>(block / width % height),
+                         static_cast<std::int64_t>(block / width / height)};
     found.record = record;
-    const isa::BlockProbes &mine = a.blocks[in_window], &theirs = b.blocks[in_window];
-    const auto at = [&](const isa::BlockProbes& block) -> std::optional<isa::StmtId> {
-      if (record >= block.records.size()) return std::nullopt;
-      return isa::StmtId{static_cast<std::int32_t>(block.records[record].statement)};
+    const auto at = [&](const isa::BlockProbes& probes) -> std::optional<isa::StmtId> {
+      if (record >= probes.records.size()) return std::nullopt;
+      return isa::StmtId{static_cast<std::int32_t>(probes.records[record].statement)};
     };
-    const std::optional<isa::StmtId> next_a = at(mine), next_b = at(theirs);
+    const std::optional<isa::StmtId> next_a = at(records.a), next_b = at(records.b);
     if (next_a != next_b) found.what = PathDifference{next_a, next_b};
     found.statement = next_a ? *next_a : *next_b;
-    found.loops = trips(next_a ? mine : theirs, record, found.statement, statements);
-    result_.found = std::move(found);
+    found.loops = trips(next_a ? records.a : records.b, record, found.statement, statements);
+    return found;
   }
 
   /// The iterations of the loops around a statement, counted from the records before it.
@@ -210,104 +239,29 @@ class Bisection {
     return loops;
   }
 
-  /// Runs again, keeps the statement's values, and compares them.
-  std::optional<Error> show_statement(const Logs& first_a, const Logs& first_b) {
-    BisectedStatement& found = *result_.found;
-    const bool path = std::holds_alternative<PathDifference>(found.what);
-    Logs a = aim_at(first_a, path), b = aim_at(first_b, path);
-    if (auto error = tell_operands(a)) return error;
-    if (path) return std::nullopt;
-    if (auto error = run_engine(*engines_[result_.a], a)) return error;
-    if (auto error = run_engine(*engines_[result_.b], b)) return error;
-    const isa::Statements statements(what_.program.kernel(found.kernel));
-    found.what = compare_dumps(what_.program, found.kernel, statements[found.statement],
-                               a[found.launch].dump, b[found.launch].dump);
-    return std::nullopt;
-  }
-
-  /// Windows that hold only the block of the statement, which is the target.
-  Logs aim_at(const Logs& logs, bool path) const {
-    const BisectedStatement& found = *result_.found;
-    Logs aimed;
-    for (std::size_t i = 0; i < logs.size(); ++i) {
-      isa::ProbeLog log;
-      log.kernel = logs[i].kernel;
-      log.grid = logs[i].grid;
-      if (i == found.launch) {
-        log.window = {found.block, 1, logs[i].window.records, {}};
-        const bool exists = !path || found.record > 0;
-        if (exists) {
-          log.window.target = isa::ProbeWindow::Target{found.block, found.record};
-        }
-      }
-      aimed.push_back(std::move(log));
+  void note_uncovered(const ProbeLogs& next) {
+    for (const isa::ProbeLog& log : next) {
+      const std::uint64_t all = blocks_of(log);
+      if (log.window.blocks == 0) continue;
+      result_.left_out.push_back(fmt::format("{} of {} blocks of `{}`: the time was over",
+                                             all - log.window.first_block, all,
+                                             what_.program.kernel(log.kernel).name));
     }
-    return aimed;
-  }
-
-  /// What the simulator reads at the statement. A program that it cannot run has no operands.
-  std::optional<Error> tell_operands(const Logs& aimed) {
-    BisectedStatement& found = *result_.found;
-    EngineOptions options{.threads = options_.threads};
-    const Result<std::unique_ptr<Engine>> simulator = make_engine("sim", options);
-    if (!simulator) return simulator.error();
-    Logs logs = aimed;
-    if (run_engine(**simulator, logs)) return std::nullopt;
-    found.before = std::move(logs[found.launch].dump);
-    const isa::Kernel& kernel = what_.program.kernel(found.kernel);
-    const isa::Statements statements(kernel);
-    for (LoopTrip& trip : found.loops) {
-      const auto* loop = std::get_if<isa::ForStmt>(&statements[trip.loop].node);
-      if (loop == nullptr || trip.loop == found.statement) continue;
-      const auto slot = static_cast<std::size_t>(loop->var.index);
-      const auto* type = std::get_if<isa::ScalarType>(&kernel.variable(loop->var).type);
-      if (type == nullptr || slot >= found.before.scalars.size()) continue;
-      trip.value = isa::Scalar{type->kind, found.before.scalars[slot]};
-    }
-    return std::nullopt;
-  }
-
-  void note_what_is_left_out(const Logs& a, const Logs& b) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const isa::ProbeLog &mine = a[i], &theirs = b[i];
-      const std::string& name = what_.program.kernel(mine.kernel).name;
-      const auto all = static_cast<std::uint64_t>(mine.grid[0] * mine.grid[1] * mine.grid[2]);
-      if (mine.window.blocks < all) {
-        result_.left_out.push_back(
-            fmt::format("{} of {} blocks of `{}`", all - mine.window.blocks, all, name));
-      }
-      note_rest(name, mine, theirs);
-    }
-    note_statements();
-  }
-
-  /// Records beyond the window.
-  void note_rest(const std::string& name, const isa::ProbeLog& a, const isa::ProbeLog& b) {
-    std::uint64_t beyond = 0;
-    bool differs = false;
-    for (std::size_t k = 0; k < std::min(a.blocks.size(), b.blocks.size()); ++k) {
-      const isa::BlockProbes &x = a.blocks[k], &y = b.blocks[k];
-      if (x.count > a.window.records) beyond = std::max(beyond, x.count - a.window.records);
-      differs = differs || (x.rest != y.rest && !x.rest_undefined && !y.rest_undefined);
-    }
-    if (beyond == 0) return;
-    result_.left_out.push_back(
-        fmt::format("what blocks of `{}` do after {} records, up to {} more{}", name,
-                    a.window.records, beyond, differs ? "; their sums differ" : ""));
   }
 
   /// Statements of the launched kernels whose results no record has.
   void note_statements() {
-    for (std::size_t k = 0; k < plans_.size(); ++k) {
-      const auto kernel = static_cast<int>(k);
+    for (int kernel = 0; kernel < static_cast<int>(what_.program.program().kernels.size());
+         ++kernel) {
       const auto launched = [&](const isa::Launch& launch) { return launch.kernel == kernel; };
       const auto& launches = what_.entry.launches;
       if (std::none_of(launches.begin(), launches.end(), launched)) continue;
       std::size_t elided = 0, counters = 0;
       isa::for_each_statement(what_.program.kernel(kernel).body, [&](const isa::Stmt& stmt) {
         const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
-        if (inst == nullptr || plans_[k][inst->id] != isa::ProbeMode::none) return;
-        if (std::holds_alternative<isa::AtomicAdd>(inst->inst)) ++counters;
+        if (inst == nullptr) return;
+        counters += isa::updates_memory(inst->inst) ? 1 : 0;
+        if (runs_.plan(kernel)[inst->id] != isa::ProbeMode::none) return;
         elided += has_tile(*inst, what_.program.kernel(kernel)) ? 1 : 0;
       });
       const std::string& name = what_.program.kernel(kernel).name;
@@ -318,7 +272,7 @@ class Bisection {
       }
       if (counters > 0) {
         result_.left_out.push_back(fmt::format(
-            "AtomicAdd in `{}`: which block comes first is not the same in all engines, "
+            "what AtomicAdd finds in `{}`: which block comes first is not the same in all engines, "
             "and what depends on it differs without harm",
             name));
       }
@@ -332,12 +286,12 @@ class Bisection {
   }
 
   const DiffCase& what_;
-  const Engines& engines_;
-  const std::vector<HostTensor>& inputs_;
+  Engine &a_, &b_;
   const BisectOptions& options_;
   BisectResult& result_;
-  std::vector<isa::ProbePlan> plans_;
-  bool cut_ = false;  ///< an engine met a fault
+  ProbedRuns runs_;
+  std::vector<LaunchSearch> searches_;  ///< by launch
+  Clock::time_point start_ = Clock::now();
 };
 
 }  // namespace

@@ -1,39 +1,19 @@
 // The first statement that two engines execute differently, from one run of each with probes
 // (isa/program/probe.h), and what it wrote, from a second run that keeps the values of this one
-// statement.
+// statement. Where the records of all blocks do not fit the memory, the first run has one sum for
+// each block, and a run with the records of blocks whose sums differ follows.
 #pragma once
 
-#include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "isa/program/probe.h"
 #include "vm/diff/differ.h"
 #include "vm/diff/statement_difference.h"
 
 namespace tilevm::vm {
-
-/// A loop around the statement.
-struct LoopTrip {
-  isa::StmtId loop;
-  std::uint64_t iteration = 0;       ///< from 1 on
-  std::optional<isa::Scalar> value;  ///< of its variable, where the simulator ran
-};
-
-/// The first difference.
-struct BisectedStatement {
-  std::size_t launch = 0;
-  int kernel = 0;
-  std::uint64_t block = 0;                    ///< linear, x fastest
-  std::array<std::int64_t, 3> block_index{};  ///< x, y, z
-  isa::StmtId statement;                      ///< as engine a executes it
-  std::uint32_t record = 0;                   ///< its number in the block
-  std::vector<LoopTrip> loops;                ///< outer before inner
-  StatementDifference what = UnknownDifference{};
-  isa::ProbeDump before;  ///< what the simulator read, if it ran
-};
 
 struct BisectResult {
   std::size_t a = 0, b = 0;  ///< engines, by position
@@ -45,6 +25,8 @@ struct BisectResult {
 struct BisectOptions {
   /// Bytes of records for each engine, over all launches.
   std::uint64_t memory = std::uint64_t{1} << 28;
+  /// After which no further run begins that looks at other blocks.
+  std::chrono::milliseconds time{120'000};
   int threads = 0;  ///< of the simulator that tells operands
 };
 

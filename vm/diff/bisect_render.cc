@@ -8,6 +8,7 @@
 #include "isa/analysis/operands.h"
 #include "isa/analysis/statements.h"
 #include "isa/inst/instruction_set.h"
+#include "isa/program/tile_move.h"
 #include "isa/type/number.h"
 #include "vm/diff/probe_dump.h"
 
@@ -167,15 +168,19 @@ class BisectReport {
   }
 
   [[nodiscard]] Fact tell(const WriteDifference& write) const {
-    const std::string place = address_text(write);
-    const auto side = [](const std::optional<WriteDifference::Side>& wrote) {
+    const auto* inst = std::get_if<isa::InstStmt>(&statement().node);
+    const bool adds = inst != nullptr && isa::updates_memory(inst->inst);
+    const std::string place = (adds ? "what is added to " : "") + address_text(write);
+    const auto side = [&](const std::optional<WriteDifference::Side>& wrote, bool knows) {
       if (!wrote) return std::string("nothing");
       const std::string part =
           wrote->mask == ~0U ? "" : fmt::format(" in the bits 0x{:08x}", wrote->mask);
-      return fmt::format("0x{:08x}{}, thread {}", wrote->value, part, wrote->thread);
+      const std::string thread = knows ? fmt::format(", thread {}", wrote->thread) : "";
+      return fmt::format("0x{:08x}{}{}", wrote->value, part, thread);
     };
-    Fact fact{fmt::format("{}: {} by {}, {} by {}; {} words differ", place, side(write.a), a_,
-                          side(write.b), b_, write.different)};
+    const bool a_knows = knows_threads(a_), b_knows = knows_threads(b_);
+    Fact fact{fmt::format("{}: {} by {}, {} by {}; {} words differ", place, side(write.a, a_knows),
+                          a_, side(write.b, b_knows), b_, write.different)};
     fact.json.set("kind", "memory").set("place", place).set("different", write.different);
     const auto set = [&](const char* key, const std::optional<WriteDifference::Side>& wrote) {
       fact.json.set(key, wrote ? Json(hex(wrote->value)) : Json());
@@ -183,8 +188,18 @@ class BisectReport {
     };
     set("a", write.a);
     set("b", write.b);
-    if (const auto& any = write.b ? write.b : write.a) fact.json.set("thread", any->thread);
+    const bool from_b = write.b && (b_knows || !write.a);
+    if (from_b ? b_knows : a_knows) fact.json.set("thread", (from_b ? write.b : write.a)->thread);
     return fact;
+  }
+
+  /// Which thread copies an element asynchronously is a matter of machine code, of which the
+  /// simulator knows nothing.
+  [[nodiscard]] bool knows_threads(const std::string& engine) const {
+    const auto* inst = std::get_if<isa::InstStmt>(&statement().node);
+    if (inst == nullptr || engine != "sim") return true;
+    const std::optional<isa::TileMove> move = isa::tile_move(*inst);
+    return !move || !std::holds_alternative<isa::CopyMove>(*move);
   }
 
   [[nodiscard]] Fact tell(const PathDifference& path) const {
@@ -214,7 +229,7 @@ class BisectReport {
     const auto& tensors = what_.entry.tensors;
     if (buffer < tensors.size()) {
       const Entry::Tensor& tensor = tensors[buffer];
-      const std::uint64_t element = (byte * 8 + first_bit(write)) / tensor.dtype.bits;
+      const std::uint64_t element = (byte * 8 + write.bit) / tensor.dtype.bits;
       const auto count = static_cast<std::uint64_t>(isa::element_count(tensor.shape));
       const std::string index =
           element < count ? "element " + format_index(tensor.shape, element) : "behind its end";
@@ -226,14 +241,6 @@ class BisectReport {
       return fmt::format("byte {} of the workspace {}", byte, kernel_.variable(var).name);
     }
     return fmt::format("an address outside of all memory of the launch, 0x{:x}", byte);
-  }
-
-  [[nodiscard]] static unsigned first_bit(const WriteDifference& write) {
-    const std::uint32_t mask = write.a ? write.a->mask : write.b->mask;
-    const std::uint32_t changed = write.a && write.b && write.a->mask == write.b->mask
-                                      ? write.a->value ^ write.b->value
-                                      : mask;
-    return static_cast<unsigned>(std::countr_zero(changed != 0 ? changed : mask));
   }
 
   [[nodiscard]] std::string shared_text(std::uint64_t byte) const {

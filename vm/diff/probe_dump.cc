@@ -1,6 +1,7 @@
 #include "vm/diff/probe_dump.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "isa/type/bits.h"
@@ -13,7 +14,10 @@ using Words = std::vector<std::vector<std::uint32_t>>;
 
 /// The variables whose values a statement's record contains.
 std::vector<isa::VarId> results_of(const isa::Stmt& stmt) {
-  if (const auto* inst = std::get_if<isa::InstStmt>(&stmt.node)) return inst->results;
+  if (const auto* inst = std::get_if<isa::InstStmt>(&stmt.node)) {
+    const auto results = isa::probed_results(*inst);
+    return {results.begin(), results.end()};
+  }
   if (const auto* scalar = std::get_if<isa::ScalarStmt>(&stmt.node)) return {scalar->target};
   if (const auto* loop = std::get_if<isa::ForStmt>(&stmt.node)) return {loop->var};
   return {};
@@ -75,42 +79,83 @@ std::optional<StatementDifference> compare_values(const isa::Kernel& kernel, con
   return std::nullopt;
 }
 
-using Writes = std::map<std::uint64_t, WriteDifference::Side>;
+/// What the threads wrote of one word of memory. Threads with replicas of an element write the same
+/// bits, so which of them comes last must not matter: each bit has the values that were written.
+struct WordWrites {
+  std::uint32_t ones = 0, zeros = 0;
+  std::vector<std::pair<std::size_t, isa::ProbeWrite>> writes;  ///< by thread
+};
+using Writes = std::map<std::uint64_t, WordWrites>;
 
-/// The words of memory that were written, whichever threads wrote their bits.
 Writes merge_writes(const std::vector<std::vector<isa::ProbeWrite>>& writes) {
   Writes merged;
   for (std::size_t t = 0; t < writes.size(); ++t) {
     for (const isa::ProbeWrite& write : writes[t]) {
-      auto& side = merged.try_emplace(write.address, WriteDifference::Side{t, 0, 0}).first->second;
-      side.value = (side.value & ~write.mask) | (write.value & write.mask);
-      side.mask |= write.mask;
+      WordWrites& word = merged[write.address];
+      word.ones |= write.value & write.mask;
+      word.zeros |= ~write.value & write.mask;
+      word.writes.emplace_back(t, write);
     }
   }
   return merged;
+}
+
+/// One engine's writes to a word, from which `bit` differs: the thread that wrote this bit, and
+/// where the other engine's threads never wrote the same value, the thread that did.
+WriteDifference::Side side_of(const WordWrites& mine, const WordWrites* other, std::uint32_t bit) {
+  const auto differs = [&](const isa::ProbeWrite& write) {
+    if ((write.mask & bit) == 0) return false;
+    if (other == nullptr) return true;
+    return ((write.value & bit) != 0 ? other->ones & bit : other->zeros & bit) == 0;
+  };
+  const auto wrote = [&](const isa::ProbeWrite& write) { return (write.mask & bit) != 0; };
+  const auto find = [&](const auto& holds) {
+    return std::find_if(mine.writes.begin(), mine.writes.end(),
+                        [&](const auto& entry) { return holds(entry.second); });
+  };
+  auto chosen = find(differs);
+  if (chosen == mine.writes.end()) chosen = find(wrote);
+  if (chosen == mine.writes.end()) chosen = mine.writes.begin();
+  WriteDifference::Side side{chosen->first, 0, 0};
+  const auto add = [&](const isa::ProbeWrite& write) {
+    side.value = (side.value & ~write.mask) | (write.value & write.mask);
+    side.mask |= write.mask;
+  };
+  for (const auto& [thread, write] : mine.writes) add(write);
+  add(chosen->second);
+  return side;
+}
+
+/// The difference of one word; nothing if there is none.
+std::optional<WriteDifference> compare_word(std::uint64_t address, const WordWrites* a,
+                                            const WordWrites* b) {
+  const auto ones = [](const WordWrites* word) { return word != nullptr ? word->ones : 0; };
+  const auto zeros = [](const WordWrites* word) { return word != nullptr ? word->zeros : 0; };
+  const std::uint32_t changed = (ones(a) ^ ones(b)) | (zeros(a) ^ zeros(b));
+  if (changed == 0) return std::nullopt;
+  WriteDifference found{.address = address};
+  found.bit = static_cast<unsigned>(std::countr_zero(changed));
+  if (a != nullptr) found.a = side_of(*a, b, 1U << found.bit);
+  if (b != nullptr) found.b = side_of(*b, a, 1U << found.bit);
+  return found;
 }
 
 std::optional<WriteDifference> compare_writes(const isa::ProbeDump& dump_a,
                                               const isa::ProbeDump& dump_b) {
   const Writes a = merge_writes(dump_a.writes), b = merge_writes(dump_b.writes);
   std::optional<WriteDifference> found;
-  const auto note = [&](std::uint64_t address, std::optional<WriteDifference::Side> x,
-                        std::optional<WriteDifference::Side> y) {
-    if (!found || address < found->address) {
-      found = WriteDifference{address, x, y, found ? found->different : 0};
-    }
-    ++found->different;
+  const auto note = [&](const std::optional<WriteDifference>& word) {
+    if (!word) return;
+    const std::uint64_t different = found ? found->different : 0;
+    if (!found || word->address < found->address) found = word;
+    found->different = different + 1;
   };
-  for (const auto& [address, side] : a) {
+  for (const auto& [address, word] : a) {
     const auto other = b.find(address);
-    if (other == b.end()) {
-      note(address, side, std::nullopt);
-    } else if (other->second.mask != side.mask || other->second.value != side.value) {
-      note(address, side, other->second);
-    }
+    note(compare_word(address, &word, other != b.end() ? &other->second : nullptr));
   }
-  for (const auto& [address, side] : b) {
-    if (!a.contains(address)) note(address, std::nullopt, side);
+  for (const auto& [address, word] : b) {
+    if (!a.contains(address)) note(compare_word(address, nullptr, &word));
   }
   return found;
 }

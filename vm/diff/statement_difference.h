@@ -1,12 +1,15 @@
-// How two engines differ in what one statement did.
+// The first statement that two engines execute differently, and how they differ in what it did.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "isa/program/probe.h"
 #include "isa/program/program.h"
 
 namespace tilevm::vm {
@@ -27,11 +30,12 @@ struct ScalarDifference {
 struct WriteDifference {
   /// What one engine wrote; nothing if it did not write the word.
   struct Side {
-    std::size_t thread = 0;
+    std::size_t thread = 0;  ///< the one that wrote the first differing bit
     std::uint32_t mask = 0, value = 0;
   };
   std::uint64_t address = 0;  ///< isa::probe_address
-  std::optional<Side> a, b;
+  unsigned bit = 0;           ///< the first of the word that differs
+  std::optional<Side> a{}, b{};
   std::uint64_t different = 0;  ///< words
 };
 /// The statement that comes next is another one.
@@ -44,5 +48,25 @@ struct UnknownDifference {
 };
 using StatementDifference = std::variant<TileDifference, ScalarDifference, WriteDifference,
                                          PathDifference, UnknownDifference>;
+
+/// A loop around the statement.
+struct LoopTrip {
+  isa::StmtId loop;
+  std::uint64_t iteration = 0;       ///< from 1 on
+  std::optional<isa::Scalar> value;  ///< of its variable, where the simulator ran
+};
+
+/// The first difference.
+struct BisectedStatement {
+  std::size_t launch = 0;
+  int kernel = 0;
+  std::uint64_t block = 0;                    ///< linear, x fastest
+  std::array<std::int64_t, 3> block_index{};  ///< x, y, z
+  isa::StmtId statement;                      ///< as engine a executes it
+  std::uint32_t record = 0;                   ///< its number in the block
+  std::vector<LoopTrip> loops;                ///< outer before inner
+  StatementDifference what = UnknownDifference{};
+  isa::ProbeDump before;  ///< what the simulator read, if it ran
+};
 
 }  // namespace tilevm::vm

@@ -79,6 +79,19 @@ TEST_CASE("the plan says which statements record") {
   CHECK(modes == "r--rr-rrrr-rr-r");
 }
 
+TEST_CASE("an update of memory records what it adds, and not what it finds") {
+  const auto program = make_program(R"(def count<2>(i32* x_ptr):
+    x = ViewGlobal(x_ptr, shape=[2])
+    n = AtomicAdd(x, 3)
+    n = AtomicAdd(x, n, offset=[1])
+    StoreGlobal(AllocateRegister(i32, layout=local(1), init=n), x)
+)");
+  const std::string text = own_text(with_probes(program));
+  CHECK(contains(text, "(probe_.atomic_add("));
+  CHECK(contains(text, "(tv::atomic_add("));  // after it, `n` is not what was added
+  CHECK_FALSE(contains(text, "probe_.scalar("));
+}
+
 TEST_CASE("a view that machine code does not have makes no record") {
   const std::string text = own_text(with_probes(load_program("figure2.tile")));
   CHECK(contains(text, "(b);"));

@@ -217,11 +217,97 @@ TEST_CASE("copies and releases are compared by what they write") {
                  "0x00000002, thread 0 by other"));
 }
 
-TEST_CASE("what does not fit the memory is left out, and that is said") {
-  const std::string text = replaced(tiles, "init=i)", "init=i * @)");
-  const Found little = bisect_values(text, "1", "2", {.memory = 16 * 130, .threads = 1});
-  CHECK(little.result.found);
-  CHECK(contains(little.text, "not compared: 1 of 3 blocks of `tiles`"));
+namespace {
+
+/// Block 4 of 6 adds another number in iteration 2 of 40; each block makes 200 records.
+constexpr const char* long_blocks = R"(def longer<6>(f32* x_ptr, f32* y_ptr):
+    b = BlockIndices()
+    x = LoadGlobal(ViewGlobal(x_ptr, shape=[6, 64]), layout=spatial(32).local(2), offset=[b, 0:])
+    for i in range(40):
+        n = (b / 4) * (i % 4 / 2) * @
+        m = n + i
+        f = AllocateRegister(f32, layout=spatial(32).local(2), init=m)
+        x = Add(x, f)
+    StoreGlobal(x, ViewGlobal(y_ptr, shape=[6, 64]), offset=[b, 0:])
+)";
+
+void check_block_4(const Found& found, std::uint64_t records) {
+  CHECK_MESSAGE(line_of(found) == 5, found.text);
+  CHECK(found.result.found->block == 4);
+  CHECK(found.result.found->loops.at(0).iteration == 3);
+  CHECK(found.result.compared == records);
+  CHECK_MESSAGE(found.result.left_out.empty(), found.text);
+  CHECK(contains(found.text, "n, thread 0: 0 in sim, 1 in other"));
+}
+
+}  // namespace
+
+TEST_CASE("where records of all blocks do not fit, sums say which block has the difference") {
+  constexpr std::uint64_t records = 6 * (2 + 40 * 5 + 1);
+  check_block_4(bisect_values(long_blocks, "0", "1"), records);
+  // A sum for each block; then a window of the records of block 4.
+  check_block_4(bisect_values(long_blocks, "0", "1", {.memory = 16 * 210, .threads = 1}), records);
+}
+
+namespace {
+
+/// Blocks 4 and 5 of 6 differ in their second record of four.
+constexpr const char* short_blocks = R"(def shorter<6>(i32* y_ptr):
+    b = BlockIndices()
+    n = b / 4 * @
+    y = AllocateRegister(i32, layout=spatial(32), init=n)
+    StoreGlobal(y, ViewGlobal(y_ptr, shape=[6, 32]), offset=[b, 0:])
+)";
+
+}  // namespace
+
+TEST_CASE("where not even the sums of all blocks fit, further runs have those of the others") {
+  const Found found = bisect_values(short_blocks, "0", "1", {.memory = 16 * 4, .threads = 1});
+  CHECK(line_of(found) == 3);
+  CHECK(found.result.found->block == 4);
+  CHECK(found.result.compared == 6 * 4);
+  CHECK(found.result.left_out.empty());
+}
+
+TEST_CASE("a difference beyond the records that fit is told") {
+  const std::string late = replaced(long_blocks, "(i % 4 / 2)", "(i / 39)");
+  const Found found = bisect_values(late, "0", "1", {.memory = 16 * 32, .threads = 1});
+  CHECK_FALSE(found.result.found);
+  CHECK(contains(found.text, "not compared: what block 4 of `longer` does after 31 records\n"));
+  CHECK(contains(found.text, "not compared: what block 5 of `longer` does after 31 records\n"));
+}
+
+TEST_CASE("what is not compared when the time is over is told") {
+  using std::chrono::milliseconds;
+  const Found sums = bisect_values(short_blocks, "0", "1",
+                                   {.memory = 16 * 4, .time = milliseconds{-1}, .threads = 1});
+  CHECK_FALSE(sums.result.found);
+  CHECK(contains(sums.text, "not compared: 2 of 6 blocks of `shorter`: the time was over"));
+  const Found records = bisect_values(long_blocks, "0", "1",
+                                      {.memory = 16 * 210, .time = milliseconds{-1}, .threads = 1});
+  CHECK_FALSE(records.result.found);
+  CHECK(contains(records.text,
+                 "not compared: 2 blocks of `longer` whose sums differ: the time was over"));
+}
+
+TEST_CASE(
+    "the block before which no other one differs is found where blocks wait for one another") {
+  // Each block adds to what the one before it left; block 3 adds something else.
+  const Found found = bisect_values(R"(def turns<6>(f32* x_ptr, f32* y_ptr):
+    b = BlockIndices()
+    t = AllocateGlobal(i32, shape=[1], init=0)
+    y = ViewGlobal(y_ptr, shape=[64])
+    x = LoadGlobal(ViewGlobal(x_ptr, shape=[6, 64]), layout=spatial(32).local(2), offset=[b, 0:])
+    LockSemaphore(t, b)
+    sum = LoadGlobal(y, layout=spatial(32).local(2))
+    n = b / 3 * (1 - b / 4) * @
+    x = Add(x, AllocateRegister(f32, layout=spatial(32).local(2), init=n))
+    StoreGlobal(Add(sum, x), y)
+    ReleaseSemaphore(t, b + 1)
+)",
+                                    "0", "1", {.memory = 16 * 40, .threads = 1});
+  CHECK(line_of(found) == 8);
+  CHECK(found.result.found->block == 3);
 }
 
 TEST_CASE("--bisect of the command finds nothing where all is exact, and reports JSON") {
