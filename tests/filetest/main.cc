@@ -2,11 +2,14 @@
 //
 //   filetest sim|emu|cuda FILE...        the cases of the files, on an engine
 //   filetest readable FILE...        whether each file has an expectation that a reader can check
+//   filetest levels FILE...          whether the files compile for a GPU, by ptxas's default level
+//   of
+//                                    optimisation and by level 0; needs no GPU
 //   filetest index README FOLDER...  whether README is the index of the tests by instruction
 //
-// Exit status: 0 all well, 1 a test failed, 2 usage, 77 the engine is not there. With
-// TILEVM_BLESS=1 in the environment, `sim` rewrites files to expect what they give, and `index`
-// writes the index.
+// Exit status: 0 all well, 1 a test failed, 2 usage, 77 the engine or the compiler is not there.
+// With TILEVM_BLESS=1 in the environment, `sim` rewrites files to expect what they give, and
+// `index` writes the index.
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -16,9 +19,11 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/compile/toolchain.h"
 #include "tests/filetest/compare.h"
 #include "tests/filetest/expectations.h"
 #include "tests/filetest/index.h"
+#include "tests/filetest/levels.h"
 #include "tests/filetest/runner.h"
 #include "tests/filetest/test_source.h"
 #include "vm/run/vm.h"
@@ -93,6 +98,24 @@ bool check_readable(const std::string& path) {
               "`# expect-values: NAME` or `# expect-corner: NAME`, or a Print");
 }
 
+int check_levels(const std::vector<std::string>& files) {
+  const auto compiler = backend::describe_compiler(backend::CompilerChoice::automatic);
+  if (!compiler) {
+    std::cout << "skipped " << files.size() << " files: " << compiler.error().message << '\n';
+    return 77;
+  }
+  bool good = true;
+  for (const std::string& file : files) {
+    const Result<std::string> found = filetest::compile_at_levels(file);
+    if (found) {
+      std::cout << "ok   " << file << " (" << *found << ")\n";
+    } else {
+      good = fail(file, found.error().message);
+    }
+  }
+  return good ? 0 : 1;
+}
+
 int check_index(const std::string& readme, const std::vector<std::string>& folders) {
   const Result<std::string> index = filetest::make_index(readme, folders);
   if (!index) return fail(readme, index.error().message) ? 0 : 1;
@@ -112,13 +135,14 @@ int check_index(const std::string& readme, const std::vector<std::string>& folde
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2) {
-    std::cerr << "usage: filetest sim|emu|cuda|readable FILE...\n"
+    std::cerr << "usage: filetest sim|emu|cuda|readable|levels FILE...\n"
                  "       filetest index README FOLDER...\n";
     return 2;
   }
   const std::string verb = arguments.front();
   const std::vector<std::string> files(arguments.begin() + 1, arguments.end());
   if (verb == "index") return check_index(files.front(), {files.begin() + 1, files.end()});
+  if (verb == "levels") return check_levels(files);
   bool good = true;
   if (verb == "readable") {
     for (const std::string& file : files) good = check_readable(file) && good;
