@@ -31,6 +31,7 @@ struct Edit {
 
 struct Bisected {
   std::string text;  ///< of the report
+  std::uint64_t block = 0;
   int line = 0;
   std::string mnemonic;
   StatementDifference what;
@@ -45,11 +46,11 @@ bool have_host_compiler() {
 }
 
 Bisected bisect_edit(const std::string& text, const std::string& old, const std::string& by,
-                     const DataOptions& data = {}) {
+                     const BisectOptions& bounds = {.threads = 1}) {
   const auto source = std::make_shared<const SourceFile>("p.tile", text);
   const Loaded loaded = load(source, {}, *isa::parse_target("sm_90a"));
   REQUIRE(loaded.program);
-  const DiffCase what{*loaded.program, *resolve_entry(*loaded.program, "", data)};
+  const DiffCase what{*loaded.program, *resolve_entry(*loaded.program, "", {})};
   const auto edit = std::make_shared<Edit>(Edit{old, by});
   EngineOptions options{.threads = 1};
   Engines engines;
@@ -61,10 +62,10 @@ Bisected bisect_edit(const std::string& text, const std::string& old, const std:
   CAPTURE(old);
   CHECK(edit->changed == 1);
   CHECK_FALSE(run->verdict.exact());
-  const Result<BisectResult> result = bisect(what, engines, 0, 1, run->inputs, {.threads = 1});
+  const Result<BisectResult> result = bisect(what, engines, 0, 1, run->inputs, bounds);
   const std::string problem = result ? "" : result.error().message;
   REQUIRE_MESSAGE(result.ok(), problem);
-  Bisected bisected{render_bisect(what, run->verdict, *result), 0, "", UnknownDifference{}};
+  Bisected bisected{render_bisect(what, run->verdict, *result), 0, 0, "", UnknownDifference{}};
   if (!result->found) return bisected;
   isa::for_each_statement(what.program.kernel(result->found->kernel).body,
                           [&](const isa::Stmt& stmt) {
@@ -75,6 +76,7 @@ Bisected bisect_edit(const std::string& text, const std::string& old, const std:
                             }
                           });
   bisected.what = result->found->what;
+  bisected.block = result->found->block;
   return bisected;
 }
 
@@ -171,4 +173,23 @@ TEST_CASE("a machine access at a wrong address is found, with the place in memor
   const Bisected store =
       bisect_edit(text, "s = shared_ + 0;", "s = shared_ + 4 - 4 + (b ? 8 : 0);");
   CHECK_MESSAGE(store.line > 0, store.text);
+}
+
+TEST_CASE("a difference in a later block is found where only sums of blocks fit the memory") {
+  if (!have_host_compiler()) return;
+  constexpr const char* text = R"(def steps<40>(i32* y_ptr):
+    b = BlockIndices()
+    y = AllocateRegister(i32, layout=spatial(32), init=b)
+    for i in range(9):
+        n = b * 2
+        y = Add(y, AllocateRegister(i32, layout=spatial(32), init=n))
+    StoreGlobal(y, ViewGlobal(y_ptr, shape=[40, 32]), offset=[b, 0:])
+)";
+  const Bisected found =
+      bisect_edit(text, "n = tv::mul(b, 2)", "n = tv::mul(b, 2) + (b == 33 && i == 7)",
+                  {.memory = 16 * 50, .threads = 1});
+  CHECK_MESSAGE(found.line == 5, found.text);
+  CHECK(found.block == 33);
+  CHECK(contains(found.text, "in iteration 8 of the loop in line 4, i = 7"));
+  CHECK(contains(found.text, "n, thread 0: 66 in sim, 67 in emu"));
 }
