@@ -10,7 +10,11 @@ bool holds(const DType& to, const DType& from) {
   const int digits = to.mantissa_bits + 1;
   // The least exponents are far below 0 in all accumulators, so integers need digits only.
   if (!from.is_float()) return from.bits <= digits;
-  return from.mantissa_bits <= to.mantissa_bits && from.exponent_bits <= to.exponent_bits;
+  // Without an infinity, the greatest exponent has numbers that the wider type does not have there.
+  const bool greatest_fits =
+      from.exponent_bits < to.exponent_bits || from.specials() == Specials::ieee;
+  return from.mantissa_bits <= to.mantissa_bits && from.exponent_bits <= to.exponent_bits &&
+         greatest_fits;
 }
 
 bool is_accumulator(const DType& type) {
