@@ -2,6 +2,8 @@
 #include "vm/naive/naive_block.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "isa/base/check.h"
@@ -83,13 +85,13 @@ class NaiveBlock {
     if (std::holds_alternative<isa::Exit>(stmt.inst)) return Flow::end_block;
     if (probe_) probe_->begin(stmt.id);
     std::visit([&](const auto& inst) { execute(inst, stmt); }, stmt.inst);
-    record(stmt.results);
+    record(isa::probed_results(stmt));
     return Flow::next;
   }
   Flow execute(const isa::ScalarStmt& stmt) {
     if (probe_) probe_->begin(stmt.id);
     scalars_[stmt.target.index] = value(stmt.value);
-    record({stmt.target});
+    record(std::array{stmt.target});
     return Flow::next;
   }
   Flow execute(const isa::BreakStmt&) { return Flow::leave_loop; }
@@ -125,7 +127,7 @@ class NaiveBlock {
     for (Wide i = wide(loop.begin); !trouble_ && (step > 0 ? i < end : i > end); i += step) {
       if (probe_) probe_->begin(loop.id);
       scalars_[loop.var.index] = {kind, static_cast<std::uint64_t>(i)};
-      record({loop.var});
+      record(std::array{loop.var});
       const Flow flow = execute(loop.body);
       if (flow == Flow::leave_loop) break;
       if (flow == Flow::end_block) return flow;
@@ -134,7 +136,7 @@ class NaiveBlock {
   }
 
   /// Ends a statement that wrote these variables.
-  void record(const std::vector<isa::VarId>& results) {
+  void record(std::span<const isa::VarId> results) {
     if (!probe_ || trouble_) return;
     for (const isa::VarId var : results) {
       const isa::Type& type = kernel_.variable(var).type;
@@ -337,6 +339,14 @@ class NaiveBlock {
     if (!probe_) return;
     probe_->write(tensor.base, *bit, tensor.dtype.bits, code, static_cast<std::uint64_t>(threads));
   }
+  /// A probe has what is added: which value is found there is left to the order of the blocks.
+  void add(const NaiveTensor& tensor, const Index& index, std::uint64_t before,
+           std::uint64_t value) {
+    const auto bit = bit_of(tensor, index);
+    if (!bit) return;
+    isa::put_bits(tensor.bytes->data(), *bit, tensor.dtype.bits, (before + value) & 0xffffffff);
+    if (probe_) probe_->write(tensor.base, *bit, tensor.dtype.bits, value, 1);
+  }
 
   /// Elements outside of a view are zero; outside of a shared tensor there is nothing.
   void load(isa::VarId from, const std::optional<isa::OffsetList>& offset,
@@ -451,7 +461,7 @@ class NaiveBlock {
     const NaiveTensor view = tensor(inst.view.var);
     const Index index = semaphore_index(inst.offset, view);
     const std::uint64_t before = read(view, index);
-    write(view, index, (before + semaphore_code(inst.value.value)) & 0xffffffff);
+    add(view, index, before, semaphore_code(inst.value.value));
     const bool is_signed = view.dtype == isa::i32;
     scalars_[stmt.results[0].index] = is_signed
                                           ? isa::Scalar::i32(static_cast<std::int32_t>(before))
