@@ -22,7 +22,7 @@ void emit_form(const FullBarrier& form, const isa::InstStmt&, KernelEmission& ke
 
 template <>
 void emit_form(const SplitBarrier& form, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(fmt::format("tv::pass_gate<{}>(bulk_);", form.warps * 32));
+  kernel.out.line(fmt::format("tv::pass_split_barrier<{}>(bulk_);", form.warps * 32));
 }
 
 template <>

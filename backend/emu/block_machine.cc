@@ -28,7 +28,7 @@ std::vector<unsigned> ordered(unsigned count, Order order) {
 std::string_view name_of(int meeting) {
   constexpr std::array names{"nothing",
                              "a barrier of the block",
-                             "a gate",
+                             "a split barrier",
                              "a barrier of the warp",
                              "a shuffle",
                              "an election",
@@ -84,7 +84,7 @@ Status BlockMachine::begin(std::uint64_t number) {
   copies_.clear();
   phases_.clear();
   std::fill(warps_.begin(), warps_.end(), Group{});
-  barrier_ = gate_ = {};
+  barrier_ = split_barrier_ = {};
   alive_ = launch_.threads;
   for (unsigned i = 0; i < launch_.threads; ++i) {
     Thread& thread = threads_[i];
@@ -259,19 +259,20 @@ void BlockMachine::release_warp(emu::Lane* lane) {
   release(warps_[warp], first_of(warp), lanes_of(warp));
 }
 
-void BlockMachine::release_gate() {
-  gate_ = {};
+void BlockMachine::release_split_barrier() {
+  split_barrier_ = {};
   for (Thread& thread : threads_) {
-    if (thread.state == State::waiting && thread.meeting == Meeting::gate) {
+    if (thread.state == State::waiting && thread.meeting == Meeting::split_barrier) {
       thread.state = State::ready;
     }
   }
 }
 
 /// Threads that only arrive go on at once, and may be at the next barrier of the block meanwhile.
-void BlockMachine::arrive_at_gate(emu::Lane* lane, unsigned threads, bool waits, unsigned line) {
-  if (++gate_.arrived == threads) return release_gate();
-  if (waits) wait(threads_[lane->thread], State::waiting, Meeting::gate, line);
+void BlockMachine::arrive_at_split_barrier(emu::Lane* lane, unsigned threads, bool waits,
+                                           unsigned line) {
+  if (++split_barrier_.arrived == threads) return release_split_barrier();
+  if (waits) wait(threads_[lane->thread], State::waiting, Meeting::split_barrier, line);
 }
 
 std::string BlockMachine::describe(const void* address) const {

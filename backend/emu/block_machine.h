@@ -70,7 +70,7 @@ class BlockMachine {
   enum class Meeting : std::uint8_t {
     none,
     synchronize,
-    gate,
+    split_barrier,
     synchronize_warp,
     from_first,
     from_lane,
@@ -120,8 +120,8 @@ class BlockMachine {
   bool meet_warp(emu::Lane* lane, Meeting meeting, unsigned line);
   void release(Group& group, unsigned first, unsigned count);
   void release_warp(emu::Lane* lane);
-  void release_gate();
-  void arrive_at_gate(emu::Lane* lane, unsigned threads, bool waits, unsigned line);
+  void release_split_barrier();
+  void arrive_at_split_barrier(emu::Lane* lane, unsigned threads, bool waits, unsigned line);
   void wait(Thread& thread, State state, Meeting meeting, unsigned line);
   void move_matrices(unsigned warp, int count, bool transposed, bool stores);
   /// Records why the launch ends and leaves the thread's code by an exception.
@@ -138,7 +138,7 @@ class BlockMachine {
   std::unique_ptr<unsigned char[]> shared_;
   std::vector<Group> warps_;
   std::vector<Operands> operands_;  ///< of each warp
-  Group barrier_, gate_;
+  Group barrier_, split_barrier_;
   unsigned alive_ = 0;
   bool advanced_ = false;
   unsigned long long for_block_ = 0;

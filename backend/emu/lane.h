@@ -24,7 +24,7 @@ struct Operations {
   void (*synchronize)(Lane* lane, unsigned line);
   void (*synchronize_warp)(Lane* lane, unsigned line);
   /// Barrier 1 for `threads` threads; without `waits` the thread only arrives.
-  void (*gate)(Lane* lane, unsigned threads, bool waits, unsigned line);
+  void (*split_barrier)(Lane* lane, unsigned threads, bool waits, unsigned line);
   /// The value of lane 0 of the warp.
   unsigned (*from_first)(Lane* lane, unsigned value, unsigned line);
   /// The value of another lane of the warp.

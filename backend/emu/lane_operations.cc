@@ -45,8 +45,8 @@ struct LaneOperations {
     if (block.meet_warp(lane, Meeting::synchronize_warp, line)) block.release_warp(lane);
   }
 
-  static void gate(emu::Lane* lane, unsigned threads, bool waits, unsigned line) {
-    BlockMachine::of(lane).arrive_at_gate(lane, threads, waits, line);
+  static void split_barrier(emu::Lane* lane, unsigned threads, bool waits, unsigned line) {
+    BlockMachine::of(lane).arrive_at_split_barrier(lane, threads, waits, line);
   }
 
   static unsigned from_first(emu::Lane* lane, unsigned value, unsigned line) {
@@ -220,7 +220,7 @@ struct LaneOperations {
       .check = check,
       .synchronize = synchronize,
       .synchronize_warp = synchronize_warp,
-      .gate = gate,
+      .split_barrier = split_barrier,
       .from_first = from_first,
       .from_lane = from_lane,
       .elect = elect,

@@ -261,11 +261,11 @@ TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
 }
 /// Barrier 1 of the block, for so many threads in whole warps: some wait, others only arrive.
 template <int threads>
-TV_FN void wait_at_gate() {
+TV_FN void wait_at_split_barrier() {
   asm volatile("barrier.cta.sync.aligned 1, %0;" :: "n"(threads) : "memory");
 }
 template <int threads>
-TV_FN void arrive_at_gate() {
+TV_FN void arrive_at_split_barrier() {
   asm volatile("barrier.cta.arrive.aligned 1, %0;" :: "n"(threads) : "memory");
 }
 /// What this thread stored before, and tells others by a barrier, is there for their bulk copies.

@@ -197,12 +197,12 @@ TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
   lane()->operations->copy_bulk(lane(), to, from, n, bulk.barrier(bulk.made));
 }
 template <int threads>
-TV_FN void wait_at_gate(TV_LINE) {
-  lane()->operations->gate(lane(), threads, true, line);
+TV_FN void wait_at_split_barrier(TV_LINE) {
+  lane()->operations->split_barrier(lane(), threads, true, line);
 }
 template <int threads>
-TV_FN void arrive_at_gate(TV_LINE) {
-  lane()->operations->gate(lane(), threads, false, line);
+TV_FN void arrive_at_split_barrier(TV_LINE) {
+  lane()->operations->split_barrier(lane(), threads, false, line);
 }
 TV_FN void fence_for_bulk() {}
 
