@@ -7,6 +7,7 @@
 #include "sim/checks/granules.h"
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_races.h"
+#include "sim/state/access_observer.h"
 
 namespace tilevm::sim {
 namespace {
@@ -63,6 +64,8 @@ bool is_in_flight(const SharedAccess& access, const TableLookup& runs, Context& 
 
 bool check_shared_access(const SharedAccess& access, const Coordinates& origin, SharedUse use,
                          Context& context) {
+  AccessObserver* const observer = context.settings.observers.accesses;
+  if (observer != nullptr) observer->shared(access, origin, writes(use), context);
   if (is_in_flight(access, find_runs(access, context, origin), context)) {
     return report_in_flight(access, origin, writes(use) ? "writes" : "reads", context);
   }

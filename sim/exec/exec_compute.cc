@@ -75,4 +75,14 @@ ShadowFlow shadow_flow(const isa::ConvertLayout& inst, const Preparation& prepar
   return moved(inst.src, preparation);
 }
 
+template <>
+DataFlow data_flow(const isa::View& inst, const Preparation&) {
+  return {DataFlow::Kind::viewed, inst.src.var, {}};
+}
+
+template <>
+DataFlow data_flow(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  return moved_flow(inst.src.var, preparation);
+}
+
 }  // namespace tilevm::sim

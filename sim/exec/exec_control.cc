@@ -76,8 +76,10 @@ bool is_defined(const Turn& turn, Context& context) {
 
 void store(const Turn& turn, std::uint32_t value, Context& context) {
   const MemoryBuffer& buffer = context.memory[turn.address.buffer];
-  isa::put_bits(buffer.data, turn.address.bit, semaphore_bits, value);
   const GlobalAccess& element = turn.access.element;
+  tell_observer({&element, context.state.views[element.view], turn.index, GlobalUse::release},
+                context);
+  isa::put_bits(buffer.data, turn.address.bit, semaphore_bits, value);
   if (buffer.shadow != nullptr) {
     buffer.shadow->store(element.dtype, turn.address.bit,
                          ShadowSlot(value_of(element.dtype, value)));

@@ -225,4 +225,9 @@ ShadowFlow shadow_flow(const isa::AllocateRegister& inst, const Preparation& pre
   return inst.init ? filled(*inst.init, preparation) : restarted(preparation);
 }
 
+template <>
+DataFlow data_flow(const isa::AllocateRegister&, const Preparation&) {
+  return {DataFlow::Kind::created, {}, {}};
+}
+
 }  // namespace tilevm::sim

@@ -177,4 +177,9 @@ ShadowFlow shadow_flow(const isa::Dot& inst, const Preparation& preparation) {
   return multiplied(inst.a, inst.b, inst.c, preparation);
 }
 
+template <>
+DataFlow data_flow(const isa::Dot& inst, const Preparation& preparation) {
+  return product_flow(inst.a.var, inst.b.var, inst.c.var, preparation);
+}
+
 }  // namespace tilevm::sim

@@ -12,6 +12,7 @@
 #include "sim/checks/global_checks.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/shadow/shadow_access.h"
+#include "sim/state/access_observer.h"
 #include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {
@@ -230,9 +231,15 @@ bool check_access(const GlobalAccess& access, TileInView& cursor, const Coordina
 
 }  // namespace
 
+void tell_observer(const GlobalFootprint& footprint, const Context& context) {
+  AccessObserver* const observer = context.settings.observers.accesses;
+  if (observer != nullptr) observer->global(footprint, context);
+}
+
 bool load(const GlobalAccess& access, Context& context) {
   Coordinates origin{};
   if (!evaluate_origin(access, context, origin)) return false;
+  tell_observer({&access, context.state.views[access.view], origin, GlobalUse::load}, context);
   TileInView cursor(access, context, origin);
   const std::size_t offset = access.tile.offset;
   if (!move_in(access, cursor, cursor.buffer().data, context.state.registers.at(offset), context)) {
@@ -254,6 +261,7 @@ bool load(const GlobalAccess& access, Context& context) {
 bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& copy) {
   Coordinates& origin = copy.source_origin;
   if (!evaluate_origin(access, context, origin)) return false;
+  tell_observer({&access, context.state.views[access.view], origin, GlobalUse::copy}, context);
   TileInView cursor(access, context, origin);
   copy.data.resize(access.tile.bytes());
   if (!move_in(access, cursor, cursor.buffer().data, copy.data.data(), context)) return false;
@@ -285,6 +293,7 @@ bool find_element(const GlobalAccess& access, Context& context, Coordinates& ind
 bool store(const GlobalAccess& access, Context& context) {
   Coordinates origin{};
   if (!evaluate_origin(access, context, origin)) return false;
+  tell_observer({&access, context.state.views[access.view], origin, GlobalUse::store}, context);
   TileInView cursor(access, context, origin);
   if (!spares_sources(access, cursor, context)) return false;
   const Tile& tile = access.tile;

@@ -9,8 +9,12 @@
 #include "sim/access/copy_plan.h"
 #include "sim/access/global_access.h"
 #include "sim/state/context.h"
+#include "sim/state/global_history.h"
 
 namespace tilevm::sim {
+
+/// Tells the observer of accesses, if there is one, of an access that is about to happen.
+void tell_observer(const GlobalFootprint& footprint, const Context& context);
 
 /// Fills the tile: elements outside the view's extents become zero. False after a fault:
 /// out_of_bounds for elements inside the extents but outside of the buffer.

@@ -26,7 +26,34 @@ ShadowFlow shadow_flow_of(const Inst& inst, const Preparation& preparation) {
   }
 }
 
+/// Whether an operand of the instruction is a tensor in memory.
+template <class Inst>
+constexpr bool touches_memory() {
+  bool found = false;
+  isa::for_each_slot<Inst>(
+      [&](const auto& info, std::size_t) { found = found || info.access != isa::Access::none; });
+  return found;
+}
+
+template <class Inst>
+DataFlow flow_of(const Inst& inst, const Preparation& preparation) {
+  if constexpr (Inst::schema.description.result != isa::ResultKind::register_tile) {
+    return {};
+  } else if constexpr (Inst::schema.description.elementwise) {
+    return elementwise_flow(tile_operands(inst), preparation);
+  } else if constexpr (touches_memory<Inst>()) {
+    return {DataFlow::Kind::loaded, {}, {}};
+  } else {
+    return data_flow(inst, preparation);
+  }
+}
+
 }  // namespace
+
+DataFlow data_flow_of(const Preparation& preparation) {
+  return std::visit([&](const auto& inst) { return flow_of(inst, preparation); },
+                    preparation.stmt.inst);
+}
 
 Semantics semantics_of(const Preparation& preparation, bool keeps_shadow) {
   return std::visit(

@@ -3,11 +3,12 @@
 // `prepare` looks at everything that is known before the run (types, layouts, constant offsets,
 // tables) once and returns the action that then runs many times. `undefined_transfer` and
 // `shadow_flow` do the same for undefined elements (undefined_flow.h) and shadow values
-// (shadow_flow.h).
+// (shadow_flow.h); `data_flow` says where the elements of the result come from (data_flow.h).
 #pragma once
 
 #include "isa/inst/instruction_set.h"
 #include "sim/checks/undefined_flow.h"
+#include "sim/exec/data_flow.h"
 #include "sim/shadow/shadow_flow.h"
 #include "sim/state/preparation.h"
 
@@ -42,5 +43,8 @@ struct Semantics {
 
 /// Semantics::shadow is empty unless shadow values are kept.
 [[nodiscard]] Semantics semantics_of(const Preparation& preparation, bool keeps_shadow);
+
+/// The data flow of a statement.
+[[nodiscard]] DataFlow data_flow_of(const Preparation& preparation);
 
 }  // namespace tilevm::sim

@@ -1,8 +1,5 @@
 #include "sim/launch/block_scheduler.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <atomic>
 #include <new>
@@ -11,32 +8,9 @@
 #include <utility>
 
 #include "isa/base/check.h"
-#include "isa/type/bits.h"
+#include "sim/launch/deadlock.h"
 
 namespace tilevm::sim {
-namespace {
-
-/// Blocks begin while fewer than this can run: enough for the host threads, few suspended states.
-constexpr std::size_t enough_blocks = 16;
-/// Most further waiting blocks that a deadlock message names.
-constexpr std::size_t most_named = 4;
-
-/// "`turn[0, 2]`".
-std::string name_of(const Wait& wait, const BlockState& state) {
-  const GlobalAccess& element = wait.access->element;
-  const auto rank = state.views[element.view].rank;
-  return fmt::format("`{}[{}]`", element.view_name,
-                     fmt::join(wait.index.begin(), wait.index.begin() + rank, ", "));
-}
-
-/// A semaphore's value as the program writes it.
-std::string value_text(const Wait& wait, std::uint32_t bits) {
-  const bool is_signed = wait.access->value.kind() == isa::ScalarKind::i32;
-  return is_signed ? fmt::format("{}", static_cast<std::int32_t>(bits)) : fmt::format("{}", bits);
-}
-
-}  // namespace
-
 BlockScheduler::BlockScheduler(const LaunchPlan& launch, const RunSettings& settings,
                                std::uint64_t resident, std::uint64_t threads)
     : launch_(launch),
@@ -179,60 +153,10 @@ BlockScheduler::BlockFault BlockScheduler::find_race() const {
 
 /// All blocks that have begun wait, and no further block can begin.
 BlockScheduler::BlockFault BlockScheduler::deadlock() const {
-  const auto& first = *std::min_element(
-      residents_.begin(), residents_.end(), [&](const Resident& a, const Resident& b) {
-        return launch_.sequence[a.rank] < launch_.sequence[b.rank];
-      });
-  const Wait& wait = *first.state.wait;
-  Fault fault;
-  Diagnostic& diagnostic = fault.diagnostic;
-  diagnostic.code = Code::deadlock;
-  diagnostic.span = wait.access->element.span;
-  diagnostic.message = fmt::format(
-      "`{}` waits for ever: {} is {}, and block [{}] waits for {}", wait.access->element.mnemonic,
-      name_of(wait, first.state), value_text(wait, load_semaphore(wait.address, launch_.memory)),
-      fmt::join(launch_.block_index(first.rank), ", "), value_text(wait, wait.wanted));
-  explain_deadlock(first, diagnostic);
-  return {first.rank, std::move(fault)};
-}
-
-void BlockScheduler::explain_deadlock(const Resident& first, Diagnostic& diagnostic) const {
-  const Wait& wait = *first.state.wait;
-  if (const auto store = log_.last_store(wait.address)) {
-    const MemoryStatement& statement = launch_.plan.memory_statements[store->statement];
-    add_note(diagnostic,
-             fmt::format("block [{}] made it {} here, as the last one to do so",
-                         fmt::join(launch_.block_index(store->block), ", "),
-                         value_text(wait, store->value)),
-             statement.span);
-  } else {
-    add_note(diagnostic, "no block has released it: it has the value with which the launch began");
-  }
-  std::size_t named = 0;
-  for (const Resident& other : residents_) {
-    if (&other == &first || named++ >= most_named) continue;
-    const Wait& also = *other.state.wait;
-    add_note(diagnostic,
-             fmt::format("block [{}] waits for {} to be {}",
-                         fmt::join(launch_.block_index(other.rank), ", "),
-                         name_of(also, other.state), value_text(also, also.wanted)),
-             also.access->element.span);
-  }
-  if (named > most_named) {
-    add_note(diagnostic, fmt::format("{} more blocks wait", named - most_named));
-  }
-  if (const std::uint64_t left = blocks_ - next_; left > 0) {
-    add_note(
-        diagnostic,
-        fmt::format("{} not begun: at most {} run at once, the others when those end; let a "
-                    "block wait for earlier blocks only, or make the grid smaller",
-                    left == 1 ? "1 block has" : fmt::format("{} blocks have", left), resident_));
-  } else {
-    add_note(diagnostic,
-             fmt::format("no other block runs any more: one of them must release {} after its "
-                         "share of the work",
-                         value_text(wait, wait.wanted)));
-  }
+  std::vector<WaitingBlock> waiting;
+  for (const Resident& resident : residents_) waiting.push_back({resident.rank, &resident.state});
+  auto [rank, fault] = explain_deadlock(launch_, waiting, log_, {next_, resident_});
+  return {rank, std::move(fault)};
 }
 
 }  // namespace tilevm::sim

@@ -22,6 +22,9 @@
 
 namespace tilevm::sim {
 
+/// Blocks begin while fewer than this can run: enough for the host threads, few suspended states.
+inline constexpr std::size_t enough_blocks = 16;
+
 class BlockScheduler {
  public:
   /// At most `resident` blocks have begun and not ended.
@@ -57,7 +60,6 @@ class BlockScheduler {
   [[nodiscard]] std::optional<BlockFault> take_turns();
   [[nodiscard]] BlockFault find_race() const;
   [[nodiscard]] BlockFault deadlock() const;
-  void explain_deadlock(const Resident& first, Diagnostic& diagnostic) const;
 
   const LaunchPlan& launch_;
   const std::uint64_t blocks_, resident_;

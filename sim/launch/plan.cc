@@ -5,9 +5,12 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "isa/analysis/operands.h"
 #include "isa/type/bits.h"
 #include "sim/exec/semantics.h"
+#include "sim/launch/launch.h"
 #include "sim/state/shadow_values.h"
 
 namespace tilevm::sim {
@@ -81,6 +84,7 @@ class PlanBuilder {
     plan_.global_granule_shift = global_granule_shift(kernel_);
     plan_.counts_accesses = extras.count_accesses;
     plan_.keeps_shadow = extras.keep_shadow;
+    keeps_flows_ = extras.keep_flows;
     probes_ = extras.probes;
     if (!plan_.keeps_shadow) return;
     plan_.shadow_registers = registers_.shadow_count();
@@ -108,6 +112,7 @@ class PlanBuilder {
 
   std::size_t add(PlanOp record, Span span) {
     record.span = span;
+    record.statement = statement_;
     if (!loops_.empty()) record.loop = loops_.back().span;
     plan_.records.push_back(std::move(record));
     return here() - 1;
@@ -122,6 +127,7 @@ class PlanBuilder {
 
   void add_block(const isa::Block& block) {
     for (const isa::Stmt& stmt : block) {
+      statement_ = stmt.id();
       std::visit([&](const auto& node) { add_statement(node, stmt.span); }, stmt.node);
     }
   }
@@ -141,6 +147,7 @@ class PlanBuilder {
                   .mnemonic = isa::mnemonic(stmt.inst),
                   .written = written(stmt.results),
                   .shadow = std::move(semantics.shadow)};
+    if (keeps_flows_) record.flow = data_flow_of(preparation);
     plan_.orders_blocks |= record.orders_blocks;
     if (plan_.counts_accesses) {
       record.meter = make_meter(program_, index_, stmt, tables_, here());
@@ -243,6 +250,7 @@ class PlanBuilder {
   void add_statement(const isa::IfStmt& stmt, Span span) {
     std::vector<std::size_t> ends;
     for (const isa::IfStmt::Arm& arm : stmt.arms) {
+      statement_ = stmt.id;
       const std::size_t otherwise = add_branch(arm.condition, span);
       add_block(arm.body);
       ends.push_back(add_jump(0, span));
@@ -266,6 +274,8 @@ class PlanBuilder {
   TableCount table_count_;
   Plan plan_;
   std::vector<Loop> loops_;
+  isa::StmtId statement_;  // being flattened
+  bool keeps_flows_ = false;
   const isa::ProbePlan* probes_ = nullptr;
 };
 
@@ -273,6 +283,24 @@ class PlanBuilder {
 
 Plan build_plan(const isa::VerifiedProgram& program, int kernel, const PlanExtras& extras) {
   return PlanBuilder(program, kernel, extras).build();
+}
+
+Status check_size(const Plan& plan, const isa::Kernel& kernel) {
+  const std::size_t bytes = plan.register_bytes + plan.table_bytes;
+  if (bytes > max_block_bytes) {
+    return Error{ErrorKind::limit,
+                 fmt::format("the register tiles of kernel `{}` and their index tables take {} "
+                             "bytes a block; the simulator's limit is {}",
+                             kernel.name, bytes, max_block_bytes)};
+  }
+  const std::size_t shadow = (plan.shadow_registers + plan.shadow_shared) * sizeof(double);
+  if (shadow > max_block_shadow_bytes) {
+    return Error{ErrorKind::limit,
+                 fmt::format("the shadow values of kernel `{}` take {} bytes a block; the limit is "
+                             "{}",
+                             kernel.name, shadow, max_block_shadow_bytes)};
+  }
+  return Done{};
 }
 
 }  // namespace tilevm::sim

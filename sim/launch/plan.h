@@ -8,9 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "isa/base/result.h"
 #include "isa/verify/verify.h"
 #include "sim/checks/undefined_flow.h"
 #include "sim/counting/access_meter.h"
+#include "sim/exec/data_flow.h"
 #include "sim/launch/traced.h"
 #include "sim/probe/statement_probe.h"
 #include "sim/shadow/shadow_flow.h"
@@ -46,6 +48,8 @@ struct PlanOp {
   Meter meter{};        ///< of an instruction that moves a tile, if accesses are counted
   MmaCount mma{};       ///< of a Dot, if accesses are counted
   ShadowFlow shadow{};  ///< if shadow values are kept
+  DataFlow flow{};      ///< if flows are kept
+  isa::StmtId statement{};
 };
 
 struct Plan {
@@ -77,9 +81,13 @@ struct PlanExtras {
   bool count_accesses = false;
   bool keep_shadow = false;
   const isa::ProbePlan* probes = nullptr;
+  bool keep_flows = false;  ///< PlanOp::flow
 };
 
 [[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel,
                               const PlanExtras& extras = {});
+
+/// Error (limit): one block takes more memory than the simulator gives it.
+[[nodiscard]] Status check_size(const Plan& plan, const isa::Kernel& kernel);
 
 }  // namespace tilevm::sim

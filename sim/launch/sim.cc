@@ -233,25 +233,6 @@ Error out_of_memory(const isa::Kernel& kernel) {
       fmt::format("the simulation of kernel `{}` needs more memory than there is", kernel.name)};
 }
 
-/// Checks the memory of one block against the limits.
-Status check_size(const Plan& plan, const isa::Kernel& kernel) {
-  const std::size_t bytes = plan.register_bytes + plan.table_bytes;
-  if (bytes > max_block_bytes) {
-    return Error{ErrorKind::limit,
-                 fmt::format("the register tiles of kernel `{}` and their index tables take {} "
-                             "bytes a block; the simulator's limit is {}",
-                             kernel.name, bytes, max_block_bytes)};
-  }
-  const std::size_t shadow = (plan.shadow_registers + plan.shadow_shared) * sizeof(double);
-  if (shadow > max_block_shadow_bytes) {
-    return Error{ErrorKind::limit,
-                 fmt::format("the shadow values of kernel `{}` take {} bytes a block; the limit is "
-                             "{}",
-                             kernel.name, shadow, max_block_shadow_bytes)};
-  }
-  return Done{};
-}
-
 /// Blocks that order themselves may begin in any order if all run at once. Otherwise they begin in
 /// ascending order, as on a GPU, since the program may rely on that.
 BlockOrder begin_order(const Plan& plan, const Grid& grid, const Options& options) {

@@ -48,6 +48,7 @@ struct Barrier {
   bool ends_life = false;  ///< shared memory is reused after it (isa/analysis/shared_plan.h)
 };
 
+class AccessObserver;
 class HappensBeforeDetector;
 class Replay;
 class AccessSink;
@@ -63,6 +64,7 @@ struct Observers {
   Replay* replay = nullptr;                         ///< locates a race of two blocks
   const Trace* trace = nullptr;
   const ProbeSink* probes = nullptr;  ///< sums up what statements write
+  AccessObserver* accesses = nullptr;
 };
 
 /// What is the same for all blocks of a launch. Pointers must outlive it.

@@ -38,6 +38,7 @@ class UndefinedRegisters {
   /// The undefined mask of a tile begins at the tile's own offset.
   [[nodiscard]] std::uint8_t* at(std::size_t byte) { return bits_.at(byte); }
   [[nodiscard]] const std::uint8_t* at(std::size_t byte) const { return bits_.at(byte); }
+  [[nodiscard]] std::size_t bytes() const { return bits_.bytes(); }
   [[nodiscard]] bool element(const Tile& tile, std::size_t thread, std::size_t place) const;
 
   /// Marks the tile after a change of its mask; a mask of zeros clears the mark.

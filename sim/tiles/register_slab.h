@@ -20,6 +20,7 @@ class RegisterSlab {
   [[nodiscard]] const std::uint8_t* at(std::size_t byte) const {
     return lines_.data()->bytes.data() + byte;
   }
+  [[nodiscard]] std::size_t bytes() const { return lines_.size() * sizeof(Line); }
 
  private:
   struct alignas(alignment) Line {

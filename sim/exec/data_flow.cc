@@ -1,0 +1,76 @@
+#include "sim/exec/data_flow.h"
+
+#include <memory>
+#include <utility>
+
+#include "isa/dot/dot_tiling.h"
+
+namespace tilevm::sim {
+namespace {
+
+/// An operand, and the operand's place for each place of the result; null: the same places.
+struct Operand {
+  isa::VarId var;
+  std::shared_ptr<const isa::PlaceMap> places;
+
+  [[nodiscard]] ElementSource at(std::size_t thread, std::size_t place) const {
+    return {var, thread, places ? static_cast<std::size_t>((*places)[place]) : place};
+  }
+};
+
+Operand operand_of(isa::VarId var, const Preparation& preparation) {
+  const isa::RegisterLayout& result = preparation.register_type(preparation.result()).layout;
+  return {var, preparation.tables.places(result, preparation.register_type(var).layout)};
+}
+
+/// The first place that holds an element of a batch of matrices.
+ElementSource holder_of(isa::VarId var, const isa::RegisterLayout& batch, const isa::Index& index) {
+  return {var, static_cast<std::size_t>(batch.first_thread_of(index)),
+          static_cast<std::size_t>(batch.local_of(index))};
+}
+
+}  // namespace
+
+DataFlow elementwise_flow(const std::vector<TileOperand>& operands,
+                          const Preparation& preparation) {
+  std::vector<Operand> sources;
+  for (const TileOperand& operand : operands) {
+    sources.push_back(operand_of(operand.var, preparation));
+  }
+  return {DataFlow::Kind::computed,
+          {},
+          [sources = std::move(sources)](std::size_t thread, std::size_t place) {
+            std::vector<ElementSource> found;
+            for (const Operand& source : sources) found.push_back(source.at(thread, place));
+            return found;
+          }};
+}
+
+DataFlow moved_flow(isa::VarId source, const Preparation& preparation) {
+  return {DataFlow::Kind::moved,
+          {},
+          [operand = operand_of(source, preparation)](std::size_t thread, std::size_t place) {
+            return std::vector{operand.at(thread, place)};
+          }};
+}
+
+DataFlow product_flow(isa::VarId a, isa::VarId b, isa::VarId c, const Preparation& preparation) {
+  const auto batch = [&](isa::VarId var) {
+    return isa::as_batch(preparation.register_type(var).layout);
+  };
+  return {DataFlow::Kind::product,
+          {},
+          [a, b, c, rows = batch(a), columns = batch(b), sums = batch(c)](std::size_t thread,
+                                                                          std::size_t place) {
+            const isa::Index index =
+                sums.element(static_cast<std::int64_t>(thread), static_cast<std::int64_t>(place));
+            std::vector<ElementSource> found{{c, thread, place}};
+            for (std::int64_t k = 0; k < rows.shape()[2]; ++k) {
+              found.push_back(holder_of(a, rows, {index[0], index[1], k}));
+              found.push_back(holder_of(b, columns, {index[0], k, index[2]}));
+            }
+            return found;
+          }};
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,58 @@
+// Where the elements of an instruction's result come from: what the debugger's `why` follows.
+//
+// The flow of an element-wise instruction follows from its schema. That of a load follows from the
+// accesses that the load makes (sim/state/access_observer.h). Every other instruction that gives a
+// register tile declares its flow, with the functions below.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "isa/inst/slots.h"
+#include "sim/checks/undefined_flow.h"
+#include "sim/state/preparation.h"
+
+namespace tilevm::sim {
+
+/// An element of a register tile, by the place that holds it.
+struct ElementSource {
+  isa::VarId var;
+  std::size_t thread = 0, place = 0;
+};
+
+struct DataFlow {
+  enum class Kind : std::uint8_t {
+    none,      ///< the instruction gives no register tile
+    created,   ///< from constants and scalars
+    loaded,    ///< from memory
+    viewed,    ///< bit j of a thread is bit j of that thread in `viewed`
+    moved,     ///< an element is the first of its sources, unchanged
+    computed,  ///< an element is computed from its sources
+    product,   ///< the first source is added to the products of the others, two by two
+  };
+  Kind kind = Kind::none;
+  isa::VarId viewed;
+  /// Of a thread and a place of the result; empty unless elements are moved or computed.
+  std::function<std::vector<ElementSource>(std::size_t, std::size_t)> sources;
+};
+
+/// The flow of an instruction that gives a register tile, reads no memory and is not element-wise.
+/// Each is a specialisation beside the instruction's action. The template has no definition, so a
+/// forgotten specialisation does not link.
+template <class Inst>
+DataFlow data_flow(const Inst& inst, const Preparation& preparation);
+
+/// Each element of the result is computed from one element of each operand, after broadcasting.
+[[nodiscard]] DataFlow elementwise_flow(const std::vector<TileOperand>& operands,
+                                        const Preparation& preparation);
+
+/// Each element of the result is an element of the same thread in the source.
+[[nodiscard]] DataFlow moved_flow(isa::VarId source, const Preparation& preparation);
+
+/// d[.., m, n] is c[.., m, n] and the products of row m of a[..] and column n of b[..].
+[[nodiscard]] DataFlow product_flow(isa::VarId a, isa::VarId b, isa::VarId c,
+                                    const Preparation& preparation);
+
+}  // namespace tilevm::sim
