@@ -5,11 +5,12 @@
 //   filetest levels FILE...          whether the files compile for a GPU, by ptxas's default level
 //   of
 //                                    optimisation and by level 0; needs no GPU
+//   filetest debug FILE...           the sessions of `tilevm debug` in the files (debug_sessions.h)
 //   filetest index README FOLDER...  whether README is the index of the tests by instruction
 //
 // Exit status: 0 all well, 1 a test failed, 2 usage, 77 the engine or the compiler is not there.
-// With TILEVM_BLESS=1 in the environment, `sim` rewrites files to expect what they give, and
-// `index` writes the index.
+// With TILEVM_BLESS=1 in the environment, `sim` and `debug` rewrite files to expect what they give,
+// and `index` writes the index.
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -21,6 +22,7 @@
 
 #include "backend/compile/toolchain.h"
 #include "tests/filetest/compare.h"
+#include "tests/filetest/debug_sessions.h"
 #include "tests/filetest/expectations.h"
 #include "tests/filetest/index.h"
 #include "tests/filetest/levels.h"
@@ -116,6 +118,29 @@ int check_levels(const std::vector<std::string>& files) {
   return good ? 0 : 1;
 }
 
+/// Compares the sessions of a file with those of today; names the first line that differs.
+bool check_sessions(const std::string& path) {
+  const auto known = vm::read_source(path, std::cin);
+  if (!known) return fail(path, known.error().message);
+  const Result<std::string> today = filetest::repeat_sessions((*known)->text());
+  if (!today) return fail(path, today.error().message);
+  if (is_blessing()) {
+    const Status written = rewrite(path, *today);
+    return written || fail(path, written.error().message);
+  }
+  if ((*known)->text() == *today) {
+    std::cout << "ok   " << path << '\n';
+    return true;
+  }
+  const SourceFile now(path, *today);
+  int line = 1;
+  while (line < now.line_count() && (*known)->line(line) == now.line(line)) ++line;
+  return fail(path, "line " + std::to_string(line) + ": is `" + std::string(now.line(line)) +
+                        "`, not `" + std::string((*known)->line(line)) +
+                        "`; write it again with\n    TILEVM_BLESS=1 build/tests/filetest debug " +
+                        path);
+}
+
 int check_index(const std::string& readme, const std::vector<std::string>& folders) {
   const Result<std::string> index = filetest::make_index(readme, folders);
   if (!index) return fail(readme, index.error().message) ? 0 : 1;
@@ -135,7 +160,7 @@ int check_index(const std::string& readme, const std::vector<std::string>& folde
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2) {
-    std::cerr << "usage: filetest sim|emu|cuda|readable|levels FILE...\n"
+    std::cerr << "usage: filetest sim|emu|cuda|readable|levels|debug FILE...\n"
                  "       filetest index README FOLDER...\n";
     return 2;
   }
@@ -144,6 +169,10 @@ int run(const std::vector<std::string>& arguments) {
   if (verb == "index") return check_index(files.front(), {files.begin() + 1, files.end()});
   if (verb == "levels") return check_levels(files);
   bool good = true;
+  if (verb == "debug") {
+    for (const std::string& file : files) good = check_sessions(file) && good;
+    return good ? 0 : 1;
+  }
   if (verb == "readable") {
     for (const std::string& file : files) good = check_readable(file) && good;
     return good ? 0 : 1;

@@ -24,6 +24,9 @@ inline constexpr std::string_view default_target = "sm_90";
 [[nodiscard]] Result<Loaded> load_program(const ProgramOptions& options,
                                           std::string_view target_if_none, Io& io);
 
+/// `--check`: the checks that a list names. Error (usage): one that there is not.
+[[nodiscard]] Result<sim::Checks> parse_checks(std::string_view list);
+
 /// The target for an engine where the user names none.
 [[nodiscard]] std::string target_for(const Engine& engine);
 

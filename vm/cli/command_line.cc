@@ -1,3 +1,4 @@
+// More than 400 lines: the options of all commands, one after another.
 #include "vm/cli/command_line.h"
 
 #include <charconv>
@@ -173,6 +174,35 @@ void add_running_commands(CLI::App& root, Commands& commands) {
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
         ->type_name("N");
     app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  {
+    auto [app, o] = add_command<DebugCommandOptions>(
+        root, commands, "debug",
+        "Steps through a program, forwards and backwards; `help` there lists the words.", debug);
+    add_program(app, o->program, "sm_90 if left out");
+    add_execution(app, o->execution);
+    app->add_option("-x,--command", o->script, "do the commands of a file first")
+        ->type_name("SCRIPT");
+    app->add_flag("--batch", o->batch, "end after the script, or after standard input");
+    app->add_option("--check", o->checks, check_help())->type_name("LIST");
+    app->add_option("--memory", o->memory,
+                    "MiB that snapshots of the past may take; 512 if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
+        ->type_name("N");
+    app->add_option("--max-steps", o->max_steps,
+                    "statements that a block may execute; 4294967296 if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62))
+        ->type_name("N");
+    app->add_flag("--json", o->json, "one JSON object for each answer");
+  }
+  {
+    auto [app, o] = add_command<DapOptions>(
+        root, commands, "dap",
+        "The debugger for editors: the Debug Adapter Protocol on standard streams.", serve_dap);
+    app->add_option("--port", o->port,
+                    "serve one client of this port of 127.0.0.1 instead; 0: any that is free")
+        ->check(CLI::Range(0, 65535))
+        ->type_name("N");
   }
   {
     auto [app, o] = add_command<DiffOptions>(

@@ -104,6 +104,23 @@ struct TraceOptions {
 };
 Exit trace(const TraceOptions& options, Io& io);
 
+struct DebugCommandOptions {
+  ProgramOptions program;  ///< the file may be the folder of a bundle
+  ExecutionOptions execution;
+  std::string script;          ///< a file of commands that are done first
+  std::string checks = "all";  ///< all, none, or a list
+  std::uint64_t memory = 512;  ///< MiB that snapshots may take
+  std::optional<std::uint64_t> max_steps;
+  bool batch = false;  ///< end after the script
+  bool json = false;   ///< one object for each answer
+};
+Exit debug(const DebugCommandOptions& options, Io& io);
+
+struct DapOptions {
+  std::optional<int> port;  ///< of 127.0.0.1, 0: any that is free; nothing: standard streams
+};
+Exit serve_dap(const DapOptions& options, Io& io);
+
 struct DiffOptions {
   ProgramOptions program;
   ExecutionOptions execution;

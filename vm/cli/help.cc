@@ -25,6 +25,13 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm trace programs/figure2.tile -D K=32\n"
        "  tilevm trace programs/figure2.tile --block 1,2 --limit 20\n"
        "  tilevm trace programs/figure2.tile --json | jq '.events[0]'\n"},
+      {"debug",
+       "  tilevm debug programs/figure2.tile -D K=64\n"
+       "  tilevm debug programs/transpose.tile -x session.dbg --batch\n"
+       "  tilevm debug BUNDLE\n"},
+      {"dap",
+       "  tilevm dap                              an editor starts it so\n"
+       "  tilevm dap --port 4711\n"},
       {"diff",
        "  tilevm diff programs/figure2.tile\n"
        "  tilevm diff programs/figure2.tile -D K=64 --seeds 0..19 --wild\n"

@@ -26,24 +26,6 @@ void give_back(std::vector<sim::Buffer>& memory, std::vector<HostTensor>& tensor
   for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].data = std::move(memory[i].bytes);
 }
 
-/// What the kernels do with a tensor, through any of their parameters.
-isa::PointerUse use_of(const isa::VerifiedProgram& program, const Entry& entry,
-                       std::size_t tensor) {
-  isa::PointerUse all;
-  for (const isa::Launch& launch : entry.launches) {
-    std::size_t pointer = 0;
-    for (const auto& argument : launch.arguments) {
-      const auto* index = std::get_if<int>(&argument);
-      if (index == nullptr) continue;
-      const isa::PointerUse& use = program.pointer_uses(launch.kernel)[pointer++];
-      if (static_cast<std::size_t>(*index) != tensor) continue;
-      all.read = all.read || use.read;
-      all.written = all.written || use.written;
-    }
-  }
-  return all;
-}
-
 /// Makes a tensor's memory ready: its name; which elements are undefined, where it matters since a
 /// kernel reads it; shadow values, if they are asked for and a kernel writes it.
 Status prepare_buffer(const Entry::Tensor& tensor, const isa::PointerUse& use, bool keep_shadow,
@@ -205,6 +187,23 @@ class SimEngine final : public Engine {
 };
 
 }  // namespace
+
+isa::PointerUse use_of(const isa::VerifiedProgram& program, const Entry& entry,
+                       std::size_t tensor) {
+  isa::PointerUse all;
+  for (const isa::Launch& launch : entry.launches) {
+    std::size_t pointer = 0;
+    for (const auto& argument : launch.arguments) {
+      const auto* index = std::get_if<int>(&argument);
+      if (index == nullptr) continue;
+      const isa::PointerUse& use = program.pointer_uses(launch.kernel)[pointer++];
+      if (static_cast<std::size_t>(*index) != tensor) continue;
+      all.read = all.read || use.read;
+      all.written = all.written || use.written;
+    }
+  }
+  return all;
+}
 
 std::unique_ptr<Engine> make_sim_engine(const EngineOptions& options) {
   return std::make_unique<SimEngine>(options);

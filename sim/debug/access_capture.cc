@@ -1,0 +1,80 @@
+#include "sim/debug/access_capture.h"
+
+namespace tilevm::sim::debug {
+namespace {
+
+/// The first replica of each element is looked at.
+template <class Access, class BitOf>
+std::optional<std::pair<MovedElement, unsigned>> search_element(const Access& access,
+                                                                std::uint64_t bit,
+                                                                const BitOf& first_bit) {
+  for (const std::int32_t thread : access.parts->first_threads) {
+    for (std::size_t place = 0; place < access.tile.locals; ++place) {
+      const MovedElement element{static_cast<std::size_t>(thread), place};
+      const std::optional<std::uint64_t> begin = first_bit(element);
+      if (begin && *begin <= bit && bit < *begin + access.tile.bits) {
+        return std::pair{element, static_cast<unsigned>(bit - *begin)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void AccessCapture::global(const GlobalFootprint& footprint, const Context& context) {
+  in_global = footprint;
+  buffer = context.memory[static_cast<std::size_t>(footprint.view.buffer)].data;
+}
+
+void AccessCapture::shared(const SharedAccess& access, const Coordinates& origin, bool is_write,
+                           const Context&) {
+  in_shared = Shared{&access, origin, is_write};
+}
+
+void AccessCapture::clear() {
+  in_global.reset();
+  in_shared.reset();
+}
+
+std::optional<std::uint64_t> bit_of(const GlobalFootprint& footprint, const MovedElement& element) {
+  const GlobalAccess& access = *footprint.access;
+  const std::int32_t* thread = access.parts->thread_part(element.thread);
+  const std::int32_t* local = access.parts->local_part(element.place);
+  isa::Index index(static_cast<std::size_t>(footprint.view.rank));
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    index[d] = footprint.origin[d];
+    if (access.tile_dims[d] >= 0) {
+      const auto dim = static_cast<std::size_t>(access.tile_dims[d]);
+      index[d] += thread[dim] + local[dim];
+    }
+    if (index[d] < 0 || index[d] >= footprint.view.extents[d]) return std::nullopt;
+    offset += index[d] * footprint.view.strides[d];
+  }
+  if (footprint.view.layout != nullptr) offset = footprint.view.layout->offset(index);
+  if (offset < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(offset) * access.tile.bits;
+}
+
+std::uint64_t bit_of(const AccessCapture::Shared& shared, const MovedElement& element) {
+  const SharedAccess& access = *shared.access;
+  const std::int64_t offset =
+      element_offset(access.geometry, *access.parts, shared.origin, element.thread, element.place);
+  return access.tensor_bits + static_cast<std::uint64_t>(offset) * access.tile.bits;
+}
+
+std::optional<std::pair<MovedElement, unsigned>> element_at(const GlobalFootprint& footprint,
+                                                            std::uint64_t bit) {
+  return search_element(*footprint.access, bit,
+                        [&](const MovedElement& element) { return bit_of(footprint, element); });
+}
+
+std::optional<std::pair<MovedElement, unsigned>> element_at(const AccessCapture::Shared& shared,
+                                                            std::uint64_t bit) {
+  return search_element(*shared.access, bit, [&](const MovedElement& element) {
+    return std::optional(bit_of(shared, element));
+  });
+}
+
+}  // namespace tilevm::sim::debug

@@ -1,0 +1,89 @@
+// A launch of a debugged run: its plan, its memory, and an interpreter to step blocks with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "isa/base/result.h"
+#include "isa/verify/verify.h"
+#include "sim/access/semaphore.h"
+#include "sim/api/sim.h"
+#include "sim/checks/block_races.h"
+#include "sim/debug/record_table.h"
+#include "sim/launch/block_interpreter.h"
+#include "sim/launch/launch_plan.h"
+#include "sim/state/access_observer.h"
+
+namespace tilevm::sim::debug {
+
+/// A kernel, and its arguments: indices into the run's buffers, and scalars.
+struct LaunchSpec {
+  int kernel = 0;
+  std::vector<Argument> arguments;
+};
+
+/// The plan of a kernel, which its launches share.
+struct KernelPlan {
+  KernelPlan(const isa::VerifiedProgram& program, int kernel);
+
+  Plan plan;
+  RegisterFile registers;
+  RecordTable records;
+};
+
+class PreparedLaunch {
+ public:
+  /// `buffers` and `accesses` must outlive the launch. Errors: arguments that do not fit (usage),
+  /// not enough memory (limit).
+  [[nodiscard]] static Result<std::unique_ptr<PreparedLaunch>> make(
+      const isa::VerifiedProgram& program, const LaunchSpec& spec,
+      std::shared_ptr<const KernelPlan> plan, std::vector<Buffer>& buffers, const Options& options,
+      AccessObserver* accesses);
+
+  [[nodiscard]] int kernel_index() const { return kernel_; }
+  [[nodiscard]] const isa::Kernel& kernel() const { return program_.kernel(kernel_); }
+  [[nodiscard]] const isa::KernelInfo& info() const { return program_.info(kernel_); }
+  [[nodiscard]] const Plan& plan() const { return plan_->plan; }
+  [[nodiscard]] const RegisterFile& registers() const { return plan_->registers; }
+  [[nodiscard]] const RecordTable& records() const { return plan_->records; }
+  /// Workspaces, then the run's buffers.
+  [[nodiscard]] const Memory& memory() const { return memory_.buffers; }
+  [[nodiscard]] std::size_t workspaces() const { return memory_.workspaces.size(); }
+  /// Not if grid_fault().
+  [[nodiscard]] const LaunchPlan& launch() const { return *launch_; }
+  [[nodiscard]] const std::optional<Fault>& grid_fault() const { return grid_fault_; }
+  [[nodiscard]] const TurnLog& turns() const { return turns_; }
+  [[nodiscard]] BlockInterpreter& interpreter() { return *interpreter_; }
+  /// The block whose state the interpreter has.
+  [[nodiscard]] const BlockState& running() const { return interpreter_->state(); }
+
+  /// Compares a block that has ended with those before it. A fault if it races.
+  [[nodiscard]] std::optional<Fault> race_of(std::uint64_t rank);
+  /// Forgets what blocks have accessed: after a change by hand their future is another one.
+  void forget_accesses();
+
+ private:
+  PreparedLaunch(const isa::VerifiedProgram& program, int kernel,
+                 std::shared_ptr<const KernelPlan> plan, LaunchMemory memory,
+                 std::vector<std::uint64_t> parameters, std::vector<BufferUse> uses);
+  void prepare(const Options& options, AccessObserver* accesses);
+
+  const isa::VerifiedProgram& program_;
+  int kernel_;
+  std::shared_ptr<const KernelPlan> plan_;
+  LaunchMemory memory_;
+  std::vector<std::uint64_t> parameters_;
+  std::vector<BufferUse> uses_;
+  std::optional<LaunchPlan> launch_;
+  std::optional<Fault> grid_fault_;
+  TurnLog turns_;
+  RunSettings settings_;
+  std::optional<BlockRaceDetector> detector_;  // unless blocks order themselves
+  std::unique_ptr<BlockInterpreter> interpreter_;
+};
+
+}  // namespace tilevm::sim::debug

@@ -1,0 +1,224 @@
+// What a step of a value's way shows: places, values, operands.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "isa/type/bits.h"
+#include "isa/type/number.h"
+#include "sim/debug/provenance.h"
+
+namespace tilevm::sim::debug {
+namespace {
+
+constexpr std::size_t most_operands = 4, most_terms = 3;
+
+std::string element_name(std::string_view name, const isa::Index& index) {
+  return fmt::format("{}[{}]", name, fmt::join(index, ", "));
+}
+
+/// Whether ranges are exactly one element of n bits.
+bool is_element(const std::vector<BitRange>& bits, unsigned n) {
+  return bits.size() == 1 && bits.front().begin % n == 0 &&
+         bits.front().end - bits.front().begin == n;
+}
+
+/// The bits themselves, the highest first.
+std::string digits(const std::uint8_t* stream, const std::vector<BitRange>& bits) {
+  std::string text;
+  for (const BitRange& range : bits) {
+    for (std::uint64_t bit = range.begin; bit < range.end; ++bit) {
+      text.insert(text.begin(), isa::get_bits(stream, bit, 1) != 0 ? '1' : '0');
+    }
+  }
+  return text;
+}
+
+/// "bits 4..7 of byte 12, bits 0..1 of byte 44".
+std::string byte_ranges(const std::vector<BitRange>& bits) {
+  std::vector<std::string> parts;
+  for (const BitRange& range : bits) {
+    const std::uint64_t first = range.begin / 8, last = (range.end - 1) / 8;
+    if (range.begin % 8 == 0 && range.end % 8 == 0) {
+      parts.push_back(first == last ? fmt::format("byte {}", first)
+                                    : fmt::format("bytes {}..{}", first, last));
+    } else if (first == last) {
+      const std::uint64_t low = range.begin % 8, high = (range.end - 1) % 8;
+      parts.push_back(low == high ? fmt::format("bit {} of byte {}", low, first)
+                                  : fmt::format("bits {}..{} of byte {}", low, high, first));
+    } else {
+      parts.push_back(fmt::format("bit {} of byte {} to bit {} of byte {}", range.begin % 8, first,
+                                  (range.end - 1) % 8, last));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+void Provenance::describe(const Trail& trail, reply::Cause& cause) {
+  if (trail.space == Trail::Space::registers) {
+    describe_registers(trail, cause);
+  } else {
+    describe_memory(trail, cause);
+  }
+}
+
+void Provenance::describe_registers(const Trail& trail, reply::Cause& cause) {
+  const auto resident = resident_of(trail);
+  if (!resident) return;
+  const BlockState& block = machine().state().residents[*resident]->state;
+  const Names names(machine(), resident, shapes_, dtypes_);
+  const std::optional<Tensor> tensor = names.tensor_of(trail.var);
+  const auto& place = *std::get_if<RegisterPlace>(&tensor->place);
+  const unsigned n = tensor->dtype.bits;
+  const std::size_t local = trail.bits.front().begin / n;
+  const auto thread = static_cast<std::int64_t>(trail.thread);
+  const isa::Index index = place.type->layout.element(thread, static_cast<std::int64_t>(local));
+  cause.place = element_name(tensor->name, index);
+  cause.dtype = tensor->dtype;
+  cause.thread = thread;
+  cause.local = static_cast<std::int64_t>(local);
+  const std::uint64_t last = trail.bits.back().end - 1;
+  const std::uint8_t* stream =
+      block.registers.at(place.tile.offset) + trail.thread * place.tile.thread_bytes;
+  if (is_element(trail.bits, n)) {
+    cause.has_element = true;
+    cause.element = tensor->read(block, trail.thread, local);
+  } else {
+    const std::size_t end = last / n;
+    if (end != local) {
+      const isa::Index until = place.type->layout.element(thread, static_cast<std::int64_t>(end));
+      cause.place += " to " + element_name(tensor->name, until);
+    }
+  }
+  if (!cause.has_element || n < 8) {
+    cause.bits = fmt::format("bits {}..{} of thread {}'s registers: {}", trail.bits.front().begin,
+                             last, thread, digits(stream, trail.bits));
+  }
+}
+
+void Provenance::describe_memory(const Trail& trail, reply::Cause& cause) {
+  const bool shared = trail.space == Trail::Space::shared;
+  const std::uint64_t bit = trail.bits.front().begin;
+  const PreparedLaunch& launch =
+      machine().finished() ? *machine().launches().back() : machine().launch();
+  if (shared) {
+    const auto resident = resident_of(trail);
+    if (!resident) return;
+    const std::uint8_t* bytes = machine().state().residents[*resident]->state.shared.bytes.data();
+    for (const auto& tile : launch.info().shared) {
+      const auto begin = static_cast<std::uint64_t>(tile.offset) * 8;
+      if (bit < begin || bit >= begin + static_cast<std::uint64_t>(tile.bytes) * 8) continue;
+      const auto& type = *std::get_if<isa::SharedType>(&launch.kernel().variable(tile.var).type);
+      cause.place = launch.kernel().variable(tile.var).name;
+      cause.dtype = type.dtype;
+      const std::int64_t count = isa::element_count(type.shape());
+      const auto offset = static_cast<std::int64_t>((bit - begin) / type.dtype.bits);
+      for (std::int64_t k = 0; k < count; ++k) {
+        const isa::Index index = isa::unravel(k, type.shape());
+        if (type.layout.offset(index) != offset) continue;
+        cause.place = element_name(cause.place, index);
+        break;
+      }
+      std::vector<BitRange> inside = trail.bits;
+      for (BitRange& range : inside) range.begin -= begin, range.end -= begin;
+      cause.has_element = is_element(inside, type.dtype.bits);
+      if (cause.has_element) cause.element = {isa::get_bits(bytes, bit, type.dtype.bits), false};
+    }
+    if (!cause.has_element || cause.dtype.bits < 8) {
+      cause.bits = fmt::format("{} of shared memory: {}", byte_ranges(trail.bits),
+                               digits(bytes, trail.bits));
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < launch.memory().size(); ++i) {
+    const MemoryBuffer& buffer = launch.memory()[i];
+    if (buffer.data != trail.buffer) continue;
+    cause.place = buffer.name;
+    cause.bits = fmt::format("{} of `{}`: {}", byte_ranges(trail.bits), buffer.name,
+                             digits(buffer.data, trail.bits));
+    if (i < launch.workspaces()) return;
+    const std::size_t k = i - launch.workspaces();
+    cause.dtype = dtypes_[k];
+    const auto element = static_cast<std::int64_t>(bit / dtypes_[k].bits);
+    cause.place = element_name(buffer.name, isa::unravel(element, shapes_[k]));
+    cause.has_element = is_element(trail.bits, dtypes_[k].bits);
+    if (cause.has_element)
+      cause.element = {isa::get_bits(buffer.data, bit, dtypes_[k].bits), false};
+    return;
+  }
+}
+
+Element Provenance::read(const ElementSource& source) {
+  const Names names(machine(), machine().state().position, shapes_, dtypes_);
+  return names.tensor_of(source.var)->read(machine().current().state, source.thread, source.place);
+}
+
+std::string Provenance::text_of(const ElementSource& source) {
+  const Names names(machine(), machine().state().position, shapes_, dtypes_);
+  const auto& type =
+      *std::get_if<isa::RegisterType>(&machine().launch().kernel().variable(source.var).type);
+  return element_name(names.name_of(source.var),
+                      type.layout.element(static_cast<std::int64_t>(source.thread),
+                                          static_cast<std::int64_t>(source.place)));
+}
+
+/// The source that is followed; lists what there is to choose from.
+std::optional<ElementSource> Provenance::choose(const std::vector<ElementSource>& sources,
+                                                DataFlow::Kind kind, const std::string& via,
+                                                reply::Cause& cause) {
+  if (sources.empty()) return std::nullopt;
+  const isa::Kernel& kernel = machine().launch().kernel();
+  const auto dtype_of = [&](const ElementSource& source) {
+    return std::get_if<isa::RegisterType>(&kernel.variable(source.var).type)->dtype;
+  };
+  const auto value_text = [&](const ElementSource& source) {
+    return isa::format_value(dtype_of(source), read(source).code);
+  };
+  const auto is_via = [&](const ElementSource& source) {
+    return !via.empty() && kernel.variable(source.var).name == via;
+  };
+  if (kind != DataFlow::Kind::product) {
+    ElementSource chosen = sources.front();
+    for (std::size_t i = sources.size(); i-- > 0;) {
+      if (is_via(sources[i])) chosen = sources[i];
+    }
+    for (std::size_t i = 0; i < std::min(sources.size(), most_operands); ++i) {
+      cause.operands.push_back(fmt::format("{} = {}", text_of(sources[i]), value_text(sources[i])));
+    }
+    return chosen;
+  }
+  struct Term {
+    std::size_t first;
+    double size;
+  };
+  std::vector<Term> terms;
+  const auto value = [&](const ElementSource& source) {
+    return as_double(value_of_code(dtype_of(source), read(source).code));
+  };
+  for (std::size_t i = 1; i + 1 < sources.size(); i += 2) {
+    terms.push_back({i, std::abs(value(sources[i]) * value(sources[i + 1]))});
+  }
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const Term& a, const Term& b) { return a.size > b.size; });
+  cause.operands.push_back(
+      fmt::format("{} = {}", text_of(sources.front()), value_text(sources.front())));
+  for (std::size_t i = 0; i < std::min(terms.size(), most_terms); ++i) {
+    const ElementSource &a = sources[terms[i].first], &b = sources[terms[i].first + 1];
+    cause.operands.push_back(
+        fmt::format("{} * {} = {} * {}", text_of(a), text_of(b), value_text(a), value_text(b)));
+  }
+  if (terms.size() > most_terms) {
+    cause.operands.push_back(fmt::format("and {} smaller products", terms.size() - most_terms));
+  }
+  if (!terms.empty()) {
+    if (is_via(sources[terms.front().first])) return sources[terms.front().first];
+    if (is_via(sources[terms.front().first + 1])) return sources[terms.front().first + 1];
+  }
+  return sources.front();
+}
+
+}  // namespace tilevm::sim::debug

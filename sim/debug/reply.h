@@ -1,0 +1,285 @@
+// What a debugger answers, as values. vm/debug makes text and JSON of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "isa/base/result.h"
+#include "isa/base/source.h"
+#include "sim/api/counters.h"
+#include "sim/api/sim.h"
+#include "sim/debug/expression.h"
+#include "sim/debug/machine_state.h"
+#include "sim/debug/timeline.h"
+
+namespace tilevm::sim::debug {
+
+/// A place in a run: before the step from a moment.
+struct Position {
+  enum class Kind : std::uint8_t {
+    statement,  ///< before a statement
+    block_end,  ///< the block has run its last statement
+    waiting,    ///< the block waits for another
+    stuck,      ///< no block can run
+    run_end,    ///< all launches have ended
+  };
+  Kind kind = Kind::run_end;
+  Moment moment = 0;
+  std::size_t launch = 0, launches = 0;
+  std::string kernel;
+  std::vector<std::int64_t> block;  ///< one entry a grid extent
+  int line = 0;
+  Span span{};
+  std::string_view mnemonic;  ///< or empty
+};
+
+/// A value that a statement wrote.
+struct Written {
+  std::string name;
+  std::optional<isa::Scalar> scalar;
+  isa::DType dtype;  ///< else a tile
+  isa::Shape shape;
+  std::uint64_t hash = 0;  ///< of its elements
+};
+
+/// A watched part of a tensor before and after a step.
+struct WatchChange {
+  int number = 0;
+  std::string text;
+  isa::DType dtype;
+  isa::Index index;  ///< of the first element that changed
+  Element before, after;
+  std::size_t changed = 0, elements = 0;
+  int line = 0;  ///< of the statement that changed it
+  std::vector<std::int64_t> block;
+};
+
+namespace reply {
+
+struct Stopped {
+  enum class Reason : std::uint8_t {
+    start,
+    step,
+    breakpoint,
+    watch,
+    fault,
+    run_end,
+    interrupted,
+    begin,      ///< of the run, from later
+    arrived,    ///< where the user wanted to go
+    block_end,  ///< the block in focus has ended, and another is in focus now
+  };
+  Reason reason{};
+  int breakpoint = 0;
+  std::uint64_t hits = 0;
+  Position position;
+  std::vector<Written> wrote;  ///< by the statement before; only after steps forward
+  std::optional<WatchChange> change;
+  std::optional<Fault> fault;
+};
+
+/// Elements of a tensor. The shape is that of the part without the dimensions of single indices.
+struct Tile {
+  std::string text;  ///< what was asked for
+  isa::DType dtype;
+  std::string type;               ///< of the whole tensor
+  isa::Shape shape;               ///< of the part
+  isa::Index origin;              ///< of the part in the tensor
+  std::vector<int> dims;          ///< of the tensor, by dimension of the part
+  std::vector<Element> elements;  ///< row-major
+  // Over all elements of the part:
+  std::size_t nan = 0, inf = 0, undefined = 0;
+  std::optional<std::uint64_t> lowest, highest;  ///< codes of numbers that are defined
+  std::vector<std::int64_t> threads;  ///< that hold the element, if it is a single one in registers
+  std::int64_t local = 0;
+};
+
+/// What a thread holds of a tile.
+struct ThreadTile {
+  std::string text;
+  isa::DType dtype;
+  std::string type;
+  std::int64_t thread = 0;
+  std::vector<isa::Index> indices;  ///< by local place
+  std::vector<Element> elements;
+  std::vector<std::uint8_t> bytes;  ///< the thread's bit stream
+};
+
+struct Computed {
+  std::string text;
+  Value value;
+};
+
+struct LayoutShown {
+  std::string name, type;
+  std::optional<isa::RegisterLayout> registers;
+  std::optional<isa::MemoryLayout> memory;
+  int element_bits = 0;
+};
+
+/// What is known of an element in memory.
+struct MemoryElement {
+  isa::Index index;
+  std::uint64_t bit = 0;  ///< where it begins, in shared memory or in its buffer
+  Element element;
+  bool in_flight = false;
+  std::uint64_t group = 0;  ///< the group that fills it; 0: not committed, or not in flight
+  bool visible = true;      ///< to all threads: a barrier followed the last write
+  std::optional<std::int64_t> writer;  ///< the only thread that may read it before a barrier
+  int line = 0;  ///< of the last write; 0 if there is none, or it is not known
+};
+struct MemoryShown {
+  std::string text, type;
+  isa::DType dtype;
+  bool shared = false;
+  std::vector<MemoryElement> elements;
+};
+
+struct BlockInfo {
+  std::vector<std::int64_t> block;
+  int line = 0;
+  std::uint64_t steps = 0;
+  bool focus = false, ended = false;
+  std::string waits_for;  ///< or empty
+};
+struct Blocks {
+  std::vector<BlockInfo> residents;
+  std::uint64_t begun = 0, total = 0;
+  std::size_t launch = 0, launches = 0;
+  std::string kernel;
+};
+
+struct Race {
+  std::optional<Fault> fault;
+};
+
+/// A copy in flight.
+struct CopyInfo {
+  int line = 0;
+  std::string tensor;
+  PendingCopy::Stage stage{};
+  std::uint64_t group = 0;
+  bool arrived = false;
+  std::size_t bytes = 0;
+};
+struct Groups {
+  std::uint64_t committed = 0;
+  std::vector<CopyInfo> copies;
+};
+
+struct BarrierInfo {
+  int line = 0;
+  std::string_view mnemonic;
+  std::uint64_t executed = 0;
+};
+struct Barriers {
+  std::uint64_t epoch = 0;  ///< barriers that the block has passed
+  std::vector<BarrierInfo> barriers;
+};
+
+struct StatInfo {
+  int line = 0;
+  std::string_view mnemonic;
+  std::uint64_t executed = 0;
+};
+struct Stats {
+  std::uint64_t steps = 0;
+  std::vector<StatInfo> statements;
+};
+
+/// What the next statement of the block in focus costs in memory accesses.
+struct Cost {
+  Position position;
+  AccessCounts counts;
+  bool moves = false;
+};
+
+struct Scalars {
+  std::vector<ScalarVariable> scalars;
+};
+
+struct TensorInfo {
+  std::string name, type;
+  Moment written = 0;  ///< 0: not yet, or not known
+};
+struct Tensors {
+  std::vector<TensorInfo> tensors;
+};
+
+struct BreakInfo {
+  int number = 0;
+  std::string what;
+  std::string condition;
+  std::uint64_t hits = 0;
+  bool enabled = true, temporary = false, is_watch = false;
+};
+struct Breakpoints {
+  std::vector<BreakInfo> list;
+};
+
+struct Snapshots {
+  SnapshotUse use;
+};
+
+/// A step of a value's way, from the newest to the oldest.
+struct Cause {
+  enum class Kind : std::uint8_t { statement, input, zeros, unknown };
+  Kind kind = Kind::statement;
+  Position position;  ///< of the statement that wrote the value
+  std::string place;  ///< "acc[3, 5]", "byte 34 of b"
+  std::optional<std::int64_t> thread, local;
+  std::string bits;  ///< "bits 12..17 of thread 5's registers", or empty
+  isa::DType dtype;
+  Element element;
+  bool has_element = false;
+  bool copy = false;  ///< the value was only moved
+  /// What the value was computed from, as texts; for a product the largest terms.
+  std::vector<std::string> operands;
+  std::size_t skipped = 0;  ///< copies between this step and the one before
+};
+struct WhyShown {
+  std::string text;
+  std::vector<Cause> causes;
+  bool more = false;  ///< the way goes on
+};
+
+/// The last change of a part of a tensor.
+struct Changed {
+  std::string text;
+  std::optional<WatchChange> change;  ///< nothing: it never changed
+  Position position;                  ///< before the statement that changed it
+};
+
+struct Traced {
+  Position position;
+  std::vector<Written> wrote;
+};
+struct TraceShown {
+  std::vector<Traced> steps;
+};
+
+struct HashShown {
+  std::uint64_t hash = 0;
+};
+
+struct Done {
+  std::string message;
+  int number = 0;  ///< of a breakpoint that was made
+  int line = 0;    ///< at which it stops
+};
+
+}  // namespace reply
+
+using Reply =
+    std::variant<Error, reply::Stopped, reply::Tile, reply::ThreadTile, reply::Computed,
+                 reply::LayoutShown, reply::MemoryShown, reply::Blocks, reply::Race, reply::Groups,
+                 reply::Barriers, reply::Stats, reply::Cost, reply::Scalars, reply::Tensors,
+                 reply::Breakpoints, reply::Snapshots, reply::WhyShown, reply::Changed,
+                 reply::TraceShown, reply::HashShown, reply::Done>;
+
+}  // namespace tilevm::sim::debug

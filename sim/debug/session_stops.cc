@@ -1,0 +1,269 @@
+// Breakpoints and watchpoints of a session.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isa/base/suggest.h"
+#include "sim/debug/session.h"
+
+namespace tilevm::sim::debug {
+namespace {
+
+/// The mnemonic that a word means, whatever its case; empty if there is none.
+std::string_view find_mnemonic(const std::string& word, std::vector<std::string>& all) {
+  std::string_view found;
+  const auto lower = [](std::string_view text) {
+    std::string result(text);
+    for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return result;
+  };
+  isa::for_each_instruction([&]<class Inst>() {
+    const std::string_view mnemonic = Inst::schema.description.mnemonic;
+    all.emplace_back(mnemonic);
+    if (lower(mnemonic) == lower(word)) found = mnemonic;
+  });
+  return found;
+}
+
+}  // namespace
+
+/// Marks the records at which a breakpoint may stop.
+void Session::mark_stops() {
+  stop_at_.clear();
+  for (const auto& launch : machine().launches()) {
+    std::vector<std::uint8_t> marks(launch->records().size() + 1, 0);
+    for (const Breakpoint& breakpoint : breakpoints_) {
+      if (!breakpoint.enabled) continue;
+      for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+        const RecordInfo& info = launch->records()[i];
+        const bool here = breakpoint.line ? info.first_of_line && info.line == *breakpoint.line
+                                          : info.visible && launch->plan().records[i].mnemonic ==
+                                                                breakpoint.mnemonic;
+        if (here) marks[i] = 1;
+      }
+    }
+    stop_at_.push_back(std::move(marks));
+  }
+}
+
+bool Session::holds(const Breakpoint& breakpoint) {
+  if (!breakpoint.condition) return true;
+  const Machine& here = machine();
+  const Names names(machine(), machine().state().position, spec_.shapes, spec_.dtypes);
+  const Resident& resident = here.current();
+  const Result<Value> value = evaluate(*breakpoint.condition, names, &resident.state,
+                                       {resident.state.block, here.moment()});
+  return !value || is_true(*value);  // a condition that means nothing here stops, as in gdb
+}
+
+/// The breakpoint that stops here; `count` counts its hits.
+const Breakpoint* Session::hit(bool count) {
+  // A block that waits comes again and again to the same statement.
+  if (!machine().has_current() || machine().current_block().wait) return nullptr;
+  const std::size_t launch = machine().launch_index();
+  const std::size_t record = std::min(machine().next_record(), stop_at_[launch].size() - 1);
+  if (stop_at_[launch][record] == 0) return nullptr;
+  const RecordInfo& info = machine().launch().records()[record];
+  const PlanOp& op = machine().launch().plan().records[record];
+  for (Breakpoint& breakpoint : breakpoints_) {
+    if (!breakpoint.enabled) continue;
+    const bool here = breakpoint.line ? info.first_of_line && info.line == *breakpoint.line
+                                      : op.mnemonic == breakpoint.mnemonic;
+    if (!here || !holds(breakpoint)) continue;
+    if (!count) return &breakpoint;
+    if (++breakpoint.hits > breakpoint.ignore) return &breakpoint;
+  }
+  return nullptr;
+}
+
+Reply Session::run(const command::Break& request) {
+  Breakpoint breakpoint{.number = next_number_,
+                        .line = request.line,
+                        .mnemonic = request.mnemonic,
+                        .condition = request.condition,
+                        .ignore = request.ignore,
+                        .temporary = request.temporary};
+  std::string what;
+  if (request.line) {
+    std::optional<int> line;
+    for (const auto& launch : machine().launches()) {
+      const auto found = launch->records().line_from(*request.line);
+      if (found && (!line || *found < *line)) line = found;
+    }
+    if (!line) {
+      return Error{ErrorKind::usage,
+                   fmt::format("no statement is at line {} or after it", *request.line)};
+    }
+    breakpoint.line = line;
+    what = fmt::format("line {}", *line);
+  } else {
+    std::vector<std::string> all;
+    breakpoint.mnemonic = find_mnemonic(request.mnemonic, all);
+    if (breakpoint.mnemonic.empty()) {
+      const std::string near = nearest(request.mnemonic, all);
+      return Error{ErrorKind::usage,
+                   fmt::format("`{}` is neither a line nor an instruction{}", request.mnemonic,
+                               near.empty() ? "" : fmt::format("; did you mean `{}`?", near))};
+    }
+    what = breakpoint.mnemonic;
+  }
+  const int number = next_number_++;
+  breakpoints_.push_back(std::move(breakpoint));
+  mark_stops();
+  reply::Done done{
+      fmt::format("{}breakpoint {} at {}{}", request.temporary ? "temporary " : "", number, what,
+                  request.condition ? " if " + request.condition->text : ""),
+      number, breakpoints_.back().line.value_or(0)};
+  return done;
+}
+
+std::optional<std::vector<Element>> Session::elements_of(const Watchpoint& watch) {
+  const BlockState* block = nullptr;
+  if (!watch.everywhere) {
+    if (machine().finished() || machine().launch_index() != watch.launch) return std::nullopt;
+    for (const auto& resident : machine().state().residents) {
+      if (resident->rank == watch.rank) block = &resident->state;
+    }
+    if (block == nullptr) return std::nullopt;
+  }
+  std::vector<Element> elements;
+  for (const isa::Index& index : watch.indices) {
+    elements.push_back(watch.tensor.read(block, index));
+  }
+  return elements;
+}
+
+Reply Session::run(const command::Watch& request) {
+  const Result<Tensor> tensor = names().tensor(request.what.tensor);
+  if (!tensor) return tensor.error();
+  const Result<Part> part = resolve(request.what, *tensor);
+  if (!part) return part.error();
+  const std::int64_t count = isa::element_count(part->extents);
+  if (count > static_cast<std::int64_t>(max_watched)) {
+    return Error{ErrorKind::usage,
+                 fmt::format("`{}` has {} elements; a watchpoint takes {} at most",
+                             request.what.text, count, max_watched)};
+  }
+  Watchpoint watch{.number = next_number_++,
+                   .what = request.what,
+                   .tensor = *tensor,
+                   .indices = {},
+                   .everywhere = std::holds_alternative<GlobalPlace>(tensor->place),
+                   .launch = focus_.launch,
+                   .rank = focus_.rank,
+                   .last = std::nullopt};
+  for (std::int64_t k = 0; k < count; ++k) watch.indices.push_back(index_in(*part, k));
+  watchpoints_.push_back(std::move(watch));
+  remember_watches();
+  const Watchpoint& made = watchpoints_.back();
+  return reply::Done{fmt::format("watchpoint {}: {}{}", made.number, request.what.text,
+                                 made.everywhere ? "" : " of this block"),
+                     made.number, 0};
+}
+
+void Session::remember_watches() {
+  for (Watchpoint& watch : watchpoints_) watch.last = elements_of(watch);
+}
+
+/// A watched element that the last step changed. The block's end changes nothing.
+std::optional<WatchChange> Session::changed_watch() {
+  std::optional<WatchChange> change;
+  for (Watchpoint& watch : watchpoints_) {
+    if (!watch.enabled) continue;
+    // Only what the last step may have written is looked at.
+    const bool untouched = watch.everywhere ? machine().writes().written != timeline_->now()
+                                            : machine().stepped_rank() != watch.rank;
+    if (untouched) continue;
+    auto now = elements_of(watch);
+    if (watch.last && now && *now != *watch.last) {
+      std::size_t first = now->size(), changed = 0;
+      for (std::size_t k = 0; k < now->size(); ++k) {
+        if ((*now)[k] == (*watch.last)[k]) continue;
+        first = std::min(first, k);
+        ++changed;
+      }
+      ++watch.hits;
+      change = WatchChange{watch.number,
+                           watch.what.text,
+                           watch.tensor.dtype,
+                           watch.indices[first],
+                           (*watch.last)[first],
+                           (*now)[first],
+                           changed,
+                           now->size(),
+                           0,
+                           {}};
+    }
+    watch.last = std::move(now);
+  }
+  if (!change) return change;
+  // The statement that ran last, of any block.
+  Moment latest = 0;
+  const MachineState& state = machine().state();
+  if (machine().finished()) return change;
+  for (const auto& resident : state.residents) {
+    for (std::size_t i = 0; i < resident->last_run.size(); ++i) {
+      if (resident->last_run[i] <= latest) continue;
+      latest = resident->last_run[i];
+      change->line = machine().launch().records()[i].line;
+      change->block = machine().launch().launch().block_index(resident->rank);
+    }
+  }
+  return change;
+}
+
+Reply Session::run(const command::Delete& request) {
+  if (!request.number) {
+    breakpoints_.clear();
+    watchpoints_.clear();
+    mark_stops();
+    return reply::Done{"all breakpoints and watchpoints are deleted", 0, 0};
+  }
+  const auto is_it = [&](const auto& stop) { return stop.number == *request.number; };
+  const std::size_t gone = std::erase_if(breakpoints_, is_it) + std::erase_if(watchpoints_, is_it);
+  if (gone == 0) {
+    return Error{ErrorKind::usage, fmt::format("there is no breakpoint {}", *request.number)};
+  }
+  mark_stops();
+  return reply::Done{fmt::format("{} is deleted", *request.number), 0, 0};
+}
+
+Reply Session::run(const command::Enable& request) {
+  bool found = false;
+  const auto set = [&](auto& stops) {
+    for (auto& stop : stops) {
+      if (stop.number != request.number) continue;
+      stop.enabled = request.enabled;
+      found = true;
+    }
+  };
+  set(breakpoints_);
+  set(watchpoints_);
+  if (!found) {
+    return Error{ErrorKind::usage, fmt::format("there is no breakpoint {}", request.number)};
+  }
+  mark_stops();
+  return reply::Done{
+      fmt::format("{} is {}", request.number, request.enabled ? "enabled" : "disabled"), 0, 0};
+}
+
+reply::Breakpoints Session::breakpoints() const {
+  reply::Breakpoints shown;
+  for (const Breakpoint& breakpoint : breakpoints_) {
+    shown.list.push_back(
+        {breakpoint.number,
+         breakpoint.line ? fmt::format("line {}", *breakpoint.line) : breakpoint.mnemonic,
+         breakpoint.condition ? breakpoint.condition->text : "", breakpoint.hits,
+         breakpoint.enabled, breakpoint.temporary, false});
+  }
+  for (const Watchpoint& watch : watchpoints_) {
+    shown.list.push_back(
+        {watch.number, watch.what.text, "", watch.hits, watch.enabled, false, true});
+  }
+  std::sort(shown.list.begin(), shown.list.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  return shown;
+}
+
+}  // namespace tilevm::sim::debug

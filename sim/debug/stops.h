@@ -1,0 +1,51 @@
+// Breakpoints and watchpoints.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/debug/command.h"
+
+namespace tilevm::sim::debug {
+
+struct Breakpoint {
+  int number = 0;
+  std::optional<int> line;  ///< else at every instruction of the mnemonic
+  std::string mnemonic;
+  ExpressionPtr condition;
+  std::uint64_t hits = 0, ignore = 0;
+  bool enabled = true, temporary = false;
+};
+
+/// Of a tensor of one block, or of global memory whatever block writes it.
+struct Watchpoint {
+  int number = 0;
+  Selection what;
+  Tensor tensor;
+  std::vector<isa::Index> indices;
+  bool everywhere = false;  ///< of global memory
+  std::size_t launch = 0;
+  std::uint64_t rank = 0;
+  std::uint64_t hits = 0;
+  bool enabled = true;
+  std::optional<std::vector<Element>> last;  ///< nothing while the block does not run
+};
+
+/// The most elements that one watchpoint compares.
+inline constexpr std::size_t max_watched = std::size_t{1} << 16;
+
+/// A part of a tensor: the first index and the extents, by dimension of the tensor. Error (usage):
+/// it is not inside the tensor.
+struct Part {
+  isa::Index origin;
+  isa::Shape extents;
+  std::vector<bool> is_index;
+};
+[[nodiscard]] Result<Part> resolve(const Selection& selection, const Tensor& tensor);
+
+/// The index in the tensor of element k of a part, in row-major order.
+[[nodiscard]] isa::Index index_in(const Part& part, std::int64_t k);
+
+}  // namespace tilevm::sim::debug

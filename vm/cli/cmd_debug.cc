@@ -1,0 +1,155 @@
+// `tilevm debug`: a program, step by step, forwards and backwards; `tilevm dap`: the same for
+// editors.
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <istream>
+#include <memory>
+#include <ostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "vm/cli/cmd_support.h"
+#include "vm/cli/commands.h"
+#include "vm/dap/serve.h"
+#include "vm/debug/compare.h"
+#include "vm/debug/debugger.h"
+#include "vm/debug/expression_text.h"
+#include "vm/debug/line_editor.h"
+#include "vm/debug/open.h"
+#include "vm/debug/target.h"
+#include "vm/text/file.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+constexpr std::uint64_t max_script_bytes = std::uint64_t{1} << 22;
+
+std::atomic<bool> interrupted{false};
+extern "C" void on_interrupt(int) { interrupted = true; }
+
+/// While it lives Ctrl-C stops a run instead of the tool.
+class InterruptGuard {
+ public:
+  InterruptGuard() { before_ = std::signal(SIGINT, on_interrupt); }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+  ~InterruptGuard() { std::signal(SIGINT, before_); }
+
+ private:
+  void (*before_)(int);
+};
+
+/// Shows on a terminal that a long run goes on.
+class Progress {
+ public:
+  explicit Progress(Io& io) : io_(io), shows_(isatty(STDERR_FILENO) != 0 && io.color_err) {}
+
+  /// False if the user interrupted.
+  bool tick() {
+    if (interrupted.exchange(false)) return finish(false);
+    if (!shows_) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ > std::chrono::seconds(10)) first_ = now;  // another run
+    last_ = now;
+    if (now - first_ < std::chrono::milliseconds(500) * (shown_ + 1)) return true;
+    ++shown_;
+    io_.err << (shown_ % 2 == 0 ? "\rrunning (Ctrl-C stops) . " : "\rrunning (Ctrl-C stops) ..")
+            << std::flush;
+    return true;
+  }
+  bool finish(bool result) {
+    if (shown_ > 0) io_.err << "\r                          \r" << std::flush;
+    shown_ = 0;
+    first_ = std::chrono::steady_clock::now();
+    return result;
+  }
+
+ private:
+  Io& io_;
+  bool shows_;
+  int shown_ = 0;
+  std::chrono::steady_clock::time_point first_ = std::chrono::steady_clock::now(), last_ = first_;
+};
+
+/// What the options name.
+TargetRequest request_of(const DebugCommandOptions& options) {
+  TargetRequest request{
+      options.program.file,        options.program.defines,
+      std::string(default_target), options.execution.entry,
+      options.execution.data,      {options.execution.seed, options.execution.wild}};
+  if (!options.program.target.empty()) request.architecture = options.program.target;
+  return request;
+}
+
+Exit status_of(const Debugger& debugger) {
+  if (debugger.had_error()) return Exit::usage;
+  return debugger.met_fault() ? Exit::fault : Exit::ok;
+}
+
+/// Reads commands until the end of the input, or `quit`.
+void talk(Debugger& debugger, const DebugCommandOptions& options, Io& io) {
+  const bool terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+  const bool edits = terminal && !options.batch && !options.json;
+  const std::unique_ptr<LineEditor> editor = make_line_editor(io.in, io.out, edits, debugger);
+  while (const std::optional<std::string> text = editor->read(Debugger::prompt)) {
+    interrupted = false;
+    if (!edits && !options.json) io.out << trim(std::string(Debugger::prompt) + *text) << '\n';
+    if (!debugger.line(*text)) return;
+    io.out.flush();
+  }
+}
+
+}  // namespace
+
+Exit serve_dap(const DapOptions& options, Io& io) {
+  std::signal(SIGPIPE, SIG_IGN);
+  if (!options.port) {
+    dap::serve(STDIN_FILENO, STDOUT_FILENO);
+    return Exit::ok;
+  }
+  const Status served = dap::serve_on_port(*options.port, [&](int port) {
+    io.err << fmt::format("listening on 127.0.0.1:{}\n", port) << std::flush;
+  });
+  return served ? Exit::ok : fail(io, served.error());
+}
+
+Exit debug(const DebugCommandOptions& options, Io& io) {
+  Result<sim::Checks> checks = parse_checks(options.checks);
+  if (!checks) return fail(io, checks.error());
+  std::string script;
+  if (!options.script.empty()) {
+    const auto bytes = read_file(options.script, max_script_bytes);
+    if (!bytes) return fail(io, bytes.error());
+    script.assign(bytes->begin(), bytes->end());
+  }
+  Result<FoundTarget> found = find_target(request_of(options));
+  if (!found) return fail(io, found.error());
+  if (found->source) show(io, found->diagnostics, *found->source);
+  if (!found->target) return Exit::fault;
+  DebugTarget& target = *found->target;
+  Progress progress(io);
+  DebugOptions settings;
+  settings.run.checks = *checks;
+  settings.run.max_steps = options.max_steps.value_or(settings.run.max_steps);
+  settings.timeline.memory = options.memory << 20;
+  settings.timeline.tick = [&] { return progress.tick(); };
+  auto session = open_session(target.program, target.entry, std::move(target.tensors), settings);
+  if (!session) return fail(io, session.error());
+  const InterruptGuard guard;
+  Debugger debugger(*std::move(session), io.out,
+                    {options.json, io.color_out, [&](const std::string& engine) {
+                       return compare_with(request_of(options), engine);
+                     }});
+  debugger.greet();
+  const bool goes_on = script.empty() || debugger.script(script);
+  io.out.flush();
+  if (goes_on && (!options.batch || options.script.empty())) talk(debugger, options, io);
+  return options.batch ? status_of(debugger) : Exit::ok;
+}
+
+}  // namespace tilevm::vm

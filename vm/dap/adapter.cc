@@ -1,0 +1,194 @@
+#include "vm/dap/adapter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isa/base/render.h"
+#include "vm/dap/arguments.h"
+
+namespace tilevm::vm::dap {
+
+namespace {
+
+/// The constants of a launch: an object, or a list of "NAME=VALUE".
+std::vector<std::string> definitions(const boost::json::value* value) {
+  std::vector<std::string> found;
+  if (value == nullptr) return found;
+  if (const auto* members = value->if_object()) {
+    for (const auto& [name, member] : *members) {
+      const std::string text =
+          member.is_string() ? std::string(member.get_string()) : boost::json::serialize(member);
+      found.push_back(std::string(name) + "=" + text);
+    }
+  } else if (const auto* items = value->if_array()) {
+    for (const auto& item : *items) {
+      if (item.is_string()) found.emplace_back(item.get_string());
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+const std::vector<Adapter::Request>& Adapter::requests() {
+  static const std::vector<Request> all{
+      {"initialize", &Adapter::initialize, false},
+      {"launch", &Adapter::launch, false},
+      {"attach", &Adapter::launch, false},
+      {"configurationDone", &Adapter::configuration_done},
+      {"setBreakpoints", &Adapter::set_breakpoints},
+      {"setFunctionBreakpoints", &Adapter::set_function_breakpoints},
+      {"setDataBreakpoints", &Adapter::set_data_breakpoints},
+      {"dataBreakpointInfo", &Adapter::data_breakpoint_info},
+      {"setExceptionBreakpoints", &Adapter::nothing, false},
+      {"exceptionInfo", &Adapter::exception_info},
+      {"continue", &Adapter::move_continue},
+      {"next", &Adapter::move_next},
+      {"stepIn", &Adapter::move_in},
+      {"stepOut", &Adapter::move_out},
+      {"stepBack", &Adapter::move_back},
+      {"reverseContinue", &Adapter::move_reverse},
+      {"tilevm/reverseNext", &Adapter::move_reverse_next},
+      {"tilevm/reverseStepOut", &Adapter::move_reverse_out},
+      {"pause", &Adapter::pause},
+      {"gotoTargets", &Adapter::goto_targets},
+      {"goto", &Adapter::move_goto},
+      {"threads", &Adapter::threads},
+      {"stackTrace", &Adapter::stack_trace},
+      {"scopes", &Adapter::scopes},
+      {"variables", &Adapter::variables},
+      {"setVariable", &Adapter::set_variable},
+      {"evaluate", &Adapter::evaluate},
+      {"completions", &Adapter::completions},
+      {"readMemory", &Adapter::read_memory},
+      {"writeMemory", &Adapter::write_memory},
+      {"source", &Adapter::source},
+      {"loadedSources", &Adapter::nothing},
+      {"cancel", &Adapter::nothing, false},
+      {"terminate", &Adapter::terminate, false},
+      {"disconnect", &Adapter::terminate, false},
+  };
+  return all;
+}
+
+bool Adapter::handle(const Object& message) {
+  const auto command = text_in(message, "command");
+  const auto kind = text_in(message, "type");
+  if (!command || kind != "request") {
+    output("a message that is no request was ignored\n", "stderr");
+    return true;
+  }
+  const Object* given = object_in(message, "arguments");
+  const Object none;
+  const Object& arguments = given != nullptr ? *given : none;
+  for (const Request& request : requests()) {
+    if (request.name != *command) continue;
+    if (request.needs_session && !session_) {
+      respond(message, Error{ErrorKind::usage, "no program is launched"});
+      return true;
+    }
+    respond(message, (this->*request.answer)(arguments));
+    if (*command == "initialize") return true;
+    if (*command == "launch" && session_ && !configured_) event("initialized", Json::object());
+    if (*command == "disconnect") done_ = true;
+    if (*command == "terminate") event("terminated", Json::object());
+    run_pending();
+    return !done_;
+  }
+  respond(message, Error{ErrorKind::usage, fmt::format("there is no request `{}`", *command)});
+  return true;
+}
+
+void Adapter::respond(const Object& request, const Answer& answer) {
+  Json response = Json::object();
+  response.set("seq", sequence_++).set("type", "response");
+  response.set("request_seq", integer_in(request, "seq").value_or(0));
+  response.set("success", answer.ok());
+  response.set("command", text_in(request, "command").value_or(""));
+  if (answer) {
+    response.set("body", *answer);
+  } else {
+    Json error = Json::object(), body = Json::object();
+    error.set("id", 1).set("format", answer.error().message).set("showUser", true);
+    response.set("message", answer.error().message);
+    response.set("body", std::move(body.set("error", std::move(error))));
+  }
+  host_.send(response);
+}
+
+void Adapter::event(const char* name, Json body) {
+  Json message = Json::object();
+  message.set("seq", sequence_++).set("type", "event").set("event", name);
+  host_.send(message.set("body", std::move(body)));
+}
+
+void Adapter::output(const std::string& text, const char* category) {
+  Json body = Json::object();
+  event("output", body.set("category", category).set("output", text));
+}
+
+Adapter::Answer Adapter::initialize(const Object& arguments) {
+  lines_from_one_ = flag_in(arguments, "linesStartAt1", true);
+  columns_from_one_ = flag_in(arguments, "columnsStartAt1", true);
+  styles_ = flag_in(arguments, "supportsANSIStyling", false);
+  Json body = Json::object();
+  for (const char* capability :
+       {"supportsConfigurationDoneRequest", "supportsFunctionBreakpoints",
+        "supportsConditionalBreakpoints", "supportsHitConditionalBreakpoints", "supportsLogPoints",
+        "supportsEvaluateForHovers", "supportsStepBack", "supportsSetVariable",
+        "supportsGotoTargetsRequest", "supportsCompletionsRequest", "supportsExceptionInfoRequest",
+        "supportsDataBreakpoints", "supportsReadMemoryRequest", "supportsWriteMemoryRequest",
+        "supportsTerminateRequest", "supportsCancelRequest", "supportsValueFormattingOptions",
+        "supportsANSIStyling"}) {
+    body.set(capability, true);
+  }
+  return body;
+}
+
+Adapter::Answer Adapter::launch(const Object& arguments) {
+  if (session_) return Error{ErrorKind::usage, "a program is launched already"};
+  LaunchArguments launch;
+  launch.program = text_in(arguments, "program").value_or("");
+  if (launch.program.empty()) launch.program = text_in(arguments, "bundle").value_or("");
+  if (launch.program.empty()) {
+    return Error{ErrorKind::usage, "launch needs `program`, the path of a file, or `bundle`"};
+  }
+  launch.defines = definitions(arguments.if_contains("defines"));
+  launch.inputs = definitions(arguments.if_contains("inputs"));
+  launch.entry = text_in(arguments, "entry").value_or("");
+  launch.wild = flag_in(arguments, "wild", false);
+  stops_on_entry_ = flag_in(arguments, "stopOnEntry", true);
+  cuda_threads_ = text_in(arguments, "threads") == "cuda";
+  auto session = host_.open(launch);
+  if (!session) return session.error();
+  session_ = *std::move(session);
+  return Json::object();
+}
+
+Adapter::Answer Adapter::configuration_done(const Object&) {
+  configured_ = true;
+  if (stops_on_entry_) {
+    pending_ = sim::debug::command::Where{};
+  } else {
+    pending_ = sim::debug::command::Run{};
+  }
+  return Json::object();
+}
+
+Adapter::Answer Adapter::terminate(const Object&) { return Json::object(); }
+Adapter::Answer Adapter::nothing(const Object&) { return Json::object(); }
+
+Adapter::Answer Adapter::exception_info(const Object&) {
+  if (!fault_) return Error{ErrorKind::usage, "the run has met no fault"};
+  Json details = Json::object(), body = Json::object();
+  details.set("message", fault_->diagnostic.message);
+  details.set("stackTrace", render(fault_->diagnostic, session_->program().source(), false));
+  body.set("exceptionId", to_string(fault_->diagnostic.code));
+  body.set("description", fault_->diagnostic.message);
+  body.set("breakMode", "always").set("details", std::move(details));
+  return body;
+}
+
+}  // namespace tilevm::vm::dap

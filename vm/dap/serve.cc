@@ -1,0 +1,92 @@
+#include "vm/dap/serve.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isa/base/render.h"
+#include "vm/dap/adapter.h"
+#include "vm/dap/transport.h"
+#include "vm/debug/open.h"
+#include "vm/debug/target.h"
+
+namespace tilevm::vm::dap {
+
+namespace {
+
+/// Loads what a client launches.
+Result<std::unique_ptr<sim::debug::Session>> open(const LaunchArguments& launch,
+                                                  std::function<bool()> tick) {
+  TargetRequest request;
+  request.path = launch.program;
+  request.defines = launch.defines;
+  request.entry = launch.entry;
+  request.data.inputs = launch.inputs;
+  request.seeding.wild = launch.wild;
+  Result<FoundTarget> found = find_target(request);
+  if (!found) return found.error();
+  if (!found->target) {
+    return Error{ErrorKind::program, render(found->diagnostics, *found->source, false)};
+  }
+  DebugOptions options;
+  options.timeline.tick = std::move(tick);
+  return open_session(found->target->program, found->target->entry,
+                      std::move(found->target->tensors), options);
+}
+
+}  // namespace
+
+void serve(int input, int output) {
+  Connection connection(input, output);
+  // A message that asks for an end waits behind the run that it should stop.
+  const auto tick = [&] {
+    if (connection.closed()) return false;
+    for (const char* const command : {"pause", "terminate", "disconnect", "cancel"}) {
+      if (connection.waits(command)) return false;
+    }
+    return true;
+  };
+  Host host;
+  host.send = [&](const Json& message) { connection.send(message); };
+  host.open = [&](const LaunchArguments& launch) { return open(launch, tick); };
+  Adapter adapter(std::move(host));
+  while (const auto message = connection.receive()) {
+    if (!adapter.handle(*message)) return;
+  }
+}
+
+Status serve_on_port(int port, const std::function<void(int)>& listening) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  const int yes = 1;
+  if (listener >= 0) setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  if (listener < 0 ||
+      bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      listen(listener, 1) != 0) {
+    const std::string why = std::strerror(errno);
+    if (listener >= 0) close(listener);
+    return Error{ErrorKind::usage, fmt::format("cannot listen on port {}: {}", port, why)};
+  }
+  socklen_t size = sizeof(address);
+  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+  listening(ntohs(address.sin_port));
+  const int client = accept(listener, nullptr, nullptr);
+  close(listener);
+  if (client < 0) return Error{ErrorKind::usage, "no client could connect"};
+  serve(client, client);
+  close(client);
+  return Done{};
+}
+
+}  // namespace tilevm::vm::dap

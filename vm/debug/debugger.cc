@@ -1,0 +1,194 @@
+#include "vm/debug/debugger.h"
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "vm/debug/expression_text.h"
+#include "vm/debug/render.h"
+#include "vm/text/file.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+constexpr int max_depth = 8;
+constexpr std::uint64_t max_script = std::uint64_t{1} << 22;
+
+}  // namespace
+
+void Debugger::greet() {
+  const sim::debug::Reply where = session_->execute(sim::debug::command::Where{});
+  show(where, "", Format::value);
+}
+
+bool Debugger::line(std::string_view text) {
+  text = trim(text);
+  if (text.starts_with('#')) return true;
+  if (text.empty()) {
+    if (last_.empty()) return true;
+    text = last_;
+  }
+  const std::string kept(text);
+  history_.push_back(kept);
+  const Result<Input> input = parse_line(kept);
+  if (!input) {
+    last_.clear();
+    say_error(input.error(), kept);
+    return true;
+  }
+  const Result<const Word*> word = find_word(kept.substr(0, kept.find_first_of(" /\t")));
+  last_ = word && (*word)->repeats ? kept : std::string();
+  answer(*input, kept);
+  return !quit_;
+}
+
+bool Debugger::script(std::string_view text) {
+  while (!text.empty() && !quit_) {
+    const std::size_t end = text.find('\n');
+    const std::string_view here = trim(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    if (here.empty() || here.starts_with('#')) continue;
+    if (!options_.json) out_ << prompt << here << '\n';
+    line(here);
+  }
+  return !quit_;
+}
+
+void Debugger::answer(const Input& input, std::string_view text) {
+  std::visit([&](const auto& request) { run(request, input, text); }, input.request);
+}
+
+void Debugger::write(Json object, std::string_view text) {
+  Json line = Json::object();
+  line.set("schema", 1).set("command", text).set("answer", std::move(object));
+  out_ << line.text() << '\n';
+}
+
+void Debugger::show(const sim::debug::Reply& reply, std::string_view text, Format format) {
+  if (std::holds_alternative<Error>(reply)) had_error_ = true;
+  if (const auto* stop = std::get_if<sim::debug::reply::Stopped>(&reply)) {
+    met_fault_ = met_fault_ || stop->fault.has_value();
+    listed_.reset();
+  }
+  if (options_.json) {
+    write(reply_json(reply, session_->program()), text);
+  } else {
+    out_ << render_reply(reply, session_->program(), {format, options_.color});
+  }
+}
+
+void Debugger::say(const std::string& text) {
+  if (options_.json) {
+    Json object = Json::object();
+    write(object.set("reply", "text").set("text", text), "");
+  } else {
+    out_ << text;
+  }
+}
+
+void Debugger::say_error(const Error& error, std::string_view text) {
+  show(sim::debug::Reply(error), text, Format::value);
+}
+
+void Debugger::run(const sim::debug::Command& request, const Input& input, std::string_view text) {
+  const sim::debug::Reply reply = session_->execute(request);
+  if (const auto* why = std::get_if<sim::debug::reply::WhyShown>(&reply)) {
+    steps_.clear();
+    for (const auto& cause : why->causes) {
+      const bool known = cause.kind == sim::debug::reply::Cause::Kind::statement;
+      steps_.push_back(known ? cause.position.moment : session_->timeline().now());
+    }
+  }
+  if (const auto* trace = std::get_if<sim::debug::reply::TraceShown>(&reply)) {
+    steps_.clear();
+    for (const auto& step : trace->steps) steps_.push_back(step.position.moment);
+  }
+  show(reply, text, input.format);
+}
+
+void Debugger::run(const GoToStep& request, const Input& input, std::string_view text) {
+  if (request.number < 1 || request.number > steps_.size()) {
+    return say_error({ErrorKind::usage,
+                      steps_.empty() ? std::string("`goto N` goes to a step of `why` or `trace`; "
+                                                   "write `goto @M` for a moment")
+                                     : fmt::format("there are steps 1 to {}", steps_.size())},
+                     text);
+  }
+  run(sim::debug::Command(sim::debug::command::GoTo{steps_[request.number - 1]}), input, text);
+}
+
+void Debugger::run(const HelpWord& request, const Input&, std::string_view text) {
+  const Result<std::string> help = debug_help(request.word);
+  if (!help) return say_error(help.error(), text);
+  say(*help);
+}
+
+void Debugger::run(const ListLines& request, const Input&, std::string_view) {
+  const SourceFile& source = session_->program().source();
+  const int here = session_->position().line;
+  const int around = request.line.value_or(listed_.value_or(std::max(here, 1)));
+  const int first = request.line || !listed_ ? std::max(around - 5, 1) : around;
+  std::string text;
+  int line = first;
+  for (; line < first + 10 && line <= source.line_count(); ++line) {
+    text += fmt::format("{}{:>4}  {}\n", line == here ? '>' : ' ', line, source.line(line));
+  }
+  listed_ = line;
+  say(text);
+}
+
+void Debugger::run(const QuitWord&, const Input&, std::string_view) { quit_ = true; }
+
+void Debugger::run(const HistoryWord&, const Input&, std::string_view) {
+  std::string text;
+  for (std::size_t i = 0; i < history_.size(); ++i) {
+    text += fmt::format("{:>4}  {}\n", i + 1, history_[i]);
+  }
+  say(text);
+}
+
+void Debugger::run(const SourceWord& request, const Input&, std::string_view text) {
+  if (depth_ >= max_depth) {
+    return say_error({ErrorKind::usage, "scripts are nested too deep"}, text);
+  }
+  const auto bytes = read_file(request.path, max_script);
+  if (!bytes) return say_error(bytes.error(), text);
+  ++depth_;
+  script({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+  --depth_;
+}
+
+void Debugger::run(const CompareWord& request, const Input&, std::string_view text) {
+  if (!options_.compare) {
+    return say_error({ErrorKind::usage, "there is nothing to compare with here"}, text);
+  }
+  const Result<std::string> found = options_.compare(request.engine);
+  if (!found) return say_error(found.error(), text);
+  say(*found);
+}
+
+std::vector<std::string> complete_line(sim::debug::Session& session, std::string_view line) {
+  const std::size_t blank = line.find_last_of(" \t[(");
+  if (blank == std::string_view::npos) return complete_word(line);
+  std::vector<std::string> found;
+  const std::string_view begin = line.substr(blank + 1);
+  const sim::debug::Reply tensors =
+      session.execute(sim::debug::command::Info{sim::debug::command::Topic::tensors});
+  const sim::debug::Reply scalars =
+      session.execute(sim::debug::command::Info{sim::debug::command::Topic::scalars});
+  const auto add = [&](const std::string& name) {
+    if (name.starts_with(begin)) found.push_back(name);
+  };
+  if (const auto* shown = std::get_if<sim::debug::reply::Tensors>(&tensors)) {
+    for (const auto& info : shown->tensors) add(info.name);
+  }
+  if (const auto* shown = std::get_if<sim::debug::reply::Scalars>(&scalars)) {
+    for (const auto& scalar : shown->scalars) add(scalar.name);
+  }
+  return found;
+}
+
+}  // namespace tilevm::vm

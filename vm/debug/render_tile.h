@@ -1,0 +1,21 @@
+// Tiles, elements and memory as text.
+#pragma once
+
+#include <string>
+
+#include "sim/debug/reply.h"
+#include "vm/debug/words.h"
+
+namespace tilevm::vm {
+
+/// An element: its value, or its code in another form; "?" if it is undefined.
+[[nodiscard]] std::string element_text(const isa::DType& dtype, const sim::debug::Element& element,
+                                       Format format);
+
+[[nodiscard]] std::string tile_text(const sim::debug::reply::Tile& tile, Format format);
+[[nodiscard]] std::string thread_text(const sim::debug::reply::ThreadTile& tile, Format format);
+/// The thread's bit stream, and which bits are which element.
+[[nodiscard]] std::string thread_bits_text(const sim::debug::reply::ThreadTile& tile);
+[[nodiscard]] std::string memory_text(const sim::debug::reply::MemoryShown& memory, Format format);
+
+}  // namespace tilevm::vm

@@ -1,0 +1,114 @@
+#include "vm/debug/word_arguments.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "vm/debug/expression_text.h"
+#include "vm/debug/word_parts.h"
+
+namespace tilevm::vm {
+
+namespace command = sim::debug::command;
+
+Input engine(sim::debug::Command request, Format format) {
+  return {Request(std::move(request)), format};
+}
+
+Result<Input> parse_goto(const WordText& text) {
+  const bool moment = text.arguments.starts_with('@');
+  const auto number = parse_integer(text.arguments.substr(moment ? 1 : 0));
+  if (!number || *number < 0) {
+    return wrong("write `goto N` for a step of the last `why` or `trace`, `goto @M` for a moment");
+  }
+  if (moment) return engine(command::GoTo{static_cast<std::uint64_t>(*number)});
+  return Input{GoToStep{static_cast<std::size_t>(*number)}, {}};
+}
+
+Result<Input> parse_block(const WordText& text) {
+  command::FocusBlock block;
+  std::string_view rest = text.arguments;
+  if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
+  for (std::size_t d = 0; d < block.block.size(); ++d) {
+    const std::size_t comma = rest.find(',');
+    const auto index = parse_integer(rest.substr(0, comma));
+    if (!index) break;
+    block.block[d] = *index;
+    if (comma == std::string_view::npos) return engine(block);
+    rest.remove_prefix(comma + 1);
+  }
+  return wrong(
+      fmt::format("`{}` is no block; write its indices as X, X,Y or X,Y,Z", text.arguments));
+}
+
+Result<Input> parse_stop(const WordText& text, bool temporary) {
+  command::Break stop;
+  stop.temporary = temporary;
+  const std::size_t blank = text.arguments.find(' ');
+  const std::string_view where = text.arguments.substr(0, blank);
+  if (where.empty()) return wrong("name a line or an instruction, as `break 14` or `break Dot`");
+  if (const auto line = parse_integer(where)) {
+    if (*line < 1 || *line > 1'000'000'000) return wrong(fmt::format("`{}` is no line", where));
+    stop.line = static_cast<int>(*line);
+  } else {
+    stop.mnemonic = where;
+  }
+  std::string_view rest =
+      blank == std::string_view::npos ? std::string_view{} : trim(text.arguments.substr(blank));
+  if (rest.starts_with("ignore ")) {
+    rest = trim(rest.substr(7));
+    const std::size_t end = rest.find(' ');
+    const auto ignore = parse_integer(rest.substr(0, end));
+    if (!ignore || *ignore < 0) return wrong("`ignore` needs how many hits do not stop");
+    stop.ignore = static_cast<std::uint64_t>(*ignore);
+    rest = end == std::string_view::npos ? std::string_view{} : trim(rest.substr(end));
+  }
+  if (rest.empty()) return engine(std::move(stop));
+  if (!rest.starts_with("if ")) {
+    return wrong(fmt::format("`{}`: a condition begins with `if`", rest));
+  }
+  const auto condition = parse_debug_expression(rest.substr(3));
+  if (!condition) return condition.error();
+  stop.condition = *condition;
+  return engine(std::move(stop));
+}
+
+Result<Input> parse_why(const WordText& text) {
+  const auto [before, via] = split_at(text.arguments, " via ");
+  const auto [what, levels] = split_at(before, " levels ");
+  command::Why why;
+  const auto selection = need_selection(what);
+  if (!selection) return selection.error();
+  why.what = *selection;
+  why.via = via;
+  if (!levels.empty()) {
+    const auto number = parse_integer(levels);
+    if (!number || *number < 1) return wrong(fmt::format("`{}` is no count of steps", levels));
+    why.levels = static_cast<std::size_t>(*number);
+  }
+  if (text.suffix == "a") {
+    why.copies = true;
+  } else if (!text.suffix.empty()) {
+    return wrong("`why/a` shows copies, too; there are no other forms");
+  }
+  return engine(std::move(why));
+}
+
+Result<Input> parse_who(const WordText& text) {
+  std::string_view rest = text.arguments;
+  if (!rest.starts_with("wrote ")) return wrong("write `who wrote T[i, j]`");
+  const auto what = need_selection(trim(rest.substr(6)));
+  if (!what) return what.error();
+  return engine(command::WhoWrote{*what});
+}
+
+Result<Input> parse_when(const WordText& text) {
+  std::string_view rest = text.arguments;
+  if (rest.starts_with("did ")) rest = trim(rest.substr(4));
+  rest = split_at(rest, "last change").first;
+  const auto what = need_selection(rest);
+  if (!what) return what.error();
+  return engine(command::LastChange{*what});
+}
+
+}  // namespace tilevm::vm

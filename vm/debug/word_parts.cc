@@ -1,0 +1,87 @@
+#include "vm/debug/word_parts.h"
+
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "vm/debug/expression_text.h"
+
+namespace tilevm::vm {
+
+namespace command = sim::debug::command;
+
+Error wrong(std::string message) { return {ErrorKind::usage, std::move(message)}; }
+
+Result<std::uint64_t> count_of(std::string_view text) {
+  if (text.empty()) return std::uint64_t{1};
+  const auto number = parse_integer(text);
+  if (!number || *number < 1) {
+    return wrong(fmt::format("`{}` is no count, an integer from 1 on", text));
+  }
+  return static_cast<std::uint64_t>(*number);
+}
+
+Result<sim::debug::Selection> need_selection(std::string_view text) {
+  const auto selection = parse_selection(text);
+  if (selection) return *selection;
+  return wrong(
+      fmt::format("`{}` is no tensor or part of one; write T, T[i, j], T[0:4, :] or T@t", text));
+}
+
+Result<int> number_of(std::string_view text) {
+  const auto number = parse_integer(text);
+  if (number && *number > 0 && *number < 1'000'000'000) return static_cast<int>(*number);
+  return wrong(fmt::format("`{}` is no number of a breakpoint", text));
+}
+
+Result<Format> format_of(std::string_view suffix) {
+  if (suffix.empty() || suffix == "f" || suffix == "d") return Format::value;
+  if (suffix == "x") return Format::hex;
+  if (suffix == "t") return Format::bits;
+  if (suffix == "c") return Format::codes;
+  return wrong(
+      fmt::format("`/{}` is no format; there are /x (hexadecimal), /t (bits), /c (codes) "
+                  "and /f (values)",
+                  suffix));
+}
+
+namespace {
+
+struct NamedTopic {
+  std::string_view name;
+  command::Topic topic;
+};
+constexpr std::array<NamedTopic, 10> topics{{
+    {"blocks", command::Topic::blocks},
+    {"races", command::Topic::races},
+    {"groups", command::Topic::groups},
+    {"barriers", command::Topic::barriers},
+    {"stats", command::Topic::stats},
+    {"cost", command::Topic::cost},
+    {"scalars", command::Topic::scalars},
+    {"tensors", command::Topic::tensors},
+    {"breakpoints", command::Topic::breakpoints},
+    {"snapshots", command::Topic::snapshots},
+}};
+
+}  // namespace
+
+Result<command::Topic> topic_of(std::string_view text) {
+  for (const NamedTopic& topic : topics) {
+    if (!text.empty() && topic.name.starts_with(text)) return topic.topic;
+  }
+  std::vector<std::string_view> names;
+  for (const NamedTopic& topic : topics) names.push_back(topic.name);
+  return wrong(fmt::format("`info` takes one of: {}", fmt::join(names, ", ")));
+}
+
+std::pair<std::string_view, std::string_view> split_at(std::string_view text,
+                                                       std::string_view word) {
+  const std::size_t at = text.find(word);
+  if (at == std::string_view::npos) return {text, {}};
+  return {trim(text.substr(0, at)), trim(text.substr(at + word.size()))};
+}
+
+}  // namespace tilevm::vm
