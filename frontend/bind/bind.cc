@@ -4,10 +4,13 @@
 
 #include "frontend/bind/bind_call.h"
 #include "frontend/bind/bind_constants.h"
+#include "frontend/bind/bind_decorator.h"
 #include "frontend/bind/bind_kernel.h"
+#include "frontend/bind/bind_layout.h"
 #include "frontend/bind/bind_pipeline.h"
 #include "frontend/bind/frontend.h"
 #include "frontend/syntax/grammar.h"
+#include "frontend/syntax/lines.h"
 #include "isa/analysis/offset_ranges.h"
 
 namespace tilevm::frontend {
@@ -77,11 +80,24 @@ class ProgramBinder {
 
 }  // namespace
 
+isa::Program bind_partially(const ast::Program& tree,
+                            const std::shared_ptr<const SourceFile>& source,
+                            const BindOptions& options, Diagnostics& diagnostics) {
+  return ProgramBinder(source, options, diagnostics).bind(tree);
+}
+
+LanguageWords language_words() {
+  LanguageWords words{keywords(), layout_functions(), layout_operations(), decorator_names()};
+  words.keywords.emplace_back("range");  // reserved only after `in`
+  words.layouts.emplace_back(strides_function);
+  return words;
+}
+
 std::optional<isa::Program> bind(const ast::Program& tree,
                                  const std::shared_ptr<const SourceFile>& source,
                                  const BindOptions& options, Diagnostics& diagnostics) {
   const std::size_t errors_before = diagnostics.error_count();
-  isa::Program program = ProgramBinder(source, options, diagnostics).bind(tree);
+  isa::Program program = bind_partially(tree, source, options, diagnostics);
   if (diagnostics.error_count() > errors_before) return std::nullopt;
   return program;
 }

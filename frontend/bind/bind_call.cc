@@ -119,7 +119,7 @@ class SlotBinder {
       if (form) return true;
     }
     const auto* call = std::get_if<ast::Call>(&expr.node);
-    if (call != nullptr && call->callee.text == "strides") return bind_strides(*call, slot);
+    if (call != nullptr && call->callee.text == strides_function) return bind_strides(*call, slot);
     const auto layout = bind_layout(expr, scope_);
     if (!layout) return false;
     const auto* memory = std::get_if<isa::MemoryLayout>(&*layout);

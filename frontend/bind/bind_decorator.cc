@@ -43,16 +43,22 @@ constexpr DecoratorRule decorators[] = {
 
 /// "`@threads(n)`, `@resident(n)` and `@split_barriers(n)`".
 std::string list_decorators() {
-  std::vector<std::string> names;
-  for (const DecoratorRule& rule : decorators) {
-    if (!rule.is_old_name) names.push_back(fmt::format("`@{}(n)`", rule.name));
-  }
+  std::vector<std::string> names = decorator_names();
+  for (std::string& name : names) name = fmt::format("`@{}(n)`", name);
   const std::string last = names.back();
   names.pop_back();
   return fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
 }  // namespace
+
+std::vector<std::string> decorator_names() {
+  std::vector<std::string> names;
+  for (const DecoratorRule& rule : decorators) {
+    if (!rule.is_old_name) names.emplace_back(rule.name);
+  }
+  return names;
+}
 
 void bind_decorator(const ast::Decorator& decorator, const BindScope& scope, isa::Kernel& kernel) {
   const std::string& name = decorator.name.text;

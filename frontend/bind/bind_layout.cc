@@ -300,6 +300,8 @@ std::vector<std::string> layout_functions() {
   return names;
 }
 
+std::vector<std::string> layout_operations() { return {operations.begin(), operations.end()}; }
+
 std::optional<AnyLayoutValue> bind_layout(const ast::Expr& expr, const BindScope& scope) {
   return LayoutBinder(scope).bind(expr);
 }

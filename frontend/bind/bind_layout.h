@@ -3,7 +3,10 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "frontend/bind/bind_scope.h"
 #include "frontend/syntax/ast.h"
@@ -15,6 +18,12 @@ namespace tilevm::frontend {
 
 /// An element type: its name, or a constant.
 [[nodiscard]] std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const BindScope& scope);
+
+/// Of the layout of a view: one stride a dimension, `strides(s0, s1, ..)`.
+inline constexpr std::string_view strides_function = "strides";
+
+/// Names of the operations on layouts: `reduce`, `permute` ...
+[[nodiscard]] std::vector<std::string> layout_operations();
 
 using AnyLayoutValue = std::variant<isa::RegisterLayout, isa::MemoryLayout>;
 

@@ -42,6 +42,12 @@ struct BindOptions {
                                                const BindOptions& options,
                                                Diagnostics& diagnostics);
 
+/// The same for an editor: what could be bound of a tree that may have faults. Kernels after an
+/// error in a constant may be missing, and faulty statements are.
+[[nodiscard]] isa::Program bind_partially(const ast::Program& tree,
+                                          const std::shared_ptr<const SourceFile>& source,
+                                          const BindOptions& options, Diagnostics& diagnostics);
+
 /// parse, then bind.
 [[nodiscard]] std::optional<isa::Program> load(const std::shared_ptr<const SourceFile>& source,
                                                const BindOptions& options,
@@ -55,5 +61,14 @@ using AnyLayout = std::variant<isa::RegisterLayout, isa::MemoryLayout>;
 
 /// Names of the functions that make layouts, for help texts.
 [[nodiscard]] std::vector<std::string> layout_functions();
+
+/// The words of the language that are no instructions, for editors.
+struct LanguageWords {
+  std::vector<std::string> keywords;
+  std::vector<std::string> layouts;         ///< functions that make layouts
+  std::vector<std::string> layout_methods;  ///< operations on one, as in `f.reduce(0)`
+  std::vector<std::string> decorators;      ///< without `@`
+};
+[[nodiscard]] LanguageWords language_words();
 
 }  // namespace tilevm::frontend

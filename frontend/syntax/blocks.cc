@@ -293,18 +293,23 @@ class CommentDepths {
 
 }  // namespace
 
-std::optional<ast::Program> parse(const SourceFile& source, Diagnostics& diagnostics) {
-  const std::size_t before = diagnostics.error_count();
+ast::Program parse_partially(const SourceFile& source, Diagnostics& diagnostics) {
   const std::optional<Lines> lines = split_lines(source, diagnostics);
-  if (!lines) return std::nullopt;
+  if (!lines) return {};
   Assembler assembler(source, *lines, diagnostics);
   ast::Program program = assembler.run();
-  if (diagnostics.error_count() > before) return std::nullopt;
   CommentDepths depths(lines->lines, assembler.depths());
   for (const SourceComment& comment : lines->comments) {
     program.comments.push_back(comment.comment);
     if (comment.comment.own_line) depths.assign(program.comments.back(), comment.indent);
   }
+  return program;
+}
+
+std::optional<ast::Program> parse(const SourceFile& source, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.error_count();
+  ast::Program program = parse_partially(source, diagnostics);
+  if (diagnostics.error_count() > before) return std::nullopt;
   return program;
 }
 

@@ -18,6 +18,10 @@ namespace tilevm::frontend {
 /// message.
 [[nodiscard]] std::optional<ast::Program> parse(const SourceFile& source, Diagnostics& diagnostics);
 
+/// The same for an editor: what could be read of a file that may have faults. A faulty line is left
+/// out; the body of a faulty header, too.
+[[nodiscard]] ast::Program parse_partially(const SourceFile& source, Diagnostics& diagnostics);
+
 /// The tree of a text that is one expression (an operand of `tilevm layout`, the value of a
 /// `-D NAME=VALUE`); nothing if an error was reported.
 [[nodiscard]] std::optional<ast::Expr> parse_expression(const SourceFile& source,

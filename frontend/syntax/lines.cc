@@ -414,6 +414,12 @@ bool is_keyword(std::string_view word) {
          std::ranges::find(other_keywords, word) != other_keywords.end();
 }
 
+std::vector<std::string> keywords() {
+  std::vector<std::string> words(line_keywords.begin(), line_keywords.end());
+  words.insert(words.end(), other_keywords.begin(), other_keywords.end());
+  return words;
+}
+
 std::optional<Lines> split_lines(const SourceFile& source, Diagnostics& diagnostics) {
   const std::string& text = source.text();
   if (text.size() > max_file_bytes) {

@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "frontend/syntax/ast.h"
@@ -47,8 +49,9 @@ struct Lines {
 /// Whether names, keywords and numbers may contain it.
 [[nodiscard]] bool is_word_byte(char c);
 
-/// Whether a word is reserved.
+/// Whether a word is reserved, and all that are.
 [[nodiscard]] bool is_keyword(std::string_view word);
+[[nodiscard]] std::vector<std::string> keywords();
 
 /// The letters, digits and underscores that `text` begins with; empty if it begins otherwise.
 [[nodiscard]] std::string_view leading_word(std::string_view text);

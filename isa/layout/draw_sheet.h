@@ -1,4 +1,4 @@
-// What a picture of a layout consists of: tables of cells. Internal to isa/layout.
+// What a picture of a layout consists of: tables of cells.
 #pragma once
 
 #include <cstdint>

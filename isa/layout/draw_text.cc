@@ -44,13 +44,12 @@ std::string tables(const Sheet& sheet, const std::function<std::string(const Ind
   return omission.empty() ? text : text + omission + '\n';
 }
 
-/// Black on one of eight pale backgrounds of the 256-colour terminal palette.
-std::string painted(std::int64_t warp, const std::string& cell) {
-  constexpr int backgrounds[] = {153, 157, 223, 218, 189, 159, 229, 252};
-  return fmt::format("\x1b[30;48;5;{}m{}\x1b[0m", backgrounds[warp % 8], cell);
+/// Black on one of eight pale backgrounds of the 256-colour terminal palette: those nearest to Paul
+/// Tol's "light" scheme, whose members people with any colour blindness can tell apart.
+std::string painted(std::int64_t index, const std::string& cell) {
+  constexpr int backgrounds[] = {110, 209, 222, 217, 117, 79, 149, 253};
+  return fmt::format("\x1b[30;48;5;{}m{}\x1b[0m", backgrounds[index % 8], cell);
 }
-
-constexpr std::int64_t lanes = 32;
 
 }  // namespace
 
@@ -59,19 +58,23 @@ std::string draw_text(const RegisterLayout& layout, bool color, std::int64_t max
   return tables(
       Sheet(layout.shape(), max_cells), [&](const Index& index) { return labels.label(index); },
       [&](const Index& index, const std::string& cell) {
-        return color ? painted(labels.thread(index) / lanes, cell) : cell;
+        return color ? painted(labels.thread(index), cell) : cell;
       });
 }
 
-std::string draw_text(const MemoryLayout& layout, int element_bits) {
+std::string draw_text(const MemoryLayout& layout, int element_bits, bool color) {
+  const auto bank = [&](const Index& index) {
+    return layout.offset(index) * std::min(element_bits, 128) / 32 % 32;
+  };
   const auto label = [&](const Index& index) {
     const std::int64_t offset = layout.offset(index);
-    if (element_bits <= 0) return fmt::format("{}", offset);
-    const std::int64_t bits = std::min(element_bits, 128);
-    return fmt::format("{}@{}", offset, offset * bits / 32 % 32);
+    return element_bits <= 0 ? fmt::format("{}", offset)
+                             : fmt::format("{}@{}", offset, bank(index));
   };
   return tables(Sheet(layout.shape(), 1 << 14), label,
-                [](const Index&, std::string cell) { return cell; });
+                [&](const Index& index, const std::string& cell) {
+                  return color && element_bits > 0 ? painted(bank(index) / 4, cell) : cell;
+                });
 }
 
 std::string describe(const RegisterLayout& layout) {

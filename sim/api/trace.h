@@ -35,7 +35,8 @@ struct TracedScalar {
 /// One statement that ran: an instruction, or, without mnemonic, the assignment of a scalar or the
 /// begin of a loop's next iteration. Valid during the call.
 struct TraceEvent {
-  std::uint64_t step = 0;  ///< counts the statements of the block, from 1
+  std::array<std::int64_t, 3> block{};  ///< x, y, z
+  std::uint64_t step = 0;               ///< counts the statements of the block, from 1
   Span span{};
   std::string_view mnemonic;
   std::vector<TracedTile> tiles;
@@ -43,9 +44,13 @@ struct TraceEvent {
 };
 
 /// The block that is traced (x, y, z), and the callback for its events. If `tell` is empty nothing
-/// is traced. After `tell` returns false it is not called again.
+/// is traced. After `tell` returns false it is not called again for that block.
 struct Trace {
   std::array<std::int64_t, 3> block{};
+  /// If not 0: instead of that block so many of a launch, the first in the order in which blocks
+  /// begin. With several host threads `tell` may then be called by all of them at once.
+  std::uint64_t first_blocks = 0;
+  bool values = true;  ///< whether events have tiles and scalars
   std::function<bool(const TraceEvent&)> tell;
 };
 

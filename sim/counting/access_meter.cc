@@ -275,7 +275,7 @@ struct MeterInputs {
   }
 };
 
-Meter meter_of(const isa::RegisterMove& move, const MeterInputs& making) {
+MeteredAccess access_of(const isa::RegisterMove& move, const MeterInputs& making) {
   const auto& tile = making.type<isa::RegisterType>(move.tile);
   MeteredAccess access{making.id, making.grid(tile), move.stores, std::nullopt, std::nullopt};
   if (std::holds_alternative<isa::GlobalType>(making.kernel.variable(move.tensor).type)) {
@@ -283,15 +283,25 @@ Meter meter_of(const isa::RegisterMove& move, const MeterInputs& making) {
   } else {
     access.shared = making.shared(move.tensor, move.offset, tile.shape());
   }
-  return make(std::move(access));
+  return access;
 }
 
-Meter meter_of(const isa::CopyMove& move, const MeterInputs& making) {
+MeteredAccess access_of(const isa::CopyMove& move, const MeterInputs& making) {
   const isa::Shape shape = isa::tile_shape(move.offset, making.type<isa::SharedType>(move.tensor));
-  return make({making.id,
-               AccessGrid(making.info.access_plan(making.stmt), making.info.num_threads, nullptr),
-               false, making.global(move.view, move.view_offset, shape),
-               making.shared(move.tensor, move.offset, shape)});
+  return {making.id,
+          AccessGrid(making.info.access_plan(making.stmt), making.info.num_threads, nullptr), false,
+          making.global(move.view, move.view_offset, shape),
+          making.shared(move.tensor, move.offset, shape)};
+}
+
+/// What a statement moves; nothing if it moves no tile.
+std::optional<MeteredAccess> find_access(const isa::VerifiedProgram& program, int kernel,
+                                         const isa::InstStmt& stmt, SharedTables& tables,
+                                         std::int64_t id) {
+  const MeterInputs making{program, program.kernel(kernel), program.info(kernel), stmt, tables, id};
+  const std::optional<isa::TileMove> move = isa::tile_move(stmt);
+  if (!move) return std::nullopt;
+  return std::visit([&](const auto& each) { return access_of(each, making); }, *move);
 }
 
 }  // namespace
@@ -309,11 +319,51 @@ const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts)
 
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
                  SharedTables& tables, std::size_t id) {
-  const MeterInputs making{program, program.kernel(kernel),       program.info(kernel), stmt,
-                           tables,  static_cast<std::int64_t>(id)};
-  const std::optional<isa::TileMove> move = isa::tile_move(stmt);
-  if (!move) return {};
-  return std::visit([&](const auto& each) { return meter_of(each, making); }, *move);
+  std::optional<MeteredAccess> access =
+      find_access(program, kernel, stmt, tables, static_cast<std::int64_t>(id));
+  return access ? make(std::move(*access)) : Meter{};
+}
+
+std::vector<SharedRequest> shared_requests(const isa::VerifiedProgram& program, int kernel,
+                                           const isa::InstStmt& stmt) {
+  SharedTables tables;
+  std::vector<SharedRequest> requests;
+  const std::optional<MeteredAccess> access = find_access(program, kernel, stmt, tables, 0);
+  if (!access || !access->shared || access->grid.plan().form == AccessForm::copy) return requests;
+  const SharedSide& side = *access->shared;
+  const SharedAddresses tile{&side.position, side.layout, side.bits, side.tensor_bits};
+  if (!tile.inside()) return requests;
+  const bool stores = access->stores || access->global;
+  for (std::int64_t i = 0; i < access->grid.plan().count; ++i) {
+    for (std::int64_t t = 0; t < access->grid.threads(); t += warp_size) {
+      const auto lanes = lanes_in(tile, access->grid, t, i);
+      count_moves(lanes, access->grid.plan(), side.bits, stores,
+                  [&](const WarpAccess& request, unsigned width) {
+                    if (!request.empty()) {
+                      requests.push_back({t / warp_size, width, stores, request});
+                    }
+                    return AccessCount{};
+                  });
+    }
+  }
+  return requests;
+}
+
+std::vector<bool> warps_that_move(const isa::VerifiedProgram& program, int kernel,
+                                  const isa::InstStmt& stmt) {
+  SharedTables tables;
+  const std::optional<MeteredAccess> access = find_access(program, kernel, stmt, tables, 0);
+  if (!access) return {};
+  const AccessGrid& grid = access->grid;
+  std::vector<bool> moves(static_cast<std::size_t>((grid.threads() + warp_size - 1) / warp_size));
+  isa::Index index;
+  for (std::int64_t t = 0; t < grid.threads(); ++t) {
+    const auto warp = static_cast<std::size_t>(t / warp_size);
+    for (std::int64_t i = 0; !moves[warp] && i < grid.plan().count; ++i) {
+      moves[warp] = grid.find(t, i, index);
+    }
+  }
+  return moves;
 }
 
 MmaCount count_mma(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt) {

@@ -15,6 +15,7 @@
 #include "isa/program/program.h"
 #include "isa/verify/verify.h"
 #include "sim/api/counters.h"
+#include "sim/counting/warp_access.h"
 #include "sim/state/state.h"
 #include "sim/tiles/shared_tables.h"
 
@@ -39,6 +40,25 @@ using Meter = std::function<void(const BlockState& state, MeterCache& cache, Acc
 /// kernel apart. The program must outlive the meter.
 [[nodiscard]] Meter make_meter(const isa::VerifiedProgram& program, int kernel,
                                const isa::InstStmt& stmt, SharedTables& tables, std::size_t id);
+
+/// What a warp asks of shared memory at once: `width` bytes for each of its active threads.
+struct SharedRequest {
+  std::int64_t warp = 0;
+  unsigned width = 0;
+  bool stores = false;
+  WarpAccess lanes;
+};
+
+/// The requests of one execution of a statement, as if its tile began at index 0 of the shared
+/// tensor; those that a meter counts, in its order. None if it moves no tile to or from shared
+/// memory, or only by cp.async, whose writes depend on when the data arrives.
+[[nodiscard]] std::vector<SharedRequest> shared_requests(const isa::VerifiedProgram& program,
+                                                         int kernel, const isa::InstStmt& stmt);
+
+/// Which warps take part in the accesses of a statement, by warp; empty if it moves no tile. Bounds
+/// of views are not looked at.
+[[nodiscard]] std::vector<bool> warps_that_move(const isa::VerifiedProgram& program, int kernel,
+                                                const isa::InstStmt& stmt);
 
 /// The tensor-core instructions that the warps of a block execute for a statement; none unless it
 /// is a Dot.

@@ -33,7 +33,7 @@ AccessCount count_request(const WarpAccess& access) {
 /// The largest number of words that share a bank.
 std::uint64_t passes(std::vector<std::uint64_t>& words) {
   keep_distinct(words);
-  std::array<std::uint64_t, 32> in_bank{};
+  std::array<std::uint64_t, shared_banks> in_bank{};
   std::uint64_t most = 0;
   for (const std::uint64_t word : words) most = std::max(most, ++in_bank[word % in_bank.size()]);
   return most;
@@ -53,7 +53,7 @@ AccessCount count_sectors(const WarpAccess& access) {
 AccessCount count_wavefronts(const WarpAccess& access, unsigned width) {
   AccessCount count = count_request(access);
   count.ideal = 0;
-  const unsigned lanes = width > 4 ? 128 / width : 32;
+  const unsigned lanes = lanes_served_together(width);
   std::vector<std::uint64_t> words;
   for (std::size_t i = 0; i < access.size();) {
     const unsigned group = access[i].lane / lanes;

@@ -25,6 +25,15 @@ inline constexpr std::uint64_t sector_bytes = 32, line_bytes = 128;
 /// A load or store in global memory: each touched sector counts once, for any number of threads.
 [[nodiscard]] AccessCount count_sectors(const WarpAccess& access);
 
+/// Threads of a warp whose accesses of `width` bytes to shared memory are served together: all,
+/// half of them for 8 bytes, a quarter for 16.
+[[nodiscard]] constexpr unsigned lanes_served_together(unsigned width) {
+  return width > 4 ? 128 / width : 32;
+}
+
+/// Banks of shared memory, each a word of 4 bytes wide.
+inline constexpr unsigned shared_banks = 32;
+
 /// A load or store in shared memory, `width` bytes a thread. Word w (of 4 bytes) is in bank w % 32.
 /// One wavefront serves one word of every bank, to all threads that ask for that word. Accesses of
 /// 8 bytes are served half a warp at a time, accesses of 16 bytes a quarter.

@@ -82,7 +82,8 @@ void BlockInterpreter::start(const std::array<std::int64_t, 3>& block, std::uint
   state_.draws = 0;
   state_.probe = {};
   const Trace* trace = context_.settings.observers.trace;
-  state_.traced = trace != nullptr && trace->block == block;
+  state_.traced = trace != nullptr &&
+                  (trace->first_blocks > 0 ? order < trace->first_blocks : trace->block == block);
   state_.wait.reset();
   state_.turns = 0;
   context_.fault.reset();
@@ -158,9 +159,10 @@ void BlockInterpreter::run_turns(std::uint32_t turns) {
 void BlockInterpreter::emit_trace(const PlanOp& record) {
   const bool loop_ended = record.kind == PlanOp::Kind::loop_next && state_.next == record.target;
   if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return;
-  TraceEvent event{state_.steps, record.span, record.mnemonic, {}, {}};
-  show_values(record.written, state_, event);
-  state_.traced = context_.settings.observers.trace->tell(event);
+  const Trace& trace = *context_.settings.observers.trace;
+  TraceEvent event{state_.block, state_.steps, record.span, record.mnemonic, {}, {}};
+  if (trace.values) show_values(record.written, state_, event);
+  state_.traced = trace.tell(event);
 }
 
 void BlockInterpreter::keep_operands_of(const PlanOp& record) {

@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "frontend/bind/frontend.h"
 #include "isa/base/suggest.h"
+#include "isa/type/dtype.h"
 #include "vm/cli/commands.h"
-#include "vm/cli/isa_reference.h"
+#include "vm/text/isa_reference.h"
 
 namespace tilevm::vm {
 
@@ -28,6 +30,33 @@ void list_all(const std::vector<InstructionInfo>& infos, Io& io) {
   io.out << "\n`tilevm isa NAME` says more about one of them\n";
 }
 
+Json word_list_json(const std::vector<std::string>& words) {
+  Json list = Json::array();
+  for (const std::string& word : words) list.push(word);
+  return list;
+}
+
+/// {"schema": 1, "keywords": [..], "instructions": [..], ..}
+Json words_json() {
+  const frontend::LanguageWords words = frontend::language_words();
+  std::vector<std::string> instructions, types, operands;
+  for (const InstructionInfo& info : all_instructions()) {
+    instructions.emplace_back(info.description.mnemonic);
+    for (const OperandInfo& operand : info.operands) operands.emplace_back(operand.name);
+  }
+  std::sort(operands.begin(), operands.end());
+  operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
+  for (const isa::DType& type : isa::all_dtypes()) types.push_back(isa::to_string(type));
+  Json object = Json::object();
+  object.set("schema", 1).set("keywords", word_list_json(words.keywords));
+  object.set("instructions", word_list_json(instructions))
+      .set("operands", word_list_json(operands));
+  object.set("layouts", word_list_json(words.layouts));
+  object.set("layout_methods", word_list_json(words.layout_methods));
+  return object.set("decorators", word_list_json(words.decorators))
+      .set("types", word_list_json(types));
+}
+
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
     return std::tolower(x) == std::tolower(y);
@@ -39,6 +68,10 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 Exit isa_reference(const IsaOptions& options, Io& io) {
   if (options.markdown) {
     io.out << markdown_reference();
+    return Exit::ok;
+  }
+  if (options.words) {
+    io.out << words_json().text() << '\n';
     return Exit::ok;
   }
   const std::vector<InstructionInfo> infos = all_instructions();

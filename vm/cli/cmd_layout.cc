@@ -1,75 +1,324 @@
+// `tilevm layout`: the drawing first, then what it means.
+#include <algorithm>
+#include <map>
 #include <ostream>
+#include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "frontend/bind/frontend.h"
 #include "isa/dot/dot.h"
 #include "isa/layout/draw.h"
 #include "vm/cli/commands.h"
+#include "vm/picture/bit_rows.h"
+#include "vm/picture/layout_svg.h"
 
 namespace tilevm::vm {
 
 namespace {
 
-/// "m16n8k16 (f16 x f16 -> f32): C" for every tensor-core fragment that equals the layout.
-std::vector<std::string> fragments_like(const isa::RegisterLayout& layout) {
-  std::vector<std::string> names;
+/// Operands of a tensor-core instruction whose fragment is the layout: "A, C".
+std::string operands_like(const isa::RegisterLayout& layout, const isa::MmaShape& shape) {
+  std::string operands;
+  const auto add = [&](const isa::RegisterLayout& fragment, char name) {
+    if (fragment == layout) operands += fmt::format("{}{}", operands.empty() ? "" : ", ", name);
+  };
+  add(shape.a_layout, 'A');
+  add(shape.b_layout, 'B');
+  add(shape.c_layout, 'C');
+  return operands;
+}
+
+/// A line for each instruction's shape: "C of mma.m16n8k16: f16 -> f32, f16; i8, u8 -> i32".
+std::vector<std::string> fragments_by_shape(const isa::RegisterLayout& layout) {
+  struct Types {
+    std::vector<std::string> operands, accumulators;
+    int min_sm = 0;
+  };
+  std::vector<std::string> shapes;
+  std::map<std::string, std::vector<Types>> by_shape;
+  const auto add = [](std::vector<std::string>& list, const std::string& item) {
+    if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+  };
   for (const isa::MmaShape& shape : isa::mma_shapes()) {
-    std::string operands;
-    if (shape.a_layout == layout) operands += "A";
-    if (shape.b_layout == layout) operands += operands.empty() ? "B" : ", B";
-    if (shape.c_layout == layout) operands += operands.empty() ? "C" : ", C";
+    const std::string operands = operands_like(layout, shape);
     if (operands.empty()) continue;
-    names.push_back(fmt::format("operand {} of mma.{}, {} x {} -> {}, from sm_{} on", operands,
-                                shape.name, to_string(shape.a), to_string(shape.b),
-                                to_string(shape.accumulator), shape.min_sm));
+    const std::string name = fmt::format("{} of mma.{}", operands, shape.name);
+    add(shapes, name);
+    std::vector<Types>& types = by_shape[name];
+    const std::string a = to_string(shape.a), d = to_string(shape.accumulator);
+    auto known = std::find_if(types.begin(), types.end(), [&](const Types& one) {
+      return one.operands == std::vector<std::string>{a};
+    });
+    if (known == types.end()) known = types.insert(types.end(), {{a}, {}, shape.min_sm});
+    add(known->accumulators, d);
   }
-  return names;
+  std::vector<std::string> lines;
+  for (const std::string& name : shapes) {
+    std::vector<Types> merged;
+    for (const Types& one : by_shape[name]) {
+      const auto same = std::find_if(merged.begin(), merged.end(), [&](const Types& other) {
+        return other.accumulators == one.accumulators && other.min_sm == one.min_sm;
+      });
+      if (same == merged.end()) {
+        merged.push_back(one);
+      } else {
+        same->operands.push_back(one.operands.front());
+      }
+    }
+    std::string types;
+    for (const Types& one : merged) {
+      types += fmt::format("{}{} -> {}", types.empty() ? "" : "; ", fmt::join(one.operands, ", "),
+                           fmt::join(one.accumulators, ", "));
+      if (one.min_sm > 80) types += fmt::format(" (from sm_{} on)", one.min_sm);
+    }
+    lines.push_back(fmt::format("{}: {}", name, types));
+  }
+  return lines;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Columns that a line takes on a terminal.
+std::size_t visible_width(std::string_view line) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\x1b') {
+      i = line.find('m', i);
+      if (i == std::string_view::npos) break;
+    } else {
+      ++width;
+    }
+  }
+  return width;
+}
+
+/// Two texts side by side.
+std::string beside(const std::string& left, const std::string& right) {
+  const std::vector<std::string> a = lines_of(left), b = lines_of(right);
+  std::size_t width = 0;
+  for (const std::string& line : a) width = std::max(width, visible_width(line));
+  std::string text;
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    const std::string first = i < a.size() ? a[i] : "";
+    std::string line = first + std::string(width - visible_width(first) + 4, ' ');
+    line += i < b.size() ? b[i] : "";
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+std::string drawing(const TypedLayout& typed, bool color) {
+  return typed.registers() != nullptr ? draw_text(*typed.registers(), color)
+                                      : draw_text(*typed.memory(), typed.bits(), color);
+}
+
+std::string legend(const TypedLayout& typed) {
+  if (typed.registers() != nullptr) return "a cell is thread:local of the element";
+  return typed.dtype ? "a cell is offset@bank of the element" : "a cell is the element's offset";
+}
+
+void show_in_terminal(const LayoutScene& scene, Io& io) {
+  const TypedLayout& first = scene.layouts.front();
+  const auto titled = [&](const TypedLayout& typed) {
+    return paint(typed.text, Style::bold, io.color_out) + "\n" + drawing(typed, io.color_out);
+  };
+  io.out << (scene.layouts.size() == 1 ? titled(first)
+                                       : beside(titled(first), titled(scene.layouts[1])))
+         << paint(legend(first), Style::dim, io.color_out) << "\n\n";
+  bool bits = true;
+  for (const TypedLayout& one : scene.layouts) bits = bits && one.registers() && one.dtype;
+  if (bits) io.out << draw_bits(scene.layouts, 0) << '\n';
+  for (const TypedLayout& one : scene.layouts) {
+    if (one.registers() != nullptr) io.out << describe(*one.registers()) << '\n';
+  }
+  if (scene.layouts.size() == 1 && first.registers() != nullptr) {
+    for (const std::string& line : fragments_by_shape(*first.registers())) io.out << line << '\n';
+  }
+  if (scene.access != nullptr) {
+    io.out << (scene.access->requests.front().stores ? "store: " : "load: ") << scene.access->how
+           << '\n'
+           << describe(*scene.access) << '\n'
+           << draw_text(*scene.access);
+  }
+}
+
+Json list_json(const std::vector<std::int64_t>& values) {
+  Json list = Json::array();
+  for (const std::int64_t value : values) list.push(value);
+  return list;
+}
+
+/// One entry an element in row-major order, at most so many.
+constexpr std::int64_t most_elements = std::int64_t{1} << 16;
+
+Json registers_json(const isa::RegisterLayout& layout) {
+  Json object = Json::object();
+  object.set("threads", layout.num_threads()).set("locals", layout.num_locals());
+  object.set("replicas", layout.num_replicas());
+  Json places = Json::array();
+  for (std::int64_t k = 0; k < std::min(layout.size(), most_elements); ++k) {
+    const isa::Index index = isa::unravel(k, layout.shape());
+    places.push(list_json({layout.first_thread_of(index), layout.local_of(index)}));
+  }
+  object.set("places", std::move(places)).set("cut", layout.size() > most_elements);
+  Json fragments = Json::array();
+  for (const isa::MmaShape& shape : isa::mma_shapes()) {
+    const std::string operands = operands_like(layout, shape);
+    if (operands.empty()) continue;
+    Json item = Json::object();
+    item.set("instruction", "mma." + shape.name).set("operands", operands);
+    item.set("a", to_string(shape.a)).set("b", to_string(shape.b));
+    item.set("accumulator", to_string(shape.accumulator)).set("min_sm", shape.min_sm);
+    fragments.push(std::move(item));
+  }
+  return object.set("fragments", std::move(fragments));
+}
+
+Json memory_json(const isa::MemoryLayout& layout) {
+  Json object = Json::object();
+  const std::int64_t size = isa::element_count(layout.shape());
+  Json offsets = Json::array();
+  for (std::int64_t k = 0; k < std::min(size, most_elements); ++k) {
+    offsets.push(layout.offset(isa::unravel(k, layout.shape())));
+  }
+  object.set("storage", layout.storage_size()).set("offsets", std::move(offsets));
+  return object.set("cut", size > most_elements);
+}
+
+Json layout_json(const TypedLayout& typed) {
+  Json object = typed.registers() != nullptr ? registers_json(*typed.registers())
+                                             : memory_json(*typed.memory());
+  object.set("text", typed.text);
+  object.set("kind", typed.registers() != nullptr ? "register" : "memory");
+  if (typed.dtype) object.set("dtype", isa::to_string(*typed.dtype));
+  return object.set(
+      "shape", std::visit([](const auto& one) { return list_json(one.shape()); }, typed.layout));
+}
+
+Json access_json(const SharedAccessPicture& access) {
+  Json object = Json::object();
+  object.set("how", access.how).set("requests", access.total.requests);
+  object.set("wavefronts", access.total.transfers);
+  object.set("bank_conflicts", access.total.transfers - access.total.ideal);
+  const sim::SharedRequest& request = access.requests[access.worst];
+  Json worst = Json::object();
+  worst.set("request", access.worst).set("warp", request.warp).set("bytes", request.width);
+  Json passes = Json::array();
+  for (const Wavefront& wavefront : wavefronts_of(request)) {
+    Json banks = Json::array();
+    for (const auto& lanes : wavefront.lanes) {
+      banks.push(list_json({lanes.begin(), lanes.end()}));
+    }
+    passes.push(std::move(banks));
+  }
+  return object.set("worst", worst.set("lanes_by_bank", std::move(passes)));
 }
 
 bool ends_with(const std::string& text, std::string_view end) {
-  return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+  return text.size() > end.size() && text.ends_with(end);
 }
 
-Exit write_picture(const isa::RegisterLayout& layout, const LayoutOptions& options, Io& io) {
-  const bool svg = ends_with(options.output, ".svg") || options.output == "-";
-  if (!svg && !ends_with(options.output, ".html")) {
-    return fail(io, {ErrorKind::usage,
-                     fmt::format("-o {}: the file must end in .svg or .html", options.output)});
+std::optional<Error> wrong_output(const std::string& output) {
+  if (output.empty() || output == "-" || ends_with(output, ".svg") || ends_with(output, ".html")) {
+    return std::nullopt;
   }
-  const std::string picture =
-      svg ? draw_svg(layout, options.expression) : draw_html(layout, options.expression);
-  const Status written = write_result(io, options.output, picture);
-  return written ? Exit::ok : fail(io, written.error());
+  return Error{ErrorKind::usage, fmt::format("-o {}: the file must end in .svg or .html", output)};
 }
 
-void show_register_layout(const isa::RegisterLayout& layout, Io& io) {
-  std::string text = describe(layout);
-  io.out << text << (text.empty() || text.back() != '\n' ? "\n" : "");
-  for (const std::string& name : fragments_like(layout)) io.out << name << '\n';
-  io.out << '\n' << draw_text(layout, io.color_out);
+/// What is drawn together must fit together.
+std::optional<Error> wrong_scene(const LayoutScene& scene, bool with_access) {
+  const auto usage = [](std::string message) {
+    return Error{ErrorKind::usage, std::move(message)};
+  };
+  const TypedLayout& first = scene.layouts.front();
+  if (with_access) {
+    if (scene.layouts.size() == 2 || first.memory() == nullptr || !first.dtype) {
+      return usage(
+          "`--access` needs one memory layout after the type of its elements, as in `tilevm layout "
+          "'f16 row_major(64, 64)' --access 'spatial(8, 4).local(1, 8)'`");
+    }
+    return std::nullopt;
+  }
+  if (scene.layouts.size() == 1) return std::nullopt;
+  const TypedLayout& second = scene.layouts[1];
+  if (first.registers() == nullptr || second.registers() == nullptr || !first.dtype ||
+      !second.dtype) {
+    return usage(
+        "two layouts show a View: both must be of registers, after the types of their elements, as "
+        "in `tilevm layout 'u8 local(3).spatial(32)' 'i6 local(4).spatial(32)'`");
+  }
+  const auto bits = [](const TypedLayout& one) {
+    return one.registers()->num_locals() * one.bits();
+  };
+  const std::int64_t threads[] = {first.registers()->num_threads(),
+                                  second.registers()->num_threads()};
+  if (threads[0] == threads[1] && bits(first) == bits(second)) return std::nullopt;
+  return usage(fmt::format(
+      "a View keeps threads and the bits of each: the first layout has {} threads of {} bits, the "
+      "second {} threads of {} bits",
+      threads[0], bits(first), threads[1], bits(second)));
+}
+
+Exit deliver(const LayoutScene& scene, const LayoutOptions& options, Io& io, Reporter& reporter) {
+  if (!options.output.empty()) {
+    const std::string picture =
+        ends_with(options.output, ".html") ? draw_html(scene) : draw_svg(scene);
+    const Status written = write_result(io, options.output, picture);
+    return written ? reporter.finish(Exit::ok) : reporter.fail(written.error());
+  }
+  if (options.json) {
+    Json layouts = Json::array();
+    for (const TypedLayout& one : scene.layouts) layouts.push(layout_json(one));
+    reporter.set("layouts", std::move(layouts));
+    if (scene.access != nullptr) reporter.set("access", access_json(*scene.access));
+  } else {
+    show_in_terminal(scene, io);
+  }
+  return reporter.finish(Exit::ok);
+}
+
+/// Nothing after a report.
+std::optional<TypedLayout> read(const std::string& expression, Reporter& reporter) {
+  const SourceFile source("<layout>", expression);
+  Diagnostics diagnostics;
+  std::optional<TypedLayout> typed = read_typed_layout(source, diagnostics);
+  reporter.diagnostics(diagnostics, source);
+  return typed;
 }
 
 }  // namespace
 
 Exit layout(const LayoutOptions& options, Io& io) {
-  const SourceFile source("<layout>", options.expression);
-  Diagnostics diagnostics;
-  const std::optional<frontend::AnyLayout> any = frontend::load_layout(source, diagnostics);
-  show(io, diagnostics, source);
-  if (!any || diagnostics.has_errors()) return Exit::fault;
-  const auto* registers = std::get_if<isa::RegisterLayout>(&*any);
-  if (registers == nullptr) {
-    if (!options.output.empty()) {
-      return fail(io, {ErrorKind::usage, "pictures are drawn of register layouts; leave -o out"});
-    }
-    const auto& memory = std::get<isa::MemoryLayout>(*any);
-    io.out << to_string(memory) << '\n' << '\n' << draw_text(memory);
-    return Exit::ok;
+  Reporter reporter(io, "layout", options.json);
+  if (const auto error = wrong_output(options.output)) return reporter.fail(*error);
+  LayoutScene scene;
+  for (const std::string& expression : options.expressions) {
+    std::optional<TypedLayout> typed = read(expression, reporter);
+    if (!typed) return reporter.finish(Exit::fault);
+    scene.layouts.push_back(std::move(*typed));
   }
-  if (!options.output.empty()) return write_picture(*registers, options, io);
-  show_register_layout(*registers, io);
-  return Exit::ok;
+  if (const auto error = wrong_scene(scene, !options.access.empty())) return reporter.fail(*error);
+  if (options.access.empty()) return deliver(scene, options, io, reporter);
+  const std::optional<TypedLayout> tile = read(options.access, reporter);
+  if (!tile) return reporter.finish(Exit::fault);
+  if (tile->registers() == nullptr) {
+    return reporter.fail({ErrorKind::usage, "`--access` takes the layout of a tile in registers"});
+  }
+  SourceFile source;
+  Diagnostics diagnostics;
+  const auto access =
+      draw_access({scene.layouts.front(), *tile, options.stores}, source, diagnostics);
+  reporter.diagnostics(diagnostics, source);
+  if (!access) return reporter.finish(Exit::fault);
+  scene.access = &*access;
+  return deliver(scene, options, io, reporter);
 }
 
 }  // namespace tilevm::vm

@@ -6,6 +6,7 @@
 
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
+#include "vm/picture/report.h"
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
 #include "vm/text/choice.h"
@@ -124,8 +125,14 @@ Error with_way_out(Error error) {
   return error;
 }
 
+/// Writes the page of `--report`, also of a run that failed.
+Status write_page(const RunPage& page, const std::string& path, Reporter& reporter) {
+  reporter.set("report", path);
+  return write_result(reporter.io(), path, draw_report(page));
+}
+
 Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOptions& options,
-                Reporter& reporter) {
+                TimelineRecorder* recorder, Reporter& reporter) {
   const Result<Entry> entry =
       resolve_entry(program, options.execution.entry, options.execution.data);
   if (!entry) return reporter.fail(entry.error());
@@ -135,6 +142,11 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   Result<std::vector<HostTensor>> tensors =
       make_tensors(*entry, {options.execution.seed, options.execution.wild});
   if (!tensors) return reporter.fail(tensors.error());
+  if (recorder != nullptr && options.page != "-") {
+    if (Status status = check_writable(options.page); !status) {
+      return reporter.fail(status.error());
+    }
+  }
   for (const Entry::Tensor& tensor : entry->tensors) {
     if (!tensor.dest) continue;
     if (Status status = check_writable(tensor.dest->path); !status) {
@@ -144,6 +156,12 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   RunReport report;
   const std::optional<Failure> failure = engine.run(program, *entry, *tensors, report);
   deliver_prints(program, report.prints, reporter);
+  if (recorder != nullptr) {
+    const Timeline timeline = recorder->finish();
+    const Status written =
+        write_page({program, *entry, *tensors, report, timeline, failure}, options.page, reporter);
+    if (!written) return reporter.fail(written.error());
+  }
   if (failure) {
     return reporter.fail(*failure, program.source());
   }
@@ -176,7 +194,7 @@ Exit run(const RunOptions& options, Io& io) {
   if (!settings) return reporter.fail(settings.error());
   settings->max_steps = options.max_steps;
   settings->resident_blocks = options.resident_blocks;
-  settings->count_accesses = options.stats;
+  settings->count_accesses = options.stats || !options.page.empty();
   settings->keep_shadow = options.shadow;
   if (options.shadow && options.backend != "sim") {
     return reporter.fail(
@@ -184,15 +202,31 @@ Exit run(const RunOptions& options, Io& io) {
               "`--shadow` needs the simulator, since a GPU, emulated or not, computes every value "
               "once; run it with `--backend sim`, which gives the same bits"});
   }
+  if (!options.page.empty() && options.backend != "sim") {
+    return reporter.fail(Error{ErrorKind::usage,
+                               "`--report` needs the simulator, which counts and traces; run it "
+                               "with `--backend sim`, which gives the same bits"});
+  }
   Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
+  // The recorder needs the program, the program's target the engine, and the engine the recorder.
+  std::optional<TimelineRecorder> recorder;
+  if (!options.page.empty()) {
+    settings->traced_blocks = 1;
+    settings->trace_values = false;
+    settings->trace = [&recorder](int kernel, const sim::TraceEvent& event) {
+      return recorder->take(kernel, event);
+    };
+  }
   Result<std::unique_ptr<Engine>> engine = make_engine(options.backend, *settings);
   if (!engine) return reporter.fail(with_way_out(engine.error()));
   Result<Loaded> loaded = load_source(*source, options.program, target_for(**engine));
   if (!loaded) return reporter.fail(loaded.error());
   reporter.diagnostics(loaded->diagnostics, **source);
   if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
-  return run_loaded(*loaded->program, **engine, options, reporter);
+  constexpr std::uint64_t most_ticks = 20'000;
+  if (!options.page.empty()) recorder.emplace(*loaded->program, most_ticks);
+  return run_loaded(*loaded->program, **engine, options, recorder ? &*recorder : nullptr, reporter);
 }
 
 }  // namespace tilevm::vm

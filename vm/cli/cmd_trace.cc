@@ -1,4 +1,5 @@
-// `tilevm trace`: what every statement of one block gave, as names, types and hashes.
+// `tilevm trace`: what every statement of one block gave, as names, types and hashes; or a timeline
+// of blocks.
 #include <charconv>
 #include <ostream>
 
@@ -7,6 +8,8 @@
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
 #include "vm/data/hash.h"
+#include "vm/picture/timeline.h"
+#include "vm/text/file.h"
 
 namespace tilevm::vm {
 
@@ -135,6 +138,54 @@ Exit trace_loaded(const isa::VerifiedProgram& program, const std::array<std::int
   return reporter.finish(Exit::ok);
 }
 
+/// Ticks of a timeline, of all blocks together.
+constexpr std::uint64_t most_ticks = std::uint64_t{1} << 18;
+
+/// The charts to standard output, and the trace to its file.
+Exit show_timeline(const isa::VerifiedProgram& program, const Timeline& timeline,
+                   const TraceOptions& options, Reporter& reporter) {
+  if (!options.output.empty()) {
+    const Status written =
+        write_result(reporter.io(), options.output, chrome_trace(program, timeline).text() + "\n");
+    if (!written) return reporter.fail(written.error());
+    reporter.set("written", options.output);
+  }
+  reporter.set("blocks", timeline.blocks.size());
+  reporter.set("cut", timeline.cut);
+  if (reporter.json() || options.output == "-") return reporter.finish(Exit::ok);
+  std::ostream& out = reporter.io().out;
+  for (const BlockTimeline& block : timeline.blocks) out << draw_text(program, block) << '\n';
+  if (timeline.cut) out << fmt::format("... only {} statements are kept\n", most_ticks);
+  if (!options.output.empty()) {
+    out << fmt::format("written to {}; chrome://tracing and ui.perfetto.dev show it\n",
+                       options.output);
+  }
+  return reporter.finish(Exit::ok);
+}
+
+Exit trace_timeline(const isa::VerifiedProgram& program, const TraceOptions& options,
+                    Reporter& reporter) {
+  const Result<Entry> entry =
+      resolve_entry(program, options.execution.entry, options.execution.data);
+  if (!entry) return reporter.fail(entry.error());
+  Result<std::vector<HostTensor>> tensors =
+      make_tensors(*entry, {options.execution.seed, options.execution.wild});
+  if (!tensors) return reporter.fail(tensors.error());
+  TimelineRecorder recorder(program, most_ticks);
+  EngineOptions settings{.threads = options.execution.threads};
+  settings.traced_blocks = options.blocks;
+  settings.trace_values = false;
+  settings.trace = [&](int kernel, const sim::TraceEvent& event) {
+    return recorder.take(kernel, event);
+  };
+  Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
+  if (!engine) return reporter.fail(engine.error());
+  RunReport report;
+  const std::optional<Failure> failure = (*engine)->run(program, *entry, *tensors, report);
+  if (failure) return reporter.fail(*failure, program.source());
+  return show_timeline(program, recorder.finish(), options, reporter);
+}
+
 }  // namespace
 
 Exit trace(const TraceOptions& options, Io& io) {
@@ -146,6 +197,13 @@ Exit trace(const TraceOptions& options, Io& io) {
   if (!loaded) return reporter.fail(loaded.error());
   reporter.diagnostics(loaded->diagnostics, *loaded->source);
   if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
+  if (options.chart || !options.output.empty()) {
+    if (!options.output.empty() && options.output != "-") {
+      const Status writable = check_writable(options.output);
+      if (!writable) return reporter.fail(writable.error());
+    }
+    return trace_timeline(*loaded->program, options, reporter);
+  }
   return trace_loaded(*loaded->program, *block, options, reporter);
 }
 

@@ -1,4 +1,6 @@
-// More than 400 lines: the options of all commands, one after another.
+// The options of every command, in the words of `--help`.
+// More than 400 lines: CLI11 takes long to compile, so one source reads it, and an option is a line
+// or three.
 #include "vm/cli/command_line.h"
 
 #include <charconv>
@@ -101,15 +103,33 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
   {
     auto [app, o] = add_command<LayoutOptions>(
         root, commands, "layout", "Draws a layout: which thread holds which element.", layout);
-    app->add_option("expression", o->expression, "a layout")->required()->type_name("EXPR");
+    // Two options of one word each: CLI11 would take brackets around a layout for a list of words.
+    const auto add = [options = o](const std::string& text) {
+      options->expressions.push_back(text);
+    };
+    app->add_option_function<std::string>(
+           "expression", add, "a layout, after the type of its elements to show bits or banks")
+        ->required()
+        ->type_name("[TYPE] LAYOUT");
+    app->add_option_function<std::string>("view", add,
+                                          "another one of the same bits: both show a View")
+        ->type_name("[TYPE] LAYOUT");
+    app->add_option("--access", o->access,
+                    "the register layout of a tile that is loaded from the memory layout: its bank "
+                    "conflicts")
+        ->type_name("LAYOUT");
+    app->add_flag("--store", o->stores, "the tile of --access is stored");
     app->add_option("-o,--output", o->output, "draw to FILE.svg or FILE.html; - for SVG to stdout")
         ->type_name("FILE");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {
     auto [app, o] =
         add_command<IsaOptions>(root, commands, "isa", "Explains the instructions.", isa_reference);
     app->add_option("mnemonic", o->mnemonic, "one instruction")->type_name("NAME");
     app->add_flag("--markdown", o->markdown, "the whole reference as Markdown");
+    app->add_flag("--words", o->words,
+                  "the words of the language by kind, as JSON, for editors and highlighters");
   }
   {
     auto [app, o] = add_command<ExplainOptions>(root, commands, "explain",
@@ -158,6 +178,10 @@ void add_running_commands(CLI::App& root, Commands& commands) {
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
         ->type_name("N");
     app->add_flag("--stats", o->stats, "times and counters to standard error");
+    app->add_option("--report", o->page,
+                    "write a page about the run: faults and cost by line, outputs, bank conflicts, "
+                    "timeline; simulator only")
+        ->type_name("FILE.html");
     app->add_flag("--shadow", o->shadow,
                   "compute every value also without rounding, and show the errors of outputs and "
                   "statements; simulator only");
@@ -172,6 +196,15 @@ void add_running_commands(CLI::App& root, Commands& commands) {
         ->type_name("X[,Y[,Z]]");
     app->add_option("--limit", o->limit, "statements that are shown; 1000 if left out")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
+        ->type_name("N");
+    app->add_option("-o,--output", o->output,
+                    "write a timeline of blocks for chrome://tracing or Perfetto, and show a chart "
+                    "of it")
+        ->type_name("FILE");
+    app->add_flag("--chart", o->chart, "show the timeline as a chart, write nothing");
+    app->add_option("--blocks", o->blocks,
+                    "blocks of each launch on the timeline, from the first; 1 if left out")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{4096}))
         ->type_name("N");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }

@@ -33,14 +33,18 @@ struct FormatOptions {
 Exit format(const FormatOptions& options, Io& io);
 
 struct LayoutOptions {
-  std::string expression;
-  std::string output;  ///< FILE.svg, FILE.html, or "-"
+  std::vector<std::string> expressions;  ///< "[TYPE] LAYOUT"; two for a View of the same bits
+  std::string output;                    ///< FILE.svg, FILE.html, or "-"
+  std::string access;   ///< a register layout whose tile is moved to or from shared memory
+  bool stores = false;  ///< it is stored, not loaded
+  bool json = false;
 };
 Exit layout(const LayoutOptions& options, Io& io);
 
 struct IsaOptions {
   std::string mnemonic;  ///< empty: the table of all
   bool markdown = false;
+  bool words = false;  ///< the words of the language as JSON
 };
 Exit isa_reference(const IsaOptions& options, Io& io);
 
@@ -91,6 +95,7 @@ struct RunOptions {
   std::optional<std::uint64_t> max_steps, resident_blocks;
   bool stats = false;
   bool shadow = false;  ///< with the simulator only
+  std::string page;     ///< a page of HTML to write about the run; empty: none; likewise
   bool json = false;
 };
 Exit run(const RunOptions& options, Io& io);
@@ -100,6 +105,9 @@ struct TraceOptions {
   ExecutionOptions execution;
   std::string block = "0";     ///< X, X,Y or X,Y,Z
   std::uint64_t limit = 1000;  ///< statements that are shown
+  std::string output;          ///< a Chrome trace to write; empty: none
+  std::uint64_t blocks = 1;    ///< of each launch, on the timeline
+  bool chart = false;          ///< the timeline as text instead of values
   bool json = false;
 };
 Exit trace(const TraceOptions& options, Io& io);

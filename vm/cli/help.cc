@@ -20,11 +20,13 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm run programs/figure2.tile\n"
        "  tilevm run programs/figure2.tile -D M=64 -D N=64 --in a=rand:7 --out c=c.npy\n"
        "  tilevm run programs/figure2.tile --json | jq .outputs\n"
+       "  tilevm run programs/transpose.tile --report transpose.html\n"
        "  tilevm run programs/figure2.tile -D M=64 -D N=64 -D K=256 --shadow\n"},
       {"trace",
        "  tilevm trace programs/figure2.tile -D K=32\n"
        "  tilevm trace programs/figure2.tile --block 1,2 --limit 20\n"
-       "  tilevm trace programs/figure2.tile --json | jq '.events[0]'\n"},
+       "  tilevm trace programs/figure2.tile --json | jq '.events[0]'\n"
+       "  tilevm trace programs/matmul_f16_pipelined.tile -D K=256 -o timeline.json\n"},
       {"debug",
        "  tilevm debug programs/figure2.tile -D K=64\n"
        "  tilevm debug programs/transpose.tile -x session.dbg --batch\n"
@@ -60,12 +62,16 @@ const std::map<std::string, std::string>& examples() {
        "f2.h\n"},
       {"layout",
        "  tilevm layout 'local(2, 1).spatial(8, 4).local(1, 2)'\n"
-       "  tilevm layout 'spatial(8, 4).local(1, 4)' -o picture.svg\n"
-       "  tilevm layout 'row_major(16, 8).swizzle(3, 3, 3)'\n"},
+       "  tilevm layout 'u8 local(3).spatial(32)' 'i6 local(2, 1).column_spatial(4, 8).local(2, "
+       "1)' "
+       "-o view.html\n"
+       "  tilevm layout 'f16 row_major(64, 64).swizzle(3, 3, 3)' --access "
+       "'local(8, 1).spatial(4, 8).local(1, 8)'\n"},
       {"isa",
        "  tilevm isa\n"
        "  tilevm isa Dot\n"
-       "  tilevm isa --markdown > isa.md\n"},
+       "  tilevm isa --markdown > isa.md\n"
+       "  tilevm isa --words | jq .keywords\n"},
       {"explain",
        "  tilevm explain TV0104\n"
        "  tilevm explain 104\n"

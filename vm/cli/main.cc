@@ -98,6 +98,8 @@ bool wants_color(const std::string& choice, int descriptor) {
   const char* const none = std::getenv("NO_COLOR");
   const char* const term = std::getenv("TERM");
   if (none != nullptr && *none != '\0') return false;
+  const char* const force = std::getenv("CLICOLOR_FORCE");
+  if (force != nullptr && *force != '\0' && std::string_view(force) != "0") return true;
   if (term != nullptr && std::string_view(term) == "dumb") return false;
   return isatty(descriptor) == 1;
 }

@@ -123,6 +123,8 @@ struct EngineOptions {
   /// Told what the statements of one block of every launch gave, with the kernel's index.
   std::function<bool(int kernel, const sim::TraceEvent&)> trace = {};
   std::array<std::int64_t, 3> traced_block{};
+  std::uint64_t traced_blocks = 0;  ///< if not 0: so many blocks of each launch (sim::Trace)
+  bool trace_values = true;
   /// Level of optimisation of an engine's compiler; empty: its default.
   std::optional<int> level = {};
   /// How long the launches of a run may take where no limit of steps ends them; 0: for ever.

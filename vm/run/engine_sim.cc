@@ -100,6 +100,8 @@ class SimEngine final : public Engine {
     options_.count_accesses = options.count_accesses;
     options_.keep_shadow = options.keep_shadow;
     options_.trace.block = options.traced_block;
+    options_.trace.first_blocks = options.traced_blocks;
+    options_.trace.values = options.trace_values;
     trace_ = options.trace;
   }
 

@@ -1,9 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "tests/unit/vm/commands_support.h"
 #include "vm/cli/cmd_support.h"
-#include "vm/cli/isa_reference.h"
 #include "vm/run/compile_report.h"
+#include "vm/text/isa_reference.h"
 
 namespace {
 
@@ -68,34 +71,80 @@ TEST_CASE("docs/isa.md is what the definitions say") {
   CHECK_MESSAGE(page == markdown_reference(), "run: tilevm isa --markdown > docs/isa.md");
 }
 
-TEST_CASE("layout draws, and names the tensor-core fragment that a layout is") {
+namespace {
+
+LayoutOptions drawing(std::vector<std::string> expressions, const std::string& access = "",
+                      const std::string& output = "") {
+  return {std::move(expressions), output, access, false, false};
+}
+
+}  // namespace
+
+TEST_CASE("layout draws first, then names the tensor-core fragments by shape") {
   Streams text;
-  CHECK(layout({"local(2, 1).spatial(8, 4).local(1, 2)", ""}, text.io) == Exit::ok);
-  CHECK(contains(text.out.str(), "operand C of mma.m16n8k16, f16 x f16 -> f32"));
-  CHECK(contains(text.out.str(), "31:3"));
+  CHECK(layout(drawing({"local(2, 1).spatial(8, 4).local(1, 2)"}), text.io) == Exit::ok);
+  const std::string shown = text.out.str();
+  CHECK(shown.starts_with("local(2, 1).spatial(8, 4).local(1, 2)\n0:0   0:1   1:0   1:1"));
+  CHECK(contains(shown, "a cell is thread:local of the element"));
+  CHECK(contains(shown, "C of mma.m16n8k16: f16 -> f32, f16; bf16 -> f32; f8e4m3, f8e5m2"));
+  CHECK(std::count(shown.begin(), shown.end(), '\n') < 32);
   Streams svg;
-  CHECK(layout({"spatial(8, 4)", "-"}, svg.io) == Exit::ok);
+  CHECK(layout(drawing({"spatial(8, 4)"}, "", "-"), svg.io) == Exit::ok);
   CHECK(svg.out.str().starts_with("<svg"));
   Streams memory;
-  CHECK(layout({"row_major(4, 4)", ""}, memory.io) == Exit::ok);
+  CHECK(layout(drawing({"row_major(4, 4)"}), memory.io) == Exit::ok);
   CHECK(contains(memory.out.str(), "15"));
+}
+
+TEST_CASE("layout shows bits where the type is known, two layouts for a View") {
+  Streams bits;
+  CHECK(layout(drawing({"i6[8], local(4).spatial(2)"}), bits.io) == Exit::ok);
+  CHECK(contains(bits.out.str(),
+                 "  register 0  i6 |[0]        |[2]        |[4]        |[6]        |\n"));
+  Streams view;
+  CHECK(layout(
+            drawing({"u8 local(3).spatial(32)", "i6 local(2, 1).column_spatial(4, 8).local(2, 1)"}),
+            view.io) == Exit::ok);
+  CHECK(contains(view.out.str(), "  register 0  u8 |[0]            |[32]           |[64]"));
+  CHECK(contains(view.out.str(), "  register 0  i6 |[0,0]      |[1,0]      |[8,0]      |[9,0]"));
+  Streams other_bits;
+  CHECK(layout(drawing({"u8 local(3)", "i6 local(3)"}), other_bits.io) == Exit::usage);
+  CHECK(contains(other_bits.err.str(), "1 threads of 24 bits, the second 1 threads of 18 bits"));
+  Streams other_shape;
+  CHECK(layout(drawing({"i6[9], local(4).spatial(2)"}), other_shape.io) == Exit::fault);
+}
+
+TEST_CASE("layout counts the bank conflicts of an access") {
+  const LayoutOptions plain = drawing({"f32 row_major(32, 32)"}, "spatial(32, 1)");
+  Streams text;
+  CHECK(layout(plain, text.io) == Exit::ok);
+  CHECK(contains(text.out.str(), "1 request of warps: 32 wavefronts, 31 of them for bank"));
+  LayoutOptions padded = plain;
+  padded.expressions = {"f32 memory_layout([32, 32], [32, 32], [33, 1])"};
+  Streams free;
+  CHECK(layout(padded, free.io) == Exit::ok);
+  CHECK(contains(free.out.str(), "1 request of warps: 1 wavefront, no bank conflicts"));
+  Streams untyped;
+  CHECK(layout(drawing({"row_major(32, 32)"}, "spatial(32, 1)"), untyped.io) == Exit::usage);
+  CHECK(contains(untyped.err.str(), "needs one memory layout after the type"));
 }
 
 TEST_CASE("layout writes pictures whole or not at all") {
   const ScratchFolder folder;
-  Streams html;
-  CHECK(layout({"spatial(8, 4)", folder / "x.html"}, html.io) == Exit::ok);
+  const auto draw = [](const std::string& file, Streams& streams) {
+    return layout(drawing({"spatial(8, 4)"}, "", file), streams.io);
+  };
+  Streams html, wrong, missing;
+  CHECK(draw(folder / "x.html", html) == Exit::ok);
   CHECK(contains(read_text(folder / "x.html"), "</html>"));
-  Streams wrong;
-  CHECK(layout({"spatial(8, 4)", folder / "x.png"}, wrong.io) == Exit::usage);
+  CHECK(draw(folder / "x.png", wrong) == Exit::usage);
   CHECK(contains(wrong.err.str(), ".svg or .html"));
-  Streams missing;
-  CHECK(layout({"spatial(8, 4)", folder / "no/x.svg"}, missing.io) == Exit::usage);
+  CHECK(draw(folder / "no/x.svg", missing) == Exit::usage);
 }
 
 TEST_CASE("a misspelt layout is a fault with a suggestion") {
   Streams streams;
-  CHECK(layout({"clumn_local(2, 2)", ""}, streams.io) == Exit::fault);
+  CHECK(layout(drawing({"clumn_local(2, 2)"}), streams.io) == Exit::fault);
   CHECK(contains(streams.err.str(), "column_local"));
 }
 

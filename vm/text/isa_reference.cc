@@ -1,4 +1,4 @@
-#include "vm/cli/isa_reference.h"
+#include "vm/text/isa_reference.h"
 
 #include <algorithm>
 #include <type_traits>

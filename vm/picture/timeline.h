@@ -1,0 +1,105 @@
+// A logical timeline of blocks: which statement each of them executes when, which copies are in
+// flight meanwhile, and which warps take part where not all do.
+//
+// Time is counted in the statements of a block: statement n lasts from n - 1 to n. It says what
+// follows what, not how long a GPU takes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "isa/verify/verify.h"
+#include "sim/api/trace.h"
+#include "vm/text/json.h"
+
+namespace tilevm::vm {
+
+/// What a statement means on a timeline.
+enum class TickKind : std::uint8_t { other, memory, copy, commit, wait, barrier, dot };
+
+struct Tick {
+  std::uint64_t begin = 0;
+  Span span{};
+  std::string mnemonic;
+  TickKind kind = TickKind::other;
+  std::vector<std::int64_t> warps;  ///< that take part; empty: all
+};
+
+/// Copies of one group, from the first one's issue to the wait that retires the group.
+struct Flight {
+  std::uint64_t begin = 0, end = 0;
+  Span span{};  ///< of the first copy
+  std::uint64_t copies = 0;
+  bool waited = false;  ///< otherwise it was in flight when the block ended
+};
+
+struct BlockTimeline {
+  int kernel = 0;
+  std::uint64_t launch = 0;  ///< of this kernel
+  std::array<std::int64_t, 3> block{};
+  std::uint64_t steps = 0;
+  std::vector<Tick> ticks;
+  std::vector<Flight> flights;
+};
+
+struct Timeline {
+  std::vector<BlockTimeline> blocks;  ///< by kernel, launch and block
+  bool cut = false;                   ///< there was more than was kept
+};
+
+/// Makes a timeline of the events of a traced run, from any thread.
+class TimelineRecorder {
+ public:
+  TimelineRecorder(const isa::VerifiedProgram& program, std::uint64_t most_ticks);
+  TimelineRecorder(const TimelineRecorder&) = delete;
+  TimelineRecorder& operator=(const TimelineRecorder&) = delete;
+
+  /// False once there is more than is kept.
+  bool take(int kernel, const sim::TraceEvent& event);
+  /// After the run.
+  [[nodiscard]] Timeline finish();
+
+ private:
+  struct Known {
+    TickKind kind = TickKind::other;
+    std::int64_t pending = 0;  ///< of a wait
+    std::vector<std::int64_t> warps;
+  };
+  struct Recording {
+    BlockTimeline timeline;
+    std::vector<Flight> open;  ///< committed groups, the oldest first
+    Flight uncommitted;        ///< no copies: none
+  };
+  using Block = std::array<std::int64_t, 3>;
+
+  [[nodiscard]] Known look_up(int kernel, const isa::InstStmt& stmt) const;
+  void advance(const Known& known, std::uint64_t step, Span span, Recording& recording) const;
+
+  const isa::VerifiedProgram& program_;
+  std::uint64_t most_;
+  std::uint64_t count_ = 0;
+  bool cut_ = false;
+  std::mutex mutex_;
+  std::vector<std::map<std::uint64_t, Known>> known_;  ///< by kernel, and by span
+  std::map<std::pair<int, Block>, std::vector<Recording>> recordings_;
+};
+
+/// The Chrome trace format (chrome://tracing, ui.perfetto.dev): a process for each block, a thread
+/// for its statements (or for each warp, where warps differ), asynchronous slices for copies in
+/// flight. A microsecond there is a statement here.
+[[nodiscard]] Json chrome_trace(const isa::VerifiedProgram& program, const Timeline& timeline);
+
+/// A row for each statement of the text that a block executed, time from left to right in at most
+/// `width` columns; many lines, each with its line break.
+[[nodiscard]] std::string draw_text(const isa::VerifiedProgram& program,
+                                    const BlockTimeline& timeline, std::size_t width = 72);
+
+/// The same as an SVG of at most a few thousand shapes.
+[[nodiscard]] std::string draw_svg(const isa::VerifiedProgram& program,
+                                   const BlockTimeline& timeline);
+
+}  // namespace tilevm::vm
