@@ -430,6 +430,12 @@ void add_other_commands(CLI::App& root, Commands& commands) {
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {
+    auto [app, o] = add_command<LspOptions>(
+        root, commands, "lsp", "Serves an editor: the Language Server Protocol on stdio.", lsp);
+    o->version = TILEVM_VERSION;
+    app->add_flag("--stdio")->description("what it does anyway; some editors say it");
+  }
+  {
     auto [app, o] = add_command<DemoOptions>(
         root, commands, "demo", "Multiplies f16 by 6-bit integers, and checks every step.", demo);
     o->source_folder = TILEVM_SOURCE_DIR;

@@ -41,6 +41,11 @@ struct LayoutOptions {
 };
 Exit layout(const LayoutOptions& options, Io& io);
 
+struct LspOptions {
+  std::string version;
+};
+Exit lsp(const LspOptions& options, Io& io);
+
 struct IsaOptions {
   std::string mnemonic;  ///< empty: the table of all
   bool markdown = false;

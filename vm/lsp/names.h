@@ -1,0 +1,65 @@
+// Where the names of a program are, and what they name: the table behind definitions, references,
+// renaming, completion and colours.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+#include "isa/base/source.h"
+
+namespace tilevm::vm {
+
+enum class NameKind : std::uint8_t {
+  keyword,
+  constant,
+  kernel,
+  pipeline,
+  parameter,
+  variable,
+  instruction,
+  layout,  ///< a function or a method of the layout algebra
+  type,
+  operand,  ///< the name before `=` in a call
+  decorator,
+  number,
+  string,
+  comment,
+  unknown,
+};
+
+/// A constant, kernel, pipeline, parameter or variable of the file. A name that is assigned again
+/// in its block is one symbol, whatever type it takes.
+struct Symbol {
+  std::string name;
+  NameKind kind = NameKind::variable;
+  Span definition{};
+  Span scope{};      ///< where the name may be used
+  int item = -1;     ///< of the tree, that it belongs to; -1: the file
+  std::string text;  ///< of a constant: its value as written; of a parameter: its type
+};
+
+struct Occurrence {
+  Span span{};
+  NameKind kind = NameKind::unknown;
+  int symbol = -1;       ///< index into Names::symbols
+  bool defines = false;  ///< it takes a value here
+  std::string callee{};  ///< of an operand: the call
+  /// Statements before this place may have given the name its value.
+  std::uint32_t visible_from = 0;
+};
+
+struct Names {
+  std::vector<Symbol> symbols;
+  std::vector<Occurrence> occurrences;  ///< by place, none overlaps another
+
+  /// The occurrence at a place, or that ends there; null if there is none.
+  [[nodiscard]] const Occurrence* at(std::uint32_t offset) const;
+};
+
+/// The names of a tree of this source, with its keywords, literals and comments.
+[[nodiscard]] Names find_names(const frontend::ast::Program& tree, const SourceFile& source);
+
+}  // namespace tilevm::vm
