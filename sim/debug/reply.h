@@ -97,6 +97,7 @@ struct Tile {
   std::optional<std::uint64_t> lowest, highest;  ///< codes of numbers that are defined
   std::vector<std::int64_t> threads;  ///< that hold the element, if it is a single one in registers
   std::int64_t local = 0;
+  int overwritten = 0;  ///< the line that has written the tile's registers again; 0: none has
 };
 
 /// What a thread holds of a tile.

@@ -108,6 +108,7 @@ class Session {
   Reply run(const command::FocusThread& thread);
   Reply run(const command::Set& set);
   Reply run(const command::Trace& trace);
+  [[nodiscard]] int overwritten_at(isa::VarId var);
   reply::Blocks blocks();
   reply::Race races();
   reply::Groups groups();

@@ -36,14 +36,21 @@ Status check_thread(const RegisterPlace& place, const std::string& name, std::in
 /// Counts elements of a tile, and finds the range of their numbers.
 class Statistics {
  public:
-  explicit Statistics(reply::Tile& tile) : tile_(tile) {}
+  Statistics(reply::Tile& tile, std::int64_t elements) : tile_(tile) {
+    const std::size_t codes = std::size_t{1} << std::min<unsigned>(tile.dtype.bits, 20);
+    if (tile.dtype.bits > 16 || elements < static_cast<std::int64_t>(codes)) return;
+    for (std::size_t code = 0; code < codes; ++code) {
+      values_.push_back(as_double(value_of_code(tile.dtype, code)));
+    }
+  }
 
   void add(const Element& element) {
     if (element.undefined) {
       ++tile_.undefined;
       return;
     }
-    const double value = as_double(value_of_code(tile_.dtype, element.code));
+    const double value = values_.empty() ? as_double(value_of_code(tile_.dtype, element.code))
+                                         : values_[element.code];
     if (std::isnan(value)) {
       ++tile_.nan;
       return;
@@ -55,6 +62,7 @@ class Statistics {
 
  private:
   reply::Tile& tile_;
+  std::vector<double> values_;  // of all codes, where there are more elements than codes
   double lowest_ = 0, highest_ = 0;
 };
 
@@ -79,7 +87,7 @@ reply::Tile show(const Selection& what, const Tensor& tensor, const Part& part,
     tile.dims.push_back(static_cast<int>(d));
   }
   const std::int64_t elements = isa::element_count(part.extents);
-  Statistics statistics(tile);
+  Statistics statistics(tile, elements);
   isa::Index index = part.origin;
   for (std::int64_t k = 0; k < elements; ++k, advance(part, index)) {
     const Element element = tensor.read(block, index);
@@ -95,10 +103,11 @@ reply::Tile show(const Selection& what, const Tensor& tensor, const Part& part,
 }
 
 Reply show_thread(const Selection& what, const Tensor& tensor, std::int64_t thread,
-                  const BlockState& block) {
+                  const BlockState* running) {
   const auto* place = std::get_if<RegisterPlace>(&tensor.place);
   if (place == nullptr) return not_in_registers(tensor);
   if (Status status = check_thread(*place, tensor.name, thread); !status) return status.error();
+  const BlockState& block = *running;
   reply::ThreadTile shown;
   shown.text = what.text;
   shown.dtype = tensor.dtype;
@@ -129,13 +138,34 @@ Reply Session::run(const command::Print& print) {
   const Tensor& tensor = *std::get_if<Tensor>(&*named);
   const BlockState* block = focus_block();
   const bool in_registers = std::holds_alternative<RegisterPlace>(tensor.place);
-  if (print.what.thread) return show_thread(print.what, tensor, *print.what.thread, *block);
+  if (print.what.thread) return show_thread(print.what, tensor, *print.what.thread, block);
   if (thread_ && in_registers && print.what.ranges.empty()) {
-    return show_thread(print.what, tensor, *thread_, *block);
+    return show_thread(print.what, tensor, *thread_, block);
   }
   const Result<Part> part = resolve(print.what, tensor);
   if (!part) return part.error();
-  return show(print.what, tensor, *part, block);
+  reply::Tile tile = show(print.what, tensor, *part, block);
+  if (in_registers) tile.overwritten = overwritten_at(tensor.var);
+  return tile;
+}
+
+/// A View and its source share their registers: the line that wrote the source again since the
+/// variable was written; 0 if there is none.
+int Session::overwritten_at(isa::VarId var) {
+  const auto resident = resident_of_focus();
+  const PreparedLaunch& launch = machine().launch();
+  const Moment written = names().last_written(var);
+  const std::vector<Moment>& last_run = machine().state().residents[*resident]->last_run;
+  for (std::size_t record = 0; record < last_run.size(); ++record) {
+    if (last_run[record] <= written) continue;
+    for (const isa::VarId other : launch.records()[record].written) {
+      const isa::Type& type = launch.kernel().variable(other).type;
+      if (other == var || !std::holds_alternative<isa::RegisterType>(type)) continue;
+      if (launch.registers().offset(other) != launch.registers().offset(var)) continue;
+      return launch.records()[record].line;
+    }
+  }
+  return 0;
 }
 
 Reply Session::run(const command::Compute& compute) {
@@ -167,7 +197,7 @@ Reply Session::run(const command::Bits& bits) {
   if (!tensor) return tensor.error();
   const Selection what{
       bits.tensor, {}, bits.thread, fmt::format("{}@{}", bits.tensor, bits.thread)};
-  return show_thread(what, *tensor, bits.thread, *focus_block());
+  return show_thread(what, *tensor, bits.thread, focus_block());
 }
 
 Reply Session::run(const command::Set& set) {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <utility>
 
@@ -47,33 +48,32 @@ class InterruptGuard {
 /// Shows on a terminal that a long run goes on.
 class Progress {
  public:
-  explicit Progress(Io& io) : io_(io), shows_(isatty(STDERR_FILENO) != 0 && io.color_err) {}
+  explicit Progress(Io& io) : io_(io), shows_(isatty(STDERR_FILENO) != 0) {}
 
+  /// A command begins.
+  void begin() { begin_ = std::chrono::steady_clock::now(); }
   /// False if the user interrupted.
   bool tick() {
-    if (interrupted.exchange(false)) return finish(false);
+    if (interrupted.exchange(false)) return false;
     if (!shows_) return true;
     const auto now = std::chrono::steady_clock::now();
-    if (now - last_ > std::chrono::seconds(10)) first_ = now;  // another run
-    last_ = now;
-    if (now - first_ < std::chrono::milliseconds(500) * (shown_ + 1)) return true;
+    if (now - begin_ < std::chrono::milliseconds(500) * (shown_ + 1)) return true;
     ++shown_;
-    io_.err << (shown_ % 2 == 0 ? "\rrunning (Ctrl-C stops) . " : "\rrunning (Ctrl-C stops) ..")
-            << std::flush;
+    const std::chrono::duration<double> took = now - begin_;
+    io_.err << fmt::format("\rrunning for {:.1f} s, Ctrl-C stops ", took.count()) << std::flush;
     return true;
   }
-  bool finish(bool result) {
-    if (shown_ > 0) io_.err << "\r                          \r" << std::flush;
+  /// The command has ended.
+  void end() {
+    if (shown_ > 0) io_.err << fmt::format("\r{:40}\r", "") << std::flush;
     shown_ = 0;
-    first_ = std::chrono::steady_clock::now();
-    return result;
   }
 
  private:
   Io& io_;
   bool shows_;
   int shown_ = 0;
-  std::chrono::steady_clock::time_point first_ = std::chrono::steady_clock::now(), last_ = first_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 /// What the options name.
@@ -92,15 +92,18 @@ Exit status_of(const Debugger& debugger) {
 }
 
 /// Reads commands until the end of the input, or `quit`.
-void talk(Debugger& debugger, const DebugCommandOptions& options, Io& io) {
+void talk(Debugger& debugger, const DebugCommandOptions& options, Progress& progress, Io& io) {
   const bool terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
   const bool edits = terminal && !options.batch && !options.json;
   const std::unique_ptr<LineEditor> editor = make_line_editor(io.in, io.out, edits, debugger);
   while (const std::optional<std::string> text = editor->read(Debugger::prompt)) {
     interrupted = false;
     if (!edits && !options.json) io.out << trim(std::string(Debugger::prompt) + *text) << '\n';
-    if (!debugger.line(*text)) return;
+    progress.begin();
+    const bool goes_on = debugger.line(*text);
+    progress.end();
     io.out.flush();
+    if (!goes_on) return;
   }
 }
 
@@ -140,7 +143,8 @@ Exit debug(const DebugCommandOptions& options, Io& io) {
   settings.timeline.tick = [&] { return progress.tick(); };
   auto session = open_session(target.program, target.entry, std::move(target.tensors), settings);
   if (!session) return fail(io, session.error());
-  const InterruptGuard guard;
+  std::optional<InterruptGuard> guard;
+  if (!options.batch) guard.emplace();
   Debugger debugger(*std::move(session), io.out,
                     {options.json, io.color_out, [&](const std::string& engine) {
                        return compare_with(request_of(options), engine);
@@ -148,7 +152,7 @@ Exit debug(const DebugCommandOptions& options, Io& io) {
   debugger.greet();
   const bool goes_on = script.empty() || debugger.script(script);
   io.out.flush();
-  if (goes_on && (!options.batch || options.script.empty())) talk(debugger, options, io);
+  if (goes_on && (!options.batch || options.script.empty())) talk(debugger, options, progress, io);
   return options.batch ? status_of(debugger) : Exit::ok;
 }
 

@@ -64,6 +64,7 @@ const std::vector<Adapter::Request>& Adapter::requests() {
       {"completions", &Adapter::completions},
       {"readMemory", &Adapter::read_memory},
       {"writeMemory", &Adapter::write_memory},
+      {"disassemble", &Adapter::disassemble},
       {"source", &Adapter::source},
       {"loadedSources", &Adapter::nothing},
       {"cancel", &Adapter::nothing, false},
@@ -129,9 +130,29 @@ void Adapter::output(const std::string& text, const char* category) {
   event("output", body.set("category", category).set("output", text));
 }
 
+void Adapter::tell(Progress progress, double seconds) {
+  if (!shows_progress_) return;
+  Json body = Json::object();
+  const std::string message = fmt::format("running for {:.1f} s", seconds);
+  switch (progress) {
+    case Progress::begins:
+      body.set("progressId", std::to_string(++progress_)).set("title", "tilevm runs");
+      event("progressStart", std::move(body.set("cancellable", true).set("message", message)));
+      return;
+    case Progress::goes_on:
+      body.set("progressId", std::to_string(progress_));
+      event("progressUpdate", std::move(body.set("message", message)));
+      return;
+    case Progress::ends:
+      event("progressEnd", std::move(body.set("progressId", std::to_string(progress_))));
+      return;
+  }
+}
+
 Adapter::Answer Adapter::initialize(const Object& arguments) {
   lines_from_one_ = flag_in(arguments, "linesStartAt1", true);
   columns_from_one_ = flag_in(arguments, "columnsStartAt1", true);
+  shows_progress_ = flag_in(arguments, "supportsProgressReporting", false);
   styles_ = flag_in(arguments, "supportsANSIStyling", false);
   Json body = Json::object();
   for (const char* capability :
@@ -139,9 +160,9 @@ Adapter::Answer Adapter::initialize(const Object& arguments) {
         "supportsConditionalBreakpoints", "supportsHitConditionalBreakpoints", "supportsLogPoints",
         "supportsEvaluateForHovers", "supportsStepBack", "supportsSetVariable",
         "supportsGotoTargetsRequest", "supportsCompletionsRequest", "supportsExceptionInfoRequest",
-        "supportsDataBreakpoints", "supportsReadMemoryRequest", "supportsWriteMemoryRequest",
-        "supportsTerminateRequest", "supportsCancelRequest", "supportsValueFormattingOptions",
-        "supportsANSIStyling"}) {
+        "supportsDataBreakpoints", "supportsReadMemoryRequest", "supportsDisassembleRequest",
+        "supportsWriteMemoryRequest", "supportsTerminateRequest", "supportsCancelRequest",
+        "supportsValueFormattingOptions", "supportsANSIStyling"}) {
     body.set(capability, true);
   }
   return body;

@@ -41,13 +41,20 @@ struct Host {
 
 class Adapter {
  public:
+  /// A line of emitted code, and the line of the program that it comes from.
+  struct EmittedLine {
+    int line = 0;
+    std::string text;
+  };
+
   explicit Adapter(Host host) : host_(std::move(host)) {}
 
   /// Answers a request; false after `disconnect`. Nothing that a client sends ends the adapter.
   bool handle(const boost::json::object& message);
-  /// Whether a run in progress should stop: told by who receives messages.
-  void interrupt() { interrupted_ = true; }
-  [[nodiscard]] bool take_interrupt() { return std::exchange(interrupted_, false); }
+  /// Tells that a request takes long, that it goes on, and that it has ended; nothing to a client
+  /// that shows no progress.
+  enum class Progress : std::uint8_t { begins, goes_on, ends };
+  void tell(Progress progress, double seconds);
 
  private:
   using Object = boost::json::object;
@@ -93,7 +100,7 @@ class Adapter {
   void tell_stop(const sim::debug::reply::Stopped& stop);
   [[nodiscard]] bool log_and_go_on(const sim::debug::reply::Stopped& stop);
 
-  // Looking (adapter_look.cc, adapter_memory.cc).
+  // Looking (adapter_look.cc, adapter_memory.cc, adapter_code.cc).
   Answer threads(const Object& arguments);
   Answer stack_trace(const Object& arguments);
   Answer scopes(const Object& arguments);
@@ -104,6 +111,7 @@ class Adapter {
   Answer read_memory(const Object& arguments);
   Answer write_memory(const Object& arguments);
   Answer source(const Object& arguments);
+  Answer disassemble(const Object& arguments);
   [[nodiscard]] Json source_json();
   void focus(const Object& arguments);
   [[nodiscard]] std::int64_t thread_id();
@@ -129,7 +137,9 @@ class Adapter {
   std::unique_ptr<sim::debug::Session> session_;
   std::int64_t sequence_ = 1;
   bool lines_from_one_ = true, columns_from_one_ = true;
-  bool stops_on_entry_ = true, cuda_threads_ = false, configured_ = false, ended_ = false;
+  bool stops_on_entry_ = true, cuda_threads_ = false, configured_ = false;
+  bool shows_progress_ = false;
+  std::int64_t progress_ = 0;                   ///< the number of the last progress that began
   bool styles_ = false;                         ///< the client shows ANSI styles
   std::optional<sim::debug::Command> pending_;  ///< runs after the response is sent
   std::vector<int> line_stops_, function_stops_, data_stops_;
@@ -137,7 +147,8 @@ class Adapter {
   std::optional<sim::Fault> fault_;  ///< of the last stop
   std::vector<Container> containers_;
   std::vector<sim::debug::Moment> targets_;  ///< of the last gotoTargets, and of `why`
-  bool interrupted_ = false, done_ = false;
+  std::vector<EmittedLine> emitted_;
+  bool done_ = false;
 };
 
 }  // namespace tilevm::vm::dap

@@ -108,6 +108,7 @@ Adapter::Answer Adapter::stack_trace(const Object& arguments) {
     if (position.line > 0) {
       frame.set("endLine", end.line - first).set("endColumn", end.column - column);
     }
+    frame.set("instructionPointerReference", std::to_string(position.line));
     frames.push(std::move(frame));
   }
   Json body = Json::object();

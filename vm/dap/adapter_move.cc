@@ -170,7 +170,7 @@ bool Adapter::log_and_go_on(const reply::Stopped& stop) {
     rest.remove_prefix(close + 1);
   }
   output(text + '\n', "console");
-  return !interrupted_;
+  return true;
 }
 
 void Adapter::tell_stop(const reply::Stopped& stop) {
@@ -178,9 +178,6 @@ void Adapter::tell_stop(const reply::Stopped& stop) {
   fault_ = stop.fault;
   if (stop.reason == Reason::run_end) {
     output(position_text(stop.position) + "; the past can still be gone back to\n", "console");
-    if (!ended_) {
-      ended_ = true;
-    }
   }
   Json body = Json::object();
   body.set("reason", stop.reason == Reason::run_end ? "pause" : reason_of(stop));

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -44,24 +45,55 @@ Result<std::unique_ptr<sim::debug::Session>> open(const LaunchArguments& launch,
 
 }  // namespace
 
-void serve(int input, int output) {
-  Connection connection(input, output);
-  // A message that asks for an end waits behind the run that it should stop.
-  const auto tick = [&] {
-    if (connection.closed()) return false;
+namespace {
+
+/// A client, and the request that runs now.
+class Service {
+ public:
+  Service(int input, int output)
+      : connection_(input, output),
+        adapter_({[this](const LaunchArguments& launch) {
+                    return open(launch, [this] { return tick(); });
+                  },
+                  [this](const Json& message) { connection_.send(message); }}) {}
+
+  void run() {
+    while (const auto message = connection_.receive()) {
+      begin_ = std::chrono::steady_clock::now();
+      told_ = 0;
+      const bool goes_on = adapter_.handle(*message);
+      if (told_ > 0) adapter_.tell(Adapter::Progress::ends, seconds());
+      if (!goes_on) return;
+    }
+  }
+
+ private:
+  /// A message that asks for an end waits behind the run that it should stop.
+  bool tick() {
+    if (connection_.closed()) return false;
     for (const char* const command : {"pause", "terminate", "disconnect", "cancel"}) {
-      if (connection.waits(command)) return false;
+      if (connection_.waits(command)) return false;
+    }
+    if (seconds() > 0.5 * (told_ + 1)) {
+      adapter_.tell(told_ == 0 ? Adapter::Progress::begins : Adapter::Progress::goes_on, seconds());
+      ++told_;
     }
     return true;
-  };
-  Host host;
-  host.send = [&](const Json& message) { connection.send(message); };
-  host.open = [&](const LaunchArguments& launch) { return open(launch, tick); };
-  Adapter adapter(std::move(host));
-  while (const auto message = connection.receive()) {
-    if (!adapter.handle(*message)) return;
   }
-}
+
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+  Connection connection_;
+  Adapter adapter_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  int told_ = 0;  ///< how often progress was told
+};
+
+}  // namespace
+
+void serve(int input, int output) { Service(input, output).run(); }
 
 Status serve_on_port(int port, const std::function<void(int)>& listening) {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);

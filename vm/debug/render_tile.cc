@@ -91,6 +91,12 @@ std::string element_text(const isa::DType& dtype, const Element& element, Format
 }
 
 std::string tile_text(const reply::Tile& tile, Format format) {
+  if (tile.overwritten > 0) {
+    reply::Tile shown = tile;
+    shown.overwritten = 0;
+    return fmt::format("line {} has written these registers again since\n", tile.overwritten) +
+           tile_text(shown, format);
+  }
   if (tile.shape.empty()) {
     std::string text =
         fmt::format("{} = {}", tile.text, element_text(tile.dtype, tile.elements.front(), format));

@@ -222,6 +222,24 @@ TEST_CASE("dap: a fault stops, with its report") {
   CHECK_FALSE(client.goes_on());
 }
 
+TEST_CASE("dap: a statement as CUDA C++") {
+  Client client;
+  client.start("programs/figure2.tile", small_figure2);
+  client.body("setFunctionBreakpoints", R"({"breakpoints": [{"name": "Dot"}]})");
+  client.body("continue");
+  const json::object trace = client.body("stackTrace", R"({"threadId": 1})");
+  const json::object shown = client.body(
+      "disassemble",
+      json::serialize(json::object{
+          {"memoryReference", trace.at("stackFrames").at(0).at("instructionPointerReference")},
+          {"instructionCount", 2}}));
+  const json::value& first = shown.at("instructions").at(0);
+  CHECK(std::string(first.at("instruction").as_string()).find("mma_m16n8k16") != std::string::npos);
+  CHECK(first.at("line") == 22);
+  client.body("disassemble", R"({"memoryReference": "22", "instructionCount": 5,
+                                  "instructionOffset": -1000000})");
+}
+
 TEST_CASE("dap: a logpoint tells and goes on") {
   Client client;
   client.start("programs/figure2.tile", small_figure2);

@@ -181,7 +181,7 @@ TEST_CASE("debug: a change by hand stays where it was made") {
   CHECK(before != 0x4100);
   session.execute(command::Continue{});
   CHECK(session.timeline().machine().finished());
-  const sim::debug::Selection out{"c", {{3, {}, true}, {5, {}, true}}, {}, "c[3, 5]"};
+  const sim::debug::Selection out{"c_ptr", {{3, {}, true}, {5, {}, true}}, {}, "c_ptr[3, 5]"};
   const auto shown = session.execute(command::Print{out});
   CHECK(std::get<sim::debug::reply::Tile>(shown).elements.front().code == 0x4100);
 }
