@@ -81,6 +81,14 @@ class Layouts(unittest.TestCase):
         passes = access["worst"]["lanes_by_bank"]
         self.assertEqual({lane for banks in passes for lanes in banks for lane in lanes}, set(range(32)))
 
+    def test_the_drawn_wavefronts_are_as_many_as_are_counted(self):
+        for pitch in (*range(32, 42), 48, 64):
+            for tile in ("spatial(32, 1)", "spatial(8, 4)", "spatial(16, 2)", "spatial(1, 32)", "column_spatial(4, 8)"):
+                access = json.loads(run("layout", f"f32 memory_layout([32, 32], [32, 32], [{pitch}, 1])", "--access", tile,
+                                        "--json"))["access"]
+                self.assertEqual(access["requests"], 1)
+                self.assertEqual(len(access["worst"]["lanes_by_bank"]), access["wavefronts"], (pitch, tile))
+
     def test_large_layouts_are_cut(self):
         svg = run("layout", "local(1024, 1024)", "-o", "-")
         self.assertEqual(svg.count('class="c"'), 1 << 14)

@@ -50,6 +50,29 @@ std::string color_at(double share) {
 struct Cell {
   std::uint64_t finite = 0, nans = 0, infinities = 0;
   double sum = 0;
+
+  [[nodiscard]] double mean() const { return finite == 0 ? 0 : sum / static_cast<double>(finite); }
+};
+
+/// From the least to the greatest cell.
+class Scale {
+ public:
+  explicit Scale(const std::vector<Cell>& cells) {
+    bool first = true;
+    for (const Cell& cell : cells) {
+      if (cell.finite == 0) continue;
+      least_ = first ? cell.mean() : std::min(least_, cell.mean());
+      greatest_ = first ? cell.mean() : std::max(greatest_, cell.mean());
+      first = false;
+    }
+  }
+  [[nodiscard]] double share(double value) const {
+    const double spread = greatest_ - least_;
+    return spread > 0 ? (value - least_) / spread : 0.5;
+  }
+
+ private:
+  double least_ = 0, greatest_ = 0;
 };
 
 }  // namespace
@@ -98,25 +121,23 @@ std::string draw_heat_map(const std::string& name, const HostTensor& tensor) {
                   summary.least, summary.greatest);
   canvas.word(Canvas::margin, y, title, 12);
   y += 8;
-  const double spread = summary.greatest - summary.least;
+  const Scale scale(cells);
   for (std::uint64_t row = 0; row < rows; ++row) {
     for (std::uint64_t column = 0; column < columns; ++column) {
       const Cell& cell = cells[row * columns + column];
       const std::int64_t left = Canvas::margin + static_cast<std::int64_t>(column) * cell_side;
       const std::int64_t top = y + static_cast<std::int64_t>(row) * cell_side;
-      const double mean = cell.finite == 0 ? 0 : cell.sum / static_cast<double>(cell.finite);
       const bool marked = cell.nans + cell.infinities > 0;
       if (cell.finite == 0 && !marked) continue;
       canvas.box(left, top, cell_side, cell_side,
-                 marked ? std::string(not_finite_color)
-                        : color_at(spread > 0 ? (mean - summary.least) / spread : 0.5));
+                 marked ? std::string(not_finite_color) : color_at(scale.share(cell.mean())));
       if (!marked) continue;
       canvas.mark(left, top, left + cell_side, top + cell_side);
       if (cell.nans > 0) canvas.mark(left, top + cell_side, left + cell_side, top);
     }
   }
   y += static_cast<std::int64_t>(rows) * cell_side + 16;
-  std::string legend = "dark blue: least, yellow: greatest";
+  std::string legend = "dark blue: the least cell, yellow: the greatest";
   if (grid.rows > rows || grid.columns > columns) legend += "; a cell is a mean of several";
   canvas.word(Canvas::margin, y, legend, 11, Canvas::Anchor::start, true);
   if (summary.nans + summary.infinities > 0) {

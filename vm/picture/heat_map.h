@@ -16,8 +16,9 @@ struct TensorSummary {
 [[nodiscard]] TensorSummary summarise(const HostTensor& tensor);
 
 /// An SVG of at most 64 x 64 cells. Leading dimensions are counted as rows; a vector is folded. A
-/// cell has the mean of its finite elements, from blue to yellow (cividis, which colour-blind
-/// readers see as others do); red with a cross: it has a NaN, with a stroke: an infinity.
+/// cell has the mean of its finite elements, from blue for the least cell to yellow for the
+/// greatest (cividis, which colour-blind readers see as others do); red with a cross: it has a NaN,
+/// with a stroke: an infinity.
 [[nodiscard]] std::string draw_heat_map(const std::string& name, const HostTensor& tensor);
 
 }  // namespace tilevm::vm

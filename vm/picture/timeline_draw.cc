@@ -194,11 +194,12 @@ std::string draw_text(const isa::VerifiedProgram& program, const BlockTimeline& 
 }
 
 std::string draw_svg(const isa::VerifiedProgram& program, const BlockTimeline& timeline) {
-  constexpr std::int64_t row_height = 18, names = 190, most_width = 960, most_columns = 240;
+  constexpr std::int64_t row_height = 18, names = 190, most_width = 840, most_columns = 210;
   const std::uint64_t steps = std::max<std::uint64_t>(timeline.steps, 1);
   const auto columns = static_cast<std::uint64_t>(
       std::min<std::int64_t>(static_cast<std::int64_t>(steps), most_columns));
-  const auto wide = std::max<std::int64_t>(most_width / static_cast<std::int64_t>(columns), 4);
+  const auto wide =
+      std::clamp<std::int64_t>(most_width / static_cast<std::int64_t>(columns), 4, 40);
   const auto column = [&](std::uint64_t time) {
     return static_cast<std::int64_t>(std::min(time * columns / steps, columns - 1));
   };
