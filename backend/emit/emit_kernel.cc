@@ -146,14 +146,13 @@ void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
 void KernelEmission::quote_source(Span span, int max_lines) {
   const SourceFile& source = program_.source();
   if (source.text().empty()) return;
-  const int first = source.locate(span.begin).line;
-  const int last = std::min(source.locate(span.end).line, first + max_lines - 1);
-  for (int number = first; number <= last; ++number) {
-    std::string_view text = source.line(number);
+  std::size_t at = span.begin;
+  for (int count = 0; count < max_lines && at <= span.end; ++count, at = source.next_line(at)) {
+    std::string_view text = source.line_at(at);
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
     if (!text.empty()) out.comment(text);
   }
-  out.at(first);
+  out.at(source.root_line(span.begin));
 }
 
 void KernelEmission::run() {

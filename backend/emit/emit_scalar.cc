@@ -30,6 +30,10 @@ std::string_view function_of(ScalarBinary op) {
       return "tv::shl";
     case ScalarBinary::shr:
       return "tv::shr";
+    case ScalarBinary::minimum:
+      return "tv::least";
+    case ScalarBinary::maximum:
+      return "tv::greatest";
     case ScalarBinary::bit_and:
     case ScalarBinary::bit_or:
     case ScalarBinary::bit_xor:
@@ -76,6 +80,10 @@ struct ScalarText {
     if (function.empty()) return fmt::format("({} {} {})", a, to_string(node.op), b);
     const bool shifts = node.op == ScalarBinary::shl || node.op == ScalarBinary::shr;
     return fmt::format("{}({}, {})", function, a, shifts ? index_text(node.b, name_of) : b);
+  }
+
+  std::string text(const Expr::Select& node, const Expr&) const {
+    return fmt::format("({} ? {} : {})", (*this)(node.condition), (*this)(node.a), (*this)(node.b));
   }
 
   std::string text(const Expr::Convert& node, const Expr& expr) const {

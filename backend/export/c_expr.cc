@@ -48,6 +48,10 @@ struct Text {
     return fmt::format("(!{})", a);
   }
 
+  std::string text(const Expr::Select& node, const Expr&) const {
+    return fmt::format("({} ? {} : {})", (*this)(node.condition), (*this)(node.a), (*this)(node.b));
+  }
+
   std::string text(const Expr::Binary& node, const Expr& expr) const {
     const std::string a = (*this)(node.a), b = (*this)(node.b), type = c_type(expr.kind());
     const char* const sign = is_signed(expr.kind()) ? "i" : "u";
@@ -72,6 +76,10 @@ struct Text {
                            width(expr.kind()));
       case ScalarBinary::shr:
         return fmt::format("({}){}_{}shr({}, (uint64_t){})", type, prefix, sign, a, b);
+      case ScalarBinary::minimum:
+        return fmt::format("({0} < {1} ? {0} : {1})", a, b);
+      case ScalarBinary::maximum:
+        return fmt::format("({0} > {1} ? {0} : {1})", a, b);
       case ScalarBinary::eq:
       case ScalarBinary::ne:
       case ScalarBinary::lt:
@@ -142,6 +150,9 @@ bool has_floats(const Expr& expr) {
   if (expr.kind() == ScalarKind::f32) return true;
   if (const auto* node = std::get_if<Expr::Unary>(&expr.node())) return has_floats(node->a);
   if (const auto* node = std::get_if<Expr::Convert>(&expr.node())) return has_floats(node->a);
+  if (const auto* node = std::get_if<Expr::Select>(&expr.node())) {
+    return has_floats(node->condition) || has_floats(node->a) || has_floats(node->b);
+  }
   const auto* node = std::get_if<Expr::Binary>(&expr.node());
   return node != nullptr && (has_floats(node->a) || has_floats(node->b));
 }

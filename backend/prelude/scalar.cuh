@@ -27,6 +27,21 @@ TV_FN u32 neg(u32 a) { return 0u - a; }
 TV_FN u64 neg(u64 a) { return u64{0} - a; }
 TV_FN float neg(float a) { return f32_value(negate<Single>(f32_bits(a))); }
 
+template <class T>
+TV_FN T least(T a, T b) {
+  return b < a ? b : a;
+}
+template <class T>
+TV_FN T greatest(T a, T b) {
+  return b > a ? b : a;
+}
+TV_FN float least(float a, float b) {
+  return f32_value(f32_canonical(f32_min(f32_bits(a), f32_bits(b))));
+}
+TV_FN float greatest(float a, float b) {
+  return f32_value(f32_canonical(f32_max(f32_bits(a), f32_bits(b))));
+}
+
 TV_FN float div(float a, float b) { return f32_value(f32_div(f32_bits(a), f32_bits(b))); }
 
 /// The count is read as unsigned.

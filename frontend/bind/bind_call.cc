@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "frontend/bind/bind_layout.h"
-#include "frontend/bind/bind_scalar.h"
+#include "frontend/bind/expressions.h"
+#include "frontend/bind/foreign_words.h"
 #include "isa/base/suggest.h"
 
 namespace tilevm::frontend {
@@ -20,7 +20,8 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 /// One overload of `bind` for each slot type, from syntax to slot.
 class SlotBinder {
  public:
-  SlotBinder(const BindScope& scope, const NestedCall& nested) : scope_(scope), nested_(nested) {}
+  SlotBinder(const BindScope& scope, const TensorOperand& tensor)
+      : scope_(scope), tensor_(tensor) {}
 
   bool bind(const ast::Expr& expr, isa::RegisterOperand& slot) {
     return bind_variable(expr, slot.var);
@@ -67,7 +68,7 @@ class SlotBinder {
     return value.has_value();
   }
   bool bind(const ast::Expr& expr, isa::ElementValues& slot) {
-    if (std::holds_alternative<ast::List>(expr.node)) {
+    if (classify(expr, scope_) == ValueKind::list) {
       auto values = bind_list(expr, "a list of values");
       if (values) slot.values = std::move(*values);
       return values.has_value();
@@ -136,16 +137,8 @@ class SlotBinder {
   }
 
  private:
-  /// A call of an instruction, or the name of a variable that is not a scalar.
   bool names_tensor(const ast::Expr& expr) const {
-    if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
-      return is_instruction(call->callee.text);
-    }
-    const auto* name = std::get_if<ast::Name>(&expr.node);
-    if (name == nullptr || scope_.variables == nullptr) return false;
-    const auto binding = scope_.variables->find(name->text);
-    return binding && !binding->poisoned() &&
-           !std::holds_alternative<isa::ScalarType>(scope_.variables->variable(binding->var).type);
+    return classify(expr, scope_) == ValueKind::tensor;
   }
 
   static std::optional<isa::ViewLayout::Form> packed_form(std::string_view name) {
@@ -156,7 +149,7 @@ class SlotBinder {
 
   bool bind_strides(const ast::Call& call, isa::ViewLayout& slot) {
     slot.form = isa::ViewLayout::Form::strides;
-    if (call.args.size() == 1 && std::holds_alternative<ast::List>(call.args[0].value.node)) {
+    if (call.args.size() == 1 && classify(call.args[0].value, scope_) == ValueKind::list) {
       auto strides = bind_list(call.args[0].value, "a list of strides");
       if (strides) slot.strides = std::move(*strides);
       return strides.has_value();
@@ -172,10 +165,7 @@ class SlotBinder {
 
   std::optional<std::vector<isa::Expr>> bind_list(const ast::Expr& expr, std::string_view what) {
     const auto* list = std::get_if<ast::List>(&expr.node);
-    if (list == nullptr) {
-      wrong(expr, what);
-      return std::nullopt;
-    }
+    if (list == nullptr) return bind_computed_list(expr, what);
     std::vector<isa::Expr> values;
     for (const ast::ListEntry& entry : list->entries) {
       if (entry.colon) {
@@ -190,30 +180,31 @@ class SlotBinder {
     return values;
   }
 
+  /// The scalars of a list that is not written here.
+  std::optional<std::vector<isa::Expr>> bind_computed_list(const ast::Expr& expr,
+                                                           std::string_view what) {
+    if (classify(expr, scope_) != ValueKind::list) {
+      wrong(expr, what);
+      return std::nullopt;
+    }
+    const auto list = ::tilevm::frontend::bind_list(expr, scope_);
+    if (!list) return std::nullopt;
+    std::vector<isa::Expr> values;
+    for (const Value& each : *list) {
+      const auto* scalar = std::get_if<isa::Expr>(&each.node);
+      if (scalar == nullptr) {
+        wrong(expr, "a list of scalars");
+        return std::nullopt;
+      }
+      values.push_back(*scalar);
+    }
+    return values;
+  }
+
   bool bind_variable(const ast::Expr& expr, isa::VarId& var) {
-    if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
-      const auto result = nested_(*call, expr.span);
-      if (result) var = *result;
-      return result.has_value();
-    }
-    const auto* name = std::get_if<ast::Name>(&expr.node);
-    if (name == nullptr) return wrong(expr, "the name of a tensor");
-    const auto binding =
-        scope_.variables != nullptr ? scope_.variables->find(name->text) : std::nullopt;
-    if (binding) {
-      var = binding->var;
-      return !binding->poisoned();
-    }
-    const auto constant = scope_.constants.find(name->text);
-    if (constant == scope_.constants.end()) {
-      scope_.report_unknown(name->text, expr.span);
-      return false;
-    }
-    if (constant->second.poisoned) return false;
-    scope_.diagnostics.error(Code::wrong_operand_kind, expr.span,
-                             fmt::format("a tensor is expected here, but `{}` is {}", name->text,
-                                         kind_name(constant->second.value)));
-    return false;
+    const auto result = tensor_(expr);
+    if (result) var = *result;
+    return result.has_value();
   }
 
   bool wrong(const ast::Expr& expr, std::string_view what) {
@@ -223,7 +214,7 @@ class SlotBinder {
   }
 
   const BindScope& scope_;
-  const NestedCall& nested_;
+  const TensorOperand& tensor_;
 };
 
 /// Gives each argument of a call its slot.
@@ -232,8 +223,8 @@ class CallBinder {
  public:
   static constexpr std::size_t slot_count = std::decay_t<decltype(Inst::schema)>::size;
 
-  CallBinder(const ast::Call& call, Span span, const BindScope& scope, const NestedCall& nested)
-      : call_(call), span_(span), scope_(scope), binder_(scope, nested) {}
+  CallBinder(const ast::Call& call, Span span, const BindScope& scope, const TensorOperand& tensor)
+      : call_(call), span_(span), scope_(scope), binder_(scope, tensor) {}
 
   std::optional<BoundCall> run() {
     bool ok = assign_arguments();
@@ -353,16 +344,29 @@ std::vector<std::string> instruction_names() {
 }
 
 std::optional<BoundCall> bind_call(const ast::Call& call, Span span, const BindScope& scope,
-                                   const NestedCall& nested) {
+                                   const TensorOperand& tensor) {
   std::optional<BoundCall> result;
   bool known = false;
   isa::for_each_instruction([&]<class Inst>() {
     if (known || Inst::schema.description.mnemonic != call.callee.text) return;
     known = true;
-    result = CallBinder<Inst>(call, span, scope, nested).run();
+    result = CallBinder<Inst>(call, span, scope, tensor).run();
   });
   if (known) return result;
-  const std::string near = nearest(call.callee.text, instruction_names());
+  if (scope.functions != nullptr && scope.functions->kernels.contains(call.callee.text)) {
+    add_note(
+        scope.diagnostics.error(
+            Code::misplaced, call.callee.span,
+            fmt::format("`{}` is a kernel; kernels are called by pipelines", call.callee.text)),
+        "what a kernel calls is a function: a `def` without a grid");
+    return std::nullopt;
+  }
+  if (report_foreign_word(call.callee, scope.diagnostics)) return std::nullopt;
+  std::vector<std::string> names = instruction_names();
+  if (scope.functions != nullptr) {
+    for (const auto& [name, function] : scope.functions->by_name) names.push_back(name);
+  }
+  const std::string near = nearest(call.callee.text, names);
   auto& error = scope.diagnostics.error(
       Code::unknown_instruction, call.callee.span,
       fmt::format("unknown instruction `{}`{}", call.callee.text,

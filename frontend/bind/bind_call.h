@@ -20,9 +20,9 @@ struct BoundCall {
   const ast::Argument* out = nullptr;  ///< `out=`, not resolved
 };
 
-/// Binds a nested call, `StoreGlobal(Cast(acc, f16), ..)`: emits it before the statement and gives
-/// the variable of its result; nothing after a report.
-using NestedCall = std::function<std::optional<isa::VarId>(const ast::Call&, Span)>;
+/// Binds an operand that is a tensor, `StoreGlobal(Cast(acc, f16), ..)`: emits what it needs before
+/// the statement and gives its variable; nothing after a report.
+using TensorOperand = std::function<std::optional<isa::VarId>(const ast::Expr&)>;
 
 /// Whether an instruction has this name.
 [[nodiscard]] bool is_instruction(std::string_view name);
@@ -33,6 +33,7 @@ using NestedCall = std::function<std::optional<isa::VarId>(const ast::Call&, Spa
 /// Binds a call of an instruction; reports unknown instructions and operands, missing and
 /// superfluous ones, and operands of the wrong kind.
 [[nodiscard]] std::optional<BoundCall> bind_call(const ast::Call& call, Span span,
-                                                 const BindScope& scope, const NestedCall& nested);
+                                                 const BindScope& scope,
+                                                 const TensorOperand& tensor);
 
 }  // namespace tilevm::frontend

@@ -1,6 +1,6 @@
 #include "frontend/bind/bind_constants.h"
-#include "frontend/bind/bind_layout.h"
-#include "frontend/bind/bind_scalar.h"
+#include "frontend/bind/bind_body.h"
+#include "frontend/bind/expressions.h"
 
 #include <optional>
 #include <string_view>
@@ -14,16 +14,6 @@
 namespace tilevm::frontend {
 namespace {
 
-/// Whether an expression names a type: it is a type's name and no constant's, or a constant that
-/// holds a type.
-bool looks_like_type(const ast::Expr& expr, const Constants& constants) {
-  const auto* name = std::get_if<ast::Name>(&expr.node);
-  if (name == nullptr) return false;
-  const auto found = constants.find(name->text);
-  if (found != constants.end()) return std::holds_alternative<isa::DType>(found->second.value);
-  return isa::parse_dtype(name->text).has_value();
-}
-
 std::optional<ConstantValue> layout_constant(const ast::Expr& expr, const BindScope& scope) {
   auto layout = bind_layout(expr, scope);
   if (!layout) return std::nullopt;
@@ -36,6 +26,25 @@ std::optional<ConstantValue> scalar_constant(const ast::Expr& expr, const BindSc
   if (value->constant_value()) return ConstantValue(*value->constant_value());
   scope.diagnostics.error(Code::not_a_constant, expr.span, "the value is not known here");
   return std::nullopt;
+}
+
+/// A constant of the sort that its expression has.
+std::optional<ConstantValue> any_constant(const ast::Expr& expr, const BindScope& scope) {
+  const ValueKind kind = classify(expr, scope);
+  if (kind == ValueKind::scalar || kind == ValueKind::unknown) return scalar_constant(expr, scope);
+  if (kind == ValueKind::tensor) {
+    scope.diagnostics.error(Code::not_a_constant, expr.span,
+                            "a constant is a number, a type, a layout or a list of them; tensors "
+                            "exist in kernels");
+    return std::nullopt;
+  }
+  const auto value = bind_value(expr, scope);
+  if (!value) return std::nullopt;
+  auto constant = to_constant(*value);
+  if (!constant) {
+    scope.diagnostics.error(Code::not_a_constant, expr.span, "the value is not known here");
+  }
+  return constant;
 }
 
 /// Converts a scalar to the kind of an annotation or of the default, if nothing is lost.
@@ -84,22 +93,13 @@ bool names_word(std::string_view text, std::string_view name) {
 
 }  // namespace
 
-std::string to_string(const ConstantValue& value) {
-  return std::visit([](const auto& x) { return isa::to_string(x); }, value);
-}
-
-bool ConstantBinder::bind(const ast::Program& tree, const SourceFile& source,
-                          Diagnostics& diagnostics) {
-  for (const ast::Item& item : tree.items) {
-    if (const auto* constant = std::get_if<ast::ConstDecl>(&item.node)) bind(*constant);
-  }
+bool ConstantBinder::bind(const ast::Program& tree, Diagnostics& diagnostics) {
+  ast::for_each<ast::ConstDecl>(tree.items, [&](const ast::ConstDecl& node) { bind(node); });
   finish();
   std::optional<std::size_t> broken;  // where the first requirement that does not hold begins
-  for (const ast::Item& item : tree.items) {
-    const auto* requirement = std::get_if<ast::Require>(&item.node);
-    if (requirement == nullptr || check(*requirement, source) || broken) continue;
-    broken = requirement->condition.span.begin;
-  }
+  ast::for_each<ast::Require>(tree.items, [&](const ast::Require& node) {
+    if (!check(node) && !broken) broken = node.condition.span.begin;
+  });
   for (const Diagnostic& diagnostic : diagnostics_.sorted()) {
     const bool follows = broken && diagnostic.span.begin > *broken;
     if (!follows || diagnostic.code == Code::require_failed) diagnostics.report(diagnostic);
@@ -132,8 +132,8 @@ void ConstantBinder::bind_one(const ast::ConstDecl& tree, std::size_t i) {
                        fmt::format("`{}` is the name of a type", name.text));
     return;
   }
-  const BindScope scope{constants_, nullptr, diagnostics_};
-  auto value = evaluate(tree.values[i], scope, tree);
+  const ConstantBody body(constants_, functions_, target_, inlining_, diagnostics_);
+  auto value = evaluate(tree.values[i], body.scope(), tree);
   if (value) value = overridden(tree, i, *value);
   if (!value) {
     constants_[name.text] = {{}, name.span, true};
@@ -149,16 +149,15 @@ void ConstantBinder::bind_one(const ast::ConstDecl& tree, std::size_t i) {
 std::optional<ConstantValue> ConstantBinder::evaluate(const ast::Expr& expr, const BindScope& scope,
                                                       const ast::ConstDecl& tree) const {
   const std::string annotation = tree.annotation ? tree.annotation->text : "";
-  if (annotation == "dtype" || (annotation.empty() && looks_like_type(expr, constants_))) {
+  if (annotation.empty()) return any_constant(expr, scope);
+  if (annotation == "dtype") {
     const auto type = bind_dtype(expr, scope);
     if (!type) return std::nullopt;
     return *type;
   }
-  if (annotation == "layout" || (annotation.empty() && looks_like_layout(expr, scope))) {
-    return layout_constant(expr, scope);
-  }
-  auto value = scalar_constant(expr, scope);
-  if (!value || annotation.empty()) return value;
+  if (annotation == "layout") return layout_constant(expr, scope);
+  const auto value = scalar_constant(expr, scope);
+  if (!value) return value;
   const auto kind = isa::parse_scalar_kind(annotation);
   if (!kind) {
     scope.diagnostics.error(
@@ -202,11 +201,11 @@ std::optional<ConstantValue> ConstantBinder::overridden(const ast::ConstDecl& tr
 
 void ConstantBinder::check_choices(const ast::ConstDecl& tree, const ast::Identifier& name,
                                    const ConstantValue& value, Span span) {
-  const BindScope scope{constants_, nullptr, diagnostics_};
+  const ConstantBody body(constants_, functions_, target_, inlining_, diagnostics_);
   isa::Tunable tunable{name.text, {}, to_string(value)};
   bool found = false;
   for (const ast::Expr& choice : *tree.choices) {
-    const auto candidate = evaluate(choice, scope, tree);
+    const auto candidate = evaluate(choice, body.scope(), tree);
     if (!candidate) return;
     tunable.choices.push_back(to_string(*candidate));
     found = found || tunable.choices.back() == tunable.value;
@@ -222,9 +221,10 @@ void ConstantBinder::check_choices(const ast::ConstDecl& tree, const ast::Identi
 }
 
 /// A requirement that has no value, for errors that were reported, does not fail.
-bool ConstantBinder::check(const ast::Require& tree, const SourceFile& source) {
-  const BindScope scope{constants_, nullptr, diagnostics_};
-  const auto value = scalar_constant(tree.condition, scope);
+bool ConstantBinder::check(const ast::Require& tree) {
+  const SourceFile& source = inlining_.source;
+  const ConstantBody body(constants_, functions_, target_, inlining_, diagnostics_);
+  const auto value = scalar_constant(tree.condition, body.scope());
   if (!value) return true;
   const auto& scalar = *std::get_if<isa::Scalar>(&*value);
   if (isa::convert(scalar, isa::ScalarKind::boolean).as_bool()) return true;

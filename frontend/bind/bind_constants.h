@@ -7,7 +7,9 @@
 
 #include "frontend/bind/bind_scope.h"
 #include "frontend/bind/frontend.h"
+#include "frontend/bind/inlining.h"
 #include "frontend/syntax/ast.h"
+#include "isa/numeric/target.h"
 #include "isa/program/program.h"
 
 namespace tilevm::frontend {
@@ -15,20 +17,26 @@ namespace tilevm::frontend {
 /// Evaluates the constants of a file in order, with the overrides of `-D`.
 class ConstantBinder {
  public:
-  explicit ConstantBinder(const std::vector<Define>& defines)
-      : defines_(defines), used_(defines.size(), false) {}
+  ///
+  ConstantBinder(const std::vector<Define>& defines, const Functions& functions,
+                 const isa::Target& target, Inlining& inlining)
+      : defines_(defines),
+        functions_(functions),
+        target_(target),
+        inlining_(inlining),
+        used_(defines.size(), false) {}
 
   /// Binds every constant of a file, then checks its requirements, in any order of lines. False if
   /// one does not hold. What follows the first such requirement is not meant for these constants,
   /// so errors there are not reported.
-  bool bind(const ast::Program& tree, const SourceFile& source, Diagnostics& diagnostics);
+  bool bind(const ast::Program& tree, Diagnostics& diagnostics);
 
   [[nodiscard]] const Constants& constants() const { return constants_; }
   [[nodiscard]] std::vector<isa::Tunable> take_tunables() { return std::move(tunables_); }
 
  private:
   void bind(const ast::ConstDecl& tree);
-  [[nodiscard]] bool check(const ast::Require& tree, const SourceFile& source);
+  [[nodiscard]] bool check(const ast::Require& tree);
   /// Reports overrides that name no constant of the file.
   void finish();
   void bind_one(const ast::ConstDecl& tree, std::size_t i);
@@ -40,13 +48,13 @@ class ConstantBinder {
                      const ConstantValue& value, Span span);
 
   const std::vector<Define>& defines_;
+  const Functions& functions_;
+  const isa::Target& target_;
+  Inlining& inlining_;
   std::vector<bool> used_;
   Diagnostics diagnostics_{10'000};
   Constants constants_;
   std::vector<isa::Tunable> tunables_;
 };
-
-/// The value as the language writes it.
-[[nodiscard]] std::string to_string(const ConstantValue& value);
 
 }  // namespace tilevm::frontend

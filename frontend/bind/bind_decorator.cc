@@ -1,5 +1,5 @@
 #include "frontend/bind/bind_decorator.h"
-#include "frontend/bind/bind_scalar.h"
+#include "frontend/bind/expressions.h"
 
 #include <algorithm>
 #include <cstdint>

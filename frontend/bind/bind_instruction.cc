@@ -12,6 +12,18 @@
 
 namespace tilevm::frontend {
 
+bool KernelBuilder::is_too_long(Span span, Diagnostics& diagnostics) {
+  constexpr std::size_t most = 100'000;
+  if (statements <= most) return false;
+  if (!std::exchange(reported_length, true)) {
+    diagnostics.error(Code::program_too_large, span,
+                      fmt::format("with its calls and constant loops expanded, the kernel has more "
+                                  "than {} statements",
+                                  most));
+  }
+  return true;
+}
+
 void InstructionBinder::bind(const ast::Call& call, Span call_span, Span span,
                              const std::vector<ast::Identifier>& targets) {
   if (!bind_or_fail(call, call_span, span, targets)) {
@@ -21,20 +33,25 @@ void InstructionBinder::bind(const ast::Call& call, Span call_span, Span span,
 
 bool InstructionBinder::bind_or_fail(const ast::Call& call, Span call_span, Span span,
                                      const std::vector<ast::Identifier>& targets) {
-  auto bound = bind_call(call, call_span, scope_, nested_call());
-  if (!bound) return false;
-  const isa::Description& description = isa::description(bound->inst);
+  auto bound =
+      bind_call(call, call_span, scope_, [this](const ast::Expr& expr) { return tensor(expr); });
+  return bound && finish(*std::move(bound), call_span, span, targets);
+}
+
+bool InstructionBinder::finish(BoundCall bound, Span call_span, Span span,
+                               const std::vector<ast::Identifier>& targets) {
+  const isa::Description& description = isa::description(bound.inst);
   const std::string_view mnemonic = description.mnemonic;
   if (description.result == isa::ResultKind::none && !targets.empty()) {
     diagnostics_.error(Code::no_result, call_span,
                        fmt::format("`{}` gives no result to assign", mnemonic));
     return false;
   }
-  const auto target = find_target(*bound, targets);
+  const auto target = find_target(bound, targets);
   if (!target) return false;
-  const auto types = infer(*bound, call_span, target->existing);
+  const auto types = infer(bound, call_span, target->existing);
   if (!types) return false;
-  if (target->is_out) return write_in_place(*bound, *types, *target, span);
+  if (target->is_out) return write_in_place(bound, *types, *target, span);
   if (description.result != isa::ResultKind::none && targets.empty()) {
     diagnostics_.error(Code::unused_result, call_span,
                        fmt::format("the result of `{}` is not used; assign it{}", mnemonic,
@@ -50,7 +67,7 @@ bool InstructionBinder::bind_or_fail(const ast::Call& call, Span call_span, Span
                                    targets.size() == 1 ? " is" : "s are"));
     return false;
   }
-  assign_results(std::move(*bound), *types, targets, span);
+  assign_results(std::move(bound), *types, targets, span);
   return true;
 }
 
@@ -58,8 +75,7 @@ std::optional<InstructionBinder::Target> InstructionBinder::find_target(
     const BoundCall& bound, const std::vector<ast::Identifier>& targets) {
   Target target;
   if (bound.out == nullptr) {
-    if (targets.size() == 1) target.existing = variables_.find(targets[0].text);
-    if (target.existing && target.existing->poisoned()) target.existing.reset();
+    if (targets.size() == 1) target.existing = variable_named(targets[0].text);
     return target;
   }
   const ast::Argument& out = *bound.out;
@@ -87,6 +103,11 @@ std::optional<InstructionBinder::Target> InstructionBinder::find_target(
     return std::nullopt;
   }
   if (binding->poisoned()) return std::nullopt;
+  if (!binding->var.valid()) {
+    diagnostics_.error(Code::wrong_operand_kind, out.value.span,
+                       "`out` is the name of a register tile");
+    return std::nullopt;
+  }
   target.existing = binding;
   target.is_out = true;
   target.span = out.value.span;
@@ -124,8 +145,8 @@ bool InstructionBinder::write_in_place(BoundCall& bound, const std::vector<isa::
 void InstructionBinder::assign_results(BoundCall bound, const std::vector<isa::Type>& types,
                                        const std::vector<ast::Identifier>& targets, Span span) {
   if (targets.size() == 1) {
-    const auto existing = variables_.find(targets[0].text);
-    if (existing && !existing->poisoned()) {
+    const auto existing = variable_named(targets[0].text);
+    if (existing) {
       const isa::Variable& variable = variables_.variable(existing->var);
       const bool has_value = std::holds_alternative<isa::RegisterType>(types[0]) ||
                              std::holds_alternative<isa::ScalarType>(types[0]);
@@ -147,7 +168,7 @@ void InstructionBinder::assign_results(BoundCall bound, const std::vector<isa::T
 
 void InstructionBinder::warn_shadowed(const ast::Identifier& target, const isa::Variable& outer,
                                       const isa::Type& type) {
-  if (kernel_.excluded > 0) return;
+  if (variables_.exclusions > 0) return;
   auto& warning = diagnostics_.warning(
       Code::shadowed_in_block, target.span,
       fmt::format("`{}` takes a new type here, so it names a new variable until the end of this "
@@ -157,29 +178,10 @@ void InstructionBinder::warn_shadowed(const ast::Identifier& target, const isa::
   add_note(warning, fmt::format("the new one is {}", isa::to_string(type)));
 }
 
-NestedCall InstructionBinder::nested_call() {
-  return [this](const ast::Call& call, Span span) -> std::optional<isa::VarId> {
-    auto bound = bind_call(call, span, scope_, nested_call());
-    if (!bound) return std::nullopt;
-    if (bound->out != nullptr) {
-      diagnostics_.error(Code::out_not_allowed, bound->out->span,
-                         "a nested call cannot have `out=`");
-      return std::nullopt;
-    }
-    const auto types = infer(*bound, span, std::nullopt);
-    if (!types) return std::nullopt;
-    if (types->size() != 1) {
-      diagnostics_.error(Code::no_result, span,
-                         fmt::format("`{}` cannot be an operand: it gives {} results",
-                                     call.callee.text, types->size()));
-      return std::nullopt;
-    }
-    const auto var = variables_.declare(fmt::format("({} {})", call.callee.text, ++nested_count_),
-                                        (*types)[0], span);
-    kernel_.emit(isa::InstStmt{std::move(bound->inst), {var}, true, std::move(bound->slot_spans)},
-                 span);
-    return var;
-  };
+std::optional<VariableScope::Binding> InstructionBinder::variable_named(
+    const std::string& name) const {
+  const auto binding = variables_.find(name);
+  return binding && binding->var.valid() ? binding : std::nullopt;
 }
 
 }  // namespace tilevm::frontend

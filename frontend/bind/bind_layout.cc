@@ -1,5 +1,5 @@
 // Binding of types and layouts: names, factors, products and the operations of the layout algebra.
-#include "frontend/bind/bind_layout.h"
+#include "frontend/bind/expressions.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "frontend/bind/bind_scalar.h"
 #include "frontend/bind/bind_scope.h"
+#include "frontend/bind/foreign_words.h"
 #include "frontend/bind/frontend.h"
 #include "frontend/syntax/grammar.h"
 #include "isa/base/suggest.h"
@@ -87,21 +87,41 @@ class LayoutBinder {
   }
 
   std::optional<AnyLayoutValue> visit(const ast::Name& node, Span span) {
-    const auto found = scope_.constants.find(node.text);
-    if (found == scope_.constants.end()) {
-      if (scope_.variables != nullptr && scope_.variables->find(node.text)) {
-        return visit(0, span);  // a variable: no layout
-      }
-      scope_.report_unknown(node.text, span);
-      return std::nullopt;
+    BindScope::Meaning meaning = scope_.lookup(node.text, span);
+    switch (meaning.kind) {
+      case BindScope::Meaning::Kind::poisoned:
+        return std::nullopt;
+      case BindScope::Meaning::Kind::variable:
+        return visit(0, span);  // no layout
+      case BindScope::Meaning::Kind::unknown:
+        scope_.report_unknown(node.text, span);
+        return std::nullopt;
+      case BindScope::Meaning::Kind::value:
+        break;
     }
-    if (found->second.poisoned) return std::nullopt;
-    if (const auto* layout = std::get_if<RegisterLayout>(&found->second.value)) return *layout;
-    if (const auto* layout = std::get_if<MemoryLayout>(&found->second.value)) return *layout;
-    scope_.diagnostics.error(Code::wrong_operand_kind, span,
-                             fmt::format("a layout is expected here, but `{}` is {}", node.text,
-                                         kind_name(found->second.value)));
+    return take_layout(std::move(meaning.value), node.text, span);
+  }
+
+  /// The layout that a value is; reports another.
+  std::optional<AnyLayoutValue> take_layout(std::optional<Value> value, std::string_view name,
+                                            Span span) {
+    if (!value) return std::nullopt;
+    if (auto* layout = std::get_if<RegisterLayout>(&value->node)) return std::move(*layout);
+    if (auto* layout = std::get_if<MemoryLayout>(&value->node)) return std::move(*layout);
+    const std::string what = name.empty() ? "this" : fmt::format("`{}`", name);
+    scope_.diagnostics.error(
+        Code::wrong_operand_kind, span,
+        fmt::format("a layout is expected here, but {} is {}", what, kind_name(*value, scope_)));
     return std::nullopt;
+  }
+
+  std::optional<AnyLayoutValue> visit(const ast::Index& node, Span span) {
+    return take_layout(bind_element(node, span, scope_), "", span);
+  }
+
+  std::optional<AnyLayoutValue> visit(const ast::Conditional& node, Span) {
+    const ast::Expr* const taken = chosen(node, scope_);
+    return taken != nullptr ? bind(*taken) : std::nullopt;
   }
 
   /// `[layout]`: brackets around a layout mean nothing, as the paper prints it.
@@ -112,6 +132,12 @@ class LayoutBinder {
 
   std::optional<AnyLayoutValue> visit(const ast::Call& node, Span span) {
     if (is_list_function(node.callee.text)) return unified(node, span);
+    if (const auto* function = scope_.function(node.callee.text)) {
+      return take_layout(bind_function_call(*function, node, span, scope_), "", span);
+    }
+    if (is_builtin(node.callee.text)) {
+      return take_layout(bind_builtin(node, span, scope_), "", span);
+    }
     const ExtentFunction* function = known_function(node.callee);
     if (function == nullptr) return std::nullopt;
     const auto extents = integers(node.args);
@@ -140,15 +166,19 @@ class LayoutBinder {
   }
 
   std::optional<AnyLayoutValue> visit(const ast::Method& node, Span span) {
+    const std::string& name = node.method.text;
+    if (const auto* of = std::get_if<ast::Name>(&node.receiver->node)) {  // `tl.load(x)`
+      const bool known = scope_.lookup(of->text, {}).kind != BindScope::Meaning::Kind::unknown;
+      if (!known && report_foreign_word(node.method, scope_.diagnostics)) return std::nullopt;
+    }
     auto receiver = bind(*node.receiver);
     if (!receiver) return std::nullopt;
-    const std::string& name = node.method.text;
     if (std::find(operations.begin(), operations.end(), name) != operations.end()) {
       return operation(*receiver, node, span);
     }
     std::optional<AnyLayoutValue> factor;
-    const auto constant = scope_.constants.find(name);
-    if (constant != scope_.constants.end() && node.args.empty()) {
+    const bool known = scope_.lookup(name, {}).kind != BindScope::Meaning::Kind::unknown;
+    if (known && node.args.empty()) {
       factor = visit(ast::Name{name}, node.method.span);
     } else {
       factor = visit(ast::Call{node.method, node.args}, span);
@@ -250,7 +280,7 @@ class LayoutBinder {
 
   std::optional<Integers> integers(const std::vector<ast::Argument>& args) {
     Integers values;
-    if (args.size() == 1 && std::holds_alternative<ast::List>(args[0].value.node)) {
+    if (args.size() == 1 && classify(args[0].value, scope_) == ValueKind::list) {
       return bind_integers(args[0].value, scope_);
     }
     for (const ast::Argument& argument : args) {
@@ -306,51 +336,8 @@ std::optional<AnyLayoutValue> bind_layout(const ast::Expr& expr, const BindScope
   return LayoutBinder(scope).bind(expr);
 }
 
-bool looks_like_layout(const ast::Expr& expr, const BindScope& scope) {
-  if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
-    return find_extent_function(call->callee.text) != nullptr ||
-           is_list_function(call->callee.text);
-  }
-  if (const auto* binary = std::get_if<ast::Binary>(&expr.node)) {
-    return looks_like_layout(*binary->left, scope);
-  }
-  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
-    const auto found = scope.constants.find(name->text);
-    return found != scope.constants.end() &&
-           (std::holds_alternative<RegisterLayout>(found->second.value) ||
-            std::holds_alternative<MemoryLayout>(found->second.value));
-  }
-  return std::holds_alternative<ast::Method>(expr.node);
-}
-
-std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const BindScope& scope) {
-  const auto* name = std::get_if<ast::Name>(&expr.node);
-  if (name == nullptr) {
-    scope.diagnostics.error(Code::wrong_operand_kind, expr.span,
-                            "a type is expected here, such as `f16` or `i6`");
-    return std::nullopt;
-  }
-  const auto constant = scope.constants.find(name->text);
-  if (constant != scope.constants.end()) {
-    if (constant->second.poisoned) return std::nullopt;
-    if (const auto* type = std::get_if<isa::DType>(&constant->second.value)) return *type;
-  } else if (const auto type = isa::parse_dtype(name->text)) {
-    return type;
-  }
-  std::vector<std::string> known;
-  for (const isa::DType& type : isa::all_dtypes()) known.push_back(isa::to_string(type));
-  const std::string near = nearest(name->text, known);
-  auto& error = scope.diagnostics.error(
-      Code::unknown_type, expr.span,
-      fmt::format("unknown type `{}`{}", name->text,
-                  near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
-  error.fix = near;
-  if (near.empty()) {
-    add_note(error,
-             "types are i1..i8 i16 i32 i64, u1..u8 u16 u32 u64, f16 bf16 tf32 f32 f64, "
-             "f{n}e{E}m{M} of 3 to 8 bits, b1..b8");
-  }
-  return std::nullopt;
+bool is_layout_function(std::string_view name) {
+  return find_extent_function(name) != nullptr || is_list_function(name);
 }
 
 std::optional<AnyLayout> load_layout(const SourceFile& source, Diagnostics& diagnostics) {

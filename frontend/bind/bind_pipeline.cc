@@ -1,11 +1,11 @@
 #include "frontend/bind/bind_pipeline.h"
-#include "frontend/bind/bind_layout.h"
-#include "frontend/bind/bind_scalar.h"
+#include "frontend/bind/expressions.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "frontend/bind/bind_body.h"
 #include "frontend/bind/bind_call.h"
 #include "isa/base/suggest.h"
 #include "isa/rules/rules.h"
@@ -17,12 +17,13 @@ constexpr std::int64_t max_extent = std::int64_t{1} << 40;
 
 class PipelineBinder {
  public:
-  PipelineBinder(const isa::Program& program, const Constants& constants, const isa::Target& target,
+  PipelineBinder(const isa::Program& program, const Constants& constants,
+                 const Functions& functions, const isa::Target& target, Inlining& inlining,
                  Diagnostics& diagnostics)
       : program_(program),
         target_(target),
         diagnostics_(diagnostics),
-        scope_{constants, nullptr, diagnostics} {}
+        body_(constants, functions, target, inlining, diagnostics) {}
 
   isa::Pipeline bind(const ast::Pipeline& tree) {
     pipeline_.name = tree.name.text;
@@ -30,9 +31,7 @@ class PipelineBinder {
     using Role = isa::PipelineTensor::Role;
     for (const ast::PipelineParam& param : tree.inputs) bind_tensor(param, Role::input);
     for (const ast::PipelineParam& param : tree.outputs) bind_tensor(param, Role::output);
-    for (const ast::Stmt& stmt : tree.body) {
-      std::visit([&](const auto& node) { bind_stmt(node, stmt.span); }, stmt.node);
-    }
+    bind_statements(tree.body);
     return std::move(pipeline_);
   }
 
@@ -90,20 +89,79 @@ class PipelineBinder {
     return std::find(poisoned_.begin(), poisoned_.end(), name) != poisoned_.end();
   }
 
+  void bind_statements(const ast::Block& tree) {
+    for (const ast::Stmt& stmt : tree) {
+      std::visit([&](const auto& node) { bind_stmt(node, stmt.span); }, stmt.node);
+    }
+  }
+
   template <class Node>
   void bind_stmt(const Node&, Span span) {
     diagnostics_.error(
         Code::misplaced, span,
-        "a pipeline is a list of tensors and kernel calls; loops and branches belong "
-        "in kernels");
+        "a pipeline is a list of tensors and kernel calls, with loops and branches of constants; "
+        "others belong in kernels");
   }
   void bind_stmt(const ast::Pass&, Span) {}
+
+  /// A loop over constants is expanded.
+  void bind_stmt(const ast::For& stmt, Span span) {
+    if (stmt.variables.size() != 1) {
+      diagnostics_.error(Code::result_count, stmt.variables[1].span, "a loop has one variable");
+      return;
+    }
+    const ast::Expr range{ast::Call{{"range", span}, stmt.range}, span};
+    const auto values = bind_iterated(stmt.list ? *stmt.list : range, scope_);
+    if (!values) return;
+    for (const Value& value : *values) {
+      const std::size_t errors = diagnostics_.error_count();
+      body_.variables().enter(true);
+      name_constant(stmt.variables[0], value);
+      bind_statements(stmt.body);
+      body_.variables().leave();
+      if (diagnostics_.error_count() > errors || is_too_long(span)) return;
+    }
+  }
+
+  /// A name of a constant, which no tensor has.
+  void name_constant(const ast::Identifier& name, Value value) {
+    if (find(name.text) || scope_.constants.contains(name.text)) {
+      diagnostics_.error(Code::duplicate_name, name.span,
+                         fmt::format("`{}` exists already; choose another name", name.text));
+      return;
+    }
+    body_.variables().bind(name.text, std::move(value), name.span);
+  }
+
+  bool is_too_long(Span span) {
+    constexpr std::size_t most = 10'000;
+    if (pipeline_.launches.size() <= most) return false;
+    diagnostics_.error(Code::program_too_large, span,
+                       fmt::format("a pipeline launches at most {} kernels", most));
+    return true;
+  }
+
+  void bind_stmt(const ast::If& stmt, Span) {
+    for (const ast::IfArm& arm : stmt.arms) {
+      const auto condition = bind_constant_condition(arm.condition, scope_);
+      if (!condition) return;
+      if (*condition) return bind_statements(arm.body);
+    }
+    if (stmt.else_body) bind_statements(*stmt.else_body);
+  }
 
   /// `t = AllocateGlobal(..)`: any instruction that a pipeline may contain.
   void bind_stmt(const ast::Assign& stmt, Span span) {
     const std::string& name = stmt.targets[0].text;
     const auto* call = std::get_if<ast::Call>(&stmt.value.node);
-    if (call == nullptr || stmt.targets.size() != 1) {
+    const ValueKind kind = classify(stmt.value, scope_);
+    const bool is_constant = kind != ValueKind::tensor && kind != ValueKind::unknown;
+    if (is_constant && stmt.targets.size() == 1 && !stmt.index) {
+      auto value = bind_value(stmt.value, scope_);
+      if (!value) return poison(name);
+      if (to_constant(*value)) return name_constant(stmt.targets[0], *std::move(value));
+    }
+    if (call == nullptr || stmt.targets.size() != 1 || stmt.index) {
       diagnostics_.error(Code::misplaced, span,
                          "in a pipeline a name takes one new tensor: `t = AllocateGlobal(..)`");
       return poison(name);
@@ -113,8 +171,13 @@ class PipelineBinder {
                          "a kernel gives no result; pass it the tensor that it writes");
       return poison(name);
     }
-    const NestedCall no_nesting = [](const ast::Call&, Span) { return std::nullopt; };
-    const auto bound = bind_call(*call, stmt.value.span, scope_, no_nesting);
+    const TensorOperand none = [this](const ast::Expr& expr) {
+      diagnostics_.error(Code::misplaced, expr.span,
+                         "a pipeline allocates tensors and calls kernels; what works on tiles "
+                         "belongs in kernels");
+      return std::optional<isa::VarId>();
+    };
+    const auto bound = bind_call(*call, stmt.value.span, scope_, none);
     if (!bound) return poison(name);
     if (!isa::description(bound->inst).in_pipeline) {
       diagnostics_.error(
@@ -240,7 +303,7 @@ class PipelineBinder {
     if (name != nullptr) {
       if (const auto tensor = find(name->text)) return *tensor;
       if (is_poisoned(name->text)) return std::nullopt;
-      if (!scope_.constants.contains(name->text)) {
+      if (classify(expr, scope_) == ValueKind::unknown) {
         std::vector<std::string> known;
         for (const auto& tensor : pipeline_.tensors) known.push_back(tensor.name);
         const std::string near = nearest(name->text, known);
@@ -267,7 +330,8 @@ class PipelineBinder {
   const isa::Program& program_;
   isa::Target target_;
   Diagnostics& diagnostics_;
-  BindScope scope_;
+  ConstantBody body_;
+  const BindScope& scope_ = body_.scope();
   isa::Pipeline pipeline_;
   std::vector<std::string> poisoned_;
 };
@@ -275,9 +339,10 @@ class PipelineBinder {
 }  // namespace
 
 isa::Pipeline bind_pipeline(const ast::Pipeline& tree, const isa::Program& program,
-                            const Constants& constants, const isa::Target& target,
+                            const Constants& constants, const Functions& functions,
+                            const isa::Target& target, Inlining& inlining,
                             Diagnostics& diagnostics) {
-  return PipelineBinder(program, constants, target, diagnostics).bind(tree);
+  return PipelineBinder(program, constants, functions, target, inlining, diagnostics).bind(tree);
 }
 
 }  // namespace tilevm::frontend

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/bind/bind_scope.h"
+#include "frontend/bind/inlining.h"
 #include "frontend/syntax/ast.h"
 #include "isa/numeric/target.h"
 #include "isa/program/program.h"
@@ -10,7 +11,8 @@ namespace tilevm::frontend {
 
 /// Binds one pipeline of a program whose kernels are bound. Faults are reported.
 [[nodiscard]] isa::Pipeline bind_pipeline(const ast::Pipeline& tree, const isa::Program& program,
-                                          const Constants& constants, const isa::Target& target,
+                                          const Constants& constants, const Functions& functions,
+                                          const isa::Target& target, Inlining& inlining,
                                           Diagnostics& diagnostics);
 
 }  // namespace tilevm::frontend

@@ -1,12 +1,15 @@
 // Binding of scalar expressions. Constants fold as they are built; an integer constant that leaves
 // i32 becomes i64, and one that leaves i64 is an error, so folding never wraps silently.
-#include "frontend/bind/bind_scalar.h"
+#include "frontend/bind/expressions.h"
 
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "frontend/bind/bind_call.h"
 #include "frontend/bind/bind_scope.h"
+#include "frontend/bind/foreign_words.h"
 #include "isa/base/check.h"
 
 namespace tilevm::frontend {
@@ -109,27 +112,61 @@ class ScalarBinder {
     return not_scalar("a layout", span);
   }
 
+  std::optional<Expr> visit(const ast::Comprehension&, Span span) const {
+    return not_scalar("a list", span);
+  }
+
   std::optional<Expr> visit(const ast::Name& node, Span span) const {
-    if (scope_.variables != nullptr) {
-      if (const auto binding = scope_.variables->find(node.text)) {
-        if (binding->poisoned()) return std::nullopt;
-        const isa::Variable& variable = scope_.variables->variable(binding->var);
+    BindScope::Meaning meaning = scope_.lookup(node.text, span);
+    switch (meaning.kind) {
+      case BindScope::Meaning::Kind::poisoned:
+        return std::nullopt;
+      case BindScope::Meaning::Kind::value:
+        return take_scalar(std::move(meaning.value), node.text, span);
+      case BindScope::Meaning::Kind::variable: {
+        const isa::Variable& variable = scope_.variables->variable(meaning.var);
         if (const auto* scalar = std::get_if<isa::ScalarType>(&variable.type)) {
-          return Expr::variable(binding->var, node.text, scalar->kind, span);
+          return Expr::variable(meaning.var, node.text, scalar->kind, span);
         }
         return not_scalar(fmt::format("{}, `{}`", isa::kind_name(variable.type), node.text), span);
       }
+      case BindScope::Meaning::Kind::unknown:
+        break;
     }
-    const auto found = scope_.constants.find(node.text);
-    if (found == scope_.constants.end()) {
-      scope_.report_unknown(node.text, span);
-      return std::nullopt;
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    if (node.text == "inf") return Expr::constant(Scalar::f32(infinity), span);
+    if (node.text == "nan") return Expr::constant(Scalar::f32(infinity - infinity), span);
+    if (isa::parse_dtype(node.text))
+      return not_scalar(fmt::format("a type, `{}`", node.text), span);
+    scope_.report_unknown(node.text, span);
+    return std::nullopt;
+  }
+
+  /// The scalar that a value is; reports another.
+  std::optional<Expr> take_scalar(std::optional<Value> value, std::string_view name,
+                                  Span span) const {
+    if (!value) return std::nullopt;
+    if (auto* scalar = std::get_if<Expr>(&value->node)) return scalar->at(span);
+    std::string what(kind_name(*value, scope_));
+    if (!name.empty()) what += fmt::format(", `{}`", name);
+    return not_scalar(what, span);
+  }
+
+  std::optional<Expr> visit(const ast::Index& node, Span span) const {
+    return take_scalar(bind_element(node, span, scope_), "", span);
+  }
+
+  /// Of a constant condition only the chosen value is looked at.
+  std::optional<Expr> visit(const ast::Conditional& node, Span span) const {
+    auto condition = bind(*node.condition);
+    if (!condition) return std::nullopt;
+    if (const auto value = condition->constant_value()) {
+      const bool holds = isa::convert(*value, ScalarKind::boolean).as_bool();
+      return bind(holds ? *node.value : *node.otherwise);
     }
-    if (found->second.poisoned) return std::nullopt;
-    if (const auto* scalar = std::get_if<Scalar>(&found->second.value)) {
-      return Expr::constant(*scalar, span);
-    }
-    return not_scalar(fmt::format("{}, `{}`", kind_name(found->second.value), node.text), span);
+    auto a = bind(*node.value), b = bind(*node.otherwise);
+    if (!a || !b) return std::nullopt;
+    return Expr::select(*std::move(condition), *std::move(a), *std::move(b), span);
   }
 
   std::optional<Expr> visit(const ast::Unary& node, Span span) const {
@@ -146,16 +183,10 @@ class ScalarBinder {
     return Expr::unary(op, std::move(*a), span);
   }
 
-  /// The type that a name stands for, if it does.
+  /// The type that an expression stands for, if it does.
   [[nodiscard]] std::optional<isa::DType> type_of(const ast::Expr& expr) const {
-    const auto* name = std::get_if<ast::Name>(&expr.node);
-    if (name == nullptr) return std::nullopt;
-    if (scope_.variables != nullptr && scope_.variables->find(name->text)) return std::nullopt;
-    const auto found = scope_.constants.find(name->text);
-    if (found == scope_.constants.end()) return isa::parse_dtype(name->text);
-    const auto* dtype = std::get_if<isa::DType>(&found->second.value);
-    if (dtype == nullptr || found->second.poisoned) return std::nullopt;
-    return *dtype;
+    if (classify(expr, scope_) != ValueKind::dtype) return std::nullopt;
+    return bind_dtype(expr, scope_);
   }
 
   std::optional<Expr> visit(const ast::Binary& node, Span span) const {
@@ -202,18 +233,15 @@ class ScalarBinder {
     return wide;
   }
 
-  /// `i64(x)`: a conversion. Nothing else that is called gives a scalar.
+  /// `i64(x)`: a conversion; a function of the language, or of the program.
   std::optional<Expr> visit(const ast::Call& node, Span span) const {
-    const auto kind = isa::parse_scalar_kind(node.callee.text);
-    if (!kind) {
-      auto& error = scope_.diagnostics.error(
-          Code::wrong_operand_kind, span,
-          fmt::format("a scalar is expected here, not the call of `{}`", node.callee.text));
-      add_note(error,
-               "what can be called in a scalar expression are conversions: i32(x), i64(x), "
-               "u32(x), u64(x), f32(x), bool(x)");
-      return std::nullopt;
+    const std::string& name = node.callee.text;
+    if (const auto* function = scope_.function(name)) {
+      return take_scalar(bind_function_call(*function, node, span, scope_), "", span);
     }
+    if (is_builtin(name)) return take_scalar(bind_builtin(node, span, scope_), "", span);
+    const auto kind = isa::parse_scalar_kind(name);
+    if (!kind) return wrong_call(node, span);
     if (node.args.size() != 1 || node.args[0].name) {
       scope_.diagnostics.error(Code::missing_operand, span,
                                fmt::format("`{}(..)` takes one value", node.callee.text));
@@ -222,6 +250,21 @@ class ScalarBinder {
     auto value = bind(node.args[0].value);
     if (!value) return std::nullopt;
     return Expr::convert(std::move(*value), *kind, span).at(span);
+  }
+
+  std::optional<Expr> wrong_call(const ast::Call& node, Span span) const {
+    if (report_foreign_word(node.callee, scope_.diagnostics)) return std::nullopt;
+    auto& error = scope_.diagnostics.error(
+        Code::wrong_operand_kind, span,
+        fmt::format("a scalar is expected here, not the call of `{}`", node.callee.text));
+    add_note(error,
+             is_instruction(node.callee.text)
+                 ? "what an instruction gives takes a name first, on a line of its own"
+                 : fmt::format("what can be called in a scalar expression are conversions, i32(x), "
+                               "i64(x), u32(x), u64(x), f32(x), bool(x), functions of the file, "
+                               "and {}",
+                               fmt::join(builtin_names(), ", ")));
+    return std::nullopt;
   }
 
   std::optional<Expr> not_scalar(std::string_view what, Span span) const {
@@ -244,6 +287,17 @@ std::optional<Expr> bind_scalar(const ast::Expr& expr, const BindScope& scope) {
   return ScalarBinder(scope).bind(expr);
 }
 
+std::optional<bool> bind_constant_condition(const ast::Expr& expr, const BindScope& scope) {
+  const auto bound = bind_scalar(expr, scope);
+  if (!bound) return std::nullopt;
+  if (const auto value = bound->constant_value()) {
+    return isa::convert(*value, ScalarKind::boolean).as_bool();
+  }
+  scope.diagnostics.error(Code::not_a_constant, expr.span,
+                          "a condition that is known before the run is expected here");
+  return std::nullopt;
+}
+
 std::optional<std::int64_t> bind_integer(const ast::Expr& expr, const BindScope& scope) {
   const auto bound = bind_scalar(expr, scope);
   if (!bound) return std::nullopt;
@@ -258,12 +312,27 @@ std::optional<std::int64_t> bind_integer(const ast::Expr& expr, const BindScope&
 std::optional<std::vector<std::int64_t>> bind_integers(const ast::Expr& expr,
                                                        const BindScope& scope) {
   const auto* list = std::get_if<ast::List>(&expr.node);
-  if (list == nullptr) {
-    scope.diagnostics.error(Code::wrong_operand_kind, expr.span,
-                            "a list of integers is expected here, such as `[16, 8]`");
-    return std::nullopt;
-  }
   std::vector<std::int64_t> values;
+  if (list == nullptr) {
+    if (classify(expr, scope) != ValueKind::list) {
+      scope.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                              "a list of integers is expected here, such as `[16, 8]`");
+      return std::nullopt;
+    }
+    const auto all = bind_list(expr, scope);
+    if (!all) return std::nullopt;
+    for (const Value& each : *all) {
+      const auto* scalar = std::get_if<Expr>(&each.node);
+      const auto value = scalar != nullptr ? scalar->constant_int() : std::nullopt;
+      if (!value) {
+        scope.diagnostics.error(Code::not_a_constant, expr.span,
+                                "a list of constant integers is expected here");
+        return std::nullopt;
+      }
+      values.push_back(*value);
+    }
+    return values;
+  }
   for (const ast::ListEntry& entry : list->entries) {
     if (entry.colon) {
       scope.diagnostics.error(Code::wrong_operand_kind, entry.span,

@@ -1,5 +1,8 @@
 #include "frontend/bind/bind_scope.h"
 
+#include <type_traits>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "isa/base/suggest.h"
@@ -20,21 +23,89 @@ std::string_view kind_name(const ConstantValue& value) {
         return "a float";
     }
   }
+  if (std::holds_alternative<ConstantList>(value)) return "a list";
   return std::holds_alternative<isa::DType>(value) ? "a type" : "a layout";
 }
 
+std::string to_string(const ConstantValue& value) {
+  if (const auto* list = std::get_if<ConstantList>(&value)) {
+    std::string text;
+    for (const ConstantElement& each : list->values) {
+      text += (text.empty() ? "" : ", ") + to_string(each.value);
+    }
+    return "[" + text + "]";
+  }
+  return std::visit(
+      []<class T>(const T& x) {
+        if constexpr (std::is_same_v<T, ConstantList>)
+          return std::string();
+        else
+          return isa::to_string(x);
+      },
+      value);
+}
+
+Value to_value(const ConstantValue& constant, Span span) {
+  return std::visit(
+      [&]<class T>(const T& x) {
+        if constexpr (std::is_same_v<T, isa::Scalar>) {
+          return Value{isa::Expr::constant(x, span)};
+        } else if constexpr (std::is_same_v<T, ConstantList>) {
+          ValueList list;
+          for (const ConstantElement& each : x.values) list.push_back(to_value(each.value, span));
+          return Value{std::move(list)};
+        } else {
+          return Value{x};
+        }
+      },
+      constant);
+}
+
+std::optional<ConstantValue> to_constant(const Value& value) {
+  return std::visit(
+      []<class T>(const T& x) -> std::optional<ConstantValue> {
+        if constexpr (std::is_same_v<T, isa::Expr>) {
+          const auto scalar = x.constant_value();
+          return scalar ? std::optional<ConstantValue>(*scalar) : std::nullopt;
+        } else if constexpr (std::is_same_v<T, isa::VarId>) {
+          return std::nullopt;
+        } else if constexpr (std::is_same_v<T, ValueList>) {
+          ConstantList list;
+          for (const Value& each : x) {
+            auto constant = to_constant(each);
+            if (!constant) return std::nullopt;
+            list.values.push_back({*std::move(constant)});
+          }
+          return ConstantValue(std::move(list));
+        } else {
+          return ConstantValue(x);
+        }
+      },
+      value.node);
+}
+
 void VariableScope::leave() {
-  for (const auto& [name, var] : blocks_.back()) {
-    if (var.valid()) ended_[name] = kernel_.variable(var).span;
+  for (const auto& [name, entry] : blocks_.back().names) {
+    if ((entry.var.valid() || entry.value) && !entry.excluded) ended_[name] = entry.span;
   }
   blocks_.pop_back();
 }
 
+void VariableScope::leave_excluded() {
+  Names names = std::move(blocks_.back().names);
+  blocks_.pop_back();
+  for (auto& [name, entry] : names) {
+    entry.excluded = true;
+    blocks_.back().names.try_emplace(name, std::move(entry));
+  }
+}
+
 std::optional<VariableScope::Binding> VariableScope::find(std::string_view name) const {
   for (std::size_t depth = blocks_.size(); depth > 0; --depth) {
-    const auto& block = blocks_[depth - 1];
+    const Names& block = blocks_[depth - 1].names;
     const auto found = block.find(name);
-    if (found != block.end()) return Binding{found->second, depth};
+    if (found == block.end() || (found->second.excluded && exclusions == 0)) continue;
+    return Binding{found->second.var, depth, found->second.value.get(), found->second.span};
   }
   return std::nullopt;
 }
@@ -45,21 +116,92 @@ std::optional<Span> VariableScope::ended(std::string_view name) const {
   return found->second;
 }
 
-isa::VarId VariableScope::declare(std::string name, isa::Type type, Span span) {
+std::optional<Span> VariableScope::excluded(std::string_view name) const {
+  for (const Block& block : blocks_) {
+    const auto found = block.names.find(name);
+    if (found != block.names.end() && found->second.excluded) return found->second.span;
+  }
+  return std::nullopt;
+}
+
+isa::VarId VariableScope::declare_temporary(std::string name, isa::Type type, Span span) {
   const isa::VarId var{static_cast<std::int32_t>(kernel_.variables.size())};
-  kernel_.variables.push_back({name, std::move(type), span});
-  blocks_.back()[std::move(name)] = var;
+  kernel_.variables.push_back({std::move(name), std::move(type), span});
   return var;
 }
 
-void VariableScope::poison(const std::string& name) { blocks_.back()[name] = isa::VarId{}; }
+isa::VarId VariableScope::declare(std::string name, isa::Type type, Span span) {
+  const isa::VarId var = declare_temporary(name, std::move(type), span);
+  bind(name, var, span);
+  return var;
+}
+
+void VariableScope::bind(const std::string& name, isa::VarId var, Span span) {
+  blocks_.back().names[name] = {var, nullptr, span, false};
+}
+
+void VariableScope::bind(const std::string& name, Value value, Span span) {
+  if (const auto* var = std::get_if<isa::VarId>(&value.node)) return bind(name, *var, span);
+  blocks_.back().names[name] = {{}, std::make_shared<const Value>(std::move(value)), span, false};
+}
+
+void VariableScope::set_value(const std::string& name, Value value) {
+  for (std::size_t depth = blocks_.size(); depth > 0; --depth) {
+    Names& names = blocks_[depth - 1].names;
+    const auto found = names.find(name);
+    if (found == names.end() || (found->second.excluded && exclusions == 0)) continue;
+    found->second.value = std::make_shared<const Value>(std::move(value));
+    return;
+  }
+}
+
+bool VariableScope::is_certain(std::size_t depth) const {
+  for (std::size_t i = depth; i < blocks_.size(); ++i) {
+    if (!blocks_[i].is_expanded) return false;
+  }
+  return true;
+}
+
+void VariableScope::poison(const std::string& name) { blocks_.back().names[name] = {}; }
+
+void VariableScope::rename(isa::VarId var, std::string name, Span span) {
+  isa::Variable& variable = kernel_.variables[static_cast<std::size_t>(var.index)];
+  variable.name = std::move(name);
+  variable.span = span;
+}
 
 std::vector<std::string> VariableScope::names() const {
   std::vector<std::string> names;
   for (const auto& block : blocks_) {
-    for (const auto& [name, var] : block) names.push_back(name);
+    for (const auto& [name, entry] : block.names) {
+      if (!entry.excluded || exclusions > 0) names.push_back(name);
+    }
   }
   return names;
+}
+
+BindScope::Meaning BindScope::lookup(std::string_view name, Span use) const {
+  if (variables != nullptr) {
+    if (const auto binding = variables->find(name)) {
+      if (binding->poisoned()) return {Meaning::Kind::poisoned, {}, {}, binding->span};
+      if (binding->value == nullptr) {
+        return {Meaning::Kind::variable, binding->var, {}, binding->span};
+      }
+      Value value = *binding->value;
+      if (auto* scalar = std::get_if<isa::Expr>(&value.node)) *scalar = scalar->at(use);
+      return {Meaning::Kind::value, binding->var, std::move(value), binding->span};
+    }
+  }
+  const auto found = constants.find(name);
+  if (found == constants.end()) return {};
+  if (found->second.poisoned) return {Meaning::Kind::poisoned, {}, {}, found->second.span};
+  return {Meaning::Kind::value, {}, to_value(found->second.value, use), found->second.span};
+}
+
+const ast::Function* BindScope::function(std::string_view name) const {
+  if (functions == nullptr) return nullptr;
+  const auto found = functions->by_name.find(name);
+  return found == functions->by_name.end() ? nullptr : found->second;
 }
 
 void BindScope::report_unknown(std::string_view name, Span span) const {
@@ -67,6 +209,14 @@ void BindScope::report_unknown(std::string_view name, Span span) const {
   for (const auto& [constant, value] : constants) known.push_back(constant);
   if (variables != nullptr) {
     for (std::string& variable : variables->names()) known.push_back(std::move(variable));
+    if (const auto assigned = variables->excluded(name)) {
+      add_note(
+          diagnostics.error(
+              Code::assigned_in_block, span,
+              fmt::format("`{}` is assigned only in a branch that the constants leave out", name)),
+          "assigned here; the branch taken must assign it as well", *assigned);
+      return;
+    }
     if (const auto assigned = variables->ended(name)) {
       add_note(diagnostics.error(
                    Code::assigned_in_block, span,

@@ -1,14 +1,18 @@
-// What a name may mean while a tree is bound: constants of the file and variables of a kernel.
+// What a name may mean while a tree is bound: constants and functions of the file, variables of a
+// kernel, parameters of an inlined function.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "frontend/syntax/ast.h"
 #include "isa/base/diagnostic.h"
 #include "isa/base/source.h"
 #include "isa/inst/expr.h"
@@ -19,11 +23,21 @@
 
 namespace tilevm::frontend {
 
-/// The value of a constant.
-using ConstantValue = std::variant<isa::Scalar, isa::DType, isa::RegisterLayout, isa::MemoryLayout>;
+/// The value of a constant. Lists hold constants of any sorts.
+struct ConstantElement;
+struct ConstantList {
+  std::vector<ConstantElement> values;
+};
+using ConstantValue =
+    std::variant<isa::Scalar, isa::DType, isa::RegisterLayout, isa::MemoryLayout, ConstantList>;
+struct ConstantElement {
+  ConstantValue value;
+};
 
 /// "an integer", "a type", "a layout" ... for messages.
 [[nodiscard]] std::string_view kind_name(const ConstantValue& value);
+/// The value as the language writes it.
+[[nodiscard]] std::string to_string(const ConstantValue& value);
 
 struct Constant {
   ConstantValue value;
@@ -34,30 +48,62 @@ struct Constant {
 
 using Constants = std::map<std::string, Constant, std::less<>>;
 
-/// The variables of a kernel by name: a stack of blocks. A name whose statement was faulty is
-/// *poisoned*: it exists, so that uses of it are not reported again.
+/// What an expression in a kernel can give: a scalar, a tensor (by its variable), a type, a layout
+/// or a list of such values.
+struct Value;
+using ValueList = std::vector<Value>;
+struct Value {
+  std::variant<isa::Expr, isa::VarId, isa::DType, isa::RegisterLayout, isa::MemoryLayout, ValueList>
+      node;
+};
+
+[[nodiscard]] Value to_value(const ConstantValue& constant, Span span);
+/// Nothing if a part of the value is known only when the kernel runs.
+[[nodiscard]] std::optional<ConstantValue> to_constant(const Value& value);
+
+/// The names of a kernel, or of a function that is inlined into it: a stack of blocks. A name is a
+/// variable of the kernel or stands for a value. A name whose statement was faulty is *poisoned*:
+/// it exists, so that uses of it are not reported again.
 class VariableScope {
  public:
   explicit VariableScope(isa::Kernel& kernel) : kernel_(kernel) { enter(); }
 
   struct Binding {
-    isa::VarId var;
-    std::size_t depth = 0;  ///< of the block that declared it; the kernel's own block is 1
-    [[nodiscard]] bool poisoned() const { return !var.valid(); }
+    isa::VarId var;                ///< not valid if the name stands for a value
+    std::size_t depth = 0;         ///< of the block that declared it; the outermost is 1
+    const Value* value = nullptr;  ///< what the name stands for; of a variable, its constant value
+    Span span{};
+    [[nodiscard]] bool poisoned() const { return !var.valid() && value == nullptr; }
   };
 
-  void enter() { blocks_.emplace_back(); }
+  /// Begins a block; an expanded one is bound again for each element of a list.
+  void enter(bool is_expanded = false) { blocks_.push_back({{}, is_expanded}); }
   void leave();
+  /// Ends a block that is no part of the kernel. Names that exist only there stay known to other
+  /// such blocks.
+  void leave_excluded();
   [[nodiscard]] std::size_t depth() const { return blocks_.size(); }
 
-  /// The innermost variable of that name.
+  /// The innermost meaning of a name.
   [[nodiscard]] std::optional<Binding> find(std::string_view name) const;
   /// Where a name was assigned in a block that has ended.
   [[nodiscard]] std::optional<Span> ended(std::string_view name) const;
+  /// Where a name was assigned in a block that is no part of the kernel.
+  [[nodiscard]] std::optional<Span> excluded(std::string_view name) const;
 
   /// Adds a variable to the kernel and to the innermost block.
   isa::VarId declare(std::string name, isa::Type type, Span span);
+  /// Adds a variable that no name of the program means.
+  isa::VarId declare_temporary(std::string name, isa::Type type, Span span);
+  /// Lets a name of the innermost block mean an existing variable, a value, or both: a variable
+  /// whose constant value is known.
+  void bind(const std::string& name, isa::VarId var, Span span);
+  void bind(const std::string& name, Value value, Span span);
+  void set_value(const std::string& name, Value value);
+  /// Whether what happens in the innermost block happens whenever the block at `depth` runs.
+  [[nodiscard]] bool is_certain(std::size_t depth) const;
   void poison(const std::string& name);
+  void rename(isa::VarId var, std::string name, Span span);
 
   [[nodiscard]] const isa::Kernel& kernel() const { return kernel_; }
   [[nodiscard]] const isa::Variable& variable(isa::VarId var) const {
@@ -65,17 +111,69 @@ class VariableScope {
   }
   [[nodiscard]] std::vector<std::string> names() const;
 
+  int exclusions = 0;  ///< enclosing blocks that are no part of the kernel
+
  private:
+  struct Entry {
+    isa::VarId var{};
+    std::shared_ptr<const Value> value{};
+    Span span{};
+    bool excluded = false;
+  };
+  using Names = std::map<std::string, Entry, std::less<>>;
+
+  struct Block {
+    Names names;
+    bool is_expanded = false;
+  };
+
   isa::Kernel& kernel_;
-  std::vector<std::map<std::string, isa::VarId, std::less<>>> blocks_;
+  std::vector<Block> blocks_;
   std::map<std::string, Span, std::less<>> ended_;
 };
 
-/// The names that an expression may use. `variables` is null where only constants are permitted.
+/// What a file defines besides constants, by name.
+struct Functions {
+  std::map<std::string, const ast::Function*, std::less<>> by_name;
+  std::set<std::string, std::less<>> kernels;
+};
+
+/// Adds the statements that expressions need to a kernel.
+class Emitter {
+ public:
+  Emitter() = default;
+  Emitter(const Emitter&) = delete;
+  Emitter& operator=(const Emitter&) = delete;
+  virtual ~Emitter() = default;
+
+  /// The variable of a tensor that an expression gives; nothing after a report.
+  virtual std::optional<isa::VarId> tensor(const ast::Expr& expr) = 0;
+  /// What an inlined call returns; nothing after a report.
+  virtual std::optional<ValueList> call(const ast::Function& function, const ast::Call& call,
+                                        Span span) = 0;
+  /// Counts the work of expanding lists; false after a report that it is too much.
+  virtual bool spend(std::size_t steps, Span span) = 0;
+};
+
+/// The names that an expression may use. `variables` is null where only constants are permitted,
+/// `emitter` where no statements can be added.
 struct BindScope {
   const Constants& constants;
-  const VariableScope* variables;
+  VariableScope* variables;
   Diagnostics& diagnostics;
+  const Functions* functions = nullptr;
+  Emitter* emitter = nullptr;
+
+  /// What a name means, variables before constants.
+  struct Meaning {
+    enum class Kind { unknown, poisoned, variable, value };
+    Kind kind = Kind::unknown;
+    isa::VarId var{};  ///< of a variable whose value is not known
+    std::optional<Value> value;
+    Span span{};
+  };
+  [[nodiscard]] Meaning lookup(std::string_view name, Span use) const;
+  [[nodiscard]] const ast::Function* function(std::string_view name) const;
 
   /// Reports an unknown name with the nearest known one; silent for a poisoned one.
   void report_unknown(std::string_view name, Span span) const;

@@ -37,10 +37,12 @@ struct BindOptions {
 
 /// Resolves a tree into a program; nothing after an error. Unknown or malformed defines are
 /// reported with Code::unknown_define and Code::bad_define and have no location in the source.
-[[nodiscard]] std::optional<isa::Program> bind(const ast::Program& tree,
-                                               const std::shared_ptr<const SourceFile>& source,
-                                               const BindOptions& options,
-                                               Diagnostics& diagnostics);
+/// Spans of inlined calls are those of the program's source, which `with_calls` gets even after an
+/// error: messages are rendered with it.
+[[nodiscard]] std::optional<isa::Program> bind(
+    const ast::Program& tree, const std::shared_ptr<const SourceFile>& source,
+    const BindOptions& options, Diagnostics& diagnostics,
+    std::shared_ptr<const SourceFile>* with_calls = nullptr);
 
 /// The same for an editor: what could be bound of a tree that may have faults. Kernels after an
 /// error in a constant may be missing, and faulty statements are.
@@ -49,9 +51,9 @@ struct BindOptions {
                                           const BindOptions& options, Diagnostics& diagnostics);
 
 /// parse, then bind.
-[[nodiscard]] std::optional<isa::Program> load(const std::shared_ptr<const SourceFile>& source,
-                                               const BindOptions& options,
-                                               Diagnostics& diagnostics);
+[[nodiscard]] std::optional<isa::Program> load(
+    const std::shared_ptr<const SourceFile>& source, const BindOptions& options,
+    Diagnostics& diagnostics, std::shared_ptr<const SourceFile>* with_calls = nullptr);
 
 using AnyLayout = std::variant<isa::RegisterLayout, isa::MemoryLayout>;
 
@@ -68,6 +70,7 @@ struct LanguageWords {
   std::vector<std::string> layouts;         ///< functions that make layouts
   std::vector<std::string> layout_methods;  ///< operations on one, as in `f.reduce(0)`
   std::vector<std::string> decorators;      ///< without `@`
+  std::vector<std::string> functions;       ///< of scalars, types and layouts: `min`, `bits` ...
 };
 [[nodiscard]] LanguageWords language_words();
 

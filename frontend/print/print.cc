@@ -62,6 +62,7 @@ class Comments {
 // Expressions
 
 int rank_of(const ast::Expr& e) {
+  if (std::holds_alternative<ast::Conditional>(e.node)) return conditional_rank;
   if (const auto* binary = std::get_if<ast::Binary>(&e.node)) return rank(binary->op);
   const auto* unary = std::get_if<ast::Unary>(&e.node);
   if (unary == nullptr) return primary_rank;
@@ -85,7 +86,7 @@ class ExpressionPrinter {
   /// In a grid a `>` ends the list, so as an operator it needs parentheses.
   void print_grid_extent(const ast::Expr& e) {
     in_grid_ = true;
-    child(e, 0);
+    child(e, conditional_rank + 1);
     in_grid_ = false;
   }
 
@@ -153,11 +154,41 @@ class ExpressionPrinter {
     arguments(n.args);
   }
 
-  void write(const ast::List& n) {
-    bracketed('[', ']', n.entries, [this](const ast::ListEntry& entry) {
+  void write(const ast::List& n) { entries(n.entries); }
+
+  void write(const ast::Index& n) {
+    child(*n.base, primary_rank);
+    entries(n.entries);
+  }
+
+  void entries(const std::vector<ast::ListEntry>& all) {
+    bracketed('[', ']', all, [this](const ast::ListEntry& entry) {
       print(entry.value);
       if (entry.colon) line_.text(":");
     });
+  }
+
+  void write(const ast::Conditional& n) {
+    child(*n.value, conditional_rank + 1);
+    line_.text(" if ");
+    child(*n.condition, conditional_rank + 1);
+    line_.text(" else ");
+    child(*n.otherwise, conditional_rank);
+  }
+
+  void write(const ast::Comprehension& n) {
+    const bool was_in_grid = std::exchange(in_grid_, false);
+    line_.open('[');
+    comments_before(n.element->span.begin);
+    print(*n.element);
+    line_.text(" for " + n.variable.text + " in ");
+    child(*n.values, conditional_rank + 1);
+    if (n.condition) {
+      line_.text(" if ");
+      child(**n.condition, conditional_rank + 1);
+    }
+    line_.close(']');
+    in_grid_ = was_in_grid;
   }
 
   /// Writes an operand, in parentheses if its rank is below `least`.
@@ -210,6 +241,8 @@ class ProgramPrinter {
   void write(const ast::Require& n, Span span);
   void write(const ast::Kernel& n, Span span);
   void write(const ast::Pipeline& n, Span span);
+  void write(const ast::Function& n, Span span);
+  void write(const ast::Include& n, Span span);
 
   void block(const ast::Block& body, int depth);
   void write(const ast::Assign& n, Span span, int depth);
@@ -220,6 +253,7 @@ class ProgramPrinter {
   void write(const ast::Break&, Span span, int depth) { word("break", span, depth); }
   void write(const ast::Continue&, Span span, int depth) { word("continue", span, depth); }
   void write(const ast::Pass&, Span span, int depth) { word("pass", span, depth); }
+  void write(const ast::Return& n, Span span, int depth);
   void word(std::string_view text, Span span, int depth);
   void conditional(std::string_view word, const ast::Expr& condition, Span span, int depth);
 
@@ -267,7 +301,8 @@ void ProgramPrinter::finish(Line& line, Span span, int depth, bool header) {
 
 void ProgramPrinter::print_item(const ast::Item& item) {
   const auto* kernel = std::get_if<ast::Kernel>(&item.node);
-  const bool has_body = kernel != nullptr || std::holds_alternative<ast::Pipeline>(item.node);
+  const bool has_body = kernel != nullptr || std::holds_alternative<ast::Pipeline>(item.node) ||
+                        std::holds_alternative<ast::Function>(item.node);
   const bool decorated = kernel != nullptr && !kernel->decorators.empty();
   own_comments((decorated ? kernel->decorators.front().span : item.span).begin, has_body);
   if (item.blank_before) blank_line();
@@ -349,6 +384,41 @@ void ProgramPrinter::write(const ast::Pipeline& n, Span span) {
   block(n.body, 1);
 }
 
+void ProgramPrinter::write(const ast::Function& n, Span span) {
+  Line line(comments_);
+  line.text("def " + n.name.text);
+  line.expressions.bracketed('(', ')', n.params, [&](const ast::FunctionParam& p) {
+    line.text(p.name.text);
+    if (p.kind) line.text(": " + p.kind->text);
+    if (!p.fallback) return;
+    line.text(p.kind ? " = " : "=");
+    line.expressions.print(*p.fallback);
+  });
+  for (std::size_t i = 0; i < n.results.size(); ++i) {
+    line.text((i > 0 ? ", " : " -> ") + n.results[i].text);
+  }
+  line.text(":");
+  finish(line, span, 0, true);
+  block(n.body, 1);
+}
+
+void ProgramPrinter::write(const ast::Include& n, Span span) {
+  Line line(comments_);
+  line.text("include " + quote(n.path));
+  finish(line, span, 0, false);
+}
+
+void ProgramPrinter::write(const ast::Return& n, Span span, int depth) {
+  Line line(comments_);
+  line.text("return");
+  for (std::size_t i = 0; i < n.values.size(); ++i) {
+    if (i > 0) line.layout.comma();
+    if (i == 0) line.text(" ");
+    line.expressions.print(n.values[i]);
+  }
+  finish(line, span, depth, false);
+}
+
 void ProgramPrinter::block(const ast::Block& body, int depth) {
   for (const ast::Stmt& s : body) {
     own_comments(s.span.begin, false);
@@ -368,6 +438,11 @@ void ProgramPrinter::write(const ast::Assign& n, Span span, int depth) {
   for (std::size_t i = 0; i < n.targets.size(); ++i) {
     line.text((i > 0 ? ", " : "") + n.targets[i].text);
   }
+  if (n.index) {
+    line.layout.open('[');
+    line.expressions.print(*n.index);
+    line.layout.close(']');
+  }
   line.text(" = ");
   line.expressions.print(n.value);
   finish(line, span, depth, false);
@@ -385,8 +460,13 @@ void ProgramPrinter::write(const ast::For& n, Span span, int depth) {
   for (std::size_t i = 0; i < n.variables.size(); ++i) {
     line.text((i > 0 ? ", " : "") + n.variables[i].text);
   }
-  line.text(" in range");
-  line.expressions.arguments(n.range);
+  line.text(" in ");
+  if (n.list) {
+    line.expressions.print(*n.list);
+  } else {
+    line.text("range");
+    line.expressions.arguments(n.range);
+  }
   line.text(":");
   finish(line, span, depth, true);
   block(n.body, depth + 1);

@@ -16,16 +16,22 @@ auto parts(const Binary& n) { return std::tie(n.op, n.left, n.right); }
 auto parts(const Call& n) { return std::tie(n.callee, n.args); }
 auto parts(const Method& n) { return std::tie(n.receiver, n.method, n.args); }
 auto parts(const List& n) { return std::tie(n.entries); }
+auto parts(const Conditional& n) { return std::tie(n.value, n.condition, n.otherwise); }
+auto parts(const Index& n) { return std::tie(n.base, n.entries); }
+auto parts(const Comprehension& n) {
+  return std::tie(n.element, n.variable, n.values, n.condition);
+}
 
-auto parts(const Assign& n) { return std::tie(n.targets, n.value); }
+auto parts(const Assign& n) { return std::tie(n.targets, n.index, n.value); }
 auto parts(const ExprStmt& n) { return std::tie(n.value); }
-auto parts(const For& n) { return std::tie(n.variables, n.range, n.body); }
+auto parts(const For& n) { return std::tie(n.variables, n.range, n.list, n.body); }
 auto parts(const While& n) { return std::tie(n.condition, n.body); }
 auto parts(const IfArm& n) { return std::tie(n.condition, n.body); }
 auto parts(const If& n) { return std::tie(n.arms, n.else_body); }
 auto parts(const Break&) { return std::tie(); }
 auto parts(const Continue&) { return std::tie(); }
 auto parts(const Pass&) { return std::tie(); }
+auto parts(const Return& n) { return std::tie(n.values); }
 
 auto parts(const ConstDecl& n) { return std::tie(n.names, n.annotation, n.choices, n.values); }
 auto parts(const Require& n) { return std::tie(n.condition, n.message); }
@@ -33,6 +39,9 @@ auto parts(const Decorator& n) { return std::tie(n.name, n.args); }
 auto parts(const Param& n) { return std::tie(n.type, n.is_pointer, n.name); }
 auto parts(const Kernel& n) { return std::tie(n.decorators, n.name, n.grid, n.params, n.body); }
 auto parts(const PipelineParam& n) { return std::tie(n.name, n.type, n.shape); }
+auto parts(const FunctionParam& n) { return std::tie(n.name, n.kind, n.fallback); }
+auto parts(const Function& n) { return std::tie(n.name, n.params, n.results, n.body); }
+auto parts(const Include& n) { return std::tie(n.path); }
 auto parts(const Pipeline& n) { return std::tie(n.name, n.inputs, n.outputs, n.body); }
 
 }  // namespace
@@ -41,6 +50,9 @@ auto parts(const Pipeline& n) { return std::tie(n.name, n.inputs, n.outputs, n.b
 static bool operator==(const IfArm& a, const IfArm& b) { return parts(a) == parts(b); }
 static bool operator==(const Decorator& a, const Decorator& b) { return parts(a) == parts(b); }
 static bool operator==(const Param& a, const Param& b) { return parts(a) == parts(b); }
+static bool operator==(const FunctionParam& a, const FunctionParam& b) {
+  return parts(a) == parts(b);
+}
 static bool operator==(const PipelineParam& a, const PipelineParam& b) {
   return parts(a) == parts(b);
 }

@@ -148,8 +148,29 @@ struct List {
   std::vector<ListEntry> entries;
 };
 
-using ExprNode =
-    std::variant<Integer, Float, Bool, String, Name, Unary, Binary, Call, Method, List>;
+/// `value if condition else otherwise`.
+struct Conditional {
+  Box<Expr> value;
+  Box<Expr> condition;
+  Box<Expr> otherwise;
+};
+
+/// `base[index]`: an element of a list or of an array of tiles.
+struct Index {
+  Box<Expr> base;
+  std::vector<ListEntry> entries;
+};
+
+/// `[element for variable in values if condition]`.
+struct Comprehension {
+  Box<Expr> element;
+  Identifier variable;
+  Box<Expr> values;
+  std::optional<Box<Expr>> condition;
+};
+
+using ExprNode = std::variant<Integer, Float, Bool, String, Name, Unary, Binary, Call, Method, List,
+                              Conditional, Index, Comprehension>;
 
 /// Any expression. `span` covers its text without parentheses around the whole.
 struct Expr {
@@ -177,9 +198,10 @@ struct ListEntry {
 struct Stmt;
 using Block = std::vector<Stmt>;
 
-/// `targets = value`, one target or several.
+/// `targets = value`, one target or several; `target[index] = value`, one.
 struct Assign {
   std::vector<Identifier> targets;
+  std::optional<Expr> index;
   Expr value;
 };
 
@@ -188,10 +210,11 @@ struct ExprStmt {
   Expr value;
 };
 
-/// `for variables in range(args):`
+/// `for variables in range(args):`, or `for variables in list:`, which is expanded.
 struct For {
   std::vector<Identifier> variables;
   std::vector<Argument> range;
+  std::optional<Expr> list;
   Block body;
 };
 
@@ -218,7 +241,12 @@ struct Break {};
 struct Continue {};
 struct Pass {};
 
-using StmtNode = std::variant<Assign, ExprStmt, For, While, If, Break, Continue, Pass>;
+/// `return`, `return value`, `return a, b`.
+struct Return {
+  std::vector<Expr> values;
+};
+
+using StmtNode = std::variant<Assign, ExprStmt, For, While, If, Break, Continue, Pass, Return>;
 
 /// `span` covers the statement, of a compound one its header line only. `blank_before` says that
 /// an empty line was directly before it.
@@ -270,6 +298,33 @@ struct Kernel {
   Block body;
 };
 
+/// A parameter of a function: `x`, `x: tile`, `x = 1`. `kind` is what it must be given.
+struct FunctionParam {
+  Identifier name;
+  std::optional<Identifier> kind;
+  std::optional<Expr> fallback;
+  Span span{};
+};
+
+/// `def name(params) -> results:`. `text` covers the header and the body.
+struct Function {
+  Identifier name;
+  std::vector<FunctionParam> params;
+  std::vector<Identifier> results;  ///< kinds
+  Block body;
+  Span text{};
+};
+
+struct Item;
+
+/// `include "path"`. `items` are those of the file, or none where it was included before; they take
+/// no part in equality.
+struct Include {
+  std::string path;
+  Span path_span{};
+  std::vector<Item> items;
+};
+
 /// `a: f16[M, K]`, or `n: i32` (no shape: a scalar). `type` is a Name.
 struct PipelineParam {
   Identifier name;
@@ -286,7 +341,7 @@ struct Pipeline {
   Block body;
 };
 
-using ItemNode = std::variant<ConstDecl, Require, Kernel, Pipeline>;
+using ItemNode = std::variant<ConstDecl, Require, Kernel, Pipeline, Function, Include>;
 
 /// `span` covers the item's line, of a kernel or pipeline its header line (without decorators).
 struct Item {
@@ -294,6 +349,15 @@ struct Item {
   Span span{};
   bool blank_before = false;
 };
+
+/// Calls f(node) for every item of a kind, those of included files where they are included.
+template <class Node, class F>
+void for_each(const std::vector<Item>& items, const F& f) {
+  for (const Item& item : items) {
+    if (const auto* node = std::get_if<Node>(&item.node)) f(*node);
+    if (const auto* include = std::get_if<Include>(&item.node)) for_each<Node>(include->items, f);
+  }
+}
 
 /// A comment. `text` begins with `#` and has no line break. An own-line comment has no code before
 /// it on its line.

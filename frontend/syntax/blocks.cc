@@ -98,7 +98,7 @@ ast::Program Assembler::run() {
 void Assembler::decorator_is_alone() {
   if (decorators_.empty()) return;
   diagnostics_.error(Code::misplaced, decorators_.back().span,
-                     "a decorator must come directly before a `def`");
+                     "a decorator must come directly before the `def` of a kernel");
   decorators_.clear();
 }
 
@@ -124,6 +124,7 @@ void Assembler::item(ast::Program& program) {
 
 void Assembler::add_item(ast::Program& program, LineNode node, const LogicalLine& at) {
   ast::Item item{{}, at.span, at.blank_before};
+  if (std::holds_alternative<ast::Function>(node)) decorator_is_alone();
   if (auto* kernel = std::get_if<ast::Kernel>(&node)) {
     if (!decorators_.empty()) item.blank_before = decorators_blank_;
     kernel->decorators = std::exchange(decorators_, {});
@@ -132,6 +133,12 @@ void Assembler::add_item(ast::Program& program, LineNode node, const LogicalLine
   } else if (auto* pipeline = std::get_if<ast::Pipeline>(&node)) {
     pipeline->body = block(at, 1, false);
     item.node = std::move(*pipeline);
+  } else if (auto* function = std::get_if<ast::Function>(&node)) {
+    function->body = block(at, 1, false);
+    function->text = {at.span.begin, lines_[next_ - 1].span.end};
+    item.node = std::move(*function);
+  } else if (auto* include = std::get_if<ast::Include>(&node)) {
+    item.node = std::move(*include);
   } else if (auto* decl = std::get_if<ast::ConstDecl>(&node)) {
     item.node = std::move(*decl);
   } else if (auto* require = std::get_if<ast::Require>(&node)) {
@@ -293,17 +300,56 @@ class CommentDepths {
 
 }  // namespace
 
-ast::Program parse_partially(const SourceFile& source, Diagnostics& diagnostics) {
-  const std::optional<Lines> lines = split_lines(source, diagnostics);
+namespace {
+
+/// Gives each `include` the items of its file, once.
+class IncludeParser {
+ public:
+  IncludeParser(const SourceFile& source, Diagnostics& diagnostics)
+      : source_(source), diagnostics_(diagnostics), seen_(source.files().size(), false) {}
+
+  /// What could be read; faults are reported.
+  ast::Program parse(std::size_t file);
+
+ private:
+  void fill(ast::Include& include);
+
+  const SourceFile& source_;
+  Diagnostics& diagnostics_;
+  std::vector<bool> seen_;
+};
+
+void IncludeParser::fill(ast::Include& include) {
+  const SourceFile::Include* const found = source_.include_at(include.path_span.begin);
+  if (found == nullptr) return;
+  if (!found->fault.empty()) {
+    diagnostics_.error(Code::cannot_include, include.path_span, found->fault);
+  } else if (!seen_[found->file]) {
+    include.items = parse(found->file).items;
+  }
+}
+
+ast::Program IncludeParser::parse(std::size_t file) {
+  seen_[file] = true;
+  const std::optional<Lines> lines = split_lines(source_, file, diagnostics_);
   if (!lines) return {};
-  Assembler assembler(source, *lines, diagnostics);
+  Assembler assembler(source_, *lines, diagnostics_);
   ast::Program program = assembler.run();
+  for (ast::Item& item : program.items) {
+    if (auto* include = std::get_if<ast::Include>(&item.node)) fill(*include);
+  }
   CommentDepths depths(lines->lines, assembler.depths());
   for (const SourceComment& comment : lines->comments) {
     program.comments.push_back(comment.comment);
     if (comment.comment.own_line) depths.assign(program.comments.back(), comment.indent);
   }
   return program;
+}
+
+}  // namespace
+
+ast::Program parse_partially(const SourceFile& source, Diagnostics& diagnostics) {
+  return IncludeParser(source, diagnostics).parse(0);
 }
 
 std::optional<ast::Program> parse(const SourceFile& source, Diagnostics& diagnostics) {
@@ -314,7 +360,7 @@ std::optional<ast::Program> parse(const SourceFile& source, Diagnostics& diagnos
 }
 
 std::optional<ast::Expr> parse_expression(const SourceFile& source, Diagnostics& diagnostics) {
-  const std::optional<Lines> lines = split_lines(source, diagnostics);
+  const std::optional<Lines> lines = split_lines(source, 0, diagnostics);
   if (!lines) return std::nullopt;
   const Span whole{0, static_cast<std::uint32_t>(source.text().size())};
   if (lines->lines.empty()) {

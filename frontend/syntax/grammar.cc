@@ -63,9 +63,26 @@ struct EntryNode {
   int height = 0;
 };
 
+struct ComprehensionTail {
+  ast::Identifier variable;
+  Node values;
+  std::optional<Node> condition;
+};
+
 struct ListNode {
   ast::List list;
   int height = 0;
+  std::optional<ComprehensionTail> comprehension;  // of the one entry
+};
+
+struct SubscriptNode {
+  ListNode node;
+  Span span{};
+};
+
+struct ConditionalTail {
+  Node condition;
+  Node otherwise;
 };
 
 struct CallNode {
@@ -89,8 +106,10 @@ struct SimpleLine {
 void set_span(Node& node, Span span) { node.expr.span = node.outer = span; }
 void set_span(ArgumentNode& node, Span span) { node.argument.span = span; }
 void set_span(EntryNode& node, Span span) { node.entry.span = span; }
+void set_span(SubscriptNode& node, Span span) { node.span = span; }
 void set_span(MethodTail& node, Span span) { node.span = span; }
 void set_span(ast::Param& node, Span span) { node.span = span; }
+void set_span(ast::FunctionParam& node, Span span) { node.span = span; }
 void set_span(ast::PipelineParam& node, Span span) { node.span = span; }
 void set_span(ast::Decorator& node, Span span) { node.span = span; }
 
@@ -185,14 +204,16 @@ TILEVM_TOKEN(close_paren, x3::lit(')'), "`)`")
 TILEVM_TOKEN(close_list, x3::lit(']'), "`,` or `]`")
 TILEVM_TOKEN(close_args, x3::lit(')'), "`,` or `)`")
 TILEVM_TOKEN(close_grid, x3::lit('>'), "`,` or `>` after the grid")
-TILEVM_TOKEN(open_grid, x3::lit('<'), "`<` and the grid, as in `def name<extent>(...)`")
+TILEVM_TOKEN(open_def, x3::lit('('),
+             "`<` and the grid of a kernel, as in `def name<extent>(...)`, or `(` and the "
+             "parameters of a function")
 TILEVM_TOKEN(open_paren, x3::lit('('), "`(`")
 TILEVM_TOKEN(open_bracket, x3::lit('['), "`[`")
 TILEVM_TOKEN(equals, x3::lit('='), "`=`")
 TILEVM_TOKEN(type_colon, x3::lit(':'), "`:` and a type")
 TILEVM_TOKEN(colon, x3::lit(':'), "`:` at the end of the line")
 TILEVM_TOKEN(in_word, keyword("in"), "`in`")
-TILEVM_TOKEN(range_word, keyword("range"), "`range(...)`")
+TILEVM_TOKEN(else_word, keyword("else"), "`else` and the other value")
 TILEVM_TOKEN(end, x3::eoi, "the end of the line")
 
 // ---------------------------------------------------------------------------------------------
@@ -271,8 +292,35 @@ const Rule<struct GridChainTag, Chain> grid_chain = "a grid extent";
 const auto chain_def = operand[add_operand] >> *(infix[add_operator] >> must[operand][add_operand]);
 const auto grid_chain_def = operand[add_operand] >>
                             *(grid_infix[add_operator] >> must[operand][add_operand]);
-const auto expression_def = chain[finish_chain];
 const auto grid_extent_def = grid_chain[finish_chain];
+
+const Rule<struct TestTag, Node> test = "an expression";
+const auto test_def = chain[finish_chain];
+
+const Rule<struct ConditionalTag, ConditionalTail> conditional = "`if`";
+const auto set_choice = [](auto& context) {
+  x3::_val(context).condition = std::move(x3::_attr(context));
+};
+const auto set_otherwise = [](auto& context) {
+  x3::_val(context).otherwise = std::move(x3::_attr(context));
+};
+const auto conditional_def =
+    keyword("if") >> must[test][set_choice] >> must[else_word] >> must[expression][set_otherwise];
+
+const auto take_test = [](auto& context) { x3::_val(context) = std::move(x3::_attr(context)); };
+const auto apply_conditional = [](auto& context) {
+  ConditionalTail& tail = x3::_attr(context);
+  Node& node = x3::_val(context);
+  const int height = height_over(
+      std::max({node.height, tail.condition.height, tail.otherwise.height}), tail.condition.outer);
+  const Span span = join(node.outer, tail.otherwise.outer);
+  node = {{ast::Conditional{std::move(node.expr), std::move(tail.condition.expr),
+                            std::move(tail.otherwise.expr)},
+           span},
+          height,
+          span};
+};
+const auto expression_def = test[take_test] >> -conditional[apply_conditional];
 
 // Arguments.
 const Rule<struct ArgumentTag, ArgumentNode> argument = "an argument";
@@ -322,8 +370,28 @@ const auto add_entry = [](auto& context) {
   all.height = std::max(all.height, node.height);
   all.list.entries.push_back(std::move(node.entry));
 };
-const auto list_def = '[' >> (x3::lit(']') |
-                              (comma_list(first_entry, entry, ']', add_entry) >> must[close_list]));
+const Rule<struct ComprehensionTag, ComprehensionTail> comprehension = "`for`";
+const auto comprehension_def =
+    keyword("for") >>
+    must[name]
+        [([](auto& context) { x3::_val(context).variable = std::move(x3::_attr(context)); })] >>
+    must[in_word] >>
+    must[test][([](auto& context) { x3::_val(context).values = std::move(x3::_attr(context)); })] >>
+    -(keyword("if") >> must[test][([](auto& context) {
+        x3::_val(context).condition = std::move(x3::_attr(context));
+      })]);
+const auto set_comprehension = [](auto& context) {
+  x3::_val(context).comprehension = std::move(x3::_attr(context));
+};
+const auto list_def = '[' >>
+                      (x3::lit(']') |
+                       (must[first_entry][add_entry] >>
+                        (comprehension[set_comprehension] |
+                         (*(',' >> !x3::lit(']') >> must[entry][add_entry]) >> -x3::lit(','))) >>
+                        must[close_list]));
+
+const Rule<struct SubscriptTag, ListNode> subscript = "`[`";
+const auto subscript_def = '[' >> comma_list(entry, entry, ']', add_entry) >> must[close_list];
 
 // Names, calls and chains of methods.
 const Rule<struct CallTag, CallNode> call = "a name";
@@ -353,7 +421,22 @@ const auto take_list = [](auto& context) {
   ListNode& source = x3::_attr(context);
   Node& node = x3::_val(context);
   node.height = source.height + 1;
-  node.expr.node = std::move(source.list);
+  if (!source.comprehension) {
+    node.expr.node = std::move(source.list);
+    return;
+  }
+  ComprehensionTail& tail = *source.comprehension;
+  ast::ListEntry& first = source.list.entries.front();
+  if (first.colon) {
+    throw_fault(Code::syntax_error, first.span, "a colon may only appear in offsets");
+  }
+  int height = std::max(source.height, tail.values.height);
+  if (tail.condition) height = std::max(height, tail.condition->height);
+  node.height = height_over(height, tail.variable.span);
+  ast::Comprehension made{
+      std::move(first.value), std::move(tail.variable), std::move(tail.values.expr), {}};
+  if (tail.condition) made.condition = std::move(tail.condition->expr);
+  node.expr.node = std::move(made);
 };
 const auto take_node = [](auto& context) { x3::_val(context) = std::move(x3::_attr(context)); };
 
@@ -379,12 +462,27 @@ const auto apply_method = [](auto& context) {
           height,
           span};
 };
-const auto postfix_def = primary[take_node] >> *method[apply_method];
+const auto apply_subscript = [](auto& context) {
+  auto& range = x3::_attr(context);
+  Node& node = x3::_val(context);
+  const int height = height_over(std::max(node.height, range.node.height), range.span);
+  const Span span = join(node.outer, range.span);
+  node = {
+      {ast::Index{std::move(node.expr), std::move(range.node.list.entries)}, span}, height, span};
+};
+const Rule<struct SpannedSubscriptTag, SubscriptNode> spanned_subscript = "`[`";
+const auto set_subscript = [](auto& context) {
+  x3::_val(context).node = std::move(x3::_attr(context));
+};
+const auto spanned_subscript_def = x3::raw[subscript[set_subscript]][spanned];
+const auto postfix_def = primary[take_node] >>
+                         *(method[apply_method] | spanned_subscript[apply_subscript]);
 
 BOOST_SPIRIT_DEFINE(name, number, string, boolean, word_infix, infix, grid_infix, prefix, operand,
-                    chain, grid_chain, expression, grid_extent)
-BOOST_SPIRIT_DEFINE(argument_name, argument, first_argument, arguments, entry, first_entry, list,
-                    call, method, spanned_primary, parentheses, primary, postfix)
+                    chain, grid_chain, test, conditional, expression, grid_extent)
+BOOST_SPIRIT_DEFINE(argument_name, argument, first_argument, arguments, entry, first_entry,
+                    comprehension, list, subscript, spanned_subscript, call, method)
+BOOST_SPIRIT_DEFINE(spanned_primary, parentheses, primary, postfix)
 
 // ---------------------------------------------------------------------------------------------
 // Lines of the top level
@@ -460,12 +558,44 @@ const auto add_extent = [](auto& context) { x3::_val(context).grid.push_back(exp
 const Rule<struct KernelTag, ast::Kernel> kernel_line = "`def`";
 const auto kernel_line_def =
     keyword("def") >> must[name][set_name] >>
-    x3::raw[must[open_grid] >> comma_list(grid_extent, grid_extent, '>', add_extent) >>
-            must[close_grid]]
+    x3::raw['<' >> comma_list(grid_extent, grid_extent, '>', add_extent) >> must[close_grid]]
            [([](auto& context) { x3::_val(context).grid_span = span_of(context); })] >>
     must[open_paren] >>
     (x3::lit(')') | (comma_list(first_param, param, ')', add_param) >> must[close_args])) >>
     must[colon];
+
+// Functions.
+const Rule<struct KindTag, ast::Identifier> kind = "what it is, such as `tile` or `scalar`";
+const auto kind_def = name;
+const Rule<struct FunctionParamTag, ast::FunctionParam> function_param = "a parameter";
+const Rule<struct FirstFunctionParamTag, ast::FunctionParam> first_function_param =
+    "a parameter or `)`";
+const auto first_function_param_def = function_param;
+const auto function_param_def = x3::raw[name[set_name] >> -(':' >> must[kind][([](auto& context) {
+                                                              x3::_val(context).kind =
+                                                                  std::move(x3::_attr(context));
+                                                            })]) >>
+                                        -('=' >> must[expression][([](auto& context) {
+                                            x3::_val(context).fallback = expr_of(context);
+                                          })])][spanned];
+
+const Rule<struct FunctionTag, ast::Function> function_line = "`def`";
+const auto add_result = [](auto& context) {
+  x3::_val(context).results.push_back(std::move(x3::_attr(context)));
+};
+const auto function_line_def =
+    keyword("def") >> must[name][set_name] >> must[open_def] >>
+    (x3::lit(')') |
+     (comma_list(first_function_param, function_param, ')', add_param) >> must[close_args])) >>
+    -("->" >> must[kind][add_result] >> *(',' >> must[kind][add_result])) >> must[colon];
+
+const Rule<struct IncludeTag, ast::Include> include_line = "`include`";
+const auto include_line_def = keyword("include") >> must[string][([](auto& context) {
+                                const ast::Expr& path = x3::_attr(context).expr;
+                                x3::_val(context).path =
+                                    std::get_if<ast::String>(&path.node)->value;
+                                x3::_val(context).path_span = path.span;
+                              })];
 
 const Rule<struct PipelineParamTag, ast::PipelineParam> tensor =
     "a parameter such as `a: f16[M, K]`";
@@ -499,11 +629,14 @@ const auto pipeline_line_def = keyword("pipeline") >> must[name][set_name] >>
 
 BOOST_SPIRIT_DEFINE(const_line, require_line, decorator_line, type, param_name, param, first_param,
                     kernel_line)
+BOOST_SPIRIT_DEFINE(kind, function_param, first_function_param, function_line, include_line)
 BOOST_SPIRIT_DEFINE(tensor, first_tensor, tensors, pipeline_line)
 
 // ---------------------------------------------------------------------------------------------
 // Statements
 
+const Rule<struct LoopValuesTag, Node> loop_values = "`range(...)` or a list";
+const auto loop_values_def = expression;
 const Rule<struct ForTag, ast::For> for_line = "`for`";
 const auto add_variable = [](auto& context) {
   x3::_val(context).variables.push_back(x3::_attr(context));
@@ -513,8 +646,18 @@ const auto add_range = [](auto& context) {
 };
 const auto for_line_def =
     keyword("for") >> must[name][add_variable] >>
-    *(',' >> must[name][add_variable]) >> must[in_word] >> must[range_word] >> must[open_paren] >>
-    comma_list(argument, argument, ')', add_range) >> must[close_args] >> must[colon];
+    *(',' >> must[name][add_variable]) >> must[in_word] >>
+    ((keyword("range") >> must[open_paren] >> comma_list(argument, argument, ')', add_range) >>
+      must[close_args]) |
+     must[loop_values][([](auto& context) { x3::_val(context).list = expr_of(context); })]) >>
+    must[colon];
+
+const Rule<struct ReturnTag, ast::Return> return_line = "`return`";
+const auto add_returned = [](auto& context) {
+  x3::_val(context).values.push_back(expr_of(context));
+};
+const auto return_line_def = keyword("return") >> -(!x3::eoi >> must[expression][add_returned] >>
+                                                    *(',' >> must[expression][add_returned]));
 
 const auto set_condition = [](auto& context) { x3::_val(context).condition = expr_of(context); };
 const Rule<struct WhileTag, ast::While> while_line = "`while`";
@@ -548,12 +691,18 @@ LineNode finish_simple(SimpleLine line) {
   }
   ast::Assign assign;
   for (const Node& node : line.left) {
-    const auto* target = std::get_if<ast::Name>(&node.expr.node);
+    const auto* index = std::get_if<ast::Index>(&node.expr.node);
+    const bool is_element = index != nullptr && line.left.size() == 1 &&
+                            index->entries.size() == 1 && !index->entries[0].colon;
+    const ast::Expr& base = is_element ? *index->base : node.expr;
+    const auto* target = std::get_if<ast::Name>(&base.node);
     if (target == nullptr || node.outer != node.expr.span) {
       throw_fault(Code::syntax_error, node.outer,
-                  "only a name can be assigned to; elements of a tile are written by instructions");
+                  "only a name can be assigned to, or an entry of an array of tiles; elements of a "
+                  "tile are written by instructions");
     }
-    assign.targets.push_back({target->text, node.expr.span});
+    assign.targets.push_back({target->text, base.span});
+    if (is_element) assign.index = index->entries[0].value;
   }
   assign.value = std::move(*line.value);
   return assign;
@@ -571,7 +720,8 @@ struct SetConstant {
 const Rule<struct LineTag, LineNode> line_rule = "a statement";
 const auto line_rule_def =
     const_line[set_line] | require_line[set_line] | decorator_line[set_line] |
-    kernel_line[set_line] | pipeline_line[set_line] | for_line[set_line] | while_line[set_line] |
+    kernel_line[set_line] | function_line[set_line] | include_line[set_line] |
+    pipeline_line[set_line] | for_line[set_line] | while_line[set_line] | return_line[set_line] |
     if_line[set_line] | elif_line[set_line] |
     (keyword("else")[SetConstant<ElseLine>{}] >> must[colon]) |
     keyword("break")[SetConstant<ast::Break>{}] |
@@ -584,8 +734,8 @@ const auto whole_line_def = must[line_rule][set_line] >> must[end];
 const Rule<struct WholeExpressionTag, Node> whole_expression = "an expression";
 const auto whole_expression_def = must[expression][take_node] >> must[end];
 
-BOOST_SPIRIT_DEFINE(for_line, while_line, if_line, elif_line, simple_line, line_rule, whole_line,
-                    whole_expression)
+BOOST_SPIRIT_DEFINE(loop_values, for_line, while_line, if_line, elif_line, return_line, simple_line,
+                    line_rule, whole_line, whole_expression)
 
 // ---------------------------------------------------------------------------------------------
 // Running it

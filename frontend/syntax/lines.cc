@@ -17,9 +17,11 @@ namespace {
 
 // Words that begin a line of their own: inside an open bracket they prove that the bracket was
 // never closed.
-constexpr std::array<std::string_view, 12> line_keywords = {
-    "const", "require", "def",  "pipeline", "for",      "while",
-    "if",    "elif",    "else", "break",    "continue", "pass"};
+constexpr std::array<std::string_view, 14> line_keywords = {
+    "const", "require", "def",  "pipeline", "for",      "while", "include",
+    "if",    "elif",    "else", "break",    "continue", "pass",  "return"};
+// Of them, those that may also stand inside of an expression.
+constexpr std::array<std::string_view, 3> expression_keywords = {"for", "if", "else"};
 constexpr std::array<std::string_view, 8> other_keywords = {"in",   "and",  "or",    "not",
                                                             "true", "True", "false", "False"};
 
@@ -29,7 +31,12 @@ constexpr int max_unclosed = 16;
 
 bool starts_line(std::string_view text) {
   if (text.starts_with('@')) return true;
-  return std::ranges::find(line_keywords, leading_word(text)) != line_keywords.end();
+  const std::string_view word = leading_word(text);
+  if (std::ranges::find(line_keywords, word) == line_keywords.end()) return false;
+  if (std::ranges::find(expression_keywords, word) == expression_keywords.end()) return true;
+  text = text.substr(0, text.find_first_of("#\n"));
+  const std::size_t last = text.find_last_not_of(" \t\r");
+  return last != std::string_view::npos && text[last] == ':';
 }
 
 char opener_of(char closer) { return closer == ')' ? '(' : '['; }
@@ -70,8 +77,10 @@ std::string_view ascii_for(std::uint32_t code_point) {
 
 class Splitter {
  public:
-  Splitter(const SourceFile& source, Diagnostics& diagnostics)
-      : text_(source.text()), diagnostics_(diagnostics) {}
+  Splitter(const SourceFile& source, const SourceFile::File& file, Diagnostics& diagnostics)
+      : text_(std::string_view(source.text()).substr(0, file.end)),
+        diagnostics_(diagnostics),
+        pos_(file.begin) {}
 
   Lines run();
 
@@ -106,10 +115,10 @@ class Splitter {
   void unclosed(std::size_t limit);
   Diagnostic* fault(Code code, std::size_t begin, std::size_t end, std::string message);
 
-  const std::string& text_;
+  const std::string_view text_;  // ends with the file
   Diagnostics& diagnostics_;
   Lines result_;
-  std::size_t pos_ = 0;
+  std::size_t pos_;
   bool blank_ = false;
   char indent_with_ = '\0';  // the first indentation of the file decides: ' ' or '\t'
   bool indent_reported_ = false;
@@ -131,7 +140,7 @@ Diagnostic* Splitter::fault(Code code, std::size_t begin, std::size_t end, std::
 }
 
 Lines Splitter::run() {
-  if (text_.starts_with("\xef\xbb\xbf")) pos_ = 3;
+  if (text_.substr(pos_).starts_with("\xef\xbb\xbf")) pos_ += 3;
   while (pos_ < text_.size()) physical_line();
   return std::move(result_);
 }
@@ -254,8 +263,9 @@ void Splitter::comment(int indent) {
   while (at(last - 1) == ' ' || at(last - 1) == '\t' || at(last - 1) == '\r') --last;
   const Span span{static_cast<std::uint32_t>(pos_), static_cast<std::uint32_t>(last)};
   const bool blank = !code_on_line_ && std::exchange(blank_, false);
-  result_.comments.push_back(
-      {{text_.substr(pos_, last - pos_), span, !code_on_line_, blank, 0, line_.span.end}, indent});
+  result_.comments.push_back({{std::string(text_.substr(pos_, last - pos_)), span, !code_on_line_,
+                               blank, 0, line_.span.end},
+                              indent});
   pos_ = end;
 }
 
@@ -387,8 +397,8 @@ void Splitter::resume_at(std::size_t i) {
 }
 
 /// The first offset that is not text, if any.
-std::optional<std::size_t> find_not_text(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
+std::optional<std::size_t> find_not_text(std::string_view text, std::size_t from) {
+  for (std::size_t i = from; i < text.size();) {
     const auto point = decode_utf8(text.substr(i));
     if (!point || point->value == 0) return i;
     i += point->bytes;
@@ -420,22 +430,25 @@ std::vector<std::string> keywords() {
   return words;
 }
 
-std::optional<Lines> split_lines(const SourceFile& source, Diagnostics& diagnostics) {
-  const std::string& text = source.text();
-  if (text.size() > max_file_bytes) {
+std::optional<Lines> split_lines(const SourceFile& source, std::size_t index,
+                                 Diagnostics& diagnostics) {
+  const SourceFile::File& file = source.files()[index];
+  const std::string_view text = std::string_view(source.text()).substr(0, file.end);
+  const std::size_t bytes = file.end - file.begin;
+  if (bytes > max_file_bytes) {
     diagnostics.error(
-        Code::file_too_large, {},
-        fmt::format("the file has {} bytes; at most {} are read", text.size(), max_file_bytes));
+        Code::file_too_large, file.included,
+        fmt::format("the file has {} bytes; at most {} are read", bytes, max_file_bytes));
     return std::nullopt;
   }
-  if (const auto at = find_not_text(text)) {
+  if (const auto at = find_not_text(text, file.begin)) {
     const auto begin = static_cast<std::uint32_t>(*at);
     diagnostics.error(Code::not_text, {begin, begin + 1},
                       fmt::format("byte {:#04x} at offset {} is not UTF-8 text; is this a program?",
-                                  static_cast<unsigned char>(text[*at]), *at));
+                                  static_cast<unsigned char>(text[*at]), *at - file.begin));
     return std::nullopt;
   }
-  return Splitter(source, diagnostics).run();
+  return Splitter(source, file, diagnostics).run();
 }
 
 }  // namespace tilevm::frontend

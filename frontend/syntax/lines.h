@@ -42,9 +42,11 @@ struct Lines {
   std::vector<SourceComment> comments;  ///< in the order of the text
 };
 
-/// The logical lines of a file; nothing if it cannot be read as text at all. Faults of single lines
-/// are reported and mark the line broken. Linear time for any input up to a constant.
-[[nodiscard]] std::optional<Lines> split_lines(const SourceFile& source, Diagnostics& diagnostics);
+/// The logical lines of a file of the source; nothing if it cannot be read as text at all. Faults
+/// of single lines are reported and mark the line broken. Linear time for any input up to a
+/// constant.
+[[nodiscard]] std::optional<Lines> split_lines(const SourceFile& source, std::size_t file,
+                                               Diagnostics& diagnostics);
 
 /// Whether names, keywords and numbers may contain it.
 [[nodiscard]] bool is_word_byte(char c);

@@ -53,6 +53,7 @@ struct Chain {
 };
 
 /// Ranks, as the printer needs them too: a child of lower rank needs parentheses.
+inline constexpr int conditional_rank = 0;
 inline constexpr int not_rank = 3;
 inline constexpr int comparison_rank = 4;
 inline constexpr int unary_rank = 11;

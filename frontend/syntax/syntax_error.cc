@@ -93,6 +93,10 @@ std::optional<Span> bracket_before(const SourceFile& source, Span line, std::siz
   return Span{begin, begin + 1};
 }
 
+std::string_view text_before(const SourceFile& source, Span line, Span at) {
+  return source.text(Span{line.begin, at.begin});
+}
+
 void add_advice(Diagnostic& d, const SourceFile& source, Span line, std::string_view expected,
                 const Found& found) {
   const bool wants_colon = expected.starts_with("`:` at");
@@ -108,8 +112,12 @@ void add_advice(Diagnostic& d, const SourceFile& source, Span line, std::string_
   if (found.text == "*" && before == '*') {
     add_note(d, "there is no power operator; shift or multiply instead");
   }
-  if (first_word == "return") {
-    add_note(d, "there is no `return`; a kernel's results are what it stores");
+  const std::string_view before_fault = text_before(source, line, found.span);
+  if (first_word == "def" && before_fault.find('(') != std::string_view::npos &&
+      before_fault.find('<') == std::string_view::npos) {
+    add_note(d,
+             "a kernel has a grid, `def name<extent>(f16* a_ptr, i32 n)`; a `def` without one is a "
+             "function, whose parameters are names, `def name(x, n)`");
   }
 }
 

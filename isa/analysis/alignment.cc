@@ -44,6 +44,9 @@ std::int64_t Divisibility::of(const Expr& expr) const {
   }
   if (const auto* conversion = std::get_if<Expr::Convert>(&expr.node())) return of(conversion->a);
   if (const auto* binary = std::get_if<Expr::Binary>(&expr.node())) return of(*binary);
+  if (const auto* select = std::get_if<Expr::Select>(&expr.node())) {
+    return std::min(of(select->a), of(select->b));
+  }
   return 1;
 }
 
@@ -56,6 +59,8 @@ std::int64_t Divisibility::of(const Expr::Binary& binary) const {
     case ScalarBinary::mul:
       return std::min(largest, of(binary.a) * of(binary.b));
     case ScalarBinary::mod:
+    case ScalarBinary::minimum:
+    case ScalarBinary::maximum:
       return std::min(of(binary.a), of(binary.b));
     case ScalarBinary::div:
     case ScalarBinary::shl:

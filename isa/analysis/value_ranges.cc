@@ -84,6 +84,11 @@ std::optional<Interval> ValueRanges::of(const Expr& expr) const {
   if (const auto* binary = std::get_if<Expr::Binary>(&expr.node())) {
     return held_by(expr.kind(), of(*binary));
   }
+  if (const auto* select = std::get_if<Expr::Select>(&expr.node())) {
+    const auto a = of(select->a), b = of(select->b);
+    if (!a || !b) return std::nullopt;
+    return Interval{std::min(a->low, b->low), std::max(a->high, b->high)};
+  }
   return std::nullopt;
 }
 
@@ -106,6 +111,10 @@ std::optional<Interval> ValueRanges::of(const Expr::Binary& binary) const {
     case ScalarBinary::mod:
       if (b->low != b->high || b->low <= 0 || a->low < 0) return std::nullopt;
       return Interval{0, std::min(a->high, b->low - 1)};
+    case ScalarBinary::minimum:
+      return Interval{std::min(a->low, b->low), std::min(a->high, b->high)};
+    case ScalarBinary::maximum:
+      return Interval{std::max(a->low, b->low), std::max(a->high, b->high)};
     case ScalarBinary::shl:
     case ScalarBinary::shr:
     case ScalarBinary::bit_and:

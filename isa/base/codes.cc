@@ -81,6 +81,15 @@ swallow the rest of the file. The message points at the bracket.
 Close it where its expression ends.)"};
 
     // Names and operands.
+    case Code::cannot_include:
+      return CodeInfo{
+          "a file cannot be included",
+          R"(`include "layouts.tile"` names a file by its path from the file that includes it;
+paths that begin with std/ name the standard library. No file includes itself, not even by way of
+others. A text without a file, from standard input or through the C interface, has no folder to look
+in and includes only std/.
+    include "layout.tile"   # the file is called layouts.tile
+Correct the path, or give the program as a file.)"};
     case Code::unknown_name:
       return CodeInfo{
           "a name stands for nothing",
@@ -212,6 +221,30 @@ Assign the result, or write it with out=, not both.)"};
 Assign it, write it into a tile with out=, or remove the line.)"};
 
     // Types, shapes and layouts.
+    case Code::bad_call:
+      return CodeInfo{
+          "a function is called otherwise than it is defined",
+          R"(A call gives each parameter of a function one value, of the kind that the parameter
+asks for, and takes as many results as the function returns.
+    def scaled(x: tile, factor) -> tile:
+        return x * factor
+    y = scaled(x)   # without `factor`
+Give every parameter a value, in order or by name.)"};
+    case Code::recursive_call:
+      return CodeInfo{
+          "a function calls itself",
+          R"(Functions are inlined where they are called, so none may call itself, not even by way
+of others.
+    def halve(x) -> tile:
+        return halve(x) * 0.5
+Write a loop.)"};
+    case Code::index_out_of_range:
+      return CodeInfo{
+          "an index is outside of its list",
+          R"(Lists and arrays of tiles are indexed by constants, from 0 to their length - 1.
+    const SIZES = [16, 32]
+    const LARGEST = SIZES[2]   # the last is SIZES[1]
+len(SIZES) is the length.)"};
     case Code::type_mismatch:
       return CodeInfo{
           "the element types differ",

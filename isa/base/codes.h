@@ -24,6 +24,7 @@ enum class Code : std::uint16_t {
   bad_number = 6,
   not_text = 7,
   unclosed_bracket = 8,
+  cannot_include = 9,
 
   // Names and operands.
   unknown_name = 101,
@@ -46,6 +47,9 @@ enum class Code : std::uint16_t {
   unknown_kernel = 118,
   out_not_allowed = 119,
   unused_result = 120,
+  bad_call = 121,
+  recursive_call = 122,
+  index_out_of_range = 123,
 
   // Types, shapes and layouts.
   type_mismatch = 201,

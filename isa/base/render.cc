@@ -116,7 +116,7 @@ std::string printable(std::string_view text) {
 /// The source line of a span, the carets under it, and the fix under them.
 std::string snippet(Span span, std::string_view fix, const SourceFile& source, bool color) {
   const LineColumn position = source.locate(span.begin);
-  const std::string_view line = source.line(position.line);
+  const std::string_view line = source.line_at(span.begin);
   const auto first = std::min(static_cast<std::size_t>(position.column) - 1, line.size());
   const std::size_t length = span.end > span.begin ? span.end - span.begin : 1;
   const std::size_t last = std::clamp(first + length, first, line.size());
@@ -146,7 +146,8 @@ bool is_known(Span span) { return span != Span{}; }
 std::string location_text(Span span, const SourceFile& source) {
   if (!is_known(span)) return fmt::format("{}:", printable(source.name()));
   const LineColumn position = source.locate(span.begin);
-  return fmt::format("{}:{}:{}:", printable(source.name()), position.line, position.column);
+  return fmt::format("{}:{}:{}:", printable(source.name_at(span.begin)), position.line,
+                     position.column);
 }
 
 /// `location` is "" for a remark without a location.
@@ -189,6 +190,11 @@ std::string render(const Diagnostic& diagnostic, const SourceFile& source, bool 
     const std::string location = note.has_span ? location_text(note.span, source) : "";
     text += headline(location, Severity::note, note.message, "", color);
     if (note.has_span) text += snippet(note.span, "", source, color);
+  }
+  for (const SourceFile::Call& call : source.calls_at(diagnostic.span.begin)) {
+    text += headline(location_text(call.call, source), Severity::note,
+                     fmt::format("in `{}`, which is called here", call.function), "", color);
+    text += snippet(call.call, "", source, color);
   }
   return text;
 }

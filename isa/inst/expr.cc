@@ -51,6 +51,7 @@ ScalarKind computed_in(ScalarBinary op, ScalarKind a, ScalarKind b) {
     case ScalarClass::arithmetic:
     case ScalarClass::integer:
     case ScalarClass::comparison:
+    case ScalarClass::choice:
       return promoted(std::max(a, b));
     case ScalarClass::shift:
       return promoted(a);
@@ -95,6 +96,16 @@ Expr Expr::binary(ScalarBinary op, Expr a, Expr b, Span span) {
       std::make_shared<const Body>(Body{Binary{op, std::move(a), std::move(b)}, result, span}));
 }
 
+Expr Expr::select(Expr condition, Expr a, Expr b, Span span) {
+  condition = converted(std::move(condition), ScalarKind::boolean);
+  const ScalarKind kind = std::max(a.kind(), b.kind());
+  a = converted(std::move(a), kind);
+  b = converted(std::move(b), kind);
+  if (const auto value = condition.constant_value()) return (value->as_bool() ? a : b).at(span);
+  return Expr(std::make_shared<const Body>(
+      Body{Select{std::move(condition), std::move(a), std::move(b)}, kind, span}));
+}
+
 ScalarKind Expr::kind() const { return body_->kind; }
 Span Expr::span() const { return body_->span; }
 const Expr::Node& Expr::node() const { return body_->node; }
@@ -127,6 +138,9 @@ bool same(const Expr::Binary& a, const Expr::Binary& b) {
   return a.op == b.op && a.a == b.a && a.b == b.b;
 }
 bool same(const Expr::Convert& a, const Expr::Convert& b) { return a.a == b.a; }
+bool same(const Expr::Select& a, const Expr::Select& b) {
+  return a.condition == b.condition && a.a == b.a && a.b == b.b;
+}
 
 }  // namespace
 
@@ -161,6 +175,11 @@ struct Evaluator {
     if (!a) return std::nullopt;
     return convert(*a, expr.kind());
   }
+  std::optional<Scalar> visit(const Expr::Select& node, const Expr&) const {
+    const auto condition = (*this)(node.condition);
+    if (!condition) return std::nullopt;
+    return (*this)(condition->as_bool() ? node.a : node.b);
+  }
   std::optional<Scalar> visit(const Expr::Binary& node, const Expr& expr) const {
     const auto a = (*this)(node.a);
     if (!a) return std::nullopt;
@@ -172,6 +191,8 @@ struct Evaluator {
     return result;
   }
 };
+
+constexpr int call_precedence = 12;
 
 /// Binding strength as in C; higher binds tighter.
 int precedence(ScalarBinary op) {
@@ -204,6 +225,9 @@ int precedence(ScalarBinary op) {
     case ScalarBinary::div:
     case ScalarBinary::mod:
       return 10;
+    case ScalarBinary::minimum:
+    case ScalarBinary::maximum:
+      return call_precedence;
   }
   return 0;
 }
@@ -220,7 +244,15 @@ struct Printer {
   std::string operator()(const Expr::Unary& node) const {
     return fmt::format("{}{}", to_string(node.op), Printer{unary_precedence}(node.a));
   }
+  std::string operator()(const Expr::Select& node) const {
+    const std::string text = fmt::format("{} if {} else {}", Printer{1}(node.a),
+                                         Printer{1}(node.condition), Printer{}(node.b));
+    return around > 0 ? "(" + text + ")" : text;
+  }
   std::string operator()(const Expr::Binary& node) const {
+    if (is_choice(node.op)) {
+      return fmt::format("{}({}, {})", to_string(node.op), Printer{}(node.a), Printer{}(node.b));
+    }
     const int own = precedence(node.op);
     const std::string text =
         fmt::format("{} {} {}", Printer{own}(node.a), to_string(node.op), Printer{own + 1}(node.b));
@@ -238,6 +270,11 @@ struct VariableWalk {
   void operator()(const Expr::Unary& node) const { (*this)(node.a); }
   void operator()(const Expr::Convert& node) const { (*this)(node.a); }
   void operator()(const Expr::Binary& node) const {
+    (*this)(node.a);
+    (*this)(node.b);
+  }
+  void operator()(const Expr::Select& node) const {
+    (*this)(node.condition);
     (*this)(node.a);
     (*this)(node.b);
   }

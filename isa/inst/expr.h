@@ -37,7 +37,8 @@ class Expr {
   struct Unary;
   struct Binary;
   struct Convert;
-  using Node = std::variant<Constant, Variable, Unary, Binary, Convert>;
+  struct Select;
+  using Node = std::variant<Constant, Variable, Unary, Binary, Convert, Select>;
 
   /// The constant 0 of kind i32.
   Expr();
@@ -49,6 +50,9 @@ class Expr {
   static Expr unary(ScalarUnary op, Expr a, Span span = {});
   static Expr binary(ScalarBinary op, Expr a, Expr b, Span span = {});
   static Expr convert(Expr a, ScalarKind to, Span span = {});
+  /// `a if condition else b`: only the chosen value is computed. The condition becomes a boolean,
+  /// the values take their common kind.
+  static Expr select(Expr condition, Expr a, Expr b, Span span = {});
 
   [[nodiscard]] ScalarKind kind() const;
   [[nodiscard]] Span span() const;
@@ -79,6 +83,9 @@ struct Expr::Binary {
 };
 struct Expr::Convert {
   Expr a;
+};
+struct Expr::Select {
+  Expr condition, a, b;
 };
 struct Expr::Body {
   Node node;

@@ -68,6 +68,18 @@ Scalar compare(Scalar a, Scalar b, F holds) {
   return Scalar::of(holds(a.bits, b.bits));
 }
 
+/// The smaller or the larger value: +0 is larger than -0, and a number is chosen before a NaN.
+Scalar choose(Scalar a, Scalar b, bool largest) {
+  if (a.kind == ScalarKind::f32) {
+    const float x = a.as_float(), y = b.as_float();
+    if (std::isnan(x)) return Scalar::f32(y);
+    if (std::isnan(y)) return a;
+    if (x == y) return std::signbit(x) == largest ? b : a;
+    return (x > y) == largest ? a : b;
+  }
+  return compare(a, b, [](auto x, auto y) { return x > y; }).as_bool() == largest ? a : b;
+}
+
 /// The one quotient that overflows wraps.
 std::optional<Scalar> quotient(Scalar a, Scalar b) {
   if (a.kind == ScalarKind::f32) return Scalar::f32(a.as_float() / b.as_float());
@@ -203,6 +215,10 @@ std::string_view to_string(ScalarBinary op) {
       return "&&";
     case ScalarBinary::logical_or:
       return "||";
+    case ScalarBinary::minimum:
+      return "min";
+    case ScalarBinary::maximum:
+      return "max";
   }
   return "?";
 }
@@ -261,6 +277,10 @@ std::optional<Scalar> apply(ScalarBinary op, Scalar a, Scalar b) {
       return Scalar::of(a.as_bool() && b.as_bool());
     case ScalarBinary::logical_or:
       return Scalar::of(a.as_bool() || b.as_bool());
+    case ScalarBinary::minimum:
+      return choose(a, b, false);
+    case ScalarBinary::maximum:
+      return choose(a, b, true);
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -282,6 +302,7 @@ bool supports(ScalarBinary op, ScalarKind a, ScalarKind b) {
     case ScalarClass::arithmetic:
     case ScalarClass::comparison:
     case ScalarClass::logical:
+    case ScalarClass::choice:
       return true;
     case ScalarClass::integer:
     case ScalarClass::shift:

@@ -125,6 +125,8 @@ enum class ScalarBinary : std::uint8_t {
   ge,
   logical_and,
   logical_or,
+  minimum,  ///< written `min(a, b)`; -0 is less than +0, a NaN loses against every number
+  maximum,
 };
 
 /// What an operator does; decides on which kinds it is defined and what its result is.
@@ -134,6 +136,7 @@ enum class ScalarClass : std::uint8_t {
   shift,       ///< likewise; the count may have another kind
   comparison,  ///< gives a boolean
   logical,     ///< on booleans; the left side alone may decide
+  choice,      ///< gives one of the operands
 };
 [[nodiscard]] constexpr ScalarClass class_of(ScalarBinary op) {
   switch (op) {
@@ -160,11 +163,17 @@ enum class ScalarClass : std::uint8_t {
     case ScalarBinary::logical_and:
     case ScalarBinary::logical_or:
       return ScalarClass::logical;
+    case ScalarBinary::minimum:
+    case ScalarBinary::maximum:
+      return ScalarClass::choice;
   }
   TILEVM_NO_ENUMERATOR();
 }
 [[nodiscard]] constexpr bool is_logical(ScalarBinary op) {
   return class_of(op) == ScalarClass::logical;
+}
+[[nodiscard]] constexpr bool is_choice(ScalarBinary op) {
+  return class_of(op) == ScalarClass::choice;
 }
 [[nodiscard]] constexpr bool is_shift(ScalarBinary op) {
   return class_of(op) == ScalarClass::shift;
@@ -175,7 +184,8 @@ enum class ScalarClass : std::uint8_t {
   return kind == ScalarKind::boolean ? ScalarKind::i32 : kind;
 }
 
-/// The operator's text as the language and C write it: "+", "%", "&&" ...
+/// The operator's text as the language and C write it: "+", "%", "&&" ...; of a choice, the name of
+/// the function: "min".
 [[nodiscard]] std::string_view to_string(ScalarUnary op);
 [[nodiscard]] std::string_view to_string(ScalarBinary op);
 

@@ -99,6 +99,21 @@ void ScalarCode::compile(const Expr::Binary& node, const Expr& expr, std::size_t
                   .span = expr.span()});
 }
 
+std::size_t ScalarCode::add_jump(OpKind kind) {
+  ops_.push_back({.kind = kind, .scalar = ScalarKind::boolean, .result = ScalarKind::boolean});
+  return ops_.size() - 1;
+}
+
+void ScalarCode::compile(const Expr::Select& node, const Expr&, std::size_t depth) {
+  compile(node.condition, depth);
+  const std::size_t branch = add_jump(OpKind::branch);
+  compile(node.a, depth);
+  const std::size_t jump = add_jump(OpKind::jump);
+  ops_[branch].value = ops_.size();
+  compile(node.b, depth);
+  ops_[jump].value = ops_.size();
+}
+
 bool ScalarCode::run(const std::uint64_t* variables, std::uint64_t& result, Span& fault) const {
   constexpr std::size_t small = 16;
   if (stack_size_ <= small) {
@@ -136,6 +151,13 @@ bool ScalarCode::run_on(std::uint64_t* stack, const std::uint64_t* variables, Sp
         } else {
           --top;
         }
+        break;
+      case OpKind::branch:
+        --top;
+        if (top[0] == 0) i = op.value - 1;
+        break;
+      case OpKind::jump:
+        i = op.value - 1;
         break;
       case OpKind::binary: {
         --top;

@@ -29,7 +29,16 @@ class ScalarCode {
   [[nodiscard]] isa::ScalarKind kind() const { return kind_; }
 
  private:
-  enum class OpKind : std::uint8_t { constant, variable, unary, binary, convert, decide };
+  enum class OpKind : std::uint8_t {
+    constant,
+    variable,
+    unary,
+    binary,
+    convert,
+    decide,
+    branch,
+    jump
+  };
   struct Op {
     OpKind kind;
     isa::ScalarKind scalar;      // of the operands; convert: of the source
@@ -37,10 +46,11 @@ class ScalarCode {
     isa::ScalarUnary unary{};    // OpKind::unary
     isa::ScalarBinary binary{};  // OpKind::binary, and && or || for `decide`
     isa::ScalarKind second{};    // of a shift's count
-    std::uint64_t value = 0;     // constant, variable's slot, or target of `decide`
+    std::uint64_t value = 0;     // constant, variable's slot, or where a jump goes
     Span span{};
   };
 
+  std::size_t add_jump(OpKind kind);  // gives its index, for the target
   void compile(const isa::Expr& expr, std::size_t depth);
   // One overload per node type. Each emits code for `expr`, whose node is `node`.
   void compile(const isa::Expr::Constant& node, const isa::Expr& expr, std::size_t depth);
@@ -48,6 +58,7 @@ class ScalarCode {
   void compile(const isa::Expr::Unary& node, const isa::Expr& expr, std::size_t depth);
   void compile(const isa::Expr::Convert& node, const isa::Expr& expr, std::size_t depth);
   void compile(const isa::Expr::Binary& node, const isa::Expr& expr, std::size_t depth);
+  void compile(const isa::Expr::Select& node, const isa::Expr& expr, std::size_t depth);
   [[nodiscard]] bool run(const std::uint64_t* variables, std::uint64_t& result, Span& fault) const;
   [[nodiscard]] bool run_on(std::uint64_t* stack, const std::uint64_t* variables,
                             Span& fault) const;

@@ -27,6 +27,7 @@ class Calls {
   void walk(const ast::ExprStmt& node) { walk(node.value); }
   void walk(const ast::For& node) {
     walk(node.range);
+    if (node.list) walk(*node.list);
     walk(node.body);
   }
   void walk(const ast::While& node) {
@@ -43,6 +44,9 @@ class Calls {
   void walk(const ast::Break& /*node*/) {}
   void walk(const ast::Continue& /*node*/) {}
   void walk(const ast::Pass& /*node*/) {}
+  void walk(const ast::Return& node) {
+    for (const ast::Expr& value : node.values) walk(value);
+  }
 
   void walk(const std::vector<ast::Argument>& arguments) {
     for (const ast::Argument& argument : arguments) walk(argument.value);
@@ -75,6 +79,21 @@ class Calls {
     for (const ast::ListEntry& entry : node.entries) walk(entry.value);
   }
 
+  void walk_expr(const ast::Conditional& node) {
+    walk(*node.value);
+    walk(*node.condition);
+    walk(*node.otherwise);
+  }
+  void walk_expr(const ast::Index& node) {
+    walk(*node.base);
+    for (const ast::ListEntry& entry : node.entries) walk(entry.value);
+  }
+  void walk_expr(const ast::Comprehension& node) {
+    walk(*node.element);
+    walk(*node.values);
+    if (node.condition) walk(**node.condition);
+  }
+
   Mnemonics& found_;
 };
 
@@ -99,9 +118,10 @@ void add_instructions(const isa::Kernel& kernel, Mnemonics& found) {
 }
 
 void add_instructions(const ast::Program& program, Mnemonics& found) {
-  for (const ast::Item& item : program.items) {
-    if (const auto* kernel = std::get_if<ast::Kernel>(&item.node)) Calls(found).walk(kernel->body);
-  }
+  ast::for_each<ast::Kernel>(program.items,
+                             [&](const ast::Kernel& node) { Calls(found).walk(node.body); });
+  ast::for_each<ast::Function>(program.items,
+                               [&](const ast::Function& node) { Calls(found).walk(node.body); });
 }
 
 }  // namespace tilevm::filetest

@@ -107,7 +107,7 @@ BegunCase begin_case(const Case& test, const std::shared_ptr<const SourceFile>& 
     add(begun.outcome, loaded.error());
     return begun;
   }
-  add(begun.outcome, loaded->diagnostics, *source);
+  add(begun.outcome, loaded->diagnostics, *loaded->source);
   if (!loaded->program || test.kind == Kind::check) return begun;
   if (test.kind == Kind::run) {
     begun.program = std::move(loaded->program);

@@ -33,18 +33,23 @@ Result<TestSource> read_test_source(const std::string& path) {
   Result<TestFile> file = read_test((*text)->text());
   if (!file) return file.error();
   TestSource test{std::move(*file), *text, *text};
-  if (test.file.program.empty()) return test;
+  if (test.file.program.empty()) {
+    test.program = vm::with_includes(*text, path);
+    return test;
+  }
   const Result<std::string> found = find_program(path, test.file.program);
   if (!found) return found.error();
-  const auto program = vm::read_source(*found, std::cin);
+  const auto program = vm::read_program(*found, std::cin);
   if (!program) return program.error();
   test.program = *program;
   return test;
 }
 
 std::shared_ptr<const SourceFile> without_errors(const TestSource& test) {
-  if (test.program != test.text) return test.program;
-  return std::make_shared<const SourceFile>(test.text->name(), without_errors(test.file));
+  if (!test.file.program.empty()) return test.program;
+  const auto text =
+      std::make_shared<const SourceFile>(test.text->name(), without_errors(test.file));
+  return vm::with_includes(text, test.text->name());
 }
 
 }  // namespace tilevm::filetest

@@ -50,7 +50,7 @@ Exit bench(const BenchOptions& options, Io& io) {
       return reporter.fail(s.error());
     }
   }
-  Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
+  Result<std::shared_ptr<const SourceFile>> source = read_program(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
   Result<CudaMachine> machine = open_cuda();
   if (!machine) return reporter.fail(machine.error());

@@ -151,7 +151,7 @@ Exit compile_with(const CompileOptions& options, Reporter& reporter) {
   if (const Status fine = check_options(options); !fine) return reporter.fail(fine.error());
   const Result<std::vector<isa::Target>> targets = targets_of(options);
   if (!targets) return reporter.fail(targets.error());
-  const auto source = read_source(options.program.file, reporter.io().in);
+  const auto source = read_program(options.program.file, reporter.io().in);
   if (!source) return reporter.fail(source.error());
   std::vector<Unit> units;
   for (const isa::Target& target : *targets) {

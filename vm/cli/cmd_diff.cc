@@ -227,7 +227,7 @@ Exit diff(const DiffOptions& options, Io& io) {
   if (is_bundle(options.program.file)) return repeat_bundle(options, reporter);
   const Result<Seeds> seeds = check_options(options);
   if (!seeds) return reporter.fail(seeds.error());
-  Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
+  Result<std::shared_ptr<const SourceFile>> source = read_program(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
   const Result<Engines> engines = make_engines(
       options.backends.empty() ? "sim,cuda" : options.backends, engine_options_of(options));

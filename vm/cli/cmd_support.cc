@@ -35,7 +35,7 @@ Result<Loaded> load_source(std::shared_ptr<const SourceFile> source, const Progr
 
 Result<Loaded> load_program(const ProgramOptions& options, std::string_view target_if_none,
                             Io& io) {
-  Result<std::shared_ptr<const SourceFile>> source = read_source(options.file, io.in);
+  Result<std::shared_ptr<const SourceFile>> source = read_program(options.file, io.in);
   if (!source) return source.error();
   return load_source(*std::move(source), options, std::string(target_if_none));
 }

@@ -175,7 +175,7 @@ Exit tune(const TuneOptions& options, Io& io) {
                                "tune reads its program again for each point: "
                                "name a file"});
   }
-  Result<std::shared_ptr<const SourceFile>> source = read_source(options.program.file, io.in);
+  Result<std::shared_ptr<const SourceFile>> source = read_program(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
   const Result<tuning::SearchSettings> settings = search_settings(options, **source);
   if (!settings) return reporter.fail(settings.error());

@@ -25,7 +25,10 @@ Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
   for (const Note& note : notes) {
     Json item = Json::object();
     item.set("message", note.message);
-    if (note.has_span) set_location(item, note.span, source);
+    if (note.has_span) {
+      item.set("file", source.name_at(note.span.begin));
+      set_location(item, note.span, source);
+    }
     list.push(std::move(item));
   }
   return list;
@@ -47,11 +50,15 @@ Json to_json(const Diagnostic& diagnostic, const SourceFile& source) {
   Json object = Json::object();
   object.set("code", to_string(diagnostic.code));
   object.set("severity", to_string(diagnostic.severity));
-  object.set("file", source.name());
+  object.set("file", source.name_at(diagnostic.span.begin));
   set_location(object, diagnostic.span, source);
   object.set("message", diagnostic.message);
   if (!diagnostic.fix.empty()) object.set("fix", diagnostic.fix);
-  if (!diagnostic.notes.empty()) object.set("notes", notes_json(diagnostic.notes, source));
+  std::vector<Note> notes = diagnostic.notes;
+  for (const SourceFile::Call& call : source.calls_at(diagnostic.span.begin)) {
+    notes.push_back({fmt::format("in `{}`, which is called here", call.function), call.call, true});
+  }
+  if (!notes.empty()) object.set("notes", notes_json(notes, source));
   return object;
 }
 

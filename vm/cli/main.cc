@@ -120,15 +120,21 @@ Exit run_main(int argc, char** argv, Io& io) {
   Common common;
   io.color_err = wants_color(common.color, STDERR_FILENO);
   root.formatter(std::make_shared<ExamplesFirst>());
-  root.set_version_flag("--version", std::string("tilevm ") + TILEVM_VERSION);
+  root.set_version_flag("-V,--version", std::string("tilevm ") + TILEVM_VERSION);
   root.add_option("--color", common.color, "auto (default), always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
   root.require_subcommand(0, 1);
   root.fallthrough();
   const Commands commands = tilevm::vm::add_commands(root);
+  // `tilevm help run` is `tilevm run --help`.
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
   try {
-    root.parse(argc, argv);
+    root.parse(static_cast<int>(words.size()), words.data());
     return dispatch(root, commands, common, io);
   } catch (const CLI::Success& asked) {
     root.exit(asked, std::cout, std::cerr);

@@ -18,7 +18,7 @@ Result<FoundTarget> find_target(const TargetRequest& request) {
     return found;
   }
   std::istringstream no_input;
-  const auto source = read_source(request.path, no_input);
+  const auto source = read_program(request.path, no_input);
   if (!source) return source.error();
   const auto target = isa::parse_target(request.architecture);
   if (!target) return Error{ErrorKind::usage, target.error().message};

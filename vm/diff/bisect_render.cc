@@ -64,7 +64,7 @@ class BisectReport {
     const SourceFile& source = what_.program.source();
     if (source.text().empty()) return {};
     const LineColumn begin = place(), end = source.locate(statement().span.end);
-    const std::string_view line = source.line(begin.line);
+    const std::string_view line = source.line_at(statement().span.begin);
     const std::size_t first = static_cast<std::size_t>(begin.column - 1);
     const std::size_t last =
         end.line == begin.line ? static_cast<std::size_t>(end.column - 1) : line.size();

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "backend/emit/emit.h"
+#include "frontend/syntax/includes.h"
 #include "frontend/syntax/lines.h"
 #include "isa/base/render.h"
 #include "isa/type/dtype.h"
@@ -295,7 +296,7 @@ Bundle make_bundle(const DiffCase& what, const SeedRun& run, const Engines& engi
   Bundle bundle;
   bundle.version = source.version;
   bundle.file = what.program.source().name();
-  bundle.program = what.program.source().text();
+  bundle.program = frontend::flattened(what.program.source());
   bundle.emitted = backend::emit_cuda(what.program).text;
   bundle.defines = source.defines;
   bundle.inputs = choices_without_data(source.data.inputs, what.entry, "zeros");
@@ -371,11 +372,12 @@ Result<DiffCase> load_bundle(const Bundle& bundle) {
   if (!target) return Error{ErrorKind::program, "bundle: " + target.error().message};
   const Result<std::vector<frontend::Define>> defines = parse_defines(bundle.defines);
   if (!defines) return Error{ErrorKind::program, "bundle: " + defines.error().message};
-  const auto source = std::make_shared<const SourceFile>(bundle.file, bundle.program);
+  const auto source = frontend::with_standard_library(
+      std::make_shared<const SourceFile>(bundle.file, bundle.program));
   const Loaded loaded = load(source, *defines, *target);
   if (!loaded.program) {
     return Error{ErrorKind::program, "bundle: its program is no longer valid:\n" +
-                                         render(loaded.diagnostics, *source, false)};
+                                         render(loaded.diagnostics, *loaded.source, false)};
   }
   Result<Entry> entry =
       resolve_entry(*loaded.program, bundle.entry, {bundle.inputs, bundle.outputs});

@@ -99,7 +99,7 @@ std::string compiler_of(const Engine& engine) {
 
 std::optional<std::string> replay(const Record& record, const std::string& root, Engine& engine) {
   std::istringstream none;
-  Result<std::shared_ptr<const SourceFile>> source = read_source(root + "/" + record.file, none);
+  Result<std::shared_ptr<const SourceFile>> source = read_program(root + "/" + record.file, none);
   if (!source) return source.error().message;
   const Result<isa::Target> target = isa::parse_target(record.target);
   if (!target) return target.error().message;

@@ -218,7 +218,7 @@ std::optional<Finding> judge_planted(const ReadyCase& each, const PlantedFault& 
   const auto* diagnostics = std::get_if<Diagnostics>(&*outcome.failure);
   if (diagnostics == nullptr) return Finding{title + report, text, {}, run};
   const std::vector<Diagnostic> all = diagnostics->sorted();
-  const std::string_view line = source.line(source.locate(all.front().span.begin).line);
+  const std::string_view line = source.line_at(all.front().span.begin);
   const bool right = all.size() == 1 && all.front().code == planted.expected.code &&
                      line.find(planted.expected.line) != std::string_view::npos;
   if (right) return std::nullopt;

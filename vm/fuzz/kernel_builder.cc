@@ -33,11 +33,13 @@ const std::vector<ScalarKind> scalar_kinds = {ScalarKind::boolean, ScalarKind::i
                                               ScalarKind::u32,     ScalarKind::i64, ScalarKind::u64,
                                               ScalarKind::f32};
 const std::vector<ScalarBinary> binary_operators = {
-    ScalarBinary::add,         ScalarBinary::sub,       ScalarBinary::mul, ScalarBinary::div,
-    ScalarBinary::mod,         ScalarBinary::shl,       ScalarBinary::shr, ScalarBinary::bit_and,
-    ScalarBinary::bit_or,      ScalarBinary::bit_xor,   ScalarBinary::eq,  ScalarBinary::ne,
-    ScalarBinary::lt,          ScalarBinary::le,        ScalarBinary::gt,  ScalarBinary::ge,
-    ScalarBinary::logical_and, ScalarBinary::logical_or};
+    ScalarBinary::add,     ScalarBinary::sub,         ScalarBinary::mul,
+    ScalarBinary::div,     ScalarBinary::mod,         ScalarBinary::shl,
+    ScalarBinary::shr,     ScalarBinary::bit_and,     ScalarBinary::bit_or,
+    ScalarBinary::bit_xor, ScalarBinary::eq,          ScalarBinary::ne,
+    ScalarBinary::lt,      ScalarBinary::le,          ScalarBinary::gt,
+    ScalarBinary::ge,      ScalarBinary::logical_and, ScalarBinary::logical_or,
+    ScalarBinary::minimum, ScalarBinary::maximum};
 
 /// Text has no NaN and no Inf.
 Expr writable(Expr value) {
@@ -212,7 +214,9 @@ Expr KernelBuilder::leaf() {
 Expr KernelBuilder::any_scalar(int depth) {
   if (depth == 0 || draw_.chance(30)) return leaf();
   const Expr a = any_scalar(depth - 1);
-  switch (draw_.below(6)) {
+  switch (draw_.below(7)) {
+    case 2:
+      return writable(Expr::select(any_scalar(depth - 1), a, any_scalar(depth - 1)));
     case 0:
       return writable(Expr::convert(a, draw_.pick(scalar_kinds)));
     case 1: {

@@ -52,7 +52,14 @@ struct ExprText {
         node.op == isa::ScalarUnary::logical_not ? "not " : to_string(node.op);
     return fmt::format("({}{})", op, (*this)(node.a));
   }
+  std::string operator()(const Expr::Select& node) const {
+    return fmt::format("({} if {} else {})", (*this)(node.a), (*this)(node.condition),
+                       (*this)(node.b));
+  }
   std::string operator()(const Expr::Binary& node) const {
+    if (is_choice(node.op)) {
+      return fmt::format("{}({}, {})", to_string(node.op), (*this)(node.a), (*this)(node.b));
+    }
     return fmt::format("({} {} {})", (*this)(node.a), to_string(node.op), (*this)(node.b));
   }
 };

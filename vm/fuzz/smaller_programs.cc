@@ -225,6 +225,10 @@ std::vector<Expr> simpler(const Expr& expr) {
     part(node->a);
     part(node->b);
   }
+  if (const auto* node = std::get_if<Expr::Select>(&expr.node())) {
+    part(node->a);
+    part(node->b);
+  }
   return result;
 }
 

@@ -62,7 +62,7 @@ std::optional<Finding> check_verify_again(const isa::VerifiedProgram& program) {
 }  // namespace
 
 std::string instruction_at(const SourceFile& source, Span span) {
-  const std::string_view line = source.line(source.locate(span.begin).line);
+  const std::string_view line = source.line_at(span.begin);
   const std::size_t open = line.find('(');
   if (open == std::string_view::npos) return "scalar";
   std::size_t begin = open;

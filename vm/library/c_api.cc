@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "frontend/syntax/includes.h"
 #include "isa/base/render.h"
 #include "vm/library/callable.h"
 #include "vm/run/engine_cuda.h"
@@ -114,7 +115,7 @@ tilevm_status open(const std::shared_ptr<const SourceFile>& source, const char* 
   const Result<isa::Target> known = isa::parse_target(target == nullptr ? "sm_90" : target);
   if (!known) return fail({ErrorKind::usage, known.error().message});
   const vm::Loaded loaded = vm::load(source, *parsed, *known);
-  if (!loaded.program) return fail(vm::Failure(loaded.diagnostics), *source);
+  if (!loaded.program) return fail(vm::Failure(loaded.diagnostics), *loaded.source);
   auto made = std::make_unique<tilevm_program>(loaded);
   describe(*made);
   *program = made.release();
@@ -175,7 +176,7 @@ tilevm_status tilevm_open(const char* text, const char* name, const char* const*
     if (program == nullptr) return missing("program");
     const auto source =
         std::make_shared<const SourceFile>(name == nullptr ? "program" : name, text);
-    return open(source, defines, target, program);
+    return open(frontend::with_standard_library(source), defines, target, program);
   });
 }
 
@@ -185,7 +186,7 @@ tilevm_status tilevm_open_file(const char* path, const char* const* defines, con
     if (path == nullptr) return missing("path");
     if (program == nullptr) return missing("program");
     std::istringstream nothing;  // "-" is no file
-    const auto source = vm::read_source(path, nothing);
+    const auto source = vm::read_program(path, nothing);
     return source ? open(*source, defines, target, program) : fail(source.error());
   });
 }

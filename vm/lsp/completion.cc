@@ -98,6 +98,7 @@ void add_names(const Analysis& analysis, std::uint32_t offset, Items& items) {
         break;
       case NameKind::kernel:
       case NameKind::pipeline:
+      case NameKind::function:
         items.put(symbol.name, ItemKind::function);
         break;
       case NameKind::parameter:

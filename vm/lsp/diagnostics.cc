@@ -22,7 +22,8 @@ int protocol_severity(Severity severity) {
 
 Json to_protocol(const DocumentView& view, const Diagnostic& diagnostic) {
   Json item = Json::object();
-  item.set("range", view.range(diagnostic.span));
+  const SourceFile& bound = *view.analysis().bound;
+  item.set("range", view.range(span_in_document(bound, diagnostic.span)));
   item.set("severity", protocol_severity(diagnostic.severity));
   item.set("code", to_string(diagnostic.code)).set("source", "tilevm");
   std::string message = diagnostic.message;
@@ -33,7 +34,8 @@ Json to_protocol(const DocumentView& view, const Diagnostic& diagnostic) {
       continue;
     }
     Json place = Json::object();
-    related.push(place.set("location", view.location(note.span)).set("message", note.message));
+    const Span span = span_in_document(bound, note.span);
+    related.push(place.set("location", view.location(span)).set("message", note.message));
   }
   return item.set("message", message).set("relatedInformation", std::move(related));
 }
@@ -55,7 +57,8 @@ Json code_actions(const DocumentView& view, Span span) {
   Json all = Json::array();
   std::size_t fixes = 0;
   for (const Diagnostic& diagnostic : view.analysis().diagnostics.sorted()) {
-    if (diagnostic.fix.empty()) continue;
+    // What is wrong in another file is not mended here.
+    if (diagnostic.fix.empty() || diagnostic.span.end > view.source().text().size()) continue;
     ++fixes;
     all.push(view.edit(diagnostic.span, diagnostic.fix));
     if (!touches(diagnostic.span, span)) continue;

@@ -101,6 +101,25 @@ Analysis::Found Analysis::instruction_at(std::uint32_t offset) const {
 
 namespace {
 
+/// The path of `file:///home/a%20b.tile`; "-" for what is no file, which includes nothing.
+std::string path_of(std::string_view uri) {
+  constexpr std::string_view scheme = "file://";
+  if (!uri.starts_with(scheme)) return "-";
+  std::string path;
+  for (std::size_t i = scheme.size(); i < uri.size(); ++i) {
+    unsigned code = 0;
+    const bool escaped = uri[i] == '%' && i + 2 < uri.size();
+    const char* const end = uri.data() + i + 3;
+    if (escaped && std::from_chars(uri.data() + i + 1, end, code, 16).ptr == end) {
+      path += static_cast<char>(code);
+      i += 2;
+    } else {
+      path += uri[i];
+    }
+  }
+  return path;
+}
+
 /// The variables of the kernels of `analysis.partial`.
 std::map<int, Analysis::Variables> index_variables(const Analysis& analysis) {
   std::map<std::uint32_t, int> item_of_kernel;
@@ -126,17 +145,33 @@ std::map<int, Analysis::Variables> index_variables(const Analysis& analysis) {
 
 }  // namespace
 
-Analysis analyse(std::string name, std::string text, const Settings& settings) {
+Span span_in_document(const SourceFile& bound, Span span) {
+  const SourceFile::File& document = bound.files().front();
+  std::size_t begin = bound.place_in_text(span.begin);
+  std::size_t length = span.end - span.begin;
+  while (begin > document.end) {
+    const auto in = std::ranges::find_if(
+        bound.files(), [&](const auto& file) { return file.begin <= begin && begin <= file.end; });
+    if (in == bound.files().end() || in->included.begin >= begin) return {};
+    begin = in->included.begin;
+    length = in->included.end - in->included.begin;
+  }
+  return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + length)};
+}
+
+Analysis analyse(const std::string& uri, std::string text, const Settings& settings) {
   Analysis result;
-  result.source = std::make_shared<const SourceFile>(std::move(name), std::move(text));
-  result.tree = frontend::parse_partially(*result.source, result.diagnostics);
+  result.source = std::make_shared<const SourceFile>(uri, std::move(text));
+  result.bound = with_includes(result.source, path_of(uri));
+  result.tree = frontend::parse_partially(*result.bound, result.diagnostics);
   result.parsed = !result.diagnostics.has_errors();
   result.names = find_names(result.tree, *result.source);
   // Of a tree without its faulty lines, only types are asked: what is missing causes errors.
   Diagnostics of_faulty_tree;
   const frontend::BindOptions options{settings.defines, settings.target};
-  result.partial = frontend::bind_partially(result.tree, result.source, options,
+  result.partial = frontend::bind_partially(result.tree, result.bound, options,
                                             result.parsed ? result.diagnostics : of_faulty_tree);
+  result.bound = result.partial.source;
   result.variables = index_variables(result);
   if (!result.diagnostics.has_errors()) {
     result.program = isa::verify(result.partial, settings.target, result.diagnostics);

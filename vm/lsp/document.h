@@ -50,7 +50,9 @@ struct Analysis {
   Analysis& operator=(const Analysis&) = delete;
   ~Analysis() = default;
 
-  std::shared_ptr<const SourceFile> source;
+  /// The document alone; with the files that it includes and the calls that were inlined, of which
+  /// `partial` and `diagnostics` have spans. Offsets into the document are the same in both.
+  std::shared_ptr<const SourceFile> source, bound;
   Diagnostics diagnostics{200};
   bool parsed = false;  ///< without a fault
   frontend::ast::Program tree;
@@ -72,7 +74,12 @@ struct Analysis {
   [[nodiscard]] Found instruction_at(std::uint32_t offset) const;
 };
 
-[[nodiscard]] Analysis analyse(std::string name, std::string text, const Settings& settings);
+/// Of a document, whose address (`file:///..`) tells where included files are.
+[[nodiscard]] Analysis analyse(const std::string& uri, std::string text, const Settings& settings);
+
+/// The place in the document through which a span of `bound` comes into it: that of the `include`
+/// for another file.
+[[nodiscard]] Span span_in_document(const SourceFile& bound, Span span);
 
 /// A view of an analysis in the units of a client; makes the protocol's objects.
 class DocumentView {

@@ -118,6 +118,7 @@ std::string symbol_page(const Analysis& analysis, const Occurrence& occurrence) 
     }
     case NameKind::kernel:
     case NameKind::pipeline:
+    case NameKind::function:
     case NameKind::parameter:
     case NameKind::variable: {
       const Span line = analysis.tree.items.empty() ? Span{} : symbol.definition;
@@ -165,6 +166,7 @@ std::string page_at(const Analysis& analysis, const Occurrence& occurrence, std:
     case NameKind::constant:
     case NameKind::kernel:
     case NameKind::pipeline:
+    case NameKind::function:
     case NameKind::parameter:
     case NameKind::variable:
     case NameKind::decorator:

@@ -38,7 +38,8 @@ class NameFinder {
  private:
   using Scope = std::map<std::string, int, std::less<>>;
 
-  std::uint32_t end_of_file() const { return static_cast<std::uint32_t>(source_.text().size()); }
+  /// Of the document, which included files follow in the text.
+  std::uint32_t end_of_file() const { return source_.files().front().end; }
 
   static std::uint32_t begin_of(const ast::Item& item) {
     const auto* kernel = std::get_if<ast::Kernel>(&item.node);
@@ -70,7 +71,27 @@ class NameFinder {
       entries_.try_emplace(kernel->name.text, declare(kernel->name, NameKind::kernel, file));
     } else if (const auto* pipeline = std::get_if<ast::Pipeline>(&item.node)) {
       entries_.try_emplace(pipeline->name.text, declare(pipeline->name, NameKind::pipeline, file));
+    } else if (const auto* function = std::get_if<ast::Function>(&item.node)) {
+      entries_.try_emplace(function->name.text, declare(function->name, NameKind::function, file));
+    } else if (const auto* include = std::get_if<ast::Include>(&item.node)) {
+      remember_included(include->items);
     }
+  }
+
+  /// Names of other files are known, but are not defined in this document.
+  void remember_included(const std::vector<ast::Item>& items) {
+    ast::for_each<ast::ConstDecl>(items, [&](const ast::ConstDecl& node) {
+      for (const ast::Identifier& name : node.names) included_[name.text] = NameKind::constant;
+    });
+    ast::for_each<ast::Kernel>(items, [&](const ast::Kernel& node) {
+      included_[node.name.text] = NameKind::kernel;
+    });
+    ast::for_each<ast::Pipeline>(items, [&](const ast::Pipeline& node) {
+      included_[node.name.text] = NameKind::pipeline;
+    });
+    ast::for_each<ast::Function>(items, [&](const ast::Function& node) {
+      included_[node.name.text] = NameKind::function;
+    });
   }
 
   void define(const ast::Identifier& name, const Scope& in) {
@@ -143,9 +164,32 @@ class NameFinder {
     scopes_.clear();
   }
 
+  void visit(const ast::Function& node, const ast::Item& item) {
+    scopes_.assign(1, {});
+    const Span body{item.span.begin, item_end_};
+    define(node.name, entries_);
+    for (const ast::FunctionParam& param : node.params) {
+      visible_from_ = param.name.span.begin;
+      if (param.kind) add(param.kind->span, NameKind::type);
+      if (param.fallback) visit(*param.fallback);
+      add_parameter(param.name, body, param.kind ? param.kind->text : "");
+    }
+    for (const ast::Identifier& result : node.results) add(result.span, NameKind::type);
+    visit_statements(node.body, item_end_);
+    scopes_.clear();
+  }
+
+  void visit(const ast::Include& node, const ast::Item& /*item*/) {
+    add(node.path_span, NameKind::string);
+  }
+
   void add_parameter(const ast::Identifier& name, const ast::Expr& type, Span scope,
                      std::string text) {
     visit(type);
+    add_parameter(name, scope, std::move(text));
+  }
+
+  void add_parameter(const ast::Identifier& name, Span scope, std::string text) {
     const int symbol = declare(name, NameKind::parameter, scope, std::move(text));
     scopes_.back().insert_or_assign(name.text, symbol);
     add(name.span, NameKind::parameter, symbol, true);
@@ -183,6 +227,11 @@ class NameFinder {
 
   void visit_stmt(const ast::Assign& node, Span span, std::uint32_t /*next*/) {
     visit(node.value);
+    if (node.index) {
+      visit(*node.index);
+      for (const ast::Identifier& target : node.targets) add_use(target.text, target.span);
+      return;
+    }
     for (const ast::Identifier& target : node.targets) assign(target, span);
   }
   void visit_stmt(const ast::ExprStmt& node, Span /*span*/, std::uint32_t /*next*/) {
@@ -190,6 +239,7 @@ class NameFinder {
   }
   void visit_stmt(const ast::For& node, Span span, std::uint32_t next) {
     for (const ast::Argument& argument : node.range) visit(argument, "range");
+    if (node.list) visit(*node.list);
     scopes_.emplace_back();
     block_end_.push_back(next);
     for (const ast::Identifier& variable : node.variables) {
@@ -218,6 +268,9 @@ class NameFinder {
     }
     if (node.else_body) visit_block(*node.else_body, next);
   }
+  void visit_stmt(const ast::Return& node, Span /*span*/, std::uint32_t /*next*/) {
+    for (const ast::Expr& value : node.values) visit(value);
+  }
   void visit_stmt(const ast::Break& /*node*/, Span /*span*/, std::uint32_t /*next*/) {}
   void visit_stmt(const ast::Continue& /*node*/, Span /*span*/, std::uint32_t /*next*/) {}
   void visit_stmt(const ast::Pass& /*node*/, Span /*span*/, std::uint32_t /*next*/) {}
@@ -243,8 +296,10 @@ class NameFinder {
       add(span, NameKind::type);
     } else if (has(words_.layouts, name)) {
       add(span, NameKind::layout);
+    } else if (const auto found = included_.find(name); found != included_.end()) {
+      add(span, found->second);
     } else {
-      add(span, NameKind::unknown);
+      add(span, has(words_.functions, name) ? NameKind::function : NameKind::unknown);
     }
   }
 
@@ -290,8 +345,28 @@ class NameFinder {
     }
     for (const ast::Argument& argument : node.args) visit(argument, node.method.text);
   }
-  void visit(const ast::List& node, Span /*span*/) {
-    for (const ast::ListEntry& entry : node.entries) visit(entry.value);
+  void visit(const ast::List& node, Span /*span*/) { visit(node.entries); }
+  void visit(const std::vector<ast::ListEntry>& entries) {
+    for (const ast::ListEntry& entry : entries) visit(entry.value);
+  }
+  void visit(const ast::Conditional& node, Span /*span*/) {
+    visit(*node.value);
+    visit(*node.condition);
+    visit(*node.otherwise);
+  }
+  void visit(const ast::Index& node, Span /*span*/) {
+    visit(*node.base);
+    visit(node.entries);
+  }
+  void visit(const ast::Comprehension& node, Span span) {
+    visit(*node.values);
+    scopes_.emplace_back();
+    const int symbol = declare(node.variable, NameKind::variable, span);
+    scopes_.back().insert_or_assign(node.variable.text, symbol);
+    add(node.variable.span, NameKind::variable, symbol, true);
+    visit(*node.element);
+    if (node.condition) visit(**node.condition);
+    scopes_.pop_back();
   }
 
   // ---- words that are in no tree
@@ -305,7 +380,7 @@ class NameFinder {
   /// Reserved words, `range` among them, outside of everything that was found.
   void add_keywords() {
     sort();
-    const std::string& text = source_.text();
+    const std::string_view text = std::string_view(source_.text()).substr(0, end_of_file());
     std::vector<Occurrence> found;
     std::size_t next = 0;
     for (std::uint32_t at = 0; at < text.size();) {
@@ -320,7 +395,7 @@ class NameFinder {
       }
       std::uint32_t end = at;
       while (end < text.size() && frontend::is_word_byte(text[end])) ++end;
-      const std::string_view word = std::string_view(text).substr(at, end - at);
+      const std::string_view word = text.substr(at, end - at);
       if (has(words_.keywords, word)) {
         found.push_back({{at, end}, NameKind::keyword, -1, false, {}, 0});
       }
@@ -333,6 +408,7 @@ class NameFinder {
   frontend::LanguageWords words_;
   Names names_;
   Scope global_, entries_;
+  std::map<std::string, NameKind, std::less<>> included_;
   std::vector<Scope> scopes_;
   std::vector<std::uint32_t> block_end_;
   int item_ = -1;

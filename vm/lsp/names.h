@@ -17,6 +17,7 @@ enum class NameKind : std::uint8_t {
   constant,
   kernel,
   pipeline,
+  function,  ///< of the file, of one that it includes, or of the language
   parameter,
   variable,
   instruction,
@@ -30,7 +31,7 @@ enum class NameKind : std::uint8_t {
   unknown,
 };
 
-/// A constant, kernel, pipeline, parameter or variable of the file. A name that is assigned again
+/// A constant, kernel, pipeline, function, parameter or variable of the file. A name that is assigned again
 /// in its block is one symbol, whatever type it takes.
 struct Symbol {
   std::string name;

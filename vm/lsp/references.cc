@@ -66,6 +66,7 @@ int protocol_kind(NameKind kind) {
       return 14;
     case NameKind::kernel:
     case NameKind::pipeline:
+    case NameKind::function:
       return 12;
     case NameKind::parameter:
     case NameKind::variable:

@@ -109,7 +109,7 @@ std::string remarks(const isa::VerifiedProgram& program, const CudaKernel& emitt
   for (const backend::Remark& remark : emitted.remarks) {
     const LineColumn at = source.locate(remark.span.begin);
     if (at.line != line) {
-      std::string_view words = source.line(at.line);
+      std::string_view words = source.line_at(remark.span.begin);
       words.remove_prefix(std::min(words.find_first_not_of(" \t"), words.size()));
       text += shows ? fmt::format("  {:<4}  {}\n", at.line, words) : fmt::format("  {}\n", words);
     }

@@ -2,12 +2,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <istream>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "frontend/syntax/includes.h"
 #include "frontend/syntax/lines.h"
 
 namespace tilevm::vm {
@@ -49,11 +51,58 @@ Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path,
   return std::make_shared<const SourceFile>(name, *std::move(text));
 }
 
+namespace {
+
+/// A file by its path from the folder of another. Its canonical path is the same for every way to
+/// it.
+Result<frontend::FoundFile> find_file(const std::string& path, const std::string& from) {
+  namespace fs = std::filesystem;
+  const fs::path place = fs::path(from).parent_path() / path;
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(place, error);
+  const fs::file_status status = fs::status(place, error);
+  if (!fs::exists(status)) {
+    return Error{ErrorKind::program, fmt::format("there is no file `{}`", place.generic_string())};
+  }
+  if (!fs::is_regular_file(status)) {
+    return Error{ErrorKind::program, fmt::format("`{}` is no file", place.generic_string())};
+  }
+  std::ifstream file(place, std::ios::binary);
+  errno = 0;
+  Result<std::string> text = read_all(file, place.generic_string());
+  if (!file.is_open() || !text) {
+    return Error{ErrorKind::program, fmt::format("`{}` cannot be read", place.generic_string())};
+  }
+  return frontend::FoundFile{place.generic_string(), canonical.generic_string(), *std::move(text)};
+}
+
+}  // namespace
+
+std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const SourceFile>& source,
+                                                const std::string& path) {
+  if (path == "-") return frontend::with_standard_library(source);
+  std::error_code error;
+  const auto key = std::filesystem::weakly_canonical(path, error).generic_string();
+  return frontend::with_includes(source, key,
+                                 [&](const std::string& name, const std::string& from) {
+                                   return find_file(name, from == key ? path : from);
+                                 });
+}
+
+Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
+                                                       std::istream& standard_input) {
+  auto source = read_source(path, standard_input);
+  if (!source) return source;
+  return with_includes(*source, path);
+}
+
 Loaded load(std::shared_ptr<const SourceFile> source, const std::vector<frontend::Define>& defines,
             const isa::Target& target) {
   Loaded loaded{std::move(source), Diagnostics{}, std::nullopt};
+  std::shared_ptr<const SourceFile> with_calls;
   std::optional<isa::Program> program =
-      frontend::load(loaded.source, {defines, target}, loaded.diagnostics);
+      frontend::load(loaded.source, {defines, target}, loaded.diagnostics, &with_calls);
+  if (with_calls != nullptr) loaded.source = std::move(with_calls);
   if (program) loaded.program = isa::verify(*std::move(program), target, loaded.diagnostics);
   return loaded;
 }

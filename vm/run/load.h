@@ -23,6 +23,15 @@ namespace tilevm::vm {
 [[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path,
                                                                     std::istream& standard_input);
 
+/// The same with the files that it includes, each found from the folder of the file that includes
+/// it; what is not found is reported by load().
+[[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
+                                                                     std::istream& standard_input);
+
+/// Adds the files that a source includes, which is the text of the file at `path`; `-` is none.
+[[nodiscard]] std::shared_ptr<const SourceFile> with_includes(
+    const std::shared_ptr<const SourceFile>& source, const std::string& path);
+
 /// A program and what was said of it. `program` is empty if there was an error.
 struct Loaded {
   std::shared_ptr<const SourceFile> source;

@@ -38,8 +38,7 @@ std::string_view mnemonic(std::size_t instruction) {
 }
 
 std::string location_of(const isa::VerifiedProgram& program, Span span) {
-  const LineColumn at = program.source().locate(span.begin);
-  return fmt::format("{}:{}", at.line, at.column);
+  return program.source().location(span.begin);
 }
 
 std::string grouped(std::uint64_t value) {

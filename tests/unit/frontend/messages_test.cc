@@ -68,7 +68,6 @@ TEST_CASE("habits from other languages get advice") {
   };
   CHECK_EQ(note("a += 1"), "there is no `+=`; write `a = a + b`");
   CHECK_EQ(note("a = 2 ** 3"), "there is no power operator; shift or multiply instead");
-  CHECK_EQ(note("return x"), "there is no `return`; a kernel's results are what it stores");
   CHECK_EQ(note("if a:\n        pass\n    else if b:\n        pass"),
            "`else if` is written `elif`");
 }
@@ -77,9 +76,10 @@ TEST_CASE("statements that do nothing and odd targets are refused") {
   CHECK_EQ(fault_in_body("3 + x"),
            "2:5 TV0001 this computes a value and drops it; a statement is a call or "
            "`name = value`");
-  CHECK_EQ(fault_in_body("f(x) = 3"),
-           "2:5 TV0001 only a name can be assigned to; elements of a tile are written by "
-           "instructions");
+  CHECK_EQ(
+      fault_in_body("f(x) = 3"),
+      "2:5 TV0001 only a name can be assigned to, or an entry of an array of tiles; elements of "
+      "a tile are written by instructions");
   CHECK_EQ(fault_in_body("x = a < b < c"),
            "2:15 TV0001 comparisons do not chain; write `a < b and b < c`, or parentheses");
   CHECK_EQ(fault_in_body("x = 1 + not a"),
@@ -94,9 +94,14 @@ TEST_CASE("lines of the top level say what they lack") {
            "1:1 TV0001 `in [...]` gives the choices of one constant; declare each on its own line");
   CHECK_EQ(fault_at_top("x = 3"),
            "1:1 TV0115 a statement must be in the body of a `def` or a `pipeline`");
-  CHECK_EQ(fault_at_top("@fast"), "1:1 TV0115 a decorator must come directly before a `def`");
+  CHECK_EQ(fault_at_top("@fast"),
+           "1:1 TV0115 a decorator must come directly before the `def` of a kernel");
   CHECK_EQ(fault_at_top("def g(f16* a):\n    pass"),
-           "1:6 TV0001 expected `<` and the grid, as in `def name<extent>(...)`, but found `(`");
+           "1:10 TV0001 expected `,` or `)` to close the `(`, but found `*`");
+  CHECK_EQ(
+      fault_at_top("def g:\n    pass"),
+      "1:6 TV0001 expected `<` and the grid of a kernel, as in `def name<extent>(...)`, or `(` "
+      "and the parameters of a function, but found `:`");
   CHECK_EQ(fault_at_top("def g<1>(f16*):\n    pass"),
            "1:14 TV0001 expected the parameter's name after its type, as in `f16* a_ptr`, but "
            "found `)`");

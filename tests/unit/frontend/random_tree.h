@@ -24,7 +24,15 @@ class RandomTree {
 
   ast::Expr expression(int depth) {
     if (depth <= 0 || below(4) == 0) return leaf();
-    switch (below(6)) {
+    switch (below(9)) {
+      case 6:
+        return {
+            ast::Conditional{expression(depth - 1), expression(depth - 1), expression(depth - 1)},
+            {}};
+      case 7:
+        return {index(depth), {}};
+      case 8:
+        return {comprehension(depth), {}};
       case 0:
       case 1:
         return {binary(depth), {}};
@@ -88,6 +96,18 @@ class RandomTree {
     return result;
   }
 
+  ast::Index index(int depth) {
+    ast::Index result{expression(depth - 1), list(depth).entries};
+    result.entries.push_back({expression(depth - 1), below(2) == 0, {}});
+    return result;
+  }
+
+  ast::Comprehension comprehension(int depth) {
+    ast::Comprehension result{expression(depth - 1), name(), expression(depth - 1), {}};
+    if (below(2) == 0) result.condition = expression(depth - 1);
+    return result;
+  }
+
   std::vector<ast::Argument> arguments(int depth) {
     std::vector<ast::Argument> result;
     for (int i = below(5); i > 0; --i) {
@@ -125,9 +145,15 @@ class RandomTree {
   }
 
   ast::StmtNode statement(int depth) {
-    switch (below(depth > 0 ? 8 : 5)) {
+    switch (below(depth > 0 ? 11 : 7)) {
       case 0:
-        return ast::Assign{names(), expression(3)};
+        return ast::Assign{names(), {}, expression(3)};
+      case 5:
+        return ast::Assign{{name()}, expression(2), expression(3)};
+      case 6:
+        return ast::Return{expressions(0, 2, 3)};
+      case 7:
+        return ast::For{names(), {}, ast::Expr{list(2), {}}, block(depth - 1)};
       case 1:
         return ast::ExprStmt{{ast::Call{name(), arguments(3)}, {}}};
       case 2:
@@ -136,9 +162,9 @@ class RandomTree {
         return ast::Continue{};
       case 4:
         return ast::Pass{};
-      case 5:
-        return ast::For{names(), some_arguments(2), block(depth - 1)};
-      case 6:
+      case 8:
+        return ast::For{names(), some_arguments(2), {}, block(depth - 1)};
+      case 9:
         return ast::While{expression(3), block(depth - 1)};
       default:
         return branch(depth);
@@ -155,7 +181,13 @@ class RandomTree {
   }
 
   ast::Item item() {
-    switch (below(4)) {
+    switch (below(6)) {
+      case 4:
+        return {function(), {}, below(2) == 0};
+      case 5:
+        return {ast::Include{pick<std::string>({"a.tile", "../std/\"b\".tile"}), {}, {}},
+                {},
+                below(2) == 0};
       case 0:
         return {constant(), {}, below(2) == 0};
       case 1:
@@ -190,6 +222,20 @@ class RandomTree {
     for (int i = below(4); i > 0; --i) {
       result.params.push_back({{ast::Name{"f16"}, {}}, below(2) == 0, name(), {}});
     }
+    result.body = block(3);
+    return result;
+  }
+
+  ast::Function function() {
+    ast::Function result;
+    result.name = name();
+    for (int i = below(4); i > 0; --i) {
+      ast::FunctionParam param{name(), {}, {}, {}};
+      if (below(2) == 0) param.kind = name();
+      if (below(2) == 0) param.fallback = expression(2);
+      result.params.push_back(std::move(param));
+    }
+    for (int i = below(3); i > 0; --i) result.results.push_back(name());
     result.body = block(3);
     return result;
   }

@@ -1,0 +1,391 @@
+#include "frontend/bind/expressions.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "frontend/bind/bind_call.h"
+#include "frontend/bind/bind_range.h"
+
+namespace tilevm::frontend {
+namespace {
+
+constexpr std::size_t max_list = 65'536;
+
+/// The kind that `-> kind` promises of a function's result.
+ValueKind promised(std::string_view kind) {
+  if (kind == "scalar") return ValueKind::scalar;
+  if (kind == "dtype") return ValueKind::dtype;
+  if (kind == "layout") return ValueKind::layout;
+  if (kind == "list") return ValueKind::list;
+  return ValueKind::tensor;
+}
+
+ValueKind kind_of_name(const std::string& name, const BindScope& scope) {
+  const BindScope::Meaning meaning = scope.lookup(name, {});
+  switch (meaning.kind) {
+    case BindScope::Meaning::Kind::variable:
+      return std::holds_alternative<isa::ScalarType>(scope.variables->variable(meaning.var).type)
+                 ? ValueKind::scalar
+                 : ValueKind::tensor;
+    case BindScope::Meaning::Kind::value:
+      return kind_of(*meaning.value);
+    case BindScope::Meaning::Kind::poisoned:
+      return ValueKind::unknown;
+    case BindScope::Meaning::Kind::unknown:
+      break;
+  }
+  if (name == "inf" || name == "nan") return ValueKind::scalar;
+  return isa::parse_dtype(name) ? ValueKind::dtype : ValueKind::unknown;
+}
+
+bool any_tensor(const std::vector<ast::Argument>& args, const BindScope& scope) {
+  return std::ranges::any_of(args, [&](const ast::Argument& argument) {
+    return classify(argument.value, scope) == ValueKind::tensor;
+  });
+}
+
+ValueKind kind_of_call(const ast::Call& call, const BindScope& scope) {
+  const std::string& name = call.callee.text;
+  if (isa::parse_scalar_kind(name)) return ValueKind::scalar;
+  if (const auto* function = scope.function(name)) {
+    return function->results.size() == 1 ? promised(function->results[0].text) : ValueKind::unknown;
+  }
+  if (const auto kind = builtin_kind(name)) {
+    return tile_operator(name) && any_tensor(call.args, scope) ? ValueKind::tensor : *kind;
+  }
+  if (is_instruction(name)) return ValueKind::tensor;
+  return is_layout_function(name) ? ValueKind::layout : ValueKind::unknown;
+}
+
+/// A list that a name or an element of one means, without reports.
+std::optional<Value> peek(const ast::Expr& expr, const BindScope& scope) {
+  Diagnostics ignored;
+  const BindScope quiet{scope.constants, scope.variables, ignored, scope.functions, nullptr};
+  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
+    return scope.lookup(name->text, expr.span).value;
+  }
+  const auto* index = std::get_if<ast::Index>(&expr.node);
+  if (index == nullptr || index->entries.size() != 1) return std::nullopt;
+  const auto base = peek(*index->base, scope);
+  const auto* list = base ? std::get_if<ValueList>(&base->node) : nullptr;
+  if (list == nullptr || list->empty()) return std::nullopt;
+  const auto at = bind_position(index->entries[0].value, list->size(), quiet);
+  return (*list)[at.value_or(0)];
+}
+
+ValueKind kind_of_index(const ast::Expr& expr, const BindScope& scope) {
+  if (const auto value = peek(expr, scope)) return kind_of(*value);
+  const ast::Expr& base = *std::get_if<ast::Index>(&expr.node)->base;
+  if (const auto* list = std::get_if<ast::List>(&base.node)) {
+    return list->entries.empty() ? ValueKind::unknown : classify(list->entries[0].value, scope);
+  }
+  // Only lists of extents come from calls.
+  return classify(base, scope) == ValueKind::list ? ValueKind::scalar : ValueKind::unknown;
+}
+
+ValueKind kind_of_binary(const ast::Binary& node, const BindScope& scope) {
+  const ValueKind left = classify(*node.left, scope), right = classify(*node.right, scope);
+  if (left == ValueKind::tensor || right == ValueKind::tensor) return ValueKind::tensor;
+  const bool product = node.op == ast::BinaryOp::mul || node.op == ast::BinaryOp::div;
+  if (product && left == ValueKind::layout) return ValueKind::layout;
+  return node.op == ast::BinaryOp::add && left == ValueKind::list ? ValueKind::list
+                                                                  : ValueKind::scalar;
+}
+
+}  // namespace
+
+ValueKind kind_of(const Value& value) {
+  if (std::holds_alternative<isa::Expr>(value.node)) return ValueKind::scalar;
+  if (std::holds_alternative<isa::VarId>(value.node)) return ValueKind::tensor;
+  if (std::holds_alternative<isa::DType>(value.node)) return ValueKind::dtype;
+  return std::holds_alternative<ValueList>(value.node) ? ValueKind::list : ValueKind::layout;
+}
+
+std::string_view kind_name(const Value& value, const BindScope& scope) {
+  switch (kind_of(value)) {
+    case ValueKind::scalar:
+      return "a scalar";
+    case ValueKind::dtype:
+      return "a type";
+    case ValueKind::layout:
+      return "a layout";
+    case ValueKind::list:
+      return "a list";
+    case ValueKind::tensor:
+      return isa::kind_name(scope.variables->variable(*std::get_if<isa::VarId>(&value.node)).type);
+    case ValueKind::unknown:
+      break;
+  }
+  return "nothing";
+}
+
+ValueKind classify(const ast::Expr& expr, const BindScope& scope) {
+  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
+    return kind_of_name(name->text, scope);
+  }
+  if (const auto* unary = std::get_if<ast::Unary>(&expr.node)) {
+    return classify(*unary->operand, scope) == ValueKind::tensor ? ValueKind::tensor
+                                                                 : ValueKind::scalar;
+  }
+  if (const auto* binary = std::get_if<ast::Binary>(&expr.node)) {
+    return kind_of_binary(*binary, scope);
+  }
+  if (const auto* call = std::get_if<ast::Call>(&expr.node)) return kind_of_call(*call, scope);
+  if (std::holds_alternative<ast::Index>(expr.node)) return kind_of_index(expr, scope);
+  if (const auto* node = std::get_if<ast::Conditional>(&expr.node)) {
+    const ValueKind first = classify(*node->value, scope),
+                    second = classify(*node->otherwise, scope);
+    if (classify(*node->condition, scope) == ValueKind::tensor || second == ValueKind::tensor) {
+      return ValueKind::tensor;
+    }
+    return first == ValueKind::unknown ? second : first;
+  }
+  if (std::holds_alternative<ast::Method>(expr.node)) return ValueKind::layout;
+  const bool list = std::holds_alternative<ast::List>(expr.node) ||
+                    std::holds_alternative<ast::Comprehension>(expr.node);
+  if (list) return ValueKind::list;
+  return std::holds_alternative<ast::String>(expr.node) ? ValueKind::unknown : ValueKind::scalar;
+}
+
+std::optional<Value> bind_value(const ast::Expr& expr, const BindScope& scope) {
+  const auto wrap = [](auto result) -> std::optional<Value> {
+    if (!result) return std::nullopt;
+    return Value{*std::move(result)};
+  };
+  switch (classify(expr, scope)) {
+    case ValueKind::dtype:
+      return wrap(bind_dtype(expr, scope));
+    case ValueKind::layout: {
+      auto layout = bind_layout(expr, scope);
+      if (!layout) return std::nullopt;
+      return std::visit([](auto& of) { return Value{std::move(of)}; }, *layout);
+    }
+    case ValueKind::list:
+      return wrap(bind_list(expr, scope));
+    case ValueKind::tensor:
+      if (scope.emitter != nullptr) return wrap(scope.emitter->tensor(expr));
+      break;
+    case ValueKind::scalar:
+    case ValueKind::unknown:
+      break;
+  }
+  return wrap(bind_scalar(expr, scope));
+}
+
+const ast::Expr* chosen(const ast::Conditional& node, const BindScope& scope) {
+  const auto condition = bind_scalar(*node.condition, scope);
+  if (!condition) return nullptr;
+  const auto value = condition->constant_value();
+  if (!value) {
+    scope.diagnostics.error(Code::not_a_constant, node.condition->span,
+                            "only scalars are chosen while a kernel runs; for tiles write an `if` "
+                            "statement, or `Where` with a mask");
+    return nullptr;
+  }
+  const bool holds = isa::convert(*value, isa::ScalarKind::boolean).as_bool();
+  return holds ? &*node.value : &*node.otherwise;
+}
+
+std::optional<Value> bind_function_call(const ast::Function& function, const ast::Call& call,
+                                        Span span, const BindScope& scope) {
+  if (scope.emitter == nullptr) {
+    scope.diagnostics.error(Code::misplaced, span,
+                            fmt::format("`{}` cannot be called here; give its result a name before",
+                                        function.name.text));
+    return std::nullopt;
+  }
+  auto results = scope.emitter->call(function, call, span);
+  if (!results) return std::nullopt;
+  if (results->size() == 1) return std::move((*results)[0]);
+  scope.diagnostics.error(Code::result_count, span,
+                          fmt::format("`{}` returns {} values, one is expected here",
+                                      function.name.text, results->size()));
+  return std::nullopt;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Lists
+
+namespace {
+
+std::optional<ValueList> bind_entries(const ast::List& node, const BindScope& scope) {
+  ValueList values;
+  bool ok = true;
+  for (const ast::ListEntry& entry : node.entries) {
+    if (entry.colon) {
+      scope.diagnostics.error(Code::wrong_operand_kind, entry.span,
+                              "a colon may only appear in offsets");
+      return std::nullopt;
+    }
+    auto value = bind_value(entry.value, scope);
+    ok = ok && value.has_value();
+    if (value) values.push_back(*std::move(value));
+  }
+  if (!ok) return std::nullopt;
+  return values;
+}
+
+std::optional<ValueList> too_long(Span span, const BindScope& scope) {
+  scope.diagnostics.error(Code::program_too_large, span,
+                          fmt::format("a list has at most {} elements", max_list));
+  return std::nullopt;
+}
+
+/// The variable of a comprehension is a name of a block of its own.
+std::optional<ValueList> bind_comprehension(const ast::Comprehension& node,
+                                            const BindScope& scope) {
+  if (scope.emitter == nullptr) {
+    scope.diagnostics.error(Code::misplaced, node.variable.span,
+                            "a list is not made here; give it a name before");
+    return std::nullopt;
+  }
+  const auto all = bind_iterated(*node.values, scope);
+  if (!all) return std::nullopt;
+  ValueList values;
+  bool ok = true;
+  for (const Value& each : *all) {
+    if (!scope.emitter->spend(1, node.variable.span)) return std::nullopt;
+    scope.variables->enter();
+    scope.variables->bind(node.variable.text, each, node.variable.span);
+    const auto condition =
+        node.condition ? bind_constant_condition(**node.condition, scope) : std::optional(true);
+    auto value = condition.value_or(false) ? bind_value(*node.element, scope) : std::nullopt;
+    scope.variables->leave();
+    ok = condition.has_value() && (!*condition || value.has_value());
+    if (!ok) return std::nullopt;
+    if (value) values.push_back(*std::move(value));
+  }
+  return values;
+}
+
+std::optional<ValueList> not_a_list(const ast::Expr& expr, const BindScope& scope) {
+  scope.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                          "a list is expected here, such as `[16, 32]`");
+  return std::nullopt;
+}
+
+std::optional<ValueList> take_list(std::optional<Value> value, const ast::Expr& expr,
+                                   const BindScope& scope) {
+  if (!value) return std::nullopt;
+  auto* list = std::get_if<ValueList>(&value->node);
+  if (list == nullptr) return not_a_list(expr, scope);
+  return std::move(*list);
+}
+
+std::optional<ValueList> bind_named_list(const ast::Name& name, const ast::Expr& expr,
+                                         const BindScope& scope) {
+  BindScope::Meaning meaning = scope.lookup(name.text, expr.span);
+  if (meaning.kind == BindScope::Meaning::Kind::poisoned) return std::nullopt;
+  if (meaning.kind == BindScope::Meaning::Kind::unknown) {
+    scope.report_unknown(name.text, expr.span);
+    return std::nullopt;
+  }
+  if (!meaning.value) return not_a_list(expr, scope);
+  const auto* list = std::get_if<ValueList>(&meaning.value->node);
+  const std::size_t copied = list != nullptr ? list->size() : 0;
+  if (scope.emitter != nullptr && !scope.emitter->spend(copied / 8, expr.span)) return std::nullopt;
+  return take_list(std::move(meaning.value), expr, scope);
+}
+
+}  // namespace
+
+std::optional<ValueList> bind_list(const ast::Expr& expr, const BindScope& scope) {
+  if (const auto* list = std::get_if<ast::List>(&expr.node)) return bind_entries(*list, scope);
+  if (const auto* node = std::get_if<ast::Comprehension>(&expr.node)) {
+    return bind_comprehension(*node, scope);
+  }
+  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
+    return bind_named_list(*name, expr, scope);
+  }
+  if (const auto* node = std::get_if<ast::Index>(&expr.node)) {
+    return take_list(bind_element(*node, expr.span, scope), expr, scope);
+  }
+  if (const auto* node = std::get_if<ast::Conditional>(&expr.node)) {
+    const ast::Expr* const taken = chosen(*node, scope);
+    return taken != nullptr ? bind_list(*taken, scope) : std::nullopt;
+  }
+  if (const auto* node = std::get_if<ast::Binary>(&expr.node)) {
+    if (node->op != ast::BinaryOp::add) return not_a_list(expr, scope);
+    auto left = bind_list(*node->left, scope), right = bind_list(*node->right, scope);
+    if (!left || !right) return std::nullopt;
+    const std::size_t size = left->size() + right->size();
+    if (size > max_list || (scope.emitter != nullptr && !scope.emitter->spend(size, expr.span))) {
+      return too_long(expr.span, scope);
+    }
+    std::ranges::move(*right, std::back_inserter(*left));
+    return left;
+  }
+  if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
+    if (const auto* function = scope.function(call->callee.text)) {
+      return take_list(bind_function_call(*function, *call, expr.span, scope), expr, scope);
+    }
+    if (is_builtin(call->callee.text)) {
+      return take_list(bind_builtin(*call, expr.span, scope), expr, scope);
+    }
+  }
+  return not_a_list(expr, scope);
+}
+
+std::optional<ValueList> bind_iterated(const ast::Expr& expr, const BindScope& scope) {
+  const auto* call = std::get_if<ast::Call>(&expr.node);
+  if (call == nullptr || call->callee.text != "range") return bind_list(expr, scope);
+  if (call->args.empty()) return not_a_list(expr, scope);
+  const auto range = bind_range(call->args, scope);
+  if (!range) return std::nullopt;
+  const auto first = range->begin.constant_int(), last = range->end.constant_int(),
+             step = range->step.constant_int();
+  if (!first || !last || !step) {
+    scope.diagnostics.error(Code::not_a_constant, expr.span,
+                            "the range of a list is made of constants");
+    return std::nullopt;
+  }
+  ValueList values;
+  bool ended = false;
+  for (std::int64_t x = *first; !ended && (*step > 0 ? x < *last : x > *last);
+       ended = __builtin_add_overflow(x, *step, &x)) {
+    if (values.size() == max_list) return too_long(expr.span, scope);
+    values.push_back({isa::Expr::constant(x, expr.span)});
+  }
+  return values;
+}
+
+std::optional<std::size_t> bind_position(const ast::Expr& index, std::size_t size,
+                                         const BindScope& scope) {
+  const auto position = bind_integer(index, scope);
+  if (!position) return std::nullopt;
+  if (*position >= 0 && static_cast<std::size_t>(*position) < size) {
+    return static_cast<std::size_t>(*position);
+  }
+  scope.diagnostics.error(
+      Code::index_out_of_range, index.span,
+      size == 0 ? std::string("the list is empty")
+                : fmt::format("index {}; the list has the indices 0 to {}", *position, size - 1));
+  return std::nullopt;
+}
+
+std::optional<Value> bind_element(const ast::Index& node, Span span, const BindScope& scope) {
+  if (classify(*node.base, scope) == ValueKind::tensor) {
+    add_note(scope.diagnostics.error(Code::wrong_operand_kind, span,
+                                     "tensors are not indexed; this takes an element of a list"),
+             "a part of a tensor is loaded: `LoadGlobal(x, layout=.., offset=[i:, j:])`, "
+             "`LoadShared(..)`");
+    return std::nullopt;
+  }
+  const bool one = node.entries.size() == 1 && !node.entries[0].colon;
+  if (!one) {
+    scope.diagnostics.error(Code::wrong_operand_kind, span,
+                            "a list is indexed by one integer, such as `sizes[2]`");
+    return std::nullopt;
+  }
+  auto list = bind_list(*node.base, scope);
+  if (!list) return std::nullopt;
+  const auto at = bind_position(node.entries[0].value, list->size(), scope);
+  if (!at) return std::nullopt;
+  return std::move((*list)[*at]);
+}
+
+}  // namespace tilevm::frontend

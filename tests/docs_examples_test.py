@@ -1,0 +1,28 @@
+"""The examples of docs/: each block of code that begins with ```tile is a program that runs."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TILEVM = sys.argv.pop(1)
+
+
+class Examples(unittest.TestCase):
+    def test_examples_run(self):
+        count = 0
+        for page in sorted(ROOT.glob("docs/*.md")):
+            text = page.read_text()
+            for block in re.finditer(r"^```tile\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+                line = text.count("\n", 0, block.start()) + 1
+                run = subprocess.run([TILEVM, "run", "-"], input=block[1], capture_output=True, text=True, timeout=60)
+                with self.subTest(page=page.name, line=line):
+                    self.assertEqual(run.returncode, 0, run.stderr)
+                count += 1
+        self.assertGreater(count, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
