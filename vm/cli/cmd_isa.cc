@@ -53,6 +53,7 @@ Json words_json() {
       .set("operands", word_list_json(operands));
   object.set("layouts", word_list_json(words.layouts));
   object.set("layout_methods", word_list_json(words.layout_methods));
+  object.set("functions", word_list_json(words.functions));
   return object.set("decorators", word_list_json(words.decorators))
       .set("types", word_list_json(types));
 }

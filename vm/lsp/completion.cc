@@ -207,6 +207,7 @@ Json completion(const DocumentView& view, std::uint32_t offset, bool snippets) {
     items.put(std::string(info.description.mnemonic), instruction_item(info, snippets));
   }
   for (const std::string& name : words.layouts) items.put(name, ItemKind::function, "layout");
+  for (const std::string& name : words.functions) items.put(name, ItemKind::function);
   for (const isa::DType& type : isa::all_dtypes()) {
     items.put(isa::to_string(type), ItemKind::type, fmt::format("{} bits", type.bits));
   }

@@ -1,9 +1,11 @@
 #include "vm/lsp/document.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "frontend/syntax/grammar.h"
+#include "vm/run/load.h"
 
 namespace tilevm::vm {
 

@@ -61,7 +61,7 @@ constexpr std::array<TokenType, 12> token_types{{
     {NameKind::constant, "enumMember"},
     {NameKind::kernel, "method"},
     {NameKind::pipeline, "interface"},
-    {NameKind::function, "function"},
+    {NameKind::function, "method"},
     {NameKind::parameter, "parameter"},
     {NameKind::variable, "variable"},
     {NameKind::instruction, "function"},

@@ -48,6 +48,9 @@ std::string obstacle(const Names& names, int symbol, const std::string& to) {
       return fmt::format("`{}` makes a layout", to);
     }
   }
+  if (std::find(words.functions.begin(), words.functions.end(), to) != words.functions.end()) {
+    return fmt::format("`{}` is a function of the language", to);
+  }
   const Symbol& renamed = names.symbols[static_cast<std::size_t>(symbol)];
   for (const Symbol& other : names.symbols) {
     const bool meets =
