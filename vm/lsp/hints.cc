@@ -61,7 +61,6 @@ constexpr std::array<TokenType, 12> token_types{{
     {NameKind::constant, "enumMember"},
     {NameKind::kernel, "method"},
     {NameKind::pipeline, "interface"},
-    {NameKind::function, "method"},
     {NameKind::parameter, "parameter"},
     {NameKind::variable, "variable"},
     {NameKind::instruction, "function"},
@@ -74,6 +73,7 @@ constexpr std::array<TokenType, 12> token_types{{
 constexpr std::array<std::string_view, 2> more_token_types{"string", "comment"};
 
 int token_type(NameKind kind) {
+  if (kind == NameKind::function) return token_type(NameKind::kernel);
   if (kind == NameKind::string) return static_cast<int>(token_types.size());
   if (kind == NameKind::comment) return static_cast<int>(token_types.size()) + 1;
   for (std::size_t i = 0; i < token_types.size(); ++i) {
