@@ -70,6 +70,8 @@ struct Break {
 };
 struct Watch {
   Selection what;
+  /// Instead of a part of the tensor: the elements in bytes [begin, end) of its memory.
+  std::optional<std::size_t> begin, end;
 };
 /// All of them without a number.
 struct Delete {

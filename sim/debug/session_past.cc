@@ -60,7 +60,7 @@ Reply Session::run(const command::WhoWrote& who) {
 Reply Session::run(const command::LastChange& request) {
   const std::vector<Watchpoint> kept = std::exchange(watchpoints_, {});
   const int number = next_number_;
-  const Reply made = run(command::Watch{request.what});
+  const Reply made = run(command::Watch{request.what, {}, {}});
   next_number_ = number;
   if (const auto* error = std::get_if<Error>(&made)) {
     watchpoints_ = kept;

@@ -26,6 +26,49 @@ std::string_view find_mnemonic(const std::string& word, std::vector<std::string>
   return found;
 }
 
+Error too_many(const command::Watch& request, std::int64_t count) {
+  return {ErrorKind::usage, fmt::format("`{}` has {} elements; a watchpoint takes {} at most",
+                                        request.what.text, count, max_watched)};
+}
+
+/// The elements of a tensor that lie in bytes of its memory.
+Result<std::vector<isa::Index>> elements_in_bytes(const command::Watch& request,
+                                                  const Tensor& tensor) {
+  if (std::holds_alternative<RegisterPlace>(tensor.place)) {
+    return Error{ErrorKind::usage,
+                 fmt::format("`{}` is in registers, which have no address", tensor.name)};
+  }
+  const auto* shared = std::get_if<SharedPlace>(&tensor.place);
+  const std::uint64_t first = shared != nullptr ? shared->first_bit : 0;
+  const std::uint64_t low = first + *request.begin * 8, high = first + *request.end * 8;
+  std::vector<isa::Index> found;
+  const std::int64_t count = isa::element_count(tensor.shape);
+  for (std::int64_t k = 0; k < count; ++k) {
+    isa::Index index = isa::unravel(k, tensor.shape);
+    const auto bit = tensor.bit_of(index);
+    if (!bit || *bit >= high || *bit + tensor.dtype.bits <= low) continue;
+    found.push_back(std::move(index));
+    if (found.size() > max_watched) return too_many(request, count);
+  }
+  if (found.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("no element of `{}` lies in these bytes", tensor.name)};
+  }
+  return found;
+}
+
+Result<std::vector<isa::Index>> watched_elements(const command::Watch& request,
+                                                 const Tensor& tensor) {
+  if (request.begin && request.end) return elements_in_bytes(request, tensor);
+  const Result<Part> part = resolve(request.what, tensor);
+  if (!part) return part.error();
+  const std::int64_t count = isa::element_count(part->extents);
+  if (count > static_cast<std::int64_t>(max_watched)) return too_many(request, count);
+  std::vector<isa::Index> indices;
+  for (std::int64_t k = 0; k < count; ++k) indices.push_back(index_in(*part, k));
+  return indices;
+}
+
 }  // namespace
 
 /// Marks the records at which a breakpoint may stop.
@@ -137,23 +180,16 @@ std::optional<std::vector<Element>> Session::elements_of(const Watchpoint& watch
 Reply Session::run(const command::Watch& request) {
   const Result<Tensor> tensor = names().tensor(request.what.tensor);
   if (!tensor) return tensor.error();
-  const Result<Part> part = resolve(request.what, *tensor);
-  if (!part) return part.error();
-  const std::int64_t count = isa::element_count(part->extents);
-  if (count > static_cast<std::int64_t>(max_watched)) {
-    return Error{ErrorKind::usage,
-                 fmt::format("`{}` has {} elements; a watchpoint takes {} at most",
-                             request.what.text, count, max_watched)};
-  }
+  const Result<std::vector<isa::Index>> indices = watched_elements(request, *tensor);
+  if (!indices) return indices.error();
   Watchpoint watch{.number = next_number_++,
                    .what = request.what,
                    .tensor = *tensor,
-                   .indices = {},
+                   .indices = *indices,
                    .everywhere = std::holds_alternative<GlobalPlace>(tensor->place),
                    .launch = focus_.launch,
                    .rank = focus_.rank,
                    .last = std::nullopt};
-  for (std::int64_t k = 0; k < count; ++k) watch.indices.push_back(index_in(*part, k));
   watchpoints_.push_back(std::move(watch));
   remember_watches();
   const Watchpoint& made = watchpoints_.back();

@@ -9,7 +9,7 @@ namespace tilevm::sim::debug {
 namespace {
 
 /// Taking snapshots takes at most one part in so many of the time.
-constexpr double cost_divisor = 20;
+constexpr double cost_divisor = 30;
 /// Steps between looks at the clock, and between ticks.
 constexpr std::uint32_t clock_steps = 32, tick_steps = 256;
 /// Bytes of a snapshot beside its blocks.

@@ -165,6 +165,15 @@ Adapter::Answer Adapter::initialize(const Object& arguments) {
         "supportsValueFormattingOptions", "supportsANSIStyling"}) {
     body.set(capability, true);
   }
+  body.set("supportsDataBreakpointBytes", true);
+  Json modes = Json::array();
+  for (const auto& [mode, label] :
+       {std::pair{"all", "in every block"}, std::pair{"focus", "in this block"}}) {
+    Json applies = Json::array(), item = Json::object();
+    applies.push("source");
+    modes.push(item.set("mode", mode).set("label", label).set("appliesTo", std::move(applies)));
+  }
+  body.set("breakpointModes", std::move(modes));
   return body;
 }
 

@@ -1,4 +1,5 @@
 // Breakpoints of all kinds.
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -6,6 +7,7 @@
 #include "vm/dap/adapter.h"
 #include "vm/dap/arguments.h"
 #include "vm/debug/expression_text.h"
+#include "vm/debug/words.h"
 
 namespace tilevm::vm::dap {
 
@@ -24,8 +26,16 @@ Json refused(const std::string& why) {
 /// Asks for a breakpoint; `wanted` has its condition and hit count.
 Json Adapter::place_breakpoint(command::Break request, const Object& wanted,
                                std::vector<int>& placed) {
-  if (const auto condition = text_in(wanted, "condition"); condition && !condition->empty()) {
-    const auto expression = parse_debug_expression(*condition);
+  std::string condition = text_in(wanted, "condition").value_or("");
+  if (text_in(wanted, "mode") == "focus") {
+    const sim::BlockState* block = session_->focus_block();
+    const std::array<std::int64_t, 3> at =
+        block != nullptr ? block->block : std::array<std::int64_t, 3>{};
+    const std::string here = fmt::format("$x == {} && $y == {} && $z == {}", at[0], at[1], at[2]);
+    condition = condition.empty() ? here : fmt::format("({}) && {}", condition, here);
+  }
+  if (!condition.empty()) {
+    const auto expression = parse_debug_expression(condition);
     if (!expression) return refused(expression.error().message);
     request.condition = *expression;
   }
@@ -102,12 +112,13 @@ Adapter::Answer Adapter::set_data_breakpoints(const Object& arguments) {
     for (const auto& item : *wanted) {
       const Object* breakpoint = item.if_object();
       const auto id = breakpoint != nullptr ? text_in(*breakpoint, "dataId") : std::nullopt;
-      const auto what = id ? parse_selection(*id) : std::nullopt;
-      if (!what) {
+      const auto what = parse_line("watch " + id.value_or(""));
+      if (!id || !what) {
         list.push(refused("a data breakpoint needs the dataId of dataBreakpointInfo"));
         continue;
       }
-      const sim::debug::Reply answer = session_->execute(command::Watch{*what});
+      const sim::debug::Reply answer =
+          session_->execute(std::get<sim::debug::Command>(what->request));
       if (const auto* done = std::get_if<reply::Done>(&answer)) {
         data_stops_.push_back(done->number);
         Json made = Json::object();
@@ -133,7 +144,13 @@ Adapter::Answer Adapter::data_breakpoint_info(const Object& arguments) {
     }
   }
   Json body = Json::object();
-  const auto what = parse_selection(text);
+  const auto what = parse_selection(text.substr(0, text.find('+')));
+  const bool as_address = flag_in(arguments, "asAddress", false);
+  if (const auto bytes = integer_in(arguments, "bytes"); bytes && as_address) {
+    // Addresses count the bytes of a tensor: "s", "s+0x40".
+    if (text.find('+') == std::string::npos) text += "+0";
+    text += fmt::format(":{}", *bytes);
+  }
   const auto tensor = what ? session_->names().tensor(what->tensor)
                            : Result<sim::debug::Tensor>(Error{ErrorKind::usage, "no tensor"});
   if (!tensor) {

@@ -73,6 +73,29 @@ Result<Input> parse_stop(const WordText& text, bool temporary) {
   return engine(std::move(stop));
 }
 
+Result<Input> parse_watch(const WordText& text) {
+  command::Watch watch;
+  const std::size_t plus = text.arguments.find('+');
+  const auto what = need_selection(text.arguments.substr(0, plus));
+  if (!what) return what.error();
+  watch.what = *what;
+  watch.what.text = text.arguments;
+  if (plus == std::string_view::npos) return engine(std::move(watch));
+  const std::string_view range = text.arguments.substr(plus + 1);
+  const std::size_t colon = range.find(':');
+  const auto begin = parse_integer(range.substr(0, colon));
+  const auto bytes = colon == std::string_view::npos ? std::optional<std::int64_t>(1)
+                                                     : parse_integer(range.substr(colon + 1));
+  constexpr std::int64_t most = std::int64_t{1} << 48;
+  if (!begin || !bytes || *begin < 0 || *bytes < 1 || *begin > most || *bytes > most ||
+      !what->ranges.empty()) {
+    return wrong(fmt::format("`{}` names no bytes; write them as s+0x40:16", text.arguments));
+  }
+  watch.begin = static_cast<std::size_t>(*begin);
+  watch.end = static_cast<std::size_t>(*begin + *bytes);
+  return engine(std::move(watch));
+}
+
 Result<Input> parse_why(const WordText& text) {
   const auto [before, via] = split_at(text.arguments, " via ");
   const auto [what, levels] = split_at(before, " levels ");

@@ -252,11 +252,11 @@ std::span<const Word> debug_words() {
        parse_break<true>},
       {"watch",
        {},
-       "watch T[i, j]",
+       "watch T[i, j] | T+BYTE:BYTES",
        "stops after elements change: of a tile or a shared tensor of "
        "this block, or of global memory",
        false,
-       parse_selecting<command::Watch>},
+       parse_watch},
       {"delete",
        {"d"},
        "delete [N]",
@@ -291,7 +291,7 @@ std::span<const Word> debug_words() {
        false,
        parse_bits},
       {"memory",
-       {"x"},
+       {"x", "shared", "global"},
        "memory[/FORMAT] T[i, 0:4]",
        "elements of a shared or global tensor: where, who wrote them, which copy fills them, who "
        "may see them",

@@ -201,6 +201,14 @@ TEST_CASE("dap: data breakpoints and memory") {
   client.event("memory");
   CHECK(client.body("evaluate", R"({"expression": "s[0, 0]", "context": "hover"})").at("result") ==
         "1");
+  const json::object bytes_of_s =
+      client.body("dataBreakpointInfo", R"({"name": "s+4", "asAddress": true, "bytes": 8})");
+  const json::object placed = client.body(
+      "setDataBreakpoints",
+      json::serialize(json::object{{"breakpoints", {{{"dataId", bytes_of_s.at("dataId")}}}}}));
+  CHECK(placed.at("breakpoints").at(0).at("verified").as_bool());
+  client.body("reverseContinue");
+  CHECK(client.line() == 12);
   const json::object past =
       client.body("readMemory", R"({"memoryReference": "s", "offset": 100000, "count": 4})");
   CHECK(past.at("unreadableBytes") == 4);

@@ -159,6 +159,21 @@ TEST_CASE("debug: so it is when snapshots find little room") {
   }
 }
 
+TEST_CASE("debug: snapshots stay under their limit") {
+  constexpr std::size_t limit = std::size_t{2} << 20;
+  Opened opened = open({"figure2", {"M=256", "N=256", "K=256"}}, limit, 0);
+  opened.session->execute(command::Continue{});
+  const sim::debug::SnapshotUse use = opened.session->timeline().use();
+  CHECK(use.count > 3);
+  CHECK(use.bytes <= limit);
+  const Moment last = opened.session->timeline().now();
+  const std::uint64_t end = hash_of(*opened.session);
+  opened.session->execute(command::GoTo{last / 3});
+  CHECK(opened.session->timeline().now() == last / 3);
+  opened.session->execute(command::Continue{});
+  CHECK(hash_of(*opened.session) == end);
+}
+
 TEST_CASE("debug: a change by hand stays where it was made") {
   Opened opened = open({"figure2", {"M=16", "N=8", "K=32"}}, std::size_t{512} << 20, 0);
   sim::debug::Session& session = *opened.session;

@@ -90,8 +90,8 @@ TEST_CASE("debug: expressions") {
     CAPTURE(good);
     CHECK(parse_debug_expression(good).ok());
   }
-  for (const char* const bad : {"", "1 +", "(1", "T[", "T[]", "sin(T)", "1 2", "a b", "&", "0x",
-                                "T[0", "nan(1)"}) {
+  for (const char* const bad :
+       {"", "1 +", "(1", "T[", "T[]", "sin(T)", "1 2", "a b", "&", "0x", "T[0", "nan(1)"}) {
     CAPTURE(bad);
     CHECK_FALSE(parse_debug_expression(bad).ok());
   }
