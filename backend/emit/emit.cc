@@ -78,6 +78,8 @@ std::string prelude(MachineKind machine, bool prints, bool probes) {
   append("function", prelude_function);
   append("dot", prelude_dot);
   append("scalar", prelude_scalar);
+  append("reduce", prelude_reduce);
+  append("lookup", prelude_lookup);
   if (prints) append("print", prelude_print);
   if (probes) append("probe", prelude_probe);
   return text;

@@ -90,6 +90,28 @@ void emit_plain(const isa::ViewGlobal& inst, const isa::InstStmt& stmt, KernelEm
   emit_view(kernel.name(inst.ptr.var), stmt, kernel);
 }
 
+/// `start + index` for every place, in the least type that holds the elements.
+template <>
+void emit_plain(const isa::Iota& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const isa::VarId var = stmt.results[0];
+  const auto& [dtype, layout] = kernel.type<isa::RegisterType>(var);
+  const int dim = inst.dim ? inst.dim->dims.front() : 0;
+  kernel.declare_tile(stmt);
+  kernel.out.open_plain();
+  const std::string start = inst.start ? kernel.index(inst.start->value) : "0";
+  const std::string thread =
+      share("tv::thread()", layout.num_threads(), layout.thread_terms(), dim);
+  kernel.out.line(fmt::format("const tv::Code<{0}> first_ = static_cast<tv::Code<{0}>>({1});",
+                              dtype.bits, sum(start, thread)));
+  kernel.out.open_plain(
+      fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", layout.num_locals()));
+  const std::string local = share("l_", layout.num_locals(), layout.local_terms(), dim);
+  kernel.out.line(fmt::format("tv::put<{0}>({1}, l_, ({2}) & tv::low_mask<{0}>());", dtype.bits,
+                              kernel.name(var), sum("first_", local)));
+  kernel.out.close();
+  kernel.out.close();
+}
+
 template <>
 void emit_plain(const isa::AllocateRegister& inst, const isa::InstStmt& stmt,
                 KernelEmission& kernel) {

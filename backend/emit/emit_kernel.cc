@@ -135,6 +135,12 @@ std::string KernelEmission::target(VarId var, bool declares, std::string_view ty
   return declares ? fmt::format("{} {} = ", type, name(var)) : fmt::format("{} = ", name(var));
 }
 
+void KernelEmission::begin_exchange() {
+  out.line("tv::u8* const at_ = shared_ + exchange_;");
+  out.line(fmt::format("exchange_ = {} - exchange_;",
+                       2 * info().exchange_offset + info().exchange_bytes));
+}
+
 void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
   if (!stmt.declares) return;
   const VarId var = stmt.results[0];
@@ -160,6 +166,9 @@ void KernelEmission::run() {
   quote_source(kernel_.span, 1);
   out.open(signature());
   if (result_.shared_bytes > 0) out.plain("TV_SHARED(shared_);");
+  if (info().exchange_bytes > 0) {
+    out.plain(fmt::format("tv::u32 exchange_ = {};", info().exchange_offset));
+  }
   if (const BulkGroups& bulk = selected_.bulk; bulk.count > 0) {
     const std::string kind = fmt::format("<{}, {}>", bulk.count, bulk.first_producer);
     out.plain(fmt::format("TV_BARRIERS(barriers_, {});", bulk.count));

@@ -82,6 +82,11 @@ class KernelEmission {
   /// Writes what must be done before the block ends.
   void end_block(bool bulk);
 
+  /// Declares `at_`, the half of the memory for exchanges (isa::KernelInfo::exchange_bytes) that
+  /// the statement takes: whoever still reads the other half has not passed the statement's
+  /// barrier.
+  void begin_exchange();
+
   /// Declares the register tile that a statement makes, unless it exists already.
   void declare_tile(const isa::InstStmt& stmt);
   /// "tv::i32 x = " or "x = " for the result of a statement.

@@ -21,6 +21,8 @@ extern const std::string_view prelude_sequences;   ///< isa/type/function_sequen
 extern const std::string_view prelude_function;    ///< the same on elements of every type
 extern const std::string_view prelude_dot;         ///< multiply-adds, bipolar operands
 extern const std::string_view prelude_scalar;      ///< scalars
+extern const std::string_view prelude_reduce;      ///< elements of a tile combined
+extern const std::string_view prelude_lookup;      ///< tables in registers
 extern const std::string_view prelude_print;       ///< records of Print, for programs that have it
 extern const std::string_view prelude_probe;       ///< sums of what statements write, if asked for
 

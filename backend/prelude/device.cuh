@@ -91,6 +91,14 @@ TV_FN void add_to(u8* address, u64 n) { atomicAdd(reinterpret_cast<u64*>(address
 /// The value of another thread of the warp. All of its threads must come here together.
 TV_FN u32 from_lane(u32 value, u32 lane) { return __shfl_sync(0xffffffffu, value, lane); }
 
+/// The value of the thread of the warp whose number differs by a bit. All threads of the warp must
+/// come here together; the last warp of the block may have fewer than 32.
+TV_FN u32 from_neighbour(u32 value, u32 distance, u32 threads) {
+  const u32 rest = threads % 32;
+  const bool is_partial = rest != 0 && threadIdx.x / 32 == threads / 32;
+  return __shfl_xor_sync(is_partial ? (1u << rest) - 1 : 0xffffffffu, value, distance);
+}
+
 /// Adds n to 64 bits that all blocks share, once for this block; gives what was there before to all
 /// its threads, for which it waits.
 TV_FN u64 add_for_block(u8* address, u64 n) {
@@ -364,6 +372,12 @@ TV_FN u32 bf16x2_fma(u32 a, u32 b, u32 c) {
 TV_FN u32 and_xor(u32 a, u32 mask, u32 b) {
   u32 d;
   asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(d) : "r"(a), "r"(mask), "r"(b));
+  return d;
+}
+/// The bits of a where the mask has them, of b elsewhere; the compiler would make two of it.
+TV_FN u32 choose_bits(u32 a, u32 b, u32 mask) {
+  u32 d;
+  asm("lop3.b32 %0, %1, %2, %3, 0xe4;" : "=r"(d) : "r"(a), "r"(b), "r"(mask));
   return d;
 }
 TV_FN u32 rotate_left(u32 a, u32 n) { return __funnelshift_l(a, a, n); }

@@ -119,6 +119,10 @@ TV_FN u32 from_lane(u32 value, u32 source, TV_LINE) {
   return lane()->operations->from_lane(lane(), value, source, line);
 }
 
+TV_FN u32 from_neighbour(u32 value, u32 distance, u32, TV_LINE) {
+  return from_lane(value, thread() % 32 ^ distance, line);
+}
+
 TV_FN void synchronize(TV_LINE) { lane()->operations->synchronize(lane(), line); }
 
 /// What thread 0 gets from `work`, for all threads of the block.
@@ -331,6 +335,7 @@ TV_FN u32 f16x2_mul(u32 a, u32 b) {
 
 // Words as bits.
 TV_FN u32 and_xor(u32 a, u32 mask, u32 b) { return (a & mask) ^ b; }
+TV_FN u32 choose_bits(u32 a, u32 b, u32 mask) { return (a & mask) | (b & ~mask); }
 TV_FN u32 rotate_left(u32 a, u32 n) { return n % 32 == 0 ? a : a << n % 32 | a >> (32 - n % 32); }
 TV_FN u32 funnel_right(u32 low, u32 high, u32 n) {
   return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> n % 32);

@@ -7,6 +7,7 @@
 #include "backend/select/cast_recipe.h"
 #include "isa/analysis/operands.h"
 #include "isa/layout/broadcast.h"
+#include "isa/layout/layout_ops.h"
 
 namespace tilevm::backend {
 namespace {
@@ -18,10 +19,12 @@ const isa::RegisterType& tile_type(const isa::Kernel& kernel, VarId tile) {
 }
 
 /// The operand of an instruction that moves bits inside threads; none of any other.
-VarId moved_tile(const isa::Instruction& inst) {
+VarId moved_tile(const isa::Kernel& kernel, const isa::Instruction& inst) {
   if (const auto* view = std::get_if<isa::View>(&inst)) return view->src.var;
-  if (const auto* convert = std::get_if<isa::ConvertLayout>(&inst)) return convert->src.var;
-  return {};
+  const auto* convert = std::get_if<isa::ConvertLayout>(&inst);
+  if (convert == nullptr) return {};
+  const isa::RegisterLayout& from = tile_type(kernel, convert->src.var).layout;
+  return isa::thread_local_equivalent(from, convert->layout) ? convert->src.var : VarId{};
 }
 
 /// Whether the result is that of values: a NaN among the operands gives the canonical NaN.
@@ -52,7 +55,7 @@ BitcastChains::BitcastChains(const isa::VerifiedProgram& program, int kernel,
 }
 
 void BitcastChains::find_link(const isa::InstStmt& stmt, const isa::Definitions& definitions) {
-  const VarId source = moved_tile(stmt.inst);
+  const VarId source = moved_tile(kernel_, stmt.inst);
   if (!source.valid() || !stmt.declares) return;
   if (!definitions.written_once(stmt.results[0]) || !definitions.written_once(source)) return;
   links_[static_cast<std::size_t>(stmt.results[0].index)] = {
@@ -61,7 +64,7 @@ void BitcastChains::find_link(const isa::InstStmt& stmt, const isa::Definitions&
 
 void BitcastChains::count_reads(const isa::InstStmt& stmt, const isa::Target& target) {
   const auto read = [&](VarId tile) { ++reads_[static_cast<std::size_t>(tile.index)]; };
-  if (const VarId source = moved_tile(stmt.inst); source.valid()) {
+  if (const VarId source = moved_tile(kernel_, stmt.inst); source.valid()) {
     if (!is_elided(stmt.results[0])) read(base_of(source));
     return;
   }
@@ -75,7 +78,7 @@ void BitcastChains::count_reads(const isa::InstStmt& stmt, const isa::Target& ta
 /// A View of the same type is read as its source is.
 void BitcastChains::mark_exact(const isa::InstStmt& stmt, const isa::Definitions& definitions) {
   if (is_arithmetic(stmt.inst)) return;
-  const VarId source = moved_tile(stmt.inst);
+  const VarId source = moved_tile(kernel_, stmt.inst);
   const bool is_same =
       source.valid() && definitions.written_once(stmt.results[0]) &&
       tile_type(kernel_, source).dtype == tile_type(kernel_, stmt.results[0]).dtype;

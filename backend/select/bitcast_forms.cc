@@ -5,6 +5,7 @@
 #include "backend/select/cast_recipe.h"
 #include "backend/select/default_forms.h"
 #include "backend/select/recipe_search.h"
+#include "isa/layout/layout_ops.h"
 
 namespace tilevm::backend {
 namespace {
@@ -44,6 +45,9 @@ Form select_form(const isa::View& inst, const InstStmt& stmt, const Selection& s
 }
 
 Form select_form(const isa::ConvertLayout& inst, const InstStmt& stmt, const Selection& selection) {
+  if (!isa::thread_local_equivalent(selection.tile(inst.src.var).layout, inst.layout)) {
+    return ExchangedElements{inst.src.var};
+  }
   BitOrigin origin = selection.chains.origin(inst.src.var);
   std::vector<SourceBit> source_bits = converted_bits(selection.tile(inst.src.var), inst.layout);
   for (SourceBit& source_bit : source_bits)

@@ -133,4 +133,9 @@ Form select_form(const isa::Dot& inst, const InstStmt& stmt, const Selection& se
   return ChainDot{dot, plan.chain.a_row.size() * plan.chain.a_depth.size() <= most_unrolled};
 }
 
+Form select_form(const isa::Reduce& inst, const InstStmt& stmt, const Selection& selection) {
+  return CombinedElements{isa::plan_reduction(selection.tile(inst.src.var).layout, inst.dims.dims,
+                                              selection.tile(stmt.results[0]).layout)};
+}
+
 }  // namespace tilevm::backend

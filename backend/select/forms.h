@@ -17,6 +17,7 @@
 #include "isa/access/access_plan.h"
 #include "isa/dot/dot.h"
 #include "isa/inst/elementwise.h"
+#include "isa/layout/reduction.h"
 #include "isa/program/program.h"
 
 namespace tilevm::backend {
@@ -179,6 +180,11 @@ struct MovedBits {
   BitRecipe recipe;
 };
 
+/// The elements of `source` in other threads: through shared memory.
+struct ExchangedElements {
+  isa::VarId source;
+};
+
 // --- Products -----------------------------------------------------------------------------------
 
 /// A Dot, as planned by the verifier (isa/dot). A result that replaces an operand is built in other
@@ -201,6 +207,14 @@ struct ChainDot {
   bool unrolled = true;
 };
 
+// --- Elements combined
+// ----------------------------------------------------------------------------
+
+/// A Reduce by its plan: in a thread, by shuffles, then through shared memory.
+struct CombinedElements {
+  isa::ReductionPlan plan;
+};
+
 // --- Loops --------------------------------------------------------------------------------------
 
 /// for (i = begin; i < end; i += step)
@@ -220,7 +234,9 @@ using Form = std::variant<Plain,                                             //
                           ElementLoop, PairLoop, TileFunction, ElementCast,  //
                           RecipeCast, FusedCast, ElidedCast,                 //
                           ElidedView, CopiedBits, MovedBits,                 //
+                          ExchangedElements,                                 //
                           MmaDot, BipolarDot, ChainDot,                      //
+                          CombinedElements,                                  //
                           SteppedLoop, CountedLoop>;
 
 }  // namespace tilevm::backend

@@ -144,6 +144,10 @@ class FormWords {
                              form.recipe.cost() * form.recipe.repetitions, name(form.base))};
   }
 
+  [[nodiscard]] MaybeWords of(const ExchangedElements&) const {
+    return Words{fmt::format("{} elements through shared memory", result_elements())};
+  }
+
   [[nodiscard]] MaybeWords of(const MmaDot& form) const { return Words{mma_text(*form.dot.plan)}; }
   [[nodiscard]] MaybeWords of(const BipolarDot& form) const {
     return Words{mma_text(*form.dot.plan)};
@@ -152,6 +156,22 @@ class FormWords {
     const auto& chain = form.dot.plan->chain;
     return Words{fmt::format("{} chains of {} multiply-adds in {}", chain.a_row.size(),
                              chain.a_depth.size(), to_string(result().dtype))};
+  }
+
+  /// "7 operations in a thread, 2 x shfl, 2 exchanges of 4 values for each of 2 results".
+  [[nodiscard]] MaybeWords of(const CombinedElements& form) const {
+    std::vector<std::string> parts;
+    if (form.plan.elements > 1) {
+      parts.push_back(fmt::format("{} operations in a thread", form.plan.elements - 1));
+    }
+    if (!form.plan.lanes.empty()) parts.push_back(fmt::format("{} x shfl", form.plan.lanes.size()));
+    for (const isa::ReductionExchange& exchange : form.plan.exchanges) {
+      parts.push_back(fmt::format("{} values through shared memory", exchange.partials));
+    }
+    const std::int64_t results = form.plan.results;
+    return Words{fmt::format("{} for each of {} result{}",
+                             parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, ", ")),
+                             results, results == 1 ? "" : "s")};
   }
 
   [[nodiscard]] MaybeWords of(const SteppedLoop&) const { return std::nullopt; }

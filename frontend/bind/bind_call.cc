@@ -1,12 +1,17 @@
+// More than 400 lines: one class has a short overload for each type of slot.
 #include "frontend/bind/bind_call.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <type_traits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "frontend/bind/expressions.h"
 #include "frontend/bind/foreign_words.h"
+#include "isa/base/enumerators.h"
 #include "isa/base/suggest.h"
 
 namespace tilevm::frontend {
@@ -90,6 +95,52 @@ class SlotBinder {
     if (const auto* scalar = std::get_if<isa::ScalarType>(&variable.type)) {
       slot.value =
           isa::ScalarOperand{isa::Expr::variable(var, variable.name, scalar->kind, expr.span)};
+    }
+    return true;
+  }
+  bool bind(const ast::Expr& expr, isa::TensorOperand& slot) {
+    isa::VarId var;
+    if (!bind_variable(expr, var)) return false;
+    const isa::Variable& variable = scope_.variables->variable(var);
+    if (std::holds_alternative<isa::RegisterType>(variable.type)) {
+      slot.value = isa::RegisterOperand{var};
+    } else if (std::holds_alternative<isa::SharedType>(variable.type)) {
+      slot.value = isa::SharedOperand{var};
+    } else if (std::holds_alternative<isa::GlobalType>(variable.type)) {
+      slot.value = isa::GlobalOperand{var};
+    } else {
+      scope_.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                               fmt::format("a tile or a view is expected here, but `{}` is {}",
+                                           variable.name, isa::kind_name(variable.type)));
+      return false;
+    }
+    return true;
+  }
+  bool bind(const ast::Expr& expr, isa::ReduceOp& slot) {
+    const auto* name = std::get_if<ast::Name>(&expr.node);
+    std::vector<std::string> known;
+    for (std::size_t i = 0; i < enumerator_count<isa::ReduceOp>(); ++i) {
+      slot = static_cast<isa::ReduceOp>(i);
+      if (name != nullptr && name->text == to_string(slot)) return true;
+      known.emplace_back(to_string(slot));
+    }
+    auto& error = scope_.diagnostics.error(
+        Code::wrong_operand_kind, expr.span,
+        fmt::format("an operation is expected here, one of {}", fmt::join(known, ", ")));
+    if (name != nullptr) error.fix = nearest(name->text, known);
+    return false;
+  }
+  /// One dimension, or a list.
+  bool bind(const ast::Expr& expr, isa::DimList& slot) {
+    std::optional<std::vector<std::int64_t>> dims;
+    if (std::holds_alternative<ast::List>(expr.node)) {
+      dims = bind_integers(expr, scope_);
+    } else if (const auto dim = bind_integer(expr, scope_)) {
+      dims = {*dim};
+    }
+    if (!dims) return false;
+    for (const std::int64_t dim : *dims) {
+      slot.dims.push_back(static_cast<int>(std::clamp<std::int64_t>(dim, INT32_MIN, INT32_MAX)));
     }
     return true;
   }

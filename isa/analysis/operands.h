@@ -31,6 +31,10 @@ void for_each_variable(const TileShape&, F&&) {}
 template <class F>
 void for_each_variable(const Text&, F&&) {}
 template <class F>
+void for_each_variable(ReduceOp, F&&) {}
+template <class F>
+void for_each_variable(const DimList&, F&&) {}
+template <class F>
 void for_each_variable(const ViewLayout& slot, F&& f) {
   for (const Expr& stride : slot.strides) for_each_variable(stride, f);
 }
@@ -53,6 +57,10 @@ void for_each_variable(const ElementValues& slot, F&& f) {
 template <class F>
 void for_each_variable(const ValueOperand& slot, F&& f) {
   std::visit([&](const auto& value) { for_each_variable(value, f); }, slot.value);
+}
+template <class F>
+void for_each_variable(const TensorOperand& slot, F&& f) {
+  std::visit([&](const auto& operand) { f(operand.var); }, slot.value);
 }
 template <class Slot, class F>
 void for_each_variable(const std::optional<Slot>& slot, F&& f) {

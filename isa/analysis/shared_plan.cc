@@ -7,6 +7,7 @@
 #include "isa/analysis/definitions.h"
 #include "isa/analysis/live_ranges.h"
 #include "isa/analysis/statements.h"
+#include "isa/program/exchange.h"
 
 namespace tilevm::isa {
 namespace {
@@ -124,6 +125,18 @@ void place_shared_tensors(const Kernel& kernel, KernelInfo& info) {
       for (const StmtId end : earlier.end) info.reuse_barriers.insert(end);
     }
   }
+}
+
+void place_exchanges(const Kernel& kernel, KernelInfo& info) {
+  constexpr std::int64_t widest_access = 16;
+  for_each_statement(kernel.body, [&](const Stmt& stmt) {
+    const auto* inst = std::get_if<InstStmt>(&stmt.node);
+    if (inst == nullptr) return;
+    info.exchange_bytes = std::max(info.exchange_bytes, exchange_bytes(*inst, kernel));
+  });
+  info.exchange_bytes = (info.exchange_bytes + widest_access - 1) / widest_access * widest_access;
+  info.exchange_offset = info.shared_footprint;
+  info.shared_footprint += rounded_up(2 * info.exchange_bytes);
 }
 
 }  // namespace tilevm::isa

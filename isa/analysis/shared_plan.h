@@ -19,4 +19,8 @@ namespace tilevm::isa {
 /// range, and `info.shared_footprint` the end of the last; fills `info.reuse_barriers`.
 void place_shared_tensors(const Kernel& kernel, KernelInfo& info);
 
+/// Adds room behind all tensors for the largest exchange of a kernel that passed its type rules,
+/// twice (KernelInfo::exchange_bytes).
+void place_exchanges(const Kernel& kernel, KernelInfo& info);
+
 }  // namespace tilevm::isa

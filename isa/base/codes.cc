@@ -328,11 +328,10 @@ Change the layout on either side until both products agree.)"};
 Choose a layout with the number of threads of the source.)"};
     case Code::convert_crosses_threads:
       return CodeInfo{
-          "ConvertLayout would move elements between threads",
-          R"(ConvertLayout changes the places of elements inside each thread, so the new layout
-spreads the tile over the threads exactly as the old one does.
-    y = ConvertLayout(x, layout=local(2).spatial(32))    # x: spatial(32).local(2)
-Between threads, store the tile to shared memory, Synchronize, and load it in the new layout.)"};
+          "ConvertLayout changes the number of threads",
+          R"(All tiles of a kernel are spread over the same threads. A layout with fewer threads than
+the kernel has becomes one of all threads by replicas.
+    y = ConvertLayout(x, layout=replicated(2).spatial(16))    # x: spatial(32).local(..) of 32 threads)"};
     case Code::no_dot_instruction:
       return CodeInfo{
           "no tensor-core instruction fits this Dot",

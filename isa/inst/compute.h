@@ -57,10 +57,12 @@ struct ConvertLayout {
        .result = ResultKind::register_tile,
        .summary = "Gives a tile another layout; every element keeps its index.",
        .detail =
-           "Elements change their places inside a thread and never their threads, so both layouts "
-           "have the same shape and the same spatial part, replicas included. Between two Views "
-           "to u1 it permutes bits; where a Cast follows, the CUDA backend reads the permuted bits "
-           "where they are. Between threads, elements move through shared memory."},
+           "Both layouts have the same shape and the same number of threads. Where elements "
+           "change their places inside a thread only, it costs little: between two Views to u1 it "
+           "permutes bits, and where a Cast follows, the CUDA backend reads the permuted bits "
+           "where they are. Between threads, elements move through shared memory that is no tensor "
+           "of the program, with one barrier.",
+       .exchanges = true},
       slot("src", &ConvertLayout::src, "the tile"),
       slot("layout", &ConvertLayout::layout, "the new layout"));
   friend bool operator==(const ConvertLayout&, const ConvertLayout&) = default;

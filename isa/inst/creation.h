@@ -77,6 +77,27 @@ struct AllocateRegister {
   friend bool operator==(const AllocateRegister&, const AllocateRegister&) = default;
 };
 
+struct Iota {
+  DType dtype;
+  std::optional<RegisterLayout> layout;
+  std::optional<DimList> dim;
+  std::optional<ScalarOperand> start;
+
+  static constexpr auto schema = define<Iota>(
+      {.mnemonic = "Iota",
+       .category = Category::creation,
+       .result = ResultKind::register_tile,
+       .summary = "Makes a tile of indices: each element is `start` plus its own index along a "
+                  "dimension.",
+       .detail = "On integers, which wrap. For masks and positions: `Iota(i32, layout=L, dim=1)` "
+                 "numbers the columns. It is arithmetic on the thread's number, no memory."},
+      slot("dtype", &Iota::dtype, "the element type, an integer"),
+      slot("layout", &Iota::layout, "the register layout; `out`'s if left out"),
+      slot("dim", &Iota::dim, "the dimension that is numbered; 0 if left out"),
+      slot("start", &Iota::start, "the first number, an integer scalar; 0 if left out"));
+  friend bool operator==(const Iota&, const Iota&) = default;
+};
+
 struct ViewGlobal {
   PointerOperand ptr;
   std::optional<DType> dtype;
@@ -100,6 +121,6 @@ struct ViewGlobal {
 
 /// Its instructions, in the order of the reference.
 using CreationInstructions =
-    InstructionList<AllocateGlobal, AllocateShared, AllocateRegister, ViewGlobal>;
+    InstructionList<AllocateGlobal, AllocateShared, AllocateRegister, Iota, ViewGlobal>;
 
 }  // namespace tilevm::isa

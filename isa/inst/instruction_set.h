@@ -17,6 +17,8 @@
 #include "isa/inst/debug.h"
 #include "isa/inst/elementwise.h"
 #include "isa/inst/indexing.h"
+#include "isa/inst/rearrange.h"
+#include "isa/inst/reduce.h"
 #include "isa/inst/schema.h"
 #include "isa/inst/transfer.h"
 
@@ -39,7 +41,8 @@ struct Joined<InstructionList<A...>, InstructionList<B...>, Lists...>
 using Instruction =
     detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
                    AsyncCopyInstructions, ElementwiseInstructions, ComputeInstructions,
-                   ControlInstructions, DebugInstructions>::type;
+                   RearrangeInstructions, ReduceInstructions, ControlInstructions,
+                   DebugInstructions>::type;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction>;
 
@@ -60,13 +63,32 @@ constexpr void for_each_instruction(F&& f) {
       instruction);
 }
 
+namespace detail {
+
+template <class Slot, class F>
+void visit_slot(Access access, const Slot& slot, F& f) {
+  f(access, slot);
+}
+/// As the operand that it is; registers are no memory.
+template <class F>
+void visit_slot(Access access, const TensorOperand& slot, F& f) {
+  std::visit(
+      [&]<class Operand>(const Operand& operand) {
+        f(std::is_same_v<Operand, RegisterOperand> ? Access::none : access, operand);
+      },
+      slot.value);
+}
+
+}  // namespace detail
+
 /// Calls f(what is done to the memory behind it, slot) for every slot of an instruction value.
 template <class F>
 void for_each_slot_of(const Instruction& instruction, F&& f) {
   std::visit(
       [&]<class Inst>(const Inst& inst) {
-        for_each_slot<Inst>(
-            [&](const auto& info, std::size_t) { f(info.access, inst.*info.member); });
+        for_each_slot<Inst>([&](const auto& info, std::size_t) {
+          detail::visit_slot(info.access, inst.*info.member, f);
+        });
       },
       instruction);
 }
@@ -96,7 +118,7 @@ constexpr bool has_register_tiles() {
   for_each_slot<Inst>([&]<class Slot>(const SlotInfo<Inst, Slot>&, std::size_t) {
     found = found || std::is_same_v<Slot, RegisterOperand> ||
             std::is_same_v<Slot, std::optional<RegisterOperand>> ||
-            std::is_same_v<Slot, ValueOperand>;
+            std::is_same_v<Slot, ValueOperand> || std::is_same_v<Slot, TensorOperand>;
   });
   return found;
 }

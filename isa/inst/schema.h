@@ -80,6 +80,8 @@ struct Description {
   bool in_kernel = true;         ///< may stand in a kernel
   bool barrier = false;          ///< synchronizes the block
   bool orders_blocks = false;    ///< takes effect in one order for all blocks of a launch
+  bool exchanges = false;        ///< may move values between threads through shared memory that is
+                                 ///< no tensor of the program (isa/program/exchange.h)
 };
 
 template <class Inst, class Slot>

@@ -10,6 +10,9 @@
 //   ScalarOperand                                                a scalar value
 //   ElementValues                                                what elements begin with
 //   ValueOperand                                                 a register tile or a scalar value
+//   TensorOperand                                                a tile or a view, wherever it is
+//   ReduceOp                                                     how elements are combined
+//   DimList                                                      dimensions
 //   Text                                                         words in quotes
 #pragma once
 
@@ -25,6 +28,7 @@
 #include "isa/layout/memory_layout.h"
 #include "isa/layout/register_layout.h"
 #include "isa/type/dtype.h"
+#include "isa/type/reduce_op.h"
 
 namespace tilevm::isa {
 
@@ -105,6 +109,19 @@ struct ValueOperand {
   friend bool operator==(const ValueOperand&, const ValueOperand&) = default;
 };
 
+/// A register tile, a tile in shared memory or a view of global memory, whichever the program gives.
+/// Consumers of an instruction's slots see the operand that it is (for_each_slot_of).
+struct TensorOperand {
+  std::variant<RegisterOperand, SharedOperand, GlobalOperand> value;
+  friend bool operator==(const TensorOperand&, const TensorOperand&) = default;
+};
+
+/// Dimensions of a tile, each at most once.
+struct DimList {
+  std::vector<int> dims;
+  friend bool operator==(const DimList&, const DimList&) = default;
+};
+
 /// Words that mean nothing to the program.
 struct Text {
   std::string value;
@@ -114,6 +131,7 @@ struct Text {
 /// The list of slot types; consumers check that they cover it.
 using SlotTypes = std::tuple<RegisterOperand, SharedOperand, GlobalOperand, PointerOperand, DType,
                              RegisterLayout, ViewLayout, TileShape, ExtentList, OffsetList,
-                             ScalarOperand, ElementValues, ValueOperand, Text>;
+                             ScalarOperand, ElementValues, ValueOperand, TensorOperand, ReduceOp,
+                             DimList, Text>;
 
 }  // namespace tilevm::isa

@@ -265,6 +265,38 @@ Result<RegisterLayout> concat(const RegisterLayout& a, const RegisterLayout& b) 
   return build(std::move(parts));
 }
 
+Result<RegisterLayout> slice(const RegisterLayout& l, int dim, std::int64_t extent) {
+  if (auto error = check_dims({dim}, l.rank())) return *error;
+  const auto at = static_cast<std::size_t>(dim);
+  if (extent < 1 || l.shape()[at] % extent != 0) {
+    return layout_error(
+        fmt::format("parts of {} elements do not make up dimension {}, which has {}", extent, dim,
+                    l.shape()[at]));
+  }
+  Parts parts{l.shape(), l.spatial_digits(), {}};
+  parts.shape[at] = extent;
+  const auto crosses = [&](const LayoutDigit& digit) {
+    return digit.dim == dim && digit.stride * digit.size > extent;
+  };
+  if (std::any_of(parts.spatial.begin(), parts.spatial.end(), crosses)) {
+    return layout_error(fmt::format(
+        "parts of {} elements of dimension {} are spread over threads that hold no other part",
+        extent, dim));
+  }
+  for (LayoutDigit digit : l.local_digits()) {
+    if (digit.dim == dim && digit.stride >= extent) continue;
+    if (crosses(digit)) {
+      if (extent % digit.stride != 0 || digit.size % (extent / digit.stride) != 0) {
+        return layout_error(fmt::format(
+            "parts of {} elements of dimension {} are not those that the layout has", extent, dim));
+      }
+      digit.size = extent / digit.stride;
+    }
+    parts.local.push_back(digit);
+  }
+  return build(std::move(parts));
+}
+
 Result<RegisterLayout> auto_local_spatial(std::int64_t threads, const Shape& shape) {
   if (auto error = check_shape(shape, RegisterLayout::max_extent)) return *error;
   Parts parts{shape, {}, {}};

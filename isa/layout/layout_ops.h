@@ -49,6 +49,10 @@ namespace tilevm::isa {
 /// Dimensions of a, then those of b; threads and locals multiply.
 [[nodiscard]] Result<RegisterLayout> concat(const RegisterLayout& a, const RegisterLayout& b);
 
+/// Parts of `extent` elements of a dimension, which every thread that holds an element of one holds
+/// of all: the layout of each. Law: slice(compose(local(.., n, ..), l), dim, extent of l) == l.
+[[nodiscard]] Result<RegisterLayout> slice(const RegisterLayout& l, int dim, std::int64_t extent);
+
 /// A layout of a tile over `threads` threads: neighbours in the last dimension go to neighbouring
 /// threads, as far as the extents divide; left-over threads become leading replicas, left-over
 /// elements become local. local(n_d / s_d ...).spatial(s_d ...), s_d the greatest common divisor

@@ -37,6 +37,10 @@ struct KernelInfo {
   static constexpr std::int64_t shared_alignment = 128;
   std::int64_t shared_bytes = 0;      ///< of all together, a multiple of shared_alignment
   std::int64_t shared_footprint = 0;  ///< that a block needs on a GPU, also such a multiple
+  /// Two halves of `exchange_bytes` at a GPU's `exchange_offset`, which instructions that exchange
+  /// values between threads use in turn (isa/program/exchange.h): what one half holds is read
+  /// before the barrier of the next exchange, so the half may then be written again.
+  std::int64_t exchange_offset = 0, exchange_bytes = 0;
   /// Barriers and waits after which shared memory is reused by another tensor.
   StmtSet reuse_barriers;
   [[nodiscard]] const SharedTile& shared_tile(VarId var) const;

@@ -4,6 +4,7 @@
 
 #include "isa/dot/dot.h"
 #include "isa/layout/layout_ops.h"
+#include "isa/program/exchange.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
 
@@ -93,16 +94,18 @@ RuleResult result_types(const ConvertLayout& inst, const RuleContext& context) {
                       inst.layout.num_threads()));
     return std::nullopt;
   }
-  if (const auto crossing = find_crossing(source.layout, inst.layout)) {
-    add_note(*error(Code::convert_crosses_threads,
-                    fmt::format("would move element {} of {} from thread {} to thread {}",
-                                to_string(crossing->element), context.name(inst.src.var),
-                                crossing->from, crossing->to)),
-             "between threads, elements move through shared memory: StoreShared in this layout, "
-             "Synchronize, LoadShared in the new one");
-    return std::nullopt;
-  }
-  return std::vector<Type>{RegisterType{source.dtype, inst.layout}};
+  const auto tile = make_tile(source.dtype, inst.layout, slot, context);
+  if (!tile) return std::nullopt;
+  return std::vector<Type>{*tile};
+}
+
+/// Elements take whole bytes on their way between threads.
+template <>
+std::int64_t exchange_bytes(const ConvertLayout& inst, const InstStmt&, const Kernel& kernel) {
+  const auto& source = *std::get_if<RegisterType>(&kernel.variable(inst.src.var).type);
+  if (thread_local_equivalent(source.layout, inst.layout)) return 0;
+  const int bits = source.dtype.bits;
+  return source.layout.size() * (bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8);
 }
 
 template <>

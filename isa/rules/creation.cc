@@ -130,6 +130,42 @@ RuleResult result_types(const AllocateRegister& inst, const RuleContext& context
 }
 
 template <>
+RuleResult result_types(const Iota& inst, const RuleContext& context) {
+  std::optional<RegisterLayout> layout = inst.layout;
+  if (!layout && context.expected != nullptr) layout = context.expected->layout;
+  if (!layout) {
+    add_note(context.error(Code::missing_operand, "`Iota` needs `layout`"),
+             "the layout says which thread holds which element; only with `out=` may it be left "
+             "out");
+    return std::nullopt;
+  }
+  if (!inst.dtype.is_integer()) {
+    add_note(context.error(Code::type_mismatch, position_of(&Iota::dtype),
+                           fmt::format("`Iota` gives integers, not {}", to_string(inst.dtype))),
+             fmt::format("convert them: `Cast(Iota(i32, ..), {})`", to_string(inst.dtype)));
+    return std::nullopt;
+  }
+  const bool names_one = !inst.dim || inst.dim->dims.size() == 1;
+  const int dim = names_one && inst.dim ? inst.dim->dims.front() : 0;
+  if (!names_one || dim < 0 || dim >= layout->rank()) {
+    context.error(Code::bad_shape, position_of(&Iota::dim),
+                  names_one ? fmt::format("dimension {} does not exist; the layout has rank {}",
+                                          dim, layout->rank())
+                            : "`dim` is one dimension");
+    return std::nullopt;
+  }
+  if (inst.start && !is_integer(inst.start->value.kind())) {
+    context.error(
+        Code::scalar_type, position_of(&Iota::start),
+        fmt::format("`start` is {}; it is an integer", to_string(inst.start->value.kind())));
+    return std::nullopt;
+  }
+  const auto tile = make_tile(inst.dtype, *layout, position_of(&Iota::layout), context);
+  if (!tile) return std::nullopt;
+  return std::vector<Type>{*tile};
+}
+
+template <>
 RuleResult result_types(const ViewGlobal& inst, const RuleContext& context) {
   constexpr auto shape_slot = position_of(&ViewGlobal::shape);
   const DType dtype = inst.dtype.value_or(context.type(inst.ptr).dtype);

@@ -66,6 +66,12 @@ template <class Slot>
 bool check_slot(const Slot&, std::string_view, std::size_t, const RuleContext&) {
   return true;
 }
+bool check_slot(const TensorOperand& slot, std::string_view slot_name, std::size_t position,
+                const RuleContext& context) {
+  return std::visit(
+      [&](const auto& operand) { return check_slot(operand, slot_name, position, context); },
+      slot.value);
+}
 template <class Slot>
 bool check_slot(const std::optional<Slot>& slot, std::string_view slot_name, std::size_t position,
                 const RuleContext& context) {

@@ -149,14 +149,17 @@ class KernelVerifier {
     check_place(stmt, span);
     bool operands_exist = true;
     std::visit([&](const auto& inst) { operands_exist = check_uses(inst, stmt, span); }, stmt.inst);
+    types_hold_ = types_hold_ && operands_exist;
     if (!operands_exist) return;
     RuleContext context(kernel_, target_, diagnostics_, span, stmt.slot_spans);
     if (stmt.results.size() == 1) {
       context.expected = std::get_if<RegisterType>(&kernel_.variable(stmt.results[0]).type);
     }
     const auto types = infer(stmt.inst, context);
+    types_hold_ = types_hold_ && types.has_value();
     if (!types) return;
     check_results(stmt, *types, span);
+    types_hold_ = types_hold_ && have_types(stmt, *types);
     if (const auto* dot = std::get_if<Dot>(&stmt.inst)) {
       info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(*plan_dot(
           context.type(dot->a), context.type(dot->b), context.type(dot->c), target_, nullptr));
@@ -208,7 +211,9 @@ class KernelVerifier {
   void check_shared_size() {
     const std::int64_t limit = max_shared_bytes(target_);
     place_shared_tensors(kernel_, info_);
+    if (types_hold_) place_exchanges(kernel_, info_);
     if (info_.shared_footprint <= limit) return;
+    if (info_.exchange_bytes > 0) return report_exchanges(limit);
     const auto outside = std::find_if(
         info_.shared.begin(), info_.shared.end(),
         [&](const KernelInfo::SharedTile& tile) { return tile.gpu_offset + tile.bytes > limit; });
@@ -227,6 +232,18 @@ class KernelVerifier {
       add_note(diagnostic, fmt::format("`{}` takes {} bytes", variable.name, info_.shared[i].bytes),
                variable.span);
     }
+  }
+
+  void report_exchanges(std::int64_t limit) {
+    add_note(diagnostics_.error(
+                 Code::shared_memory_too_large, kernel_.span,
+                 fmt::format("the shared tensors of `{}` and what its threads exchange take {} "
+                             "bytes; {} gives a block {}, which is {} less",
+                             kernel_.name, info_.shared_footprint, to_string(target_), limit,
+                             info_.shared_footprint - limit)),
+             fmt::format("the largest exchange between its threads takes 2 x {} bytes; fewer "
+                         "threads along the dimensions of a `Reduce` exchange less",
+                         info_.exchange_bytes));
   }
 
   /// Bytes that a workspace of constant extents and strides needs.
@@ -280,6 +297,12 @@ class KernelVerifier {
                          fmt::format("`{}` gives {}, but `{}` is {}", mnemonic(stmt.inst),
                                      to_string(types[i]), variable.name, to_string(variable.type)));
     }
+  }
+
+  [[nodiscard]] bool have_types(const InstStmt& stmt, const std::vector<Type>& types) const {
+    return std::equal(
+        types.begin(), types.end(), stmt.results.begin(), stmt.results.end(),
+        [&](const Type& type, VarId result) { return kernel_.variable(result).type == type; });
   }
 
   void check(const ScalarStmt& stmt, Span span) {
@@ -377,6 +400,7 @@ class KernelVerifier {
   std::vector<VarId> scope_;
   std::vector<Span> shared_spans_;  // of the statements, parallel to info_.shared
   std::int64_t shared_elements_ = 0;
+  bool types_hold_ = true;  ///< every instruction passed its type rule so far
   int depth_ = 0;
   int loops_ = 0;
   std::int64_t copies_ = 1;  ///< that `unroll` of the loops around makes

@@ -122,6 +122,56 @@ struct ProductTransfer {
   }
 };
 
+/// For each place of each thread the number of the row that its element is in.
+std::vector<std::size_t> rows_of(const isa::RegisterLayout& layout, const std::vector<int>& dims) {
+  isa::Shape kept = layout.shape();
+  for (const int dim : dims) kept[static_cast<std::size_t>(dim)] = 1;
+  std::vector<std::size_t> rows;
+  for (std::int64_t t = 0; t < layout.num_threads(); ++t) {
+    for (std::int64_t i = 0; i < layout.num_locals(); ++i) {
+      isa::Index index = layout.element(t, i);
+      for (const int dim : dims) index[static_cast<std::size_t>(dim)] = 0;
+      rows.push_back(static_cast<std::size_t>(isa::ravel(index, kept)));
+    }
+  }
+  return rows;
+}
+
+/// A row of the source makes an element of each result.
+struct ReductionTransfer {
+  Tile source;
+  std::vector<std::size_t> row_of;  ///< by thread and place of the source
+  std::size_t rows = 0;
+  struct Result {
+    Tile tile;
+    std::vector<std::size_t> row_of;
+  };
+  std::vector<Result> results;
+
+  void operator()(Context& context) const {
+    UndefinedRegisters& undefined = context.state.undefined;
+    if (!undefined.marked(source)) {
+      for (const Result& result : results) undefined.clear(result.tile);
+      return;
+    }
+    const Origin origin = undefined.origin(source);
+    std::vector<bool> found(rows, false);
+    for (std::size_t e = 0; e < row_of.size(); ++e) {
+      if (undefined.element(source, e / source.locals, e % source.locals)) found[row_of[e]] = true;
+    }
+    for (const Result& result : results) {
+      const Tile& tile = result.tile;
+      std::vector<std::uint8_t> bits(tile.bytes(), 0);
+      for (std::size_t e = 0; e < result.row_of.size(); ++e) {
+        if (!found[result.row_of[e]]) continue;
+        isa::put_bits(bits.data() + e / tile.locals * tile.thread_bytes,
+                      e % tile.locals * tile.bits, tile.bits, ~std::uint64_t{0});
+      }
+      set_undefined(tile, bits, origin, undefined);
+    }
+  }
+};
+
 }  // namespace
 
 UndefinedTransfer elementwise_transfer(const std::vector<TileOperand>& operands,
@@ -195,6 +245,18 @@ UndefinedTransfer convert_transfer(isa::VarId source, const Preparation& prepara
             }
             set_undefined(result, bits, Origin(undefined.origin(from.tile)), undefined);
           }};
+}
+
+UndefinedTransfer reduction_transfer(isa::VarId source, const std::vector<int>& dims,
+                                     const Preparation& preparation) {
+  const isa::RegisterLayout& layout = preparation.register_type(source).layout;
+  ReductionTransfer transfer{preparation.tile(source), rows_of(layout, dims), 0, {}};
+  for (const std::size_t row : transfer.row_of) transfer.rows = std::max(transfer.rows, row + 1);
+  for (const isa::VarId result : preparation.stmt.results) {
+    transfer.results.push_back(
+        {preparation.tile(result), rows_of(preparation.register_type(result).layout, {})});
+  }
+  return {{}, std::move(transfer)};
 }
 
 UndefinedTransfer product_transfer(isa::VarId a, isa::VarId b, isa::VarId c,

@@ -49,6 +49,9 @@ std::vector<TileOperand> tile_operands(const Inst& inst) {
     } else if constexpr (std::is_same_v<Slot, isa::ValueOperand>) {
       const auto* tile = std::get_if<isa::RegisterOperand>(&value.value);
       if (tile != nullptr) operands.push_back({tile->var, position});
+    } else if constexpr (std::is_same_v<Slot, isa::TensorOperand>) {
+      const auto* tile = std::get_if<isa::RegisterOperand>(&value.value);
+      if (tile != nullptr) operands.push_back({tile->var, position});
     }
   });
   return operands;
@@ -68,6 +71,11 @@ std::vector<TileOperand> tile_operands(const Inst& inst) {
 
 /// The elements of the source move to other places of their threads.
 [[nodiscard]] UndefinedTransfer convert_transfer(isa::VarId source, const Preparation& preparation);
+
+/// Each element of the results depends on all elements of the source that are the same but for
+/// their indices along the dimensions.
+[[nodiscard]] UndefinedTransfer reduction_transfer(isa::VarId source, const std::vector<int>& dims,
+                                                   const Preparation& preparation);
 
 /// d[.., m, n] depends on row m of a[..], column n of b[..], and c[.., m, n].
 [[nodiscard]] UndefinedTransfer product_transfer(isa::VarId a, isa::VarId b, isa::VarId c,

@@ -9,14 +9,13 @@
 #include "isa/dot/dot.h"
 #include "isa/program/tile_move.h"
 #include "sim/access/access_addresses.h"
+#include "sim/counting/exchange_meter.h"
 #include "sim/counting/warp_access.h"
 
 namespace tilevm::sim {
 namespace {
 
 using isa::AccessForm;
-
-constexpr std::int64_t warp_size = 32;
 
 /// The tile of an instruction in global memory.
 struct GlobalSide {
@@ -319,6 +318,10 @@ const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts)
 
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
                  SharedTables& tables, std::size_t id) {
+  if (const auto exchange = count_exchange(program.kernel(kernel), stmt)) {
+    return
+        [counts = *exchange](const BlockState&, MeterCache&, AccessCounts& sum) { sum += counts; };
+  }
   std::optional<MeteredAccess> access =
       find_access(program, kernel, stmt, tables, static_cast<std::int64_t>(id));
   return access ? make(std::move(*access)) : Meter{};

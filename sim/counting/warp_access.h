@@ -9,6 +9,8 @@
 
 namespace tilevm::sim {
 
+inline constexpr std::int64_t warp_size = 32;
+
 /// An active thread: its lane in the warp, where its access begins, and how many bytes it moves.
 struct LaneAccess {
   unsigned lane = 0;

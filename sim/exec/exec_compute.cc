@@ -3,8 +3,10 @@
 #include <cstring>
 #include <utility>
 
+#include "isa/layout/layout_ops.h"
 #include "sim/arithmetic/element_loops.h"
 #include "sim/checks/replicas.h"
+#include "sim/exec/move_elements.h"
 #include "sim/exec/on_lanes.h"
 #include "sim/exec/semantics.h"
 
@@ -31,9 +33,24 @@ Action prepare(const isa::View& inst, const Preparation& preparation) {
   };
 }
 
-/// Each place takes its element from another place of the same thread.
+namespace {
+
+/// Whether elements change their threads.
+bool crosses_threads(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  return !isa::thread_local_equivalent(preparation.register_type(inst.src.var).layout, inst.layout);
+}
+
+std::shared_ptr<const ElementMoves> convert_moves(const isa::ConvertLayout& inst,
+                                                  const Preparation& preparation) {
+  return make_moves({inst.src.var}, preparation, [](isa::Index&) { return 0U; });
+}
+
+}  // namespace
+
+/// Each place takes its element from another place, of the same thread if that is enough.
 template <>
 Action prepare(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  if (crosses_threads(inst, preparation)) return move_elements(convert_moves(inst, preparation));
   const Tile result = preparation.result_tile();
   const std::size_t bytes = lane_bytes(result.bits);
   return on_lanes(std::array{lane_operand(inst.src.var, preparation)}, result,
@@ -57,6 +74,7 @@ UndefinedTransfer undefined_transfer(const isa::View& inst, const Preparation& p
 template <>
 UndefinedTransfer undefined_transfer(const isa::ConvertLayout& inst,
                                      const Preparation& preparation) {
+  if (crosses_threads(inst, preparation)) return move_undefined(convert_moves(inst, preparation));
   return convert_transfer(inst.src.var, preparation);
 }
 
@@ -72,6 +90,8 @@ ShadowFlow shadow_flow(const isa::View& inst, const Preparation& preparation) {
 
 template <>
 ShadowFlow shadow_flow(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  if (crosses_threads(inst, preparation))
+    return moved(convert_moves(inst, preparation), preparation);
   return moved(inst.src, preparation);
 }
 

@@ -201,6 +201,30 @@ Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation
   };
 }
 
+/// Elements are `start` plus their index along the dimension, and wrap.
+template <>
+Action prepare(const isa::Iota& inst, const Preparation& preparation) {
+  const isa::RegisterType& type = preparation.register_type(preparation.result());
+  const auto dim = static_cast<std::size_t>(inst.dim ? inst.dim->dims.front() : 0);
+  const ScalarCode start =
+      inst.start ? as_integer(inst.start->value) : as_integer(isa::Expr::constant(0));
+  return [tile = preparation.result_tile(), parts = preparation.parts(preparation.result()), dim,
+          start, mask = isa::low_mask(type.dtype.bits)](Context& context) {
+    std::int64_t first = 0;
+    if (!context.evaluate(start, first)) return false;
+    std::uint8_t* registers = context.state.registers.at(tile.offset);
+    for (std::size_t t = 0; t < tile.threads; ++t, registers += tile.thread_bytes) {
+      const std::int64_t of_thread = parts->thread_part(t)[dim];
+      for (std::size_t i = 0; i < tile.locals; ++i) {
+        const auto number = static_cast<std::uint64_t>(first) +
+                            static_cast<std::uint64_t>(of_thread + parts->local_part(i)[dim]);
+        isa::put_bits(registers, i * tile.bits, tile.bits, number & mask);
+      }
+    }
+    return true;
+  };
+}
+
 /// Extents and strides are evaluated here, once; memory is not accessed.
 template <>
 Action prepare(const isa::ViewGlobal& inst, const Preparation& preparation) {
@@ -218,6 +242,16 @@ UndefinedTransfer undefined_transfer(const isa::AllocateRegister& inst,
                                      const Preparation& preparation) {
   if (!inst.init) return {};
   return elementwise_transfer({}, preparation);
+}
+
+template <>
+UndefinedTransfer undefined_transfer(const isa::Iota&, const Preparation& preparation) {
+  return elementwise_transfer({}, preparation);
+}
+
+template <>
+ShadowFlow shadow_flow(const isa::Iota&, const Preparation& preparation) {
+  return restarted(preparation);
 }
 
 template <>

@@ -290,6 +290,23 @@ bool find_element(const GlobalAccess& access, Context& context, Coordinates& ind
   return true;
 }
 
+bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& code) {
+  Coordinates index{};
+  std::uint64_t bit = 0;
+  if (!find_element(access, context, index, bit)) return false;
+  TileInView cursor(access, context, index);
+  code = isa::get_bits(cursor.buffer().data, bit, access.tile.bits);
+  if (!check_access(access, cursor, index, GlobalUse::load, context)) return false;
+  const std::uint8_t* undefined = undefined_bits(cursor, context);
+  if (undefined == nullptr || isa::get_bits(undefined, bit, access.tile.bits) == 0) return true;
+  context.fail(Code::uninitialized_read, access.span,
+               fmt::format("`{}` reads `{}[{}]`, which has no defined value", access.mnemonic,
+                           access.view_name,
+                           fmt::join(index.begin(), index.begin() + cursor.view().rank, ", ")));
+  add_note(context.fault->diagnostic, "nothing had written it; store it before", access.view_span);
+  return false;
+}
+
 bool store(const GlobalAccess& access, Context& context) {
   Coordinates origin{};
   if (!evaluate_origin(access, context, origin)) return false;

@@ -29,6 +29,10 @@ void tell_observer(const GlobalFootprint& footprint, const Context& context);
 [[nodiscard]] bool find_element(const GlobalAccess& access, Context& context, Coordinates& index,
                                 std::uint64_t& bit);
 
+/// Reads the only element of an access without tile dimensions, by all threads of its tile. Faults
+/// as find_element and load, and if the element has no defined value.
+[[nodiscard]] bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& code);
+
 /// Records the source of a copy that is still pending after a barrier between blocks. False after a
 /// race.
 [[nodiscard]] bool keep_reading(const PendingCopy& copy, Context& context);

@@ -117,6 +117,39 @@ void multiply_add(const ShadowPairs& a, const ShadowPairs& b, const isa::Shape& 
   }
 }
 
+/// For each element of a tile, in row-major order, its row: the tile without the dimensions.
+std::vector<std::size_t> rows_of(const isa::Shape& shape, const std::vector<int>& dims) {
+  isa::Shape kept = shape;
+  for (const int dim : dims) kept[static_cast<std::size_t>(dim)] = 1;
+  std::vector<std::size_t> rows;
+  for (std::int64_t e = 0; e < isa::element_count(shape); ++e) {
+    isa::Index index = isa::unravel(e, shape);
+    for (const int dim : dims) index[static_cast<std::size_t>(dim)] = 0;
+    rows.push_back(static_cast<std::size_t>(isa::ravel(index, kept)));
+  }
+  return rows;
+}
+
+/// The elements of each row, combined by f.
+void combine_rows(const std::vector<double>& elements, const std::vector<std::size_t>& rows,
+                  isa::RealFunction2 f, std::vector<double>& results) {
+  std::vector<bool> begun(results.size(), false);
+  for (std::size_t e = 0; e < elements.size(); ++e) {
+    double& result = results[rows[e]];
+    result = begun[rows[e]] ? f(result, elements[e]) : elements[e];
+    begun[rows[e]] = true;
+  }
+}
+
+/// The shadow values of a tile become its own values.
+void restart(const ShadowTile& tile, BlockState& state) {
+  for (std::size_t t = 0; t < tile.tile().threads; ++t) {
+    for (std::size_t i = 0; i < tile.tile().locals; ++i) {
+      state.shadow.at(tile.tile(), t, i) = tile.value(state, t, i);
+    }
+  }
+}
+
 /// Takes each shadow value from an operand: shadow(state, thread, place of the result).
 template <class F>
 ShadowFlow taken(F shadow, const Preparation& preparation) {
@@ -141,13 +174,11 @@ InstructionErrors& InstructionErrors::operator+=(const InstructionErrors& other)
 }
 
 ShadowFlow restarted(const Preparation& preparation) {
-  return {{}, [result = shared_result(preparation)](Context& context, InstructionErrors&) {
-            const Tile& tile = result->tile();
-            for (std::size_t t = 0; t < tile.threads; ++t) {
-              for (std::size_t i = 0; i < tile.locals; ++i) {
-                context.state.shadow.at(tile, t, i) = result->value(context.state, t, i);
-              }
-            }
+  std::vector<ShadowTile> results;
+  for (const isa::VarId result : preparation.stmt.results)
+    results.emplace_back(result, preparation);
+  return {{}, [results = std::move(results)](Context& context, InstructionErrors&) {
+            for (const ShadowTile& result : results) restart(result, context.state);
           }};
 }
 
@@ -196,6 +227,16 @@ ShadowFlow moved(isa::RegisterOperand source, const Preparation& preparation) {
       preparation);
 }
 
+ShadowFlow moved(std::shared_ptr<const ElementMoves> moves, const Preparation& preparation) {
+  return taken(
+      [moves = std::move(moves)](BlockState& state, std::size_t t, std::size_t i) {
+        const auto [source, number] = moves->from[t * moves->result.locals + i];
+        const Tile& from = moves->sources[source];
+        return state.shadow.at(from, number / from.locals, number % from.locals);
+      },
+      preparation);
+}
+
 ShadowFlow chosen(isa::RegisterOperand condition, isa::RegisterOperand a, isa::RegisterOperand b,
                   const Preparation& preparation) {
   const std::array operands{Operand(condition, preparation), Operand(a, preparation),
@@ -218,6 +259,32 @@ ShadowFlow viewed(isa::RegisterOperand source, const Preparation& preparation) {
             std::copy_n(values, result.threads * result.locals,
                         &context.state.shadow.at(result, 0, 0));
           }};
+}
+
+ShadowFlow combined(isa::RealFunction2 f, isa::RegisterOperand source, const std::vector<int>& dims,
+                    const Preparation& preparation) {
+  ResultTile result = shared_result(preparation);
+  Before before =
+      [from = ShadowTile(source.var, preparation), result, f,
+       rows = rows_of(preparation.register_type(source.var).shape(), dims)](Context& context) {
+        Scratch& scratch = context.scratch;
+        from.read(context.state, scratch.shadow_a);
+        ShadowPairs& results = results_for(*result, context);
+        combine_rows(scratch.shadow_a.own, rows, f, results.own);
+        combine_rows(scratch.shadow_a.shadow, rows, f, results.shadow);
+      };
+  ShadowFlow flow = measured(std::move(before), std::move(result));
+  std::vector<ShadowTile> others;
+  for (std::size_t i = 1; i < preparation.stmt.results.size(); ++i) {
+    others.emplace_back(preparation.stmt.results[i], preparation);
+  }
+  if (others.empty()) return flow;
+  flow.after = [after = std::move(flow.after), others = std::move(others)](
+                   Context& context, InstructionErrors& errors) {
+    after(context, errors);
+    for (const ShadowTile& other : others) restart(other, context.state);
+  };
+  return flow;
 }
 
 ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b, isa::RegisterOperand c,

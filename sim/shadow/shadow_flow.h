@@ -9,12 +9,15 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <vector>
 
 #include "isa/inst/elementwise.h"
 #include "isa/type/arith.h"
 #include "sim/api/error_stats.h"
 #include "sim/state/context.h"
 #include "sim/state/preparation.h"
+#include "sim/tiles/element_moves.h"
 
 namespace tilevm::sim {
 
@@ -73,12 +76,21 @@ using RealFunction3 = double (*)(double, double, double);
 /// The elements of the source move with their shadow values.
 [[nodiscard]] ShadowFlow moved(isa::RegisterOperand source, const Preparation& preparation);
 
+/// The elements move with their shadow values.
+[[nodiscard]] ShadowFlow moved(std::shared_ptr<const ElementMoves> moves,
+                               const Preparation& preparation);
+
 /// Elements of a where the condition's own value is not zero, and of b elsewhere.
 [[nodiscard]] ShadowFlow chosen(isa::RegisterOperand condition, isa::RegisterOperand a,
                                 isa::RegisterOperand b, const Preparation& preparation);
 
 /// The bits of the source become those of the result.
 [[nodiscard]] ShadowFlow viewed(isa::RegisterOperand source, const Preparation& preparation);
+
+/// The elements of the source along dimensions are combined, one after the other. Other results
+/// than the first restart with their own values.
+[[nodiscard]] ShadowFlow combined(isa::RealFunction2 f, isa::RegisterOperand source,
+                                  const std::vector<int>& dims, const Preparation& preparation);
 
 /// d = a * b + c of batches of matrices.
 [[nodiscard]] ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b,

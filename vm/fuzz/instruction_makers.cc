@@ -189,14 +189,58 @@ struct Maker<isa::ConvertLayout> {
   static void make(KernelBuilder& builder) {
     const Tile source = builder.any_tile();
     if (!source.var.valid()) return;
-    builder.compute(
-        isa::ConvertLayout{{source.var}, with_other_places(builder.draw(), source.type.layout)});
+    Draw& draw = builder.draw();
+    const RegisterLayout layout = draw.chance(50)
+                                      ? with_other_places(draw, source.type.layout)
+                                      : random_layout(draw, builder.threads(), source.type.shape());
+    builder.compute(isa::ConvertLayout{{source.var}, layout});
   }
 };
 
 template <>
 struct Maker<isa::Dot> {
   static void make(KernelBuilder& builder) { make_dot(builder); }
+};
+
+template <>
+struct Maker<isa::Reduce> {
+  static void make(KernelBuilder& builder) { make_reduce(builder); }
+};
+
+template <>
+struct Maker<isa::Slice> {
+  static void make(KernelBuilder& builder) { make_slice(builder); }
+};
+template <>
+struct Maker<isa::Concat> {
+  static void make(KernelBuilder& builder) { make_concat(builder); }
+};
+template <>
+struct Maker<isa::Lookup> {
+  static void make(KernelBuilder& builder) { make_lookup(builder); }
+};
+
+template <>
+struct Maker<isa::Iota> {
+  static void make(KernelBuilder& builder) {
+    Draw& draw = builder.draw();
+    const DType dtype = type_where(builder, [](const DType& type) { return type.is_integer(); });
+    const RegisterLayout layout = builder.some_layout();
+    if (layout.rank() == 0) return;
+    isa::Iota inst{dtype, layout, {}, {}};
+    const auto dim = static_cast<int>(draw.below(layout.rank()));
+    if (dim > 0 || draw.chance(50)) inst.dim = isa::DimList{{dim}};
+    if (draw.chance(60)) inst.start = isa::ScalarOperand{builder.any_integer(2)};
+    if (draw.chance(85)) return builder.compute(inst);
+    const Tile target = builder.tile(dtype, layout);
+    inst.layout.reset();
+    if (target.var.valid()) builder.add(inst, target.var);
+  }
+};
+
+template <>
+struct Maker<isa::LoadScalar> {
+  static void make(KernelBuilder& builder) { make_load_scalar(builder); }
 };
 
 template <>

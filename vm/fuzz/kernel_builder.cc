@@ -128,6 +128,10 @@ VarId KernelBuilder::add(isa::Instruction inst, std::optional<VarId> into) {
   return results.empty() ? VarId{} : results.front();
 }
 
+std::vector<VarId> KernelBuilder::add_all(isa::Instruction inst) {
+  return append(blocks_.back(), std::move(inst), {});
+}
+
 VarId KernelBuilder::add_first(isa::Instruction inst) {
   const std::vector<VarId> results = append(first_, std::move(inst), {});
   return results.empty() ? VarId{} : results.front();

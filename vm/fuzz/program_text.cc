@@ -215,6 +215,13 @@ class KernelText {
   std::string write(const isa::ValueOperand& operand) const {
     return std::visit([&](const auto& value) { return write(value); }, operand.value);
   }
+  std::string write(const isa::TensorOperand& operand) const {
+    return std::visit([&](const auto& value) { return write(value); }, operand.value);
+  }
+  std::string write(isa::ReduceOp op) const { return std::string(to_string(op)); }
+  std::string write(const isa::DimList& list) const {
+    return fmt::format("[{}]", fmt::join(list.dims, ", "));
+  }
   std::string write(const isa::OffsetList& list) const {
     std::vector<std::string> entries;
     for (const isa::OffsetList::Entry& entry : list.entries) {

@@ -27,6 +27,15 @@ void last_block_adds(KernelBuilder& builder);
 /// Whether blocks may wait for each other here: all blocks come by, once.
 [[nodiscard]] bool blocks_may_wait(const KernelBuilder& builder);
 
+/// Elements of a tile combined along some of its dimensions.
+void make_reduce(KernelBuilder& builder);
+/// Parts of a tile, tiles side by side, entries of a table.
+void make_slice(KernelBuilder& builder);
+void make_concat(KernelBuilder& builder);
+void make_lookup(KernelBuilder& builder);
+/// A scalar of a tile of one element, or of an element in memory.
+void make_load_scalar(KernelBuilder& builder);
+
 /// A Dot of each kind that the target and the threads allow.
 void make_dot(KernelBuilder& builder);
 /// The tensor-core Dot of a number: each instruction of the target as it is and transposed, again

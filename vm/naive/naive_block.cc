@@ -14,6 +14,7 @@
 #include "isa/type/number.h"
 #include "vm/naive/naive_dot.h"
 #include "vm/naive/naive_probe.h"
+#include "vm/naive/naive_reduce.h"
 #include "vm/naive/naive_tile.h"
 
 namespace tilevm::vm::naive {
@@ -273,6 +274,53 @@ class NaiveBlock {
       return dot_element(plan, launch_.program.target(), operands);
     });
   }
+  void execute(const isa::Reduce& inst, const isa::InstStmt& stmt) {
+    const NaiveTile source = tile(inst.src);
+    const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
+    const std::vector<NaiveValue> values =
+        reduce_tile(source, inst.op, inst.dims.dims, type.layout);
+    std::size_t next = 0;
+    set_result(stmt, [&](const Index&) { return values[next++].code; });
+    if (stmt.results.size() < 2) return;
+    NaiveTile numbers{std::get<isa::RegisterType>(kernel_.variable(stmt.results[1]).type), {}};
+    for (const NaiveValue& value : values) numbers.codes.push_back(value.number);
+    tiles_[stmt.results[1].index] = std::move(numbers);
+  }
+  void execute(const isa::Slice& inst, const isa::InstStmt& stmt) {
+    const NaiveTile source = tile(inst.src);
+    const auto dim = static_cast<std::size_t>(inst.dim.dims.front());
+    const std::int64_t begin = integer(inst.begin.value);
+    set_result(stmt, [&](Index index) {
+      index[dim] += begin;
+      return at(source, index);
+    });
+  }
+  void execute(const isa::Concat& inst, const isa::InstStmt& stmt) {
+    const NaiveTile a = tile(inst.a), b = tile(inst.b);
+    const auto dim = static_cast<std::size_t>(inst.dim.dims.front());
+    set_result(stmt, [&](Index index) {
+      if (index[dim] < a.type.shape()[dim]) return at(a, index);
+      index[dim] -= a.type.shape()[dim];
+      return at(b, index);
+    });
+  }
+  void execute(const isa::Lookup& inst, const isa::InstStmt& stmt) {
+    const NaiveTile table = tile(inst.table), indices = tile(inst.index);
+    set_result(stmt, [&](const Index& index) -> std::uint64_t {
+      const std::uint64_t entry = at(indices, index);
+      if (entry < table.codes.size()) return table.codes[static_cast<std::size_t>(entry)];
+      fail("a table does not have the entry");
+      return 0;
+    });
+  }
+  void execute(const isa::Iota& inst, const isa::InstStmt& stmt) {
+    const auto dim = static_cast<std::size_t>(inst.dim ? inst.dim->dims.front() : 0);
+    const std::int64_t start = inst.start ? integer(inst.start->value) : 0;
+    set_result(stmt, [&](const Index& index) {
+      return (static_cast<std::uint64_t>(start) + static_cast<std::uint64_t>(index[dim])) &
+             isa::low_mask(inst.dtype.bits);
+    });
+  }
   void execute(const isa::AllocateRegister& inst, const isa::InstStmt& stmt) {
     const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
     std::vector<std::uint64_t> values;
@@ -466,6 +514,27 @@ class NaiveBlock {
     scalars_[stmt.results[0].index] = is_signed
                                           ? isa::Scalar::i32(static_cast<std::int32_t>(before))
                                           : isa::Scalar{isa::ScalarKind::u32, before};
+  }
+  void execute(const isa::LoadScalar& inst, const isa::InstStmt& stmt) {
+    const isa::VarId result = stmt.results[0];
+    const auto kind = std::get<isa::ScalarType>(kernel_.variable(result).type).kind;
+    std::uint64_t code = 0;
+    isa::DType type;
+    if (const auto* src = std::get_if<isa::RegisterOperand>(&inst.src.value)) {
+      code = tile(*src).codes.front();
+      type = tile(*src).type.dtype;
+    } else {
+      isa::VarId var;
+      std::visit([&](const auto& operand) { var = operand.var; }, inst.src.value);
+      const NaiveTensor from = tensor(var);
+      const Index index = semaphore_index(inst.offset, from);
+      if (!from.contains(index)) return fail("a scalar lies outside of its tensor");
+      code = read(from, index);
+      type = from.dtype;
+    }
+    const bool negative = type.is_signed_int() && (code >> (type.bits - 1) & 1) != 0;
+    if (negative) code |= ~isa::low_mask(type.bits);
+    scalars_[result.index] = {kind, code};
   }
   void execute(const isa::Exit&, const isa::InstStmt&) {}
   void execute(const isa::BlockIndices&, const isa::InstStmt& stmt) {

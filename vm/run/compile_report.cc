@@ -55,6 +55,10 @@ std::string shared_tensors(const isa::VerifiedProgram& program, const CudaKernel
                                   program.kernel(emitted.kernel).variable(tile.var).name,
                                   tile.gpu_offset, tile.gpu_offset + tile.bytes));
   }
+  const isa::KernelInfo& info = program.info(emitted.kernel);
+  if (info.exchange_bytes > 0) {
+    tensors.push_back(fmt::format("2 x {} for exchanges between threads", info.exchange_bytes));
+  }
   return fmt::format("{} bytes: {}", emitted.shared_bytes, fmt::join(tensors, ", "));
 }
 
@@ -160,6 +164,7 @@ Json kernel_json(const CompileReport& report, const CudaKernel& emitted) {
     object.set("blocks_per_multiprocessor", residency.blocks).set("limited_by", residency.limit);
   }
   object.set("shared_bytes", emitted.shared_bytes).set("shared", shared_json(report, emitted));
+  object.set("exchange_bytes", report.program.info(emitted.kernel).exchange_bytes);
   std::int64_t workspace = 0;
   for (const CudaParameter& parameter : emitted.parameters) workspace += parameter.workspace_bytes;
   object.set("workspace_bytes", workspace).set("choices", remarks_json(report, emitted));

@@ -34,6 +34,9 @@ struct SlotName {
   constexpr std::string_view operator()(const isa::ValueOperand*) const {
     return "register tile or scalar";
   }
+  constexpr std::string_view operator()(const isa::TensorOperand*) const { return "tile or view"; }
+  constexpr std::string_view operator()(const isa::ReduceOp*) const { return "operation"; }
+  constexpr std::string_view operator()(const isa::DimList*) const { return "dimensions"; }
   constexpr std::string_view operator()(const isa::Text*) const { return "text"; }
   template <class Slot>
   constexpr std::string_view operator()(const std::optional<Slot>*) const {

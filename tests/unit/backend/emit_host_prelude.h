@@ -47,5 +47,7 @@ inline void set_test_block(unsigned block) { test_lane()->index[0] = block; }
 #include "backend/prelude/function.cuh"
 #include "backend/prelude/dot.cuh"
 #include "backend/prelude/scalar.cuh"
+#include "backend/prelude/reduce.cuh"
+#include "backend/prelude/lookup.cuh"
 #include "backend/prelude/print.cuh"
 // clang-format on

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "isa/inst/instruction_set.h"
+
 namespace tilevm::vm {
 
 namespace {
@@ -56,6 +58,25 @@ std::size_t end_of_code(const std::vector<std::string>& lines, const Segment& se
   return segment.end;
 }
 
+/// Whether the statement's instruction gives scalars.
+bool gives_scalar(const std::string& statement) {
+  bool found = false;
+  isa::for_each_instruction([&]<class Inst>() {
+    constexpr isa::Description description = Inst::schema.description;
+    const bool scalar = description.result == isa::ResultKind::scalar ||
+                        description.result == isa::ResultKind::indices;
+    const std::string call = fmt::format(" = {}(", description.mnemonic);
+    found = found || (scalar && statement.find(call) != std::string::npos);
+  });
+  return found;
+}
+
+/// Whether a variable is one of those left of the statement's "=".
+bool is_result(const std::string& variable, const std::string& statement) {
+  const std::string left = ", " + statement.substr(0, statement.find(" = "));
+  return (left + ",").find(", " + variable + ",") != std::string::npos;
+}
+
 }  // namespace
 
 bool SeededDifference::apply(std::string& text, std::size_t begin) const {
@@ -76,15 +97,15 @@ bool SeededDifference::apply(std::string& text, std::size_t begin) const {
     lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(segment->begin), code);
   } else {
     // A scalar is an assignable name, a tile an array of words.
-    const bool scalar = statement.find("BlockIndices") != std::string::npos;
+    const bool scalar = gives_scalar(statement);
     const std::string place = scalar ? variable : fmt::format("{}[{}]", variable, bit / 32);
     const std::string flip = fmt::format("if (tv::thread() == {}u) {} ^= {}u;", thread, place,
                                          std::uint32_t{1} << bit % 32);
     const auto at = static_cast<std::ptrdiff_t>(end_of_code(lines, *segment));
     lines.insert(lines.begin() + at, flip);
     // What the statement reads is as before once it has run.
-    const bool reads = !statement.starts_with(variable + " = ") &&
-                       statement.find("out=" + variable) == std::string::npos;
+    const bool reads =
+        !is_result(variable, statement) && statement.find("out=" + variable) == std::string::npos;
     if (reads) lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(segment->begin), flip);
   }
   text.resize(begin);

@@ -1,0 +1,177 @@
+// The elements of a tile combined with one another: calls of prelude/reduce.cuh in the order of the
+// plan (isa/layout/reduction.h).
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backend/emit/emit_index.h"
+#include "backend/emit/emit_kernel.h"
+
+namespace tilevm::backend {
+namespace {
+
+using Terms = std::vector<isa::RegisterLayout::Term>;
+
+/// Writes one Reduce. The thread's values are `part_`, in the order of the results.
+class ReduceEmission {
+ public:
+  ReduceEmission(const CombinedElements& form, const isa::InstStmt& stmt, KernelEmission& kernel)
+      : plan_(form.plan),
+        inst_(*std::get_if<isa::Reduce>(&stmt.inst)),
+        stmt_(stmt),
+        kernel_(kernel),
+        source_(kernel.type<isa::RegisterType>(inst_.src.var)),
+        accumulator_(isa::accumulator(inst_.op, source_.dtype)) {}
+
+  void run() {
+    declare_results();
+    kernel_.out.open_plain();
+    kernel_.out.line(fmt::format("typedef {} Order_;", combining()));
+    take_elements();
+    for (const isa::ReductionStep& step : plan_.lanes) {
+      kernel_.out.line(fmt::format("tv::combine_lanes<Order_, {}>(part_, {}, {});", plan_.results,
+                                   step.distance, kernel_.threads()));
+    }
+    for (const isa::ReductionExchange& exchange : plan_.exchanges) write(exchange);
+    put_results();
+    kernel_.out.close();
+  }
+
+ private:
+  [[nodiscard]] bool finds() const { return isa::gives_index(inst_.op); }
+
+  void declare_results() {
+    if (!stmt_.declares) return;
+    for (const isa::VarId var : stmt_.results) {
+      kernel_.out.plain(fmt::format("tv::u32 {}[{}] = {{}};", kernel_.name(var),
+                                    tile_words(kernel_.type<isa::RegisterType>(var))));
+    }
+  }
+
+  [[nodiscard]] std::string combining() {
+    const std::string type = kernel_.element_type(accumulator_);
+    if (finds()) {
+      return fmt::format("tv::Finding<{}, {}>", inst_.op == isa::ReduceOp::argmax, type);
+    }
+    return fmt::format("tv::Combining<tv::{}, {}>",
+                       isa::describe(isa::combination(inst_.op)).mnemonic, type);
+  }
+
+  /// The row-major number of the element at a place along the dimensions, which ascend.
+  [[nodiscard]] std::string element_number(const std::string& place) const {
+    std::vector<int> dims = inst_.dims.dims;
+    std::sort(dims.begin(), dims.end());
+    const isa::RegisterLayout& layout = source_.layout;
+    std::string number = "0";
+    for (const int dim : dims) {
+      const auto extent = layout.shape()[static_cast<std::size_t>(dim)];
+      if (extent == 1) continue;
+      const std::string index =
+          sum(share("tv::thread()", layout.num_threads(), layout.thread_terms(), dim),
+              share(place, layout.num_locals(), layout.local_terms(), dim));
+      number = number == "0" ? index : fmt::format("({}) * {} + {}", number, extent, index);
+    }
+    return number;
+  }
+
+  void take_elements() {
+    const std::int64_t count = source_.layout.num_locals();
+    const bool in_order = std::is_sorted(plan_.places.begin(), plan_.places.end());
+    if (!in_order) {
+      kernel_.out.line(
+          fmt::format("constexpr int place_[{}] = {{{}}};", count, fmt::join(plan_.places, ", ")));
+    }
+    const std::string place = in_order ? "l_" : "place_[l_]";
+    std::string value =
+        fmt::format("tv::get<{}>({}, {})", source_.dtype.bits, kernel_.name(inst_.src.var), place);
+    if (accumulator_ != source_.dtype) value = cast(source_.dtype, accumulator_, value);
+    if (finds()) {
+      value = fmt::format("{{{}, static_cast<tv::u32>({})}}", value, element_number(place));
+    }
+    kernel_.out.line(fmt::format("Order_::Value part_[{}];", count));
+    loop(count, fmt::format("part_[l_] = {};", value));
+    if (plan_.elements == 1) return;
+    loop(plan_.results,
+         fmt::format("part_[l_] = tv::combine_places<Order_, {0}>(part_ + {0} * l_);",
+                     plan_.elements));
+  }
+
+  /// Puts the thread's values into memory, and combines them with those of others.
+  void write(const isa::ReductionExchange& exchange) {
+    const std::int64_t values = exchange.slots * exchange.partials, all = plan_.results * values;
+    kernel_.out.open_plain();
+    kernel_.begin_exchange();
+    kernel_.out.line(fmt::format("const tv::u32 slot_ = {};", digits(exchange.slot)));
+    std::string put = fmt::format("Order_::put<{}>(at_, slot_ + {} + l_ * {}, part_[l_]);", all,
+                                  digits(exchange.own), values);
+    if (!exchange.copies.empty()) {
+      kernel_.out.open_plain(fmt::format("if (({}) == 0)", digits(exchange.copies, true)));
+    }
+    loop(plan_.results, put);
+    if (!exchange.copies.empty()) kernel_.out.close();
+    kernel_.out.line("tv::synchronize();");
+    std::string sizes;
+    for (const isa::ReductionStep& step : exchange.steps) {
+      sizes = fmt::format(", {}{}", step.size, sizes);  // the last step first
+    }
+    loop(plan_.results,
+         fmt::format("part_[l_] = tv::combine_slots<Order_, {}, {}{}>(at_, slot_ + l_ * {});", all,
+                     exchange.slots, sizes, values));
+    kernel_.out.close();
+  }
+
+  /// The sum of digits of the thread's number, as they are or with their strides.
+  [[nodiscard]] std::string digits(Terms terms, bool plain = false) const {
+    for (isa::RegisterLayout::Term& term : terms) {
+      term.dim = 0;
+      if (plain) term.stride = 1;
+    }
+    const std::string text = share("tv::thread()", kernel_.threads(), terms, 0);
+    return text.empty() ? "0" : text;
+  }
+
+  void put_results() {
+    // An element that is combined with no other stays as it is.
+    const bool combined = plan_.elements > 1 || !plan_.lanes.empty() || !plan_.exchanges.empty();
+    const std::string part = combined ? "Order_::result(part_[l_])" : "part_[l_]";
+    const std::string value = finds() ? "part_[l_].code" : part;
+    put(stmt_.results[0],
+        accumulator_ == source_.dtype ? value : cast(accumulator_, source_.dtype, value));
+    if (finds()) put(stmt_.results[1], "part_[l_].number");
+  }
+
+  void put(isa::VarId var, const std::string& value) {
+    const auto& type = kernel_.type<isa::RegisterType>(var);
+    loop(plan_.results,
+         fmt::format("tv::put<{}>({}, l_, {});", type.dtype.bits, kernel_.name(var), value));
+  }
+
+  [[nodiscard]] std::string cast(const isa::DType& from, const isa::DType& to,
+                                 const std::string& value) {
+    return fmt::format("tv::cast<{}, {}>({})", kernel_.element_type(from), kernel_.element_type(to),
+                       value);
+  }
+
+  void loop(std::int64_t count, const std::string& body) {
+    kernel_.out.line(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_) {}", count, body));
+  }
+
+  const isa::ReductionPlan& plan_;
+  const isa::Reduce& inst_;
+  const isa::InstStmt& stmt_;
+  KernelEmission& kernel_;
+  const isa::RegisterType& source_;
+  isa::DType accumulator_;
+};
+
+}  // namespace
+
+template <>
+void emit_form(const CombinedElements& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  ReduceEmission(form, stmt, kernel).run();
+}
+
+}  // namespace tilevm::backend

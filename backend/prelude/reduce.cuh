@@ -1,0 +1,150 @@
+// The machine, part 9, in plain C++ but for shuffles and barriers: the elements of a tile combined
+// with one another (isa/layout/reduction.h has the order).
+
+namespace tv {
+
+// ---- What is combined ---------------------------------------------------------------------------
+// A Value of a thread, how two of them make one, and how a thread gets that of another: by a shuffle,
+// or through shared memory, where `count` values have the numbers 0, 1, ...
+
+template <class T>
+TV_FN Code<T::bits> code_from_lane(Code<T::bits> code, u32 distance, u32 threads) {
+  if constexpr (T::bits > 32) {
+    const u32 low = from_neighbour(static_cast<u32>(code), distance, threads);
+    const u32 high = from_neighbour(static_cast<u32>(code >> 32), distance, threads);
+    return static_cast<u64>(high) << 32 | low;
+  } else {
+    return from_neighbour(code, distance, threads);
+  }
+}
+
+/// Elements of type T, by an operation on two of them. Of f32 the larger and the smaller are single
+/// instructions, so that a NaN becomes canonical at the end only.
+template <class Op>
+struct IsChoice {
+  static constexpr bool any = false, largest = false;
+};
+template <>
+struct IsChoice<Max> {
+  static constexpr bool any = true, largest = true;
+};
+template <>
+struct IsChoice<Min> {
+  static constexpr bool any = true, largest = false;
+};
+template <class Op, class T>
+struct Combining {
+  typedef Code<T::bits> Value;
+  static constexpr bool by_instruction =
+      IsChoice<Op>::any && T::kind == floating && T::bits == 32 && T::unused == 0;
+  static TV_FN Value combine(Value a, Value b) {
+    if constexpr (by_instruction) {
+      return IsChoice<Op>::largest ? f32_max(a, b) : f32_min(a, b);
+    } else {
+      return binary<Op, T>(a, b);
+    }
+  }
+  /// What was combined, as the operation gives it.
+  static TV_FN Value result(Value a) {
+    if constexpr (by_instruction) {
+      return f32_canonical(a);
+    } else {
+      return a;
+    }
+  }
+  static TV_FN Value from(Value a, u32 distance, u32 threads) {
+    return code_from_lane<T>(a, distance, threads);
+  }
+  template <int count>
+  static TV_FN void put(u8* at, u32 number, Value a) {
+    store_as<Value>(at + number * sizeof(Value), a);
+  }
+  template <int count>
+  static TV_FN Value take(const u8* at, u32 number) {
+    return load_as<Value>(at + number * sizeof(Value));
+  }
+};
+
+/// The largest or the smallest element with its number; of equal ones the lower number.
+template <bool largest, class T>
+struct Finding {
+  struct Value {
+    Code<T::bits> code;
+    u32 number;
+  };
+  /// Whether a is larger (or smaller) than b; a NaN is not, and a number is against a NaN.
+  static TV_FN bool leads(Code<T::bits> a, Code<T::bits> b) {
+    if (is_nan<T>(a)) return false;
+    return is_nan<T>(b) || (largest ? less<T, false>(b, a) : less<T, false>(a, b));
+  }
+  static TV_FN Value combine(const Value& a, const Value& b) {
+    const bool second = leads(b.code, a.code) || (!leads(a.code, b.code) && b.number < a.number);
+    return {choose<T, largest>(a.code, b.code), second ? b.number : a.number};
+  }
+  static TV_FN const Value& result(const Value& a) { return a; }
+  static TV_FN Value from(const Value& a, u32 distance, u32 threads) {
+    return {code_from_lane<T>(a.code, distance, threads),
+            from_neighbour(a.number, distance, threads)};
+  }
+  template <int count>
+  static TV_FN void put(u8* at, u32 number, const Value& a) {
+    Combining<Max, T>::template put<count>(at, number, a.code);
+    store_as<u32>(at + count * sizeof(Code<T::bits>) + number * 4, a.number);
+  }
+  template <int count>
+  static TV_FN Value take(const u8* at, u32 number) {
+    return {Combining<Max, T>::template take<count>(at, number),
+            load_as<u32>(at + count * sizeof(Code<T::bits>) + number * 4)};
+  }
+};
+
+// ---- The order ----------------------------------------------------------------------------------
+
+/// n values of a thread: a tree that splits them at the largest power of two below n.
+template <class R, int n>
+TV_FN typename R::Value combine_places(const typename R::Value* values) {
+  if constexpr (n == 1) {
+    return values[0];
+  } else {
+    constexpr int half = n <= 2 ? 1 : n <= 4 ? 2 : n <= 8 ? 4 : n <= 16 ? 8 : n <= 32 ? 16
+                       : n <= 64 ? 32 : n <= 128 ? 64 : n <= 256 ? 128 : n <= 512 ? 256
+                       : n <= 1024 ? 512 : n <= 2048 ? 1024 : n <= 4096 ? 2048
+                       : n <= 8192 ? 4096 : n <= 16384 ? 8192 : 16384;
+    return R::combine(combine_places<R, half>(values),
+                      combine_places<R, n - half>(values + half));
+  }
+}
+
+/// Each thread with the one at a distance, which is a power of two.
+template <class R, int results>
+TV_FN void combine_lanes(typename R::Value* values, u32 distance, u32 threads) {
+  TV_UNROLL
+  for (int i = 0; i < results; ++i) {
+    values[i] = R::combine(values[i], R::from(values[i], distance, threads));
+  }
+}
+
+/// Values that threads put into memory, `stride` apart: combined by steps of these sizes, the last
+/// step first.
+template <class R, int count, int stride>
+TV_FN typename R::Value combine_slots(const u8* at, u32 slot) {
+  return R::template take<count>(at, slot);
+}
+template <class R, int count, int stride, int size, int... inner>
+TV_FN typename R::Value combine_slots(const u8* at, u32 slot) {
+  constexpr u32 step = (stride * ... * inner);
+  typename R::Value value = combine_slots<R, count, stride, inner...>(at, slot);
+  if constexpr (size <= 32) {
+    TV_UNROLL
+    for (int i = 1; i < size; ++i) {
+      value = R::combine(value, combine_slots<R, count, stride, inner...>(at, slot + i * step));
+    }
+  } else {
+    for (int i = 1; i < size; ++i) {
+      value = R::combine(value, combine_slots<R, count, stride, inner...>(at, slot + i * step));
+    }
+  }
+  return value;
+}
+
+}  // namespace tv

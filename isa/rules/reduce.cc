@@ -1,0 +1,97 @@
+#include "isa/inst/reduce.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "isa/layout/layout_ops.h"
+#include "isa/layout/reduction.h"
+#include "isa/program/exchange.h"
+#include "isa/rules/rules.h"
+#include "isa/rules/support.h"
+
+namespace tilevm::isa {
+namespace {
+
+/// Whether the dimensions exist, each at most once; reports otherwise.
+bool check_dims(const DimList& list, int rank, std::size_t slot, const RuleContext& context) {
+  std::vector<bool> seen(static_cast<std::size_t>(rank), false);
+  for (const int dim : list.dims) {
+    if (dim < 0 || dim >= rank) {
+      context.error(Code::bad_shape, slot,
+                    fmt::format("dimension {} does not exist; the tile has dimensions 0 to {}", dim,
+                                rank - 1));
+      return false;
+    }
+    if (seen[static_cast<std::size_t>(dim)]) {
+      context.error(Code::bad_shape, slot, fmt::format("dimension {} stands twice", dim));
+      return false;
+    }
+    seen[static_cast<std::size_t>(dim)] = true;
+  }
+  return true;
+}
+
+/// The value of a constant condition, false if it is left out; nothing after a report.
+std::optional<bool> constant_flag(const std::optional<ScalarOperand>& flag, std::string_view name,
+                                  std::size_t slot, const RuleContext& context) {
+  if (!flag) return false;
+  const auto value = flag->value.constant_value();
+  if (value && value->kind == ScalarKind::boolean) return value->as_bool();
+  context.error(Code::not_a_constant, slot,
+                fmt::format("`{}` is `true` or `false`, known before the run", name));
+  return std::nullopt;
+}
+
+bool check_type(const Reduce& inst, const RuleContext& context) {
+  const DType& type = context.type(inst.src).dtype;
+  if (is_defined(combination(inst.op), type)) return true;
+  const bool on_bits = is_bitwise(combination(inst.op));
+  add_note(context.error(
+               Code::type_mismatch, position_of(&Reduce::op),
+               fmt::format("{} is {}; `{}` is {}", context.name(inst.src.var), to_string(type),
+                           to_string(inst.op),
+                           on_bits ? "defined on integers" : "not defined on bipolar integers")),
+           on_bits ? fmt::format("its bits as integers are `View({}, dtype=u{})`",
+                                 context.variable(inst.src.var).name, int{type.bits})
+                   : fmt::format("convert it first, for example `Cast({}, i32)`",
+                                 context.variable(inst.src.var).name));
+  return false;
+}
+
+}  // namespace
+
+template <>
+RuleResult result_types(const Reduce& inst, const RuleContext& context) {
+  const RegisterType& source = context.type(inst.src);
+  if (!check_type(inst, context)) return std::nullopt;
+  if (!check_dims(inst.dims, source.layout.rank(), position_of(&Reduce::dims), context)) {
+    return std::nullopt;
+  }
+  const auto keeps =
+      constant_flag(inst.keep_dims, "keep_dims", position_of(&Reduce::keep_dims), context);
+  if (!keeps) return std::nullopt;
+  const auto layout = reduce(source.layout, inst.dims.dims, *keeps);
+  if (!layout) {
+    context.error(Code::bad_layout, position_of(&Reduce::dims), layout.error().message);
+    return std::nullopt;
+  }
+  std::vector<Type> types{RegisterType{source.dtype, *layout}};
+  if (!gives_index(inst.op)) return types;
+  const auto numbers = make_tile(i32, *layout, position_of(&Reduce::src), context);
+  if (!numbers) return std::nullopt;
+  types.emplace_back(*numbers);
+  return types;
+}
+
+/// Values take whole words, and numbers of elements one.
+template <>
+std::int64_t exchange_bytes(const Reduce& inst, const InstStmt& stmt, const Kernel& kernel) {
+  const auto& source = *std::get_if<RegisterType>(&kernel.variable(inst.src.var).type);
+  const auto& result = *std::get_if<RegisterType>(&kernel.variable(stmt.results[0]).type);
+  const std::int64_t value = accumulator(inst.op, source.dtype).bits > 32 ? 8 : 4;
+  return plan_reduction(source.layout, inst.dims.dims, result.layout).exchanged_values() *
+         (value + (gives_index(inst.op) ? 4 : 0));
+}
+
+}  // namespace tilevm::isa

@@ -1,0 +1,24 @@
+// Reduce of the naive interpreter: by the words of docs/semantics.md, thread by thread, without the
+// plan that the other engines share.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/layout/register_layout.h"
+#include "isa/type/reduce_op.h"
+#include "vm/naive/naive_tile.h"
+
+namespace tilevm::vm::naive {
+
+/// An element, and for argmax and argmin its number along the dimensions.
+struct NaiveValue {
+  std::uint64_t code = 0, number = 0;
+};
+
+/// The elements of the result, which has this layout, in row-major order.
+[[nodiscard]] std::vector<NaiveValue> reduce_tile(const NaiveTile& source, isa::ReduceOp op,
+                                                  const std::vector<int>& dims,
+                                                  const isa::RegisterLayout& result);
+
+}  // namespace tilevm::vm::naive
