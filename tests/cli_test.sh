@@ -147,6 +147,86 @@ if ! "$tilevm" run - -D N=5 <$add | grep -q 'c: f32\[5\]'; then
   echo 'FAIL tilevm run - < FILE'
 fi
 
+# Outputs that nothing wrote are said, and are an error if they must be written.
+cat >"$folder/third.tile" <<'END'
+const M, BM = 100, 64
+
+def f<M / BM>(i32* x_ptr, i32* y_ptr):
+    b = BlockIndices()
+    x = LoadGlobal(ViewGlobal(x_ptr, shape=[M]), layout=spatial(BM), offset=[b * BM:])
+    StoreGlobal(x, ViewGlobal(y_ptr, shape=[M]), offset=[b * BM:])
+END
+expect 0 'warning: 36 of 100 elements of output `y_ptr` are never written, first `y_ptr[64]`' run "$folder/third.tile"
+expect 0 '`(M + BM - 1) / BM` has a block for what is left over' run "$folder/third.tile"
+expect 1 'error: 36 of 100 elements' run "$folder/third.tile" --require-written
+expect 2 'needs the checks `unwritten` and `races`' run "$folder/third.tile" --require-written --check bounds
+expect 2 'needs the simulator' run "$folder/third.tile" --require-written --backend emu
+expect 0 'y_ptr: i32[100]' run "$folder/third.tile" -D BM=50 --require-written
+
+# Where outputs go.
+ln -s "$folder/one.npy" "$folder/link.npy"
+cat >"$folder/both.tile" <<'END'
+def f<1>(i32* x_ptr, i32* y_ptr, i32* z_ptr):
+    x = LoadGlobal(ViewGlobal(x_ptr, shape=[4]), layout=local(4))
+    StoreGlobal(x, ViewGlobal(y_ptr, shape=[4]))
+    StoreGlobal(x, ViewGlobal(z_ptr, shape=[4]))
+END
+expect 2 'two outputs would be written to' run "$folder/both.tile" --out y_ptr="$folder/one.npy" --out z_ptr="$folder/link.npy"
+expect 2 'File name too long' run "$folder/both.tile" --out y_ptr="$folder/$(printf '%0300d' 0).npy"
+expect 2 'two outputs would be written to' compile $add --emit cubin -o "$folder/one" --header "$folder/one"
+ln -s "$folder/loop_b.npy" "$folder/loop_a.npy" && ln -s "$folder/loop_a.npy" "$folder/loop_b.npy"
+expect 2 'symbolic links' run "$folder/both.tile" --out y_ptr="$folder/loop_a.npy"
+count=$((count + 1))
+echo 'kept' >"$folder/log"
+"$tilevm" compile $add -o /dev/stdout >>"$folder/log" 2>"$folder/err"
+"$tilevm" compile $add -o /dev/stdout 2>"$folder/err" | cat >"$folder/piped"
+if ! head -1 "$folder/log" | grep -q kept || ! grep -q __global__ "$folder/log" || ! grep -q __global__ "$folder/piped"; then
+  failed=$((failed + 1))
+  echo 'FAIL tilevm compile -o /dev/stdout, appended to a log and into a pipe'
+fi
+
+# Whose fault it is.
+printf 'const N in [1, 2] = 3\n\ndef f<1>(i32* y_ptr):\n    StoreGlobal(AllocateRegister(i32, layout=local(N), init=1), ViewGlobal(y_ptr, shape=[N]))\n' >"$folder/choice.tile"
+expect 1 'which is none of its choices' check "$folder/choice.tile"
+expect 2 'which is none of its choices' check "$folder/choice.tile" -D N=4
+expect 0 '' check "$folder/choice.tile" -D N=1
+printf 'def f<2147483647, 65535, 65535>(i32* y_ptr):\n    i, j, k = BlockIndices()\n    if i < 0:\n        StoreGlobal(AllocateRegister(i32, layout=local(1), init=1), ViewGlobal(y_ptr, shape=[1]))\n' >"$folder/many.tile"
+expect 4 'the simulator runs at most' run "$folder/many.tile"
+
+# Prefetching past the end loads zeros, as documented; a tile that is outside whatever its offset is a
+# mistake, as are stores past the end.
+count=$((count + 1))
+cat >"$folder/prefetch.tile" <<'END'
+def f<1>(i32* x_ptr, i32* y_ptr):
+    x = ViewGlobal(x_ptr, shape=[64])
+    y = ViewGlobal(y_ptr, shape=[64])
+    t = LoadGlobal(x, layout=spatial(32))
+    for k in range(2):
+        u = LoadGlobal(x, layout=spatial(32), offset=[(k + 1) * 32:])
+        StoreGlobal(t, y, offset=[k * 32:])
+        t = Add(u, AllocateRegister(i32, layout=spatial(32), init=0))
+END
+"$tilevm" check "$folder/prefetch.tile" >"$folder/out" 2>"$folder/err"
+if [ $? -ne 0 ] || [ -s "$folder/err" ]; then
+  failed=$((failed + 1))
+  echo 'FAIL tilevm check of a prefetch past the end'
+  cat "$folder/err"
+fi
+sed 's/k \* 32:/k * 64:/' "$folder/prefetch.tile" >"$folder/past.tile"
+expect 0 'TV0305' check "$folder/past.tile"
+
+# A trace ends, also of a loop that does not.
+printf 'def f<1>(i32* y_ptr):\n    k = 0\n    while k < 1:\n        k = 0\n    StoreGlobal(AllocateRegister(i32, layout=local(1), init=k), ViewGlobal(y_ptr, shape=[1]))\n' >"$folder/endless.tile"
+expect 0 'only 5 statements are shown' trace "$folder/endless.tile" --limit 5
+expect 4 'TV0402' trace "$folder/endless.tile" --limit 100000 --max-steps 1000
+expect 4 'TV0402' diff "$folder/endless.tile" --backends sim,sim --max-steps 1000
+expect 2 'at most 1000000 with --json' trace $add --json --limit 100000000
+
+# A file name is no command to a terminal.
+printf 'def f\n' >"$folder/$(printf 'a\033[31mb').tile"
+expect 1 'a?[31mb.tile:1' check "$folder/$(printf 'a\033[31mb').tile"
+expect 2 'nowhere?[31m' check "$(printf 'nowhere\033[31m')"
+
 # Without a C++ compiler the engine emu says what to install; with one it gives the simulator's bits.
 count=$((count + 1))
 (PATH=/nowhere; export PATH; unset CXX TILEVM_CXX; "$tilevm" run $add --backend emu) 2>"$folder/err"

@@ -41,6 +41,11 @@ std::optional<std::size_t> length_within(std::string_view digits, std::string_vi
 
 }  // namespace
 
+bool is_cache_entry(std::string_view begin) {
+  static_assert(magic.size() == cache_magic_bytes);
+  return begin.starts_with(magic);
+}
+
 std::string seal_cache_entry(std::string_view body) {
   return fmt::format("{}{}\n{}", magic, format_hash(xxh64(body)), body);
 }

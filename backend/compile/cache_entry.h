@@ -9,6 +9,7 @@
 //   the log, then the image
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,11 @@ struct StoredKernel {
 [[nodiscard]] std::string format_cache_entry(const StoredKernel& kernel);
 /// Nothing if the entry is truncated, damaged or of another format.
 [[nodiscard]] std::optional<StoredKernel> parse_cache_entry(std::string_view text);
+
+/// Whether a file that begins like this is an entry, whole or damaged.
+[[nodiscard]] bool is_cache_entry(std::string_view begin);
+/// So much of a file `is_cache_entry` needs.
+inline constexpr std::size_t cache_magic_bytes = 16;
 
 /// An entry with this text after its hash.
 [[nodiscard]] std::string seal_cache_entry(std::string_view body);

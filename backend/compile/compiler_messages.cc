@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
 namespace tilevm::backend {
 namespace {
 
@@ -51,6 +55,25 @@ Error compile_timeout(const std::string& compiler, const CompileRequest& request
       fmt::format("compiling `{}` took longer than the {} s allowed ({}); make the kernel's "
                   "unrolled loops smaller or allow more time",
                   request.name, static_cast<double>(request.timeout.count()) / 1000.0, compiler)};
+}
+
+std::optional<Error> failure_of_machine(const std::string& compiler, const std::string& log) {
+  const auto has_any = [&](std::initializer_list<std::string_view> parts) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](std::string_view part) { return log.find(part) != std::string::npos; });
+  };
+  if (has_any({"out of memory", "emory exhausted", "annot allocate memory", "std::bad_alloc",
+               "illed by signal", "terminated with signal", "died due to signal"})) {
+    return Error{ErrorKind::limit,
+                 fmt::format("{} needs more memory than there is: {}", compiler, shorten_log(log))};
+  }
+  if (has_any({"No space left", "Read-only file system", "Permission denied", "quota exceeded",
+               "annot create temporary", "ould not open output file", "ailed to create"})) {
+    return Error{ErrorKind::unavailable,
+                 fmt::format("{} cannot write its files; set TMPDIR to a folder with space: {}",
+                             compiler, shorten_log(log))};
+  }
+  return std::nullopt;
 }
 
 }  // namespace tilevm::backend

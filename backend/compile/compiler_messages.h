@@ -1,6 +1,7 @@
 // The messages of failed compilations, the same for every compiler.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ namespace tilevm::backend {
 /// Error (program): the compiler refuses the source; ends with the log.
 [[nodiscard]] Error refused_source(const std::string& compiler, const CompileRequest& request,
                                    const std::string& target, const std::string& log);
+
+/// What a compiler's log says of the machine: Error (limit) where memory is short, Error
+/// (unavailable) where no file can be written. Nothing if it says neither.
+[[nodiscard]] std::optional<Error> failure_of_machine(const std::string& compiler,
+                                                      const std::string& log);
 
 /// Error (limit): the request's timeout passed.
 [[nodiscard]] Error compile_timeout(const std::string& compiler, const CompileRequest& request);

@@ -60,43 +60,19 @@ std::string folder_of_cache() {
   return home && fs::path(*home).is_absolute() ? *home + "/.cache/tilevm" : std::string();
 }
 
-/// The status of the plain file at a path; nothing for anything else, links included.
-std::optional<struct stat> plain_file(const std::string& path) {
-  struct stat info{};
-  if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
-  return info;
+std::string file_of(const std::string& key) { return key + std::string(entry_suffix); }
+
+/// Whether a file's name is that of an entry: a key (cache_key) and the suffix.
+bool is_entry_name(std::string_view name) {
+  constexpr std::size_t key_digits = 32;
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return name.size() == key_digits + entry_suffix.size() && name.ends_with(entry_suffix) &&
+         std::all_of(name.begin(), name.begin() + key_digits, is_digit);
 }
 
-void remove_file(const std::string& path) {
-  std::error_code ignored;
-  fs::remove(path, ignored);
-}
-
-/// Reads the words of an entry.
-void read_words(CacheEntry& entry) {
-  const Result<std::string> content = read_whole_file(entry.path);
-  auto kernel = content ? parse_cache_entry(*content) : std::nullopt;
-  if (!kernel) return;
-  entry.name = std::move(kernel->name);
-  entry.target = std::move(kernel->target);
-  entry.compiler = std::move(kernel->compiler);
-}
-
-/// The plain files of a folder, without their words.
-std::vector<CacheEntry> files_in(const std::string& folder) {
-  std::vector<CacheEntry> files;
-  std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    CacheEntry file;
-    file.path = at->path().string();
-    const std::optional<struct stat> info = plain_file(file.path);
-    if (!info) continue;
-    file.bytes = static_cast<std::uint64_t>(info->st_size);
-    file.used += std::chrono::seconds(info->st_mtim.tv_sec) +
-                 std::chrono::nanoseconds(info->st_mtim.tv_nsec);
-    files.push_back(std::move(file));
-  }
-  return files;
+std::chrono::system_clock::time_point time_of(const struct stat& info) {
+  return std::chrono::system_clock::time_point{} + std::chrono::seconds(info.st_mtim.tv_sec) +
+         std::chrono::nanoseconds(info.st_mtim.tv_nsec);
 }
 
 /// Tells the handler the first time.
@@ -157,30 +133,25 @@ Result<KernelCache> KernelCache::open(CacheSettings settings) {
   if (mkdir(settings.folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return refuse(fmt::format("cannot be made: {}", std::strerror(errno)));
   }
-  struct stat info{};
-  if (stat(settings.folder.c_str(), &info) != 0) return refuse(std::strerror(errno));
-  if (!S_ISDIR(info.st_mode)) return refuse("is no folder");
-  if (info.st_uid != geteuid()) return refuse("belongs to another user");
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return refuse("can be written to by others");
-  return KernelCache(std::move(settings));
-}
-
-std::string KernelCache::path_of(const std::string& key) const {
-  return fmt::format("{}/{}{}", settings_.folder, key, entry_suffix);
+  const std::optional<FolderHandle> folder = FolderHandle::open(settings.folder);
+  if (!folder && errno == ENOTDIR) return refuse("is no folder");
+  const auto info = folder ? folder->status() : std::nullopt;
+  if (!info) return refuse(std::strerror(errno));
+  if (info->st_uid != geteuid()) return refuse("belongs to another user");
+  if ((info->st_mode & (S_IWGRP | S_IWOTH)) != 0) return refuse("can be written to by others");
+  return KernelCache(std::move(settings), *folder);
 }
 
 std::optional<Compiled> KernelCache::find(const std::string& key) const {
-  const std::string path = path_of(key);
-  if (!plain_file(path)) return {};
-  const Result<std::string> content = read_whole_file(path);
+  const std::string file = file_of(key);
+  const std::optional<std::string> content = folder_.read(file);
   if (!content) return {};
   std::optional<StoredKernel> kernel = parse_cache_entry(*content);
   if (!kernel) {
-    remove_file(path);
+    if (is_cache_entry(*content)) folder_.remove(file);
     return {};
   }
-  std::error_code ignored;
-  fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
+  folder_.touch(file);
   Compiled compiled;
   compiled.image = std::move(kernel->image);
   compiled.log = std::move(kernel->log);
@@ -189,26 +160,11 @@ std::optional<Compiled> KernelCache::find(const std::string& key) const {
   return compiled;
 }
 
-Status KernelCache::write(const std::string& path, const std::string& content) const {
-  const auto refuse = [&](int code) {
-    return Error{ErrorKind::unavailable,
-                 fmt::format("cannot write to `{}`: {}; {}", settings_.folder, std::strerror(code),
-                             way_out)};
-  };
-  std::string temporary = fmt::format("{}/{}XXXXXX", settings_.folder, temporary_mark);
-  const int file = mkstemp(temporary.data());
-  if (file < 0) return refuse(errno);
-  int code = 0;
-  for (std::string_view rest = content; !rest.empty() && code == 0;) {
-    const ssize_t put = ::write(file, rest.data(), rest.size());
-    if (put < 0 && errno != EINTR) code = errno;
-    if (put > 0) rest.remove_prefix(static_cast<std::size_t>(put));
-  }
-  if (close(file) != 0 && code == 0) code = errno;
-  if (code == 0 && rename(temporary.c_str(), path.c_str()) != 0) code = errno;
+Status KernelCache::write(const std::string& name, const std::string& content) const {
+  const int code = folder_.write(name, content, std::string(temporary_mark));
   if (code == 0) return Done{};
-  remove_file(temporary);
-  return refuse(code);
+  return Error{ErrorKind::unavailable, fmt::format("cannot write to `{}`: {}; {}", settings_.folder,
+                                                   std::strerror(code), way_out)};
 }
 
 Status KernelCache::store(const std::string& key, const CompileRequest& request,
@@ -216,32 +172,62 @@ Status KernelCache::store(const std::string& key, const CompileRequest& request,
   const std::string content = format_cache_entry(
       {request.name, request.target, compiled.compiler, compiled.log, compiled.image});
   if (content.size() > settings_.limit) return Done{};
-  Status written = write(path_of(key), content);
-  if (written) evict();
+  Status written = write(file_of(key), content);
+  if (written) {
+    evict();
+    remove_abandoned();
+  }
   return written;
 }
 
+/// The entries, without their words.
+std::vector<CacheEntry> KernelCache::entry_files() const {
+  std::vector<CacheEntry> entries;
+  for (std::string& name : folder_.plain_files()) {
+    if (!is_entry_name(name)) continue;
+    const auto info = folder_.plain_file(name);
+    const auto begin = folder_.read(name, cache_magic_bytes);
+    if (!info || !begin || !is_cache_entry(*begin)) continue;
+    CacheEntry& entry = entries.emplace_back();
+    entry.path = settings_.folder + "/" + name;
+    entry.file = std::move(name);
+    entry.bytes = static_cast<std::uint64_t>(info->st_size);
+    entry.used = time_of(*info);
+  }
+  return entries;
+}
+
 void KernelCache::evict() const {
-  std::vector<CacheEntry> files = files_in(settings_.folder);
+  std::vector<CacheEntry> files = entry_files();
   std::sort(files.begin(), files.end(),
             [](const CacheEntry& a, const CacheEntry& b) { return a.used > b.used; });
   std::uint64_t sum = 0;
   for (const CacheEntry& file : files) {
-    if (file.path.ends_with(entry_suffix)) {
-      sum += file.bytes;
-      if (sum > settings_.limit) remove_file(file.path);
-    } else if (file.path.find(temporary_mark) != std::string::npos &&
-               file.used + temporary_age < std::chrono::system_clock::now()) {
-      remove_file(file.path);
+    sum += file.bytes;
+    if (sum > settings_.limit) folder_.remove(file.file);
+  }
+}
+
+void KernelCache::remove_abandoned() const {
+  for (const std::string& name : folder_.plain_files()) {
+    if (!name.starts_with(temporary_mark)) continue;
+    const auto info = folder_.plain_file(name);
+    if (info && time_of(*info) + temporary_age < std::chrono::system_clock::now()) {
+      folder_.remove(name);
     }
   }
 }
 
 std::vector<CacheEntry> KernelCache::entries() const {
-  std::vector<CacheEntry> entries = files_in(settings_.folder);
-  std::erase_if(entries,
-                [](const CacheEntry& entry) { return !entry.path.ends_with(entry_suffix); });
-  for (CacheEntry& entry : entries) read_words(entry);
+  std::vector<CacheEntry> entries = entry_files();
+  for (CacheEntry& entry : entries) {
+    const std::optional<std::string> content = folder_.read(entry.file);
+    auto kernel = content ? parse_cache_entry(*content) : std::nullopt;
+    if (!kernel) continue;
+    entry.name = std::move(kernel->name);
+    entry.target = std::move(kernel->target);
+    entry.compiler = std::move(kernel->compiler);
+  }
   std::sort(entries.begin(), entries.end(), [](const CacheEntry& a, const CacheEntry& b) {
     return std::tie(b.used, a.name, a.path) < std::tie(a.used, b.name, b.path);
   });
@@ -250,17 +236,14 @@ std::vector<CacheEntry> KernelCache::entries() const {
 
 std::size_t KernelCache::clear() const {
   std::size_t removed = 0;
-  for (const CacheEntry& file : files_in(settings_.folder)) {
-    std::error_code failed;
-    if (file.path.ends_with(entry_suffix) && fs::remove(file.path, failed)) ++removed;
-  }
+  for (const CacheEntry& file : entry_files()) removed += folder_.remove(file.file) ? 1 : 0;
   return removed;
 }
 
 Status KernelCache::check_writable() const {
-  const std::string probe = settings_.folder + "/probe";
+  const std::string probe(temporary_mark);
   Status written = write(probe, std::string(std::size_t{1} << 16, '\0'));
-  remove_file(probe);
+  if (written) folder_.remove(probe);
   return written;
 }
 

@@ -4,7 +4,8 @@
 // options, the target, the kind of output, and which compiler. It is written to a temporary file
 // and renamed, and verified when it is read. So processes may share a folder. A truncated or
 // damaged entry is removed, and its kernel is compiled anew. When the entries together grow beyond
-// the limit, those used longest ago are removed.
+// the limit, those used longest ago are removed. Files that are no entries, by their name and by
+// how they begin, are left alone.
 //
 // TILEVM_CACHE=off turns the cache off. Its folder is $TILEVM_CACHE_DIR, else tilevm in
 // $XDG_CACHE_HOME, else $HOME/.cache/tilevm; an empty variable counts as unset. It must belong to
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "backend/compile/compile_request.h"
+#include "backend/host/folder_handle.h"
 #include "isa/base/result.h"
 
 namespace tilevm::backend {
@@ -36,7 +38,8 @@ struct CacheSettings {
 
 /// One file of the cache; the last three are empty if it is damaged.
 struct CacheEntry {
-  std::string path;
+  std::string path;  ///< for people
+  std::string file;  ///< its name in the folder
   std::uint64_t bytes = 0;
   std::chrono::system_clock::time_point used;  ///< when it was written or read last
   std::string name, target, compiler;
@@ -63,12 +66,15 @@ class KernelCache {
   [[nodiscard]] Status check_writable() const;
 
  private:
-  explicit KernelCache(CacheSettings settings) : settings_(std::move(settings)) {}
-  [[nodiscard]] std::string path_of(const std::string& key) const;
-  [[nodiscard]] Status write(const std::string& path, const std::string& content) const;
+  KernelCache(CacheSettings settings, FolderHandle folder)
+      : settings_(std::move(settings)), folder_(std::move(folder)) {}
+  [[nodiscard]] Status write(const std::string& name, const std::string& content) const;
+  [[nodiscard]] std::vector<CacheEntry> entry_files() const;
+  void remove_abandoned() const;
   void evict() const;
 
   CacheSettings settings_;
+  FolderHandle folder_;
 };
 
 /// The name of a request's entry; `compiler` is what `identify_compiler` says.

@@ -103,6 +103,7 @@ Error Nvcc::failure(const CompileRequest& request, const std::string& target,
                         "{}",
                         describe(), shorten_log(log))};
   }
+  if (auto error = failure_of_machine(describe(), log)) return *std::move(error);
   if (log.starts_with("nvcc fatal") && log.find("option") != std::string::npos) {
     return {ErrorKind::usage,
             fmt::format("{} refuses an option: {}", describe(), shorten_log(log))};

@@ -82,6 +82,12 @@ void CodeWriter::open_plain(std::string_view text) {
   ++depth_;
 }
 
+void CodeWriter::open_unrolled(std::string_view variable, std::int64_t count) {
+  const std::string_view unroll = count <= longest_unrolled ? "TV_UNROLL" : "TV_UNROLL_BY(8)";
+  open_plain(fmt::format("{} for (int {} = 0; {} < {}; ++{})", unroll, variable, variable, count,
+                         variable));
+}
+
 void CodeWriter::close() {
   --depth_;
   raw(std::string(static_cast<std::size_t>(depth_) * 2, ' '), "}");

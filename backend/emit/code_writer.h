@@ -2,11 +2,15 @@
 // that is written while a program line is set counts as that line (#line).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tilevm::backend {
+
+/// Iterations that are unrolled; as in the prelude (TV_UNROLL_UP_TO).
+inline constexpr std::int64_t longest_unrolled = 1024;
 
 class CodeWriter {
  public:
@@ -23,6 +27,9 @@ class CodeWriter {
   /// "text {", one level deeper after it.
   void open(std::string_view text);
   void open_plain(std::string_view text = "");
+  /// A loop over [0, count) that is unrolled, up to a count that compilers unroll in seconds.
+  /// Beyond it stays a loop, and the tiles that it indexes lie in local memory.
+  void open_unrolled(std::string_view variable, std::int64_t count);
   /// "}", back one level; "} text {" keeps the level.
   void close();
   void close_and_open(std::string_view text);

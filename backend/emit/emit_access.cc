@@ -95,9 +95,7 @@ class AccessEmission {
     order_warp();
     out().open_plain();
     memory_.declare_base();
-    if (plan_.count > 1) {
-      out().open_plain(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", plan_.count));
-    }
+    if (plan_.count > 1) out().open_unrolled("l_", plan_.count);
     memory_.declare_access();
     if (plan_.tests_bounds()) {
       out().line(fmt::format("const bool inside_ = {};", memory_.bounds_test()));

@@ -46,8 +46,7 @@ void emit_list(const std::vector<std::string>& codes, isa::VarId var, KernelEmis
   kernel.out.open_plain();
   kernel.out.line(fmt::format("const tv::Code<{}> codes_[] = {{{}}};", type.dtype.bits,
                               fmt::join(codes, ", ")));
-  kernel.out.open_plain(
-      fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", type.layout.num_locals()));
+  kernel.out.open_unrolled("l_", type.layout.num_locals());
   const bool by_place =
       isa::local_turns(type.layout, static_cast<std::int64_t>(codes.size())).has_value();
   const std::string number = element_number(type.layout, !by_place);

@@ -40,8 +40,7 @@ void emit_indices(const isa::PrintSite& site, const isa::RegisterLayout& layout,
 
 void emit_tile(const isa::PrintSite& site, isa::VarId var, KernelEmission& kernel) {
   const auto& layout = kernel.type<isa::RegisterType>(var).layout;
-  kernel.out.open_plain(
-      fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", layout.num_locals()));
+  kernel.out.open_unrolled("l_", layout.num_locals());
   emit_indices(site, layout, kernel);
   std::string number;
   std::int64_t stride = isa::element_count(site.shown);

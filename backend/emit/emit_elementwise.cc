@@ -97,8 +97,7 @@ void emit_form(const ElementLoop& form, const isa::InstStmt& stmt, KernelEmissio
     return fmt::format("tv::get<{}>({}, {})", dtype_of(operand, kernel).bits, kernel.name(operand),
                        at);
   });
-  kernel.out.open_plain(
-      fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", type.layout.num_locals()));
+  kernel.out.open_unrolled("l_", type.layout.num_locals());
   kernel.out.line(fmt::format("tv::put<{}>({}, l_, {}({}));", type.dtype.bits,
                               kernel.name(stmt.results[0]), function, fmt::join(elements, ", ")));
   kernel.out.close();
@@ -115,8 +114,7 @@ void emit_form(const PairLoop& form, const isa::InstStmt& stmt, KernelEmission& 
   kernel.out.open_plain();
   const auto words = arguments_of(
       form.operands, [&](VarId operand) { return halves_of(operand, layout, kernel); });
-  kernel.out.open_plain(
-      fmt::format("TV_UNROLL for (int w_ = 0; w_ < {}; ++w_)", layout.num_locals() / 2));
+  kernel.out.open_unrolled("w_", layout.num_locals() / 2);
   kernel.out.line(fmt::format("{}[w_] = {}({});", kernel.name(stmt.results[0]), function,
                               fmt::join(words, ", ")));
   kernel.out.close();

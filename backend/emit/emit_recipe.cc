@@ -20,10 +20,7 @@ class RecipeText {
   }
 
   void write() {
-    recipe_.repetitions == 1
-        ? out_.open_plain()
-        : out_.open_plain(
-              fmt::format("TV_UNROLL for (int i_ = 0; i_ < {}; ++i_)", recipe_.repetitions));
+    recipe_.repetitions == 1 ? out_.open_plain() : out_.open_unrolled("i_", recipe_.repetitions);
     std::size_t next = 0;  // step that has no name yet
     for (std::size_t k = 0; k < recipe_.results.size(); ++k) {
       const int result = recipe_.results[k];

@@ -100,6 +100,7 @@ class KernelHeader {
                       pointer != nullptr ? to_string(pointer->dtype) + "*"
                                          : std::string(to_string(emitted_.parameters[i].scalar)));
     }
+    text += "// Elements of a tensor that no block stores keep what the memory held.\n";
     std::vector<std::string> extents;
     for (const isa::Expr& extent : kernel_.grid) extents.push_back(to_string(extent));
     text += fmt::format("// The grid is {}.\n",

@@ -359,7 +359,7 @@ struct Abs {
 
 template <class T, int count>
 TV_FN void fill_tile(u32* d, Code<T::bits> code) {
-  TV_UNROLL
+  TV_UNROLL_UP_TO(count)
   for (int i = 0; i < count; ++i) put<T::bits>(d, i, code);
 }
 
@@ -373,13 +373,13 @@ TV_FN void cast_tile(u32* d, const u32* a) {
   constexpr bool rounds_pairs = is_half<To>() && From::kind == floating && From::bits == 32 &&
                                 From::unused == 0 && count % 2 == 0;
   if constexpr (rounds_pairs) {
-    TV_UNROLL
+    TV_UNROLL_UP_TO(count / 2)
     for (int i = 0; i < count / 2; ++i) {
       d[i] = To::exponent == 5 ? f16x2_from_f32(a[2 * i], a[2 * i + 1])
                                : bf16x2_from_f32(a[2 * i], a[2 * i + 1]);
     }
   } else {
-    TV_UNROLL
+    TV_UNROLL_UP_TO(count)
     for (int i = 0; i < count; ++i) {
       put<To::bits>(d, i, cast<From, To>(get<From::bits>(a, i)));
     }
@@ -397,15 +397,15 @@ TV_FN u32 halves(const u32* words, int i, int j) {
 template <class Op, class T, int count>
 TV_FN void binary_tile(u32* d, const u32* a, const u32* b) {
   if constexpr (Op::on_halves && is_half<T>()) {
-    TV_UNROLL
+    TV_UNROLL_UP_TO((count + 1) / 2)
     for (int i = 0; i < (count + 1) / 2; ++i) d[i] = binary_halves<Op, T>(a[i], b[i]);
   } else if constexpr (Op::on_bits) {
-    TV_UNROLL
+    TV_UNROLL_UP_TO((count * T::bits + 31) / 32)
     for (int i = 0; i < (count * T::bits + 31) / 32; ++i) {
       d[i] = Op::template codes<Int<32>>(a[i], b[i]);
     }
   } else {
-    TV_UNROLL
+    TV_UNROLL_UP_TO(count)
     for (int i = 0; i < count; ++i) {
       put<T::bits>(d, i, binary<Op, T>(get<T::bits>(a, i), get<T::bits>(b, i)));
     }
@@ -414,7 +414,7 @@ TV_FN void binary_tile(u32* d, const u32* a, const u32* b) {
 
 template <class Op, class T, int count>
 TV_FN void unary_tile(u32* d, const u32* a) {
-  TV_UNROLL
+  TV_UNROLL_UP_TO(count)
   for (int i = 0; i < count; ++i) {
     put<T::bits>(d, i, Op::template apply<T>(get<T::bits>(a, i)));
   }
@@ -422,7 +422,7 @@ TV_FN void unary_tile(u32* d, const u32* a) {
 
 template <int words>
 TV_FN void copy_words(u32* d, const u32* a) {
-  TV_UNROLL
+  TV_UNROLL_UP_TO(words)
   for (int i = 0; i < words; ++i) d[i] = a[i];
 }
 

@@ -13,6 +13,8 @@
 #define TV_UNROLL _Pragma("unroll")
 #define TV_PRAGMA(text) _Pragma(#text)
 #define TV_UNROLL_BY(n) TV_PRAGMA(unroll n)
+// Of n iterations all, unless compilers would take minutes for them.
+#define TV_UNROLL_UP_TO(n) TV_PRAGMA(unroll (n) <= 1024 ? (n) : 8)
 #define TV_ASSUME(...) __builtin_assume(__VA_ARGS__)
 #define TV_SHARED(name) extern __shared__ __align__(128) tv::u8 name[]
 #define TV_BARRIERS(name, n) __shared__ tv::u64 name[n]

@@ -8,6 +8,7 @@
 #define TV_LONG_FN inline
 #define TV_UNROLL
 #define TV_UNROLL_BY(n)
+#define TV_UNROLL_UP_TO(n)
 #define TV_ASSUME(...)
 #define TV_SHARED(name) tv::u8* const name = tv::shared_memory()
 #define TV_BARRIERS(name, n) tv::u64* const name = tv::memory_barriers()

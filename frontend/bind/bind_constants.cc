@@ -2,6 +2,7 @@
 #include "frontend/bind/bind_body.h"
 #include "frontend/bind/expressions.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -211,9 +212,12 @@ void ConstantBinder::check_choices(const ast::ConstDecl& tree, const ast::Identi
     found = found || tunable.choices.back() == tunable.value;
   }
   if (!found) {
+    const bool given = std::any_of(defines_.begin(), defines_.end(),
+                                   [&](const Define& each) { return each.name == name.text; });
     std::string list;
     for (const std::string& choice : tunable.choices) list += (list.empty() ? "" : ", ") + choice;
-    diagnostics_.error(Code::bad_define, span,
+    // The default is the file's fault, what -D gives is the command line's.
+    diagnostics_.error(given ? Code::bad_define : Code::value_not_representable, span,
                        fmt::format("`{}` is {}, which is none of its choices: {}", name.text,
                                    tunable.value, list));
   }

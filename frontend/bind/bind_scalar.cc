@@ -1,7 +1,10 @@
 // Binding of scalar expressions. Constants fold as they are built; an integer constant that leaves
-// i32 becomes i64, and one that leaves i64 is an error, so folding never wraps silently.
+// i32 becomes i64, and one that leaves 64 bits is an error, so folding never wraps silently. Only
+// `u32`, which a program must ask for by name, wraps as at run time.
 #include "frontend/bind/expressions.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -79,7 +82,39 @@ ScalarUnary to_isa(ast::UnaryOp op) {
   return ScalarUnary::negate;
 }
 
-bool is_signed_constant(const Expr& expr) { return expr.is_constant() && is_signed(expr.kind()); }
+__extension__ using Wide = __int128;
+
+/// Whether constants of a kind are computed exactly.
+bool is_exact(ScalarKind kind) {
+  switch (kind) {
+    case ScalarKind::i32:
+    case ScalarKind::i64:
+    case ScalarKind::u64:
+      return true;
+    case ScalarKind::boolean:
+    case ScalarKind::u32:
+    case ScalarKind::f32:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
+bool is_exact_constant(const Expr& expr) { return expr.is_constant() && is_exact(expr.kind()); }
+bool is_integer_constant(const Expr& expr) { return expr.is_constant() && is_integer(expr.kind()); }
+
+/// The value of a constant of an integer kind.
+Wide value_of(const Expr& expr) {
+  const Scalar value = *expr.constant_value();
+  if (is_signed(value.kind)) return value.as_int();
+  return static_cast<Wide>(value.bits);
+}
+
+/// a * 2^count; nothing if it has more bits than any kind.
+std::optional<Wide> shifted_left(Wide a, Wide count) {
+  if (a == 0) return 0;
+  if (count > 63) return std::nullopt;
+  return a * (Wide{1} << static_cast<int>(count));
+}
 
 class ScalarBinder {
  public:
@@ -97,7 +132,13 @@ class ScalarBinder {
     return Expr::constant(static_cast<std::int64_t>(node.value), span);
   }
   std::optional<Expr> visit(const ast::Float& node, Span span) const {
-    return Expr::constant(Scalar::f32(static_cast<float>(node.value)), span);
+    const auto value = static_cast<float>(node.value);
+    if (!std::isinf(value)) return Expr::constant(Scalar::f32(value), span);
+    scope_.diagnostics.error(
+        Code::value_not_representable, span,
+        fmt::format("`{}` is no f32, the type of scalars with a fraction; the largest is {}",
+                    node.text, std::numeric_limits<float>::max()));
+    return std::nullopt;
   }
   std::optional<Expr> visit(const ast::Bool& node, Span span) const {
     return Expr::constant(Scalar::of(node.value), span);
@@ -173,10 +214,11 @@ class ScalarBinder {
     auto a = bind(*node.operand);
     if (!a) return std::nullopt;
     if (node.op == ast::UnaryOp::plus) return a->at(span);
-    if (node.op == ast::UnaryOp::minus && is_signed_constant(*a)) {
-      if (a->constant_int() != std::numeric_limits<std::int64_t>::min()) {
-        return Expr::constant(-*a->constant_int(), span);
-      }
+    if (node.op == ast::UnaryOp::minus && is_exact_constant(*a)) {
+      // -9223372036854775808 is an i64, though the number without its sign is none.
+      const bool is_literal = std::holds_alternative<ast::Integer>(node.operand->node);
+      const ScalarKind kind = is_literal ? ScalarKind::i64 : a->kind();
+      return exact(-value_of(*a), kind, fmt::format("-({})", to_string(*a)), span);
     }
     const ScalarUnary op = to_isa(node.op);
     if (!isa::supports(op, a->kind())) return wrong_kinds(isa::to_string(op), "f32", span);
@@ -207,30 +249,59 @@ class ScalarBinder {
       scope_.diagnostics.error(Code::division_by_zero, span, "division by zero");
       return std::nullopt;
     }
-    if (is_signed_constant(*a) && is_signed_constant(*b)) return fold(op, *a, *b, span);
+    if (is_exact_constant(*a) && is_integer_constant(*b)) return fold(op, *a, *b, span);
     return Expr::binary(op, std::move(*a), std::move(*b), span);
   }
 
-  /// Signed constants are computed in 64 bits with a check, then take the narrowest kind.
+  /// An exact result as a constant: of the narrowest signed kind, or of u64 if an operand is. What
+  /// does not fit 64 bits is an error.
+  std::optional<Expr> exact(std::optional<Wide> value, ScalarKind kind, const std::string& text,
+                            Span span) const {
+    const bool is_u64 = kind == ScalarKind::u64;
+    const Wide low = is_u64 ? 0 : std::numeric_limits<std::int64_t>::min();
+    const Wide high = is_u64 ? static_cast<Wide>(std::numeric_limits<std::uint64_t>::max())
+                             : static_cast<Wide>(std::numeric_limits<std::int64_t>::max());
+    if (value && *value >= low && *value <= high) {
+      if (is_u64) return Expr::constant(Scalar{kind, static_cast<std::uint64_t>(*value)}, span);
+      return Expr::constant(static_cast<std::int64_t>(*value), span);
+    }
+    scope_.diagnostics.error(Code::constant_overflow, span,
+                             fmt::format("{} does not fit {}", text, is_u64 ? "u64" : "64 bits"));
+    return std::nullopt;
+  }
+
+  /// Constants are computed exactly, then take the narrowest kind. What no operator can make too
+  /// large is computed as at run time.
   std::optional<Expr> fold(ScalarBinary op, const Expr& a, const Expr& b, Span span) const {
-    const std::int64_t x = *a.constant_int(), y = *b.constant_int();
-    std::int64_t result = 0;
-    bool overflow = false;
-    if (op == ScalarBinary::add) overflow = __builtin_add_overflow(x, y, &result);
-    if (op == ScalarBinary::sub) overflow = __builtin_sub_overflow(x, y, &result);
-    if (op == ScalarBinary::mul) overflow = __builtin_mul_overflow(x, y, &result);
-    if (overflow) {
+    const Wide x = value_of(a), y = value_of(b);
+    const auto text = [&] {
+      return fmt::format("{} {} {}", to_string(a), isa::to_string(op), to_string(b));
+    };
+    if (isa::is_shift(op) && y < 0) {
       scope_.diagnostics.error(
           Code::constant_overflow, span,
-          fmt::format("{} {} {} does not fit 64 bits", x, isa::to_string(op), y));
+          fmt::format("{}: bits cannot be shifted by a negative count", text()));
       return std::nullopt;
     }
-    if (op == ScalarBinary::add || op == ScalarBinary::sub || op == ScalarBinary::mul) {
-      return Expr::constant(result, span);
+    const ScalarKind kind = isa::is_shift(op) ? a.kind() : std::max(a.kind(), b.kind());
+    if (is_exact(kind) && (isa::is_shift(op) || is_exact(b.kind()))) {
+      if (op == ScalarBinary::add) return exact(x + y, kind, text(), span);
+      if (op == ScalarBinary::sub) return exact(x - y, kind, text(), span);
+      if (op == ScalarBinary::mul) return exact_product(x, y, kind, text(), span);
+      if (op == ScalarBinary::shl) return exact(shifted_left(x, y), kind, text(), span);
+      if (op == ScalarBinary::div && y == -1) return exact(-x, kind, text(), span);
     }
+    if (!is_signed(a.kind()) || !is_signed(b.kind())) return Expr::binary(op, a, b, span);
     const Expr wide = Expr::binary(op, Expr::convert(a, ScalarKind::i64), b, span);
     if (wide.kind() == ScalarKind::i64) return Expr::constant(*wide.constant_int(), span);
     return wide;
+  }
+
+  std::optional<Expr> exact_product(Wide x, Wide y, ScalarKind kind, const std::string& text,
+                                    Span span) const {
+    Wide product = 0;
+    if (__builtin_mul_overflow(x, y, &product)) return exact(std::nullopt, kind, text, span);
+    return exact(product, kind, text, span);
   }
 
   /// `i64(x)`: a conversion; a function of the language, or of the program.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "isa/analysis/kernel_scan.h"
+#include "isa/analysis/operands.h"
 #include "isa/analysis/value_ranges.h"
 
 namespace tilevm::isa {
@@ -27,6 +28,9 @@ class Walker {
 
  private:
   void visit(const InstStmt& stmt) {
+    stores_ = false;
+    for_each_memory_operand<GlobalOperand>(
+        stmt.inst, [&](Access access, VarId) { stores_ = stores_ || writes(access); });
     std::visit([&](const auto& inst) { check(inst); }, stmt.inst);
   }
   void visit(const ScalarStmt&) {}
@@ -79,7 +83,9 @@ class Walker {
     for (std::size_t d = 0; d < offset.entries.size() && d < view.extents.size(); ++d) {
       const auto range = ranges_.of(offset.entries[d].value);
       const auto extent = view.extents[d].constant_int();
-      if (!range || !extent || range->high < *extent) continue;
+      // A load past the end gives zeros, as prefetching loops rely on: it is worth a warning only
+      // if the tile is outside whatever the values are.
+      if (!range || !extent || (stores_ ? range->high : range->low) < *extent) continue;
       if (is_tested(offset.entries[d].value)) continue;
       const Span span = offset.entries[d].value.span();
       auto& warning = diagnostics_.warning(
@@ -99,6 +105,7 @@ class Walker {
   const SourceFile& source_;
   Diagnostics& diagnostics_;
   ValueRanges ranges_;
+  bool stores_ = false;        ///< whether the instruction writes its view
   std::vector<VarId> tested_;  ///< by the conditions around the statement
 };
 

@@ -551,6 +551,26 @@ If the simulator finds none, the code is wrong, not the program: please report i
 that `tilevm diff FILE --backends sim,emu --bundle DIR` writes.)"};
 
     // Input and output data.
+    case Code::range_step:
+      return CodeInfo{
+          "the step of a range is 0",
+          R"(A range counts from its begin to its end by its step. At run time the step is 0, so that
+the loop would never end.
+    for k in range(0, n, step):      # and step is 0
+Pass a step that is positive or negative.)"};
+    case Code::unwritten_output:
+      return CodeInfo{
+          "elements of an output are never written",
+          R"(The run stored nothing to these elements, so they hold what memory held before the launch.
+    def scale<M / BM>(f32* x, f32* y):   # M = 100, BM = 64: one block, 36 elements are left
+Often the grid is one block short: (M + BM - 1) / BM rounds up, and what a block stores outside of
+a view is skipped. `tilevm run --require-written` makes it an error.)"};
+    case Code::store_outside:
+      return CodeInfo{
+          "a store never meets its view",
+          R"(Each time this store ran, its whole tile was outside of the view, where nothing is stored.
+    StoreGlobal(x, y, offset=[b * 64 - 6400:])     # before the first element, in every block
+Check the offset; negative indices are outside too.)"};
     case Code::bad_specification:
       return CodeInfo{
           "an input or output is specified wrongly",

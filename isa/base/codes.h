@@ -97,6 +97,9 @@ enum class Code : std::uint16_t {
   redundant_barrier = 408,
   deadlock = 409,
   emulated_fault = 410,
+  range_step = 411,
+  unwritten_output = 412,
+  store_outside = 413,
 
   // Input and output data.
   bad_specification = 501,

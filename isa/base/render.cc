@@ -100,17 +100,10 @@ ShownLine show_line(std::string_view line, std::size_t caret) {
   return shown;
 }
 
-/// Makes user text printable: control bytes except line breaks, and broken UTF-8, become `?`.
-std::string printable(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = sequence_bytes(text.substr(i));
-    const bool ascii = text[i] == '\n' || (text[i] >= ' ' && text[i] < 0x7f);
-    const bool good = length > 0 || ascii;
-    result += good ? text.substr(i, std::max<std::size_t>(length, 1)) : "?";
-    i += std::max<std::size_t>(length, 1);
-  }
-  return result;
+/// A file's name on one line.
+std::string printable_name(std::string name) {
+  std::replace(name.begin(), name.end(), '\n', '?');
+  return printable(name);
 }
 
 /// The source line of a span, the carets under it, and the fix under them.
@@ -144,9 +137,9 @@ std::string snippet(Span span, std::string_view fix, const SourceFile& source, b
 bool is_known(Span span) { return span != Span{}; }
 
 std::string location_text(Span span, const SourceFile& source) {
-  if (!is_known(span)) return fmt::format("{}:", printable(source.name()));
+  if (!is_known(span)) return fmt::format("{}:", printable_name(source.name()));
   const LineColumn position = source.locate(span.begin);
-  return fmt::format("{}:{}:{}:", printable(source.name_at(span.begin)), position.line,
+  return fmt::format("{}:{}:{}:", printable_name(source.name_at(span.begin)), position.line,
                      position.column);
 }
 
@@ -179,6 +172,18 @@ std::string summary(const Diagnostics& diagnostics) {
 }
 
 }  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = sequence_bytes(text.substr(i));
+    const bool ascii = text[i] == '\n' || (text[i] >= ' ' && text[i] < 0x7f);
+    const bool good = length > 0 || ascii;
+    result += good ? text.substr(i, std::max<std::size_t>(length, 1)) : "?";
+    i += std::max<std::size_t>(length, 1);
+  }
+  return result;
+}
 
 std::string render(const Diagnostic& diagnostic, const SourceFile& source, bool color) {
   std::string text = headline(location_text(diagnostic.span, source), diagnostic.severity,

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "isa/base/diagnostic.h"
 #include "isa/base/source.h"
 
 namespace tilevm {
+
+/// Text of strangers for a terminal: control bytes except line breaks, and broken UTF-8, become
+/// `?`.
+[[nodiscard]] std::string printable(std::string_view text);
 
 /// One diagnostic as text that ends with a line break:
 ///

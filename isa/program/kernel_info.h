@@ -67,6 +67,9 @@ struct PointerUse {
   /// The type and shape of its view, if all views agree on one constant one.
   std::optional<DType> dtype;
   std::optional<Shape> shape;
+  /// The elements of memory that this view reaches, if they are fewer than the shape has: where
+  /// strides lay elements one on the other.
+  std::optional<std::int64_t> elements = {};
 };
 
 }  // namespace tilevm::isa

@@ -13,6 +13,7 @@
 #include "isa/analysis/shared_plan.h"
 #include "isa/analysis/statements.h"
 #include "isa/base/check.h"
+#include "isa/inst/limits.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
 #include "isa/verify/verify_pipeline.h"
@@ -80,7 +81,8 @@ class KernelVerifier {
           Code::bad_grid, kernel_.span,
           fmt::format("a grid has 1 to 3 extents, this one {}", kernel_.grid.size()));
     }
-    for (const Expr& extent : kernel_.grid) {
+    for (std::size_t d = 0; d < kernel_.grid.size(); ++d) {
+      const Expr& extent = kernel_.grid[d];
       use(extent, extent.span());
       const auto value = extent.constant_int();
       if (!is_integer(extent.kind())) {
@@ -89,6 +91,10 @@ class KernelVerifier {
         diagnostics_.error(Code::bad_grid, extent.span(),
                            fmt::format("grid extent is {}; it must be at least 1",
                                        to_string(*extent.constant_value())));
+      } else if (value && d < max_grid_extents.size() && *value > max_grid_extents[d]) {
+        diagnostics_.error(Code::bad_grid, extent.span(),
+                           fmt::format("grid extent {} is {}; it must be at most {}", d, *value,
+                                       max_grid_extents[d]));
       }
     }
   }
@@ -204,11 +210,18 @@ class KernelVerifier {
                          fmt::format("the shared tensors of `{}` have more than {} elements",
                                      kernel_.name, max_shared_elements));
     }
+    if (info_.shared.size() == max_shared_tensors + 1) {
+      diagnostics_.error(Code::program_too_large, span,
+                         fmt::format("`{}` has more than {} shared tensors; one tensor with one "
+                                     "more dimension can hold several",
+                                     kernel_.name, max_shared_tensors));
+    }
     info_.shared_bytes =
         std::min(enough, info_.shared_bytes + (bytes + alignment - 1) / alignment * alignment);
   }
 
   void check_shared_size() {
+    if (info_.shared.size() > max_shared_tensors) return;
     const std::int64_t limit = max_shared_bytes(target_);
     place_shared_tensors(kernel_, info_);
     if (types_hold_) place_exchanges(kernel_, info_);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "isa/base/check.h"
 
 namespace tilevm::isa {
@@ -76,7 +78,8 @@ class PipelineVerifier {
     const PipelineTensor& tensor = pipeline_.tensors[index];
     for (const PointerUse& use : uses_[static_cast<std::size_t>(launch.kernel)]) {
       if (use.parameter != kernel.parameters[i]) continue;
-      if (use.read && !written_[index]) {
+      // A kernel that stores as well may store first: whether it does is for the run to find.
+      if (use.read && !use.written && !written_[index]) {
         diagnostics_.error(Code::never_written, span,
                            fmt::format("`{}` reads `{}`, which nothing has written yet",
                                        kernel.name, tensor.name));
@@ -90,7 +93,9 @@ class PipelineVerifier {
   void check_size(const Kernel& kernel, const PointerUse& use, const PipelineTensor& tensor,
                   Span span) {
     if (!use.dtype || !use.shape) return;
-    const std::int64_t viewed = element_count(*use.shape) * use.dtype->bits;
+    const std::int64_t elements = element_count(*use.shape);
+    const std::int64_t viewed =
+        std::min(use.elements.value_or(elements), elements) * use.dtype->bits;
     const std::int64_t given = element_count(tensor.shape) * tensor.dtype.bits;
     if (viewed <= given) return;
     mismatch(span, kernel, kernel.variable(use.parameter),

@@ -39,6 +39,15 @@ class TurnLog {
     return found == stores_.end() ? std::nullopt : std::optional(found->second);
   }
 
+  /// Whether an element was reached through this view with another index before: two semaphores are
+  /// one. Gives that index.
+  [[nodiscard]] std::optional<Coordinates> other_index(std::size_t view,
+                                                       const MemoryAddress& address,
+                                                       const Coordinates& index) {
+    const Coordinates& first = indices_.try_emplace({view, address}, index).first->second;
+    return first == index ? std::nullopt : std::optional(first);
+  }
+
   /// Records the value that an AtomicAdd returned to a block in a turn. A replay returns it again.
   void gave(std::uint64_t block, std::uint32_t turn, std::uint64_t scalar) {
     given_[{block, turn}] = scalar;
@@ -52,6 +61,7 @@ class TurnLog {
 
  private:
   std::map<MemoryAddress, Store> stores_;
+  std::map<std::pair<std::size_t, MemoryAddress>, Coordinates> indices_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> given_;
 };
 

@@ -73,12 +73,22 @@ bool report_outside(const SharedAccess& access, const Coordinates& origin, Conte
   for (std::size_t d = shape.size(); d-- > 0 && !lies_outside();) {
     if (origin[d] + access.geometry.extents[d] > shape[d]) first[d] = shape[d];
   }
-  return context.fail(
+  context.fail(
       Code::out_of_bounds, access.span,
       fmt::format("`{}` touches elements outside of the shared tensor `{}`: {} of {} elements of "
                   "the tile, first `{}[{}]`; the tensor has shape {}",
                   access.mnemonic, access.tensor, total - inside, total, access.tensor,
                   fmt::join(first, ", "), isa::to_string(shape)));
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::int64_t last = shape[d] - access.geometry.extents[d];
+    if (origin[d] >= 0 && origin[d] <= last) continue;
+    add_note(context.fault->diagnostic,
+             fmt::format("nothing is masked in shared memory: the offset along dimension {} is {} "
+                         "here and may be 0 to {}; take a stage modulo their number, or make the "
+                         "tensor larger",
+                         d, origin[d], last));
+  }
+  return false;
 }
 
 }  // namespace
@@ -126,7 +136,9 @@ bool find_shared_origin(const SharedAccess& access, Context& context, Coordinate
   if (inside) return true;
   if (context.settings.checks.bounds) return report_outside(access, origin, context);
   for (std::size_t d = 0; d < access.offsets.size(); ++d) {
-    origin[d] = std::clamp<std::int64_t>(origin[d], 0, shape[d] - access.geometry.extents[d]);
+    // The verifier has seen to it that the tile fits (isa/rules/support.h).
+    const std::int64_t last = std::max<std::int64_t>(shape[d] - access.geometry.extents[d], 0);
+    origin[d] = std::clamp<std::int64_t>(origin[d], 0, last);
   }
   return true;
 }

@@ -34,6 +34,14 @@ class TileInView {
     return true;
   }
 
+  /// Whether all elements are outside the view's extents.
+  [[nodiscard]] bool outside_view() const {
+    for (std::size_t d = 0; d < index_.size(); ++d) {
+      if (origin_[d] >= view_.extents[d] || origin_[d] + access_.extents[d] <= 0) return true;
+    }
+    return false;
+  }
+
   /// Whether all elements of a tile inside the view are inside the buffer. If so, `base_bits` is
   /// the first bit of the tile's first element. Strided views only.
   [[nodiscard]] bool inside_buffer(std::uint64_t& base_bits) const {

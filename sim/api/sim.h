@@ -7,6 +7,7 @@
 // how many there are, as long as no two blocks race for the same global elements.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -61,6 +62,7 @@ struct Checks {
   bool uninitialized = true;
   bool replicas = true;
   bool redundant = true;
+  bool unwritten = true;
 };
 
 /// A check by its name on the command line.
@@ -69,13 +71,14 @@ struct NamedCheck {
   bool Checks::* member;
   std::string_view what;  ///< what the check finds
 };
-inline constexpr std::array<NamedCheck, 6> named_checks{{
+inline constexpr std::array<NamedCheck, 7> named_checks{{
     {"bounds", &Checks::bounds, "accesses outside of a buffer or a shared tensor"},
     {"races", &Checks::races, "threads of a block, or blocks, that race for memory"},
     {"in_flight", &Checks::in_flight, "accesses to what an asynchronous copy still moves"},
     {"uninitialized", &Checks::uninitialized, "elements without a defined value that matter"},
     {"replicas", &Checks::replicas, "replicas of an element that differ"},
     {"redundant", &Checks::redundant, "barriers and waits that this run does not need (notes)"},
+    {"unwritten", &Checks::unwritten, "elements of outputs that nothing has stored (warnings)"},
 }};
 
 /// When the data of an asynchronous copy arrives. No program that passes the check `in_flight` can
@@ -108,6 +111,9 @@ struct Options {
   /// Most blocks that have begun and not ended, in a launch whose blocks wait for one another. The
   /// default is an H100 or H200 with one block on each multiprocessor.
   std::uint64_t resident_blocks = 132;
+  /// Other orders in which a small launch runs again if its blocks order themselves, to find what
+  /// may happen in them.
+  std::uint64_t explored_orders = 24;
   bool count_accesses = false;  ///< Counters::statements
   bool keep_shadow = false;     ///< Report::errors
   Trace trace{};
@@ -139,11 +145,35 @@ struct StatementErrors {
   ErrorStats accumulated;  ///< against the shadow values
 };
 
+/// Bits [begin, end) of a buffer.
+struct BitRange {
+  std::uint64_t begin = 0, end = 0;
+};
+
+/// What a launch stored to a buffer: ascending ranges of whole granules, which no element of a view
+/// splits.
+struct StoredBits {
+  bool known = false;  ///< false: not followed
+  std::vector<BitRange> ranges;
+};
+
+/// A StoreGlobal of the text.
+struct StoreUse {
+  Span span{};
+  std::uint64_t executed = 0;  ///< by blocks
+  std::uint64_t outside = 0;   ///< of these: with the whole tile outside of the view
+};
+
 struct Report {
   std::optional<Fault> fault;  ///< of the block that comes first in the order; x is fastest
   Counters counters;
   isa::LaunchPrints prints;          ///< up to the fault
   std::vector<BarrierUse> barriers;  ///< in the order of the text; empty if not checked
+  /// By the caller's buffer, and in the order of the text; empty unless Checks::unwritten and
+  /// Checks::races are on.
+  std::vector<StoredBits> stored;
+  std::vector<StoreUse> stores;
+  std::array<std::int64_t, 3> grid{};  ///< the extents
   /// In the order of the text; empty unless Options::keep_shadow.
   std::vector<StatementErrors> errors;
 };

@@ -44,7 +44,8 @@ struct TraceEvent {
 };
 
 /// The block that is traced (x, y, z), and the callback for its events. If `tell` is empty nothing
-/// is traced. After `tell` returns false it is not called again for that block.
+/// is traced. After `tell` returns false the run stops with a fault; of several blocks, only that
+/// block is traced no further.
 struct Trace {
   std::array<std::int64_t, 3> block{};
   /// If not 0: instead of that block so many of a launch, the first in the order in which blocks

@@ -75,6 +75,11 @@ void BlockRaceDetector::note(std::size_t buffer, std::uint64_t block, const Inte
   });
 }
 
+std::vector<Interval> BlockRaceDetector::written(std::size_t buffer) const {
+  if (!buffers_[buffer]) return {};
+  return owned_bits(buffers_[buffer]->writers, shift_);
+}
+
 void BlockRaceDetector::conflict(std::uint64_t a, std::uint64_t b) {
   const BlockPair pair{std::min(a, b), std::max(a, b)};
   if (pair.second > earliest_) return;

@@ -28,6 +28,20 @@ namespace tilevm::sim {
   return (static_cast<std::uint64_t>(buffer.bytes) * 8 >> shift) + 1;
 }
 
+/// The bits of the granules that have an owner, as ascending intervals.
+template <class Owner>
+[[nodiscard]] std::vector<Interval> owned_bits(const OwnerMap<Owner>& owners, unsigned shift) {
+  std::vector<Interval> found;
+  owners.for_each_owned([&](std::uint64_t begin, std::uint64_t end) {
+    if (!found.empty() && found.back().end == begin << shift) {
+      found.back().end = end << shift;
+    } else {
+      found.push_back({begin << shift, end << shift});
+    }
+  });
+  return found;
+}
+
 /// Calls update(first granule, one past the last) for every interval of bits.
 template <class F>
 void for_each_range(const IntervalSet& set, unsigned shift, F&& update) {
@@ -54,6 +68,8 @@ class BlockRaceDetector final : public AccessSink {
   /// Records what a block touched. Any host thread may call this.
   void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
             const IntervalSet& written) override;
+
+  [[nodiscard]] std::vector<Interval> written(std::size_t buffer) const override;
 
   /// The second block of the earliest race so far, or nobody.
   [[nodiscard]] std::uint64_t earliest() const { return earliest_; }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -16,23 +17,30 @@
 namespace tilevm::sim {
 namespace {
 
-/// The elements that race, and the access that the first one conflicts with.
+/// The elements that race, and the access that the first one conflicts with. Replicas of an element
+/// count once.
 Offenders<ConflictingAccess> find_race(const GlobalFootprint& footprint, const Context& context) {
   const GlobalAccess& access = *footprint.access;
   const BufferHistory& history =
       context.state.global.since_barrier[static_cast<std::size_t>(footprint.view.buffer)];
   TileInView cursor(access, footprint.view, context, footprint.origin);
   const unsigned shift = context.settings.global_granule_shift;
-  return find_offenders(
+  std::unordered_set<std::uint64_t> elements;
+  auto found = find_offenders(
       access.tile.threads, access.tile.locals,
       [&](std::size_t t, std::size_t i) -> std::optional<Offender<ConflictingAccess>> {
         const std::size_t thread = footprint.use == GlobalUse::copy ? AccessRecord::any_thread : t;
         if (!cursor.locate(t, i) || !cursor.in_buffer()) return std::nullopt;
-        const std::uint64_t granule = cursor.bit() >> shift;
-        if (!conflicts(history, granule, thread, writes(footprint.use))) return std::nullopt;
+        const std::uint64_t end = (cursor.bit() + access.tile.bits - 1) >> shift;
+        std::uint64_t granule = cursor.bit() >> shift;
+        while (granule <= end && !is_race(history, footprint, thread, granule, context)) ++granule;
+        if (granule > end) return std::nullopt;
+        elements.insert(cursor.bit());
         return Offender<ConflictingAccess>{cursor.index(),
                                            conflicting_access(history.marks.at(granule), thread)};
       });
+  found.count = elements.size();
+  return found;
 }
 
 bool report_race(const GlobalFootprint& footprint, Context& context) {

@@ -65,6 +65,31 @@ void mark_recent(BufferHistory& history, const Context& context) {
   history.marking = true;
 }
 
+/// Keeps a store of replicas, so that each thread may load back what it stored itself.
+void keep_replicated(BufferHistory& history, const GlobalFootprint& footprint) {
+  const LayoutParts& parts = *footprint.access->parts;
+  if (footprint.use != GlobalUse::store || parts.first_threads.size() == parts.threads) return;
+  constexpr std::size_t most_replicated = 1024;
+  if (history.replicated.size() < most_replicated) history.replicated.push_back(footprint);
+}
+
+/// Whether a thread has itself stored a granule in one of the stores of replicas. All of them store
+/// the same bits.
+bool reads_own(const BufferHistory& history, std::size_t thread, std::uint64_t granule,
+               const Context& context) {
+  const unsigned shift = context.settings.global_granule_shift;
+  return std::any_of(history.replicated.begin(), history.replicated.end(), [&](const auto& store) {
+    const GlobalAccess& access = *store.access;
+    TileInView cursor(access, store.view, context, store.origin);
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      if (!cursor.locate(thread, i) || !cursor.in_buffer()) continue;
+      const std::uint64_t last = (cursor.bit() + access.tile.bits - 1) >> shift;
+      if (cursor.bit() >> shift <= granule && granule <= last) return true;
+    }
+    return false;
+  });
+}
+
 /// Whether intervals alone rule out a race: no conflicting access met them, or only accesses of the
 /// same tile did.
 bool is_apart(const BufferHistory& history, const GlobalFootprint& footprint,
@@ -83,10 +108,14 @@ bool is_apart(const BufferHistory& history, const GlobalFootprint& footprint,
 
 }  // namespace
 
-bool conflicts(const BufferHistory& history, std::uint64_t granule, std::size_t thread,
-               bool is_write) {
+bool is_race(const BufferHistory& history, const GlobalFootprint& footprint, std::size_t thread,
+             std::uint64_t granule, const Context& context) {
   const auto found = history.marks.find(granule);
-  return found != history.marks.end() && races(found->second, thread, is_write);
+  if (found == history.marks.end() || !races(found->second, thread, writes(footprint.use))) {
+    return false;
+  }
+  return footprint.use != GlobalUse::load || history.replicated.empty() ||
+         !reads_own(history, thread, granule, context);
 }
 
 void add_intervals(BufferHistory& history, const GlobalFootprint& footprint,
@@ -101,6 +130,7 @@ bool conflicts_with_history(BufferHistory& history, const GlobalFootprint& footp
                       is_apart(history, footprint, pieces);
   if (simple) {
     add_intervals(history, footprint, pieces);
+    keep_replicated(history, footprint);
     const auto is_same = [&](const GlobalFootprint& recent) {
       return recent.use == footprint.use && same_owners(recent, footprint);
     };
@@ -113,10 +143,11 @@ bool conflicts_with_history(BufferHistory& history, const GlobalFootprint& footp
   mark_recent(history, context);
   const bool clear =
       for_each_granule(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
-        return !conflicts(history, granule, thread, writes(footprint.use));
+        return !is_race(history, footprint, thread, granule, context);
       });
   if (!clear) return true;
   add_intervals(history, footprint, pieces);
+  keep_replicated(history, footprint);
   if (footprint.use != GlobalUse::copy) mark(history, footprint, context);
   return false;
 }

@@ -15,9 +15,9 @@ namespace tilevm::sim {
 
 class Context;
 
-/// Whether a thread that reads or writes a granule now races with a recorded access.
-[[nodiscard]] bool conflicts(const BufferHistory& history, std::uint64_t granule,
-                             std::size_t thread, bool is_write);
+/// Whether a thread of a footprint that touches a granule now races with a recorded access.
+[[nodiscard]] bool is_race(const BufferHistory& history, const GlobalFootprint& footprint,
+                           std::size_t thread, std::uint64_t granule, const Context& context);
 
 /// Adds the intervals of a footprint, without its threads.
 void add_intervals(BufferHistory& history, const GlobalFootprint& footprint,

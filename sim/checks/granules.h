@@ -32,12 +32,25 @@ bool for_each_granules(const SharedAccess& access, const TableLookup& runs, std:
   return true;
 }
 
+/// The index in the tensor of element (thread, place) of a tile at an origin.
+[[nodiscard]] inline isa::Index element_index(const SharedAccess& access, const Coordinates& origin,
+                                              std::size_t thread, std::size_t place) {
+  const auto& dims = access.geometry.tile_dims;
+  isa::Index index(dims.size());
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    index[d] = origin[d];
+    if (dims[d] < 0) continue;
+    const auto dim = static_cast<std::size_t>(dims[d]);
+    index[d] += access.parts->thread_part(thread)[dim] + access.parts->local_part(place)[dim];
+  }
+  return index;
+}
+
 /// The elements with a granule for which `bad(thread, granule)` holds; the detail is the first such
 /// granule of the first element. Replicas count once.
 template <class F>
 Offenders<std::size_t> find_elements(const SharedAccess& access, const Coordinates& origin,
                                      unsigned granule_shift, F&& bad) {
-  const auto& dims = access.geometry.tile_dims;
   std::set<std::int64_t> offsets;
   auto found = find_offenders(
       access.tile.threads, access.tile.locals,
@@ -50,14 +63,8 @@ Offenders<std::size_t> find_elements(const SharedAccess& access, const Coordinat
         while (granule < end && !bad(t, granule)) ++granule;
         if (granule == end) return std::nullopt;
         offsets.insert(offset);
-        isa::Index index(dims.size());
-        for (std::size_t d = 0; d < index.size(); ++d) {
-          index[d] = origin[d];
-          if (dims[d] < 0) continue;
-          const auto dim = static_cast<std::size_t>(dims[d]);
-          index[d] += access.parts->thread_part(t)[dim] + access.parts->local_part(i)[dim];
-        }
-        return Offender<std::size_t>{std::move(index), static_cast<std::size_t>(granule)};
+        return Offender<std::size_t>{element_index(access, origin, t, i),
+                                     static_cast<std::size_t>(granule)};
       });
   found.count = offsets.size();
   return found;

@@ -5,33 +5,6 @@
 
 namespace tilevm::sim {
 
-std::uint32_t BlockClock::operator[](std::uint64_t block) const {
-  const auto found = std::lower_bound(entries_.begin(), entries_.end(), Entry{block, 0});
-  return found == entries_.end() || found->first != block ? 0 : found->second;
-}
-
-void BlockClock::set(std::uint64_t block, std::uint32_t segments) {
-  const auto entry = std::lower_bound(entries_.begin(), entries_.end(), Entry{block, 0});
-  if (entry != entries_.end() && entry->first == block) {
-    entry->second = segments;
-  } else {
-    entries_.insert(entry, {block, segments});
-  }
-}
-
-void BlockClock::join(const BlockClock& other) {
-  std::vector<Entry> joined;
-  joined.reserve(entries_.size() + other.entries_.size());
-  std::merge(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(),
-             std::back_inserter(joined));
-  // Of two entries of a block the larger one is the second.
-  entries_.clear();
-  for (const Entry& entry : joined) {
-    if (!entries_.empty() && entries_.back().first == entry.first) entries_.pop_back();
-    entries_.push_back(entry);
-  }
-}
-
 HappensBeforeDetector::HappensBeforeDetector(const Memory& memory,
                                              const std::vector<BufferUse>& uses,
                                              unsigned granule_shift)
@@ -125,8 +98,13 @@ void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block, const 
   });
 }
 
+std::vector<Interval> HappensBeforeDetector::written(std::size_t buffer) const {
+  if (!buffers_[buffer]) return {};
+  return owned_bits(buffers_[buffer]->writers, shift_);
+}
+
 void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& address,
-                                      Ordering ordering) {
+                                      Ordering ordering, const SemaphoreUse& use) {
   Block& now = blocks_[block];
   const bool wrote = releases(ordering);
   const Segment segment{block, now.clock[block]};
@@ -145,12 +123,33 @@ void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& 
   Semaphore& semaphore = semaphores_[address];
   now.segment = 0;
   now.clock.set(block, segment.number + 1);
-  if (acquires(ordering)) now.clock.join(semaphore.left);
-  if (wrote) semaphore.left = now.clock;
+  semaphore.history.found(use.before);
+  switch (ordering) {
+    case Ordering::acquire:
+      now.clock.join(semaphore.history.guaranteed(use.before, now.clock));
+      semaphore.history.passed(segment, use);
+      break;
+    case Ordering::both:
+      now.clock.join(semaphore.left);
+      break;
+    case Ordering::release:
+      break;
+  }
+  if (wrote) {
+    semaphore.left = now.clock;
+    semaphore.history.stored(segment, use, now.clock);
+  }
   std::erase_if(semaphore.turns, [&](const Turn& turn) {
     return is_over(turn.segment, now) && (wrote || !turn.wrote);
   });
   semaphore.turns.push_back({segment, wrote});
+}
+
+std::optional<LostWait> HappensBeforeDetector::lost_wait() const {
+  for (const auto& [address, semaphore] : semaphores_) {
+    if (auto lost = semaphore.history.lost_wait()) return lost;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tilevm::sim

@@ -3,7 +3,8 @@
 //
 // A block's turns, the instructions that order blocks, divide its work into segments. A vector
 // clock gives for each block the number of its segments that have happened before. A release stores
-// the block's clock in the semaphore; an acquire joins the stored clock. For each element two
+// the block's clock in the semaphore; an acquire joins what every store that it may have found has
+// in common (semaphore_history.h). For each element two
 // things are kept: the last segment that wrote it, and the later readers that do not happen before
 // one another. An access that races with any earlier access races with one of these.
 //
@@ -17,38 +18,17 @@
 #include <utility>
 #include <vector>
 
+#include "sim/checks/block_clock.h"
 #include "sim/checks/block_races.h"
+#include "sim/checks/semaphore_history.h"
 #include "sim/state/global_history.h"
 #include "sim/state/owner_map.h"
 #include "sim/state/state.h"
 
 namespace tilevm::sim {
 
-/// A vector clock: for each block, the number of its segments that have happened before.
-class BlockClock {
- public:
-  [[nodiscard]] std::uint32_t operator[](std::uint64_t block) const;
-  void set(std::uint64_t block, std::uint32_t segments);
-  /// The element-wise maximum of both clocks.
-  void join(const BlockClock& other);
-
- private:
-  using Entry = std::pair<std::uint64_t, std::uint32_t>;
-  std::vector<Entry> entries_;  // ascending; others are 0
-};
-
 /// How a turn orders blocks: an acquire joins the semaphore's clock, a release stores the block's.
 enum class Ordering : std::uint8_t { acquire, release, both };
-[[nodiscard]] constexpr bool acquires(Ordering ordering) {
-  switch (ordering) {
-    case Ordering::acquire:
-    case Ordering::both:
-      return true;
-    case Ordering::release:
-      return false;
-  }
-  TILEVM_NO_ENUMERATOR();
-}
 [[nodiscard]] constexpr bool releases(Ordering ordering) {
   switch (ordering) {
     case Ordering::release:
@@ -74,19 +54,19 @@ class HappensBeforeDetector final : public AccessSink {
   /// Records what a block touched in its present segment.
   void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
             const IntervalSet& written) override;
+  [[nodiscard]] std::vector<Interval> written(std::size_t buffer) const override;
   /// A block runs an instruction on a semaphore, which ends its segment.
-  void take_turn(std::uint64_t block, const MemoryAddress& address, Ordering ordering);
+  void take_turn(std::uint64_t block, const MemoryAddress& address, Ordering ordering,
+                 const SemaphoreUse& use);
 
   /// The first race that was found.
   [[nodiscard]] const std::optional<OrderedRace>& race() const { return race_; }
+  /// After all blocks have ended: a wait that may never see its value.
+  [[nodiscard]] std::optional<LostWait> lost_wait() const;
 
  private:
   using SegmentId = std::uint32_t;  // from 1 on
   using ReaderSet = std::vector<SegmentId>;
-  struct Segment {
-    std::uint64_t block;
-    std::uint32_t number;
-  };
   struct Buffer {
     OwnerMap<SegmentId> writers;
     OwnerMap<std::uint32_t> readers;  // by position in reader_sets_
@@ -102,6 +82,7 @@ class HappensBeforeDetector final : public AccessSink {
   };
   struct Semaphore {
     BlockClock left;
+    SemaphoreHistory history;
     std::vector<Turn> turns;  // that do not happen before one another
   };
 

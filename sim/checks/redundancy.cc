@@ -105,6 +105,20 @@ void stop_counterfactuals(Context& context) {
   for (BufferHistory& history : context.state.global.without) history.clear();
 }
 
+void end_counterfactuals(Context& context) {
+  stop_counterfactuals(context);
+  if (is_off(context)) return;
+  auto& unwaited = context.state.shared.without.unwaited;
+  std::erase_if(unwaited, [](const CounterfactualCopy& copy) { return copy.covered; });
+  while (true) {
+    const auto read = std::find_if(unwaited.begin(), unwaited.end(), [&](const auto& copy) {
+      return context.settings.tracks(copy.source.buffer);
+    });
+    if (read == unwaited.end()) return;
+    mark_barrier_needed(read->statement, context);  // drops its copies
+  }
+}
+
 void begin_without_barrier(std::uint32_t barrier, Context& context) {
   if (is_off(context)) return;
   Without& without = context.state.shared.without;

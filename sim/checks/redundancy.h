@@ -20,6 +20,9 @@ namespace tilevm::sim {
 
 /// Drops the counterfactual history of the last barrier.
 void stop_counterfactuals(Context& context);
+/// The block takes a turn among blocks, which is a barrier too. From then on another block may
+/// write what a copy reads, so the wait that retired the copy is needed.
+void end_counterfactuals(Context& context);
 /// A barrier runs; called before the access history is forgotten.
 void begin_without_barrier(std::uint32_t barrier, Context& context);
 /// The last barrier has made a copy visible.

@@ -32,6 +32,7 @@ bool report_in_flight(const SharedAccess& access, const Coordinates& origin, std
                            access.mnemonic, verb, elements_text(found.count, access.tensor),
                            element_text(access.tensor, found.first)));
   if (access.parts->threads > 1) context.fault->thread = static_cast<std::int64_t>(found.thread);
+  explain_shared_address(access, found.first, context);
   const auto copy = std::find_if(
       shared.copies.begin(), shared.copies.end(),
       [&](const PendingCopy& pending) { return fills(pending, found.detail, context); });
@@ -102,7 +103,17 @@ void explain_copy(const PendingCopy& copy, Context& context) {
     case PendingCopy::Stage::committed:
       break;
   }
-  if (wait.groups >= copy.group) {
+  if (wait.groups >= copy.group && !context.settings.conditional_commits->empty()) {
+    add_note(diagnostic,
+             fmt::format("`CopyAsyncWaitGroup({})` leaves its group in flight", wait.pending),
+             wait.span);
+    add_note(
+        diagnostic,
+        "this `CopyAsyncCommitGroup()` is in a branch: where the branch is not taken there is "
+        "one group less, and the wait counts an older one; commit outside of the branch, since "
+        "a group may be empty",
+        context.settings.conditional_commits->front());
+  } else if (wait.groups >= copy.group) {
     add_note(diagnostic,
              fmt::format("`CopyAsyncWaitGroup({})` leaves its group in flight: wait for {}",
                          wait.pending, wait.groups - copy.group),

@@ -1,10 +1,14 @@
 #include "sim/checks/shared_races.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "sim/checks/granules.h"
 
@@ -54,13 +58,90 @@ void mark(SharedHistory& set, const SharedAccess& access, const TableLookup& run
       }));
 }
 
-bool has_conflict(const SharedHistory& set, const SharedAccess& access, const TableLookup& runs,
-                  SharedUse use, const Context& context) {
-  const bool is_write = writes(use);
-  return !for_each_granule(access, runs, context, [&](std::size_t t, std::uint64_t granule) {
-    return !conflicts(set, granule, use == SharedUse::copy ? AccessRecord::any_thread : t,
-                      is_write);
+constexpr std::size_t most_joint_writes = 4096;
+
+/// Whether several threads may write a granule in one store.
+bool writes_jointly(const SharedAccess& access) {
+  return access.parts->first_threads.size() < access.parts->threads || access.tile.bits % 8 != 0;
+}
+
+void keep_joint_write(SharedHistory& set, const RecentAccess& write) {
+  if (!writes_jointly(*write.access) || set.joint_writes.size() >= most_joint_writes) return;
+  set.joint_writes.push_back(write);
+}
+
+/// Whether a thread's runs in `write` cover a bit range.
+bool covers(const SharedAccess& write, const TableLookup& runs, std::size_t thread,
+            std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t run_bits = runs.table->run_elements * write.tile.bits;
+  const std::uint32_t* begins = runs.table->run_bits.data() + thread * runs.table->runs;
+  return std::any_of(begins, begins + runs.table->runs, [&](std::uint32_t first) {
+    const std::uint64_t run = runs.base_bits + first;
+    return run <= begin && end <= run + run_bits;
   });
+}
+
+/// Whether a thread has itself written, in one store with others, all that it reads of a granule.
+/// Such a store leaves each thread's own bits as the thread wrote them.
+bool reads_own(const SharedHistory& set, const SharedAccess& access, const Coordinates& origin,
+               std::size_t thread, std::uint64_t granule, Context& context) {
+  const unsigned shift = context.settings.granule_shift + 3;
+  const std::uint64_t low = granule << shift, high = (granule + 1) << shift;
+  std::vector<Interval> read;
+  {
+    const TableLookup runs = find_runs(access, context, origin);
+    const std::uint64_t run_bits = runs.table->run_elements * access.tile.bits;
+    const std::uint32_t* begins = runs.table->run_bits.data() + thread * runs.table->runs;
+    for (std::size_t r = 0; r < runs.table->runs; ++r) {
+      const std::uint64_t begin = runs.base_bits + begins[r], end = begin + run_bits;
+      if (begin < high && low < end) read.push_back({std::max(begin, low), std::min(end, high)});
+    }
+  }
+  return std::any_of(set.joint_writes.begin(), set.joint_writes.end(), [&](const auto& write) {
+    if (granule < write.low || granule >= write.high) return false;
+    const TableLookup runs = find_runs(*write.access, context, write.origin);
+    return std::all_of(read.begin(), read.end(), [&](const Interval& piece) {
+      return covers(*write.access, runs, thread, piece.begin, piece.end);
+    });
+  });
+}
+
+/// Whether a thread's access to a granule races with the history.
+bool is_race(const SharedHistory& set, const SharedAccess& access, const Coordinates& origin,
+             SharedUse use, std::size_t thread, std::uint64_t granule, Context& context) {
+  const std::size_t party = use == SharedUse::copy ? AccessRecord::any_thread : thread;
+  if (!conflicts(set, granule, party, writes(use))) return false;
+  return use != SharedUse::read || set.joint_writes.empty() ||
+         !reads_own(set, access, origin, thread, granule, context);
+}
+
+bool has_conflict(const SharedHistory& set, const SharedAccess& access, const Coordinates& origin,
+                  SharedUse use, Context& context) {
+  const std::size_t threads = access.tile.threads;
+  const TableLookup runs = find_runs(access, context, origin);
+  if (use != SharedUse::read || set.joint_writes.empty()) {
+    return !for_each_granule(access, runs, context, [&](std::size_t t, std::uint64_t granule) {
+      return !conflicts(set, granule, use == SharedUse::copy ? AccessRecord::any_thread : t,
+                        writes(use));
+    });
+  }
+  // Looking for a thread's own writes may replace the table of the runs.
+  const RunTable table = *runs.table;
+  const TableLookup kept{&table, runs.base_bits};
+  for (std::size_t t = 0; t < threads; ++t) {
+    const bool clear =
+        for_each_granules(access, kept, t, context.settings.granule_shift,
+                          [&](std::uint64_t begin, std::uint64_t end) {
+                            for (; begin < end; ++begin) {
+                              if (is_race(set, access, origin, use, t, begin, context)) {
+                                return false;
+                              }
+                            }
+                            return true;
+                          });
+    if (!clear) return true;
+  }
+  return false;
 }
 
 /// Marks the accesses since the last barrier by granule; later accesses are marked at once.
@@ -88,7 +169,7 @@ bool report_race(const SharedAccess& access, const Coordinates& origin, SharedUs
   const auto thread_of = [&](std::size_t t) { return is_copy ? AccessRecord::any_thread : t; };
   const auto found = find_elements(access, origin, context.settings.granule_shift,
                                    [&](std::size_t t, std::uint64_t granule) {
-                                     return conflicts(set, granule, thread_of(t), is_write);
+                                     return is_race(set, access, origin, use, t, granule, context);
                                    });
   const ConflictingAccess other =
       conflicting_access(set.records[found.detail], thread_of(found.thread));
@@ -101,7 +182,16 @@ bool report_race(const SharedAccess& access, const Coordinates& origin, SharedUs
                   element_text(access.tensor, found.first), who, is_write ? "writes" : "reads",
                   other.thread, other.wrote ? "wrote" : "read"));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
+  explain_shared_address(access, found.first, context);
   explain_conflicting_access(other, access.statement, context);
+  const auto& dims = access.geometry.tile_dims;
+  if (std::any_of(dims.begin(), dims.end(), [](int dim) { return dim < 0; })) {
+    const auto rank = static_cast<std::ptrdiff_t>(dims.size());
+    add_note(context.fault->diagnostic,
+             fmt::format("or an index is off, if the two should touch different parts of `{}`: the "
+                         "tile begins at [{}] here",
+                         access.tensor, fmt::join(origin.begin(), origin.begin() + rank, ", ")));
+  }
   if (access.tile.bits % 8 != 0) {
     add_note(context.fault->diagnostic,
              fmt::format("elements of {} bits share bytes: threads race for a byte also if they "
@@ -111,42 +201,72 @@ bool report_race(const SharedAccess& access, const Coordinates& origin, SharedUs
   return false;
 }
 
-/// Reports different elements of one tile at the same address that different threads write.
+/// Reports different elements of one tile at the same address that different threads write: the
+/// layout of the tensor does not keep them apart. Of a copy any thread may write any element.
 /// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
-bool check_overlap(const SharedAccess& access, const TableLookup& runs, Context& context) {
-  if (!runs.table->overlaps || access.tile.bits % 8 != 0) return true;
-  std::unordered_map<std::uint64_t, std::size_t> writers;
+bool check_overlap(const SharedAccess& access, const Coordinates& origin, SharedUse use,
+                   Context& context) {
+  if (!find_runs(access, context, origin).table->overlaps) return true;
+  struct Writer {
+    std::size_t thread, local;
+  };
+  std::unordered_map<std::int64_t, Writer> writers;
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
-    const auto is_alone = [&](std::uint64_t begin, std::uint64_t end) {
-      for (; begin < end; ++begin) {
-        const auto [writer, fresh] = writers.emplace(begin, t);
-        if (fresh || writer->second == t) continue;
-        context.fail(Code::race, access.span,
-                     fmt::format("`{}` writes different elements of the tile to the same bytes of "
-                                 "`{}`, from threads {} and {}; the layout of `{}` must keep them "
-                                 "apart",
-                                 access.mnemonic, access.tensor, writer->second, t, access.tensor));
-        context.fault->thread = static_cast<std::int64_t>(t);
-        return false;
-      }
-      return true;
-    };
-    if (!for_each_granules(access, runs, t, context.settings.granule_shift, is_alone)) return false;
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      const std::int64_t offset = element_offset(access.geometry, *access.parts, origin, t, i);
+      const auto [writer, fresh] = writers.emplace(offset, Writer{t, i});
+      if (fresh || (use != SharedUse::copy && writer->second.thread == t)) continue;
+      const isa::Index one =
+          element_index(access, origin, writer->second.thread, writer->second.local);
+      const isa::Index other = element_index(access, origin, t, i);
+      const std::string who = use == SharedUse::copy
+                                  ? "in any order"
+                                  : fmt::format("from threads {} and {}", writer->second.thread, t);
+      context.fail(
+          Code::race, access.span,
+          fmt::format("`{}` writes different elements of the tile to the same bytes of "
+                      "`{}`, {}: {} and {} have one address; the layout of `{}` must keep "
+                      "them apart",
+                      access.mnemonic, access.tensor, who, element_text(access.tensor, one),
+                      element_text(access.tensor, other), access.tensor));
+      if (use != SharedUse::copy) context.fault->thread = static_cast<std::int64_t>(t);
+      return false;
+    }
   }
   return true;
 }
 
 }  // namespace
 
+void explain_shared_address(const SharedAccess& access, const isa::Index& index, Context& context) {
+  const isa::MemoryLayout& layout = *access.geometry.layout;
+  const std::int64_t count = isa::element_count(layout.shape());
+  const std::int64_t offset = layout.offset(index);
+  for (std::int64_t x = 0; x < count; ++x) {
+    const isa::Index other = isa::unravel(x, layout.shape());
+    if (layout.offset(other) != offset || other == index) continue;
+    add_note(context.fault->diagnostic,
+             fmt::format("the layout of `{}` gives {} and {} one address: if they are to be "
+                         "different elements, mend its strides first",
+                         access.tensor, element_text(access.tensor, index),
+                         element_text(access.tensor, other)));
+    return;
+  }
+}
+
 void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,
                                 Context& context) {
   const MemoryStatement& partner = (*context.settings.memory_statements)[other.statement];
+  const std::string_view when = other.statement == statement  ? ", when it ran before"
+                                : other.statement > statement ? ", in an earlier iteration"
+                                                              : "";
+  add_note(
+      context.fault->diagnostic,
+      fmt::format("`{}` {} them here{}", partner.mnemonic, other.wrote ? "wrote" : "read", when),
+      partner.span);
   add_note(context.fault->diagnostic,
-           fmt::format("`{}` {} them here{}", partner.mnemonic, other.wrote ? "wrote" : "read",
-                       other.statement == statement ? ", when it ran before" : ""),
-           partner.span);
-  add_note(context.fault->diagnostic, "insert `Synchronize()` between the two");
+           "insert `Synchronize()` between the two, such as right before this line");
 }
 
 bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
@@ -156,32 +276,33 @@ bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
   const bool is_write = writes(use);
   constexpr std::size_t most_recent = 64;
   if (!set.marking && set.recent.size() < most_recent && is_apart(set, range, is_write)) {
-    if (use != SharedUse::copy) {
-      set.recent.push_back({&access, origin, is_write, range.begin, range.end});
-    }
+    if (use == SharedUse::copy) return false;
+    set.recent.push_back({&access, origin, is_write, range.begin, range.end});
+    if (is_write) keep_joint_write(set, set.recent.back());
     return false;
   }
   mark_recent(set, context);
-  const TableLookup found = find_runs(access, context, origin);
-  if (has_conflict(set, access, found, use, context)) return true;
-  if (use != SharedUse::copy) mark(set, access, found, is_write, context);
+  if (has_conflict(set, access, origin, use, context)) return true;
+  if (use == SharedUse::copy) return false;
+  mark(set, access, find_runs(access, context, origin), is_write, context);
+  if (is_write) keep_joint_write(set, {&access, origin, true, range.begin, range.end});
   return false;
 }
 
 bool check_race(const SharedAccess& access, const Coordinates& origin, SharedUse use,
                 Context& context) {
   SharedHistory& set = context.state.shared.since_barrier;
-  if (set.records.empty() || context.settings.threads == 1) return true;
-  if (use == SharedUse::write &&
-      !check_overlap(access, find_runs(access, context, origin), context)) {
-    return false;
-  }
+  if (set.records.empty()) return true;
+  if (use == SharedUse::copy && !check_overlap(access, origin, use, context)) return false;
+  if (context.settings.threads == 1) return true;
+  if (use == SharedUse::write && !check_overlap(access, origin, use, context)) return false;
   return !conflicts_with_history(set, access, origin, use, context) ||
          report_race(access, origin, use, context);
 }
 
 void forget_history(SharedHistory& set) {
   set.recent.clear();
+  set.joint_writes.clear();
   set.marking = false;
   if (set.epoch == std::numeric_limits<std::uint32_t>::max()) {
     std::fill(set.records.begin(), set.records.end(), AccessRecord{});

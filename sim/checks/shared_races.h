@@ -34,6 +34,10 @@ enum class SharedUse : std::uint8_t { read, write, copy };
 void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,
                                 Context& context);
 
+/// Adds a note to a fault if the layout gives the element of this index and another one the same
+/// address: then no barrier and no wait is what lacks.
+void explain_shared_address(const SharedAccess& access, const isa::Index& index, Context& context);
+
 /// Empties the history, as after a barrier.
 void forget_history(SharedHistory& set);
 

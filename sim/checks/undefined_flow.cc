@@ -1,6 +1,7 @@
 #include "sim/checks/undefined_flow.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -171,6 +172,59 @@ struct ReductionTransfer {
     }
   }
 };
+/// The code of an operand's element for a place of the result, and its undefined mask.
+struct Masked {
+  std::uint64_t code = 0, undefined = 0;
+};
+Masked element_of(const Source& source, std::size_t t, std::size_t i, const Context& context) {
+  const Tile& tile = source.tile;
+  const std::size_t place =
+      source.reach == Source::Reach::places ? static_cast<std::size_t>((*source.places)[i]) : i;
+  const std::size_t thread = tile.offset + t * tile.thread_bytes;
+  const auto bits_at = [&](const std::uint8_t* bytes) {
+    return isa::get_bits(bytes, place * tile.bits, tile.bits);
+  };
+  const UndefinedRegisters& undefined = context.state.undefined;
+  return {bits_at(context.state.registers.at(thread)),
+          undefined.marked(tile) ? bits_at(undefined.at(thread)) : 0};
+}
+
+/// The transfer of an element-wise instruction whose result depends on the values of its operands
+/// whether it depends on each of them: `mask` gives the undefined mask of an element. It is found
+/// before the action, which may overwrite an operand.
+template <std::size_t n, class Mask>
+UndefinedTransfer valued_transfer(const std::array<isa::VarId, n>& operands,
+                                  const Preparation& preparation, Mask mask) {
+  std::array<Source, n> sources;
+  for (std::size_t k = 0; k < n; ++k) sources[k] = make_source(operands[k], preparation);
+  const Tile result = preparation.result_tile();
+  const auto before = [sources, result, mask](Context& context) {
+    UndefinedResult& found = context.scratch.undefined;
+    const UndefinedRegisters& undefined = context.state.undefined;
+    const auto marked = std::find_if(sources.begin(), sources.end(), [&](const Source& source) {
+      return undefined.marked(source.tile);
+    });
+    found.any = marked != sources.end();
+    if (!found.any) return true;
+    found.origin = undefined.origin(marked->tile);
+    found.bits.assign(result.bytes(), 0);
+    for (std::size_t t = 0; t < result.threads; ++t) {
+      for (std::size_t i = 0; i < result.locals; ++i) {
+        std::array<Masked, n> elements;
+        for (std::size_t k = 0; k < n; ++k) elements[k] = element_of(sources[k], t, i, context);
+        isa::put_bits(found.bits.data() + t * result.thread_bytes, i * result.bits, result.bits,
+                      mask(elements));
+      }
+    }
+    return true;
+  };
+  const auto after = [result](Context& context) {
+    const UndefinedResult& found = context.scratch.undefined;
+    if (!found.any) return context.state.undefined.clear(result);
+    set_undefined(result, found.bits, found.origin, context.state.undefined);
+  };
+  return {before, after};
+}
 
 }  // namespace
 
@@ -193,6 +247,29 @@ UndefinedTransfer elementwise_transfer(const std::vector<TileOperand>& operands,
             if (!any) return undefined.clear(result);
             set_undefined(result, bits, origin, undefined);
           }};
+}
+
+UndefinedTransfer choosing_transfer(isa::VarId condition, isa::VarId a, isa::VarId b,
+                                    const Preparation& preparation) {
+  return valued_transfer(std::array{condition, a, b}, preparation,
+                         [](const std::array<Masked, 3>& elements) {
+                           const auto& [chooser, first, second] = elements;
+                           if (chooser.undefined != 0) return ~std::uint64_t{0};
+                           return chooser.code != 0 ? first.undefined : second.undefined;
+                         });
+}
+
+UndefinedTransfer bitwise_transfer(bool decided_by, isa::VarId a, isa::VarId b,
+                                   const Preparation& preparation) {
+  return valued_transfer(
+      std::array{a, b}, preparation, [decided_by](const std::array<Masked, 2>& elements) {
+        // Where one operand's bit is defined and decides, the other one does not matter.
+        const auto decides = [&](const Masked& element) {
+          return (decided_by ? element.code : ~element.code) & ~element.undefined;
+        };
+        const auto& [first, second] = elements;
+        return (first.undefined & ~decides(second)) | (second.undefined & ~decides(first));
+      });
 }
 
 UndefinedTransfer use_transfer(std::string_view mnemonic, const std::vector<TileOperand>& operands,

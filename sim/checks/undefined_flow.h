@@ -61,6 +61,15 @@ std::vector<TileOperand> tile_operands(const Inst& inst) {
 [[nodiscard]] UndefinedTransfer elementwise_transfer(const std::vector<TileOperand>& operands,
                                                      const Preparation& preparation);
 
+/// An element of the result is that of `a` where the condition is 1, else that of `b`; the other
+/// one does not matter.
+[[nodiscard]] UndefinedTransfer choosing_transfer(isa::VarId condition, isa::VarId a, isa::VarId b,
+                                                  const Preparation& preparation);
+
+/// Each bit of the result is that of And (decided by a 0, `decided_by` false) or of Or (by a 1).
+[[nodiscard]] UndefinedTransfer bitwise_transfer(bool decided_by, isa::VarId a, isa::VarId b,
+                                                 const Preparation& preparation);
+
 /// The instruction needs every element of its operands.
 [[nodiscard]] UndefinedTransfer use_transfer(std::string_view mnemonic,
                                              const std::vector<TileOperand>& operands,

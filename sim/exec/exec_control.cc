@@ -74,6 +74,27 @@ bool is_defined(const Turn& turn, Context& context) {
   return false;
 }
 
+/// Whether no other index of the view is the same element; false after a fault.
+bool is_alone(const Turn& turn, Context& context) {
+  const GlobalAccess& element = turn.access.element;
+  if (context.settings.uses == nullptr) return true;
+  const auto other = context.settings.turns->other_index(element.view, turn.address, turn.index);
+  if (!other) return true;
+  const auto rank = context.state.views[element.view].rank;
+  const auto name = [&](const Coordinates& index) {
+    return fmt::format("`{}[{}]`", element.view_name,
+                       fmt::join(index.begin(), index.begin() + rank, ", "));
+  };
+  context.fail(
+      Code::race, element.span,
+      fmt::format("`{}` meets {}, which is the same element of memory as {}: two semaphores "
+                  "are one",
+                  element.mnemonic, name(turn.index), name(*other)));
+  add_note(context.fault->diagnostic, "the strides of this view must keep its elements apart",
+           element.view_span);
+  return false;
+}
+
 void store(const Turn& turn, std::uint32_t value, Context& context) {
   const MemoryBuffer& buffer = context.memory[turn.address.buffer];
   const GlobalAccess& element = turn.access.element;
@@ -96,13 +117,16 @@ bool begin_segment(Context& context) {
   });
 }
 
-/// The block passes: a barrier for its threads, and a turn in the happens-before order of blocks.
-bool pass(const Turn& turn, Ordering ordering, Context& context) {
-  stop_counterfactuals(context);
+/// The block passes: a barrier for its threads, and a turn in the happens-before order of blocks,
+/// which found a value and leaves one.
+bool pass(const Turn& turn, Ordering ordering, std::uint32_t before, std::uint32_t after,
+          Context& context) {
+  end_counterfactuals(context);
   complete_barrier(context);
   if (context.settings.observers.happens_before != nullptr) {
-    context.settings.observers.happens_before->take_turn(context.state.order, turn.address,
-                                                         ordering);
+    context.settings.observers.happens_before->take_turn(
+        context.state.order, turn.address, ordering,
+        {&turn.access.element, turn.index, before, after});
   }
   return begin_segment(context);
 }
@@ -133,13 +157,13 @@ Action prepare(const isa::LockSemaphore& inst, const Preparation& preparation) {
     Turn turn{*access};
     if (!find_turn(context, turn)) return false;
     if (context.settings.observers.replay != nullptr) return replay(turn, GlobalUse::lock, context);
-    if (!is_defined(turn, context)) return false;
+    if (!is_defined(turn, context) || !is_alone(turn, context)) return false;
     if (load_semaphore(turn.address, context.memory) != turn.value) {
       context.state.wait = Wait{access.get(), turn.address, turn.index, turn.value};
       return true;
     }
     context.state.wait.reset();
-    return pass(turn, Ordering::acquire, context);
+    return pass(turn, Ordering::acquire, turn.value, turn.value, context);
   };
 }
 
@@ -150,9 +174,10 @@ Action prepare(const isa::ReleaseSemaphore& inst, const Preparation& preparation
     if (!find_turn(context, turn)) return false;
     if (context.settings.observers.replay != nullptr)
       return replay(turn, GlobalUse::release, context);
-    if (!is_defined(turn, context)) return false;
+    if (!is_defined(turn, context) || !is_alone(turn, context)) return false;
+    const std::uint32_t before = load_semaphore(turn.address, context.memory);
     store(turn, turn.value, context);
-    return pass(turn, Ordering::release, context);
+    return pass(turn, Ordering::release, before, turn.value, context);
   };
 }
 
@@ -168,7 +193,7 @@ Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
       scalar = context.settings.turns->given(state.order, state.turns);
       return replay(turn, GlobalUse::release, context);
     }
-    if (!is_defined(turn, context)) return false;
+    if (!is_defined(turn, context) || !is_alone(turn, context)) return false;
     const std::uint32_t before = load_semaphore(turn.address, context.memory);
     scalar = access->value.kind() == isa::ScalarKind::i32
                  ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(before)})
@@ -177,7 +202,7 @@ Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
       context.settings.turns->gave(state.order, state.turns, scalar);
     }
     store(turn, before + turn.value, context);
-    return pass(turn, Ordering::both, context);
+    return pass(turn, Ordering::both, before, before + turn.value, context);
   };
 }
 

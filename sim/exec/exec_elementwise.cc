@@ -103,6 +103,19 @@ Action prepare(const isa::Where& inst, const Preparation& preparation) {
       preparation.result_tile(), where_loop(preparation.register_type(inst.a.var).dtype));
 }
 
+UndefinedTransfer valued_undefined_transfer(const isa::Where& inst,
+                                            const Preparation& preparation) {
+  return choosing_transfer(inst.condition.var, inst.a.var, inst.b.var, preparation);
+}
+UndefinedTransfer valued_undefined_transfer(const isa::Binary<isa::BinaryOp::bit_and>& inst,
+                                            const Preparation& preparation) {
+  return bitwise_transfer(false, inst.a.var, inst.b.var, preparation);
+}
+UndefinedTransfer valued_undefined_transfer(const isa::Binary<isa::BinaryOp::bit_or>& inst,
+                                            const Preparation& preparation) {
+  return bitwise_transfer(true, inst.a.var, inst.b.var, preparation);
+}
+
 ShadowFlow binary_shadow(isa::BinaryOp op, isa::RegisterOperand a, isa::RegisterOperand b,
                          const Preparation& preparation) {
   const isa::RealFunction2 function = isa::unrounded(op, preparation.register_type(a.var).dtype);

@@ -30,6 +30,32 @@ bool evaluate_origin(const GlobalAccess& access, Context& context, Coordinates& 
   return true;
 }
 
+/// Says what of a view reaches beyond its buffer: its extents, or strides that lay out few elements
+/// over too much memory.
+void explain_reach(const GlobalAccess& access, const TileInView& cursor, Context& context) {
+  const GlobalView& view = cursor.view();
+  const auto rank = static_cast<std::size_t>(view.rank);
+  std::uint64_t elements = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const auto extent = static_cast<std::uint64_t>(std::max<std::int64_t>(view.extents[d], 0));
+    if (__builtin_mul_overflow(elements, extent, &elements)) elements = ~std::uint64_t{0};
+  }
+  const std::uint64_t held = std::uint64_t{cursor.buffer().bytes} * 8 / access.tile.bits;
+  std::string note = fmt::format(
+      "`{}` is viewed here; a view's extents must not reach beyond its buffer", access.view_name);
+  if (elements <= held && view.layout == nullptr) {
+    Coordinates dense{};
+    std::int64_t stride = 1;
+    for (std::size_t d = rank; d-- > 0; stride *= view.extents[d]) dense[d] = stride;
+    note = fmt::format(
+        "the {} elements of this view fit the buffer, which has {}, but its strides "
+        "[{}] reach beyond it; dense ones are [{}]",
+        elements, held, fmt::join(view.strides.begin(), view.strides.begin() + view.rank, ", "),
+        fmt::join(dense.begin(), dense.begin() + view.rank, ", "));
+  }
+  add_note(context.fault->diagnostic, std::move(note), access.view_span);
+}
+
 /// Reports elements inside the view but outside of the buffer.
 bool report_out_of_bounds(const GlobalAccess& access, TileInView& cursor, Context& context) {
   using Outside = Offender<std::int64_t>;  // the detail is the byte of the access
@@ -47,10 +73,7 @@ bool report_out_of_bounds(const GlobalAccess& access, TileInView& cursor, Contex
                            element_text(access.view_name, outside.first), outside.detail,
                            cursor.buffer().bytes));
   context.fault->thread = static_cast<std::int64_t>(outside.thread);
-  add_note(context.fault->diagnostic,
-           fmt::format("`{}` is viewed here; a view's extents must not reach beyond its buffer",
-                       access.view_name),
-           access.view_span);
+  explain_reach(access, cursor, context);
   return false;
 }
 
@@ -69,6 +92,15 @@ bool report_outside_view(const GlobalAccess& access, const GlobalView& view,
   return false;
 }
 
+/// What to do about elements of memory that nothing has written. If blocks wait for one another,
+/// the block that writes them may come later.
+std::string_view advice_on_unwritten(const Context& context) {
+  return context.settings.turns == nullptr
+             ? "store them before"
+             : "store them before, or, if another block does, lock a semaphore that it releases "
+               "after its store";
+}
+
 /// Reports elements of a copy's source that nothing has written.
 bool report_unwritten(const GlobalAccess& access, TileInView& cursor, const std::uint8_t* mask,
                       Context& context) {
@@ -85,7 +117,8 @@ bool report_unwritten(const GlobalAccess& access, TileInView& cursor, const std:
                            "first {}",
                            access.mnemonic, unwritten.count, access.tile.locals, access.view_name,
                            element_text(access.view_name, unwritten.first)));
-  add_note(context.fault->diagnostic, "nothing had written them; store them before",
+  add_note(context.fault->diagnostic,
+           fmt::format("nothing had written them; {}", advice_on_unwritten(context)),
            access.view_span);
   return false;
 }
@@ -250,7 +283,7 @@ bool load(const GlobalAccess& access, Context& context) {
     if (!move_in(access, cursor, undefined_bits(cursor, context), undefined.at(offset), context)) {
       return false;
     }
-    undefined.update(access.tile, {access.mnemonic, access.span});
+    undefined.update(access.tile, {access.mnemonic, access.span, advice_on_unwritten(context)});
   } else if (undefined.any()) {
     undefined.clear(access.tile);
   }
@@ -312,6 +345,9 @@ bool store(const GlobalAccess& access, Context& context) {
   if (!evaluate_origin(access, context, origin)) return false;
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::store}, context);
   TileInView cursor(access, context, origin);
+  StoreCount& count = context.scratch.stores[access.statement];
+  ++count.executed;
+  if (cursor.outside_view()) ++count.outside;
   if (!spares_sources(access, cursor, context)) return false;
   const Tile& tile = access.tile;
   UndefinedRegisters& undefined = context.state.undefined;

@@ -8,7 +8,9 @@ namespace {
 
 template <class Inst>
 UndefinedTransfer transfer_of(const Inst& inst, const Preparation& preparation) {
-  if constexpr (Inst::schema.description.elementwise) {
+  if constexpr (requires { valued_undefined_transfer(inst, preparation); }) {
+    return valued_undefined_transfer(inst, preparation);
+  } else if constexpr (Inst::schema.description.elementwise) {
     return elementwise_transfer(tile_operands(inst), preparation);
   } else if constexpr (isa::has_register_tiles<Inst>()) {
     return undefined_transfer(inst, preparation);

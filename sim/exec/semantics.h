@@ -33,6 +33,13 @@ Action prepare(const isa::Unary<op>& inst, const Preparation& preparation) {
   return prepare_unary(op, inst.a, preparation);
 }
 
+/// Element-wise instructions of which an operand may leave the result as it is, whatever its value.
+UndefinedTransfer valued_undefined_transfer(const isa::Where& inst, const Preparation&);
+UndefinedTransfer valued_undefined_transfer(const isa::Binary<isa::BinaryOp::bit_and>& inst,
+                                            const Preparation&);
+UndefinedTransfer valued_undefined_transfer(const isa::Binary<isa::BinaryOp::bit_or>& inst,
+                                            const Preparation&);
+
 /// What the simulator does with a statement: the action, and what runs around it while tiles are
 /// marked as undefined or shadow values are kept.
 struct Semantics {

@@ -45,6 +45,7 @@ BlockInterpreter::BlockInterpreter(const Plan& plan, const Memory& memory,
   state_ = new_state();
   scratch_.tables.resize(plan.table_count);
   scratch_.shared_tables.resize(plan.shared_table_count);
+  scratch_.stores.resize(plan.memory_statements.size());
 }
 
 BlockState BlockInterpreter::new_state() const {
@@ -128,7 +129,7 @@ bool BlockInterpreter::step() {
   if (context_.settings.observers.probes != nullptr) keep_operands_of(record);
   ++state_.next;
   if (!execute(record)) return false;
-  if (state_.traced && !state_.wait) emit_trace(record);
+  if (state_.traced && !state_.wait && !emit_trace(record)) return false;
   if (context_.settings.observers.probes != nullptr) run_probe_of(record);
   return true;
 }
@@ -155,14 +156,18 @@ void BlockInterpreter::run_turns(std::uint32_t turns) {
   }
 }
 
-/// Traces the values of a statement that wrote a variable or is an instruction.
-void BlockInterpreter::emit_trace(const PlanOp& record) {
+/// Traces the values of a statement that wrote a variable or is an instruction. False: the trace is
+/// long enough, so the run stops.
+bool BlockInterpreter::emit_trace(const PlanOp& record) {
   const bool loop_ended = record.kind == PlanOp::Kind::loop_next && state_.next == record.target;
-  if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return;
+  if (loop_ended || (record.mnemonic.empty() && record.written.empty())) return true;
   const Trace& trace = *context_.settings.observers.trace;
   TraceEvent event{state_.block, state_.steps, record.span, record.mnemonic, {}, {}};
   if (trace.values) show_values(record.written, state_, event);
-  state_.traced = trace.tell(event);
+  if (trace.tell(event)) return true;
+  state_.traced = false;
+  if (trace.first_blocks > 0) return true;
+  return context_.fail(Code::step_limit, record.span, "the trace is long enough");
 }
 
 void BlockInterpreter::keep_operands_of(const PlanOp& record) {
@@ -240,7 +245,7 @@ bool BlockInterpreter::enter_loop(const PlanOp& record) {
     if (!context_.evaluate(record.values[i], bits[i])) return false;
   }
   if (bits[2] == 0) {
-    return context_.fail(Code::step_limit, record.span,
+    return context_.fail(Code::range_step, record.span,
                          "the step of this range is 0, so the loop would never end; a step is "
                          "positive or negative");
   }

@@ -57,6 +57,8 @@ class BlockInterpreter {
   /// What the accesses of each record cost, over all blocks so far; empty unless
   /// the plan counts accesses.
   [[nodiscard]] const std::vector<AccessCounts>& accesses() const { return accesses_; }
+  /// How often each store ran, by Plan::memory_statements.
+  [[nodiscard]] const std::vector<StoreCount>& stores() const { return scratch_.stores; }
   /// The errors of each record's results, over all blocks so far; empty unless the plan keeps
   /// shadow values.
   [[nodiscard]] const std::vector<InstructionErrors>& errors() const { return errors_; }
@@ -66,7 +68,7 @@ class BlockInterpreter {
   bool execute(const PlanOp& record);
   bool run_action(const PlanOp& record);
   bool step_shadow(const PlanOp& record);
-  void emit_trace(const PlanOp& record);
+  bool emit_trace(const PlanOp& record);
   void keep_operands_of(const PlanOp& record);
   void run_probe_of(const PlanOp& record);
   bool step_undefined(const PlanOp& record);

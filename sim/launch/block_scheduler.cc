@@ -8,9 +8,61 @@
 #include <utility>
 
 #include "isa/base/check.h"
+#include "isa/base/float_environment.h"
+#include "isa/type/bits.h"
 #include "sim/launch/deadlock.h"
 
 namespace tilevm::sim {
+namespace {
+
+/// Bytes that the states of all resident blocks may take.
+constexpr std::uint64_t max_resident_bytes = std::uint64_t{1} << 32;
+
+/// What the state of a block takes, roughly: registers and shared memory, with their masks and the
+/// history of each granule.
+std::uint64_t state_bytes(const LaunchPlan& launch) {
+  const Plan& plan = launch.plan;
+  return 4096 + 2 * plan.register_bytes + 8 * plan.scalar_slots +
+         plan.shared_bytes * (2 + 2 * sizeof(AccessRecord));
+}
+
+/// A number of a seed, a block and a step.
+std::uint64_t mixed(std::uint64_t seed, std::uint64_t block, std::uint64_t step) {
+  std::uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15U + (block + 1) * 0xbf58476d1ce4e5b9U + step;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+/// "`turn[0, 2]`".
+std::string name_of(const SemaphoreUse& use) {
+  const auto rank = use.access->offsets.size();
+  return fmt::format(
+      "`{}[{}]`", use.access->view_name,
+      fmt::join(use.index.begin(), use.index.begin() + static_cast<std::ptrdiff_t>(rank), ", "));
+}
+
+/// A semaphore's value as the program writes it.
+std::string value_text(const SemaphoreUse& use, std::uint32_t bits) {
+  const bool is_signed = use.access->dtype == isa::i32;
+  return is_signed ? fmt::format("{}", static_cast<std::int32_t>(bits)) : fmt::format("{}", bits);
+}
+
+}  // namespace
+
+std::string to_string(const TurnOrder& order) {
+  switch (order.kind) {
+    case TurnOrder::Kind::first:
+      return "the first block runs as far as it can, then the next one";
+    case TurnOrder::Kind::last:
+      return "the last block runs as far as it can, then the one before";
+    case TurnOrder::Kind::random:
+    case TurnOrder::Kind::ranked:
+      return fmt::format("random, {}", order.seed);
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
 BlockScheduler::BlockScheduler(const LaunchPlan& launch, const RunSettings& settings,
                                std::uint64_t resident, std::uint64_t threads)
     : launch_(launch),
@@ -18,7 +70,7 @@ BlockScheduler::BlockScheduler(const LaunchPlan& launch, const RunSettings& sett
       resident_(std::max<std::uint64_t>(resident, 1)),
       settings_(settings) {
   settings_.turns = &log_;
-  if (settings_.uses != nullptr && blocks_ > 1) {
+  if (settings_.uses != nullptr) {
     detector_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
     settings_.observers.block_races = settings_.observers.happens_before = &*detector_;
   }
@@ -37,22 +89,85 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::run(
     free_.push_back(std::move(resident.state));
     return true;
   };
-  while (!fault) {
-    admit();
-    if (residents_.empty()) break;
+  while (!fault && !too_large_) {
+    admit(enough_blocks);
+    if (residents_.empty() || too_large_) break;
     fault = run_segments() ? look_at_segments() : deadlock();
     std::erase_if(residents_, dismiss);
     if (!fault) fault = take_turns();
   }
   std::erase_if(residents_, dismiss);
-  return fault;
+  return fault || too_large_ ? fault : find_lost_wait();
 }
 
-void BlockScheduler::admit() {
+std::optional<BlockScheduler::BlockFault> BlockScheduler::run_singly(const TurnOrder& order) {
+  std::optional<BlockFault> fault;
+  for (std::uint64_t step = 0; !fault && !too_large_; ++step) {
+    admit(static_cast<std::size_t>(-1));
+    if (residents_.empty() || too_large_) break;
+    Resident* const next = choose(order, step);
+    fault = next == nullptr ? deadlock() : run_turn(*next);
+    std::erase_if(residents_, [&](Resident& resident) {
+      if (!resident.ended || fault) return false;
+      free_.push_back(std::move(resident.state));
+      return true;
+    });
+  }
+  return fault || too_large_ ? fault : find_lost_wait();
+}
+
+/// The block that runs next: one that does not wait, or whose value is there. Null if there is
+/// none.
+BlockScheduler::Resident* BlockScheduler::choose(const TurnOrder& order, std::uint64_t step) {
+  const auto key_of = [&](const Resident& resident) {
+    switch (order.kind) {
+      case TurnOrder::Kind::first:
+        return resident.rank;
+      case TurnOrder::Kind::last:
+        return ~resident.rank;
+      case TurnOrder::Kind::random:
+        return mixed(order.seed, resident.rank, step);
+      case TurnOrder::Kind::ranked:
+        // A block loses its rank now and then, so that it stops where no other block stops it.
+        return mixed(order.seed, resident.rank, resident.state.turns / 4);
+    }
+    TILEVM_NO_ENUMERATOR();
+  };
+  Resident* chosen = nullptr;
+  for (Resident& resident : residents_) {
+    const auto& wait = resident.state.wait;
+    if (wait && load_semaphore(wait->address, launch_.memory) != wait->wanted) continue;
+    if (chosen == nullptr || key_of(resident) < key_of(*chosen)) chosen = &resident;
+  }
+  return chosen;
+}
+
+/// Runs a block up to its next turn, and the turn.
+std::optional<BlockScheduler::BlockFault> BlockScheduler::run_turn(Resident& resident) {
+  BlockInterpreter& machine = *machines_.front();
+  const bool waited = resident.waits();
+  machine.exchange(resident.state);
+  bool went_well = waited || machine.run_segment();
+  if (!waited) machine.publish();
+  resident.ended = went_well && machine.done();
+  const bool raced = detector_ && detector_->race();
+  if (went_well && !resident.ended && !raced) went_well = machine.take_turn();
+  machine.exchange(resident.state);
+  if (detector_ && detector_->race()) return find_race();
+  if (!went_well) return BlockFault{resident.rank, *machine.take_fault()};
+  return std::nullopt;
+}
+
+void BlockScheduler::admit(std::size_t enough) {
   const auto can_run = [](const Resident& resident) { return !resident.waits(); };
   auto runnable =
       static_cast<std::size_t>(std::count_if(residents_.begin(), residents_.end(), can_run));
-  for (; next_ < blocks_ && residents_.size() < resident_ && runnable < enough_blocks; ++runnable) {
+  const std::uint64_t most = std::max<std::uint64_t>(max_resident_bytes / state_bytes(launch_), 16);
+  for (; next_ < blocks_ && residents_.size() < resident_ && runnable < enough; ++runnable) {
+    if (residents_.size() >= most) {
+      too_large_ = true;
+      return;
+    }
     BlockInterpreter& machine = *machines_.front();
     BlockState state = free_.empty() ? machine.new_state() : std::move(free_.back());
     if (!free_.empty()) free_.pop_back();
@@ -72,6 +187,7 @@ bool BlockScheduler::run_segments() {
   std::atomic<std::size_t> next{0};
   std::atomic<bool> out_of_memory{false};
   const auto work = [&](BlockInterpreter& machine) {
+    const DefaultFloatEnvironment environment;
     try {
       for (std::size_t i = next++; i < runnable.size(); i = next++) {
         run_segment(*runnable[i], machine);
@@ -149,6 +265,32 @@ BlockScheduler::BlockFault BlockScheduler::find_race() const {
   auto fault = machine.take_fault();
   TILEVM_CHECK(fault.has_value(), "a race between blocks that is not found again");
   return {race.second.block, *std::move(fault)};
+}
+
+/// A wait that found its value only since another block was slow.
+std::optional<BlockScheduler::BlockFault> BlockScheduler::find_lost_wait() const {
+  const auto lost = detector_ ? detector_->lost_wait() : std::nullopt;
+  if (!lost) return std::nullopt;
+  Fault fault;
+  Diagnostic& diagnostic = fault.diagnostic;
+  diagnostic.code = Code::deadlock;
+  diagnostic.span = lost->wait.access->span;
+  diagnostic.message = fmt::format(
+      "`{}` may wait for ever: block [{}] waits until {} is {}, but block [{}] may make it {} "
+      "first",
+      lost->wait.access->mnemonic, fmt::join(launch_.block_index(lost->waiter.block), ", "),
+      name_of(lost->wait), value_text(lost->wait, lost->wait.before),
+      fmt::join(launch_.block_index(lost->writer.block), ", "),
+      value_text(lost->store, lost->store.after));
+  add_note(diagnostic,
+           fmt::format("`{}` overwrites the value here; nothing makes it wait until the "
+                       "value has been seen",
+                       lost->store.access->mnemonic),
+           lost->store.access->span);
+  add_note(diagnostic,
+           "give each wait a value or a semaphore of its own, or let the waiting block release "
+           "another one that the overwriting block locks before");
+  return BlockFault{lost->waiter.block, std::move(fault)};
 }
 
 /// All blocks that have begun wait, and no further block can begin.

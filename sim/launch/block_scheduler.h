@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/access/semaphore.h"
@@ -24,6 +25,19 @@ namespace tilevm::sim {
 
 /// Blocks begin while fewer than this can run: enough for the host threads, few suspended states.
 inline constexpr std::size_t enough_blocks = 16;
+/// The order in which blocks come to their turns, one block at a time.
+struct TurnOrder {
+  enum class Kind : std::uint8_t {
+    first,   ///< the first block in the launch order runs as far as it can, then the next one
+    last,    ///< likewise, from the last block on
+    random,  ///< any block that can run, by the seed
+    ranked,  ///< blocks have random ranks, and the one that ranks first runs as far as it can
+  };
+  Kind kind = Kind::first;
+  std::uint64_t seed = 0;
+};
+/// "the last block first", for messages.
+[[nodiscard]] std::string to_string(const TurnOrder& order);
 
 class BlockScheduler {
  public:
@@ -39,10 +53,16 @@ class BlockScheduler {
   /// Runs all blocks, or stops in the first turn with faults and reports the fault of the block
   /// that is first in the launch order. Calls ended(rank, prints) for every block that has begun.
   std::optional<BlockFault> run(const std::function<void(std::uint64_t, isa::PrintRecords)>& ended);
+  /// Runs all blocks one at a time in another order.
+  std::optional<BlockFault> run_singly(const TurnOrder& order);
   /// The interpreters, with what they counted.
   [[nodiscard]] const std::vector<std::unique_ptr<BlockInterpreter>>& machines() const {
     return machines_;
   }
+  /// What the blocks wrote; null if it is not followed.
+  [[nodiscard]] const AccessSink* accesses() const { return detector_ ? &*detector_ : nullptr; }
+  /// Whether the states of the blocks that wait take more memory than a run may.
+  [[nodiscard]] bool too_large() const { return too_large_; }
 
  private:
   struct Resident {
@@ -53,7 +73,11 @@ class BlockScheduler {
     [[nodiscard]] bool waits() const { return state.wait.has_value(); }
   };
 
-  void admit();
+  /// At most `enough` blocks that can run.
+  void admit(std::size_t enough);
+  [[nodiscard]] Resident* choose(const TurnOrder& order, std::uint64_t step);
+  [[nodiscard]] std::optional<BlockFault> run_turn(Resident& resident);
+  [[nodiscard]] std::optional<BlockFault> find_lost_wait() const;
   [[nodiscard]] bool run_segments();
   void run_segment(Resident& resident, BlockInterpreter& machine);
   [[nodiscard]] std::optional<BlockFault> look_at_segments();
@@ -70,6 +94,7 @@ class BlockScheduler {
   std::uint64_t next_ = 0;                                   // rank of the block that begins next
   std::vector<Resident> residents_;                          // ascending
   std::vector<BlockState> free_;                             // of blocks that have ended
+  bool too_large_ = false;
 };
 
 }  // namespace tilevm::sim

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "isa/inst/limits.h"
 #include "sim/state/scalar_code.h"
 #include "sim/state/undefined.h"
 
@@ -150,7 +151,6 @@ Result<std::vector<std::uint64_t>> bind_arguments(const isa::VerifiedProgram& pr
 
 std::variant<Grid, Fault> evaluate_grid(const isa::Kernel& kernel,
                                         const std::vector<std::uint64_t>& scalars) {
-  constexpr std::array<std::int64_t, 3> limits{2147483647, 65535, 65535};
   Grid grid;
   grid.rank = kernel.grid.size();
   for (std::size_t d = 0; d < kernel.grid.size(); ++d) {
@@ -161,11 +161,11 @@ std::variant<Grid, Fault> evaluate_grid(const isa::Kernel& kernel,
                       "the divisor of this integer division is zero; test it before");
     }
     const auto extent = static_cast<std::int64_t>(bits);
-    if (extent < 1 || extent > limits[d]) {
+    if (extent < 1 || extent > isa::max_grid_extents[d]) {
       return fault_of(Code::bad_grid, kernel.grid[d].span(),
                       fmt::format("grid extent {} of kernel `{}` is {}; it must lie between 1 and "
                                   "{}",
-                                  d, kernel.name, extent, limits[d]));
+                                  d, kernel.name, extent, isa::max_grid_extents[d]));
     }
     grid.extents[d] = extent;
   }

@@ -149,6 +149,9 @@ class PlanBuilder {
                   .shadow = std::move(semantics.shadow)};
     if (keeps_flows_) record.flow = data_flow_of(preparation);
     plan_.orders_blocks |= record.orders_blocks;
+    if (branches_ > 0 && std::holds_alternative<isa::CopyAsyncCommitGroup>(stmt.inst)) {
+      plan_.conditional_commits.push_back(span);
+    }
     if (plan_.counts_accesses) {
       record.meter = make_meter(program_, index_, stmt, tables_, here());
       record.mma = count_mma(program_, index_, stmt);
@@ -249,6 +252,7 @@ class PlanBuilder {
 
   void add_statement(const isa::IfStmt& stmt, Span span) {
     std::vector<std::size_t> ends;
+    ++branches_;
     for (const isa::IfStmt::Arm& arm : stmt.arms) {
       statement_ = stmt.id;
       const std::size_t otherwise = add_branch(arm.condition, span);
@@ -257,6 +261,7 @@ class PlanBuilder {
       jump_here(otherwise);
     }
     add_block(stmt.otherwise);
+    --branches_;
     for (const std::size_t end : ends) jump_here(end);
   }
 
@@ -276,6 +281,7 @@ class PlanBuilder {
   std::vector<Loop> loops_;
   isa::StmtId statement_;  // being flattened
   bool keeps_flows_ = false;
+  int branches_ = 0;  ///< around the statement
   const isa::ProbePlan* probes_ = nullptr;
 };
 

@@ -54,22 +54,23 @@ struct PlanOp {
 
 struct Plan {
   std::vector<PlanOp> records;
-  std::vector<StatementProbe> probes;  ///< by record; empty if there are none
-  std::size_t scalar_slots = 0;        ///< one a variable (by index), then three a loop
-  std::size_t view_slots = 0;          ///< one a variable
-  std::size_t register_bytes = 0;      ///< of the slab
-  std::size_t table_count = 0;         ///< of Scratch::tables
-  std::size_t shared_table_count = 0;  ///< of Scratch::shared_tables
-  std::size_t shared_bytes = 0;        ///< of a block
-  SharedContents shared_contents;      ///< at the begin of a block
-  unsigned granule_shift = 0;          ///< RunSettings
-  std::int64_t threads = 1;            ///< of a block
-  unsigned global_granule_shift = 0;   ///< RunSettings
-  bool counts_accesses = false;        ///< whether records have meters
-  bool keeps_shadow = false;           ///< whether records have shadow flows
-  bool orders_blocks = false;          ///< whether a record orders blocks
-  std::size_t shadow_registers = 0;    ///< ShadowValues::registers
-  std::size_t shadow_shared = 0;       ///< ShadowValues::shared
+  std::vector<StatementProbe> probes;     ///< by record; empty if there are none
+  std::vector<Span> conditional_commits;  ///< CopyAsyncCommitGroup in branches
+  std::size_t scalar_slots = 0;           ///< one a variable (by index), then three a loop
+  std::size_t view_slots = 0;             ///< one a variable
+  std::size_t register_bytes = 0;         ///< of the slab
+  std::size_t table_count = 0;            ///< of Scratch::tables
+  std::size_t shared_table_count = 0;     ///< of Scratch::shared_tables
+  std::size_t shared_bytes = 0;           ///< of a block
+  SharedContents shared_contents;         ///< at the begin of a block
+  unsigned granule_shift = 0;             ///< RunSettings
+  std::int64_t threads = 1;               ///< of a block
+  unsigned global_granule_shift = 0;      ///< RunSettings
+  bool counts_accesses = false;           ///< whether records have meters
+  bool keeps_shadow = false;              ///< whether records have shadow flows
+  bool orders_blocks = false;             ///< whether a record orders blocks
+  std::size_t shadow_registers = 0;       ///< ShadowValues::registers
+  std::size_t shadow_shared = 0;          ///< ShadowValues::shared
   std::vector<MemoryStatement> memory_statements;
   std::vector<Barrier> barriers;
   std::vector<std::size_t> barrier_records;  ///< by barrier

@@ -12,11 +12,13 @@
 #include <thread>
 #include <utility>
 
+#include "isa/base/float_environment.h"
 #include "sim/checks/block_races.h"
 #include "sim/launch/block_interpreter.h"
 #include "sim/launch/block_scheduler.h"
 #include "sim/launch/launch.h"
 #include "sim/launch/launch_plan.h"
+#include "sim/launch/order_exploration.h"
 #include "sim/launch/plan.h"
 #include "sim/probe/probe_sink.h"
 
@@ -31,11 +33,13 @@ class BlockRun {
       : launch_(launch),
         blocks_(launch.grid.blocks()),
         resident_(options.resident_blocks),
+        explored_orders_(options.explored_orders),
         keeps_prints_(options.block_order.kind == BlockOrder::Kind::ascending),
         needed_(launch.plan.barriers.size()),
         executed_(launch.plan.records.size(), 0),
         accesses_(launch.plan.counts_accesses ? launch.plan.records.size() : 0),
         errors_(launch.plan.keeps_shadow ? launch.plan.records.size() : 0),
+        stores_(launch.plan.memory_statements.size()),
         prints_(std::move(prints)) {
     const auto wanted = static_cast<std::uint64_t>(
         options.threads > 0 ? options.threads : std::thread::hardware_concurrency());
@@ -50,6 +54,7 @@ class BlockRun {
                  .granule_shift = plan.granule_shift,
                  .global_granule_shift = plan.global_granule_shift,
                  .threads = plan.threads};
+    settings_.conditional_commits = &plan.conditional_commits;
     if (options.trace.tell) settings_.observers.trace = &options.trace;
     if (options.probes.plan != nullptr) {
       settings_.observers.probes =
@@ -57,7 +62,7 @@ class BlockRun {
                            launch.workspaces, plan.threads);
     }
     if (checks.races) settings_.uses = &launch.uses;
-    if (checks.races && !plan.orders_blocks && blocks_ > 1 &&
+    if (checks.races && !plan.orders_blocks && (blocks_ > 1 || checks.unwritten) &&
         blocks_ < BlockRaceDetector::max_blocks) {
       settings_.observers.block_races =
           &detector_.emplace(launch.memory, launch.uses, launch.plan.global_granule_shift);
@@ -82,6 +87,7 @@ class BlockRun {
       work();
     }
     if (!out_of_memory_) find_race_of_blocks();
+    keep_stored(detector_ ? &*detector_ : nullptr);
     return !out_of_memory_;
   }
 
@@ -119,6 +125,17 @@ class BlockRun {
     return errors;
   }
 
+  [[nodiscard]] std::vector<StoredBits> take_stored() { return std::move(stored_); }
+  [[nodiscard]] std::vector<StoreUse> stores() const {
+    std::vector<StoreUse> uses;
+    for (std::size_t i = 0; i < stores_.size(); ++i) {
+      if (stores_[i].executed == 0) continue;
+      uses.push_back(
+          {launch_.plan.memory_statements[i].span, stores_[i].executed, stores_[i].outside});
+    }
+    return uses;
+  }
+
   [[nodiscard]] std::vector<BarrierUse> barriers() const {
     std::vector<BarrierUse> barriers;
     if (settings_.observers.needed == nullptr) return barriers;
@@ -131,14 +148,41 @@ class BlockRun {
   }
 
  private:
+  /// Keeps what the blocks wrote, by buffer.
+  void keep_stored(const AccessSink* sink) {
+    if (sink == nullptr || !settings_.checks.unwritten) return;
+    for (std::size_t b = launch_.workspaces; b < launch_.memory.size(); ++b) {
+      StoredBits& stored = stored_.emplace_back();
+      stored.known = true;
+      if (!launch_.uses[b].written) continue;
+      for (const Interval& bits : sink->written(b)) {
+        stored.ranges.push_back({bits.begin, bits.end});
+      }
+    }
+  }
+
   bool run_in_turns() {
+    std::optional<OrderExploration> exploration;
+    if (OrderExploration::is_possible(launch_, settings_) && explored_orders_ > 0) {
+      exploration.emplace(launch_, settings_, resident_, explored_orders_);
+    }
     BlockScheduler turns(launch_, settings_, resident_, threads_);
     auto fault = turns.run([this](std::uint64_t rank, isa::PrintRecords prints) {
       if (!prints.empty()) keep(launch_.sequence[rank], std::move(prints));
     });
     for (const auto& machine : turns.machines()) count(*machine);
+    keep_stored(turns.accesses());
     if (fault) keep(fault->rank, std::move(fault->fault));
-    return true;
+    const bool well = !fault_ && !turns.too_large();
+    if (well && exploration) explore(*exploration);
+    return !turns.too_large();
+  }
+
+  /// Runs the launch again in other orders. Prints, counts and memory stay those of the first run.
+  void explore(const OrderExploration& exploration) {
+    std::uint64_t steps = 1;
+    for (const std::uint64_t executed : executed_) steps += executed;
+    if (auto fault = exploration.run(steps)) keep(fault->rank, std::move(fault->fault));
   }
 
   /// Adds the counts of an interpreter.
@@ -147,9 +191,14 @@ class BlockRun {
     for (std::size_t i = 0; i < executed_.size(); ++i) executed_[i] += machine.executed()[i];
     for (std::size_t i = 0; i < accesses_.size(); ++i) accesses_[i] += machine.accesses()[i];
     for (std::size_t i = 0; i < errors_.size(); ++i) errors_[i] += machine.errors()[i];
+    for (std::size_t i = 0; i < stores_.size(); ++i) {
+      stores_[i].executed += machine.stores()[i].executed;
+      stores_[i].outside += machine.stores()[i].outside;
+    }
   }
 
   void work() {
+    const DefaultFloatEnvironment environment;
     try {
       BlockInterpreter machine(launch_.plan, launch_.memory, launch_.parameters, settings_);
       run_blocks(machine);
@@ -209,6 +258,7 @@ class BlockRun {
   const LaunchPlan& launch_;
   const std::uint64_t blocks_;
   const std::uint64_t resident_;
+  const std::uint64_t explored_orders_;
   const bool keeps_prints_;                    // after a fault
   std::vector<std::atomic<bool>> needed_;      // by barrier
   std::optional<BlockRaceDetector> detector_;  ///< if blocks are compared
@@ -224,8 +274,13 @@ class BlockRun {
   std::vector<std::uint64_t> executed_;
   std::vector<AccessCounts> accesses_;
   std::vector<InstructionErrors> errors_;
+  std::vector<StoreCount> stores_;  // by Plan::memory_statements
+  std::vector<StoredBits> stored_;  // by the caller's buffer
   isa::PrintLog prints_;
 };
+
+/// More blocks would take hours even if they were empty.
+constexpr std::uint64_t max_blocks = std::uint64_t{1} << 32;
 
 Error out_of_memory(const isa::Kernel& kernel) {
   return {
@@ -260,6 +315,12 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
                                {options.count_accesses, options.keep_shadow, options.probes.plan});
   if (Status status = check_size(plan, code); !status) return status.error();
   const Grid& blocks = *std::get_if<Grid>(&grid);
+  if (blocks.blocks() > max_blocks) {
+    return Error{ErrorKind::limit,
+                 fmt::format("the grid of kernel `{}` has {} blocks; the simulator "
+                             "runs at most {}",
+                             code.name, blocks.blocks(), max_blocks)};
+  }
   const LaunchPlan launch{plan,
                           launch_memory->buffers,
                           *parameters,
@@ -275,6 +336,9 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
   if (report.fault) return report;
   report.counters = run.counters();
   report.barriers = run.barriers();
+  report.stored = run.take_stored();
+  if (!report.stored.empty()) report.stores = run.stores();
+  report.grid = blocks.extents;
   report.errors = run.errors();
   return report;
 }
@@ -284,6 +348,7 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
 Result<Report> run_kernel(const isa::VerifiedProgram& program, int kernel,
                           const std::vector<Argument>& arguments, std::vector<Buffer>& memory,
                           const Options& options) {
+  const DefaultFloatEnvironment environment;
   try {
     return run_checked(program, kernel, arguments, memory, options);
   } catch (const std::bad_alloc&) {

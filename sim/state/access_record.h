@@ -8,8 +8,9 @@
 
 namespace tilevm::sim {
 
-/// For writers and for readers: the first thread, and one different thread if there is one. Two
-/// suffice to tell whether a further thread races.
+/// For writers and for readers: a thread, and a different one if there is one. Two suffice to tell
+/// whether a further thread races. Of readers, the ones of the latest statements: a barrier must
+/// stand after these.
 struct AccessRecord {
   static constexpr std::uint16_t nobody = 0xffff;
   /// A number of no thread of the block, for copies: any thread may make a copy.
@@ -36,23 +37,34 @@ struct AccessRecord {
   return other_than(record.writers, thread) || (writes && other_than(record.readers, thread));
 }
 
-/// Adds a thread to the parties; the index of the thread, if it was added.
-inline std::optional<std::size_t> add_party(AccessRecord::Parties& parties, std::size_t thread) {
-  const auto number = static_cast<std::uint16_t>(thread);
-  if (parties[0] == number || parties[1] == number) return std::nullopt;
-  for (std::size_t i = 0; i < parties.size(); ++i) {
-    if (parties[i] != AccessRecord::nobody) continue;
-    parties[i] = number;
-    return i;
-  }
-  return std::nullopt;
-}
-
+/// The first reader of the latest statement is in slot 0.
 inline void add_reader(AccessRecord& record, std::size_t thread, std::uint32_t statement) {
-  if (const auto slot = add_party(record.readers, thread)) record.reading[*slot] = statement;
+  const auto number = static_cast<std::uint16_t>(thread);
+  auto& [first, second] = record.readers;
+  const bool is_new = first == AccessRecord::nobody || record.reading[0] != statement;
+  if (!is_new) {
+    // Another thread of the statement whose first reader is known.
+    const bool is_free = second == AccessRecord::nobody || record.reading[1] != statement;
+    if (first == number || !is_free) return;
+    second = number;
+    record.reading[1] = statement;
+    return;
+  }
+  if (first != AccessRecord::nobody && first != number) {
+    second = first;
+    record.reading[1] = record.reading[0];
+  }
+  first = number;
+  record.reading[0] = statement;
 }
 inline void add_writer(AccessRecord& record, std::size_t thread, std::uint32_t statement) {
-  static_cast<void>(add_party(record.writers, thread));
+  const auto number = static_cast<std::uint16_t>(thread);
+  auto& [first, second] = record.writers;
+  if (first == AccessRecord::nobody) {
+    first = number;
+  } else if (first != number && second == AccessRecord::nobody) {
+    second = number;
+  }
   record.writing = statement;
 }
 

@@ -22,6 +22,19 @@
 
 namespace tilevm::sim {
 
+/// How often a StoreGlobal ran, and how often of these with its whole tile outside of the view.
+struct StoreCount {
+  std::uint64_t executed = 0, outside = 0;
+};
+
+/// The undefined mask that an instruction will give its result: found before the action, which may
+/// overwrite the operands.
+struct UndefinedResult {
+  std::vector<std::uint8_t> bits;
+  Origin origin;
+  bool any = false;
+};
+
 /// Working memory of one host thread: tables and buffers that are reused between instructions. They
 /// are not part of the block's state.
 struct Scratch {
@@ -33,6 +46,8 @@ struct Scratch {
   std::vector<MmaOperandB> operands_b;
   DotBuffers dot;
   ShadowPairs shadow, shadow_a, shadow_b;  ///< of a result, and of a Dot's operands
+  std::vector<StoreCount> stores;          ///< by MemoryStatement
+  UndefinedResult undefined;
 };
 
 /// A statement that touches memory, for messages.
@@ -79,6 +94,8 @@ struct RunSettings {
   /// By buffer; null if accesses to global memory are not tracked.
   const std::vector<BufferUse>* uses = nullptr;
   TurnLog* turns = nullptr;  ///< null unless blocks order themselves
+  /// The CopyAsyncCommitGroup of the text that are in branches; null: not known.
+  const std::vector<Span>* conditional_commits = nullptr;
   Observers observers{};
 
   /// Whether accesses to a buffer are tracked.

@@ -7,6 +7,7 @@ void BufferHistory::clear() {
   written.clear();
   recent.clear();
   marks.clear();
+  replicated.clear();
   marking = false;
 }
 

@@ -60,6 +60,7 @@ struct BufferHistory {
   /// others are not found.
   std::unordered_map<std::uint64_t, AccessRecord> marks;
   bool marking = false;
+  std::vector<GlobalFootprint> replicated;  ///< stores of replicas
 
   [[nodiscard]] bool empty() const { return read.empty() && written.empty(); }
   void clear();
@@ -82,6 +83,8 @@ class AccessSink {
   virtual ~AccessSink() = default;
   virtual void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
                     const IntervalSet& written) = 0;
+  /// The bits of a buffer that any block has written, in whole granules; ascending.
+  [[nodiscard]] virtual std::vector<Interval> written(std::size_t buffer) const = 0;
 };
 
 /// How a launch uses a buffer, from the kernel's text.

@@ -31,6 +31,27 @@ class OwnerMap {
     }
   }
 
+  /// Calls f(begin, end) for ascending ranges of granules whose owner is not 0; neighbouring ranges
+  /// may touch.
+  template <class F>
+  void for_each_owned(F&& f) const {
+    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+      const Chunk& chunk = chunks_[c];
+      const std::uint64_t base = c * chunk_granules;
+      if (!chunk.owners) {
+        if (chunk.owner != 0 && chunk.begin < chunk.end) f(base + chunk.begin, base + chunk.end);
+        continue;
+      }
+      const Owners& owners = *chunk.owners;
+      for (std::uint64_t g = 0; g < chunk_granules;) {
+        const std::uint64_t begin = g;
+        while (g < chunk_granules && owners[g] != 0) ++g;
+        if (begin < g) f(base + begin, base + g);
+        while (g < chunk_granules && owners[g] == 0) ++g;
+      }
+    }
+  }
+
  private:
   static constexpr std::uint64_t chunk_granules = 1024;
   using Owners = std::array<Owner, chunk_granules>;

@@ -51,6 +51,9 @@ struct SharedHistory {
   std::vector<AccessRecord> records;  ///< by granule (Plan::granule_shift)
   std::vector<RecentAccess> recent;
   bool marking = false;  ///< since the last barrier: `recent` did not suffice
+  /// Writes since the last barrier in which several threads write a granule: as replicas, or
+  /// elements narrower than it. Each of them may read what it wrote itself.
+  std::vector<RecentAccess> joint_writes;
 };
 
 /// A copy that would still be in flight if one barrier or wait of the text did not exist.

@@ -1,5 +1,9 @@
 // libtilevm from C99, on host memory and the simulator.
+#include <pthread.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 
 #include "check.h"
 
@@ -54,6 +58,88 @@ static void test_run(void) {
   tilevm_close(program);
 }
 
+#ifdef __SSE2__
+/// A host that flushes subnormals and rounds upward gets the same bits, and keeps its mode.
+static void test_float_mode(void) {
+  const char* const text =
+      "def f<1>(f32* a_ptr, f32* c_ptr):\n"
+      "    a = LoadGlobal(ViewGlobal(a_ptr, shape=[64]), layout=spatial(32).local(2))\n"
+      "    b = AllocateRegister(f32, layout=spatial(32).local(2), init=1e-39)\n"
+      "    c = Add(Div(Exp(a), AllocateRegister(f32, layout=spatial(32).local(2), init=3.0)), b)\n"
+      "    StoreGlobal(Add(Mul(c, b), b), ViewGlobal(c_ptr, shape=[64]))\n";
+  float a[64], usual[64], other[64];
+  for (int i = 0; i < 64; ++i) a[i] = (float)i * -1.7f;
+  for (int round = 0; round < 2; ++round) {
+    tilevm_program* program = NULL;
+    const unsigned before = _mm_getcsr();
+    const unsigned mode = round == 0 ? before : 0xdfc0;  // flush, denormals are zeros, round up
+    _mm_setcsr(mode);
+    CHECK(tilevm_open(text, NULL, NULL, NULL, &program) == TILEVM_OK);
+    float* c = round == 0 ? usual : other;
+    const tilevm_argument arguments[] = {{a, sizeof a}, {c, sizeof usual}};
+    CHECK(tilevm_run(program, NULL, "sim", arguments, 2) == TILEVM_OK);
+    CHECK((_mm_getcsr() & 0xffc0) == (mode & 0xffc0));
+    _mm_setcsr(before);
+    tilevm_close(program);
+  }
+  CHECK(memcmp(usual, other, sizeof usual) == 0);
+  CHECK(usual[63] > 0);
+}
+#endif
+
+/// 250 nested calls, in a thread with a small stack.
+static void* open_deep(void* unused) {
+  (void)unused;
+  static char text[100000];
+  const char* const one = "AllocateRegister(i32, layout=local(1), init=1)";
+  strcpy(text, "def f<1>(i32* y_ptr):\n    StoreGlobal(");
+  for (int i = 0; i < 250; ++i) strcat(text, "Add(");
+  strcat(text, one);
+  for (int i = 0; i < 250; ++i) {
+    strcat(text, ", ");
+    strcat(text, one);
+    strcat(text, ")");
+  }
+  strcat(text, ", ViewGlobal(y_ptr, shape=[1]))\n");
+  tilevm_program* program = NULL;
+  CHECK(tilevm_open(text, NULL, NULL, NULL, &program) == TILEVM_OK);
+  int32_t y = 0;
+  const tilevm_argument arguments[] = {{&y, sizeof y}};
+  CHECK(tilevm_run(program, NULL, "sim", arguments, 1) == TILEVM_OK);
+  CHECK(y == 251);
+  tilevm_close(program);
+  return NULL;
+}
+
+static void test_small_stack(void) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  CHECK(pthread_attr_init(&attributes) == 0);
+  CHECK(pthread_attr_setstacksize(&attributes, 256 * 1024) == 0);
+  CHECK(pthread_create(&thread, &attributes, open_deep, NULL) == 0);
+  pthread_join(thread, NULL);
+}
+
+/// What a launch does not store keeps what the caller's memory held, of kernels and of pipelines.
+static void test_unwritten(void) {
+  const char* const text =
+      "def f<1>(i32* y_ptr):\n"
+      "    y = ViewGlobal(y_ptr, shape=[4])\n"
+      "    StoreGlobal(AllocateRegister(i32, layout=local(2), init=1), y)\n"
+      "\n"
+      "pipeline p() -> (y: i32[4]):\n"
+      "    f(y)\n";
+  tilevm_program* program = NULL;
+  CHECK(tilevm_open(text, NULL, NULL, NULL, &program) == TILEVM_OK);
+  for (int i = 0; i < 2; ++i) {
+    int32_t y[4] = {9, 9, 9, 9};
+    const tilevm_argument arguments[] = {{y, sizeof y}};
+    CHECK(tilevm_run(program, i == 0 ? "f" : "p", "sim", arguments, 1) == TILEVM_OK);
+    CHECK(y[0] == 1 && y[1] == 1 && y[2] == 9 && y[3] == 9);
+  }
+  tilevm_close(program);
+}
+
 /// Shapes that a scalar gives: the memory is as large as the caller says.
 static void test_dynamic(void) {
   const char* const text =
@@ -81,6 +167,8 @@ static void test_dynamic(void) {
   CHECK(strstr(tilevm_message(), "error:") != NULL);
   n = 0;
   CHECK(tilevm_run(program, "fill", "sim", arguments, 3) == TILEVM_FAULT);
+  const tilevm_argument endless[] = {{data, SIZE_MAX}, {&n, sizeof n}, {&on, sizeof on}};
+  CHECK(tilevm_run(program, "fill", "sim", endless, 3) == TILEVM_USAGE);
   tilevm_close(program);
 }
 
@@ -90,6 +178,9 @@ static void test_messages(void) {
         TILEVM_FAULT);
   CHECK(program == NULL);
   CHECK(strstr(tilevm_message(), "k.tile:2:9: error:") != NULL);
+  program = (tilevm_program*)&program;  // whatever it was
+  CHECK(tilevm_open("def", NULL, NULL, NULL, &program) == TILEVM_FAULT);
+  CHECK(program == NULL);
   CHECK(tilevm_open(add, NULL, NULL, "sm_91", &program) == TILEVM_USAGE);
   CHECK(strstr(tilevm_message(), "did you mean `sm_90`") != NULL);
   const char* const bad[] = {"N", NULL};
@@ -136,6 +227,11 @@ int main(void) {
   test_entries();
   test_run();
   test_dynamic();
+#ifdef __SSE2__
+  test_float_mode();
+#endif
+  test_unwritten();
+  test_small_stack();
   test_messages();
   test_prints();
   return report();

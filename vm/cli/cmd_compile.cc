@@ -13,6 +13,7 @@
 #include "vm/cli/commands.h"
 #include "vm/run/compile_report.h"
 #include "vm/text/choice.h"
+#include "vm/text/file.h"
 
 namespace tilevm::vm {
 
@@ -147,8 +148,18 @@ void explain_units(const std::vector<Unit>& units, bool beside_code, Reporter& r
   reporter.set("targets", std::move(targets));
 }
 
+/// Whether the code and the header can be written, to two files, before anything is compiled.
+Status check_files(const CompileOptions& options) {
+  std::vector<std::string> files;
+  for (const std::string& file : {options.output, options.header}) {
+    if (!file.empty() && file != "-") files.push_back(file);
+  }
+  return check_outputs(files);
+}
+
 Exit compile_with(const CompileOptions& options, Reporter& reporter) {
   if (const Status fine = check_options(options); !fine) return reporter.fail(fine.error());
+  if (const Status fine = check_files(options); !fine) return reporter.fail(fine.error());
   const Result<std::vector<isa::Target>> targets = targets_of(options);
   if (!targets) return reporter.fail(targets.error());
   const auto source = read_program(options.program.file, reporter.io().in);
@@ -164,6 +175,9 @@ Exit compile_with(const CompileOptions& options, Reporter& reporter) {
     if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
     units.push_back(make_unit(*loaded->program, options.explain));
   }
+  Diagnostics warnings;
+  warn_of_long_loops(units.front().program, warnings);
+  reporter.diagnostics(warnings, **source);
   if (options.explain) explain_units(units, writes_to_output(options), reporter);
   if (only_explains(options)) return reporter.finish(Exit::ok);
   const Status written = write_outputs(units, options, reporter.io());

@@ -187,7 +187,7 @@ Result<Seeds> check_options(const DiffOptions& options) {
 }
 
 EngineOptions engine_options_of(const DiffOptions& options) {
-  EngineOptions engine{.threads = options.execution.threads};
+  EngineOptions engine{.threads = options.execution.threads, .max_steps = options.max_steps};
   engine.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout * 1000));
   return engine;
 }

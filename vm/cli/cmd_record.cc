@@ -22,7 +22,7 @@ using fidelity::Outcome;
 using Seconds = std::chrono::duration<double>;
 
 /// The programs of cases break no rule, so that checks would only take time.
-constexpr sim::Checks no_checks{false, false, false, false, false, false};
+constexpr sim::Checks no_checks{false, false, false, false, false, false, false};
 
 struct BothEngines {
   std::unique_ptr<Engine> device, simulator;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/base/render.h"
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
 #include "vm/picture/report.h"
@@ -75,7 +76,7 @@ Status deliver(const Entry::Tensor& tensor, const HostTensor& data, Reporter& re
   if (tensor.dest) {
     if (Status status = store(*tensor.dest, data, tensor.name); !status) return status;
     object.set("file", tensor.dest->path);
-    if (!reporter.json()) out << "  written to " << tensor.dest->path << '\n';
+    if (!reporter.json()) out << "  written to " << printable(tensor.dest->path) << '\n';
   } else if (!reporter.json()) {
     std::istringstream corner(format_corner(data));
     for (std::string line; std::getline(corner, line);) out << "  " << line << '\n';
@@ -142,17 +143,12 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   Result<std::vector<HostTensor>> tensors =
       make_tensors(*entry, {options.execution.seed, options.execution.wild});
   if (!tensors) return reporter.fail(tensors.error());
-  if (recorder != nullptr && options.page != "-") {
-    if (Status status = check_writable(options.page); !status) {
-      return reporter.fail(status.error());
-    }
-  }
+  std::vector<std::string> files;
+  if (recorder != nullptr && options.page != "-") files.push_back(options.page);
   for (const Entry::Tensor& tensor : entry->tensors) {
-    if (!tensor.dest) continue;
-    if (Status status = check_writable(tensor.dest->path); !status) {
-      return reporter.fail(status.error());
-    }
+    if (tensor.dest) files.push_back(tensor.dest->path);
   }
+  if (Status status = check_outputs(files); !status) return reporter.fail(status.error());
   RunReport report;
   const std::optional<Failure> failure = engine.run(program, *entry, *tensors, report);
   deliver_prints(program, report.prints, reporter);
@@ -185,6 +181,19 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
   return reporter.finish(Exit::ok);
 }
 
+/// Only the simulator sees what a run stores, and only with these checks.
+Status check_require_written(const RunOptions& options, const sim::Checks& checks) {
+  if (!options.require_written) return Done{};
+  if (options.backend != "sim") {
+    return Error{ErrorKind::usage,
+                 "`--require-written` needs the simulator; run it with `--backend sim`"};
+  }
+  if (!checks.unwritten || !checks.races) {
+    return Error{ErrorKind::usage, "`--require-written` needs the checks `unwritten` and `races`"};
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Exit run(const RunOptions& options, Io& io) {
@@ -194,8 +203,13 @@ Exit run(const RunOptions& options, Io& io) {
   if (!settings) return reporter.fail(settings.error());
   settings->max_steps = options.max_steps;
   settings->resident_blocks = options.resident_blocks;
+  settings->explored_orders = options.explored_orders;
   settings->count_accesses = options.stats || !options.page.empty();
   settings->keep_shadow = options.shadow;
+  settings->require_written = options.require_written;
+  if (Status status = check_require_written(options, settings->checks); !status) {
+    return reporter.fail(status.error());
+  }
   if (options.shadow && options.backend != "sim") {
     return reporter.fail(
         Error{ErrorKind::usage,

@@ -47,6 +47,9 @@ class TraceWriter {
     return true;
   }
 
+  /// Whether the limit was reached.
+  [[nodiscard]] bool cut() const { return cut_; }
+
   /// After the last event.
   void finish() {
     reporter_.set("events", std::move(items_));
@@ -124,7 +127,9 @@ Exit trace_loaded(const isa::VerifiedProgram& program, const std::array<std::int
       make_tensors(*entry, {options.execution.seed, options.execution.wild});
   if (!tensors) return reporter.fail(tensors.error());
   TraceWriter writer(program, reporter, options.limit);
-  EngineOptions settings{.threads = options.execution.threads};
+  constexpr std::uint64_t usual_steps = std::uint64_t{1} << 24;  // a few seconds
+  EngineOptions settings{.threads = options.execution.threads,
+                         .max_steps = options.max_steps.value_or(usual_steps)};
   settings.traced_block = block;
   settings.trace = [&](int kernel, const sim::TraceEvent& event) {
     return writer.tell(kernel, event);
@@ -134,7 +139,8 @@ Exit trace_loaded(const isa::VerifiedProgram& program, const std::array<std::int
   RunReport report;
   const std::optional<Failure> failure = (*engine)->run(program, *entry, *tensors, report);
   writer.finish();
-  if (failure) return reporter.fail(*failure, program.source());
+  // At the limit the run is stopped, which is no fault of the program.
+  if (failure && !writer.cut()) return reporter.fail(*failure, program.source());
   return reporter.finish(Exit::ok);
 }
 
@@ -191,6 +197,13 @@ Exit trace_timeline(const isa::VerifiedProgram& program, const TraceOptions& opt
 Exit trace(const TraceOptions& options, Io& io) {
   Reporter reporter(io, "trace", options.json);
   reporter.set("file", options.program.file);
+  constexpr std::uint64_t most_items = 1'000'000;  // they are kept until the object is whole
+  if (options.json && options.limit > most_items) {
+    return reporter.fail(Error{
+        ErrorKind::usage, fmt::format("--limit is at most {} with --json; lines without it take no "
+                                      "memory",
+                                      most_items)});
+  }
   const Result<std::array<std::int64_t, 3>> block = parse_block(options.block);
   if (!block) return reporter.fail(block.error());
   Result<Loaded> loaded = load_program(options.program, default_target, io);

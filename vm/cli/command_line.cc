@@ -146,6 +146,20 @@ std::string check_help() {
   return "checks of the simulator: all (default), none, or a list of: " + names;
 }
 
+/// An option N that is at least `least` and at most 2^bits.
+template <class Number>
+void add_number(CLI::App& app, const std::string& name, Number& number, std::uint64_t least,
+                unsigned bits, const std::string& text) {
+  app.add_option(name, number, text)
+      ->check(CLI::Range(least, std::uint64_t{1} << bits))
+      ->type_name("N");
+}
+
+void add_max_steps(CLI::App& app, std::optional<std::uint64_t>& steps, const std::string& usual) {
+  add_number(app, "--max-steps", steps, 1, 62,
+             "statements that a block may execute in the simulator; " + usual + " if left out");
+}
+
 void add_running_commands(CLI::App& root, Commands& commands) {
   {
     auto [app, o] = add_command<RunOptions>(root, commands, "run",
@@ -154,12 +168,9 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     add_execution(app, o->execution);
     app->add_option("--backend", o->backend, "sim (default), emu or cuda")->type_name("NAME");
     app->add_option("--check", o->checks, check_help())->type_name("LIST");
-    app->add_option(
-           "--max-steps", o->max_steps,
-           "statements that a block may execute in the simulator, iterations of loops that a "
-           "thread may make in emu; 4294967296 if left out")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62))
-        ->type_name("N");
+    add_number(*app, "--max-steps", o->max_steps, 1, 62,
+               "statements that a block may execute in the simulator, iterations of loops that a "
+               "thread may make in emu; 4294967296 if left out");
     app->add_option("--async", o->completion,
                     "when sim and emu let asynchronous copies arrive: latest (default), "
                     "earliest, random[:SEED]")
@@ -172,11 +183,12 @@ void add_running_commands(CLI::App& root, Commands& commands) {
                     "the order in which emu runs the threads of a block: ascending (default), "
                     "descending, random[:SEED]")
         ->type_name("ORDER");
-    app->add_option("--resident", o->resident_blocks,
-                    "blocks that sim and emu let run at once if they wait for one another; 132 "
-                    "if left out")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
-        ->type_name("N");
+    add_number(*app, "--resident", o->resident_blocks, 1, 20,
+               "blocks that sim and emu let run at once if they wait for one another; 132 if left "
+               "out");
+    add_number(*app, "--orders", o->explored_orders, 0, 20,
+               "other orders of blocks in which sim runs a small launch again if its blocks wait "
+               "for one another, to find what may go wrong in them; 24 if left out");
     app->add_flag("--stats", o->stats, "times and counters to standard error");
     app->add_option("--report", o->page,
                     "write a page about the run: faults and cost by line, outputs, bank conflicts, "
@@ -185,6 +197,8 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     app->add_flag("--shadow", o->shadow,
                   "compute every value also without rounding, and show the errors of outputs and "
                   "statements; simulator only");
+    app->add_flag("--require-written", o->require_written,
+                  "elements of outputs that nothing stores are an error; simulator only");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {
@@ -194,18 +208,15 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     add_execution(app, o->execution);
     app->add_option("--block", o->block, "the block, in every launch; 0 if left out")
         ->type_name("X[,Y[,Z]]");
-    app->add_option("--limit", o->limit, "statements that are shown; 1000 if left out")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40))
-        ->type_name("N");
+    add_number(*app, "--limit", o->limit, 1, 40, "statements that are shown; 1000 if left out");
+    add_max_steps(*app, o->max_steps, "16777216");
     app->add_option("-o,--output", o->output,
                     "write a timeline of blocks for chrome://tracing or Perfetto, and show a chart "
                     "of it")
         ->type_name("FILE");
     app->add_flag("--chart", o->chart, "show the timeline as a chart, write nothing");
-    app->add_option("--blocks", o->blocks,
-                    "blocks of each launch on the timeline, from the first; 1 if left out")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{4096}))
-        ->type_name("N");
+    add_number(*app, "--blocks", o->blocks, 1, 12,
+               "blocks of each launch on the timeline, from the first; 1 if left out");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {
@@ -248,6 +259,7 @@ void add_running_commands(CLI::App& root, Commands& commands) {
         ->type_name("A,B");
     app->add_option("--seeds", o->seeds, "several seeds in one go, both ends included")
         ->type_name("A..B");
+    add_max_steps(*app, o->max_steps, "4294967296");
     app->add_option("--timeout", o->timeout,
                     "how long a run on a GPU may take, 0 for ever; 600 if left out")
         ->check(CLI::NonNegativeNumber)
@@ -352,11 +364,9 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
     app->add_option("--repeat", o->rounds, "timed launches of each point; 30 if left out")
         ->check(CLI::Range(1, 100000))
         ->type_name("N");
-    app->add_option("--points", o->most,
-                    "the most points that are timed; of more, so many are chosen at random, and "
-                    "the best quarter once more; 512 if left out")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
-        ->type_name("N");
+    add_number(*app, "--points", o->most, 1, 20,
+               "the most points that are timed; of more, so many are chosen at random, and the "
+               "best quarter once more; 512 if left out");
     app->add_option("--seed", o->seed, "of the random choice; 0 if left out")->check(is_seed, "");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }

@@ -97,10 +97,11 @@ struct RunOptions {
   std::string completion = "latest";       ///< of copies: latest, earliest, random[:SEED]
   std::string block_order = "ascending";   ///< ascending, descending, random[:SEED]
   std::string thread_order = "ascending";  ///< likewise, of the threads of an emulated block
-  std::optional<std::uint64_t> max_steps, resident_blocks;
+  std::optional<std::uint64_t> max_steps, resident_blocks, explored_orders;
   bool stats = false;
-  bool shadow = false;  ///< with the simulator only
-  std::string page;     ///< a page of HTML to write about the run; empty: none; likewise
+  bool shadow = false;           ///< with the simulator only
+  bool require_written = false;  ///< likewise
+  std::string page;  ///< a page of HTML to write about the run; empty: none; likewise
   bool json = false;
 };
 Exit run(const RunOptions& options, Io& io);
@@ -113,6 +114,7 @@ struct TraceOptions {
   std::string output;          ///< a Chrome trace to write; empty: none
   std::uint64_t blocks = 1;    ///< of each launch, on the timeline
   bool chart = false;          ///< the timeline as text instead of values
+  std::optional<std::uint64_t> max_steps;
   bool json = false;
 };
 Exit trace(const TraceOptions& options, Io& io);
@@ -140,8 +142,9 @@ struct DiffOptions {
   std::string backends;  ///< two or more; empty: sim,cuda, or a bundle's
   std::string seeds;     ///< "A..B", both included; empty: the one seed
   double timeout = 600;  ///< seconds that a run on a GPU may take; 0: for ever
-  std::string record;    ///< a file that one line per seed is appended to
-  std::string bundle;    ///< a folder for the first seed that differs, else the first
+  std::optional<std::uint64_t> max_steps;
+  std::string record;  ///< a file that one line per seed is appended to
+  std::string bundle;  ///< a folder for the first seed that differs, else the first
   std::string version;
   bool bisect = false;
   bool json = false;

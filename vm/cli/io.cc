@@ -37,7 +37,8 @@ Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
 }  // namespace
 
 Exit fail(Io& io, const Error& error) {
-  io.err << "tilevm: " << paint("error:", Style::red, io.color_err) << ' ' << error.message << '\n';
+  io.err << "tilevm: " << paint("error:", Style::red, io.color_err) << ' '
+         << printable(error.message) << '\n';
   return exit_of(error.kind);
 }
 

@@ -83,6 +83,15 @@ std::string format_difference(const HostTensor& tensor, const Difference& differ
                      isa::format_value(type, difference.b), far);
 }
 
+namespace {
+
+/// -0 comes before +0.
+bool comes_before(double a, double b) {
+  return a < b || (a == 0 && b == 0 && std::signbit(a) && !std::signbit(b));
+}
+
+}  // namespace
+
 std::optional<Range> range_of(const HostTensor& tensor) {
   std::optional<Range> range;
   double lowest = 0;
@@ -93,10 +102,10 @@ std::optional<Range> range_of(const HostTensor& tensor) {
     if (!range) {
       range = Range{k, k};
       lowest = highest = value;
-    } else if (value < lowest) {
+    } else if (comes_before(value, lowest)) {
       range->lowest = k;
       lowest = value;
-    } else if (value > highest) {
+    } else if (comes_before(highest, value)) {
       range->highest = k;
       highest = value;
     }

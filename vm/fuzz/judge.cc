@@ -15,7 +15,7 @@
 namespace tilevm::vm::fuzz {
 namespace {
 
-constexpr sim::Checks no_checks{false, false, false, false, false, false};
+constexpr sim::Checks no_checks{false, false, false, false, false, false, false};
 
 /// A generated case takes a few thousand; more is a loop that does not end.
 constexpr std::uint64_t most_steps = 1 << 20;

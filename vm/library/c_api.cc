@@ -4,13 +4,16 @@
 #include <mutex>
 #include <new>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "frontend/syntax/includes.h"
+#include "isa/base/float_environment.h"
 #include "isa/base/render.h"
 #include "vm/library/callable.h"
+#include "vm/library/large_stack.h"
 #include "vm/run/engine_cuda.h"
 
 using namespace tilevm;
@@ -65,13 +68,17 @@ tilevm_status fail(const vm::Failure& failure, const SourceFile& source) {
   return static_cast<tilevm_status>(vm::exit_of(failure));
 }
 
-/// Calls `body` so that nothing it throws leaves the library.
+/// Calls `body` so that nothing it throws leaves the library, and so that the floating-point mode
+/// of the caller changes nothing.
 template <class Body>
 tilevm_status guarded(const Body& body) {
+  const DefaultFloatEnvironment environment;
   try {
     answer().message.clear();
     return body();
   } catch (const std::bad_alloc&) {
+    return fail({ErrorKind::limit, "out of memory"});
+  } catch (const std::length_error&) {
     return fail({ErrorKind::limit, "out of memory"});
   } catch (const std::exception& error) {
     answer().message = fmt::format("internal error: {}; please report this", error.what());
@@ -114,7 +121,7 @@ tilevm_status open(const std::shared_ptr<const SourceFile>& source, const char* 
   if (!parsed) return fail(parsed.error());
   const Result<isa::Target> known = isa::parse_target(target == nullptr ? "sm_90" : target);
   if (!known) return fail({ErrorKind::usage, known.error().message});
-  const vm::Loaded loaded = vm::load(source, *parsed, *known);
+  const vm::Loaded loaded = vm::on_large_stack([&] { return vm::load(source, *parsed, *known); });
   if (!loaded.program) return fail(vm::Failure(loaded.diagnostics), *loaded.source);
   auto made = std::make_unique<tilevm_program>(loaded);
   describe(*made);
@@ -172,8 +179,9 @@ const char* tilevm_prints(void) { return answer().prints.c_str(); }
 tilevm_status tilevm_open(const char* text, const char* name, const char* const* defines,
                           const char* target, tilevm_program** program) {
   return guarded([&] {
-    if (text == nullptr) return missing("text");
     if (program == nullptr) return missing("program");
+    *program = nullptr;
+    if (text == nullptr) return missing("text");
     const auto source =
         std::make_shared<const SourceFile>(name == nullptr ? "program" : name, text);
     return open(frontend::with_standard_library(source), defines, target, program);
@@ -183,8 +191,9 @@ tilevm_status tilevm_open(const char* text, const char* name, const char* const*
 tilevm_status tilevm_open_file(const char* path, const char* const* defines, const char* target,
                                tilevm_program** program) {
   return guarded([&] {
-    if (path == nullptr) return missing("path");
     if (program == nullptr) return missing("program");
+    *program = nullptr;
+    if (path == nullptr) return missing("path");
     std::istringstream nothing;  // "-" is no file
     const auto source = vm::read_program(path, nothing);
     return source ? open(*source, defines, target, program) : fail(source.error());
@@ -228,8 +237,9 @@ const char* tilevm_device_target(void) {
 tilevm_status tilevm_load(const tilevm_program* program, const char* entry,
                           tilevm_kernel** kernel) {
   return guarded([&] {
-    if (program == nullptr) return missing("program");
     if (kernel == nullptr) return missing("kernel");
+    *kernel = nullptr;
+    if (program == nullptr) return missing("program");
     const Result<const vm::Callable*> callable = find(*program, entry);
     if (!callable) return fail(callable.error());
     Result<vm::LoadedCallable> loaded = vm::LoadedCallable::load(program->program, **callable);

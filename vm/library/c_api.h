@@ -8,7 +8,9 @@
 //
 // Every function may be called from any thread, and from several at a time on one program. What a
 // function returns by pointer belongs to the library: that of a program lives as long as the
-// program, a message until the thread's next call. No exception leaves the library.
+// program, a message until the thread's next call. No exception leaves the library. The caller's
+// floating-point mode (rounding, subnormals flushed to zero) neither changes a result nor is
+// changed.
 #pragma once
 
 #include <stddef.h>
@@ -46,7 +48,7 @@ TILEVM_API const char* tilevm_message(void);
 typedef struct tilevm_program tilevm_program;
 
 /// Reads, verifies and keeps a program. `defines` are texts "NAME=VALUE" that end with NULL; it may
-/// be NULL, as may `target`, for sm_90. `name` is for messages.
+/// be NULL, as may `target`, for sm_90. `name` is for messages. After a failure `*program` is NULL.
 TILEVM_API tilevm_status tilevm_open(const char* text, const char* name, const char* const* defines,
                                      const char* target, tilevm_program** program);
 TILEVM_API tilevm_status tilevm_open_file(const char* path, const char* const* defines,
@@ -88,8 +90,8 @@ typedef struct tilevm_argument {
 } tilevm_argument;
 
 /// Runs an entry on host memory, one argument for each parameter; `bytes` must be the parameter's.
-/// A kernel's tensors keep what it does not write; a pipeline's outputs begin as zeros. `entry` may
-/// be NULL: the only pipeline, else `main`, else the only kernel. `backend` is "sim", "emu" or
+/// Elements of an output that no launch stores keep what the memory held, as on a device. `entry`
+/// may be NULL: the only pipeline, else `main`, else the only kernel. `backend` is "sim", "emu" or
 /// "cuda"; for "cuda" the program must have been opened for the device's target.
 TILEVM_API tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
                                     const tilevm_argument* arguments, size_t count);
@@ -106,7 +108,7 @@ typedef struct tilevm_kernel tilevm_kernel;
 
 /// Compiles an entry (or takes it from the kernel cache) and loads it in the primary context of the
 /// device, chosen as above; workspaces and temporary tensors are allocated here. The program may be
-/// closed afterwards.
+/// closed afterwards. After a failure `*kernel` is NULL.
 TILEVM_API tilevm_status tilevm_load(const tilevm_program* program, const char* entry,
                                      tilevm_kernel** kernel);
 TILEVM_API void tilevm_unload(tilevm_kernel* kernel);

@@ -1,6 +1,7 @@
 #include "vm/library/callable.h"
 
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -90,6 +91,11 @@ Status check_arguments(const Callable& callable, CallArguments arguments, bool e
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Parameter& parameter = callable.parameters[i];
     const std::size_t given = arguments[i].bytes;
+    if (given > std::numeric_limits<std::ptrdiff_t>::max()) {
+      return Error{ErrorKind::usage,
+                   fmt::format("`{}` of `{}` is given {} bytes, more than memory has",
+                               parameter.name, callable.name, given)};
+    }
     const bool sized = exact || parameter.scalar || given != 0;
     if (sized && parameter.bytes() != 0 && given != parameter.bytes()) {
       return misfit(callable, parameter, given);
@@ -177,7 +183,6 @@ std::optional<Failure> call(Engine& engine, const isa::VerifiedProgram& program,
     const auto* begin = static_cast<const std::uint8_t*>(arguments[i].data);
     HostTensor tensor{entry.tensors.back().dtype, entry.tensors.back().shape, {}};
     tensor.data.assign(begin, begin + arguments[i].bytes);
-    if (entry.is_pipeline && !parameter.input) tensor.data.assign(arguments[i].bytes, 0);
     tensors.push_back(std::move(tensor));
   }
   for (const isa::PipelineTensor& temporary : temporaries_of(program, callable)) {

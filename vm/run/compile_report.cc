@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backend/emit/code_writer.h"
 #include "backend/export/compile_report.h"
 #include "isa/inst/instruction_set.h"
 #include "vm/text/table.h"
@@ -186,6 +187,26 @@ void warn_of_spills(const isa::Kernel& kernel, std::int64_t threads, std::int64_
   add_note(warning, backend::max_registers(1) > registers
                         ? "make the tiles smaller, or take fewer threads"
                         : "make the tiles smaller, or spread them over more threads");
+}
+
+void warn_of_long_loops(const isa::VerifiedProgram& program, Diagnostics& diagnostics) {
+  for (const isa::Kernel& kernel : program.program().kernels) {
+    const auto long_tile = std::find_if(
+        kernel.variables.begin(), kernel.variables.end(), [](const isa::Variable& variable) {
+          const auto* type = std::get_if<isa::RegisterType>(&variable.type);
+          return type != nullptr && type->layout.num_locals() > backend::longest_unrolled;
+        });
+    if (long_tile == kernel.variables.end()) continue;
+    const auto& type = *std::get_if<isa::RegisterType>(&long_tile->type);
+    Diagnostic& warning = diagnostics.warning(
+        Code::program_too_large, long_tile->span,
+        fmt::format("`{}` has {} elements in each thread; its loops are not unrolled, so that its "
+                    "elements are in memory instead of registers",
+                    long_tile->name, type.layout.num_locals()));
+    add_note(warning, fmt::format("spread it over more threads: loops of up to {} elements are "
+                                  "unrolled, more take compilers minutes",
+                                  backend::longest_unrolled));
+  }
 }
 
 Diagnostics CompileReport::warnings() const {

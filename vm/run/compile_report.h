@@ -36,6 +36,10 @@ struct CompileReport {
 void warn_of_spills(const isa::Kernel& kernel, std::int64_t threads, std::int64_t bytes,
                     Diagnostics& diagnostics);
 
+/// Warns of tiles with more elements a thread than loops are unrolled for: compilers would take
+/// minutes.
+void warn_of_long_loops(const isa::VerifiedProgram& program, Diagnostics& diagnostics);
+
 [[nodiscard]] std::string format_report(const CompileReport& report);
 /// What of the report was decided before the compiler ran, without lines and columns of the
 /// program: the same with every compiler, and wherever a statement is in its file.

@@ -53,7 +53,8 @@ struct RunReport {
   std::uint64_t blocks = 0;         ///< simulator: thread blocks run
   std::uint64_t steps = 0;          ///< simulator: instructions executed by blocks
   Prints prints;                    ///< of the launches that printed, also of a failed run
-  Diagnostics notes;                ///< simulator: barriers and waits that the run does not need
+  /// Simulator: barriers and waits that the run does not need, elements of outputs that it left.
+  Diagnostics notes;
   /// Simulator: in the order of their first launch; empty unless EngineOptions::count_accesses.
   std::vector<KernelStats> kernels;
   /// Simulator, if EngineOptions::keep_shadow: likewise; and of each output that kernels write.
@@ -118,8 +119,12 @@ struct EngineOptions {
   sim::BlockOrder thread_order{};
   /// Blocks that may run at once if they wait for one another; empty: the simulator's default.
   std::optional<std::uint64_t> resident_blocks = {};
-  bool count_accesses = false;  ///< whether it fills RunReport::kernels
-  bool keep_shadow = false;     ///< whether it fills RunReport::kernel_errors and output_errors
+  /// Other orders in which a small launch runs again in the simulator if its blocks order
+  /// themselves; empty: its default.
+  std::optional<std::uint64_t> explored_orders = {};
+  bool count_accesses = false;   ///< whether it fills RunReport::kernels
+  bool require_written = false;  ///< whether elements of outputs that nothing stores are a fault
+  bool keep_shadow = false;      ///< whether it fills RunReport::kernel_errors and output_errors
   /// Told what the statements of one block of every launch gave, with the kernel's index.
   std::function<bool(int kernel, const sim::TraceEvent&)> trace = {};
   std::array<std::int64_t, 3> traced_block{};

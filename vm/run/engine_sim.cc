@@ -10,6 +10,7 @@
 #include "sim/state/shadow_values.h"
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
+#include "vm/run/unwritten.h"
 
 namespace tilevm::vm {
 
@@ -97,8 +98,10 @@ class SimEngine final : public Engine {
     options_.completion = options.completion;
     options_.block_order = options.block_order;
     options_.resident_blocks = options.resident_blocks.value_or(options_.resident_blocks);
+    options_.explored_orders = options.explored_orders.value_or(options_.explored_orders);
     options_.count_accesses = options.count_accesses;
     options_.keep_shadow = options.keep_shadow;
+    require_written_ = options.require_written;
     options_.trace.block = options.traced_block;
     options_.trace.first_blocks = options.traced_blocks;
     options_.trace.values = options.trace_values;
@@ -135,15 +138,19 @@ class SimEngine final : public Engine {
     }
     const auto start = std::chrono::steady_clock::now();
     Barriers barriers;
+    StoreLog stores(tensors.size());
     for (std::size_t i = 0; i < entry.launches.size() && !failure; ++i) {
       sim::Probes probe;
       if (probes != nullptr) {
         const auto kernel = static_cast<std::size_t>(entry.launches[i].kernel);
         probe = {&probes->plans[kernel], &probes->launches[i]};
       }
-      failure = run_launch(program, entry.launches[i], memory, report, barriers, probe);
+      failure = run_launch(program, entry.launches[i], memory, report, barriers, stores, probe);
     }
-    if (!failure) note_redundant(barriers, report.notes);
+    if (!failure) {
+      note_redundant(barriers, report.notes);
+      failure = report_stores(program, entry, stores, report);
+    }
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
     report.milliseconds = took.count();
     give_back(memory, tensors);
@@ -155,9 +162,21 @@ class SimEngine final : public Engine {
     return failure;
   }
 
+  /// A failure if elements of outputs must be written, and some are not.
+  std::optional<Failure> report_stores(const isa::VerifiedProgram& program, const Entry& entry,
+                                       const StoreLog& stores, RunReport& report) const {
+    if (!options_.checks.unwritten) return std::nullopt;
+    Diagnostics found;
+    stores.report(program, entry, require_written_, found);
+    if (found.has_errors()) return found;
+    for (const Diagnostic& each : found.sorted()) report.notes.report(each);
+    return std::nullopt;
+  }
+
   std::optional<Failure> run_launch(const isa::VerifiedProgram& program, const isa::Launch& launch,
                                     std::vector<sim::Buffer>& memory, RunReport& report,
-                                    Barriers& barriers, const sim::Probes& probes) const {
+                                    Barriers& barriers, StoreLog& stores,
+                                    const sim::Probes& probes) const {
     sim::Options options = options_;
     options.probes = probes;
     if (trace_) {
@@ -172,6 +191,7 @@ class SimEngine final : public Engine {
     report.steps += result->counters.steps;
     if (!result->prints.empty()) report.prints.push_back(std::move(result->prints));
     if (result->fault) return to_failure(*result->fault);
+    stores.add(launch, *result);
     for (const sim::BarrierUse& use : result->barriers) {
       sim::BarrierUse& known = barriers.try_emplace(use.span.begin, use).first->second;
       known.executed = known.executed || use.executed;
@@ -185,6 +205,7 @@ class SimEngine final : public Engine {
   }
 
   sim::Options options_;
+  bool require_written_ = false;
   std::function<bool(int, const sim::TraceEvent&)> trace_;
 };
 

@@ -278,11 +278,46 @@ TEST_CASE("the list has the words of each entry, and clear removes them") {
   CHECK(entries[0].name == "test.cu");
   CHECK(entries[0].target == "sm_90a");
   CHECK(entries[0].compiler.starts_with("nvcc 99.1"));
-  REQUIRE(write_whole_file(entries[0].path, "damaged"));
+  std::string damaged = *read_whole_file(entries[0].path);
+  damaged.back() ^= 1;
+  REQUIRE(write_whole_file(entries[0].path, damaged));
   CHECK(cache.entries()[0].name.empty());
   CHECK(cache.clear() == 1);
   CHECK(cache.entries().empty());
   CHECK(fs::exists(test.path() + "/notes.txt"));
+}
+
+TEST_CASE("files that are no entries stay, whatever they are called and wherever the folder is") {
+  const CacheTest test;
+  const std::string inner = test.folder().path() + "/x.kernel.tmp-y";  // looks like a leftover
+  const ScopedVariable where("TILEVM_CACHE_DIR", inner);
+  const ScopedVariable size("TILEVM_CACHE_SIZE", "1000");
+  compile(request_of("a"));
+  std::vector<std::string> mine{inner + "/corn.kernel", inner + "/notes.txt",
+                                inner + "/" + std::string(32, 'a') + ".kernel",
+                                inner + "/mine.kernel.tmp-1"};
+  for (const std::string& path : mine) {
+    REQUIRE(write_whole_file(path, std::string(2000, 'x')));
+    fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(2));
+  }
+  compile(request_of("b"));  // evicts
+  const KernelCache cache = *KernelCache::open(*cache_settings());
+  CHECK(cache.entries().size() == 2);
+  CHECK(cache.clear() == 2);
+  for (const std::string& path : mine) CHECK_MESSAGE(fs::exists(path), path);
+}
+
+TEST_CASE("a folder that is swapped for another one while it is open changes nothing there") {
+  const CacheTest test;
+  compile(request_of("a"));
+  const KernelCache cache = *KernelCache::open(*cache_settings());
+  const std::string name = fs::path(test.entry()).filename();
+  fs::rename(test.path(), test.folder().path() + "/moved");
+  fs::create_directory(test.path());
+  fs::copy(test.folder().path() + "/moved/" + name, test.path() + "/" + name);
+  CHECK(cache.clear() == 1);
+  CHECK(fs::exists(test.path() + "/" + name));
+  CHECK_FALSE(fs::exists(test.folder().path() + "/moved/" + name));
 }
 
 TEST_CASE("doctor shows the cache's state, and the way out") {

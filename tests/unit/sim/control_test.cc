@@ -106,7 +106,7 @@ TEST_CASE("a loop that does not end is a fault that names the loop") {
   const std::string place = fault_place(
       "    while r < n:\n        if n > 0:\n            r = r * 1\n", 1, Code::step_limit, 1000);
   CHECK(place.starts_with("while r < n"));
-  CHECK(fault_place("    for i in range(0, 10, n):\n        r = i\n", 0, Code::step_limit)
+  CHECK(fault_place("    for i in range(0, 10, n):\n        r = i\n", 0, Code::range_step)
             .starts_with("for i in"));
 }
 

@@ -156,3 +156,43 @@ TEST_CASE("a note tells of a barrier that separates nothing, and does not fail t
   twice.insert(twice.find("    y ="), "    Synchronize()\n");
   CHECK(run_text(twice, {}).redundant == std::set<std::size_t>{4, 5, 7});
 }
+
+TEST_CASE("of two waits before a turn each alone is redundant") {
+  const Ran ran = run_text(
+      "@threads(32)\n"
+      "def f<2>(i32* x_ptr, i32* y_ptr):\n"
+      "    b = BlockIndices()\n"
+      "    s = AllocateShared(i32, shape=[32])\n"
+      "    c = AllocateGlobal(i32, shape=[1], init=0)\n"
+      "    CopyAsync(s, ViewGlobal(x_ptr, shape=[64]), offset=[b * 32:])\n"
+      "    CopyAsyncCommitGroup()\n"
+      "    CopyAsyncWaitGroup(0)\n"
+      "    CopyAsyncWaitGroup(0)\n"
+      "    n = AtomicAdd(c, 1)\n"
+      "    StoreGlobal(LoadShared(s, layout=spatial(32)), ViewGlobal(y_ptr, shape=[64]), "
+      "offset=[b * 32:])\n",
+      {});
+  CHECK(ran.exit == Exit::ok);
+  CHECK(ran.redundant == std::set<std::size_t>{8, 9});
+}
+
+TEST_CASE("a wait is needed if another block overwrites, after a release, what the copy reads") {
+  const Ran ran = run_text(
+      "@threads(32)\n"
+      "def f<2>(i32* x_ptr):\n"
+      "    b = BlockIndices()\n"
+      "    x = ViewGlobal(x_ptr, shape=[32])\n"
+      "    s = AllocateShared(i32, shape=[32])\n"
+      "    c = AllocateGlobal(i32, shape=[1], init=0)\n"
+      "    if b == 0:\n"
+      "        CopyAsync(s, x)\n"
+      "        CopyAsyncCommitGroup()\n"
+      "        CopyAsyncWaitGroup(0)\n"
+      "        ReleaseSemaphore(c, 1)\n"
+      "    else:\n"
+      "        LockSemaphore(c, 1)\n"
+      "        StoreGlobal(AllocateRegister(i32, layout=spatial(32), init=1), x)\n",
+      {});
+  CHECK(ran.exit == Exit::ok);
+  CHECK(ran.redundant.empty());
+}

@@ -77,3 +77,10 @@ TEST_CASE("a range skips NaN and keeps the first of equals") {
   CHECK_FALSE(range_of(tensor_of(isa::f16, {0x7fff})));
   CHECK_FALSE(range_of(tensor_of(isa::f16, {})));
 }
+
+TEST_CASE("a range goes from -0 to +0, wherever they are") {
+  const auto range = range_of(tensor_of(isa::f16, {0x0000, 0x7fff, 0x8000}));
+  REQUIRE(range);
+  CHECK(range->lowest == 2);
+  CHECK(range->highest == 0);
+}

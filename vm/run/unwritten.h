@@ -1,0 +1,58 @@
+// Outputs of which a run has stored nothing to some elements, and stores that never met their view.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/verify/verify.h"
+#include "sim/api/sim.h"
+#include "vm/run/entry.h"
+
+namespace tilevm::vm {
+
+/// What the launches of a run stored to its tensors.
+class StoreLog {
+ public:
+  explicit StoreLog(std::size_t tensors) : tensors_(tensors) {}
+
+  /// Adds a launch that ended well.
+  void add(const isa::Launch& launch, const sim::Report& report);
+
+  /// Reports the elements of outputs that no launch has stored, as errors if `required`, else as
+  /// warnings; and stores whose tiles were outside of their views each time. Tensors that are
+  /// inputs too keep what they held, so nothing is said of them.
+  void report(const isa::VerifiedProgram& program, const Entry& entry, bool required,
+              Diagnostics& diagnostics) const;
+
+ private:
+  struct Tensor {
+    bool unknown = false;  ///< a launch was not followed
+    std::vector<sim::BitRange> stored;
+  };
+  struct Launched {
+    int kernel = 0;
+    std::array<std::int64_t, 3> grid{};
+    std::vector<std::size_t> tensors;
+  };
+
+  std::vector<Tensor> tensors_;
+  std::vector<Launched> launches_;
+  std::map<std::size_t, sim::StoreUse> stores_;  // by their offset in the text
+};
+
+/// Elements that ranges of bits do not cover as a whole.
+struct Uncovered {
+  std::size_t count = 0, first = 0;
+};
+[[nodiscard]] Uncovered find_uncovered(std::vector<sim::BitRange> ranges, std::size_t elements,
+                                       unsigned element_bits);
+
+/// "(M + BM - 1) / BM" for "M / BM"; empty if the text is no plain quotient.
+[[nodiscard]] std::string rounded_up(std::string_view quotient);
+
+}  // namespace tilevm::vm
