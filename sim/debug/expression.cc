@@ -131,6 +131,12 @@ class Evaluator {
     return Value(result->as_int());
   }
 
+  /// -0 is less than +0; a NaN loses against every number.
+  static double smaller(double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? b : a;
+    return a < b || (a == b && std::signbit(a)) ? a : b;
+  }
+
   static Result<Value> on_doubles(isa::ScalarBinary op, double a, double b) {
     const auto truth = [](bool value) { return Value(std::int64_t{value ? 1 : 0}); };
     switch (op) {
@@ -154,6 +160,10 @@ class Evaluator {
         return truth(a > b);
       case isa::ScalarBinary::ge:
         return truth(a >= b);
+      case isa::ScalarBinary::minimum:
+        return Value(smaller(a, b));
+      case isa::ScalarBinary::maximum:
+        return Value(-smaller(-a, -b));
       case isa::ScalarBinary::mod:
       case isa::ScalarBinary::shl:
       case isa::ScalarBinary::shr:

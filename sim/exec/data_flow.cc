@@ -1,9 +1,11 @@
 #include "sim/exec/data_flow.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "isa/dot/dot_tiling.h"
+#include "isa/layout/shape.h"
 
 namespace tilevm::sim {
 namespace {
@@ -51,6 +53,47 @@ DataFlow moved_flow(isa::VarId source, const Preparation& preparation) {
           {},
           [operand = operand_of(source, preparation)](std::size_t thread, std::size_t place) {
             return std::vector{operand.at(thread, place)};
+          }};
+}
+
+DataFlow moved_flow(const std::vector<isa::VarId>& sources,
+                    std::shared_ptr<const ElementMoves> moves) {
+  return {DataFlow::Kind::moved,
+          {},
+          [sources, moves = std::move(moves)](std::size_t thread, std::size_t place) {
+            const auto [source, number] = moves->from[thread * moves->result.locals + place];
+            const std::size_t locals = moves->sources[source].locals;
+            return std::vector{ElementSource{sources[source], number / locals, number % locals}};
+          }};
+}
+
+DataFlow reduced_flow(isa::VarId source, const std::vector<int>& dims,
+                      const Preparation& preparation) {
+  isa::Shape row(preparation.register_type(source).shape().size(), 1);
+  for (const int dim : dims) {
+    const auto d = static_cast<std::size_t>(dim);
+    row[d] = preparation.register_type(source).shape()[d];
+  }
+  const isa::RegisterLayout& result = preparation.register_type(preparation.result()).layout;
+  const bool keeps_dims = result.shape().size() == row.size();
+  return {DataFlow::Kind::computed,
+          {},
+          [source, dims, row, keeps_dims, to = result,
+           from = preparation.register_type(source).layout](std::size_t thread, std::size_t place) {
+            const isa::Index kept =
+                to.element(static_cast<std::int64_t>(thread), static_cast<std::int64_t>(place));
+            std::vector<ElementSource> found;
+            for (std::int64_t k = 0; k < isa::element_count(row); ++k) {
+              isa::Index index = isa::unravel(k, row);
+              for (std::size_t d = 0, next = 0; d < index.size(); ++d) {
+                const bool reduced =
+                    std::find(dims.begin(), dims.end(), static_cast<int>(d)) != dims.end();
+                if (!reduced) index[d] = kept[next];
+                next += !reduced || keeps_dims ? 1 : 0;
+              }
+              found.push_back(holder_of(source, from, index));
+            }
+            return found;
           }};
 }
 

@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "isa/inst/slots.h"
 #include "sim/checks/undefined_flow.h"
 #include "sim/state/preparation.h"
+#include "sim/tiles/element_moves.h"
 
 namespace tilevm::sim {
 
@@ -50,6 +52,15 @@ DataFlow data_flow(const Inst& inst, const Preparation& preparation);
 
 /// Each element of the result is an element of the same thread in the source.
 [[nodiscard]] DataFlow moved_flow(isa::VarId source, const Preparation& preparation);
+
+/// Each element of the result is the element of `sources` that the moves give it.
+[[nodiscard]] DataFlow moved_flow(const std::vector<isa::VarId>& sources,
+                                  std::shared_ptr<const ElementMoves> moves);
+
+/// Each element of the result is computed from the elements of a row of the source, which has any
+/// index along `dims`.
+[[nodiscard]] DataFlow reduced_flow(isa::VarId source, const std::vector<int>& dims,
+                                    const Preparation& preparation);
 
 /// d[.., m, n] is c[.., m, n] and the products of row m of a[..] and column n of b[..].
 [[nodiscard]] DataFlow product_flow(isa::VarId a, isa::VarId b, isa::VarId c,

@@ -102,6 +102,9 @@ DataFlow data_flow(const isa::View& inst, const Preparation&) {
 
 template <>
 DataFlow data_flow(const isa::ConvertLayout& inst, const Preparation& preparation) {
+  if (crosses_threads(inst, preparation)) {
+    return moved_flow({inst.src.var}, convert_moves(inst, preparation));
+  }
   return moved_flow(inst.src.var, preparation);
 }
 

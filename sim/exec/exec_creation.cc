@@ -260,6 +260,11 @@ ShadowFlow shadow_flow(const isa::AllocateRegister& inst, const Preparation& pre
 }
 
 template <>
+DataFlow data_flow(const isa::Iota&, const Preparation&) {
+  return {DataFlow::Kind::created, {}, {}};
+}
+
+template <>
 DataFlow data_flow(const isa::AllocateRegister&, const Preparation&) {
   return {DataFlow::Kind::created, {}, {}};
 }

@@ -175,6 +175,29 @@ ShadowFlow shadow_flow(const isa::Concat& inst, const Preparation& preparation) 
 }
 
 template <>
+DataFlow data_flow(const isa::Slice& inst, const Preparation& preparation) {
+  return moved_flow({inst.src.var}, slice_moves(inst, preparation));
+}
+template <>
+DataFlow data_flow(const isa::Concat& inst, const Preparation& preparation) {
+  return moved_flow({inst.a.var, inst.b.var}, concat_moves(inst, preparation));
+}
+
+/// The index, and every entry that it may take.
+template <>
+DataFlow data_flow(const isa::Lookup& inst, const Preparation& preparation) {
+  const TableLookups lookup = make_lookup(inst, preparation);
+  return {DataFlow::Kind::computed,
+          {},
+          [index = inst.index.var, table = inst.table.var, entries = lookup.place](
+              std::size_t thread, std::size_t place) {
+            std::vector<ElementSource> found{{index, thread, place}};
+            for (const std::size_t entry : entries) found.push_back({table, thread, entry});
+            return found;
+          }};
+}
+
+template <>
 Action prepare(const isa::Lookup& inst, const Preparation& preparation) {
   return
       [lookup = make_lookup(inst, preparation)](Context& context) { return run(lookup, context); };

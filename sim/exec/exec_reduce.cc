@@ -299,4 +299,9 @@ ShadowFlow shadow_flow(const isa::Reduce& inst, const Preparation& preparation) 
                              : restarted(preparation);
 }
 
+template <>
+DataFlow data_flow(const isa::Reduce& inst, const Preparation& preparation) {
+  return reduced_flow(inst.src.var, inst.dims.dims, preparation);
+}
+
 }  // namespace tilevm::sim
