@@ -206,8 +206,8 @@ Result<Value> evaluate(const Expression& expression, const Names& names, const B
 Value value_of_code(const isa::DType& dtype, std::uint64_t code) {
   const isa::Number number = isa::decode(dtype, code);
   if (dtype.is_float()) return isa::to_double(number);
-  const auto magnitude = static_cast<std::int64_t>(number.significand << number.exponent);
-  return number.negative ? -magnitude : magnitude;
+  const std::uint64_t magnitude = number.significand << number.exponent;
+  return static_cast<std::int64_t>(number.negative ? 0 - magnitude : magnitude);
 }
 
 std::uint64_t code_of_value(const isa::DType& dtype, const Value& value) {

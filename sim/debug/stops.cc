@@ -21,8 +21,9 @@ Result<Part> resolve(const Selection& selection, const Tensor& tensor) {
   for (std::size_t d = 0; d < rank; ++d) {
     const Range& range = selection.ranges[d];
     const std::int64_t begin = range.begin.value_or(0);
+    if (begin < 0 || begin >= tensor.shape[d]) return complain("reaches outside of the tensor");
     const std::int64_t end = range.is_index ? begin + 1 : range.end.value_or(tensor.shape[d]);
-    if (begin < 0 || end > tensor.shape[d]) return complain("reaches outside of the tensor");
+    if (end > tensor.shape[d]) return complain("reaches outside of the tensor");
     if (begin >= end) return complain("is empty");
     part.origin[d] = begin;
     part.extents[d] = end - begin;

@@ -13,7 +13,7 @@ namespace tilevm::vm::dap {
 
 namespace {
 
-constexpr std::int64_t most_instructions = 10'000;
+constexpr std::int64_t most_instructions = 10'000, farthest = std::int64_t{1} << 40;
 
 /// Reads `#line N` or `#line N "FILE"`; false if a line is something else.
 bool read_line_directive(std::string_view line, int& number, std::string_view& file) {
@@ -66,7 +66,9 @@ Adapter::Answer Adapter::disassemble(const Object& arguments) {
   const auto begin = std::find_if(emitted_.begin(), emitted_.end(),
                                   [&](const EmittedLine& emitted) { return emitted.line == line; });
   const std::int64_t first =
-      (begin - emitted_.begin()) + integer_in(arguments, "instructionOffset").value_or(0);
+      (begin - emitted_.begin()) +
+      std::clamp<std::int64_t>(integer_in(arguments, "instructionOffset").value_or(0), -farthest,
+                               farthest);
   const std::int64_t count = std::clamp<std::int64_t>(
       integer_in(arguments, "instructionCount").value_or(0), 0, most_instructions);
   Json list = Json::array();

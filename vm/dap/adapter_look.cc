@@ -180,7 +180,8 @@ Result<Json> Adapter::list_elements(const Container& container, std::int64_t sta
   const std::size_t dim = container.prefix.size();
   if (dim >= tensor->shape.size()) return list;
   const std::int64_t extent = tensor->shape[dim];
-  const std::int64_t end = count > 0 ? std::min(extent, start + count) : extent;
+  start = std::min(start, extent);
+  const std::int64_t end = count > 0 ? start + std::min(count, extent - start) : extent;
   const sim::BlockState* const block = session_->focus_block();
   for (std::int64_t i = start; i < std::min(end, start + most_children); ++i) {
     isa::Index index = container.prefix;
@@ -263,7 +264,7 @@ Adapter::Answer Adapter::set_variable(const Object& arguments) {
   const sim::debug::Reply answer = session_->execute(command::Set{*what, *value});
   if (const auto* error = std::get_if<Error>(&answer)) return *error;
   Json body = Json::object();
-  if (const auto* tile = std::get_if<reply::Tile>(&answer)) {
+  if (const auto* tile = std::get_if<reply::Tile>(&answer); tile && !tile->elements.empty()) {
     body.set("value", element_text(tile->dtype, tile->elements.front(), Format::value));
   } else if (const auto* scalars = std::get_if<reply::Scalars>(&answer)) {
     body.set("value", isa::to_string(scalars->scalars.front().value));
@@ -300,7 +301,7 @@ Adapter::Answer Adapter::evaluate(const Object& arguments) {
       render_reply(answer, session_->program(), {format, styles_ && context == "repl"});
   if (context != "repl") {
     if (const auto* tile = std::get_if<reply::Tile>(&answer);
-        tile != nullptr && tile->shape.empty()) {
+        tile != nullptr && tile->elements.size() == 1) {
       shown = element_text(tile->dtype, tile->elements.front(), format);
     }
     if (const auto* value = std::get_if<reply::Computed>(&answer)) {
@@ -314,7 +315,9 @@ Adapter::Answer Adapter::evaluate(const Object& arguments) {
 
 Adapter::Answer Adapter::completions(const Object& arguments) {
   std::string text = text_in(arguments, "text").value_or("");
-  const auto column = integer_in(arguments, "column").value_or(0) - (columns_from_one_ ? 1 : 0);
+  const std::int64_t column =
+      std::max<std::int64_t>(integer_in(arguments, "column").value_or(0), 0) -
+      (columns_from_one_ ? 1 : 0);
   if (column >= 0 && column < static_cast<std::int64_t>(text.size())) {
     text.resize(static_cast<std::size_t>(column));
   }

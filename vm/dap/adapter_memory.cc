@@ -104,7 +104,7 @@ Adapter::Answer Adapter::write_memory(const Object& arguments) {
   const std::int64_t offset = integer_in(arguments, "offset").value_or(0);
   if (!bytes) return Error{ErrorKind::usage, "the data is no base64"};
   const auto size = static_cast<std::int64_t>(bytes->size());
-  if (offset < 0 || offset + size > static_cast<std::int64_t>(region->bytes)) {
+  if (offset < 0 || offset > static_cast<std::int64_t>(region->bytes) - size) {
     return Error{ErrorKind::usage, fmt::format("the tensor has {} bytes", region->bytes)};
   }
   session_->write_bytes(region->tensor, static_cast<std::size_t>(offset), *bytes);

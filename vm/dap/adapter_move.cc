@@ -86,7 +86,9 @@ Adapter::Answer Adapter::pause(const Object&) { return Json::object(); }
 
 Adapter::Answer Adapter::goto_targets(const Object& arguments) {
   const auto line = integer_in(arguments, "line");
-  if (!line) return Error{ErrorKind::usage, "gotoTargets needs a line"};
+  if (!line || *line < 0 || *line > 1'000'000'000) {
+    return Error{ErrorKind::usage, "gotoTargets needs a line"};
+  }
   const int wanted = static_cast<int>(*line) + (lines_from_one_ ? 0 : 1);
   // The last time that a statement of the line was about to run, of any block.
   sim::debug::Timeline& timeline = session_->timeline();

@@ -97,6 +97,7 @@ std::string tile_text(const reply::Tile& tile, Format format) {
     return fmt::format("line {} has written these registers again since\n", tile.overwritten) +
            tile_text(shown, format);
   }
+  if (tile.elements.empty()) return fmt::format("{}: {}, no element\n", tile.text, tile.type);
   if (tile.shape.empty()) {
     std::string text =
         fmt::format("{} = {}", tile.text, element_text(tile.dtype, tile.elements.front(), format));
