@@ -124,7 +124,8 @@ Json document_symbols(const DocumentView& view) {
     switch (symbol.kind) {
       case NameKind::constant:
       case NameKind::kernel:
-      case NameKind::pipeline: {
+      case NameKind::pipeline:
+      case NameKind::function: {
         Json item = Json::object();
         item.set("name", symbol.name).set("kind", protocol_kind(symbol.kind));
         if (symbol.kind == NameKind::constant) item.set("detail", symbol.text);
