@@ -38,11 +38,10 @@ struct Joined<InstructionList<A...>, InstructionList<B...>, Lists...>
 
 }  // namespace detail
 
-using Instruction =
-    detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
-                   AsyncCopyInstructions, ElementwiseInstructions, ComputeInstructions,
-                   RearrangeInstructions, ReduceInstructions, ControlInstructions,
-                   DebugInstructions>::type;
+using Instruction = detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
+                                   AsyncCopyInstructions, ElementwiseInstructions,
+                                   ComputeInstructions, RearrangeInstructions, ReduceInstructions,
+                                   ControlInstructions, DebugInstructions>::type;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction>;
 

@@ -109,8 +109,8 @@ struct ValueOperand {
   friend bool operator==(const ValueOperand&, const ValueOperand&) = default;
 };
 
-/// A register tile, a tile in shared memory or a view of global memory, whichever the program gives.
-/// Consumers of an instruction's slots see the operand that it is (for_each_slot_of).
+/// A register tile, a tile in shared memory or a view of global memory, whichever the program
+/// gives. Consumers of an instruction's slots see the operand that it is (for_each_slot_of).
 struct TensorOperand {
   std::variant<RegisterOperand, SharedOperand, GlobalOperand> value;
   friend bool operator==(const TensorOperand&, const TensorOperand&) = default;
@@ -129,9 +129,9 @@ struct Text {
 };
 
 /// The list of slot types; consumers check that they cover it.
-using SlotTypes = std::tuple<RegisterOperand, SharedOperand, GlobalOperand, PointerOperand, DType,
-                             RegisterLayout, ViewLayout, TileShape, ExtentList, OffsetList,
-                             ScalarOperand, ElementValues, ValueOperand, TensorOperand, ReduceOp,
-                             DimList, Text>;
+using SlotTypes =
+    std::tuple<RegisterOperand, SharedOperand, GlobalOperand, PointerOperand, DType, RegisterLayout,
+               ViewLayout, TileShape, ExtentList, OffsetList, ScalarOperand, ElementValues,
+               ValueOperand, TensorOperand, ReduceOp, DimList, Text>;
 
 }  // namespace tilevm::isa
