@@ -101,7 +101,7 @@ struct RunOptions {
   bool stats = false;
   bool shadow = false;           ///< with the simulator only
   bool require_written = false;  ///< likewise
-  std::string page;  ///< a page of HTML to write about the run; empty: none; likewise
+  std::string page;              ///< a page of HTML to write about the run; empty: none; likewise
   bool json = false;
 };
 Exit run(const RunOptions& options, Io& io);

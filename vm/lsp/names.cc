@@ -83,15 +83,12 @@ class NameFinder {
     ast::for_each<ast::ConstDecl>(items, [&](const ast::ConstDecl& node) {
       for (const ast::Identifier& name : node.names) included_[name.text] = NameKind::constant;
     });
-    ast::for_each<ast::Kernel>(items, [&](const ast::Kernel& node) {
-      included_[node.name.text] = NameKind::kernel;
-    });
-    ast::for_each<ast::Pipeline>(items, [&](const ast::Pipeline& node) {
-      included_[node.name.text] = NameKind::pipeline;
-    });
-    ast::for_each<ast::Function>(items, [&](const ast::Function& node) {
-      included_[node.name.text] = NameKind::function;
-    });
+    ast::for_each<ast::Kernel>(
+        items, [&](const ast::Kernel& node) { included_[node.name.text] = NameKind::kernel; });
+    ast::for_each<ast::Pipeline>(
+        items, [&](const ast::Pipeline& node) { included_[node.name.text] = NameKind::pipeline; });
+    ast::for_each<ast::Function>(
+        items, [&](const ast::Function& node) { included_[node.name.text] = NameKind::function; });
   }
 
   void define(const ast::Identifier& name, const Scope& in) {

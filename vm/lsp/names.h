@@ -31,8 +31,8 @@ enum class NameKind : std::uint8_t {
   unknown,
 };
 
-/// A constant, kernel, pipeline, function, parameter or variable of the file. A name that is assigned again
-/// in its block is one symbol, whatever type it takes.
+/// A constant, kernel, pipeline, function, parameter or variable of the file. A name that is
+/// assigned again in its block is one symbol, whatever type it takes.
 struct Symbol {
   std::string name;
   NameKind kind = NameKind::variable;

@@ -45,7 +45,8 @@ TEST_CASE("a message about an included file names it, with its own lines") {
            "1 error\n");
 }
 
-TEST_CASE("a message about the body of a function shows the calls that led to it, the inner first") {
+TEST_CASE(
+    "a message about the body of a function shows the calls that led to it, the inner first") {
   const std::string text =
       "def inner(x) -> tile:\n    return Nothing(x)\n"
       "def outer(x) -> tile:\n    return inner(x)\n"
@@ -87,9 +88,9 @@ TEST_CASE("a text that is no file includes the standard library only") {
 }
 
 TEST_CASE("a flattened program stands alone and is the same") {
-  const auto source =
-      source_of({{"main.tile", "const N = 2  # first\ninclude \"a.tile\"\ninclude \"a.tile\"\n" + kernel},
-                 {"a.tile", "const L: layout = local(N)"}});
+  const auto source = source_of(
+      {{"main.tile", "const N = 2  # first\ninclude \"a.tile\"\ninclude \"a.tile\"\n" + kernel},
+       {"a.tile", "const L: layout = local(N)"}});
   const std::string text = flattened(*source);
   CHECK_EQ(text.find("include"), std::string::npos);
   const auto alone = std::make_shared<const SourceFile>("alone.tile", text);
