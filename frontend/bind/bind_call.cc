@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "frontend/bind/expressions.h"
-#include "frontend/bind/foreign_words.h"
+#include "frontend/syntax/foreign_words.h"
 #include "isa/base/enumerators.h"
 #include "isa/base/suggest.h"
 
@@ -394,25 +394,16 @@ std::vector<std::string> instruction_names() {
   return names;
 }
 
-std::optional<BoundCall> bind_call(const ast::Call& call, Span span, const BindScope& scope,
-                                   const TensorOperand& tensor) {
-  std::optional<BoundCall> result;
-  bool known = false;
-  isa::for_each_instruction([&]<class Inst>() {
-    if (known || Inst::schema.description.mnemonic != call.callee.text) return;
-    known = true;
-    result = CallBinder<Inst>(call, span, scope, tensor).run();
-  });
-  if (known) return result;
+void report_unknown_call(const ast::Call& call, const BindScope& scope) {
   if (scope.functions != nullptr && scope.functions->kernels.contains(call.callee.text)) {
     add_note(
         scope.diagnostics.error(
             Code::misplaced, call.callee.span,
             fmt::format("`{}` is a kernel; kernels are called by pipelines", call.callee.text)),
         "what a kernel calls is a function: a `def` without a grid");
-    return std::nullopt;
+    return;
   }
-  if (report_foreign_word(call.callee, scope.diagnostics)) return std::nullopt;
+  if (report_foreign_word(call.callee, scope.diagnostics)) return;
   std::vector<std::string> names = instruction_names();
   if (scope.functions != nullptr) {
     for (const auto& [name, function] : scope.functions->by_name) names.push_back(name);
@@ -423,6 +414,19 @@ std::optional<BoundCall> bind_call(const ast::Call& call, Span span, const BindS
       fmt::format("unknown instruction `{}`{}", call.callee.text,
                   near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
   error.fix = near;
+}
+
+std::optional<BoundCall> bind_call(const ast::Call& call, Span span, const BindScope& scope,
+                                   const TensorOperand& tensor) {
+  std::optional<BoundCall> result;
+  bool known = false;
+  isa::for_each_instruction([&]<class Inst>() {
+    if (known || Inst::schema.description.mnemonic != call.callee.text) return;
+    known = true;
+    result = CallBinder<Inst>(call, span, scope, tensor).run();
+  });
+  if (known) return result;
+  report_unknown_call(call, scope);
   return std::nullopt;
 }
 

@@ -27,6 +27,9 @@ using TensorOperand = std::function<std::optional<isa::VarId>(const ast::Expr&)>
 /// Whether an instruction has this name.
 [[nodiscard]] bool is_instruction(std::string_view name);
 
+/// Reports a call of what is neither an instruction nor a function, with the nearest name.
+void report_unknown_call(const ast::Call& call, const BindScope& scope);
+
 /// Every instruction's name.
 [[nodiscard]] std::vector<std::string> instruction_names();
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "frontend/bind/expressions.h"
-#include "frontend/bind/foreign_words.h"
+#include "frontend/syntax/foreign_words.h"
 #include "isa/base/suggest.h"
 
 namespace tilevm::frontend {

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "frontend/bind/bind_scope.h"
-#include "frontend/bind/foreign_words.h"
 #include "frontend/bind/frontend.h"
+#include "frontend/syntax/foreign_words.h"
 #include "frontend/syntax/grammar.h"
 #include "isa/base/suggest.h"
 #include "isa/layout/layout_ops.h"

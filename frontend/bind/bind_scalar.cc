@@ -12,7 +12,7 @@
 
 #include "frontend/bind/bind_call.h"
 #include "frontend/bind/bind_scope.h"
-#include "frontend/bind/foreign_words.h"
+#include "frontend/syntax/foreign_words.h"
 #include "isa/base/check.h"
 
 namespace tilevm::frontend {

@@ -15,141 +15,7 @@ namespace {
 
 constexpr std::size_t max_list = 65'536;
 
-/// The kind that `-> kind` promises of a function's result.
-ValueKind promised(std::string_view kind) {
-  if (kind == "scalar") return ValueKind::scalar;
-  if (kind == "dtype") return ValueKind::dtype;
-  if (kind == "layout") return ValueKind::layout;
-  if (kind == "list") return ValueKind::list;
-  return ValueKind::tensor;
-}
-
-ValueKind kind_of_name(const std::string& name, const BindScope& scope) {
-  const BindScope::Meaning meaning = scope.lookup(name, {});
-  switch (meaning.kind) {
-    case BindScope::Meaning::Kind::variable:
-      return std::holds_alternative<isa::ScalarType>(scope.variables->variable(meaning.var).type)
-                 ? ValueKind::scalar
-                 : ValueKind::tensor;
-    case BindScope::Meaning::Kind::value:
-      return kind_of(*meaning.value);
-    case BindScope::Meaning::Kind::poisoned:
-      return ValueKind::unknown;
-    case BindScope::Meaning::Kind::unknown:
-      break;
-  }
-  if (name == "inf" || name == "nan") return ValueKind::scalar;
-  return isa::parse_dtype(name) ? ValueKind::dtype : ValueKind::unknown;
-}
-
-bool any_tensor(const std::vector<ast::Argument>& args, const BindScope& scope) {
-  return std::ranges::any_of(args, [&](const ast::Argument& argument) {
-    return classify(argument.value, scope) == ValueKind::tensor;
-  });
-}
-
-ValueKind kind_of_call(const ast::Call& call, const BindScope& scope) {
-  const std::string& name = call.callee.text;
-  if (isa::parse_scalar_kind(name)) return ValueKind::scalar;
-  if (const auto* function = scope.function(name)) {
-    return function->results.size() == 1 ? promised(function->results[0].text) : ValueKind::unknown;
-  }
-  if (const auto kind = builtin_kind(name)) {
-    return tile_operator(name) && any_tensor(call.args, scope) ? ValueKind::tensor : *kind;
-  }
-  if (is_instruction(name)) return ValueKind::tensor;
-  return is_layout_function(name) ? ValueKind::layout : ValueKind::unknown;
-}
-
-/// A list that a name or an element of one means, without reports.
-std::optional<Value> peek(const ast::Expr& expr, const BindScope& scope) {
-  Diagnostics ignored;
-  const BindScope quiet{scope.constants, scope.variables, ignored, scope.functions, nullptr};
-  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
-    return scope.lookup(name->text, expr.span).value;
-  }
-  const auto* index = std::get_if<ast::Index>(&expr.node);
-  if (index == nullptr || index->entries.size() != 1) return std::nullopt;
-  const auto base = peek(*index->base, scope);
-  const auto* list = base ? std::get_if<ValueList>(&base->node) : nullptr;
-  if (list == nullptr || list->empty()) return std::nullopt;
-  const auto at = bind_position(index->entries[0].value, list->size(), quiet);
-  return (*list)[at.value_or(0)];
-}
-
-ValueKind kind_of_index(const ast::Expr& expr, const BindScope& scope) {
-  if (const auto value = peek(expr, scope)) return kind_of(*value);
-  const ast::Expr& base = *std::get_if<ast::Index>(&expr.node)->base;
-  if (const auto* list = std::get_if<ast::List>(&base.node)) {
-    return list->entries.empty() ? ValueKind::unknown : classify(list->entries[0].value, scope);
-  }
-  // Only lists of extents come from calls.
-  return classify(base, scope) == ValueKind::list ? ValueKind::scalar : ValueKind::unknown;
-}
-
-ValueKind kind_of_binary(const ast::Binary& node, const BindScope& scope) {
-  const ValueKind left = classify(*node.left, scope), right = classify(*node.right, scope);
-  if (left == ValueKind::tensor || right == ValueKind::tensor) return ValueKind::tensor;
-  const bool product = node.op == ast::BinaryOp::mul || node.op == ast::BinaryOp::div;
-  if (product && left == ValueKind::layout) return ValueKind::layout;
-  return node.op == ast::BinaryOp::add && left == ValueKind::list ? ValueKind::list
-                                                                  : ValueKind::scalar;
-}
-
 }  // namespace
-
-ValueKind kind_of(const Value& value) {
-  if (std::holds_alternative<isa::Expr>(value.node)) return ValueKind::scalar;
-  if (std::holds_alternative<isa::VarId>(value.node)) return ValueKind::tensor;
-  if (std::holds_alternative<isa::DType>(value.node)) return ValueKind::dtype;
-  return std::holds_alternative<ValueList>(value.node) ? ValueKind::list : ValueKind::layout;
-}
-
-std::string_view kind_name(const Value& value, const BindScope& scope) {
-  switch (kind_of(value)) {
-    case ValueKind::scalar:
-      return "a scalar";
-    case ValueKind::dtype:
-      return "a type";
-    case ValueKind::layout:
-      return "a layout";
-    case ValueKind::list:
-      return "a list";
-    case ValueKind::tensor:
-      return isa::kind_name(scope.variables->variable(*std::get_if<isa::VarId>(&value.node)).type);
-    case ValueKind::unknown:
-      break;
-  }
-  return "nothing";
-}
-
-ValueKind classify(const ast::Expr& expr, const BindScope& scope) {
-  if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
-    return kind_of_name(name->text, scope);
-  }
-  if (const auto* unary = std::get_if<ast::Unary>(&expr.node)) {
-    return classify(*unary->operand, scope) == ValueKind::tensor ? ValueKind::tensor
-                                                                 : ValueKind::scalar;
-  }
-  if (const auto* binary = std::get_if<ast::Binary>(&expr.node)) {
-    return kind_of_binary(*binary, scope);
-  }
-  if (const auto* call = std::get_if<ast::Call>(&expr.node)) return kind_of_call(*call, scope);
-  if (std::holds_alternative<ast::Index>(expr.node)) return kind_of_index(expr, scope);
-  if (const auto* node = std::get_if<ast::Conditional>(&expr.node)) {
-    const ValueKind first = classify(*node->value, scope),
-                    second = classify(*node->otherwise, scope);
-    if (classify(*node->condition, scope) == ValueKind::tensor || second == ValueKind::tensor) {
-      return ValueKind::tensor;
-    }
-    return first == ValueKind::unknown ? second : first;
-  }
-  if (std::holds_alternative<ast::Method>(expr.node)) return ValueKind::layout;
-  const bool list = std::holds_alternative<ast::List>(expr.node) ||
-                    std::holds_alternative<ast::Comprehension>(expr.node);
-  if (list) return ValueKind::list;
-  return std::holds_alternative<ast::String>(expr.node) ? ValueKind::unknown : ValueKind::scalar;
-}
 
 std::optional<Value> bind_value(const ast::Expr& expr, const BindScope& scope) {
   const auto wrap = [](auto result) -> std::optional<Value> {
@@ -170,8 +36,13 @@ std::optional<Value> bind_value(const ast::Expr& expr, const BindScope& scope) {
       if (scope.emitter != nullptr) return wrap(scope.emitter->tensor(expr));
       break;
     case ValueKind::scalar:
-    case ValueKind::unknown:
       break;
+    case ValueKind::unknown:
+      if (const auto* call = std::get_if<ast::Call>(&expr.node);
+          call != nullptr && scope.function(call->callee.text) == nullptr) {
+        report_unknown_call(*call, scope);
+        return std::nullopt;
+      }
   }
   return wrap(bind_scalar(expr, scope));
 }
@@ -287,7 +158,7 @@ std::optional<ValueList> bind_named_list(const ast::Name& name, const ast::Expr&
   if (!meaning.value) return not_a_list(expr, scope);
   const auto* list = std::get_if<ValueList>(&meaning.value->node);
   const std::size_t copied = list != nullptr ? list->size() : 0;
-  if (scope.emitter != nullptr && !scope.emitter->spend(copied / 8, expr.span)) return std::nullopt;
+  if (scope.emitter != nullptr && !scope.emitter->spend(copied, expr.span)) return std::nullopt;
   return take_list(std::move(meaning.value), expr, scope);
 }
 
@@ -380,6 +251,10 @@ std::optional<Value> bind_element(const ast::Index& node, Span span, const BindS
     scope.diagnostics.error(Code::wrong_operand_kind, span,
                             "a list is indexed by one integer, such as `sizes[2]`");
     return std::nullopt;
+  }
+  if (const auto known = list_named(*node.base, scope)) {
+    const auto at = bind_position(node.entries[0].value, known->size(), scope);
+    return at ? std::optional(known->at(*at, span)) : std::nullopt;
   }
   auto list = bind_list(*node.base, scope);
   if (!list) return std::nullopt;

@@ -1,7 +1,8 @@
 // Binding of expressions: scalars, constants, types, layouts, lists and tensors.
 //
-// They contain one another, so they have one header; each sort has a source (bind_scalar.cc,
-// bind_layout.cc, bind_dtype.cc, bind_builtin.cc, and bind_value.cc for what may be of any sort).
+// They contain one another, so they have one header; each sort has a source (classify.cc,
+// bind_scalar.cc, bind_layout.cc, bind_dtype.cc, bind_builtin.cc, and bind_value.cc for what may be
+// of any sort).
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,21 @@ enum class ValueKind : std::uint8_t { scalar, dtype, layout, list, tensor, unkno
 
 /// A value of any sort; nothing after a report.
 [[nodiscard]] std::optional<Value> bind_value(const ast::Expr& expr, const BindScope& scope);
+
+/// A list that has a name, where it is.
+struct NamedList {
+  const ValueList* values = nullptr;
+  const ConstantList* constants = nullptr;
+
+  [[nodiscard]] std::size_t size() const {
+    return values != nullptr ? values->size() : constants->values.size();
+  }
+  [[nodiscard]] Value at(std::size_t i, Span span) const {
+    return values != nullptr ? (*values)[i] : to_value(constants->values[i].value, span);
+  }
+};
+/// The list that an expression names; nothing if it is no such name. Reports nothing.
+[[nodiscard]] std::optional<NamedList> list_named(const ast::Expr& expr, const BindScope& scope);
 
 /// A list: `[a, b]`, a comprehension, a name, `shape_of(x)`.
 [[nodiscard]] std::optional<ValueList> bind_list(const ast::Expr& expr, const BindScope& scope);

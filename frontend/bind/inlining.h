@@ -17,7 +17,7 @@ class Inlining {
 
   /// Counts steps of the binder; false, and one report, if there were too many.
   bool spend(std::size_t steps, Span span, Diagnostics& diagnostics) {
-    constexpr std::size_t most = 4'000'000;
+    constexpr std::size_t most = 2'000'000;
     spent_ += steps;
     if (spent_ <= most) return true;
     if (!reported_) {

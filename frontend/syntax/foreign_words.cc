@@ -1,4 +1,4 @@
-#include "frontend/bind/foreign_words.h"
+#include "frontend/syntax/foreign_words.h"
 
 #include <algorithm>
 #include <array>
