@@ -121,27 +121,6 @@ bool check_offset(const std::optional<OffsetList>& offset, int tensor_rank, int 
   return true;
 }
 
-bool check_fits(const std::optional<OffsetList>& offset, const Shape& tensor, const Shape& tile,
-                std::size_t slot, const RuleContext& context) {
-  const auto placement =
-      place_tile(offset, static_cast<int>(tensor.size()), static_cast<int>(tile.size()));
-  for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
-    const int tile_dim = placement.dimensions[d].tile_dim;
-    if (tile_dim < 0) continue;
-    const std::int64_t extent = tile[static_cast<std::size_t>(tile_dim)];
-    if (extent <= tensor[d]) continue;
-    add_note(context.error(
-                 Code::shape_mismatch, slot,
-                 fmt::format("a tile of shape {} never fits the shared tensor of shape {}: it has "
-                             "{} elements along dimension {}, the tensor {}",
-                             to_string(tile), to_string(tensor), extent, d, tensor[d])),
-             "nothing outside of a shared tensor is masked; make the tensor larger, or take a "
-             "smaller tile");
-    return false;
-  }
-  return true;
-}
-
 std::optional<GlobalLayout> view_layout(const std::optional<ViewLayout>& layout,
                                         const std::vector<Expr>& extents, std::size_t slot,
                                         const RuleContext& context) {

@@ -43,10 +43,6 @@ void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleCon
 [[nodiscard]] bool check_offset(const std::optional<OffsetList>& offset, int tensor_rank,
                                 int tile_rank, std::size_t slot, const RuleContext& context);
 
-/// A tile of a shared tensor, which has room for it along every dimension: nothing is masked there.
-[[nodiscard]] bool check_fits(const std::optional<OffsetList>& offset, const Shape& tensor,
-                              const Shape& tile, std::size_t slot, const RuleContext& context);
-
 /// Strides of a view from the layout slot; nothing after a report.
 [[nodiscard]] std::optional<GlobalLayout> view_layout(const std::optional<ViewLayout>& layout,
                                                       const std::vector<Expr>& extents,

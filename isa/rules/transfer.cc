@@ -46,9 +46,7 @@ RuleResult result_types(const LoadShared& inst, const RuleContext& context) {
   }
   const SharedType& source = context.type(inst.src);
   if (!check_offset(inst.offset, source.layout.rank(), layout->rank(),
-                    position_of(&LoadShared::offset), context) ||
-      !check_fits(inst.offset, source.shape(), layout->shape(), position_of(&LoadShared::layout),
-                  context)) {
+                    position_of(&LoadShared::offset), context)) {
     return std::nullopt;
   }
   const auto tile = make_tile(source.dtype, *layout, position_of(&LoadShared::layout), context);
@@ -90,9 +88,7 @@ RuleResult result_types(const StoreShared& inst, const RuleContext& context) {
     return std::nullopt;
   }
   if (!check_offset(inst.offset, destination.layout.rank(), source.layout.rank(),
-                    position_of(&StoreShared::offset), context) ||
-      !check_fits(inst.offset, destination.shape(), source.layout.shape(),
-                  position_of(&StoreShared::src), context)) {
+                    position_of(&StoreShared::offset), context)) {
     return std::nullopt;
   }
   return std::vector<Type>{};

@@ -14,6 +14,7 @@
 #include "isa/analysis/statements.h"
 #include "isa/base/check.h"
 #include "isa/inst/limits.h"
+#include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
 #include "isa/verify/verify_pipeline.h"
@@ -166,9 +167,38 @@ class KernelVerifier {
     if (!types) return;
     check_results(stmt, *types, span);
     types_hold_ = types_hold_ && have_types(stmt, *types);
+    check_shared_tile(stmt, context);
     if (const auto* dot = std::get_if<Dot>(&stmt.inst)) {
       info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(*plan_dot(
           context.type(dot->a), context.type(dot->b), context.type(dot->c), target_, nullptr));
+    }
+  }
+
+  /// A tile in shared memory must fit its tensor. What constants exclude is no part of the kernel,
+  /// and may have tiles that do not.
+  void check_shared_tile(const InstStmt& stmt, const RuleContext& context) {
+    const std::optional<TileMove> move = tile_move(stmt);
+    const auto* registers = move ? std::get_if<RegisterMove>(&*move) : nullptr;
+    if (registers == nullptr) return;
+    const auto* tensor = std::get_if<SharedType>(&kernel_.variable(registers->tensor).type);
+    const auto* tile = std::get_if<RegisterType>(&kernel_.variable(registers->tile).type);
+    if (tensor == nullptr || tile == nullptr) return;
+    const Shape extents = tile->shape(), room = tensor->shape();
+    const auto placement = place_tile(registers->offset, static_cast<int>(room.size()),
+                                      static_cast<int>(extents.size()));
+    for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
+      const int along = placement.dimensions[d].tile_dim;
+      if (along < 0 || extents[static_cast<std::size_t>(along)] <= room[d]) continue;
+      add_note(
+          context.error(
+              Code::shape_mismatch,
+              fmt::format("a tile of shape {} never fits the shared tensor of shape {}: it has "
+                          "{} elements along dimension {}, the tensor {}",
+                          to_string(extents), to_string(room),
+                          extents[static_cast<std::size_t>(along)], d, room[d])),
+          "nothing outside of a shared tensor is masked; make the tensor larger, or take a "
+          "smaller tile");
+      return;
     }
   }
 

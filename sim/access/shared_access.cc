@@ -136,7 +136,7 @@ bool find_shared_origin(const SharedAccess& access, Context& context, Coordinate
   if (inside) return true;
   if (context.settings.checks.bounds) return report_outside(access, origin, context);
   for (std::size_t d = 0; d < access.offsets.size(); ++d) {
-    // The verifier has seen to it that the tile fits (isa/rules/support.h).
+    // The verifier has seen to it that the tile fits.
     const std::int64_t last = std::max<std::int64_t>(shape[d] - access.geometry.extents[d], 0);
     origin[d] = std::clamp<std::int64_t>(origin[d], 0, last);
   }

@@ -96,7 +96,7 @@ std::optional<Range> range_of(const HostTensor& tensor) {
   std::optional<Range> range;
   double lowest = 0;
   double highest = 0;
-  for (std::size_t k = 0; k < tensor.size(); ++k) {
+  for (std::size_t k = 0, size = tensor.size(); k < size; ++k) {
     const double value = value_of(tensor, k);
     if (value != value) continue;  // NaN
     if (!range) {
