@@ -63,7 +63,7 @@ TEST_CASE("bytes that would act on a terminal are shown as ?") {
   d.message = "bad \x1b[0m name";
   d.fix = "\x07";
   CHECK_EQ(render(d, SourceFile("a\nb", "x"), false),
-           "a\nb:1:1: error: bad ?[0m name [TV0104]\nx\n^\n?\n");
+           "a?b:1:1: error: bad ?[0m name [TV0104]\nx\n^\n?\n");
 }
 
 TEST_CASE("a long line is cut around the caret") {
