@@ -4,10 +4,10 @@
 ;;; Code:
 
 (defconst tilevm-keywords
-  '("const" "require" "def" "pipeline" "for" "while" "if" "elif" "else" "break" "continue" "pass" "in" "and" "or" "not" "true" "True" "false" "False" "range"))
+  '("const" "require" "def" "pipeline" "for" "while" "include" "if" "elif" "else" "break" "continue" "pass" "return" "in" "and" "or" "not" "true" "True" "false" "False" "range"))
 
 (defconst tilevm-instructions
-  '("BlockIndices" "AllocateGlobal" "AllocateShared" "AllocateRegister" "ViewGlobal" "LoadGlobal" "LoadShared" "StoreGlobal" "StoreShared" "CopyAsync" "CopyAsyncCommitGroup" "CopyAsyncWaitGroup" "Add" "Sub" "Mul" "Div" "Mod" "Fma" "Neg" "Abs" "Min" "Max" "And" "Or" "Xor" "Shl" "Shr" "Eq" "Ne" "Lt" "Le" "Gt" "Ge" "Where" "Exp2" "Exp" "Log2" "Log" "Sin" "Cos" "Tanh" "Sigmoid" "Sqrt" "Rsqrt" "Rcp" "Cast" "View" "ConvertLayout" "Dot" "Synchronize" "LockSemaphore" "ReleaseSemaphore" "AtomicAdd" "Exit" "Print"))
+  '("BlockIndices" "LoadScalar" "AllocateGlobal" "AllocateShared" "AllocateRegister" "Iota" "ViewGlobal" "LoadGlobal" "LoadShared" "StoreGlobal" "StoreShared" "CopyAsync" "CopyAsyncCommitGroup" "CopyAsyncWaitGroup" "Add" "Sub" "Mul" "Div" "Mod" "Fma" "Neg" "Abs" "Min" "Max" "And" "Or" "Xor" "Shl" "Shr" "Eq" "Ne" "Lt" "Le" "Gt" "Ge" "Where" "Exp2" "Exp" "Log2" "Log" "Sin" "Cos" "Tanh" "Sigmoid" "Sqrt" "Rsqrt" "Rcp" "Cast" "View" "ConvertLayout" "Dot" "Slice" "Concat" "Lookup" "Reduce" "Synchronize" "LockSemaphore" "ReleaseSemaphore" "AtomicAdd" "Exit" "Print"))
 
 (defconst tilevm-layouts
   '("local" "spatial" "column_local" "column_spatial" "replicated" "row_major" "column_major" "layout" "memory_layout" "strides" "reduce" "permute" "reshape" "squeeze" "unsqueeze" "divide" "left_divide" "swizzle"))

@@ -1,6 +1,8 @@
 // Binding of scalar expressions. Constants fold as they are built; an integer constant that leaves
 // i32 becomes i64, and one that leaves 64 bits is an error, so folding never wraps silently. Only
 // `u32`, which a program must ask for by name, wraps as at run time.
+//
+// More than 400 lines: one binder, with a visit for each kind of expression.
 #include "frontend/bind/expressions.h"
 
 #include <algorithm>

@@ -259,7 +259,10 @@ class ShippedPrograms(unittest.TestCase):
                     line += data[i]
                     if legend[data[i + 3]] not in names:
                         continue
-                    found = client.at("textDocument/definition", uri, line, begin)["range"]["start"]
+                    found = client.at("textDocument/definition", uri, line, begin)
+                    if found is None:  # a name of an included file
+                        continue
+                    found = found["range"]["start"]
                     if (found["line"], found["character"]) in seen:
                         continue
                     seen.add((found["line"], found["character"]))

@@ -1,3 +1,4 @@
+// More than 400 lines: one walk, with a visit for each kind of node of the tree.
 #include "vm/lsp/names.h"
 
 #include <algorithm>
@@ -323,7 +324,9 @@ class NameFinder {
   }
   void visit(const ast::Call& node, Span /*span*/) {
     const std::string& name = node.callee.text;
-    if (frontend::is_instruction(name)) {
+    if (has(words_.keywords, name)) {
+      // `range` of a comprehension: add_keywords() finds it.
+    } else if (frontend::is_instruction(name)) {
       add(node.callee.span, NameKind::instruction);
     } else if (const auto found = entries_.find(name); found != entries_.end()) {
       add(node.callee.span, names_.symbols[static_cast<std::size_t>(found->second)].kind,
