@@ -195,7 +195,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
     }
   }
   // StoreGlobal(LoadShared(s, layout=local(2, 2).spatial(8, 4).local(1, 8), offset=[0, 0:, 0:]), gr, offset=[t * 16 + 128:, 0:])
-  tv::u32 v_LoadShared_1[16] = {};
+  tv::u32 LoadShared_s[16] = {};
   {
 #line 22
     const tv::u32 base0_ = 0, base1_ = tv::thread() / 4, base2_ = tv::thread() % 4 * 8;
@@ -207,7 +207,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
 #line 22
       const tv::u32 x0_ = 0, x1_ = 0, x2_ = l_ % 2 * 32;
 #line 22
-      tv::load_bytes<16>(v_LoadShared_1, l_ * 16,
+      tv::load_bytes<16>(LoadShared_s, l_ * 16,
           s + (at_ ^ tv::bytes<16>(tv::swizzle<3, 3,
           3>(x2_ + x1_ * 64 + x0_ * 1024))) + tv::bytes<16>(tv::swizzle<3, 3,
           3>(i2_ + i1_ * 64 + i0_ * 1024)), true);
@@ -224,7 +224,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
 #line 22
       const tv::u32 i0_ = l_ / 2 * 8, i1_ = l_ % 2 * 32;
 #line 22
-      tv::store_bytes<16>(at_ + tv::bytes<16>(i0_ * 64 + i1_), v_LoadShared_1, l_ * 16);
+      tv::store_bytes<16>(at_ + tv::bytes<16>(i0_ * 64 + i1_), LoadShared_s, l_ * 16);
     }
   }
 }

@@ -74,24 +74,24 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
     }
     // b1 = View(b, dtype=i6, layout=local(2, 1).column_spatial(4, 8).local(2, 1))
     // Dot(a, Cast(b1, f16), acc, out=acc)
-    tv::u32 v_Cast_1[2] = {};
+    tv::u32 Cast_b1_f16[2] = {};
     {
 #line 13
-      v_Cast_1[0] = tv::f16x2_add(tv::and_xor((b[0] << 10), 0x3f0000u,
+      Cast_b1_f16[0] = tv::f16x2_add(tv::and_xor((b[0] << 10), 0x3f0000u,
           tv::and_xor(b[0], 0x3fu, 0x64206420u)), 0xe420e420u);
 #line 13
-      v_Cast_1[1] = tv::f16x2_fma(tv::and_xor((b[0] >> 12), 0x3fu,
+      Cast_b1_f16[1] = tv::f16x2_fma(tv::and_xor((b[0] >> 12), 0x3fu,
           tv::and_xor(b[0], 0xfc0000u, 0x64806420u)), 0x34003c00u, 0xdc80e420u);
     }
     // Dot(a, Cast(b1, f16), acc, out=acc)
 #line 13
     tv::mma_m16n8k16_f32_f16_f16_f32(acc[0], acc[1], acc[2], acc[3], a[0], a[1], a[2], a[3],
-        v_Cast_1[0], v_Cast_1[1]);
+        Cast_b1_f16[0], Cast_b1_f16[1]);
   }
   // StoreGlobal(Cast(acc, f16), gc, offset=[bi * 16:, bj * 8:])
-  tv::u32 v_Cast_2[2] = {};
+  tv::u32 Cast_acc_f16[2] = {};
 #line 14
-  tv::cast_tile<tile::f32, tile::f16, 4>(v_Cast_2, acc);
+  tv::cast_tile<tile::f32, tile::f16, 4>(Cast_acc_f16, acc);
   // StoreGlobal(Cast(acc, f16), gc, offset=[bi * 16:, bj * 8:])
   {
 #line 14
@@ -103,7 +103,7 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
 #line 14
       const tv::u32 i0_ = l_ * 8, i1_ = 0;
 #line 14
-      tv::store_bytes<4>(at_ + tv::bytes<16>(i0_ * 64 + i1_), v_Cast_2, l_ * 4);
+      tv::store_bytes<4>(at_ + tv::bytes<16>(i0_ * 64 + i1_), Cast_acc_f16, l_ * 4);
     }
   }
 }

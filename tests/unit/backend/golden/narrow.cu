@@ -33,9 +33,9 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
     }
   }
   // StoreGlobal(Neg(a), w)
-  tv::u32 v_Neg_1[1] = {};
+  tv::u32 Neg_a[1] = {};
 #line 7
-  tv::unary_tile<tv::Neg, tile::u3, 4>(v_Neg_1, a);
+  tv::unary_tile<tv::Neg, tile::u3, 4>(Neg_a, a);
   // StoreGlobal(Neg(a), w)
   {
 #line 7
@@ -44,7 +44,7 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
 #line 7
       const tv::u32 i0_ = base0_ + l_ / 2, i1_ = base1_ + l_ % 2;
 #line 7
-      tv::store<3>(w.data, i0_ * 8 + i1_, tv::get<3>(v_Neg_1, l_ % 2 + l_ / 2 * 2));
+      tv::store<3>(w.data, i0_ * 8 + i1_, tv::get<3>(Neg_a, l_ % 2 + l_ / 2 * 2));
     }
   }
   // b = LoadGlobal(w, layout=replicated(2).spatial(8, 4).local(2, 2))
@@ -60,9 +60,9 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
     }
   }
   // StoreGlobal(Mul(a, b), h)
-  tv::u32 v_Mul_2[1] = {};
+  tv::u32 Mul_a_b[1] = {};
 #line 9
-  tv::binary_tile<tv::Mul, tile::u3, 4>(v_Mul_2, a, b);
+  tv::binary_tile<tv::Mul, tile::u3, 4>(Mul_a_b, a, b);
   // StoreGlobal(Mul(a, b), h)
   {
 #line 9
@@ -71,7 +71,7 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
 #line 9
       const tv::u32 i0_ = base0_ + l_ / 2, i1_ = base1_ + l_ % 2;
 #line 9
-      tv::store<3>(h.data, i0_ * 8 + i1_, tv::get<3>(v_Mul_2, l_ % 2 + l_ / 2 * 2));
+      tv::store<3>(h.data, i0_ * 8 + i1_, tv::get<3>(Mul_a_b, l_ % 2 + l_ / 2 * 2));
     }
   }
 }

@@ -70,13 +70,13 @@ TV_KERNEL(32) scalars_kernel(tv::u8* p, tv::i32 n, float scale) {
       1>(y, tv::cast<tile::f32,
       tile::f32>(tv::f32_bits(tv::mul(scale, tv::f32_value(0x40000000u)))));
   // z = Add(x, Cast(y, i32))
-  tv::u32 v_Cast_1[1] = {};
+  tv::u32 Cast_y_i32[1] = {};
 #line 20
-  tv::cast_tile<tile::f32, tile::i32, 1>(v_Cast_1, y);
+  tv::cast_tile<tile::f32, tile::i32, 1>(Cast_y_i32, y);
   // z = Add(x, Cast(y, i32))
   tv::u32 z[1] = {};
 #line 20
-  tv::binary_tile<tv::Add, tile::i32, 1>(z, x, v_Cast_1);
+  tv::binary_tile<tv::Add, tile::i32, 1>(z, x, Cast_y_i32);
   // StoreGlobal(z, g, offset=[t, 0:])
   {
 #line 21
