@@ -31,7 +31,8 @@ void emit_places(const isa::RegisterType& type, const std::string& result,
   kernel.out.close();
 }
 
-/// The tile that a statement makes, or a tile beside it if the result is one of its operands.
+/// The tile that a statement makes, or a tile beside it, in a scope that end_result() closes, if
+/// the result is one of its operands.
 std::string begin_result(const isa::InstStmt& stmt, const std::vector<isa::VarId>& operands,
                          KernelEmission& kernel) {
   const isa::VarId result = stmt.results[0];
@@ -39,6 +40,7 @@ std::string begin_result(const isa::InstStmt& stmt, const std::vector<isa::VarId
   if (std::find(operands.begin(), operands.end(), result) == operands.end()) {
     return kernel.name(result);
   }
+  kernel.out.open_plain();
   kernel.out.plain(fmt::format("tv::u32 beside_[{}] = {{}};",
                                tile_words(kernel.type<isa::RegisterType>(result))));
   return "beside_";
@@ -50,6 +52,7 @@ void end_result(const isa::InstStmt& stmt, const std::string& target, KernelEmis
   kernel.out.line(fmt::format("tv::copy_words<{}>({}, {});",
                               tile_words(kernel.type<isa::RegisterType>(result)),
                               kernel.name(result), target));
+  kernel.out.close();
 }
 
 /// Bits of memory that an element takes on its way.

@@ -180,7 +180,12 @@ isa::Block KernelBuilder::close() {
 VarId KernelBuilder::declare_scalar(Expr value, bool assignable) {
   const ScalarKind kind = value.kind();
   const VarId var = new_variable('n', isa::ScalarType{kind});
+  const bool constant = value.constant_value().has_value();
   add_statement(isa::ScalarStmt{var, std::move(value), true});
+  // What is assigned once is a constant of the program: a branch on it would not be in the kernel.
+  if (constant)
+    add_statement(
+        isa::ScalarStmt{var, Expr::variable(var, kernel_.variable(var).name, kind), false});
   scalars_.push_back({var, kind, assignable});
   return var;
 }

@@ -53,7 +53,7 @@ TEST_CASE("one replica records a tile, and of a large tile only what is shown") 
   CHECK(contains(text, "const tv::u64 code_ = static_cast<tv::u64>(n);"));
   CHECK(contains(text, "tv::shown_place<512, 8>("));
   CHECK(contains(text, "if (p0_ < 8 && p1_ < 8) tv::store<8>(record_, p0_ * 8 + p1_,"));
-  CHECK(contains(text, "tv::get<3>(v_AllocateRegister_2, l_)"));
+  CHECK(contains(text, "tv::get<3>(AllocateRegister_u3, l_)"));
 }
 
 TEST_CASE("the shown places are those of the simulator") {

@@ -143,7 +143,7 @@ TEST_CASE("operands of the first different statement are shown") {
   CHECK(line_of(found) == 9);
   CHECK(found.result.found->loops.at(0).iteration == 2);  // + 0 and - 0 are the same
   CHECK(contains(found.text, "  reads x[0] = 0x"));
-  CHECK(contains(found.text, "  reads AllocateRegister(..)[0] = 0x3f800000 (1)"));
+  CHECK(contains(found.text, "  reads AllocateRegister(f32, ..)[0] = 0x3f800000 (1)"));
 }
 
 TEST_CASE("a load from a wrong place is found at the load") {

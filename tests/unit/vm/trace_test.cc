@@ -78,12 +78,12 @@ TEST_CASE("a trace of a block that does not exist, or of a run that faults, says
     CHECK(contains(wrong.err.str(), "X,Y or X,Y,Z"));
   }
   Streams faulty(
-      "def f<1>(i32* p):\n    x = 3\n    y = x / (x - 3)\n"
+      "def f<1>(i32* p):\n    x = BlockIndices()\n    y = 3 / x\n"
       "    StoreGlobal(AllocateRegister(i32, layout=local(1), init=y), ViewGlobal(p, "
       "shape=[1]))\n");
   TraceOptions options = options_for("0");
   options.execution.data.inputs.clear();
   CHECK(trace(options, faulty.io) == Exit::fault);
-  CHECK(contains(faulty.out.str(), "line 2    x = 3\n"));
+  CHECK(contains(faulty.out.str(), "line 2"));
   CHECK(contains(faulty.err.str(), "TV0403"));
 }
