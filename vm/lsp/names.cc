@@ -168,11 +168,11 @@ class NameFinder {
     define(node.name, entries_);
     for (const ast::FunctionParam& param : node.params) {
       visible_from_ = param.name.span.begin;
-      if (param.kind) add(param.kind->span, NameKind::type);
+      if (param.kind) add_use(param.kind->text, param.kind->span);
       if (param.fallback) visit(*param.fallback);
       add_parameter(param.name, body, param.kind ? param.kind->text : "");
     }
-    for (const ast::Identifier& result : node.results) add(result.span, NameKind::type);
+    for (const ast::Identifier& result : node.results) add_use(result.text, result.span);
     visit_statements(node.body, item_end_);
     scopes_.clear();
   }
