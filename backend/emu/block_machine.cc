@@ -280,7 +280,9 @@ std::string BlockMachine::describe(const void* address) const {
   const auto offset = static_cast<long long>(reinterpret_cast<std::uintptr_t>(address) -
                                              reinterpret_cast<std::uintptr_t>(shared.begin));
   constexpr long long near = 1 << 20;
-  if (offset > -near && offset < near) {
+  const bool shared_is_nearest =
+      bytes_away(offset, launch_.shared_bytes) <= launch_.memory.bytes_to_nearest(address);
+  if (offset > -near && offset < near && shared_is_nearest) {
     return describe_offset(offset, launch_.shared_bytes, "shared memory");
   }
   return launch_.memory.describe(address);

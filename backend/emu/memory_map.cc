@@ -1,5 +1,6 @@
 #include "backend/emu/memory_map.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -36,19 +37,32 @@ std::string describe_offset(long long offset, std::size_t bytes, const std::stri
   return fmt::format("{} bytes past the end of {} ({} bytes)", offset - size, name, bytes);
 }
 
+long long bytes_away(long long offset, std::size_t bytes) {
+  const long long past = offset - static_cast<long long>(bytes);
+  return offset < 0 ? -(offset + 1) : past > 0 ? past : 0;
+}
+
+long long MemoryMap::bytes_away_of(const Buffer& buffer, const void* address) {
+  return bytes_away(distance(buffer.range.begin, address), buffer.bytes);
+}
+
+const MemoryMap::Buffer* MemoryMap::find_nearest(const void* address) const {
+  const auto nearest =
+      std::min_element(buffers_.begin(), buffers_.end(), [&](const Buffer& a, const Buffer& b) {
+        return bytes_away_of(a, address) < bytes_away_of(b, address);
+      });
+  return nearest == buffers_.end() ? nullptr : &*nearest;
+}
+
+long long MemoryMap::bytes_to_nearest(const void* address) const {
+  const Buffer* nearest = find_nearest(address);
+  return nearest != nullptr ? bytes_away_of(*nearest, address)
+                            : std::numeric_limits<long long>::max();
+}
+
 std::string MemoryMap::describe(const void* address) const {
   // Buffers are far from one another, so the nearest is the one that was meant.
-  const Buffer* nearest = nullptr;
-  long long least = std::numeric_limits<long long>::max();
-  for (const Buffer& buffer : buffers_) {
-    const long long offset = distance(buffer.range.begin, address);
-    const long long past = offset - static_cast<long long>(buffer.bytes);
-    const long long away = offset < 0 ? -(offset + 1) : past > 0 ? past : 0;
-    if (nearest == nullptr || away < least) {
-      nearest = &buffer;
-      least = away;
-    }
-  }
+  const Buffer* nearest = find_nearest(address);
   if (nearest == nullptr) return fmt::format("address {}", address);
   return describe_offset(distance(nearest->range.begin, address), nearest->bytes,
                          fmt::format("`{}`", nearest->name));

@@ -19,6 +19,8 @@ class MemoryMap {
 
   /// Where an address lies, in words: "8 bytes past the end of `a_ptr` (128 bytes)".
   [[nodiscard]] std::string describe(const void* address) const;
+  /// How far an address is from the nearest buffer; the largest number if there is none.
+  [[nodiscard]] long long bytes_to_nearest(const void* address) const;
 
  private:
   struct Buffer {
@@ -26,10 +28,15 @@ class MemoryMap {
     emu::Range range;
     std::size_t bytes;
   };
+  [[nodiscard]] static long long bytes_away_of(const Buffer& buffer, const void* address);
+  [[nodiscard]] const Buffer* find_nearest(const void* address) const;
+
   std::vector<Buffer> buffers_;
 };
 
-/// The same of one buffer, whose name is in words.
+/// How far an address at an offset is from a buffer; 0 inside.
+[[nodiscard]] long long bytes_away(long long offset, std::size_t bytes);
+/// MemoryMap::describe of one buffer, whose name is in words.
 [[nodiscard]] std::string describe_offset(long long offset, std::size_t bytes,
                                           const std::string& name);
 
