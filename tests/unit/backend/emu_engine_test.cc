@@ -126,7 +126,7 @@ TEST_CASE("emu: threads that are at different barriers are a fault") {
 }
 
 TEST_CASE("emu: an access outside of a buffer names the statement, the thread and the address") {
-  const Ran ran = run_reverse({}, replacing("gy.data", "gy.data + 4"));
+  const Ran ran = run_reverse({}, replacing("gy.data", "gy.data + 4 * 200"));
   REQUIRE(ran.fault);
   CHECK(ran.fault->kind == EmuFault::Kind::memory);
   INFO(ran.fault->message);
