@@ -37,19 +37,22 @@ void end_switch([[maybe_unused]] void* kept, [[maybe_unused]] const void** stack
   __sanitizer_finish_switch_fiber(kept, stack, size);
 #endif
 }
-void forget_stack([[maybe_unused]] emu::Lane* lane) {
+// Redzones of a fibre that was dropped must not be those of the next one, nor of whatever is mapped
+// there next.
+void forget_stack([[maybe_unused]] char* stack) {
 #ifdef TILEVM_ASAN_FIBRES
-  // Redzones of a fibre that was dropped must not be those of the next one.
-  char* const begin = stack_begin(lane);
   const auto page = static_cast<std::size_t>(getpagesize());
-  __asan_unpoison_memory_region(begin + page, emu::stack_bytes - page);
+  __asan_unpoison_memory_region(stack + page, emu::stack_bytes - page);
 #endif
 }
 
 }  // namespace
 
 StackPool::~StackPool() {
-  for (void* stack : all_) munmap(stack, emu::stack_bytes);
+  for (void* stack : all_) {
+    forget_stack(static_cast<char*>(stack));
+    munmap(stack, emu::stack_bytes);
+  }
 }
 
 Result<emu::Lane*> StackPool::take() {
@@ -92,7 +95,7 @@ struct FibreEntry {
 };
 
 void Fibre::prepare(emu::Lane* lane, Body body) {
-  if (other_ != nullptr && !ended_) forget_stack(lane);
+  if (other_ != nullptr && !ended_) forget_stack(stack_begin(lane));
   lane_ = lane;
   body_ = body;
   ended_ = false;
