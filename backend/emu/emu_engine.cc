@@ -162,7 +162,7 @@ class EmuArguments {
     const EmuMemory::Buffer& prints = own_[log_ == nullptr ? own_.size() - 1 : own_.size() - 2];
     const auto read = [&](void* to, std::size_t bytes, std::size_t offset) -> Status {
       TILEVM_CHECK(offset <= prints.size && bytes <= prints.size - offset, "prints past the end");
-      std::memcpy(to, prints.bytes + offset, bytes);
+      if (bytes > 0) std::memcpy(to, prints.bytes + offset, bytes);  // `to` may be null of none
       return Done{};
     };
     const auto& grid = launch_.grid;
