@@ -75,13 +75,7 @@ void PreparedLaunch::prepare(const Options& options, AccessObserver* accesses) {
   const Grid& blocks = *std::get_if<Grid>(&grid);
   launch_.emplace(LaunchPlan{plan, memory_.buffers, parameters_, blocks, uses_,
                              BlockSequence(BlockOrder{}, blocks.blocks()), workspaces()});
-  settings_ = {.checks = options.checks,
-               .completion = options.completion,
-               .max_steps = options.max_steps,
-               .memory_statements = &plan.memory_statements,
-               .granule_shift = plan.granule_shift,
-               .global_granule_shift = plan.global_granule_shift,
-               .threads = plan.threads};
+  settings_ = run_settings(options, plan);
   settings_.turns = &turns_;
   settings_.observers.accesses = accesses;
   if (options.checks.races) settings_.uses = &launch_->uses;

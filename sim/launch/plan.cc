@@ -291,6 +291,17 @@ Plan build_plan(const isa::VerifiedProgram& program, int kernel, const PlanExtra
   return PlanBuilder(program, kernel, extras).build();
 }
 
+RunSettings run_settings(const Options& options, const Plan& plan) {
+  return {.checks = options.checks,
+          .completion = options.completion,
+          .max_steps = options.max_steps,
+          .memory_statements = &plan.memory_statements,
+          .granule_shift = plan.granule_shift,
+          .global_granule_shift = plan.global_granule_shift,
+          .threads = plan.threads,
+          .conditional_commits = &plan.conditional_commits};
+}
+
 Status check_size(const Plan& plan, const isa::Kernel& kernel) {
   const std::size_t bytes = plan.register_bytes + plan.table_bytes;
   if (bytes > max_block_bytes) {

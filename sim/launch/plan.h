@@ -88,6 +88,10 @@ struct PlanExtras {
 [[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel,
                               const PlanExtras& extras = {});
 
+/// What is the same in every run of a plan: of one block or many, at once or step by step. Callers
+/// add what they track and who looks on. The plan must live as long as the settings.
+[[nodiscard]] RunSettings run_settings(const Options& options, const Plan& plan);
+
 /// Error (limit): one block takes more memory than the simulator gives it.
 [[nodiscard]] Status check_size(const Plan& plan, const isa::Kernel& kernel);
 

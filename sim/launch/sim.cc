@@ -47,14 +47,7 @@ class BlockRun {
     share_ = std::clamp<std::uint64_t>(blocks_ / (threads_ * 8), 1, 256);
     const Checks& checks = options.checks;
     const Plan& plan = launch.plan;
-    settings_ = {.checks = checks,
-                 .completion = options.completion,
-                 .max_steps = options.max_steps,
-                 .memory_statements = &plan.memory_statements,
-                 .granule_shift = plan.granule_shift,
-                 .global_granule_shift = plan.global_granule_shift,
-                 .threads = plan.threads};
-    settings_.conditional_commits = &plan.conditional_commits;
+    settings_ = run_settings(options, plan);
     if (options.trace.tell) settings_.observers.trace = &options.trace;
     if (options.probes.plan != nullptr) {
       settings_.observers.probes =

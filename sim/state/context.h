@@ -94,7 +94,8 @@ struct RunSettings {
   /// By buffer; null if accesses to global memory are not tracked.
   const std::vector<BufferUse>* uses = nullptr;
   TurnLog* turns = nullptr;  ///< null unless blocks order themselves
-  /// The CopyAsyncCommitGroup of the text that are in branches; null: not known.
+  /// The CopyAsyncCommitGroup of the text that are in branches; of the plan, so never null in a
+  /// run.
   const std::vector<Span>* conditional_commits = nullptr;
   Observers observers{};
 
