@@ -418,6 +418,11 @@ class NameFinder {
 
 }  // namespace
 
+bool is_of_file(NameKind kind) {
+  return kind == NameKind::constant || kind == NameKind::kernel || kind == NameKind::pipeline ||
+         kind == NameKind::function;
+}
+
 const Occurrence* Names::at(std::uint32_t offset) const {
   const auto after = std::upper_bound(
       occurrences.begin(), occurrences.end(), offset,

@@ -31,6 +31,10 @@ enum class NameKind : std::uint8_t {
   unknown,
 };
 
+/// Whether a symbol of this kind belongs to the file as a whole. Other symbols are parameters and
+/// variables.
+[[nodiscard]] bool is_of_file(NameKind kind);
+
 /// A constant, kernel, pipeline, function, parameter or variable of the file. A name that is
 /// assigned again in its block is one symbol, whatever type it takes.
 struct Symbol {

@@ -62,31 +62,8 @@ std::string obstacle(const Names& names, int symbol, const std::string& to) {
   return "";
 }
 
-/// SymbolKind of the protocol.
-int protocol_kind(NameKind kind) {
-  switch (kind) {
-    case NameKind::constant:
-      return 14;
-    case NameKind::kernel:
-    case NameKind::pipeline:
-    case NameKind::function:
-      return 12;
-    case NameKind::parameter:
-    case NameKind::variable:
-    case NameKind::keyword:
-    case NameKind::instruction:
-    case NameKind::layout:
-    case NameKind::type:
-    case NameKind::operand:
-    case NameKind::decorator:
-    case NameKind::number:
-    case NameKind::string:
-    case NameKind::comment:
-    case NameKind::unknown:
-      return 13;
-  }
-  return 13;
-}
+/// SymbolKind of the protocol: a constant, or a function.
+int protocol_kind(NameKind kind) { return kind == NameKind::constant ? 14 : 12; }
 
 }  // namespace
 
@@ -121,32 +98,12 @@ Json highlights(const DocumentView& view, std::uint32_t offset) {
 Json document_symbols(const DocumentView& view) {
   Json list = Json::array();
   for (const Symbol& symbol : view.analysis().names.symbols) {
-    switch (symbol.kind) {
-      case NameKind::constant:
-      case NameKind::kernel:
-      case NameKind::pipeline:
-      case NameKind::function: {
-        Json item = Json::object();
-        item.set("name", symbol.name).set("kind", protocol_kind(symbol.kind));
-        if (symbol.kind == NameKind::constant) item.set("detail", symbol.text);
-        item.set("range", view.range(symbol.definition));
-        list.push(item.set("selectionRange", view.range(symbol.definition)));
-        break;
-      }
-      case NameKind::parameter:
-      case NameKind::variable:
-      case NameKind::keyword:
-      case NameKind::instruction:
-      case NameKind::layout:
-      case NameKind::type:
-      case NameKind::operand:
-      case NameKind::decorator:
-      case NameKind::number:
-      case NameKind::string:
-      case NameKind::comment:
-      case NameKind::unknown:
-        break;
-    }
+    if (!is_of_file(symbol.kind)) continue;
+    Json item = Json::object();
+    item.set("name", symbol.name).set("kind", protocol_kind(symbol.kind));
+    if (symbol.kind == NameKind::constant) item.set("detail", symbol.text);
+    item.set("range", view.range(symbol.definition));
+    list.push(item.set("selectionRange", view.range(symbol.definition)));
   }
   return list;
 }
@@ -164,7 +121,8 @@ Result<Json> rename(const DocumentView& view, std::uint32_t offset, const std::s
   if (found == nullptr) {
     return Error{
         ErrorKind::program,
-        "only constants, kernels, pipelines, parameters and variables have names to change"};
+        "only constants, kernels, pipelines, functions, parameters and variables have names to "
+        "change"};
   }
   if (!view.analysis().parsed) {
     return Error{ErrorKind::program,
