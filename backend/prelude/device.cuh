@@ -488,11 +488,8 @@ TV_FN u32 u32_from_f32(u32 a) {
 TV_FN i32 larger(i32 a, i32 b) { return max(a, b); }
 
 /// The number of zero bits above the highest one; 64 for 0.
-TV_FN i32 leading_zeros(u64 a) {
-  i32 d;
-  asm("clz.b64 %0, %1;" : "=r"(d) : "l"(a));
-  return d;
-}
+/// No inline assembly, so that the compiler folds it: ptxas 13.0 propagates some constants wrongly.
+TV_FN i32 leading_zeros(u64 a) { return __clzll(a); }
 
 TV_FN u32 f32_bits(float a) { return __float_as_uint(a); }
 TV_FN float f32_value(u32 a) { return __uint_as_float(a); }
