@@ -155,7 +155,15 @@ struct LaneOperations {
   }
 
   static void make_phases(emu::Lane* lane, unsigned barrier) {
-    BlockMachine::of(lane).phases_.make(barrier);
+    BlockMachine& block = BlockMachine::of(lane);
+    if (barrier < lane->barriers || barrier % 8 != 0 || barrier + 8 > lane->shared.size) {
+      block.stop(lane, EmuFault::Kind::memory,
+                 fmt::format("a memory barrier is made at byte {} of shared memory, where none has "
+                             "its place: they begin at byte {}",
+                             barrier, lane->barriers),
+                 0);
+    }
+    block.phases_.make(barrier);
   }
 
   /// A memory barrier that was never made has no phases.

@@ -425,9 +425,9 @@ bool is_keyword(std::string_view word) {
 }
 
 std::vector<std::string> keywords() {
-  std::vector<std::string> words(line_keywords.begin(), line_keywords.end());
-  words.insert(words.end(), other_keywords.begin(), other_keywords.end());
-  return words;
+  std::vector<std::string> all(line_keywords.begin(), line_keywords.end());
+  all.insert(all.end(), other_keywords.begin(), other_keywords.end());
+  return all;
 }
 
 std::optional<Lines> split_lines(const SourceFile& source, std::size_t index,

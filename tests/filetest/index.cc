@@ -13,6 +13,7 @@
 #include "isa/program/program.h"
 #include "tests/filetest/arguments.h"
 #include "tests/filetest/instructions_of.h"
+#include "tests/filetest/messages.h"
 #include "tests/filetest/test_source.h"
 
 namespace tilevm::filetest {
@@ -90,17 +91,6 @@ Result<IndexedFile> index_file(const std::string& path) {
     }
   }
   return indexed;
-}
-
-std::vector<std::string> tests_below(const std::vector<std::string>& folders) {
-  std::vector<std::string> paths;
-  for (const std::string& folder : folders) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      if (entry.path().extension() == ".tile") paths.push_back(entry.path().generic_string());
-    }
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
 }
 
 /// Links to the tests of an instruction. The test with the fewest other instructions is the one to

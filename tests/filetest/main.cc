@@ -3,14 +3,14 @@
 //   filetest sim|emu|cuda FILE...        the cases of the files, on an engine
 //   filetest readable FILE...        whether each file has an expectation that a reader can check
 //   filetest levels FILE...          whether the files compile for a GPU, by ptxas's default level
-//   of
-//                                    optimisation and by level 0; needs no GPU
+//                                    of optimisation and by level 0; needs no GPU
 //   filetest debug FILE...           the sessions of `tilevm debug` in the files (debug_sessions.h)
 //   filetest index README FOLDER...  whether README is the index of the tests by instruction
+//   filetest messages PAGE FOLDER... whether PAGE has what users read of the errors of the tests
 //
 // Exit status: 0 all well, 1 a test failed, 2 usage, 77 the engine or the compiler is not there.
 // With TILEVM_BLESS=1 in the environment, `sim` and `debug` rewrite files to expect what they give,
-// and `index` writes the index.
+// and `index` and `messages` write their page.
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -20,12 +20,16 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "backend/compile/toolchain.h"
 #include "tests/filetest/compare.h"
 #include "tests/filetest/debug_sessions.h"
 #include "tests/filetest/expectations.h"
 #include "tests/filetest/index.h"
 #include "tests/filetest/levels.h"
+#include "tests/filetest/messages.h"
 #include "tests/filetest/runner.h"
 #include "tests/filetest/test_source.h"
 #include "vm/run/vm.h"
@@ -141,32 +145,44 @@ bool check_sessions(const std::string& path) {
                         path);
 }
 
-int check_index(const std::string& readme, const std::vector<std::string>& folders) {
-  const Result<std::string> index = filetest::make_index(readme, folders);
-  if (!index) return fail(readme, index.error().message) ? 0 : 1;
+/// Compares a page that is made from the tests with the one that is kept, or writes it.
+int check_page(const std::string& verb, const std::string& path, const Result<std::string>& page,
+               const std::vector<std::string>& folders) {
+  if (!page) return fail(path, page.error().message) ? 0 : 1;
   if (is_blessing()) {
-    const Status written = rewrite(readme, *index);
-    return written || fail(readme, written.error().message) ? 0 : 1;
+    const Status written = rewrite(path, *page);
+    return written || fail(path, written.error().message) ? 0 : 1;
   }
-  const auto known = vm::read_source(readme, std::cin);
-  const bool same = known && (*known)->text() == *index;
-  std::string command = "TILEVM_BLESS=1 build/tests/filetest index " + readme;
-  for (const std::string& folder : folders) command += " " + folder;
-  return same || fail(readme,
-                      "it is not the index of today's tests; write it again with\n    " + command)
-             ? 0
-             : 1;
+  const auto known = vm::read_source(path, std::cin);
+  if (known && (*known)->text() == *page) return 0;
+  const SourceFile today(path, *page);
+  int line = 1;
+  while (known && line < today.line_count() && (*known)->line(line) == today.line(line)) ++line;
+  fail(path, fmt::format("line {} is not that of today's tests, `{}`; write it again with\n"
+                         "    TILEVM_BLESS=1 build/tests/filetest {} {} {}",
+                         line, today.line(line), verb, path, fmt::join(folders, " ")));
+  return 1;
+}
+
+int check_page(const std::string& verb, const std::string& path,
+               const std::vector<std::string>& folders) {
+  if (verb == "index") return check_page(verb, path, filetest::make_index(path, folders), folders);
+  const auto engine = vm::make_engine("sim", {});
+  if (!engine) return fail(path, engine.error().message) ? 0 : 2;
+  return check_page(verb, path, filetest::all_messages(folders, **engine), folders);
 }
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() < 2) {
     std::cerr << "usage: filetest sim|emu|cuda|readable|levels|debug FILE...\n"
-                 "       filetest index README FOLDER...\n";
+                 "       filetest index|messages PAGE FOLDER...\n";
     return 2;
   }
   const std::string verb = arguments.front();
   const std::vector<std::string> files(arguments.begin() + 1, arguments.end());
-  if (verb == "index") return check_index(files.front(), {files.begin() + 1, files.end()});
+  if (verb == "index" || verb == "messages") {
+    return check_page(verb, files.front(), {files.begin() + 1, files.end()});
+  }
   if (verb == "levels") return check_levels(files);
   bool good = true;
   if (verb == "debug") {

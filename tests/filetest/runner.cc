@@ -5,9 +5,12 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "backend/emit/emit.h"
 #include "frontend/print/print.h"
 #include "frontend/syntax/grammar.h"
+#include "isa/base/render.h"
 #include "tests/filetest/arguments.h"
 #include "tests/filetest/text_parts.h"
 #include "vm/run/compile_report.h"
@@ -33,9 +36,11 @@ std::string kind_name(ErrorKind kind) {
 
 void add(Outcome& outcome, const Error& error) {
   outcome.errors.push_back({kind_name(error.kind), 0, 0, error.message});
+  outcome.rendered += fmt::format("tilevm: {}: {}\n", kind_name(error.kind), error.message);
 }
 
 void add(Outcome& outcome, const Diagnostics& diagnostics, const SourceFile& source) {
+  outcome.rendered += render(diagnostics, source, false);
   for (const Diagnostic& diagnostic : diagnostics.sorted()) {
     if (diagnostic.severity != Severity::error) continue;
     const LineColumn place = source.locate(diagnostic.span.begin);

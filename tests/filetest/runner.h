@@ -22,6 +22,7 @@ struct SeenError {
 
 struct Outcome {
   std::vector<SeenError> errors;
+  std::string rendered;  ///< all diagnostics and errors, as the command shows them
   std::vector<std::pair<std::string, vm::HostTensor>> outputs;
   std::vector<std::string> prints;   ///< lines
   std::vector<std::string> shadow;   ///< likewise

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "backend/select/bit_candidates.h"
 #include "backend/select/recipe_search.h"
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
@@ -32,6 +34,18 @@ std::vector<isa::DType> narrow_types() {
 std::vector<SourceBit> random_order(int elements, int bits, unsigned seed) {
   std::vector<SourceBit> source_bits = sequential(elements, bits);
   std::shuffle(source_bits.begin(), source_bits.end(), std::mt19937(seed));
+  return source_bits;
+}
+
+/// Whole bytes in any order, from two words or more, as `prmt` picks them.
+std::vector<SourceBit> random_bytes(int bytes, unsigned seed) {
+  std::vector<int> order(static_cast<std::size_t>(bytes));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(seed));
+  std::vector<SourceBit> source_bits;
+  for (const int byte : order) {
+    for (int b = 0; b < 8; ++b) source_bits.push_back(byte * 8 + b);
+  }
   return source_bits;
 }
 
@@ -92,6 +106,7 @@ TEST_CASE("recipes give isa's casts, for every code, in every order of bits") {
       check_order(from, to, with_fp8, sequential(7, from.bits));
       check_order(from, to, with_fp8, lane_stream(32, from.bits));
       check_order(from, to, with_fp8, random_order(8, from.bits, from.bits));
+      if (from.bits == 8) check_order(from, to, with_fp8, random_bytes(16, to.bits));
     }
   }
   for (const isa::DType& to : {isa::f16, isa::bf16}) {
@@ -226,6 +241,48 @@ TEST_CASE("orders that repeat give short recipes, used often") {
   CHECK(recipe.repetitions == 8);
   CHECK(recipe.source_words == 1);
   CHECK(recipe.results.size() == 4);
+}
+
+TEST_CASE("bytes are gathered from any order") {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const std::vector<SourceBit> source_bits = random_bytes(16, seed);
+    const std::vector<std::uint32_t> source = {0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c};
+    const auto gathered = run_recipe(gather_recipe(source_bits), source);
+    for (std::size_t i = 0; i < 16; ++i) {
+      REQUIRE(static_cast<SourceBit>(gathered[i / 4] >> i % 4 * 8 & 0xff) ==
+              source_bits[i * 8] / 8);
+    }
+  }
+}
+
+/// The least cost of a word whose bits come from these, before what follows.
+int least_cost(const std::vector<SourceBit>& source_bits, std::uint32_t inverted = 0) {
+  WordForm form;
+  form.element_bits = static_cast<int>(source_bits.size());
+  form.lanes = {0};
+  form.forms = {{{}, inverted}};
+  for (int b = 0; b < form.element_bits; ++b) form.forms[0].positions.push_back(b);
+  ShapeNumbers numbers;
+  int least = 99;
+  for (const Candidate& each : find_candidates(form, source_bits.data(), 1, numbers)) {
+    least = std::min(least, each.cost + static_cast<int>(each.shapes.size()));
+  }
+  return least;
+}
+
+TEST_CASE("what it costs to gather a word") {
+  std::vector<SourceBit> word = sequential(32, 1);
+  CHECK(least_cost(word) == 0);     // as it is
+  CHECK(least_cost(word, 1) == 1);  // one bit inverted: an exclusive or
+  std::rotate(word.begin(), word.begin() + 5, word.end());
+  CHECK(least_cost(word) == 1);  // rotated
+  for (SourceBit& bit : word) bit = (bit + 5) % 32 + 32;
+  CHECK(least_cost(word) == 1);
+  std::vector<SourceBit> next = sequential(64, 1);
+  CHECK(least_cost({next.begin() + 7, next.begin() + 39}) == 1);  // over two words: a funnel shift
+  CHECK(least_cost({next.begin(), next.begin() + 8}) == 1);       // the low byte: a mask
+  std::swap(word[3], word[17]);
+  CHECK(least_cost(word) > 2);
 }
 
 TEST_CASE("bits are gathered from any order") {

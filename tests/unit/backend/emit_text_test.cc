@@ -6,6 +6,7 @@
 
 #include "backend/emit/code_writer.h"
 #include "backend/emit/emit.h"
+#include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
 #include "backend/emit/prelude.h"
 #include "backend/select/names.h"
@@ -139,6 +140,16 @@ def accesses<8>(f16* p, u8* q, f16* r):
 
 TEST_CASE("wide accesses are emitted as expected") {
   check_golden("accesses", own_text(make_program(accesses_program)));
+}
+
+TEST_CASE("each tensor-core instruction is called as the PTX manual writes it") {
+  std::string text;
+  for (const isa::MmaShape& shape : isa::mma_shapes()) {
+    const std::string function = mma_function(shape);
+    const std::size_t begin = function.find("  asm(");
+    text += function.substr(begin, function.find("\n      :") - begin) + "\n";
+  }
+  check_golden("mma", text);
 }
 
 TEST_CASE("the text begins with the prelude and depends on nothing but the program") {

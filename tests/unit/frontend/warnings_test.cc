@@ -42,5 +42,23 @@ TEST_CASE("a name that takes another type in a block is warned of, where the blo
         Warnings{"7 TV0307"});
 }
 
+TEST_CASE(
+    "an offset that passes its view whatever the values are is warned of, unless it is tested") {
+  using Warnings = std::vector<std::string>;
+  const std::string view = "    g = ViewGlobal(p, shape=[128])\n    for i in range(8):\n";
+  const auto store = [&](const std::string& offset) {
+    return "StoreGlobal(x, g, offset=[" + offset + ":])\n";
+  };
+  CHECK(warnings_of(view + "        " + store("i * 32")) == Warnings{"6 TV0305"});
+  CHECK(warnings_of(view + "        " + store("i * 16")).empty());
+  CHECK(warnings_of(view + "        if i < 4:\n            " + store("i * 32")).empty());
+  CHECK(warnings_of(view + "        if ONE < 4:\n            " + store("i * 32")) ==
+        Warnings{"7 TV0305"});
+  // A load past the end gives zeros: only a tile that lies outside whatever the values are counts.
+  const std::string load = "        y = LoadGlobal(g, layout=spatial(32), offset=[";
+  CHECK(warnings_of(view + load + "i * 32:])\n").empty());
+  CHECK(warnings_of(view + load + "i * 32 + 128:])\n") == Warnings{"6 TV0305"});
+}
+
 }  // namespace
 }  // namespace tilevm::frontend

@@ -263,6 +263,28 @@ TEST_CASE("elements inside the view but outside of the buffer are one fault with
   CHECK(diagnostic.notes[1].message == "met by block [1], thread 5");
 }
 
+TEST_CASE("what reaches beyond the buffer: a view's extents, or its strides") {
+  const auto note = [](const std::string& view, const std::string& tile) {
+    const auto program =
+        load("def f<1>(i8* p):\n    g = ViewGlobal(p, " + view +
+             ")\n    StoreGlobal(AllocateRegister(i8, layout=local(" + tile + "), init=1), g)\n");
+    std::vector<Buffer> memory{{"p", noise(16)}};
+    const Report report = run(program, {0}, memory);
+    REQUIRE(report.fault.has_value());
+    return report.fault->diagnostic.notes.at(0).message;
+  };
+  const std::string extents =
+      "`g` is viewed here; a view's extents must not reach beyond its buffer";
+  CHECK(note("shape=[5, 4]", "5, 4") == extents);
+  CHECK(note("shape=[4, 4], layout=strides(8, 1)", "4, 4") ==
+        "the 16 elements of this view fit the buffer, which has 16, but its strides [8, 1] reach "
+        "beyond it; dense ones are [4, 1]");
+  CHECK(note("shape=[4, 5], layout=strides(8, 1)", "4, 5") == extents);
+  // A layout of several modes has no strides by dimension.
+  CHECK(note("shape=[4, 4], layout=memory_layout([4, 4], [2, 2, 4], [16, 4, 1])", "4, 4") ==
+        extents);
+}
+
 TEST_CASE("a store outside of the buffer faults, above and below it, strided and swizzled") {
   const auto faults = [](const std::string& view, int offset) {
     const auto program = load("def f<1>(i8* p, i32 n, i32 s):\n    g = " + view +
