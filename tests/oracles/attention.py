@@ -1,0 +1,188 @@
+"""Attention against f64 (docs/attention.md has the bounds)."""
+
+import numpy as np
+
+from program_support import RANDOM, check, lane_stream, normal
+
+
+def softmax(scores):
+    scores = scores - scores.max(axis=-1, keepdims=True)
+    e = np.exp(scores)
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def quantised(x, bits):
+    """Codes, scale and zero of each token, as f16 has the latter two."""
+    x = x.astype(np.float64)
+    zero = x.min(axis=-1, keepdims=True).astype(np.float16)
+    scale = ((x.max(axis=-1, keepdims=True) - x.min(axis=-1, keepdims=True)) / (2**bits - 1)).astype(np.float16)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        codes = np.nan_to_num(np.floor((x - zero) / scale.astype(np.float64) + 0.5))
+    return np.clip(codes, 0, 2**bits - 1).astype(np.uint8), scale, zero
+
+
+def cache(pages, heads, page, d, type):
+    """Pages of random tokens as a program takes them, and their values."""
+    x = normal(2, pages, heads, page, d, dtype=np.float16)
+    if type == "f16":
+        return x[0].view(np.uint8), x[1].view(np.uint8), np.zeros((pages, heads, 4, page), np.float16), x.astype(np.float64)
+    bits = int(type[1:])
+    codes, scale, zero = quantised(x, bits)
+    values = codes * scale.astype(np.float64) + zero
+    numbers = np.concatenate([scale[0], zero[0], scale[1], zero[1]], axis=-1).transpose(0, 1, 3, 2)
+    k, v = lane_stream(codes, bits)
+    return k, v, np.ascontiguousarray(numbers), values
+
+
+def expected(q, values, table, length):
+    s, g, r, d = q.shape
+    page = values.shape[3]
+    out = np.zeros(q.shape)
+    for i in range(s):
+        n = length[i]
+        if n == 0:
+            continue
+        pages = table[i, : -(-n // page)]
+        k, v = [values[x][pages].transpose(1, 0, 2, 3).reshape(g, -1, d)[:, :n] for x in (0, 1)]
+        with np.errstate(invalid="ignore"):
+            out[i] = softmax(q[i].astype(np.float64) @ k.transpose(0, 2, 1) / np.sqrt(d)) @ v
+    return out
+
+
+def decode(tilevm, type, length, r, d=128, g=2, p=64, warps=4, split=4, stages=3, prepare=None, **constants):
+    s, entries = len(length), max(2, max(-(-n // p) for n in length) + 1)
+    pages = s * entries
+    q = normal(s, g, r, d, dtype=np.float16)
+    k, v, numbers, values = cache(pages, g, p, d, type)
+    table = RANDOM.permutation(pages).astype(np.int32).reshape(s, entries)
+    for i, n in enumerate(length):
+        table[i, -(-n // p) :] = -1
+    inputs = {"q": q, "k": k, "v": v, "numbers": numbers, "table": table, "length": np.array(length, np.int32)}
+    if prepare:
+        prepare(inputs, values)
+    sizes = {"S": s, "G": g, "R": r, "D": d, "P": p, "PAGES": pages, "TABLE": entries, "Q": type}
+    found = tilevm.run("attention/decode", inputs, "o", WARPS=warps, SPLIT=split, STAGES=stages, **sizes)
+    name = f"decode {type} {length} R={r} D={d} P={p} SPLIT={split}"
+    # Weights and values are rounded to f16, results as well; the largest value times 3 / 2048.
+    check(name, found, expected(q, values, table, length), absolute=1.5e-3 * np.abs(values[1]).max(where=np.isfinite(values[1]), initial=0))
+    return inputs, sizes, found
+
+
+def decode_reference(tilevm):
+    """The plain pipeline of the same file agrees with f64 more closely, and so knows the same cache."""
+    inputs, sizes, _ = decode(tilevm, "u4", [5, 40], 3, p=16, warps=1, split=2)
+    found = tilevm.run("attention/decode", inputs, "o", entry="reference", WARPS=1, SPLIT=2, **sizes)
+    k, v = [unpack(inputs[x], 4) for x in "kv"]
+    scale, zero = inputs["numbers"][:, :, 0::2].astype(np.float64), inputs["numbers"][:, :, 1::2].astype(np.float64)
+    values = np.stack([codes * scale[:, :, i, :, None] + zero[:, :, i, :, None] for i, codes in enumerate((k, v))])
+    check("decode reference", found, expected(inputs["q"], values, inputs["table"], inputs["length"]), absolute=2e-5)
+
+
+def unpack(bytes, bits):
+    word = bytes.reshape(*bytes.shape[:-1], -1, 4).view(np.uint32)[..., 0]
+    shifts = np.arange(16 // bits, dtype=np.uint32) * bits
+    pairs = np.stack([word[..., None] >> (shifts + np.uint32(16 * h)) & np.uint32(2**bits - 1) for h in (0, 1)], axis=-1)
+    return pairs.reshape(*bytes.shape[:-1], -1).astype(np.float64)
+
+
+def behind_the_end(inputs, values):
+    """NaN in all that the lengths leave out: the end of the last page, and pages that no table names."""
+    p = values.shape[3]
+    used = np.zeros((values.shape[1], p), bool)
+    for i, n in enumerate(inputs["length"]):
+        for token in range(n):
+            used[inputs["table"][i, token // p], token % p] = True
+    for page, slot in zip(*np.nonzero(~used)):
+        inputs["numbers"][page, :, :, slot] = np.nan
+        inputs["k"][page, :, slot] = inputs["v"][page, :, slot] = 0xFF
+
+
+def not_finite(inputs, values):
+    inputs["q"][0, 0, 0, 3] = np.nan
+    inputs["q"][0, 0, 1, 5] = np.inf
+    page = inputs["table"][0, 0]
+    inputs["numbers"][page, 1, 3, 1] = values[1, page, 1, 1] = np.nan
+
+
+def all_equal(inputs, values):
+    """Tokens whose elements are all equal have a scale of zero."""
+    page = inputs["table"][0, 0]
+    inputs["numbers"][page, :, 0::2, 0] = 0
+    for i in (0, 1):
+        values[i, page, :, 0] = inputs["numbers"][page, :, 2 * i + 1, 0, None]
+
+
+def append(tilevm, type, length, count, d=128, g=2, p=16, spoil=None):
+    s, new = len(length), max(count)
+    entries = max(-(-(n + c) // p) for n, c in zip(length, count))
+    k, v = normal(2, s, new, g, d, dtype=np.float16)
+    if spoil:
+        spoil(k)
+    table = RANDOM.permutation(s * entries).astype(np.int32).reshape(s, entries)
+    inputs = {"k": k, "v": v, "table": table, "length": np.array(length, np.int32), "count": np.array(count, np.int32)}
+    sizes = {"S": s, "NEW": new, "G": g, "D": d, "P": p, "PAGES": s * entries, "TABLE": entries, "Q": type}
+    *caches, numbers = tilevm.run("attention/append", inputs, ["k_cache", "v_cache", "numbers"], **sizes)
+    for i, n, c in zip(range(s), length, count):
+        for token in range(c):
+            page, slot = table[i, (n + token) // p], (n + token) % p
+            for which, x in enumerate((k, v)):
+                row = caches[which][page, :, slot]
+                name = f"append {type} {'kv'[which]} {i} {token}"
+                if type == "f16":
+                    check(name, row.view(np.float16), x[i, token])
+                    continue
+                bits = int(type[1:])
+                scale, zero = numbers[page, :, 2 * which, slot, None], numbers[page, :, 2 * which + 1, slot, None]
+                found = unpack(row, bits) * scale.astype(np.float64) + zero
+                expected = x[i, token].astype(np.float64)
+                bad = ~np.isfinite(expected).all(axis=-1)
+                assert np.isnan(found[bad]).all(), name
+                # Half a step, and what rounding the scale to f16 moves the largest code by
+                step = (expected.max(axis=-1) - expected.min(axis=-1))[:, None] / (2**bits - 1)
+                error = np.abs(found - expected)[~bad]
+                assert (error <= (step * (0.5 + 2**bits * 2.0**-11) + 1e-6)[~bad]).all(), f"{name}: {error.max()}"
+    print(f"append {type} {length} {count}: within half a step")
+
+
+def spoil(k):
+    k[0, 0, 0, 3], k[0, 0, 1, 5], k[0, 1, 0] = np.nan, -np.inf, 0.25
+    k[0, 1, 1] = 0
+
+
+def prefill(tilevm, lengths, h=2, r=1, d=64, window=1 << 30, **constants):
+    start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    tokens = int(start[-1])
+    q = 2 * normal(tokens, h, d, dtype=np.float16)
+    k, v = normal(2, tokens, h // r, d, dtype=np.float16)
+    inputs = {"q": q, "k": k, "v": v, "start": start}
+    sizes = {"S": len(lengths), "TOKENS": tokens, "LONGEST": max(lengths), "H": h, "R": r, "D": d, "WINDOW": window}
+    expected = np.zeros(q.shape)
+    for begin, end in zip(start, start[1:]):
+        for head in range(h):
+            x, y, z = [a[begin:end, i].astype(np.float64) for a, i in ((q, head), (k, head // r), (v, head // r))]
+            behind = np.arange(end - begin)[:, None] - np.arange(end - begin)
+            scores = np.where((behind >= 0) & (behind < window), x @ y.T / np.sqrt(d), -np.inf)
+            expected[begin:end, head] = softmax(scores) @ z if end > begin else z
+    name = f"prefill {lengths} H={h} R={r} D={d} WINDOW={window}"
+    check(name, tilevm.run("attention/prefill", inputs, "o", **sizes, **constants), expected, absolute=1e-3 * np.abs(v).max())
+    if tokens < 100:
+        found = tilevm.run("attention/prefill", inputs, "o", entry="reference", **sizes)
+        check(f"{name}, reference", found, expected, absolute=1e-5)
+
+
+def attention(tilevm):
+    prefill(tilevm, [0, 1, 64, 5], h=2, r=2, d=128)
+    prefill(tilevm, [200, 65], h=2, r=1, d=64, BN=32, STAGES=3)
+    prefill(tilevm, [130], h=4, r=4, d=64, window=40, BM=128)
+    prefill(tilevm, [80], h=1, r=1, d=64, window=1)
+    for type in ("u4", "u8", "f16"):
+        append(tilevm, type, [0, 15, 16, 3], [3, 2, 1, 0])
+    append(tilevm, "u4", [0], [2], d=64, spoil=spoil)
+    decode_reference(tilevm)
+    for type in ("u4", "u8", "f16"):
+        decode(tilevm, type, [0, 1, 64, 65, 200], 4, prepare=behind_the_end)
+        decode(tilevm, type, [70, 3], 8, d=64, g=1, p=32, warps=2, split=1, stages=2)
+    decode(tilevm, "u4", [300], 1, g=1, p=16, warps=1, split=8)
+    decode(tilevm, "u8", [130], 16, g=1, p=128, warps=4, split=2)
+    decode(tilevm, "u4", [100], 4, split=2, prepare=not_finite)
+    decode(tilevm, "u4", [20], 2, split=1, prepare=all_equal)
