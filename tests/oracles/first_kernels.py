@@ -46,6 +46,47 @@ def histogram(tilevm):
     check("histogram", found[:, 0], np.bincount(x, minlength=20)[:16])
 
 
+def rmsnorm(tilevm):
+    for n in (700, 1):
+        x, r, gamma = normal(5, n, dtype=np.float16), normal(5, n, dtype=np.float16), normal(n, dtype=np.float16)
+        x[4] = r[4] = 0
+        h = x.astype(np.float64) + r
+        y = h / np.sqrt((h * h).mean(axis=1, keepdims=True) + 1e-5) * gamma
+        found = tilevm.run("rmsnorm_residual", {"x": x, "r": r, "gamma": gamma}, ["h", "y"], M=5, N=n)
+        check(f"rmsnorm {n}, h", found[0], h, relative=2**-11)
+        check(f"rmsnorm {n}, y", found[1], y, relative=2**-11 + 1e-6, absolute=2**-25)
+
+
+def rope(tilevm):
+    x, position = normal(4, 3, 128), np.array([0, 1, 100, 100000], np.int32)
+    a, b = x[..., :64].astype(np.float64), x[..., 64:]
+    angle = position[:, None, None] * 10000.0 ** (-np.arange(64) / 64)
+    expected = np.concatenate([a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)], axis=-1)
+    found = tilevm.run("rope", {"x": x, "position": position}, "y", TOKENS=4, H=3, D=128, T="f32")
+    for i, p in enumerate(position):
+        # Frequency and angle are rounded to f32, each within 2^-23 or so of the angle.
+        check(f"rope at {p}", found[i], expected[i], absolute=1e-6 + 2.0**-21 * p)
+
+
+def matmul_swiglu(tilevm):
+    a, g, u = normal(70, 50, dtype=np.float16), normal(50, 100, dtype=np.float16), normal(50, 100, dtype=np.float16)
+    x, y = a.astype(np.float64) @ g, a.astype(np.float64) @ u
+    found = tilevm.run("matmul_swiglu", {"a": a, "g": g, "u": u}, "c", M=70, N=100, K=50)
+    check("matmul_swiglu", found, x / (1 + np.exp(-x)) * y, relative=2**-10, absolute=1e-4)
+
+
+def not_finite(tilevm):
+    """A NaN or an Inf spoils its own row only."""
+    x = normal(4, 100)
+    x[1, 3], x[2, 5], x[3, 6] = np.nan, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+        check("softmax of NaN and Inf", tilevm.run("softmax", {"x": x}, "y", M=4, N=100), e / e.sum(axis=1, keepdims=True), relative=2e-6)
+    ones, zeros = np.ones(100, np.float32), np.zeros(100, np.float32)
+    found = tilevm.run("layernorm", {"x": x, "gamma": ones, "beta": zeros}, "y", M=4, N=100)
+    assert np.isnan(found[1:]).all() and np.isfinite(found[0]).all()
+
+
 def first_kernels(tilevm):
-    for kernel in (softmax, layernorm, matmul_gelu, dequantize, scan, histogram):
+    for kernel in (softmax, layernorm, rmsnorm, rope, matmul_gelu, matmul_swiglu, dequantize, scan, histogram, not_finite):
         kernel(tilevm)
