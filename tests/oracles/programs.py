@@ -13,11 +13,12 @@ except ImportError as error:
     print(f"SKIP: {error} (tests/oracles/requirements.txt; ./dev test installs it)")
     sys.exit(77)
 
+import apt_llm
 import attention
 import first_kernels
 from program_support import Tilevm
 
-ORACLES = {"first_kernels": first_kernels.first_kernels, "attention": attention.attention}
+ORACLES = {"first_kernels": first_kernels.first_kernels, "attention": attention.attention, "apt_llm": apt_llm.apt_llm}
 
 tilevm = Tilevm(sys.argv[1], sys.argv[2])
 for name in sys.argv[3:] or ORACLES:
