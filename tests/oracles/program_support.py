@@ -52,8 +52,8 @@ def check(name, found, expected, relative=0.0, absolute=0.0):
     assert found.shape == expected.shape, f"{name}: {found.shape} {expected.shape}"
     finite = np.isfinite(expected)
     assert np.array_equal(found[~finite], expected[~finite], equal_nan=True), f"{name}: NaN or Inf elsewhere"
-    error = np.abs(found - expected)[finite]
-    bound = (absolute + relative * np.abs(expected))[finite]
+    error = np.abs(found[finite] - expected[finite])
+    bound = absolute + relative * np.abs(expected[finite])
     assert (error <= bound).all(), f"{name}: error {error.max()}, {(error / np.maximum(bound, 1e-300)).max()} of the bound"
     print(f"{name}: largest error {error.max(initial=0):.3g}")
 

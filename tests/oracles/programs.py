@@ -16,9 +16,10 @@ except ImportError as error:
 import apt_llm
 import attention
 import first_kernels
+import flute
 from program_support import Tilevm
 
-ORACLES = {"first_kernels": first_kernels.first_kernels, "attention": attention.attention, "apt_llm": apt_llm.apt_llm}
+ORACLES = {"first_kernels": first_kernels.first_kernels, "attention": attention.attention, "apt_llm": apt_llm.apt_llm, "flute": flute.flute}
 
 tilevm = Tilevm(sys.argv[1], sys.argv[2])
 for name in sys.argv[3:] or ORACLES:
