@@ -17,9 +17,10 @@ import apt_llm
 import attention
 import first_kernels
 import flute
+import marlin
 from program_support import Tilevm
 
-ORACLES = {"first_kernels": first_kernels.first_kernels, "attention": attention.attention, "apt_llm": apt_llm.apt_llm, "flute": flute.flute}
+ORACLES = {"first_kernels": first_kernels.first_kernels, "attention": attention.attention, "apt_llm": apt_llm.apt_llm, "flute": flute.flute, "marlin": marlin.marlin}
 
 tilevm = Tilevm(sys.argv[1], sys.argv[2])
 for name in sys.argv[3:] or ORACLES:
