@@ -8,6 +8,7 @@ runs the oracles of all programs, or of some. Exits with 77 where NumPy is not i
 import sys
 
 try:
+    import ml_dtypes
     import numpy
 except ImportError as error:
     print(f"SKIP: {error} (tests/oracles/requirements.txt; ./dev test installs it)")
@@ -18,9 +19,10 @@ import attention
 import first_kernels
 import flute
 import marlin
+import turbomind
 from program_support import Tilevm
 
-ORACLES = {"first_kernels": first_kernels.first_kernels, "attention": attention.attention, "apt_llm": apt_llm.apt_llm, "flute": flute.flute, "marlin": marlin.marlin}
+ORACLES = {"first_kernels": first_kernels.first_kernels, "attention": attention.attention, "apt_llm": apt_llm.apt_llm, "flute": flute.flute, "marlin": marlin.marlin, "turbomind": turbomind.turbomind}
 
 tilevm = Tilevm(sys.argv[1], sys.argv[2])
 for name in sys.argv[3:] or ORACLES:
