@@ -75,6 +75,42 @@ def matmul_swiglu(tilevm):
     check("matmul_swiglu", found, x / (1 + np.exp(-x)) * y, relative=2**-10, absolute=1e-4)
 
 
+def top_k(tilevm, m=3, n=1000, top=5, logits=None):
+    x = 3 * normal(m, n) if logits is None else logits
+    x[0, -1] = np.nan if logits is None and n > top else 0
+    u = RANDOM.random(m).astype(np.float32)
+    token, value, index = tilevm.run("top_k", {"logits": x, "u": u}, ["token", "value", "index"], M=m, N=n, TOP=top)
+    order = np.argsort(-np.where(np.isnan(x), -np.inf, x), axis=1, kind="stable")[:, :top]
+    check("top_k, indices", index, order)
+    check("top_k, values", value, np.take_along_axis(x, order, axis=1))
+    p = np.exp(value.astype(np.float64) - value[:, :1])
+    sums = np.cumsum(p / p.sum(axis=1, keepdims=True), axis=1)
+    check("top_k, token", token, order[np.arange(m), (sums <= u[:, None]).sum(axis=1)])
+
+
+def convolution(tilevm, b=2, h=5, w=9, c=20, o=40, r=3, pad=1, stride=1):
+    x, k = normal(b, h, w, c, dtype=np.float16), normal(r, r, c, o, dtype=np.float16)
+    padded = np.pad(x.astype(np.float64), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (r, r), axis=(1, 2))[:, ::stride, ::stride]
+    expected = np.einsum("bhwcrs,rsco->bhwo", windows, k.astype(np.float64))
+    sizes = {"B": b, "H": h, "W": w, "C": c, "O": o, "R": r, "PAD": pad, "STRIDE": stride}
+    found = tilevm.run("convolution", {"x": x, "k": k}, "y", **sizes)
+    check(f"convolution {sizes}", found, expected, relative=2.0**-11, absolute=1e-4)
+
+
+def convolutions(tilevm):
+    convolution(tilevm)
+    convolution(tilevm, b=1, h=8, w=17, c=8, o=8, r=5, pad=1, stride=2)
+    convolution(tilevm, b=1, h=7, w=8, c=3, o=5, r=2, pad=0, stride=3)
+    convolution(tilevm, b=1, h=1, w=1, c=1, o=1, r=1, pad=0)
+
+
+def top_ks(tilevm):
+    top_k(tilevm)
+    top_k(tilevm, n=3, top=3, logits=np.zeros((3, 3), np.float32))
+    top_k(tilevm, m=1, n=1, top=1)
+
+
 def not_finite(tilevm):
     """A NaN or an Inf spoils its own row only."""
     x = normal(4, 100)
@@ -88,5 +124,6 @@ def not_finite(tilevm):
 
 
 def first_kernels(tilevm):
-    for kernel in (softmax, layernorm, rmsnorm, rope, matmul_gelu, matmul_swiglu, dequantize, scan, histogram, not_finite):
+    for kernel in (softmax, layernorm, rmsnorm, rope, matmul_gelu, matmul_swiglu, dequantize, scan, histogram, top_ks, convolutions,
+                   not_finite):
         kernel(tilevm)

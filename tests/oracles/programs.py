@@ -19,10 +19,11 @@ import attention
 import first_kernels
 import flute
 import marlin
+import moe
 import turbomind
 from program_support import Tilevm
 
-ORACLES = {"first_kernels": first_kernels.first_kernels, "attention": attention.attention, "apt_llm": apt_llm.apt_llm, "flute": flute.flute, "marlin": marlin.marlin, "turbomind": turbomind.turbomind}
+ORACLES = {"first_kernels": first_kernels.first_kernels, "attention": attention.attention, "apt_llm": apt_llm.apt_llm, "flute": flute.flute, "marlin": marlin.marlin, "turbomind": turbomind.turbomind, "moe": moe.moe}
 
 tilevm = Tilevm(sys.argv[1], sys.argv[2])
 for name in sys.argv[3:] or ORACLES:
