@@ -60,6 +60,19 @@ def microscaled(tilevm, m, n, k):
         check(f"mxfp4 column {column}", found[:, column], a.astype(np.float64) @ exact[:, column], relative=2.0**-8, absolute=bound)
 
 
+def nvfp4(tilevm, m, n, k):
+    """Scales of f8e4m3 for 16 weights: the products are exact in f16."""
+    a = normal(m, k, dtype=np.float16)
+    q, values = weights(k, n, "f4e2m1")
+    scale, scales = weights(-(-k // 16), n, "f8e4m3")
+    exact = values * np.repeat(np.abs(scales), 16, axis=0)[:k]
+    assert np.array_equal(exact, exact.astype(np.float16).astype(np.float64))
+    inputs = {"a": a, "q": q, "scale": scale & 0x7F, "offset": np.zeros((1, n), np.float16)}
+    found = tilevm.run("turbomind/gemm", inputs, "c", CODES=("q", "scale"), M=m, N=n, K=k, Q="f4e2m1", S="f8e4m3", GROUP=16, ZEROS=0)
+    most = np.abs(a.astype(np.float64)) @ np.abs(exact)
+    check(f"nvfp4 {m} x {n} x {k}", found, a.astype(np.float64) @ exact, relative=2.0**-11, absolute=2.0**-20 * most.max())
+
+
 def dynamic(tilevm, m, n, k, a_type, w_type, **constants):
     """Each step is one of IEEE's in f32, or exact; so integers give equal bits."""
     a, w_scale = normal(m, k, dtype=np.float16), np.abs(normal(n))
@@ -105,6 +118,7 @@ def turbomind(tilevm):
     gemm(tilevm, 3, 20, 128, "u4", 64, prepare=zeros)
     gemm(tilevm, 4, 20, 100, "u4", 64, prepare=not_finite)
     microscaled(tilevm, 4, 5, 70)
+    nvfp4(tilevm, 3, 20, 70)
     dynamic(tilevm, 5, 100, 200, "i8", "i8")
     dynamic(tilevm, 33, 9, 33, "i8", "i4", BM=32, BN=64)
     dynamic(tilevm, 1, 1, 1, "i8", "i8")

@@ -114,7 +114,8 @@ TEST_CASE(
     "redundant") {
   std::size_t removed = 0;
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(TILEVM_SOURCE_DIR) + "/programs")) {
+       std::filesystem::recursive_directory_iterator(std::string(TILEVM_SOURCE_DIR) + "/programs")) {
+    if (entry.is_directory()) continue;
     const Lines lines = read_lines(entry.path());
     for (const Lines& defines : sizes_of(lines)) {
       const Ran whole = run_text(joined(lines), defines);
