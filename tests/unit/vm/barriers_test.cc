@@ -113,8 +113,8 @@ TEST_CASE(
     "without any one barrier or wait a program faults or takes more memory, or it was called "
     "redundant") {
   std::size_t removed = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::string(TILEVM_SOURCE_DIR) + "/programs")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::string(TILEVM_SOURCE_DIR) + "/programs")) {
     if (entry.is_directory()) continue;
     const Lines lines = read_lines(entry.path());
     for (const Lines& defines : sizes_of(lines)) {

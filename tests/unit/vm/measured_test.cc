@@ -29,6 +29,30 @@ boost::json::object report_of(const std::string& file, const boost::json::array&
   return boost::json::parse(streams.out.str()).as_object();
 }
 
+struct Program {
+  std::string file;
+  std::string kernel;
+  boost::json::array defines;
+};
+
+/// Kernels whose pages in docs/ say that nothing is spilled.
+std::vector<Program> programs_of_systems() {
+  return {
+      {"attention/decode", "decode", {"Q=u4", "R=8"}},
+      {"attention/decode", "decode", {"Q=u8", "R=8"}},
+      {"attention/decode", "decode", {"Q=f16", "R=8"}},
+      {"attention/prefill", "prefill", {}},
+      {"apt_llm/matmul", "matmul", {"W=2", "A=2"}},
+      {"apt_llm/matmul", "matmul", {"W=4", "A=8"}},
+      {"flute/matmul", "matmul", {"W=3"}},
+      {"flute/matmul", "matmul", {"W=4"}},
+      {"marlin/matmul", "matmul", {"BM=64"}},
+      {"turbomind/gemm", "gemm", {"Q=u4", "BM=64", "BN=256"}},
+      {"turbomind/gemm", "gemm", {"Q=f4e2m1", "MX=1", "T=bf16", "GROUP=32", "ZEROS=0", "S=bf16"}},
+      {"moe/moe", "grouped", {}},
+  };
+}
+
 /// It is the CUDA compiler that takes long: every second row here, fewer with sanitizers, which see
 /// nothing of it. tests/revisions/machine_code.py compiles all.
 #ifdef __SANITIZE_ADDRESS__
@@ -61,6 +85,21 @@ TEST_CASE("no kernel of a measured program keeps registers in memory") {
     ++rows;
   }
   CHECK(rows >= 60 / every);
+
+  const std::vector<Program> systems = programs_of_systems();
+  for (std::size_t i = 0; i < systems.size(); i += every / 2) {
+    const auto& [name, kernel_name, defines] = systems[i];
+    INFO(name << " " << boost::json::serialize(defines));
+    const boost::json::object report = report_of("programs/" + name + ".tile", defines);
+    int found = 0;
+    for (const auto& kernel : report.at("targets").as_array().at(0).at("kernels").as_array()) {
+      if (kernel.at("name").as_string() != kernel_name) continue;
+      CHECK(kernel.at("stack_bytes").as_int64() == 0);
+      CHECK(kernel.at("spill_store_bytes").as_int64() == 0);
+      ++found;
+    }
+    CHECK(found == 1);
+  }
 }
 
 }  // namespace
