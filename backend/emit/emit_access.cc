@@ -1,5 +1,8 @@
 // Loads and stores of tiles in registers, as their plan says (isa/access/access_plan.h).
+#include <vector>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backend/emit/emit_address.h"
 #include "backend/emit/emit_index.h"
@@ -20,7 +23,8 @@ class AccessEmission {
         plan_(*access.plan),
         stmt_(stmt),
         tile_(kernel.name(access.tile)),
-        memory_(plan_, access.tensor, {"l_", plan_.count}, {address, "", access.hoisted}, kernel) {}
+        memory_(plan_, access.tensor, {"l_", plan_.count},
+                {address, "", access.hoisted, index_of(access, kernel)}, kernel) {}
 
   /// `load` and `store` write one access.
   template <class Load, class Store>
@@ -90,11 +94,47 @@ class AccessEmission {
     if (plan_.moves_own_stores) out().line("tv::synchronize_warp();");
   }
 
+  /// By access: the place of its index.
+  static std::vector<std::int32_t> index_places(const TileAccess& access) {
+    std::vector<std::int32_t> places;
+    for (std::int64_t i = 0; access.index && i < access.plan->count; ++i) {
+      const auto first = static_cast<std::size_t>(access.plan->local_place(i));
+      places.push_back(access.plan->index_places[first]);
+    }
+    return places;
+  }
+  static bool is_in_order(const std::vector<std::int32_t>& places) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i] != static_cast<std::int32_t>(i)) return false;
+    }
+    return true;
+  }
+
+  /// The index of access l_; "" if there is none.
+  static std::string index_of(const TileAccess& access, KernelEmission& kernel) {
+    if (!access.index) return "";
+    const isa::DType& dtype = kernel.type<isa::RegisterType>(*access.index).dtype;
+    const auto places = index_places(access);
+    const std::string place = places.size() == 1    ? fmt::format("{}", places[0])
+                              : is_in_order(places) ? "l_"
+                                                    : "index_at_[l_]";
+    return fmt::format("tv::to_integer<{}>(tv::get<{}>({}, {}))", kernel.element_type(dtype),
+                       dtype.bits, kernel.name(*access.index), place);
+  }
+
+  void declare_index_places() {
+    const auto places = index_places(access_);
+    if (places.size() < 2 || is_in_order(places)) return;
+    out().line(fmt::format("constexpr int index_at_[{}] = {{{}}};", places.size(),
+                           fmt::join(places, ", ")));
+  }
+
   /// Opens the loop over all accesses, after the text that is the same for all of them.
   void open() {
     order_warp();
     out().open_plain();
     memory_.declare_base();
+    declare_index_places();
     if (plan_.count > 1) out().open_unrolled("l_", plan_.count);
     memory_.declare_access();
     if (plan_.tests_bounds()) {

@@ -19,6 +19,7 @@ AddressEmission::AddressEmission(const isa::AccessSide& side, isa::VarId tensor,
       form_(base.form),
       prefix_(std::move(base.prefix)),
       hoisted_(base.hoisted),
+      index_(std::move(base.index)),
       tensor_(kernel.name(tensor)),
       data_(side.mapping.shared ? tensor_ : tensor_ + ".data") {
   const isa::Type& type = kernel.definition().variable(tensor).type;
@@ -38,8 +39,7 @@ void AddressEmission::declare_indices(std::string_view letter, F&& value) {
   for (std::size_t d = 0; d < side_.mapping.dimensions.size(); ++d) {
     text += fmt::format("{}{}{}_ = {}", d > 0 ? ", " : "", letters(letter), d, value(d));
   }
-  const std::string_view type = side_.mapping.fits_32_bits ? "tv::u32" : "tv::u64";
-  if (!text.empty()) kernel_.out.line(fmt::format("const {} {};", type, text));
+  if (!text.empty()) kernel_.out.line(fmt::format("const {} {};", index_type(), text));
 }
 
 /// The thread's share of an index.
@@ -71,7 +71,9 @@ void AddressEmission::declare_access() {
   declare_indices("i", [&](std::size_t d) {
     const std::string base =
         form_ == AddressForm::whole ? fmt::format("{}{}_", letters("base"), d) : "";
-    return sum(base, access_share(static_cast<int>(d), false, flipped));
+    const std::string own = access_share(static_cast<int>(d), false, flipped);
+    if (side_.mapping.indexed != static_cast<int>(d)) return sum(base, own);
+    return sum(base, fmt::format("static_cast<{}>({})", index_type(), index_));
   });
   if (!flipped) return;
   declare_indices(
@@ -82,7 +84,7 @@ void AddressEmission::declare_access() {
 std::string AddressEmission::access_share(int dim, bool flips, bool selects) const {
   std::vector<isa::TensorTerm> terms;
   for (const AccessDigit& digit : side_.outer) {
-    if (selects && digit.flips != flips) continue;
+    if ((selects && digit.flips != flips) || digit.stride == 0) continue;
     terms.push_back({digit.dim, digit.divisor, digit.size, digit.stride});
   }
   return share(numbers_.name, numbers_.count, terms, dim);

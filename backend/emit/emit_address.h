@@ -25,6 +25,7 @@ class AddressEmission {
     isa::AddressForm form = isa::AddressForm::whole;
     std::string prefix{};                  ///< distinguishes the names of two sides
     std::optional<std::size_t> hoisted{};  ///< in SelectedKernel::hoisted
+    std::string index{};                   ///< of an access, along TileMapping::indexed
   };
   AddressEmission(const isa::AccessSide& side, isa::VarId tensor, Numbers numbers, Base base,
                   KernelEmission& kernel);
@@ -48,6 +49,9 @@ class AddressEmission {
  private:
   template <class F>
   void declare_indices(std::string_view letter, F&& value);
+  [[nodiscard]] std::string_view index_type() const {
+    return side_.mapping.fits_32_bits ? "tv::u32" : "tv::u64";
+  }
   [[nodiscard]] std::string thread_share(std::size_t dim) const;
   [[nodiscard]] std::string access_share(int dim, bool flips, bool selects) const;
   [[nodiscard]] std::string offset(std::string_view letter) const;
@@ -55,7 +59,7 @@ class AddressEmission {
   [[nodiscard]] std::string letters(std::string_view letter) const;
   /// Whether there is one access, at at_.
   [[nodiscard]] bool is_alone() const {
-    return numbers_.count == 1 && form_ == isa::AddressForm::sum;
+    return numbers_.count == 1 && form_ == isa::AddressForm::sum && index_.empty();
   }
 
   KernelEmission& kernel_;
@@ -64,6 +68,7 @@ class AddressEmission {
   isa::AddressForm form_;
   std::string prefix_;
   std::optional<std::size_t> hoisted_;
+  std::string index_;
   std::string tensor_, data_;
   const isa::GlobalType* view_ = nullptr;  ///< none for a shared tensor
   const isa::MemoryLayout* layout_ = nullptr;

@@ -12,8 +12,8 @@ namespace {
 // ------------------------------------------------------------------------------
 
 Form select_move(const isa::RegisterMove& move, const isa::AccessPlan& plan) {
-  const TileAccess access{
-      .tile = move.tile, .tensor = move.tensor, .plan = &plan, .stores = move.stores};
+  TileAccess access{.tile = move.tile, .tensor = move.tensor, .plan = &plan, .stores = move.stores};
+  if (move.indexed) access.index = move.indexed->index;
   switch (plan.form) {
     case isa::AccessForm::bits:
       return ElementAccesses{access};

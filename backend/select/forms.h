@@ -37,6 +37,7 @@ struct TileAccess {
   isa::VarId tile, tensor;
   const isa::AccessPlan* plan = nullptr;
   bool stores = false;
+  std::optional<isa::VarId> index{};     ///< a tile that says where elements are
   std::optional<std::size_t> hoisted{};  ///< the thread's address, in SelectedKernel::hoisted
   bool fenced = false;                   ///< a fence for later bulk copies follows
 };

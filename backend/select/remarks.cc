@@ -179,7 +179,10 @@ class FormWords {
 
  private:
   [[nodiscard]] MaybeWords of_access(const TileAccess& access, const std::string& one) const {
-    return with_missed(access_text(*access.plan, one), *access.plan, access.tensor);
+    std::string text = access_text(*access.plan, one);
+    if (access.index) text += fmt::format(", where `{}` says", name(*access.index));
+    if (access.index && access.plan->mapping.shared) text += ": 1 to 32 wavefronts each";
+    return with_missed(std::move(text), *access.plan, access.tensor);
   }
   [[nodiscard]] MaybeWords of_copy(const isa::AccessPlan& plan, const std::string& one,
                                    std::string_view how) const {

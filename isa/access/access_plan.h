@@ -86,6 +86,9 @@ struct AccessPlan : AccessSide {
   std::int64_t matrices = 0;           ///< of AccessForm::matrix: of one access
   bool transposed = false;             ///< likewise: the two halves of a word are in two rows
   bool moves_own_stores = false;       ///< likewise: of the same warp, so their order matters
+  /// If an index says where elements are: by the tile's local place, that of its index in the
+  /// tile of indices. The elements of an access have one index.
+  std::vector<std::int32_t> index_places{};
 
   // Of a copy, whose own side is that of the view.
   AccessSide to{};

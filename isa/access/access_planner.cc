@@ -6,6 +6,7 @@
 
 #include "isa/access/access_matrix.h"
 #include "isa/access/access_run.h"
+#include "isa/layout/broadcast.h"
 #include "isa/rules/rules.h"
 
 namespace tilevm::isa {
@@ -110,11 +111,18 @@ AccessPlan AccessPlanner::plan_move(const RegisterMove& move) const {
   const Type& type = kernel_.variable(move.tensor).type;
   const auto* view = std::get_if<GlobalType>(&type);
   AccessPlan plan;
-  plan.mapping = view != nullptr
-                     ? map_tile(*view, move.offset, tile.shape(), facts_)
-                     : map_tile(*std::get_if<SharedType>(&type), move.offset, tile.shape(), facts_);
+  std::optional<MappedIndex> index;
+  if (move.indexed) {
+    const auto& indices = *std::get_if<RegisterType>(&kernel_.variable(move.indexed->index).type);
+    index = {move.indexed->dim, indices.dtype};
+    plan.index_places = *broadcast_places(tile.layout, indices.layout);
+  }
+  plan.mapping = view != nullptr ? map_tile(*view, move.offset, tile.shape(), facts_, index)
+                                 : map_tile(*std::get_if<SharedType>(&type), move.offset,
+                                            tile.shape(), facts_, index);
   plan_runs(plan, tile.layout, move.stores);
   constexpr int first_to_store = 90;
+  if (index) return plan;
   if (view != nullptr || (move.stores && target_.sm < first_to_store)) return plan;
   if (!move.stores || !plan.mapping.may_overlap()) plan_matrices(plan, tile.layout);
   plan.moves_own_stores = plan.form == AccessForm::matrix && is_stored(move.tensor);

@@ -9,6 +9,9 @@
 namespace tilevm::isa {
 namespace {
 
+/// Indices are less; a power of two, since nothing else is known of them.
+constexpr std::int64_t index_end = std::int64_t{1} << 48;
+
 /// The longest run, up to the limit, that can be moved in whole bytes; without any, the reason.
 std::optional<Run> longest_run(const RunSearch& search, const TileMapping& mapping,
                                std::int64_t limit, MissedReason& missed) {
@@ -24,6 +27,24 @@ std::optional<Run> longest_run(const RunSearch& search, const TileMapping& mappi
     longest = std::min(longest, run.elements);
   }
   return std::nullopt;
+}
+
+/// Takes the digits of the places out among which elements have different indices.
+std::vector<TensorTerm> take_indexed(std::vector<TensorTerm>& places,
+                                     const std::vector<std::int32_t>& index_places) {
+  if (index_places.empty()) return {};
+  const auto has_one_index = [&](const TensorTerm& term) {
+    for (std::size_t i = 0; i < index_places.size(); ++i) {
+      const auto digit = static_cast<std::int64_t>(i) / term.divisor % term.size;
+      const auto first = i - static_cast<std::size_t>(digit * term.divisor);
+      if (index_places[i] != index_places[first]) return false;
+    }
+    return true;
+  };
+  const auto first = std::stable_partition(places.begin(), places.end(), has_one_index);
+  std::vector<TensorTerm> taken(first, places.end());
+  places.erase(first, places.end());
+  return taken;
 }
 
 /// Cuts a run of `bytes` into the widest accesses; each begins at a multiple of its width.
@@ -56,8 +77,12 @@ void find_widths(AccessPlan& plan, const Run& run) {
 void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
   const TileMapping& mapping = plan.mapping;
   plan.threads = mapping.tensor_terms(tile.thread_terms());
-  const auto places = mapping.tensor_terms(tile.local_terms());
-  const RunSearch search(mapping, plan.threads, places, keeps_order && mapping.may_overlap());
+  auto places = mapping.tensor_terms(tile.local_terms());
+  const auto own_index = take_indexed(places, plan.index_places);
+  auto begins = plan.threads;
+  begins.insert(begins.end(), own_index.begin(), own_index.end());
+  std::erase_if(plan.threads, [](const TensorTerm& term) { return term.stride == 0; });
+  const RunSearch search(mapping, begins, places, keeps_order && mapping.may_overlap());
   Run run;
   run.rest = places;
   const std::int64_t limit = widest_access_bits / power_of_two_in(mapping.dtype.bits);
@@ -67,6 +92,7 @@ void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
   plan.elements = run.elements;
   plan.count = tile.num_locals() / run.elements;
   plan.inner = run.inner;
+  run.rest.insert(run.rest.end(), own_index.begin(), own_index.end());
   plan.outer = number_accesses(run.rest);
   plan.missed = run.missed;
   if (found) find_widths(plan, run);
@@ -102,6 +128,14 @@ void choose_address(AccessSide& side) {
     steps.push_back({digit.dim, digit.divisor, digit.size, digit.stride});
   }
   std::vector<bool> flips;
+  if (const auto dim = side.mapping.indexed) {
+    // The index adds to the address what it would as one more digit of the access's number.
+    auto with_index = steps;
+    with_index.push_back({*dim, 1, index_end, 1});
+    side.address = find_address_form(side.mapping, side.threads, with_index, flips);
+    if (side.address != AddressForm::sum) side.address = AddressForm::whole;
+    return;
+  }
   side.address = find_address_form(side.mapping, side.threads, steps, flips);
   for (std::size_t i = 0; i < flips.size(); ++i) side.outer[i].flips = flips[i];
 }

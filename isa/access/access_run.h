@@ -9,6 +9,7 @@ namespace tilevm::isa {
 /// Fills in how each thread moves its part of a tile: the longest contiguous runs that are inside
 /// the view or outside as a whole, in the widest accesses to which they are aligned. `keeps_order`:
 /// elements that may share an address must be moved in the order of their local places.
+/// If there is an index, `plan.index_places` must be known.
 void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order);
 
 /// The digits of a piece's number as shares of the tile's index. `pieces` is the tile's extents,

@@ -32,6 +32,23 @@ TileMapping::Dimension dimension_of(const TilePlacement::Dimension& placed, cons
   return dimension;
 }
 
+std::optional<int> dimension_of_index(const std::optional<MappedIndex>& index) {
+  return index ? std::optional(index->dim) : std::nullopt;
+}
+
+/// Nothing is known of an index before the run. The sum of offset and index wraps in 32 bits only
+/// to where no element is, if one of the two is small.
+void add_index(const MappedIndex& index, TileMapping& mapping) {
+  constexpr int narrow = 16, word = 32;
+  auto& dimension = mapping.dimensions[static_cast<std::size_t>(index.dim)];
+  mapping.indexed = index.dim;
+  dimension.multiple = 1;
+  dimension.inside = dimension.not_negative = false;
+  const bool is_zero = dimension.offset.constant_int() == std::int64_t{0};
+  const bool wraps_outside = index.dtype.bits <= narrow || (index.dtype.bits <= word && is_zero);
+  dimension.fits_32_bits = dimension.fits_32_bits && wraps_outside;
+}
+
 void add_digits(const MemoryLayout& layout, TileMapping& mapping) {
   std::size_t mode = layout.mode_shape().size();
   for (int d = layout.rank() - 1; d >= 0; --d) {
@@ -164,12 +181,17 @@ std::vector<TensorTerm> TileMapping::tensor_terms(
     const auto found = std::find_if(dimensions.begin(), dimensions.end(),
                                     [&](const auto& dim) { return dim.tile_dim == term.dim; });
     term.dim = static_cast<int>(found - dimensions.begin());
+    if (found == dimensions.end()) {
+      term.dim = indexed.value_or(0);
+      term.stride = 0;
+    }
     placed.push_back(term);
   }
   return placed;
 }
 
 bool TileMapping::may_overlap() const {
+  if (indexed) return true;
   std::vector<std::pair<std::int64_t, std::int64_t>> strides;  // and sizes
   for (const Digit& digit : digits) {
     const std::int64_t extent = dimensions[static_cast<std::size_t>(digit.dim)].tile_extent;
@@ -193,14 +215,17 @@ bool TileMapping::may_overlap() const {
 }
 
 TileMapping map_tile(const SharedType& tensor, const std::optional<OffsetList>& offset,
-                     const Shape& tile, const ScalarFacts& facts) {
+                     const Shape& tile, const ScalarFacts& facts,
+                     const std::optional<MappedIndex>& index) {
   TileMapping mapping;
-  const TilePlacement placement =
-      place_tile(offset, tensor.layout.rank(), static_cast<int>(tile.size()));
+  const TilePlacement placement = place_tile(
+      offset, tensor.layout.rank(), static_cast<int>(tile.size()), dimension_of_index(index));
+  if (index) mapping.indexed = index->dim;
   for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
     const Expr extent = Expr::constant(tensor.shape()[d]);
     auto& dimension =
         mapping.dimensions.emplace_back(dimension_of(placement.dimensions[d], tile, extent, facts));
+    if (mapping.indexed == static_cast<int>(d)) dimension.multiple = 1;
     dimension.inside = dimension.not_negative = true;  // a tile outside is a fault
   }
   add_digits(tensor.layout, mapping);
@@ -210,13 +235,16 @@ TileMapping map_tile(const SharedType& tensor, const std::optional<OffsetList>& 
 }
 
 TileMapping map_tile(const GlobalType& view, const std::optional<OffsetList>& offset,
-                     const Shape& tile, const ScalarFacts& facts) {
+                     const Shape& tile, const ScalarFacts& facts,
+                     const std::optional<MappedIndex>& index) {
   TileMapping mapping;
-  const TilePlacement placement = place_tile(offset, view.rank(), static_cast<int>(tile.size()));
+  const TilePlacement placement =
+      place_tile(offset, view.rank(), static_cast<int>(tile.size()), dimension_of_index(index));
   for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
     mapping.dimensions.push_back(
         dimension_of(placement.dimensions[d], tile, view.extents[d], facts));
   }
+  if (index) add_index(*index, mapping);
   if (const auto* layout = view.layout.memory_layout()) {
     add_digits(*layout, mapping);
   } else {
@@ -234,7 +262,8 @@ TileMapping map_tile(const GlobalType& view, const std::optional<OffsetList>& of
 bool cuts_cleanly(const TileMapping& mapping, int dim, std::int64_t boundary,
                   const std::vector<TensorTerm>& terms) {
   const auto& dimension = mapping.dimensions[static_cast<std::size_t>(dim)];
-  if (dimension.tile_extent <= dimension.multiple && boundary % dimension.multiple == 0) {
+  if (mapping.indexed != dim && dimension.tile_extent <= dimension.multiple &&
+      boundary % dimension.multiple == 0) {
     return true;  // the whole tile is between two boundaries
   }
   const bool is_zero = dimension.offset.constant_int() == std::int64_t{0};

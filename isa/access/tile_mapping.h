@@ -58,6 +58,8 @@ struct TileMapping {
   };
 
   std::vector<Dimension> dimensions;
+  /// Where an index says where elements are: its own value is added to the offset there.
+  std::optional<int> indexed;
   std::vector<Digit> digits;
   std::optional<Swizzle> swizzle;
   DType dtype;
@@ -65,18 +67,27 @@ struct TileMapping {
   /// 32 bits hold the offset in bytes of every element inside the tensor, and of the tile's begin.
   bool fits_32_bits = false;
 
-  /// The layout's digits with the tensor's dimensions.
+  /// The layout's digits with the tensor's dimensions. A digit of a dimension that is not placed in
+  /// the tensor, since an index says where its elements are, has the stride 0.
   [[nodiscard]] std::vector<TensorTerm> tensor_terms(
       const std::vector<RegisterLayout::Term>& terms) const;
   /// Whether two elements of the tile may have the same address.
   [[nodiscard]] bool may_overlap() const;
 };
 
+/// An index along a dimension of the tensor, with elements of this type.
+struct MappedIndex {
+  int dim = 0;
+  DType dtype;
+};
+
 [[nodiscard]] TileMapping map_tile(const SharedType& tensor,
                                    const std::optional<OffsetList>& offset, const Shape& tile,
-                                   const ScalarFacts& facts);
+                                   const ScalarFacts& facts,
+                                   const std::optional<MappedIndex>& index = {});
 [[nodiscard]] TileMapping map_tile(const GlobalType& view, const std::optional<OffsetList>& offset,
-                                   const Shape& tile, const ScalarFacts& facts);
+                                   const Shape& tile, const ScalarFacts& facts,
+                                   const std::optional<MappedIndex>& index = {});
 
 /// Whether a tile's index along a dimension may be cut at `boundary` (a divisor of a digit): the
 /// parts of terms and offset below the boundary never carry into the parts above.

@@ -16,6 +16,7 @@
 #include "isa/inst/creation.h"
 #include "isa/inst/debug.h"
 #include "isa/inst/elementwise.h"
+#include "isa/inst/gather.h"
 #include "isa/inst/indexing.h"
 #include "isa/inst/rearrange.h"
 #include "isa/inst/reduce.h"
@@ -38,10 +39,11 @@ struct Joined<InstructionList<A...>, InstructionList<B...>, Lists...>
 
 }  // namespace detail
 
-using Instruction = detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
-                                   AsyncCopyInstructions, ElementwiseInstructions,
-                                   ComputeInstructions, RearrangeInstructions, ReduceInstructions,
-                                   ControlInstructions, DebugInstructions>::type;
+using Instruction =
+    detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
+                   GatherInstructions, AsyncCopyInstructions, ElementwiseInstructions,
+                   ComputeInstructions, RearrangeInstructions, ReduceInstructions,
+                   ControlInstructions, DebugInstructions>::type;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction>;
 

@@ -11,11 +11,19 @@
 
 namespace tilevm::isa {
 
+/// The dimension of a tensor along which a register tile says where elements are: at the offset
+/// along the dimension plus the element of `index`, which broadcasts to the tile that moves.
+struct IndexedDim {
+  VarId index;
+  int dim = 0;
+};
+
 /// Between registers and a tensor in shared or global memory.
 struct RegisterMove {
   VarId tile, tensor;
-  std::optional<OffsetList> offset;  ///< in the tensor
-  bool stores = false;               ///< from registers to memory
+  std::optional<OffsetList> offset;        ///< in the tensor
+  bool stores = false;                     ///< from registers to memory
+  std::optional<IndexedDim> indexed = {};  ///< none of the tile's own dimensions is along it
 };
 
 /// From a view of global memory to a shared tensor; `offset` is that in the tensor, whose extents

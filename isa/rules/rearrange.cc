@@ -9,20 +9,6 @@
 namespace tilevm::isa {
 namespace {
 
-/// The one dimension that a list names, of a tile of this rank; nothing after a report.
-std::optional<int> one_dimension(const DimList& list, int rank, std::size_t slot,
-                                 const RuleContext& context) {
-  if (list.dims.size() != 1) {
-    context.error(Code::bad_shape, slot, "`dim` is one dimension");
-    return std::nullopt;
-  }
-  if (const int dim = list.dims.front(); dim >= 0 && dim < rank) return dim;
-  context.error(
-      Code::bad_shape, slot,
-      fmt::format("dimension {} does not exist; the tile has rank {}", list.dims.front(), rank));
-  return std::nullopt;
-}
-
 std::optional<std::int64_t> constant_of(const ScalarOperand& operand, std::string_view name,
                                         std::size_t slot, const RuleContext& context) {
   const auto value = operand.value.constant_int();

@@ -124,7 +124,8 @@ RuleResult infer(const Instruction& instruction, const RuleContext& context) {
       instruction);
 }
 
-TilePlacement place_tile(const std::optional<OffsetList>& offset, int tensor_rank, int tile_rank) {
+TilePlacement place_tile(const std::optional<OffsetList>& offset, int tensor_rank, int tile_rank,
+                         std::optional<int> indexed) {
   TilePlacement placement;
   int next = 0;
   for (int d = 0; d < tensor_rank; ++d) {
@@ -137,6 +138,7 @@ TilePlacement place_tile(const std::optional<OffsetList>& offset, int tensor_ran
       dimension.tile_dim = d - (tensor_rank - tile_rank);  // leading dimensions stay at zero
       if (dimension.tile_dim < 0) dimension.tile_dim = -1;
     }
+    if (d == indexed) dimension.tile_dim = -1;
     placement.dimensions.push_back(std::move(dimension));
   }
   return placement;

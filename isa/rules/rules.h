@@ -82,7 +82,8 @@ RuleResult infer(const Instruction& instruction, const RuleContext& context);
 
 /// The position of a tile in a tensor of `tensor_rank` dimensions: entry i gives, for
 /// tensor dimension i, the offset and the tile dimension along it (or -1). Missing
-/// offsets start the tile at zero, aligned with the last dimensions.
+/// offsets start the tile at zero, aligned with the last dimensions. No dimension of the tile is
+/// along `indexed`, where an index says where its elements are (tile_move.h).
 struct TilePlacement {
   struct Dimension {
     Expr offset;
@@ -91,6 +92,6 @@ struct TilePlacement {
   std::vector<Dimension> dimensions;
 };
 [[nodiscard]] TilePlacement place_tile(const std::optional<OffsetList>& offset, int tensor_rank,
-                                       int tile_rank);
+                                       int tile_rank, std::optional<int> indexed = {});
 
 }  // namespace tilevm::isa

@@ -121,6 +121,19 @@ bool check_offset(const std::optional<OffsetList>& offset, int tensor_rank, int 
   return true;
 }
 
+std::optional<int> one_dimension(const DimList& list, int rank, std::size_t slot,
+                                 const RuleContext& context) {
+  if (list.dims.size() != 1) {
+    context.error(Code::bad_shape, slot, "`dim` is one dimension");
+    return std::nullopt;
+  }
+  if (const int dim = list.dims.front(); dim >= 0 && dim < rank) return dim;
+  context.error(
+      Code::bad_shape, slot,
+      fmt::format("dimension {} does not exist; the tile has rank {}", list.dims.front(), rank));
+  return std::nullopt;
+}
+
 std::optional<GlobalLayout> view_layout(const std::optional<ViewLayout>& layout,
                                         const std::vector<Expr>& extents, std::size_t slot,
                                         const RuleContext& context) {

@@ -43,6 +43,10 @@ void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleCon
 [[nodiscard]] bool check_offset(const std::optional<OffsetList>& offset, int tensor_rank,
                                 int tile_rank, std::size_t slot, const RuleContext& context);
 
+/// The one dimension that a list names, of a tensor of this rank; nothing after a report.
+[[nodiscard]] std::optional<int> one_dimension(const DimList& list, int rank, std::size_t slot,
+                                               const RuleContext& context);
+
 /// Strides of a view from the layout slot; nothing after a report.
 [[nodiscard]] std::optional<GlobalLayout> view_layout(const std::optional<ViewLayout>& layout,
                                                       const std::vector<Expr>& extents,

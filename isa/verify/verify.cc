@@ -184,8 +184,9 @@ class KernelVerifier {
     const auto* tile = std::get_if<RegisterType>(&kernel_.variable(registers->tile).type);
     if (tensor == nullptr || tile == nullptr) return;
     const Shape extents = tile->shape(), room = tensor->shape();
-    const auto placement = place_tile(registers->offset, static_cast<int>(room.size()),
-                                      static_cast<int>(extents.size()));
+    const auto placement = place_tile(
+        registers->offset, static_cast<int>(room.size()), static_cast<int>(extents.size()),
+        registers->indexed ? std::optional(registers->indexed->dim) : std::nullopt);
     for (std::size_t d = 0; d < placement.dimensions.size(); ++d) {
       const int along = placement.dimensions[d].tile_dim;
       if (along < 0 || extents[static_cast<std::size_t>(along)] <= room[d]) continue;

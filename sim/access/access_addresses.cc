@@ -45,8 +45,9 @@ void AccessGrid::find_row(std::int64_t thread, std::int64_t i, isa::Index& index
 }
 
 TilePosition::TilePosition(const std::optional<isa::OffsetList>& offset, int tensor_rank,
-                           const isa::Shape& tile_shape) {
-  const auto placement = isa::place_tile(offset, tensor_rank, static_cast<int>(tile_shape.size()));
+                           const isa::Shape& tile_shape, std::optional<int> indexed_dim) {
+  const auto placement =
+      isa::place_tile(offset, tensor_rank, static_cast<int>(tile_shape.size()), indexed_dim);
   for (const auto& dimension : placement.dimensions) {
     offsets.emplace_back(dimension.offset);
     tile_dims.push_back(dimension.tile_dim);

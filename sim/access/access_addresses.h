@@ -2,6 +2,7 @@
 // its accesses, and the address of that part in a view or in a shared tensor.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,15 @@
 #include "sim/tiles/layout_parts.h"
 
 namespace tilevm::sim {
+
+/// The sum of an offset and of an index, which may be any number: modulo 2^64, and clamped to where
+/// it is outside of every tensor.
+[[nodiscard]] constexpr std::int64_t moved_index(std::int64_t offset, std::int64_t index) {
+  constexpr std::int64_t far_away = std::int64_t{1} << 41;
+  const auto sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) +
+                                             static_cast<std::uint64_t>(index));
+  return std::clamp(sum, -far_away, far_away);
+}
 
 /// An access plan with its kernel's thread count and register layout.
 class AccessGrid {
@@ -42,7 +52,7 @@ class AccessGrid {
 /// A tile in a tensor, as far as it is known before the run.
 struct TilePosition {
   TilePosition(const std::optional<isa::OffsetList>& offset, int tensor_rank,
-               const isa::Shape& tile_shape);
+               const isa::Shape& tile_shape, std::optional<int> indexed_dim = {});
 
   std::vector<ScalarCode> offsets;
   std::vector<int> tile_dims;         ///< by the tensor's dimension: the tile's along it, or -1
@@ -62,6 +72,13 @@ class GlobalAddresses {
   /// `origin` is where the tile begins in the view.
   GlobalAddresses(const TilePosition& position, const GlobalView& view, unsigned bits,
                   const Coordinates& origin);
+
+  /// The same tile elsewhere along a dimension.
+  [[nodiscard]] GlobalAddresses moved(std::size_t dim, std::int64_t by) const {
+    Coordinates origin = origin_;
+    origin[dim] = moved_index(origin[dim], by);
+    return {position_, view_, bits_, origin};
+  }
 
   /// Appends what the addresses of the tile depend on, modulo cache lines.
   void add_key(std::vector<std::int64_t>& key) const;

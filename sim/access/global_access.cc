@@ -6,10 +6,15 @@
 
 namespace tilevm::sim {
 
+TensorInMemory tensor_of(const GlobalView& view, std::size_t indexed_dim) {
+  return {static_cast<std::size_t>(view.rank), view.extents[indexed_dim], view.strides,
+          view.layout};
+}
+
 GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, const isa::Shape& shape,
                                 const std::optional<isa::OffsetList>& offset, const Tile& tile,
                                 std::shared_ptr<const LayoutParts> parts,
-                                const Preparation& preparation) {
+                                const Preparation& preparation, std::optional<int> indexed_dim) {
   const isa::Variable& variable = preparation.variable(view);
   GlobalAccess access;
   access.mnemonic = mnemonic;
@@ -22,7 +27,7 @@ GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, cons
   access.tile = tile;
   access.parts = std::move(parts);
   access.table = preparation.new_table(tile);
-  TilePosition position(offset, preparation.global_type(view).rank(), shape);
+  TilePosition position(offset, preparation.global_type(view).rank(), shape, indexed_dim);
   access.offsets = std::move(position.offsets);
   access.tile_dims = std::move(position.tile_dims);
   access.extents = std::move(position.extents);

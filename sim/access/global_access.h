@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/access/indexed_places.h"
 #include "sim/state/context.h"
 #include "sim/state/preparation.h"
 #include "sim/state/scalar_code.h"
@@ -14,7 +16,7 @@
 
 namespace tilevm::sim {
 
-/// A LoadGlobal or StoreGlobal, prepared.
+/// A tile that moves from or to a view, prepared.
 struct GlobalAccess {
   std::string_view mnemonic;
   std::string view_name;
@@ -27,10 +29,14 @@ struct GlobalAccess {
   std::shared_ptr<const LayoutParts> parts;
   std::size_t table = 0;  ///< in Scratch::tables
   // By dimension of the view:
-  std::vector<ScalarCode> offsets;    ///< where the tile begins
-  std::vector<int> tile_dims;         ///< the tile's dimension along it, or -1
-  std::vector<std::int64_t> extents;  ///< the tile's extent along it, or 1
+  std::vector<ScalarCode> offsets;               ///< where the tile begins
+  std::vector<int> tile_dims;                    ///< the tile's dimension along it, or -1
+  std::vector<std::int64_t> extents;             ///< the tile's extent along it, or 1
+  std::shared_ptr<const IndexedAccess> indexed;  ///< null if no index places elements
 };
+
+/// What an index tile needs to know of a view.
+[[nodiscard]] TensorInMemory tensor_of(const GlobalView& view, std::size_t indexed_dim);
 
 /// A tile of `shape` at `offset` in the view `view`.
 [[nodiscard]] GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view,
@@ -38,6 +44,7 @@ struct GlobalAccess {
                                               const std::optional<isa::OffsetList>& offset,
                                               const Tile& tile,
                                               std::shared_ptr<const LayoutParts> parts,
-                                              const Preparation& preparation);
+                                              const Preparation& preparation,
+                                              std::optional<int> indexed_dim = {});
 
 }  // namespace tilevm::sim

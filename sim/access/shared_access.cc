@@ -10,6 +10,7 @@
 #include "sim/access/access_addresses.h"
 #include "sim/state/shadow_values.h"
 #include "sim/tiles/bit_copy.h"
+#include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {
 namespace {
@@ -51,7 +52,7 @@ bool is_byte_aligned(const TableLookup& runs) {
 }
 
 /// Reports the elements outside the tensor.
-bool report_outside(const SharedAccess& access, const Coordinates& origin, Context& context) {
+bool report_outside(const SharedAccess& access, const TileOrigin& origin, Context& context) {
   const isa::Shape& shape = access.geometry.layout->shape();
   isa::Index first(shape.size());
   std::int64_t inside = 1, total = 1;
@@ -91,12 +92,65 @@ bool report_outside(const SharedAccess& access, const Coordinates& origin, Conte
   return false;
 }
 
+/// Reports indices outside the tensor.
+bool report_index_outside(const SharedAccess& access, const TileOrigin& origin, Context& context) {
+  const IndexedTile& tile = access.indexed->tile;
+  const isa::Shape& shape = access.geometry.layout->shape();
+  const auto index_of = [&](std::size_t t, std::size_t i) {
+    isa::Index index = element_index(access.geometry, *access.parts, {origin.begin}, t, i);
+    index[tile.dim] = static_cast<std::int64_t>(
+        static_cast<std::uint64_t>(index[tile.dim]) +
+        static_cast<std::uint64_t>(index_value(tile, t, i, context.state.registers)));
+    return index;
+  };
+  const auto outside =
+      find_offenders(access.parts->first_threads, access.tile.locals,
+                     [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
+                       isa::Index index = index_of(t, i);
+                       if (index[tile.dim] >= 0 && index[tile.dim] < shape[tile.dim]) return {};
+                       return Offender<>{std::move(index)};
+                     });
+  context.fail(Code::out_of_bounds, access.span,
+               fmt::format("`{}` touches elements outside of the shared tensor `{}`: {} of {} "
+                           "elements of the tile, first {}; the tensor has shape {}",
+                           access.mnemonic, access.tensor, outside.count,
+                           access.parts->first_threads.size() * access.tile.locals,
+                           element_text(access.tensor, outside.first), isa::to_string(shape)));
+  context.fault->thread = static_cast<std::int64_t>(outside.thread);
+  add_note(context.fault->diagnostic,
+           fmt::format("nothing is masked in shared memory: the sum of the offset and `{}` may be "
+                       "0 to {} along dimension {}",
+                       access.indexed->index_name, shape[tile.dim] - 1, tile.dim));
+  return false;
+}
+
+/// The runs of a tile that an index places; bits count from the tensor's begin.
+void make_runs(const SharedAccess& access, const IndexedTable& table, std::uint64_t base,
+               IndexedPlaces& places) {
+  RunTable& runs = places.table;
+  runs.run_elements = table.run_elements;
+  runs.runs = table.runs;
+  runs.run_bits.resize(table.base.size());
+  runs.byte_aligned = access.tile.bits % 8 == 0;
+  std::uint32_t low = ~std::uint32_t{0}, high = 0;
+  for (std::size_t e = 0; e < table.base.size(); ++e) {
+    const auto bit =
+        static_cast<std::uint32_t>((base + table.offset(e, places.along[e])) * access.tile.bits);
+    runs.run_bits[e] = bit;
+    low = std::min(low, bit);
+    high = std::max(high, bit);
+  }
+  runs.low = low;
+  runs.high = high + static_cast<std::uint32_t>(table.run_elements) * access.tile.bits;
+  runs.overlaps = true;  // unless a look shows that they do not
+}
+
 }  // namespace
 
 SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const isa::Shape& shape,
                                 const std::optional<isa::OffsetList>& offset, const Tile& tile,
                                 std::shared_ptr<const LayoutParts> parts,
-                                const Preparation& preparation) {
+                                const Preparation& preparation, std::optional<int> indexed_dim) {
   const isa::SharedType& type = preparation.shared_type(var);
   SharedAccess access;
   access.mnemonic = mnemonic;
@@ -117,35 +171,79 @@ SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const
     access.geometry.plain = true;
     access.geometry.strides = *std::move(strides);
   }
-  TilePosition position(offset, type.layout.rank(), shape);
+  TilePosition position(offset, type.layout.rank(), shape, indexed_dim);
   access.offsets = std::move(position.offsets);
   access.geometry.tile_dims = std::move(position.tile_dims);
   access.geometry.extents = std::move(position.extents);
+  if (indexed_dim) access.geometry.indexed = static_cast<std::size_t>(*indexed_dim);
   return access;
 }
 
-bool find_shared_origin(const SharedAccess& access, Context& context, Coordinates& origin) {
-  constexpr std::int64_t far_away = std::int64_t{1} << 40;  // outside stays outside
+namespace {
+
+/// Whether all elements are inside the tensor, whatever an index says.
+bool is_inside(const SharedAccess& access, const TileOrigin& origin) {
   const isa::Shape& shape = access.geometry.layout->shape();
-  bool inside = true;
-  for (std::size_t d = 0; d < access.offsets.size(); ++d) {
-    if (!context.evaluate(access.offsets[d], origin[d])) return false;
-    origin[d] = std::clamp(origin[d], -far_away, far_away);
-    inside = inside && origin[d] >= 0 && origin[d] + access.geometry.extents[d] <= shape[d];
-  }
-  if (inside) return true;
-  if (context.settings.checks.bounds) return report_outside(access, origin, context);
-  for (std::size_t d = 0; d < access.offsets.size(); ++d) {
-    // The verifier has seen to it that the tile fits.
-    const std::int64_t last = std::max<std::int64_t>(shape[d] - access.geometry.extents[d], 0);
-    origin[d] = std::clamp<std::int64_t>(origin[d], 0, last);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d == access.geometry.indexed) continue;
+    if (origin[d] < 0 || origin[d] + access.geometry.extents[d] > shape[d]) return false;
   }
   return true;
 }
 
-TableLookup find_runs(const SharedAccess& access, Context& context, const Coordinates& origin) {
+/// Finds where the index places the elements, and their runs.
+bool place_by_index(const SharedAccess& access, Context& context, TileOrigin& origin) {
+  const IndexedAccess& indexed = *access.indexed;
+  const isa::MemoryLayout& layout = *access.geometry.layout;
+  TensorInMemory tensor{layout.shape().size(), layout.shape()[indexed.tile.dim], {}, &layout};
+  std::int64_t base = 0;
+  if (access.geometry.plain) {
+    tensor.layout = nullptr;
+    for (std::size_t d = 0; d < tensor.rank; ++d) {
+      tensor.strides[d] = access.geometry.strides[d];
+      if (d != indexed.tile.dim) base += origin[d] * tensor.strides[d];
+    }
+  }
+  const IndexedTable& table =
+      find_indexed_table(indexed, *access.parts, tensor, origin.begin, context);
+  FoundPlaces found = read_index(indexed, table, origin[indexed.tile.dim], tensor.extent, context);
+  if (!found.inside) {
+    if (context.settings.checks.bounds) return report_index_outside(access, origin, context);
+    for (std::int64_t& along : found.places->along) along = std::max<std::int64_t>(along, 0);
+  }
+  make_runs(access, table, static_cast<std::uint64_t>(base), *found.places);
+  origin.places = std::move(found.places);
+  return true;
+}
+
+}  // namespace
+
+bool find_shared_origin(const SharedAccess& access, Context& context, TileOrigin& origin) {
+  constexpr std::int64_t far_away = std::int64_t{1} << 40;  // outside stays outside
+  const isa::Shape& shape = access.geometry.layout->shape();
+  for (std::size_t d = 0; d < access.offsets.size(); ++d) {
+    if (!context.evaluate(access.offsets[d], origin[d])) return false;
+    if (d == access.geometry.indexed) continue;
+    origin[d] = std::clamp(origin[d], -far_away, far_away);
+  }
+  const bool inside = is_inside(access, origin);
+  if (!inside && context.settings.checks.bounds) {
+    if (access.geometry.indexed) origin[*access.geometry.indexed] = 0;
+    return report_outside(access, origin, context);
+  }
+  for (std::size_t d = 0; d < access.offsets.size() && !inside; ++d) {
+    if (d == access.geometry.indexed) continue;
+    // The verifier has seen to it that the tile fits.
+    const std::int64_t last = std::max<std::int64_t>(shape[d] - access.geometry.extents[d], 0);
+    origin[d] = std::clamp<std::int64_t>(origin[d], 0, last);
+  }
+  return access.indexed == nullptr || place_by_index(access, context, origin);
+}
+
+TableLookup find_runs(const SharedAccess& access, Context& context, const TileOrigin& origin) {
+  if (origin.places != nullptr) return {&origin.places->table, access.tensor_bits};
   TableLookup found = find_table(context.scratch.shared_tables[access.table], access.geometry,
-                                 *access.parts, origin);
+                                 *access.parts, origin.begin);
   found.base_bits += access.tensor_bits;
   return found;
 }

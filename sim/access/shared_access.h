@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "isa/rules/rules.h"
+#include "sim/access/indexed_places.h"
 #include "sim/state/context.h"
 #include "sim/state/preparation.h"
 #include "sim/state/scalar_code.h"
@@ -33,7 +34,8 @@ struct SharedAccess {
   std::vector<ScalarCode> offsets;
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;
-  std::size_t table = 0;  ///< in Scratch::shared_tables
+  std::size_t table = 0;                         ///< in Scratch::shared_tables
+  std::shared_ptr<const IndexedAccess> indexed;  ///< null if no index places elements
 };
 
 /// A tile of `shape` at `offset` in the shared tensor `var`.
@@ -42,16 +44,17 @@ struct SharedAccess {
                                               const std::optional<isa::OffsetList>& offset,
                                               const Tile& tile,
                                               std::shared_ptr<const LayoutParts> parts,
-                                              const Preparation& preparation);
+                                              const Preparation& preparation,
+                                              std::optional<int> indexed_dim = {});
 
 /// Where the tile begins; false after a fault: an element outside the tensor. If bounds are not
 /// checked, the tile is moved to the nearest origin inside.
 [[nodiscard]] bool find_shared_origin(const SharedAccess& access, Context& context,
-                                      Coordinates& origin);
+                                      TileOrigin& origin);
 
 /// The runs of the tile at an origin; bits count from the start of shared memory.
 [[nodiscard]] TableLookup find_runs(const SharedAccess& access, Context& context,
-                                    const Coordinates& origin);
+                                    const TileOrigin& origin);
 
 /// Moves a tile, or its undefined mask. The caller has done the checks.
 void read_shared(const TableLookup& runs, const SharedAccess& access, const std::uint8_t* memory,

@@ -13,22 +13,29 @@ namespace tilevm::sim {
 /// The addresses of a tile in a view, for one execution.
 class TileInView {
  public:
-  TileInView(const GlobalAccess& access, const Context& context, const Coordinates& origin)
+  TileInView(const GlobalAccess& access, const Context& context, const TileOrigin& origin)
       : TileInView(access, context.state.views[access.view], context, origin) {}
   TileInView(const GlobalAccess& access, const GlobalView& view, const Context& context,
-             const Coordinates& origin)
+             const TileOrigin& origin)
       : access_(access),
         view_(view),
         buffer_(context.memory[static_cast<std::size_t>(view_.buffer)]),
         origin_(origin),
-        index_(static_cast<std::size_t>(view_.rank)) {}
+        index_(static_cast<std::size_t>(view_.rank)) {
+    if (origin_.places != nullptr) indexed_ = access.indexed->tile.dim;
+  }
 
   [[nodiscard]] const GlobalView& view() const { return view_; }
   [[nodiscard]] const MemoryBuffer& buffer() const { return buffer_; }
+  [[nodiscard]] const TileOrigin& origin() const { return origin_; }
+
+  // With an index, the next three do not look at its dimension: they are about the tile as if the
+  // index could have any value inside the view.
 
   /// Whether all elements are inside the view's extents.
   [[nodiscard]] bool inside_view() const {
     for (std::size_t d = 0; d < index_.size(); ++d) {
+      if (d == indexed_) continue;
       if (origin_[d] < 0 || origin_[d] + access_.extents[d] > view_.extents[d]) return false;
     }
     return true;
@@ -37,6 +44,7 @@ class TileInView {
   /// Whether all elements are outside the view's extents.
   [[nodiscard]] bool outside_view() const {
     for (std::size_t d = 0; d < index_.size(); ++d) {
+      if (d == indexed_) continue;
       if (origin_[d] >= view_.extents[d] || origin_[d] + access_.extents[d] <= 0) return true;
     }
     return false;
@@ -47,8 +55,9 @@ class TileInView {
   [[nodiscard]] bool inside_buffer(std::uint64_t& base_bits) const {
     Wide base = 0, lowest = 0, highest = 0;
     for (std::size_t d = 0; d < index_.size(); ++d) {
-      const Wide reach = static_cast<Wide>(access_.extents[d] - 1) * view_.strides[d];
-      base += static_cast<Wide>(origin_[d]) * view_.strides[d];
+      const std::int64_t extent = d == indexed_ ? view_.extents[d] : access_.extents[d];
+      const Wide reach = static_cast<Wide>(extent - 1) * view_.strides[d];
+      if (d != indexed_) base += static_cast<Wide>(origin_[d]) * view_.strides[d];
       (reach < 0 ? lowest : highest) += reach;
     }
     base_bits = static_cast<std::uint64_t>(base) * access_.tile.bits;
@@ -76,6 +85,7 @@ class TileInView {
         const auto dim = static_cast<std::size_t>(access_.tile_dims[d]);
         index_[d] += thread[dim] + local[dim];
       }
+      if (d == indexed_) index_[d] = origin_.places->at(t, i);
       if (index_[d] < 0 || index_[d] >= view_.extents[d]) return false;
       offset += static_cast<Wide>(index_[d]) * view_.strides[d];
     }
@@ -104,7 +114,8 @@ class TileInView {
   const GlobalAccess& access_;
   const GlobalView& view_;
   const MemoryBuffer& buffer_;
-  Coordinates origin_;
+  TileOrigin origin_;
+  std::size_t indexed_ = max_rank;  ///< the dimension of an index
   isa::Index index_;
   Wide bit_ = 0;
 };

@@ -33,23 +33,15 @@ bool for_each_granules(const SharedAccess& access, const TableLookup& runs, std:
 }
 
 /// The index in the tensor of element (thread, place) of a tile at an origin.
-[[nodiscard]] inline isa::Index element_index(const SharedAccess& access, const Coordinates& origin,
+[[nodiscard]] inline isa::Index element_index(const SharedAccess& access, const TileOrigin& origin,
                                               std::size_t thread, std::size_t place) {
-  const auto& dims = access.geometry.tile_dims;
-  isa::Index index(dims.size());
-  for (std::size_t d = 0; d < index.size(); ++d) {
-    index[d] = origin[d];
-    if (dims[d] < 0) continue;
-    const auto dim = static_cast<std::size_t>(dims[d]);
-    index[d] += access.parts->thread_part(thread)[dim] + access.parts->local_part(place)[dim];
-  }
-  return index;
+  return element_index(access.geometry, *access.parts, origin, thread, place);
 }
 
 /// The elements with a granule for which `bad(thread, granule)` holds; the detail is the first such
 /// granule of the first element. Replicas count once.
 template <class F>
-Offenders<std::size_t> find_elements(const SharedAccess& access, const Coordinates& origin,
+Offenders<std::size_t> find_elements(const SharedAccess& access, const TileOrigin& origin,
                                      unsigned granule_shift, F&& bad) {
   std::set<std::int64_t> offsets;
   auto found = find_offenders(

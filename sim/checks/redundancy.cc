@@ -155,7 +155,7 @@ void note_wait(std::uint64_t group, std::uint32_t wait, Context& context) {
   }
 }
 
-void check_without_barrier(const SharedAccess& access, const Coordinates& origin, SharedUse use,
+void check_without_barrier(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
                            Context& context) {
   if (is_off(context)) return;
   Without& without = context.state.shared.without;

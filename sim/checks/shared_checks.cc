@@ -21,7 +21,7 @@ bool fills(const PendingCopy& copy, std::uint64_t granule, Context& context) {
       [&](std::uint64_t begin, std::uint64_t end) { return granule < begin || granule >= end; });
 }
 
-bool report_in_flight(const SharedAccess& access, const Coordinates& origin, std::string_view verb,
+bool report_in_flight(const SharedAccess& access, const TileOrigin& origin, std::string_view verb,
                       Context& context) {
   SharedMemory& shared = context.state.shared;
   const auto found =
@@ -63,7 +63,7 @@ bool is_in_flight(const SharedAccess& access, const TableLookup& runs, Context& 
 
 }  // namespace
 
-bool check_shared_access(const SharedAccess& access, const Coordinates& origin, SharedUse use,
+bool check_shared_access(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
                          Context& context) {
   AccessObserver* const observer = context.settings.observers.accesses;
   if (observer != nullptr) observer->shared(access, origin, writes(use), context);
@@ -75,7 +75,7 @@ bool check_shared_access(const SharedAccess& access, const Coordinates& origin, 
   return true;
 }
 
-bool check_copy(const SharedAccess& access, const Coordinates& origin, Context& context) {
+bool check_copy(const SharedAccess& access, const TileOrigin& origin, Context& context) {
   if (!check_shared_access(access, origin, SharedUse::copy, context)) return false;
   SharedMemory& shared = context.state.shared;
   if (shared.in_flight.empty()) return true;

@@ -83,7 +83,7 @@ bool covers(const SharedAccess& write, const TableLookup& runs, std::size_t thre
 
 /// Whether a thread has itself written, in one store with others, all that it reads of a granule.
 /// Such a store leaves each thread's own bits as the thread wrote them.
-bool reads_own(const SharedHistory& set, const SharedAccess& access, const Coordinates& origin,
+bool reads_own(const SharedHistory& set, const SharedAccess& access, const TileOrigin& origin,
                std::size_t thread, std::uint64_t granule, Context& context) {
   const unsigned shift = context.settings.granule_shift + 3;
   const std::uint64_t low = granule << shift, high = (granule + 1) << shift;
@@ -107,7 +107,7 @@ bool reads_own(const SharedHistory& set, const SharedAccess& access, const Coord
 }
 
 /// Whether a thread's access to a granule races with the history.
-bool is_race(const SharedHistory& set, const SharedAccess& access, const Coordinates& origin,
+bool is_race(const SharedHistory& set, const SharedAccess& access, const TileOrigin& origin,
              SharedUse use, std::size_t thread, std::uint64_t granule, Context& context) {
   const std::size_t party = use == SharedUse::copy ? AccessRecord::any_thread : thread;
   if (!conflicts(set, granule, party, writes(use))) return false;
@@ -115,7 +115,7 @@ bool is_race(const SharedHistory& set, const SharedAccess& access, const Coordin
          !reads_own(set, access, origin, thread, granule, context);
 }
 
-bool has_conflict(const SharedHistory& set, const SharedAccess& access, const Coordinates& origin,
+bool has_conflict(const SharedHistory& set, const SharedAccess& access, const TileOrigin& origin,
                   SharedUse use, Context& context) {
   const std::size_t threads = access.tile.threads;
   const TableLookup runs = find_runs(access, context, origin);
@@ -162,7 +162,7 @@ bool is_apart(const SharedHistory& set, const GranuleRange& range, bool is_write
 }
 
 /// Reports the first conflict: both threads and both statements.
-bool report_race(const SharedAccess& access, const Coordinates& origin, SharedUse use,
+bool report_race(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
                  Context& context) {
   const SharedHistory& set = context.state.shared.since_barrier;
   const bool is_write = writes(use), is_copy = use == SharedUse::copy;
@@ -190,7 +190,8 @@ bool report_race(const SharedAccess& access, const Coordinates& origin, SharedUs
     add_note(context.fault->diagnostic,
              fmt::format("or an index is off, if the two should touch different parts of `{}`: the "
                          "tile begins at [{}] here",
-                         access.tensor, fmt::join(origin.begin(), origin.begin() + rank, ", ")));
+                         access.tensor,
+                         fmt::join(origin.begin.begin(), origin.begin.begin() + rank, ", ")));
   }
   if (access.tile.bits % 8 != 0) {
     add_note(context.fault->diagnostic,
@@ -204,7 +205,7 @@ bool report_race(const SharedAccess& access, const Coordinates& origin, SharedUs
 /// Reports different elements of one tile at the same address that different threads write: the
 /// layout of the tensor does not keep them apart. Of a copy any thread may write any element.
 /// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
-bool check_overlap(const SharedAccess& access, const Coordinates& origin, SharedUse use,
+bool check_overlap(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
                    Context& context) {
   if (!find_runs(access, context, origin).table->overlaps) return true;
   struct Writer {
@@ -270,7 +271,7 @@ void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t st
 }
 
 bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
-                            const Coordinates& origin, SharedUse use, Context& context) {
+                            const TileOrigin& origin, SharedUse use, Context& context) {
   const TableLookup runs = find_runs(access, context, origin);
   const GranuleRange range = granules_of(runs, context);
   const bool is_write = writes(use);
@@ -289,7 +290,7 @@ bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
   return false;
 }
 
-bool check_race(const SharedAccess& access, const Coordinates& origin, SharedUse use,
+bool check_race(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
                 Context& context) {
   SharedHistory& set = context.state.shared.since_barrier;
   if (set.records.empty()) return true;

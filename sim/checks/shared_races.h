@@ -22,12 +22,12 @@ enum class SharedUse : std::uint8_t { read, write, copy };
 /// Whether an access races with the history. If not, the access is added, unless it is a copy: a
 /// copy is in flight. Invalidates runs found before.
 [[nodiscard]] bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
-                                          const Coordinates& origin, SharedUse use,
+                                          const TileOrigin& origin, SharedUse use,
                                           Context& context);
 
 /// Whether a tile may be used now without a race between threads; records the access. False after a
 /// fault.
-[[nodiscard]] bool check_race(const SharedAccess& access, const Coordinates& origin, SharedUse use,
+[[nodiscard]] bool check_race(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
                               Context& context);
 
 /// Adds notes to a race: the conflicting access, and the fix.

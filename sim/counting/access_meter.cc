@@ -9,7 +9,9 @@
 #include "isa/dot/dot.h"
 #include "isa/program/tile_move.h"
 #include "sim/access/access_addresses.h"
+#include "sim/access/indexed_places.h"
 #include "sim/counting/exchange_meter.h"
+#include "sim/counting/metered_access.h"
 #include "sim/counting/warp_access.h"
 
 namespace tilevm::sim {
@@ -17,34 +19,11 @@ namespace {
 
 using isa::AccessForm;
 
-/// The tile of an instruction in global memory.
-struct GlobalSide {
-  TilePosition position;
-  std::size_t view = 0;  ///< slot
-  unsigned bits = 0;     ///< of an element
-};
-
-/// The tile in shared memory.
-struct SharedSide {
-  TilePosition position;
-  const isa::MemoryLayout* layout = nullptr;
-  unsigned bits = 0;
-  std::uint64_t tensor_bits = 0;
-};
-
-/// An instruction that moves a tile.
-struct MeteredAccess {
-  std::int64_t id = 0;
-  AccessGrid grid;
-  bool stores = false;  ///< from registers to memory
-  std::optional<GlobalSide> global;
-  std::optional<SharedSide> shared;
-};
-
 /// The addresses of one execution.
 struct Addresses {
   std::optional<GlobalAddresses> global;
   std::optional<SharedAddresses> shared;
+  const RegisterSlab* registers = nullptr;  ///< with the index
 };
 
 /// A thread of a warp in one of its accesses: the first bit and the length.
@@ -86,6 +65,27 @@ std::vector<ActiveLane> lanes_in(const SharedAddresses& tile, const AccessGrid& 
   const std::int64_t named = matrix ? grid.plan().matrices * rows : warp_size;
   return active_lanes(grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
     if (lane.lane >= named) return false;
+    lane.bit = tile.bit(index);
+    return true;
+  });
+}
+
+/// The same where an index says where elements are: each has a tile of its own.
+std::vector<ActiveLane> indexed_lanes(const MeteredAccess& access, const Addresses& addresses,
+                                      std::int64_t first_thread, std::int64_t i) {
+  const auto place = static_cast<std::size_t>(access.grid.plan().local_place(i));
+  return active_lanes(access.grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
+    const auto thread = static_cast<std::size_t>(first_thread) + lane.lane;
+    const std::int64_t value = index_value(*access.indexed, thread, place, *addresses.registers);
+    if (addresses.shared) {
+      SharedAddresses tile = *addresses.shared;
+      tile.origin[access.indexed->dim] = moved_index(tile.origin[access.indexed->dim], value);
+      if (!tile.inside()) return false;
+      lane.bit = tile.bit(index);
+      return true;
+    }
+    const GlobalAddresses tile = addresses.global->moved(access.indexed->dim, value);
+    if (tile.elements_inside(index, 1) == 0) return false;
     lane.bit = tile.bit(index);
     return true;
   });
@@ -162,13 +162,17 @@ class WarpCount {
     if (plan.form == AccessForm::copy) return copy(first_thread, i);
     // A copy without cp.async loads from global memory and stores to shared memory.
     if (access_.global) {
-      const auto lanes = lanes_in(*addresses_.global, access_.grid, first_thread, i);
+      const auto lanes = access_.indexed
+                             ? indexed_lanes(access_, addresses_, first_thread, i)
+                             : lanes_in(*addresses_.global, access_.grid, first_thread, i);
       add(access_.stores ? Traffic::global_store : Traffic::global_load,
           count_moves(lanes, plan, access_.global->bits, access_.stores, count_global));
     }
     if (access_.shared) {
       const bool stores = access_.stores || access_.global;
-      const auto lanes = lanes_in(*addresses_.shared, access_.grid, first_thread, i);
+      const auto lanes = access_.indexed
+                             ? indexed_lanes(access_, addresses_, first_thread, i)
+                             : lanes_in(*addresses_.shared, access_.grid, first_thread, i);
       add(stores ? Traffic::shared_store : Traffic::shared_load,
           count_moves(lanes, plan, access_.shared->bits, stores, count_wavefronts));
     }
@@ -225,7 +229,8 @@ bool find_addresses(const MeteredAccess& access, const BlockState& state, Addres
   }
   if (const auto& side = access.shared) {
     SharedAddresses tile{&side->position, side->layout, side->bits, side->tensor_bits};
-    if (!side->position.find_origin(state, tile.origin) || !tile.inside()) return false;
+    if (!side->position.find_origin(state, tile.origin)) return false;
+    if (!access.indexed && !tile.inside()) return false;
     key.insert(key.end(), tile.origin.begin(), tile.origin.end());
     addresses.shared = tile;
   }
@@ -238,69 +243,14 @@ Meter make(MeteredAccess access) {
     Addresses addresses;
     MeterCache::Key key;
     if (!find_addresses(*access, state, addresses, key)) return;
+    if (access->indexed) {  // no two executions are alike
+      addresses.registers = &state.registers;
+      counts += count_execution(*access, addresses);
+      return;
+    }
     const AccessCounts* known = cache.find(key);
     counts += known != nullptr ? *known : cache.keep(key, count_execution(*access, addresses));
   };
-}
-
-/// What the meters of the instructions are made from.
-struct MeterInputs {
-  const isa::VerifiedProgram& program;
-  const isa::Kernel& kernel;
-  const isa::KernelInfo& info;
-  const isa::InstStmt& stmt;
-  SharedTables& tables;
-  std::int64_t id;
-
-  template <class T>
-  [[nodiscard]] const T& type(isa::VarId var) const {
-    return *std::get_if<T>(&kernel.variable(var).type);
-  }
-  /// Of a tile in registers.
-  [[nodiscard]] AccessGrid grid(const isa::RegisterType& tile) const {
-    return {info.access_plan(stmt), info.num_threads, tables.parts(tile.layout)};
-  }
-  [[nodiscard]] GlobalSide global(isa::VarId var, const std::optional<isa::OffsetList>& offset,
-                                  const isa::Shape& shape) const {
-    const auto& view = type<isa::GlobalType>(var);
-    return {TilePosition(offset, view.rank(), shape), static_cast<std::size_t>(var.index),
-            view.dtype.bits};
-  }
-  [[nodiscard]] SharedSide shared(isa::VarId var, const std::optional<isa::OffsetList>& offset,
-                                  const isa::Shape& shape) const {
-    const auto& tensor = type<isa::SharedType>(var);
-    return {TilePosition(offset, tensor.layout.rank(), shape), &tensor.layout, tensor.dtype.bits,
-            static_cast<std::uint64_t>(info.shared_tile(var).offset) * 8};
-  }
-};
-
-MeteredAccess access_of(const isa::RegisterMove& move, const MeterInputs& making) {
-  const auto& tile = making.type<isa::RegisterType>(move.tile);
-  MeteredAccess access{making.id, making.grid(tile), move.stores, std::nullopt, std::nullopt};
-  if (std::holds_alternative<isa::GlobalType>(making.kernel.variable(move.tensor).type)) {
-    access.global = making.global(move.tensor, move.offset, tile.shape());
-  } else {
-    access.shared = making.shared(move.tensor, move.offset, tile.shape());
-  }
-  return access;
-}
-
-MeteredAccess access_of(const isa::CopyMove& move, const MeterInputs& making) {
-  const isa::Shape shape = isa::tile_shape(move.offset, making.type<isa::SharedType>(move.tensor));
-  return {making.id,
-          AccessGrid(making.info.access_plan(making.stmt), making.info.num_threads, nullptr), false,
-          making.global(move.view, move.view_offset, shape),
-          making.shared(move.tensor, move.offset, shape)};
-}
-
-/// What a statement moves; nothing if it moves no tile.
-std::optional<MeteredAccess> find_access(const isa::VerifiedProgram& program, int kernel,
-                                         const isa::InstStmt& stmt, SharedTables& tables,
-                                         std::int64_t id) {
-  const MeterInputs making{program, program.kernel(kernel), program.info(kernel), stmt, tables, id};
-  const std::optional<isa::TileMove> move = isa::tile_move(stmt);
-  if (!move) return std::nullopt;
-  return std::visit([&](const auto& each) { return access_of(each, making); }, *move);
 }
 
 }  // namespace
@@ -317,13 +267,13 @@ const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts)
 }
 
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
-                 SharedTables& tables, std::size_t id) {
+                 SharedTables& tables, const RegisterFile& registers, std::size_t id) {
   if (const auto exchange = count_exchange(program.kernel(kernel), stmt)) {
     return
         [counts = *exchange](const BlockState&, MeterCache&, AccessCounts& sum) { sum += counts; };
   }
   std::optional<MeteredAccess> access =
-      find_access(program, kernel, stmt, tables, static_cast<std::int64_t>(id));
+      find_access(program, kernel, stmt, tables, &registers, static_cast<std::int64_t>(id));
   return access ? make(std::move(*access)) : Meter{};
 }
 
@@ -331,8 +281,10 @@ std::vector<SharedRequest> shared_requests(const isa::VerifiedProgram& program, 
                                            const isa::InstStmt& stmt) {
   SharedTables tables;
   std::vector<SharedRequest> requests;
-  const std::optional<MeteredAccess> access = find_access(program, kernel, stmt, tables, 0);
+  const std::optional<MeteredAccess> access =
+      find_access(program, kernel, stmt, tables, nullptr, 0);
   if (!access || !access->shared || access->grid.plan().form == AccessForm::copy) return requests;
+  if (access->indexed) return requests;
   const SharedSide& side = *access->shared;
   const SharedAddresses tile{&side.position, side.layout, side.bits, side.tensor_bits};
   if (!tile.inside()) return requests;
@@ -355,7 +307,8 @@ std::vector<SharedRequest> shared_requests(const isa::VerifiedProgram& program, 
 std::vector<bool> warps_that_move(const isa::VerifiedProgram& program, int kernel,
                                   const isa::InstStmt& stmt) {
   SharedTables tables;
-  const std::optional<MeteredAccess> access = find_access(program, kernel, stmt, tables, 0);
+  const std::optional<MeteredAccess> access =
+      find_access(program, kernel, stmt, tables, nullptr, 0);
   if (!access) return {};
   const AccessGrid& grid = access->grid;
   std::vector<bool> moves(static_cast<std::size_t>((grid.threads() + warp_size - 1) / warp_size));

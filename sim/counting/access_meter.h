@@ -17,6 +17,7 @@
 #include "sim/api/counters.h"
 #include "sim/counting/warp_access.h"
 #include "sim/state/state.h"
+#include "sim/tiles/register_file.h"
 #include "sim/tiles/shared_tables.h"
 
 namespace tilevm::sim {
@@ -39,7 +40,8 @@ using Meter = std::function<void(const BlockState& state, MeterCache& cache, Acc
 /// The meter of a statement; empty if the instruction touches no memory. `id` tells the meters of a
 /// kernel apart. The program must outlive the meter.
 [[nodiscard]] Meter make_meter(const isa::VerifiedProgram& program, int kernel,
-                               const isa::InstStmt& stmt, SharedTables& tables, std::size_t id);
+                               const isa::InstStmt& stmt, SharedTables& tables,
+                               const RegisterFile& registers, std::size_t id);
 
 /// What a warp asks of shared memory at once: `width` bytes for each of its active threads.
 struct SharedRequest {
@@ -51,7 +53,8 @@ struct SharedRequest {
 
 /// The requests of one execution of a statement, as if its tile began at index 0 of the shared
 /// tensor; those that a meter counts, in its order. None if it moves no tile to or from shared
-/// memory, or only by cp.async, whose writes depend on when the data arrives.
+/// memory, if an index says where its elements are, or if it moves only by cp.async, whose writes
+/// depend on when the data arrives.
 [[nodiscard]] std::vector<SharedRequest> shared_requests(const isa::VerifiedProgram& program,
                                                          int kernel, const isa::InstStmt& stmt);
 

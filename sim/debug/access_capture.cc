@@ -27,7 +27,7 @@ void AccessCapture::global(const GlobalFootprint& footprint, const Context& cont
   buffer = context.memory[static_cast<std::size_t>(footprint.view.buffer)].data;
 }
 
-void AccessCapture::shared(const SharedAccess& access, const Coordinates& origin, bool is_write,
+void AccessCapture::shared(const SharedAccess& access, const TileOrigin& origin, bool is_write,
                            const Context&) {
   in_shared = Shared{&access, origin, is_write};
 }
@@ -48,6 +48,9 @@ std::optional<std::uint64_t> bit_of(const GlobalFootprint& footprint, const Move
     if (access.tile_dims[d] >= 0) {
       const auto dim = static_cast<std::size_t>(access.tile_dims[d]);
       index[d] += thread[dim] + local[dim];
+    }
+    if (footprint.origin.places && d == access.indexed->tile.dim) {
+      index[d] = footprint.origin.places->at(element.thread, element.place);
     }
     if (index[d] < 0 || index[d] >= footprint.view.extents[d]) return std::nullopt;
     offset += index[d] * footprint.view.strides[d];

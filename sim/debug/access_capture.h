@@ -22,12 +22,12 @@ class AccessCapture final : public AccessObserver {
  public:
   struct Shared {
     const SharedAccess* access = nullptr;
-    Coordinates origin{};
+    TileOrigin origin{};
     bool writes = false;
   };
 
   void global(const GlobalFootprint& footprint, const Context& context) override;
-  void shared(const SharedAccess& access, const Coordinates& origin, bool is_write,
+  void shared(const SharedAccess& access, const TileOrigin& origin, bool is_write,
               const Context& context) override;
   void clear();
 

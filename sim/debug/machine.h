@@ -36,7 +36,7 @@ struct GlobalWrite {
 class WriteLog final : public AccessObserver {
  public:
   void global(const GlobalFootprint& footprint, const Context& context) override;
-  void shared(const SharedAccess& access, const Coordinates& origin, bool is_write,
+  void shared(const SharedAccess& access, const TileOrigin& origin, bool is_write,
               const Context& context) override;
 
   static constexpr std::size_t most_writes = std::size_t{1} << 20;

@@ -25,7 +25,7 @@ using KnownByBit = std::unordered_map<std::uint64_t, Known>;
 
 /// Calls f(first bit, thread) for the elements of an access.
 template <class F>
-void for_each_bit(const SharedAccess& access, const Coordinates& origin, F&& f) {
+void for_each_bit(const SharedAccess& access, const TileOrigin& origin, F&& f) {
   const AccessCapture::Shared where{&access, origin, true};
   for (const std::int32_t thread : access.parts->first_threads) {
     for (std::size_t place = 0; place < access.tile.locals; ++place) {

@@ -20,9 +20,14 @@ struct InsideView {
 InsideView inside_view(const GlobalFootprint& footprint) {
   InsideView inside;
   for (std::size_t d = 0; d < static_cast<std::size_t>(footprint.view.rank); ++d) {
-    inside.begin[d] = std::max<std::int64_t>(footprint.origin[d], 0);
-    inside.end[d] =
-        std::min(footprint.origin[d] + footprint.access->extents[d], footprint.view.extents[d]);
+    const auto& indexed = footprint.access->indexed;
+    if (indexed != nullptr && d == indexed->tile.dim) {  // whatever the index says
+      inside.end[d] = footprint.view.extents[d];
+    } else {
+      inside.begin[d] = std::max<std::int64_t>(footprint.origin[d], 0);
+      inside.end[d] =
+          std::min(footprint.origin[d] + footprint.access->extents[d], footprint.view.extents[d]);
+    }
     inside.empty = inside.empty || inside.begin[d] >= inside.end[d];
   }
   return inside;
@@ -126,7 +131,7 @@ void WriteLog::global(const GlobalFootprint& footprint, const Context& context) 
   if (complete) history.push_back(write);
 }
 
-void WriteLog::shared(const SharedAccess& access, const Coordinates& origin, bool is_write,
+void WriteLog::shared(const SharedAccess& access, const TileOrigin& origin, bool is_write,
                       const Context& context) {
   if (listener != nullptr) listener->shared(access, origin, is_write, context);
 }

@@ -98,7 +98,7 @@ bool is_alone(const Turn& turn, Context& context) {
 void store(const Turn& turn, std::uint32_t value, Context& context) {
   const MemoryBuffer& buffer = context.memory[turn.address.buffer];
   const GlobalAccess& element = turn.access.element;
-  tell_observer({&element, context.state.views[element.view], turn.index, GlobalUse::release},
+  tell_observer({&element, context.state.views[element.view], {turn.index}, GlobalUse::release},
                 context);
   isa::put_bits(buffer.data, turn.address.bit, semaphore_bits, value);
   if (buffer.shadow != nullptr) {
@@ -136,7 +136,7 @@ bool replay(const Turn& turn, GlobalUse use, Context& context) {
   const GlobalAccess& element = turn.access.element;
   const TouchedIntervals pieces{.bits = {{turn.address.bit, turn.address.bit + semaphore_bits}}};
   return context.settings.observers.replay->check(
-             {&element, context.state.views[element.view], turn.index, use}, pieces, context) &&
+             {&element, context.state.views[element.view], {turn.index}, use}, pieces, context) &&
          begin_segment(context);
 }
 

@@ -61,7 +61,7 @@ Action load_scalar(isa::SharedOperand src, const isa::LoadScalar& inst,
                                       element_tile(type, preparation), element_parts(preparation),
                                       preparation),
           type, slot = static_cast<std::size_t>(preparation.result().index)](Context& context) {
-    Coordinates origin{};
+    TileOrigin origin{};
     if (!find_shared_origin(access, context, origin)) return false;
     if (!check_shared_access(access, origin, SharedUse::read, context)) return false;
     const TableLookup runs = find_runs(access, context, origin);
@@ -70,10 +70,11 @@ Action load_scalar(isa::SharedOperand src, const isa::LoadScalar& inst,
     if (may_be_undefined(access, shared) &&
         isa::get_bits(shared.undefined.data(), bit, type.bits) != 0) {
       const auto rank = static_cast<std::ptrdiff_t>(access.offsets.size());
-      return undefined_scalar(access.span,
-                              fmt::format("`{}[{}]`", access.tensor,
-                                          fmt::join(origin.begin(), origin.begin() + rank, ", ")),
-                              context);
+      return undefined_scalar(
+          access.span,
+          fmt::format("`{}[{}]`", access.tensor,
+                      fmt::join(origin.begin.begin(), origin.begin.begin() + rank, ", ")),
+          context);
     }
     context.state.scalars[slot] =
         scalar_bits(type, isa::get_bits(shared.bytes.data(), bit, type.bits));

@@ -3,10 +3,9 @@
 
 #include "sim/access/global_access.h"
 #include "sim/access/shared_access.h"
-#include "sim/checks/shared_checks.h"
 #include "sim/exec/global_moves.h"
 #include "sim/exec/semantics.h"
-#include "sim/shadow/shadow_access.h"
+#include "sim/exec/shared_moves.h"
 
 namespace tilevm::sim {
 namespace {
@@ -37,21 +36,7 @@ Action prepare(const isa::LoadShared& inst, const Preparation& preparation) {
   return [access = make_shared_access(
               "LoadShared", inst.src.var, preparation.register_type(result).shape(), inst.offset,
               preparation.tile(result), preparation.parts(result), preparation)](Context& context) {
-    Coordinates origin{};
-    if (!find_shared_origin(access, context, origin)) return false;
-    if (!check_shared_access(access, origin, SharedUse::read, context)) return false;
-    const TableLookup runs = find_runs(access, context, origin);
-    const SharedMemory& shared = context.state.shared;
-    read_shared(runs, access, shared.bytes.data(), context.state.registers.at(access.tile.offset));
-    UndefinedRegisters& undefined = context.state.undefined;
-    if (may_be_undefined(access, shared)) {
-      read_shared(runs, access, shared.undefined.data(), undefined.at(access.tile.offset));
-      undefined.update(access.tile, {"LoadShared", access.span});
-    } else if (undefined.any()) {
-      undefined.clear(access.tile);
-    }
-    if (context.state.shadow.kept) load_shadow(runs, access, context);
-    return true;
+    return load_tile(access, context);
   };
 }
 
@@ -68,15 +53,7 @@ Action prepare(const isa::StoreShared& inst, const Preparation& preparation) {
   return [access = make_shared_access(
               "StoreShared", inst.dst.var, preparation.register_type(src).shape(), inst.offset,
               preparation.tile(src), preparation.parts(src), preparation)](Context& context) {
-    Coordinates origin{};
-    if (!find_shared_origin(access, context, origin)) return false;
-    if (!check_shared_access(access, origin, SharedUse::write, context)) return false;
-    const TableLookup runs = find_runs(access, context, origin);
-    SharedMemory& shared = context.state.shared;
-    write_shared(runs, access, context.state.registers.at(access.tile.offset), shared.bytes.data());
-    if (may_be_undefined(access, shared)) define_shared(runs, access, shared);
-    if (context.state.shadow.kept) store_shadow(runs, access, context);
-    return true;
+    return store_tile(access, context);
   };
 }
 

@@ -11,6 +11,7 @@
 #include "sim/checks/defined_elements.h"
 #include "sim/checks/global_checks.h"
 #include "sim/checks/shared_checks.h"
+#include "sim/exec/indexed_moves.h"
 #include "sim/shadow/shadow_access.h"
 #include "sim/state/access_observer.h"
 #include "sim/tiles/offenders.h"
@@ -25,8 +26,22 @@ constexpr std::int64_t far_away = std::int64_t{1} << 50;
 bool evaluate_origin(const GlobalAccess& access, Context& context, Coordinates& origin) {
   for (std::size_t d = 0; d < access.offsets.size(); ++d) {
     if (!context.evaluate(access.offsets[d], origin[d])) return false;
+    if (access.indexed != nullptr && d == access.indexed->tile.dim) continue;
     origin[d] = std::clamp(origin[d], -far_away, far_away);
   }
+  return true;
+}
+
+/// The same, and where an index places the elements.
+bool evaluate_origin(const GlobalAccess& access, Context& context, TileOrigin& origin) {
+  if (!evaluate_origin(access, context, origin.begin)) return false;
+  if (access.indexed == nullptr) return true;
+  const std::size_t dim = access.indexed->tile.dim;
+  const GlobalView& view = context.state.views[access.view];
+  const IndexedTable& table = find_indexed_table(*access.indexed, *access.parts,
+                                                 tensor_of(view, dim), origin.begin, context);
+  origin.places =
+      read_index(*access.indexed, table, origin[dim], view.extents[dim], context).places;
   return true;
 }
 
@@ -181,7 +196,10 @@ bool move_in(const GlobalAccess& access, TileInView& cursor, const std::uint8_t*
              std::uint8_t* registers, Context& context) {
   const Tile& tile = access.tile;
   std::uint64_t base_bits = 0;
-  if (cursor.view().layout == nullptr && cursor.inside_view() && cursor.inside_buffer(base_bits)) {
+  if (access.indexed != nullptr) {
+    if (move_in_indexed(access, cursor, memory, registers, context)) return true;
+  } else if (cursor.view().layout == nullptr && cursor.inside_view() &&
+             cursor.inside_buffer(base_bits)) {
     TileTable& table = context.scratch.tables[access.table];
     table.prepare(*access.parts, tile, cursor.tile_strides());
     copy_from_memory(table, tile, memory, base_bits, registers);
@@ -208,7 +226,8 @@ bool move_out(const GlobalAccess& access, TileInView& cursor, const std::uint8_t
               std::uint8_t* memory, Context& context) {
   const Tile& tile = access.tile;
   std::uint64_t base_bits = 0;
-  if (cursor.view().layout == nullptr && cursor.inside_view() && cursor.inside_buffer(base_bits)) {
+  if (access.indexed == nullptr && cursor.view().layout == nullptr && cursor.inside_view() &&
+      cursor.inside_buffer(base_bits)) {
     TileTable& table = context.scratch.tables[access.table];
     table.prepare(*access.parts, tile, cursor.tile_strides());
     copy_to_memory(table, tile, access.parts->first_threads, registers, memory, base_bits);
@@ -238,7 +257,8 @@ std::uint8_t* undefined_bits(const TileInView& cursor, const Context& context) {
 /// The bits that the access touches.
 TouchedIntervals find_pieces(const GlobalAccess& access, TileInView& cursor, Context& context) {
   std::uint64_t base_bits = 0;
-  if (cursor.view().layout == nullptr && cursor.inside_view() && cursor.inside_buffer(base_bits)) {
+  if (access.indexed == nullptr && cursor.view().layout == nullptr && cursor.inside_view() &&
+      cursor.inside_buffer(base_bits)) {
     TileTable& table = context.scratch.tables[access.table];
     table.prepare(*access.parts, access.tile, cursor.tile_strides());
     return table.pieces_at(*access.parts, access.tile, base_bits);
@@ -255,7 +275,7 @@ TouchedIntervals find_pieces(const GlobalAccess& access, TileInView& cursor, Con
 }
 
 /// Checks the access, after the move, if its buffer is tracked; false after a fault.
-bool check_access(const GlobalAccess& access, TileInView& cursor, const Coordinates& origin,
+bool check_access(const GlobalAccess& access, TileInView& cursor, const TileOrigin& origin,
                   GlobalUse use, Context& context) {
   if (!context.settings.tracks(cursor.view().buffer)) return true;
   return check_global({&access, cursor.view(), origin, use}, find_pieces(access, cursor, context),
@@ -270,7 +290,7 @@ void tell_observer(const GlobalFootprint& footprint, const Context& context) {
 }
 
 bool load(const GlobalAccess& access, Context& context) {
-  Coordinates origin{};
+  TileOrigin origin{};
   if (!evaluate_origin(access, context, origin)) return false;
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::load}, context);
   TileInView cursor(access, context, origin);
@@ -292,7 +312,7 @@ bool load(const GlobalAccess& access, Context& context) {
 }
 
 bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& copy) {
-  Coordinates& origin = copy.source_origin;
+  TileOrigin& origin = copy.source_origin;
   if (!evaluate_origin(access, context, origin)) return false;
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::copy}, context);
   TileInView cursor(access, context, origin);
@@ -316,7 +336,7 @@ bool keep_reading(const PendingCopy& copy, Context& context) {
 bool find_element(const GlobalAccess& access, Context& context, Coordinates& index,
                   std::uint64_t& bit) {
   if (!evaluate_origin(access, context, index)) return false;
-  TileInView cursor(access, context, index);
+  TileInView cursor(access, context, {index});
   if (!cursor.locate(0, 0)) return report_outside_view(access, cursor.view(), index, context);
   if (!cursor.in_buffer()) return report_out_of_bounds(access, cursor, context);
   bit = cursor.bit();
@@ -327,9 +347,9 @@ bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& c
   Coordinates index{};
   std::uint64_t bit = 0;
   if (!find_element(access, context, index, bit)) return false;
-  TileInView cursor(access, context, index);
+  TileInView cursor(access, context, {index});
   code = isa::get_bits(cursor.buffer().data, bit, access.tile.bits);
-  if (!check_access(access, cursor, index, GlobalUse::load, context)) return false;
+  if (!check_access(access, cursor, {index}, GlobalUse::load, context)) return false;
   const std::uint8_t* undefined = undefined_bits(cursor, context);
   if (undefined == nullptr || isa::get_bits(undefined, bit, access.tile.bits) == 0) return true;
   context.fail(Code::uninitialized_read, access.span,
@@ -341,7 +361,7 @@ bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& c
 }
 
 bool store(const GlobalAccess& access, Context& context) {
-  Coordinates origin{};
+  TileOrigin origin{};
   if (!evaluate_origin(access, context, origin)) return false;
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::store}, context);
   TileInView cursor(access, context, origin);

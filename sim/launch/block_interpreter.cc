@@ -45,6 +45,8 @@ BlockInterpreter::BlockInterpreter(const Plan& plan, const Memory& memory,
   state_ = new_state();
   scratch_.tables.resize(plan.table_count);
   scratch_.shared_tables.resize(plan.shared_table_count);
+  scratch_.indexed_tables.resize(plan.indexed_table_count);
+  scratch_.indexed_places.resize(plan.indexed_table_count);
   scratch_.stores.resize(plan.memory_statements.size());
 }
 

@@ -96,6 +96,7 @@ class PlanBuilder {
     if (probes_ != nullptr) plan_.probes.resize(here());
     plan_.table_count = table_count_.tables;
     plan_.shared_table_count = table_count_.shared_tables;
+    plan_.indexed_table_count = table_count_.indexed_tables;
     plan_.table_bytes = table_count_.bytes;
     return std::move(plan_);
   }
@@ -153,7 +154,7 @@ class PlanBuilder {
       plan_.conditional_commits.push_back(span);
     }
     if (plan_.counts_accesses) {
-      record.meter = make_meter(program_, index_, stmt, tables_, here());
+      record.meter = make_meter(program_, index_, stmt, tables_, registers_, here());
       record.mma = count_mma(program_, index_, stmt);
     }
     const std::size_t number = add(std::move(record), span);

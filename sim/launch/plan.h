@@ -61,6 +61,7 @@ struct Plan {
   std::size_t register_bytes = 0;         ///< of the slab
   std::size_t table_count = 0;            ///< of Scratch::tables
   std::size_t shared_table_count = 0;     ///< of Scratch::shared_tables
+  std::size_t indexed_table_count = 0;    ///< of Scratch::indexed_tables
   std::size_t shared_bytes = 0;           ///< of a block
   SharedContents shared_contents;         ///< at the begin of a block
   unsigned granule_shift = 0;             ///< RunSettings

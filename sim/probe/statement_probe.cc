@@ -10,6 +10,7 @@
 #include "isa/program/tile_move.h"
 #include "isa/type/bits.h"
 #include "sim/access/access_addresses.h"
+#include "sim/access/indexed_places.h"
 #include "sim/state/scalar_code.h"
 
 namespace tilevm::sim {
@@ -90,16 +91,18 @@ struct ProbeInputs {
     return std::get_if<T>(&kernel.variable(var).type);
   }
   [[nodiscard]] ProbedView view(isa::VarId var, const std::optional<isa::OffsetList>& offset,
-                                const isa::Shape& shape) const {
+                                const isa::Shape& shape,
+                                std::optional<int> indexed_dim = {}) const {
     const auto& view = *type<isa::GlobalType>(var);
-    return {TilePosition(offset, view.rank(), shape), static_cast<std::size_t>(var.index),
-            view.dtype.bits};
+    return {TilePosition(offset, view.rank(), shape, indexed_dim),
+            static_cast<std::size_t>(var.index), view.dtype.bits};
   }
   [[nodiscard]] ProbedShared shared(isa::VarId var, const std::optional<isa::OffsetList>& offset,
-                                    const isa::Shape& shape) const {
+                                    const isa::Shape& shape,
+                                    std::optional<int> indexed_dim = {}) const {
     const auto& tensor = *type<isa::SharedType>(var);
-    return {TilePosition(offset, tensor.layout.rank(), shape), &tensor.layout, tensor.dtype.bits,
-            static_cast<std::uint64_t>(info.shared_tile(var).gpu_offset) * 8};
+    return {TilePosition(offset, tensor.layout.rank(), shape, indexed_dim), &tensor.layout,
+            tensor.dtype.bits, static_cast<std::uint64_t>(info.shared_tile(var).gpu_offset) * 8};
   }
 };
 
@@ -114,6 +117,7 @@ struct StoreProbe {
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;
   std::variant<ProbedView, ProbedShared> to;
+  std::optional<IndexedTile> indexed{};  ///< if an index says where elements are
 
   void operator()(BlockState& state, const Memory&, const ProbeSink& sink) const {
     if (state.undefined.marked(tile)) state.probe.undefined = true;
@@ -127,7 +131,7 @@ struct StoreProbe {
     const GlobalView& now = state.views[view.view];
     ProbedWrites writes(state, sink);
     for_each_element([&](std::size_t t, std::size_t i, const isa::Index& index) {
-      const auto bit = view.bit(now, origin, index);
+      const auto bit = view.bit(now, origin_of(origin, t, i, state), index);
       if (!bit) return;
       writes.bits(t, static_cast<std::size_t>(now.buffer), *bit, tile.bits,
                   element_code(state, tile, t, i));
@@ -138,8 +142,18 @@ struct StoreProbe {
     if (!shared.position.find_origin(state, place.origin)) return;
     ProbedWrites writes(state, sink);
     for_each_element([&](std::size_t t, std::size_t i, const isa::Index& index) {
-      writes.bits(t, std::nullopt, place.bit(index), tile.bits, element_code(state, tile, t, i));
+      SharedAddresses own = place;
+      own.origin = origin_of(place.origin, t, i, state);
+      writes.bits(t, std::nullopt, own.bit(index), tile.bits, element_code(state, tile, t, i));
     });
+  }
+  /// Where the tile begins, for an element that an index places.
+  [[nodiscard]] Coordinates origin_of(Coordinates origin, std::size_t t, std::size_t i,
+                                      const BlockState& state) const {
+    if (!indexed) return origin;
+    std::int64_t& along = origin[indexed->dim];
+    along = moved_index(along, index_value(*indexed, t, i, state.registers));
+    return origin;
   }
   template <class F>
   void for_each_element(F&& f) const {
@@ -198,10 +212,20 @@ MemoryProbe probe_of(const isa::RegisterMove& move, const ProbeInputs& making) {
   const auto& type = *making.type<isa::RegisterType>(move.tile);
   const Tile tile = make_tile(type, making.registers.offset(move.tile));
   const auto parts = making.tables.parts(type.layout);
-  if (making.type<isa::GlobalType>(move.tensor) != nullptr) {
-    return StoreProbe{tile, parts, making.view(move.tensor, move.offset, type.shape())};
+  std::optional<int> dim;
+  std::optional<IndexedTile> indexed;
+  if (move.indexed) {
+    dim = move.indexed->dim;
+    const isa::VarId index = move.indexed->index;
+    indexed = indexed_tile(*move.indexed, *making.type<isa::RegisterType>(index),
+                           making.registers.offset(index), type.layout);
   }
-  return StoreProbe{tile, parts, making.shared(move.tensor, move.offset, type.shape())};
+  if (making.type<isa::GlobalType>(move.tensor) != nullptr) {
+    return StoreProbe{tile, parts, making.view(move.tensor, move.offset, type.shape(), dim),
+                      indexed};
+  }
+  return StoreProbe{tile, parts, making.shared(move.tensor, move.offset, type.shape(), dim),
+                    indexed};
 }
 
 MemoryProbe probe_of(const isa::CopyMove& move, const ProbeInputs& making) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/state/global_history.h"
-#include "sim/tiles/coordinates.h"
+#include "sim/tiles/tile_origin.h"
 
 namespace tilevm::sim {
 
@@ -14,7 +14,7 @@ class AccessObserver {
  public:
   virtual ~AccessObserver() = default;
   virtual void global(const GlobalFootprint& footprint, const Context& context) = 0;
-  virtual void shared(const SharedAccess& access, const Coordinates& origin, bool writes,
+  virtual void shared(const SharedAccess& access, const TileOrigin& origin, bool writes,
                       const Context& context) = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,8 +17,10 @@
 #include "sim/mma/mma_tile.h"
 #include "sim/state/scalar_code.h"
 #include "sim/state/state.h"
+#include "sim/tiles/indexed_table.h"
 #include "sim/tiles/lane_tiles.h"
 #include "sim/tiles/run_table.h"
+#include "sim/tiles/tile_origin.h"
 #include "sim/tiles/tile_table.h"
 
 namespace tilevm::sim {
@@ -40,6 +43,9 @@ struct UndefinedResult {
 struct Scratch {
   std::vector<TileTable> tables;         ///< by Preparation::new_table
   std::vector<RunTables> shared_tables;  ///< by Preparation::new_shared_table
+  // By Preparation::new_indexed_table, and what the last execution found.
+  std::vector<IndexedTables> indexed_tables;
+  std::vector<std::shared_ptr<IndexedPlaces>> indexed_places;
   std::vector<std::uint32_t> codes_a, codes_b, codes_c;
   std::array<LaneBuffer, 4> lanes;  ///< of operands, and of a result
   std::vector<MmaOperandA> operands_a;

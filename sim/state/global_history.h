@@ -10,6 +10,7 @@
 #include "sim/state/access_record.h"
 #include "sim/tiles/coordinates.h"
 #include "sim/tiles/intervals.h"
+#include "sim/tiles/tile_origin.h"
 
 namespace tilevm::sim {
 
@@ -48,7 +49,7 @@ enum class GlobalUse : std::uint8_t { load, store, copy, lock, release };
 struct GlobalFootprint {
   const GlobalAccess* access = nullptr;
   GlobalView view;
-  Coordinates origin{};
+  TileOrigin origin{};
   GlobalUse use = GlobalUse::load;
 };
 

@@ -20,8 +20,9 @@ namespace tilevm::sim {
 /// The tables that each host thread will keep (Scratch::tables).
 struct TableCount {
   std::size_t tables = 0;
-  std::size_t shared_tables = 0;  ///< Scratch::shared_tables
-  std::size_t bytes = 0;          ///< of all, at most
+  std::size_t shared_tables = 0;   ///< Scratch::shared_tables
+  std::size_t indexed_tables = 0;  ///< Scratch::indexed_tables
+  std::size_t bytes = 0;           ///< of all, at most
 };
 
 /// What the preparation of an instruction may use.
@@ -79,6 +80,12 @@ struct Preparation {
     const std::size_t elements = for_tile.threads * for_tile.locals;
     table_count.bytes += elements * kept_tables(elements) * sizeof(std::uint32_t);
     return table_count.shared_tables++;
+  }
+  /// A new index in Scratch::indexed_tables.
+  [[nodiscard]] std::size_t new_indexed_table(const Tile& for_tile) const {
+    const std::size_t elements = for_tile.threads * for_tile.locals;
+    table_count.bytes += elements * (IndexedTables::most_tables + 2) * sizeof(std::uint64_t);
+    return table_count.indexed_tables++;
   }
   /// The number of this statement among those that touch memory.
   [[nodiscard]] std::uint32_t new_memory_statement(std::string_view mnemonic) const {

@@ -14,6 +14,7 @@
 #include "sim/state/access_record.h"
 #include "sim/tiles/coordinates.h"
 #include "sim/tiles/intervals.h"
+#include "sim/tiles/tile_origin.h"
 
 namespace tilevm::sim {
 
@@ -30,7 +31,7 @@ struct PendingCopy {
   bool arrived = false;     ///< the data has reached shared memory, visible or not
   std::uint64_t group = 0;  ///< from 1 on, once committed
   GlobalView source;
-  Coordinates source_origin{}, shared_origin{};
+  TileOrigin source_origin{}, shared_origin{};
   std::uint64_t low = 0, high = 0;  ///< the granules that it fills are in [low, high)
   std::vector<std::uint8_t> data;   ///< the tile as a dense bit stream
   std::vector<ShadowSlot> shadow;   ///< by element; empty unless the run keeps shadow values
@@ -40,7 +41,7 @@ struct PendingCopy {
 /// needed only once another access comes near.
 struct RecentAccess {
   const SharedAccess* access = nullptr;
-  Coordinates origin{};
+  TileOrigin origin{};
   bool writes = false;
   std::uint64_t low = 0, high = 0;  ///< its granules are in [low, high)
 };
@@ -60,7 +61,7 @@ struct SharedHistory {
 struct CounterfactualCopy {
   const CopyPlan* plan = nullptr;
   GlobalView source;
-  Coordinates source_origin{};
+  TileOrigin source_origin{};
   std::uint64_t group = 0;
   std::uint32_t statement = 0;  ///< in Plan::barriers
   bool covered = false;         ///< another wait has retired its group too

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "isa/layout/memory_layout.h"
@@ -34,15 +35,16 @@ struct RunTables {
 /// What is known of a tile in a shared tensor before the run.
 struct SharedTileLayout {
   const isa::MemoryLayout* layout = nullptr;
-  std::vector<int> tile_dims;         ///< by the tensor's dimension: the tile's along it, or -1
-  std::vector<std::int64_t> extents;  ///< by the tensor's dimension: the tile's along it, or 1
-  unsigned bits = 0;                  ///< of an element
+  std::vector<int> tile_dims;          ///< by the tensor's dimension: the tile's along it, or -1
+  std::vector<std::int64_t> extents;   ///< by the tensor's dimension: the tile's along it, or 1
+  std::optional<std::size_t> indexed;  ///< the dimension along which an index places elements
+  unsigned bits = 0;                   ///< of an element
   /// Whether the layout is only strides. Then one table serves all origins.
   bool plain = false;
   std::vector<std::int64_t> strides;  ///< if plain, by the tensor's dimension
 };
 
-/// The offset in elements of element (thread, place) of a tile at an origin.
+/// The offset in elements of element (thread, place) of a tile at an origin, without an index.
 [[nodiscard]] std::int64_t element_offset(const SharedTileLayout& tile, const LayoutParts& parts,
                                           const Coordinates& origin, std::size_t thread,
                                           std::size_t place);

@@ -323,6 +323,15 @@ struct Maker<isa::StoreShared> {
   static void make(KernelBuilder& builder) { store_part(builder, true); }
 };
 
+template <>
+struct Maker<isa::Gather> {
+  static void make(KernelBuilder& builder) { make_gather(builder); }
+};
+template <>
+struct Maker<isa::Scatter> {
+  static void make(KernelBuilder& builder) { make_scatter(builder); }
+};
+
 void make_copies(KernelBuilder& builder) {
   if (builder.loops() == 0 && builder.draw().chance(50)) return copy_in_stages(builder);
   copy_and_wait(builder);

@@ -33,6 +33,9 @@ void make_reduce(KernelBuilder& builder);
 void make_slice(KernelBuilder& builder);
 void make_concat(KernelBuilder& builder);
 void make_lookup(KernelBuilder& builder);
+/// Elements at places that are data, in inputs and in memory of the block's own.
+void make_gather(KernelBuilder& builder);
+void make_scatter(KernelBuilder& builder);
 /// A scalar of a tile of one element, or of an element in memory.
 void make_load_scalar(KernelBuilder& builder);
 

@@ -438,6 +438,68 @@ class NaiveBlock {
     store(inst.src, inst.dst.var, inst.offset);
   }
 
+  /// Where the element of a tile is to which an index tile gives its place along a dimension.
+  struct IndexedPlace {
+    std::vector<std::int64_t> origin;
+    isa::TilePlacement placement;
+    NaiveTile indices;
+    std::size_t dim;
+  };
+  IndexedPlace indexed_place(const NaiveTensor& tensor, int tile_rank,
+                             const isa::RegisterOperand& index, const isa::DimList& dim,
+                             const std::optional<isa::OffsetList>& offset) {
+    const auto rank = static_cast<int>(tensor.extents.size());
+    const isa::TilePlacement placement = isa::place_tile(offset, rank, tile_rank, dim.dims.front());
+    return {origin_of(placement), placement, tile(index),
+            static_cast<std::size_t>(dim.dims.front())};
+  }
+  Index element_place(const IndexedPlace& indexed, const Index& index) {
+    Index place = position(indexed.origin, indexed.placement, index);
+    const isa::DType& type = indexed.indices.type.dtype;
+    std::uint64_t code = broadcast(indexed.indices, index);
+    if (type.is_signed_int() && (code >> (type.bits - 1) & 1) != 0) {
+      code |= ~isa::low_mask(type.bits);
+    }
+    place[indexed.dim] =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(place[indexed.dim]) + code);
+    return place;
+  }
+  static isa::VarId variable_of(const isa::TensorOperand& operand) {
+    return std::visit([](const auto& each) { return each.var; }, operand.value);
+  }
+
+  void execute(const isa::Gather& inst, const isa::InstStmt& stmt) {
+    const NaiveTensor source = tensor(variable_of(inst.src));
+    const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
+    const IndexedPlace indexed =
+        indexed_place(source, type.layout.rank(), inst.index, inst.dim, inst.offset);
+    set_result(stmt, [&](const Index& index) -> std::uint64_t {
+      const Index place = element_place(indexed, index);
+      if (source.contains(place)) return read(source, place);
+      if (std::holds_alternative<isa::SharedOperand>(inst.src.value)) {
+        fail("an index lies outside of a shared tensor");
+      }
+      return 0;
+    });
+  }
+  void execute(const isa::Scatter& inst, const isa::InstStmt&) {
+    const NaiveTensor destination = tensor(variable_of(inst.dst));
+    const NaiveTile source = tile(inst.src);
+    const isa::RegisterLayout& layout = source.type.layout;
+    const IndexedPlace indexed =
+        indexed_place(destination, layout.rank(), inst.index, inst.dim, inst.offset);
+    // In the order of each thread's places, of which the last one stays; each element once.
+    const std::int64_t replicas = layout.num_threads() * layout.num_locals() / layout.size();
+    for (std::int64_t t = 0; t < layout.num_threads(); ++t) {
+      for (std::int64_t i = 0; i < layout.num_locals(); ++i) {
+        const Index index = layout.element(t, i);
+        if (layout.first_thread_of(index) != t) continue;
+        const Index place = element_place(indexed, index);
+        if (destination.contains(place)) write(destination, place, at(source, index), replicas);
+      }
+    }
+  }
+
   /// At once: a program that waits as it must cannot tell.
   void execute(const isa::CopyAsync& inst, const isa::InstStmt&) {
     const NaiveTensor source = tensor(inst.src.var), destination = tensor(inst.dst.var);

@@ -1,0 +1,73 @@
+// Instructions that move tiles of which an index tile says where each element is in memory.
+#pragma once
+
+#include <optional>
+
+#include "isa/inst/schema.h"
+#include "isa/inst/slots.h"
+
+namespace tilevm::isa {
+
+struct Gather {
+  TensorOperand src;
+  RegisterOperand index;
+  DimList dim;
+  std::optional<OffsetList> offset;
+  std::optional<RegisterLayout> layout;
+
+  static constexpr auto schema = define<Gather>(
+      {.mnemonic = "Gather",
+       .category = Category::transfer,
+       .result = ResultKind::register_tile,
+       .summary = "Loads elements whose place along one dimension is data.",
+       .detail =
+           "Element x of the tile is the one of `src` at `offset + x`, with the index along `dim` "
+           "replaced by that of `offset` plus `index[x]`; `index` broadcasts to the tile. A `src` "
+           "of rank 1 takes an index of any shape: `src[offset + index[x]]`. The tile has the "
+           "layout of the index unless `layout` or `out` gives another. Elements outside of a "
+           "view, at a negative index too, are zero; of a shared tile they are a fault (TV0401). "
+           "All indices must have a value (TV0404). Elements that are neighbours along another "
+           "dimension are loaded at once."},
+      slot("src", &Gather::src, "a view of global memory or a shared tile", Access::read),
+      slot("index", &Gather::index,
+           "a tile of unsigned integers, `i32` or `i64`, that broadcasts to the result"),
+      slot("dim", &Gather::dim, "the dimension of `src` along which the index counts, a constant"),
+      slot("offset", &Gather::offset,
+           "where the tile begins in `src`, with a colon for each dimension of the tile; zero if "
+           "left out"),
+      slot("layout", &Gather::layout,
+           "the register layout of the tile; that of `out` or of the index if left out"));
+  friend bool operator==(const Gather&, const Gather&) = default;
+};
+
+struct Scatter {
+  RegisterOperand src;
+  TensorOperand dst;
+  RegisterOperand index;
+  DimList dim;
+  std::optional<OffsetList> offset;
+
+  static constexpr auto schema = define<Scatter>(
+      {.mnemonic = "Scatter",
+       .category = Category::transfer,
+       .summary = "Stores elements whose place along one dimension is data.",
+       .detail =
+           "Element x of `src` goes to the place of `dst` from which `Gather` would take it. "
+           "Elements outside of a view, at a negative index too, are skipped; of a shared tile "
+           "they are a fault (TV0401). Two elements of different threads in one place are a fault "
+           "(TV0406); of one thread the later one stays. All indices must have a value (TV0404)."},
+      slot("src", &Scatter::src, "the tile to store"),
+      slot("dst", &Scatter::dst, "a view of global memory or a shared tile", Access::write),
+      slot("index", &Scatter::index,
+           "a tile of unsigned integers, `i32` or `i64`, that broadcasts to `src`"),
+      slot("dim", &Scatter::dim, "the dimension of `dst` along which the index counts, a constant"),
+      slot("offset", &Scatter::offset,
+           "where the tile begins in `dst`, with a colon for each dimension of the tile; zero if "
+           "left out"));
+  friend bool operator==(const Scatter&, const Scatter&) = default;
+};
+
+/// Its instructions, in the order of the reference.
+using GatherInstructions = InstructionList<Gather, Scatter>;
+
+}  // namespace tilevm::isa

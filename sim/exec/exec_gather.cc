@@ -1,0 +1,94 @@
+// Instructions that move tiles of which an index tile says where each element is in memory.
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "isa/program/tile_move.h"
+#include "isa/rules/support.h"
+#include "sim/access/global_access.h"
+#include "sim/access/shared_access.h"
+#include "sim/exec/global_moves.h"
+#include "sim/exec/semantics.h"
+#include "sim/exec/shared_moves.h"
+
+namespace tilevm::sim {
+namespace {
+
+GlobalAccess in_view(const isa::RegisterMove& move, std::string_view mnemonic,
+                     const Preparation& preparation) {
+  const isa::RegisterLayout& layout = preparation.register_type(move.tile).layout;
+  GlobalAccess access = make_global_access(
+      mnemonic, move.tensor, layout.shape(), move.offset, preparation.tile(move.tile),
+      preparation.parts(move.tile), preparation, move.indexed->dim);
+  access.tile_name = preparation.name(move.tile);
+  access.indexed = make_indexed_access(*move.indexed, layout, access.tile_dims, preparation);
+  return access;
+}
+
+SharedAccess in_shared(const isa::RegisterMove& move, std::string_view mnemonic,
+                       const Preparation& preparation) {
+  const isa::RegisterLayout& layout = preparation.register_type(move.tile).layout;
+  SharedAccess access = make_shared_access(
+      mnemonic, move.tensor, layout.shape(), move.offset, preparation.tile(move.tile),
+      preparation.parts(move.tile), preparation, move.indexed->dim);
+  access.indexed =
+      make_indexed_access(*move.indexed, layout, access.geometry.tile_dims, preparation);
+  return access;
+}
+
+/// The move of a statement that loads or stores a tile.
+template <class Inst>
+Action prepare_move(const Preparation& preparation) {
+  constexpr std::string_view mnemonic = Inst::schema.description.mnemonic;
+  const auto moved = isa::tile_move(preparation.stmt);
+  const isa::RegisterMove& move = *std::get_if<isa::RegisterMove>(&*moved);
+  const bool stores = move.stores;
+  if (std::holds_alternative<isa::GlobalType>(preparation.variable(move.tensor).type)) {
+    return [access = in_view(move, mnemonic, preparation), stores](Context& context) {
+      return stores ? store(access, context) : load(access, context);
+    };
+  }
+  return [access = in_shared(move, mnemonic, preparation), stores](Context& context) {
+    return stores ? store_tile(access, context) : load_tile(access, context);
+  };
+}
+
+}  // namespace
+
+/// Every thread reads its elements.
+template <>
+Action prepare(const isa::Gather&, const Preparation& preparation) {
+  return prepare_move<isa::Gather>(preparation);
+}
+
+/// The first thread that holds an element writes the element.
+template <>
+Action prepare(const isa::Scatter&, const Preparation& preparation) {
+  return prepare_move<isa::Scatter>(preparation);
+}
+
+// The actions move the undefined mask along with the elements. All indices must have values.
+template <>
+UndefinedTransfer undefined_transfer(const isa::Gather& inst, const Preparation& preparation) {
+  return use_transfer(isa::Gather::schema.description.mnemonic, tile_operands(inst), preparation);
+}
+
+/// A store to global memory needs defined values only for elements inside the view.
+template <>
+UndefinedTransfer undefined_transfer(const isa::Scatter& inst, const Preparation& preparation) {
+  std::vector<TileOperand> operands = tile_operands(inst);
+  if (std::holds_alternative<isa::GlobalOperand>(inst.dst.value)) {
+    std::erase_if(operands, [](const TileOperand& operand) {
+      return operand.slot == isa::position_of(&isa::Scatter::src);
+    });
+  }
+  return use_transfer(isa::Scatter::schema.description.mnemonic, operands, preparation);
+}
+
+template <>
+ShadowFlow shadow_flow(const isa::Gather&, const Preparation&) {
+  return {};
+}
+
+}  // namespace tilevm::sim

@@ -1,0 +1,19 @@
+// Tiles of which an index says where each element is, moved from memory to registers.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/access/global_access.h"
+#include "sim/access/tile_in_view.h"
+#include "sim/state/context.h"
+
+namespace tilevm::sim {
+
+/// Fills a tile, or its undefined mask, from the memory of a buffer; elements outside of the view
+/// become zero. False, with nothing moved, if an element might lie outside of the buffer or outside
+/// of the view along another dimension than the index's.
+[[nodiscard]] bool move_in_indexed(const GlobalAccess& access, const TileInView& cursor,
+                                   const std::uint8_t* memory, std::uint8_t* registers,
+                                   Context& context);
+
+}  // namespace tilevm::sim

@@ -1,0 +1,81 @@
+// The offsets of a tile's elements in a tensor, without their share along the dimension in which an
+// index says where they are.
+//
+// The offset of an element is swizzle(base[thread][run] + share of the index): modes of a layout
+// are digits of one dimension each, so the shares of dimensions add up before the swizzle.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "isa/layout/broadcast.h"
+#include "isa/layout/memory_layout.h"
+#include "sim/tiles/coordinates.h"
+#include "sim/tiles/layout_parts.h"
+
+namespace tilevm::sim {
+
+/// What is known before the run of a tile whose elements an index places.
+struct IndexedTile {
+  std::size_t dim = 0;         ///< of the tensor, along which the index counts
+  std::vector<int> tile_dims;  ///< by the tensor's dimension: the tile's along it, or -1
+  Tile index;                  ///< the tile of indices
+  bool is_signed = false;      ///< its elements
+  isa::PlaceMap index_places;  ///< by the tile's place: the index's
+};
+
+/// A tensor in memory: one stride a dimension, in elements, or a layout.
+struct TensorInMemory {
+  std::size_t rank = 0;
+  std::int64_t extent = 0;  ///< of the index's dimension
+  Coordinates strides{};
+  const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
+};
+
+/// Sums wrap modulo 2^64: only the offset of an element in memory must fit.
+struct IndexedTable {
+  bool built = false;
+  Coordinates strides{};  ///< that it was built for ..
+  Coordinates origin{};   ///< .. or, for a layout, the origin
+
+  std::size_t run_elements = 1;
+  std::size_t runs = 0;                    ///< of a thread
+  std::vector<std::uint64_t> base;         ///< [thread][run], in elements; of strides, from the
+                                           ///< tile's first element on
+  std::vector<std::int32_t> index_places;  ///< by run
+  std::uint64_t stride = 0;                ///< of the index
+  std::vector<std::uint64_t> shares;       ///< by index, instead of the stride
+  std::optional<isa::Swizzle> swizzle{};
+
+  /// Whether the table was built for this.
+  [[nodiscard]] bool serves(const TensorInMemory& tensor, const Coordinates& tile_origin) const {
+    return built && (tensor.layout != nullptr ? origin == tile_origin : strides == tensor.strides);
+  }
+  void build(const IndexedTile& tile, const LayoutParts& parts, const TensorInMemory& tensor,
+             const Coordinates& tile_origin);
+
+  /// The offset in elements of the run at a position in `base`; the index is inside the tensor.
+  [[nodiscard]] std::uint64_t offset(std::size_t run, std::int64_t index) const {
+    const auto number = static_cast<std::size_t>(index);
+    const std::uint64_t sum = base[run] + (shares.empty() ? number * stride : shares[number]);
+    return swizzle ? static_cast<std::uint64_t>(swizzle->apply(static_cast<std::int64_t>(sum)))
+                   : sum;
+  }
+
+ private:
+  void keep_runs(const IndexedTile& tile, const LayoutParts& parts);
+};
+
+/// The tables of one access for its last origins; those of strides serve all.
+struct IndexedTables {
+  static constexpr std::size_t most_tables = 8;
+  std::vector<IndexedTable> tables;
+  std::size_t next = 0;
+
+  [[nodiscard]] const IndexedTable& find(const IndexedTile& tile, const LayoutParts& parts,
+                                         const TensorInMemory& tensor, const Coordinates& origin);
+};
+
+}  // namespace tilevm::sim
