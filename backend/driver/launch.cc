@@ -63,7 +63,7 @@ LaunchArguments& LaunchArguments::add_bits(std::uint64_t bits, std::size_t bytes
   return *this;
 }
 
-void LoadedKernel::read_properties() {
+void LoadedKernel::read_properties(std::size_t parameters) {
   const cuda::Api& api = device_->api();
   const CurrentContext current(*device_);
   const auto get = [&](cuda::FunctionAttribute which) {
@@ -77,14 +77,15 @@ void LoadedKernel::read_properties() {
   if (!knows_parameters_) return;
   std::size_t offset = 0;
   std::size_t size = 0;
-  while (parameter_bytes_.size() < max_parameters &&
+  while (parameter_bytes_.size() < parameters &&
          api.func_get_param_info(function_, parameter_bytes_.size(), &offset, &size) ==
              cuda::success) {
     parameter_bytes_.push_back(size);
   }
 }
 
-Result<LoadedKernel> Module::kernel(const std::string& name) const {
+Result<LoadedKernel> Module::kernel(const std::string& name,
+                                    std::optional<std::size_t> parameters) const {
   LoadedKernel kernel;
   kernel.device_ = device_;
   kernel.module_ = module_;
@@ -101,7 +102,7 @@ Result<LoadedKernel> Module::kernel(const std::string& name) const {
         fmt::format(" (GPU {}: {})", device_->properties.ordinal, device_->properties.describe());
     return error;
   }
-  kernel.read_properties();
+  kernel.read_properties(parameters.value_or(max_parameters));
   return kernel;
 }
 

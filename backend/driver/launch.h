@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,7 +78,7 @@ class LoadedKernel {
   friend class Module;
   [[nodiscard]] Status prepare(const LaunchShape& shape) const;
   [[nodiscard]] Status check_arguments(const LaunchArguments& arguments) const;
-  void read_properties();
+  void read_properties(std::size_t parameters);
   std::shared_ptr<DeviceState> device_;
   std::shared_ptr<void> module_;
   cuda::Function function_ = nullptr;
@@ -90,8 +91,11 @@ class LoadedKernel {
 /// Loaded code: a cubin, PTX text or a fatbin.
 class Module {
  public:
+  /// `parameters` is their number, if it is known. Otherwise the driver is asked for one after the
+  /// other until it has none, which tools that watch its calls report as an error of the program.
   /// Error (unavailable): no kernel of that name, or no code for this device in the image.
-  [[nodiscard]] Result<LoadedKernel> kernel(const std::string& name) const;
+  [[nodiscard]] Result<LoadedKernel> kernel(const std::string& name,
+                                            std::optional<std::size_t> parameters = {}) const;
 
  private:
   friend class Device;

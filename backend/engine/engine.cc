@@ -40,7 +40,7 @@ Result<LoadedText> compile_and_load(const Device& device, const CudaSource& sour
   LoadedText loaded;
   loaded.log = std::move(compiled->log);
   for (const CudaKernel& kernel : source.kernels) {
-    Result<LoadedKernel> entry = module->kernel(kernel.entry);
+    Result<LoadedKernel> entry = module->kernel(kernel.entry, kernel.parameters.size());
     if (!entry) return entry.error();
     loaded.kernels.push_back(*std::move(entry));
   }

@@ -108,12 +108,16 @@ Status Stopwatch::load_kernels() {
   if (!compiled) return compiled.error();
   const Result<Module> module = device_.load(compiled->image);
   if (!module) return module.error();
-  for (auto& [kernel, name] :
-       {std::pair{&reader_, "tilevm_read"}, std::pair{&filler_, "tilevm_fill"},
-        std::pair{&waiter_, "tilevm_wait"}}) {
-    Result<LoadedKernel> found = module->kernel(name);
+  struct Wanted {
+    LoadedKernel& kernel;
+    const char* name;
+    std::size_t parameters;
+  };
+  for (const Wanted& wanted : {Wanted{reader_, "tilevm_read", 3}, Wanted{filler_, "tilevm_fill", 4},
+                               Wanted{waiter_, "tilevm_wait", 1}}) {
+    Result<LoadedKernel> found = module->kernel(wanted.name, wanted.parameters);
     if (!found) return found.error();
-    *kernel = *std::move(found);
+    wanted.kernel = *std::move(found);
   }
   return Done{};
 }
