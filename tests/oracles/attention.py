@@ -34,7 +34,7 @@ def cache(pages, heads, page, d, type):
     return k, v, np.ascontiguousarray(numbers), values
 
 
-def expected(q, values, table, length):
+def expected(q, values, table, length, window=1 << 30):
     s, g, r, d = q.shape
     page = values.shape[3]
     out = np.zeros(q.shape)
@@ -43,13 +43,13 @@ def expected(q, values, table, length):
         if n == 0:
             continue
         pages = table[i, : -(-n // page)]
-        k, v = [values[x][pages].transpose(1, 0, 2, 3).reshape(g, -1, d)[:, :n] for x in (0, 1)]
+        k, v = [values[x][pages].transpose(1, 0, 2, 3).reshape(g, -1, d)[:, max(0, n - window) : n] for x in (0, 1)]
         with np.errstate(invalid="ignore"):
             out[i] = softmax(q[i].astype(np.float64) @ k.transpose(0, 2, 1) / np.sqrt(d)) @ v
     return out
 
 
-def decode(tilevm, type, length, r, d=128, g=2, p=64, warps=4, split=4, stages=3, prepare=None, **constants):
+def decode(tilevm, type, length, r, d=128, g=2, p=64, warps=4, split=4, stages=3, window=1 << 30, prepare=None):
     s, entries = len(length), max(2, max(-(-n // p) for n in length) + 1)
     pages = s * entries
     q = normal(s, g, r, d, dtype=np.float16)
@@ -57,14 +57,15 @@ def decode(tilevm, type, length, r, d=128, g=2, p=64, warps=4, split=4, stages=3
     table = RANDOM.permutation(pages).astype(np.int32).reshape(s, entries)
     for i, n in enumerate(length):
         table[i, -(-n // p) :] = -1
+        table[i, : max(0, n - window) // p] = -1
     inputs = {"q": q, "k": k, "v": v, "numbers": numbers, "table": table, "length": np.array(length, np.int32)}
     if prepare:
-        prepare(inputs, values)
-    sizes = {"S": s, "G": g, "R": r, "D": d, "P": p, "PAGES": pages, "TABLE": entries, "Q": type}
+        prepare(inputs | {"window": window}, values)
+    sizes = {"S": s, "G": g, "R": r, "D": d, "P": p, "PAGES": pages, "TABLE": entries, "Q": type, "WINDOW": window}
     found = tilevm.run("attention/decode", inputs, "o", WARPS=warps, SPLIT=split, STAGES=stages, **sizes)
-    name = f"decode {type} {length} R={r} D={d} P={p} SPLIT={split}"
+    name = f"decode {type} {length} R={r} D={d} P={p} SPLIT={split} WINDOW={window}"
     # Weights and values are rounded to f16, results as well; the largest value times 3 / 2048.
-    check(name, found, expected(q, values, table, length), absolute=1.5e-3 * np.abs(values[1]).max(where=np.isfinite(values[1]), initial=0))
+    check(name, found, expected(q, values, table, length, window), absolute=1.5e-3 * np.abs(values[1]).max(where=np.isfinite(values[1]), initial=0))
     return inputs, sizes, found
 
 
@@ -86,11 +87,11 @@ def unpack(bytes, bits):
 
 
 def behind_the_end(inputs, values):
-    """NaN in all that the lengths leave out: the end of the last page, and pages that no table names."""
+    """NaN in all that lengths and window leave out: parts of the first and last page, and pages that no table names."""
     p = values.shape[3]
     used = np.zeros((values.shape[1], p), bool)
     for i, n in enumerate(inputs["length"]):
-        for token in range(n):
+        for token in range(max(0, n - inputs["window"]), n):
             used[inputs["table"][i, token // p], token % p] = True
     for page, slot in zip(*np.nonzero(~used)):
         inputs["numbers"][page, :, :, slot] = np.nan
@@ -186,3 +187,5 @@ def attention(tilevm):
     decode(tilevm, "u8", [130], 16, g=1, p=128, warps=4, split=2)
     decode(tilevm, "u4", [100], 4, split=2, prepare=not_finite)
     decode(tilevm, "u4", [20], 2, split=1, prepare=all_equal)
+    decode(tilevm, "u4", [0, 5, 100, 300], 2, window=70, prepare=behind_the_end)
+    decode(tilevm, "f16", [130], 2, d=64, p=32, warps=2, window=1)
