@@ -171,7 +171,20 @@ def prefill(tilevm, lengths, h=2, r=1, d=64, window=1 << 30, **constants):
         check(f"{name}, reference", found, expected, absolute=1e-5)
 
 
+def prefill_not_finite(tilevm):
+    """NaN in a query spoils its row; in a value, rows of its sequence from its block on, and no other sequence."""
+    q, k, v = normal(3, 40, 1, 64, dtype=np.float16)
+    q[3, 0, 0], v[10, 0, 5] = np.nan, np.nan
+    inputs = {"q": q, "k": k, "v": v, "start": np.array([0, 20, 40], np.int32)}
+    o = tilevm.run("attention/prefill", inputs, "o", S=2, TOKENS=40, LONGEST=20, H=1, R=1, D=64)[:, 0]
+    spoiled = np.zeros((40, 64), bool)
+    spoiled[3], spoiled[:20, 5] = True, True
+    assert np.array_equal(np.isnan(o), spoiled)
+    print("prefill with NaN: where it must be")
+
+
 def attention(tilevm):
+    prefill_not_finite(tilevm)
     prefill(tilevm, [0, 1, 64, 5], h=2, r=2, d=128)
     prefill(tilevm, [200, 65], h=2, r=1, d=64, BN=32, STAGES=3)
     prefill(tilevm, [130], h=4, r=4, d=64, window=40, BM=128)

@@ -73,6 +73,8 @@ def matmul_swiglu(tilevm):
     x, y = a.astype(np.float64) @ g, a.astype(np.float64) @ u
     found = tilevm.run("matmul_swiglu", {"a": a, "g": g, "u": u}, "c", M=70, N=100, K=50)
     check("matmul_swiglu", found, x / (1 + np.exp(-x)) * y, relative=2**-10, absolute=1e-4)
+    found = tilevm.run("matmul_swiglu", {"a": a, "g": g, "u": u}, "c", entry="reference", M=70, N=100, K=50)
+    check("matmul_swiglu, reference", found, x / (1 + np.exp(-x)) * y, relative=1e-5, absolute=1e-4)
 
 
 def top_k(tilevm, m=3, n=1000, top=5, logits=None):
@@ -96,6 +98,9 @@ def convolution(tilevm, b=2, h=5, w=9, c=20, o=40, r=3, pad=1, stride=1):
     sizes = {"B": b, "H": h, "W": w, "C": c, "O": o, "R": r, "PAD": pad, "STRIDE": stride}
     found = tilevm.run("convolution", {"x": x, "k": k}, "y", **sizes)
     check(f"convolution {sizes}", found, expected, relative=2.0**-11, absolute=1e-4)
+    if c < 8:
+        found = tilevm.run("convolution", {"x": x, "k": k}, "y", entry="reference", **sizes)
+        check("convolution, reference", found, expected, relative=1e-5, absolute=1e-5)
 
 
 def convolutions(tilevm):

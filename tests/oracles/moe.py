@@ -23,6 +23,16 @@ def layer(tilevm, tokens, experts, top, k, n, logits=None, entries=("main",), **
         check(name, y, expected, absolute=2.0**-10 * np.abs(results).max() if entry == "main" else 1e-4)
 
 
+def not_finite(tilevm):
+    """A NaN spoils its own token, wherever its entries stand."""
+    x, w, logits = normal(9, 16, dtype=np.float16), normal(3, 16, 8, dtype=np.float16), normal(9, 3)
+    x[4, 2], logits[5, 1] = np.nan, np.nan
+    sizes = {"TOKENS": 9, "EXPERTS": 3, "TOP": 2, "K": 16, "N": 8}
+    y, expert = tilevm.run("moe/moe", {"x": x, "logits": logits, "w": w}, ["y", "expert"], **sizes)
+    assert np.array_equal(np.isnan(y).all(axis=1), np.arange(9) == 4) and np.isfinite(np.delete(y, 4, axis=0)).all()
+    assert 1 not in expert[5]
+
+
 def one_expert(tokens, experts):
     """All tokens go to one expert, so that the others have none."""
     logits = np.zeros((tokens, experts), np.float32)
@@ -35,4 +45,5 @@ def moe(tilevm):
     layer(tilevm, 70, 3, 1, 33, 20, BM=16)
     layer(tilevm, 40, 130, 4, 16, 8, BM=64, BN=128)
     layer(tilevm, 1, 1, 1, 1, 1)
+    not_finite(tilevm)
     layer(tilevm, 50, 4, 1, 16, 8, logits=one_expert(50, 4))
