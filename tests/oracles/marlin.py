@@ -30,6 +30,25 @@ def case(tilevm, m, n, k, group, blocks, reference=False, order=False, prepare=N
         check("marlin, reference", found, x @ weights, absolute=2.0**-22 * k * most)
 
 
+def sparse(tilevm, m, n, k, group, reference=False, **constants):
+    """Two of four weights are stored, with their places."""
+    a, value = normal(m, k, dtype=np.float16), RANDOM.integers(-8, 8, (k // 4, 2, n), dtype=np.int8)
+    place = np.sort(RANDOM.random((k // 4, 4, n)).argsort(axis=1)[:, :2], axis=1).astype(np.uint8)
+    scale = np.abs(normal(-(-k // group), n, dtype=np.float16))
+    dense = np.zeros((k // 4, 4, n))
+    np.put_along_axis(dense, place.astype(np.int64), value, axis=1)
+    exact = dense.reshape(k, n) * np.repeat(scale, group, axis=0)[:k].astype(np.float64)
+    expected = a.astype(np.float64) @ exact.astype(np.float16).astype(np.float64)
+    inputs = {"a": a, "value": value.reshape(k // 2, n), "place": place.reshape(k // 2, n), "scale": scale}
+    sizes = {"M": m, "N": n, "K": k, "GROUP": group}
+    most = (np.abs(a).astype(np.float64) @ np.abs(exact)).max()
+    found = tilevm.run("marlin/sparse_matmul", inputs, "c", entry="main", **sizes, **constants)
+    check(f"sparse {m} x {n} x {k} / {group} {constants}", found, expected, relative=2.0**-11, absolute=2.0**-20 * most)
+    if reference:
+        found = tilevm.run("marlin/sparse_matmul", inputs, "c", entry="reference", **sizes)
+        check("sparse, reference", found, a.astype(np.float64) @ exact, absolute=2.0**-22 * k * most)
+
+
 def interleaved(tilevm):
     """Eight weights in a word stand in the order of the paper's section 3.4: 6, 4, 2, 0, 7, 5, 3, 1 from the
     highest bits down, where each pair is a register of a fragment."""
@@ -67,3 +86,6 @@ def marlin(tilevm):
     case(tilevm, 3, 40, 130, 64, 2, order=True)
     case(tilevm, 3, 20, 128, 64, 1, prepare=zeros)
     case(tilevm, 4, 20, 100, 64, 2, prepare=not_finite)
+    sparse(tilevm, 5, 200, 200, 64, reference=True, SPLIT=2)
+    sparse(tilevm, 1, 1, 4, 64)
+    sparse(tilevm, 33, 20, 68, 128, BM=32, BN=256)
