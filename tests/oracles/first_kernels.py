@@ -41,9 +41,10 @@ def scan(tilevm):
 
 
 def histogram(tilevm):
-    x = RANDOM.integers(0, 20, 1000, dtype=np.uint8)
-    found = tilevm.run("histogram", {"x_ptr": x[np.newaxis]}, "y_ptr", N=1000)
-    check("histogram", found[:, 0], np.bincount(x, minlength=20)[:16])
+    for n, blocks in ((1, 1), (1000, 2), (5000, 3)):
+        x = RANDOM.integers(0, 256, n, dtype=np.uint8)
+        found = tilevm.run("histogram", {"x": x}, "y", N=n, BLOCKS=blocks)
+        check(f"histogram of {n}", found, np.bincount(x, minlength=256))
 
 
 def rmsnorm(tilevm):
