@@ -26,14 +26,20 @@ matmul() {
   shift
   bench "$file" --kernel matmul --baseline cublas "$@"
 }
-for shape in "$large" "$square" "$small"; do
-  for bits in 4 3 2; do
+for bits in 4 3 2; do
+  # shellcheck disable=SC2086
+  matmul programs/flute/matmul.tile -D W=$bits $large -D BLOCKS=528
+  for shape in "$square" "$small"; do
     # shellcheck disable=SC2086
     matmul programs/flute/matmul.tile -D W=$bits $shape
   done
-  # shellcheck disable=SC2086
-  matmul programs/marlin/matmul.tile $shape
 done
+# shellcheck disable=SC2086
+matmul programs/marlin/matmul.tile $large -D STAGES=5
+# shellcheck disable=SC2086
+matmul programs/marlin/matmul.tile $square -D BN=128
+# shellcheck disable=SC2086
+matmul programs/marlin/matmul.tile $small -D BN=128
 # shellcheck disable=SC2086
 matmul programs/marlin/matmul.tile -D M=64 -D BM=64 $large
 
@@ -42,14 +48,15 @@ for bits in 1 2; do
   # shellcheck disable=SC2086
   bench $planes -D W=$bits -D A=$bits -D M=64 -D N=4096 -D K=4096
   # shellcheck disable=SC2086
-  bench $planes -D W=$bits -D A=$bits -D M=8192 -D N=8192 -D K=8192 -D BM=32 -D BN=128
+  bench $planes -D W=$bits -D A=$bits -D M=8192 -D N=8192 -D K=8192 -D BM=32 -D STAGES=2
 done
 
 # decode CACHE SEQUENCES CONTEXT SPLIT
 decode() {
-  pages=$(($3 / 64))
+  pages=$(($3 / 128))
   bench programs/attention/decode.tile --kernel decode --in table=iota --in length=full:"$3" \
-    -D Q="$1" -D S="$2" -D PAGES=$(($2 * pages)) -D TABLE=$pages -D SPLIT="$4"
+    -D Q="$1" -D S="$2" -D PAGES=$(($2 * pages)) -D TABLE=$pages -D P=128 -D STAGES=2 \
+    -D SPLIT="$4"
 }
 for cache in u4 u8; do
   decode $cache 32 32768 4
@@ -60,7 +67,7 @@ decode f16 8 32768 8
 
 prompt="programs/attention/prefill.tile --entry equal_lengths --kernel prefill -D S=1 -D TOKENS=4096"
 # shellcheck disable=SC2086
-bench $prompt -D LONGEST=4096 -D H=32 -D R=4
+bench $prompt -D LONGEST=4096 -D H=32 -D R=4 -D BM=128 -D BN=128
 bench programs/softmax.tile -D M=32768 -D N=4096
 bench programs/layernorm.tile -D M=32768 -D N=4096
 bench programs/rmsnorm_residual.tile -D M=32768 -D N=8192 -D THREADS=256
