@@ -1,8 +1,13 @@
 // Asynchronous copies: in pieces, in bulk, or element by element.
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "backend/emit/emit_address.h"
+#include "backend/emit/emit_index.h"
 #include "isa/access/access_plan.h"
+#include "isa/access/access_run.h"
 
 namespace tilevm::backend {
 namespace {
@@ -20,12 +25,13 @@ class CopyEmission {
     CodeWriter& out = kernel_.out;
     const std::int64_t pieces = isa::element_count(plan_.pieces);
     out.open_plain();
+    if (inst_.index) put_index();
     from_.declare_base();
     to_.declare_base();
     out.open_plain(fmt::format("{}for (int l_ = 0; l_ < {}; ++l_)", unrolled_ ? "TV_UNROLL " : "",
                                plan_.count));
     const bool cut = pieces < plan_.count * kernel_.threads();
-    if (cut || plan_.by_piece) {
+    if (cut || plan_.by_piece || inst_.index) {
       out.line(fmt::format("const tv::u32 piece_ = tv::thread() + l_ * {};", kernel_.threads()));
     }
     if (cut) out.line(fmt::format("if (piece_ >= {}) break;", pieces));
@@ -64,8 +70,9 @@ class CopyEmission {
                const isa::CopyAsync& inst, KernelEmission& kernel)
       : kernel_(kernel),
         plan_(plan),
+        inst_(inst),
         unrolled_(unrolled),
-        from_(plan_, inst.src.var, numbers(), {plan_.address}, kernel),
+        from_(plan_, inst.src.var, numbers(), {plan_.address, inst.index ? "from_" : "", {}, index()}, kernel),
         to_(plan_.to, inst.dst.var, numbers(), {plan_.to.address, "to_", hoisted}, kernel) {}
 
   [[nodiscard]] AddressEmission::Numbers numbers() const {
@@ -75,8 +82,65 @@ class CopyEmission {
   [[nodiscard]] int bits() const { return plan_.mapping.dtype.bits; }
   [[nodiscard]] std::string inside() const { return plan_.tests_bounds() ? "inside_" : "true"; }
 
+  // An index is put into shared memory in row-major order, since any thread may copy any piece.
+  [[nodiscard]] const isa::RegisterType& index_type() const {
+    return kernel_.type<isa::RegisterType>(inst_.index->var);
+  }
+  [[nodiscard]] int stored_bits() const { return index_type().dtype.bits > 32 ? 64 : 32; }
+
+  void put_index() {
+    const isa::RegisterLayout& layout = index_type().layout;
+    std::vector<isa::RegisterLayout::Term> replicas = layout.replica_terms();
+    for (auto& term : replicas) term.dim = 0, term.stride = 1;
+    const std::string copies = share("tv::thread()", layout.num_threads(), replicas, 0);
+    std::string number;
+    for (int d = 0; d < layout.rank(); ++d) {
+      const std::string own =
+          sum(share("tv::thread()", layout.num_threads(), layout.thread_terms(), d),
+              share("l_", layout.num_locals(), layout.local_terms(), d));
+      number = scaled(number, layout.shape()[static_cast<std::size_t>(d)], own);
+    }
+    kernel_.begin_exchange();
+    if (!copies.empty()) kernel_.out.open_plain(fmt::format("if (({}) == 0)", copies));
+    kernel_.out.line(fmt::format(
+        "TV_UNROLL for (int l_ = 0; l_ < {0}; ++l_) tv::store<{1}>(at_, static_cast<tv::u32>({2}), "
+        "tv::get<{3}>({4}, l_));",
+        layout.num_locals(), stored_bits(), number.empty() ? "0" : number, index_type().dtype.bits,
+        kernel_.name(inst_.index->var)));
+    if (!copies.empty()) kernel_.out.close();
+    kernel_.out.line("tv::synchronize();");
+  }
+
+  /// "(number) * extent + own".
+  static std::string scaled(const std::string& number, std::int64_t extent,
+                            const std::string& own) {
+    if (number.empty() || number == "0") return own;
+    return sum(fmt::format("({}) * {}", number, extent), own == "0" ? "" : own);
+  }
+
+  /// That of a piece; "" if there is none.
+  [[nodiscard]] std::string index() const {
+    if (!inst_.index) return "";
+    const isa::Shape& shape = index_type().shape();
+    const auto terms = isa::piece_terms(plan_.pieces, plan_.elements);
+    const std::size_t extra = plan_.pieces.size() - shape.size();
+    std::string number;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d] == 1) continue;
+      const std::string own = sum("", share("piece_", isa::element_count(plan_.pieces), terms,
+                                            static_cast<int>(d + extra)));
+      number = scaled(number, shape[d], own);
+    }
+    return fmt::format(
+        "tv::to_integer<{0}>(static_cast<tv::Code<{1}>>(tv::load<{2}>(at_, "
+        "static_cast<tv::u32>({3}))))",
+        kernel_.element_type(index_type().dtype), index_type().dtype.bits, stored_bits(),
+        number.empty() ? "0" : number);
+  }
+
   KernelEmission& kernel_;
   const isa::AccessPlan& plan_;
+  const isa::CopyAsync& inst_;
   bool unrolled_;
   AddressEmission from_, to_;
 };

@@ -27,7 +27,7 @@ using isa::VarId;
 
 /// The stride in elements between neighbours along a tile dimension, if it is a constant.
 std::optional<std::int64_t> stride_along(const isa::TileMapping& mapping, int tile_dim) {
-  if (mapping.swizzle) return {};
+  if (mapping.swizzle || mapping.indexed) return {};
   for (std::size_t d = 0; d < mapping.dimensions.size(); ++d) {
     if (mapping.dimensions[d].tile_dim != tile_dim) continue;
     const auto of_dimension = [&](const auto& digit) { return digit.dim == static_cast<int>(d); };

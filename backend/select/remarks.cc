@@ -186,8 +186,10 @@ class FormWords {
   }
   [[nodiscard]] MaybeWords of_copy(const isa::AccessPlan& plan, const std::string& one,
                                    std::string_view how) const {
-    const isa::VarId source = std::get_if<isa::CopyAsync>(&stmt_.inst)->src.var;
-    return with_missed(access_text(plan, one) + std::string(how), plan, source);
+    const isa::CopyAsync& copy = *std::get_if<isa::CopyAsync>(&stmt_.inst);
+    std::string text = access_text(plan, one) + std::string(how);
+    if (copy.index) text += fmt::format(", where `{}` says", name(copy.index->var));
+    return with_missed(std::move(text), plan, copy.src.var);
   }
   /// "1.13 instructions an element".
   [[nodiscard]] MaybeWords of_recipe(const BitRecipe& recipe) const {

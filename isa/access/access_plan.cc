@@ -60,6 +60,8 @@ std::string describe(const MissedReason& missed) {
     case Kind::layout:
       return fmt::format("the memory layout does not keep {} elements together and aligned",
                          missed.value);
+    case Kind::index:
+      return "neighbours have indices of their own";
     case Kind::swizzle:
       return fmt::format("the swizzle keeps {} elements together", missed.value);
   }

@@ -51,6 +51,7 @@ struct MissedReason {
     extent,     ///< the same of an extent
     layout,     ///< of memory: does not keep `value` elements contiguous and aligned
     swizzle,    ///< splits runs of more than `value` elements
+    index,      ///< of neighbours are different
   };
   Kind kind = Kind::none;
   int dim = 0;

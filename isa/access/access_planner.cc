@@ -49,6 +49,10 @@ MissedReason missed_reason_in(const GlobalType& view, const TilePlacement& place
   return {};
 }
 
+std::optional<int> dimension_of_index(const std::optional<IndexedDim>& indexed) {
+  return indexed ? std::optional(indexed->dim) : std::nullopt;
+}
+
 /// Moves by loads and stores of single elements.
 AccessForm form_of_one(const DType& dtype) {
   return dtype.bits < 8 ? AccessForm::bits : AccessForm::bytes;
@@ -56,13 +60,19 @@ AccessForm form_of_one(const DType& dtype) {
 
 /// The widest pieces, in elements, and why they are no wider; 0 for copies by ordinary moves.
 std::int64_t widest_piece(const CopyMove& move, const SharedType& shared, const GlobalType& global,
-                          int rank, const Divisibility& multiples, MissedReason& missed) {
+                          int rank, bool one_index, const Divisibility& multiples,
+                          MissedReason& missed) {
   const auto shared_placement = place_tile(move.offset, shared.layout.rank(), rank);
-  const auto global_placement = place_tile(move.view_offset, global.rank(), rank);
+  const auto global_placement =
+      place_tile(move.view_offset, global.rank(), rank, dimension_of_index(move.indexed));
   const int shared_dim = last_dimension(shared_placement, rank);
   for (const std::int64_t bytes : {16, 8, 4}) {
     const std::int64_t count = bytes * 8 / shared.dtype.bits;
     if (count * shared.dtype.bits != bytes * 8) continue;
+    if (count > 1 && !one_index) {
+      missed = {MissedReason::Kind::index, 0, 0};
+      continue;
+    }
     const bool together = shared_dim >= 0 && keeps_together(shared.layout, shared_dim, count);
     const MissedReason found =
         together ? missed_reason_in(global, global_placement, rank, count, multiples)
@@ -82,6 +92,7 @@ void map_pieces(AccessPlan& plan, std::int64_t threads) {
     side->outer = number_accesses(plan.by_piece ? terms : cut->high);
     if (plan.by_piece) continue;
     side->threads = cut->low;
+    std::erase_if(side->threads, [](const TensorTerm& term) { return term.stride == 0; });
     choose_address(*side);
   }
 }
@@ -106,6 +117,16 @@ bool AccessPlanner::is_stored(VarId tensor) const {
   });
 }
 
+MappedIndex AccessPlanner::mapped_index(const IndexedDim& indexed) const {
+  return {indexed.dim, std::get_if<RegisterType>(&kernel_.variable(indexed.index).type)->dtype};
+}
+
+bool AccessPlanner::has_one_index(const CopyMove& move) const {
+  if (!move.indexed) return true;
+  const auto& index = *std::get_if<RegisterType>(&kernel_.variable(move.indexed->index).type);
+  return index.shape().empty() || index.shape().back() == 1;
+}
+
 AccessPlan AccessPlanner::plan_move(const RegisterMove& move) const {
   const auto& tile = *std::get_if<RegisterType>(&kernel_.variable(move.tile).type);
   const Type& type = kernel_.variable(move.tensor).type;
@@ -114,7 +135,7 @@ AccessPlan AccessPlanner::plan_move(const RegisterMove& move) const {
   std::optional<MappedIndex> index;
   if (move.indexed) {
     const auto& indices = *std::get_if<RegisterType>(&kernel_.variable(move.indexed->index).type);
-    index = {move.indexed->dim, indices.dtype};
+    index = mapped_index(*move.indexed);
     plan.index_places = *broadcast_places(tile.layout, indices.layout);
   }
   plan.mapping = view != nullptr ? map_tile(*view, move.offset, tile.shape(), facts_, index)
@@ -136,18 +157,19 @@ AccessPlan AccessPlanner::plan_move(const CopyMove& move) const {
   AccessPlan plan;
   const Shape tile = tile_shape(move.offset, shared);
   const int rank = static_cast<int>(tile.size());
+  const auto index = move.indexed ? std::optional(mapped_index(*move.indexed)) : std::nullopt;
   const std::int64_t count =
-      widest_piece(move, shared, global, rank, facts_.multiples, plan.missed);
+      widest_piece(move, shared, global, rank, has_one_index(move), facts_.multiples, plan.missed);
   plan.pieces = tile;
   plan.form = form_of_one(shared.dtype);
-  plan.mapping = map_tile(global, move.view_offset, tile, facts_);
+  plan.mapping = map_tile(global, move.view_offset, tile, facts_, index);
   plan.to.mapping = map_tile(shared, move.offset, tile, facts_);
   if (count > 0) {
     plan.form = AccessForm::copy;
     plan.elements = count;
     plan.pieces.back() /= count;
-    const auto dim = static_cast<std::size_t>(
-        last_dimension(place_tile(move.view_offset, global.rank(), rank), rank));
+    const auto dim = static_cast<std::size_t>(last_dimension(
+        place_tile(move.view_offset, global.rank(), rank, dimension_of_index(move.indexed)), rank));
     const auto& last = plan.mapping.dimensions[dim];
     if (!last.inside && last.extent_multiple % count != 0) plan.cut_dim = dim;
   }

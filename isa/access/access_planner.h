@@ -26,6 +26,9 @@ class AccessPlanner {
  private:
   [[nodiscard]] AccessPlan plan_move(const RegisterMove& move) const;
   [[nodiscard]] AccessPlan plan_move(const CopyMove& move) const;
+  [[nodiscard]] MappedIndex mapped_index(const IndexedDim& indexed) const;
+  /// Whether neighbours along the last dimension of a copy's tile have one index, or none.
+  [[nodiscard]] bool has_one_index(const CopyMove& move) const;
   /// Whether a statement stores from registers to a shared tensor.
   [[nodiscard]] bool is_stored(VarId tensor) const;
 

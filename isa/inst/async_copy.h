@@ -13,6 +13,8 @@ struct CopyAsync {
   GlobalOperand src;
   std::optional<OffsetList> offset;
   std::optional<OffsetList> shared_offset;
+  std::optional<RegisterOperand> index;
+  std::optional<DimList> dim;
 
   static constexpr auto schema = define<CopyAsync>(
       {.mnemonic = "CopyAsync",
@@ -22,13 +24,20 @@ struct CopyAsync {
            "The tile is the part of `dst` that the colons of `shared_offset` select, with all of "
            "its extents along them. Elements outside the view's extents become zero. The "
            "destination is in flight until a CopyAsyncWaitGroup retires the copy's group and a "
-           "Synchronize follows; to read or write it before, or to write the source, is a fault."},
+           "Synchronize follows; to read or write it before, or to write the source, is a fault. "
+           "With `index` and `dim` the elements are those that `Gather` would take: rows of a "
+           "view by their numbers.",
+       .exchanges = true},
       slot("dst", &CopyAsync::dst, "the shared tensor to fill", Access::write),
       slot("src", &CopyAsync::src, "the view to read", Access::read),
       slot("offset", &CopyAsync::offset, "where the tile begins in the view; zero if left out"),
       slot("shared_offset", &CopyAsync::shared_offset,
            "which part of `dst`: an entry without a colon fixes an index, `0:` takes a whole "
-           "dimension; the whole tensor if left out"));
+           "dimension; the whole tensor if left out"),
+      slot("index", &CopyAsync::index,
+           "a tile of unsigned integers, `i32` or `i64`, in any threads, whose shape broadcasts to "
+           "that of the tile"),
+      slot("dim", &CopyAsync::dim, "the dimension of `src` along which the index counts"));
   friend bool operator==(const CopyAsync&, const CopyAsync&) = default;
 };
 

@@ -31,6 +31,7 @@ struct RegisterMove {
 struct CopyMove {
   VarId view, tensor;
   std::optional<OffsetList> view_offset, offset;
+  std::optional<IndexedDim> indexed = {};  ///< in the view
 };
 
 using TileMove = std::variant<RegisterMove, CopyMove>;

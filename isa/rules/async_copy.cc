@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "isa/layout/broadcast.h"
+#include "isa/program/exchange.h"
 #include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
@@ -28,6 +30,33 @@ bool check_shared_offset(const CopyAsync& inst, const SharedType& dst, int tile_
   return true;
 }
 
+/// The index, if there is one, and where the tile begins.
+bool check_source(const CopyAsync& inst, const GlobalType& src, const Shape& tile,
+                  const RuleContext& context) {
+  const auto rank = static_cast<int>(tile.size());
+  constexpr auto offset = position_of(&CopyAsync::offset), index = position_of(&CopyAsync::index),
+                 dim = position_of(&CopyAsync::dim);
+  if (inst.index.has_value() != inst.dim.has_value()) {
+    context.error(Code::missing_operand, inst.index ? index : dim,
+                  "`index` says where elements are along `dim`; give both or neither");
+    return false;
+  }
+  if (!inst.index) return check_offset(inst.offset, src.rank(), rank, offset, context);
+  if (!one_dimension(*inst.dim, src.rank(), dim, context) ||
+      !check_index_type(*inst.index, index, context) ||
+      !check_indexed_offset(inst.offset, src.rank(), rank, offset, context)) {
+    return false;
+  }
+  const Shape& shape = context.type(*inst.index).shape();
+  if (broadcast_shape(shape, tile) == tile) return true;
+  auto& diagnostic =
+      context.error(Code::shape_mismatch, index,
+                    fmt::format("{} has shape {}, which does not broadcast to that of the tile, {}",
+                                context.name(inst.index->var), to_string(shape), to_string(tile)));
+  note_operand(diagnostic, *inst.index, context);
+  return false;
+}
+
 }  // namespace
 
 template <>
@@ -47,10 +76,18 @@ RuleResult result_types(const CopyAsync& inst, const RuleContext& context) {
     for (const auto& entry : inst.shared_offset->entries) tile_rank += entry.tile ? 1 : 0;
   }
   if (!check_shared_offset(inst, dst, tile_rank, context) ||
-      !check_offset(inst.offset, src.rank(), tile_rank, position_of(&CopyAsync::offset), context)) {
+      !check_source(inst, src, tile_shape(inst.shared_offset, dst), context)) {
     return std::nullopt;
   }
   return std::vector<Type>{};
+}
+
+/// Every thread needs the indices of its pieces.
+template <>
+std::int64_t exchange_bytes(const CopyAsync& inst, const InstStmt&, const Kernel& kernel) {
+  if (!inst.index) return 0;
+  const auto& index = *std::get_if<RegisterType>(&kernel.variable(inst.index->var).type);
+  return index.layout.size() * (index.dtype.bits > 32 ? 8 : 4);
 }
 
 template <>
@@ -80,7 +117,9 @@ RuleResult result_types(const CopyAsyncWaitGroup& inst, const RuleContext& conte
 
 template <>
 TileMove tile_move(const CopyAsync& inst, const InstStmt&) {
-  return CopyMove{inst.src.var, inst.dst.var, inst.offset, inst.shared_offset};
+  CopyMove move{inst.src.var, inst.dst.var, inst.offset, inst.shared_offset};
+  if (inst.index) move.indexed = IndexedDim{inst.index->var, inst.dim->dims.front()};
+  return move;
 }
 
 }  // namespace tilevm::isa

@@ -50,17 +50,6 @@ VarId variable_of(const TensorOperand& operand) {
   return std::visit([](const auto& each) { return each.var; }, operand.value);
 }
 
-bool check_index_type(RegisterOperand index, std::size_t slot, const RuleContext& context) {
-  const DType& dtype = context.type(index).dtype;
-  if (dtype.kind == TypeKind::unsigned_int) return true;
-  if (dtype.is_signed_int() && dtype.bits >= 32) return true;
-  add_note(context.error(Code::type_mismatch, slot,
-                         fmt::format("{} is {}; indices are unsigned integers, `i32` or `i64`",
-                                     context.name(index.var), to_string(dtype))),
-           fmt::format("convert it first: `Cast({}, i32)`", context.variable(index.var).name));
-  return false;
-}
-
 /// Every thread must hold the indices of its elements.
 bool check_broadcast(RegisterOperand index, const RegisterLayout& tile, std::size_t slot,
                      const RuleContext& context) {
@@ -82,22 +71,13 @@ bool check_broadcast(RegisterOperand index, const RegisterLayout& tile, std::siz
   return false;
 }
 
-/// Of a tensor of rank 1 the tile may have any shape, since no dimension of it is left.
-bool check_place(const std::optional<OffsetList>& offset, int tensor_rank, int tile_rank,
-                 std::size_t slot, const RuleContext& context) {
-  if (tensor_rank != 1) return check_offset(offset, tensor_rank, tile_rank, slot, context);
-  if (!offset) return true;
-  const auto colons = offset->entries.size() == 1 && offset->entries[0].tile ? 1 : 0;
-  return check_offset(offset, 1, colons, slot, context);
-}
-
 bool check_indexed(const RegisterOperand& index, const DimList& dim,
                    const std::optional<OffsetList>& offset, const MemoryTensor& tensor,
                    const RegisterLayout& tile, const IndexedSlots& slots,
                    const RuleContext& context) {
   return one_dimension(dim, tensor.rank, slots.dim, context).has_value() &&
          check_index_type(index, slots.index, context) &&
-         check_place(offset, tensor.rank, tile.rank(), slots.offset, context) &&
+         check_indexed_offset(offset, tensor.rank, tile.rank(), slots.offset, context) &&
          check_broadcast(index, tile, slots.index, context);
 }
 

@@ -134,6 +134,25 @@ std::optional<int> one_dimension(const DimList& list, int rank, std::size_t slot
   return std::nullopt;
 }
 
+bool check_index_type(RegisterOperand index, std::size_t slot, const RuleContext& context) {
+  const DType& dtype = context.type(index).dtype;
+  if (dtype.kind == TypeKind::unsigned_int) return true;
+  if (dtype.is_signed_int() && dtype.bits >= 32) return true;
+  add_note(context.error(Code::type_mismatch, slot,
+                         fmt::format("{} is {}; indices are unsigned integers, `i32` or `i64`",
+                                     context.name(index.var), to_string(dtype))),
+           fmt::format("convert it first: `Cast({}, i32)`", context.variable(index.var).name));
+  return false;
+}
+
+bool check_indexed_offset(const std::optional<OffsetList>& offset, int tensor_rank, int tile_rank,
+                          std::size_t slot, const RuleContext& context) {
+  if (tensor_rank != 1) return check_offset(offset, tensor_rank, tile_rank, slot, context);
+  if (!offset) return true;
+  const auto colons = offset->entries.size() == 1 && offset->entries[0].tile ? 1 : 0;
+  return check_offset(offset, 1, colons, slot, context);
+}
+
 std::optional<GlobalLayout> view_layout(const std::optional<ViewLayout>& layout,
                                         const std::vector<Expr>& extents, std::size_t slot,
                                         const RuleContext& context) {

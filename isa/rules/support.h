@@ -47,6 +47,16 @@ void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleCon
 [[nodiscard]] std::optional<int> one_dimension(const DimList& list, int rank, std::size_t slot,
                                                const RuleContext& context);
 
+/// A tile that says where elements are has a type that may index.
+[[nodiscard]] bool check_index_type(RegisterOperand index, std::size_t slot,
+                                    const RuleContext& context);
+
+/// The same as check_offset for a tile that an index places. Of a tensor of rank 1 the tile may
+/// have any shape, since no dimension of the tensor is left.
+[[nodiscard]] bool check_indexed_offset(const std::optional<OffsetList>& offset, int tensor_rank,
+                                        int tile_rank, std::size_t slot,
+                                        const RuleContext& context);
+
 /// Strides of a view from the layout slot; nothing after a report.
 [[nodiscard]] std::optional<GlobalLayout> view_layout(const std::optional<ViewLayout>& layout,
                                                       const std::vector<Expr>& extents,

@@ -124,14 +124,11 @@ bool report_index_outside(const SharedAccess& access, const TileOrigin& origin, 
   return false;
 }
 
-/// The runs of a tile that an index places; bits count from the tensor's begin.
-void make_runs(const SharedAccess& access, const IndexedTable& table, std::uint64_t base,
-               IndexedPlaces& places) {
+/// The runs of a tile that an index places, from the indices; bits count from the tensor's begin.
+void find_runs_of(const SharedAccess& access, const IndexedTable& table, std::uint64_t base,
+                  IndexedPlaces& places) {
   RunTable& runs = places.table;
-  runs.run_elements = table.run_elements;
-  runs.runs = table.runs;
   runs.run_bits.resize(table.base.size());
-  runs.byte_aligned = access.tile.bits % 8 == 0;
   std::uint32_t low = ~std::uint32_t{0}, high = 0;
   for (std::size_t e = 0; e < table.base.size(); ++e) {
     const auto bit =
@@ -141,7 +138,16 @@ void make_runs(const SharedAccess& access, const IndexedTable& table, std::uint6
     high = std::max(high, bit);
   }
   runs.low = low;
-  runs.high = high + static_cast<std::uint32_t>(table.run_elements) * access.tile.bits;
+  runs.high = high;
+}
+
+/// What is known of the runs beside where they begin.
+void complete_runs(const SharedAccess& access, const IndexedTable& table, IndexedPlaces& places) {
+  RunTable& runs = places.table;
+  runs.run_elements = table.run_elements;
+  runs.runs = table.runs;
+  runs.byte_aligned = access.tile.bits % 8 == 0;
+  runs.high += static_cast<std::uint32_t>(table.run_elements) * access.tile.bits;
   runs.overlaps = true;  // unless a look shows that they do not
 }
 
@@ -195,23 +201,34 @@ bool is_inside(const SharedAccess& access, const TileOrigin& origin) {
 bool place_by_index(const SharedAccess& access, Context& context, TileOrigin& origin) {
   const IndexedAccess& indexed = *access.indexed;
   const isa::MemoryLayout& layout = *access.geometry.layout;
-  TensorInMemory tensor{layout.shape().size(), layout.shape()[indexed.tile.dim], {}, &layout};
-  std::int64_t base = 0;
+  TensorInMemory tensor{
+      layout.shape().size(), layout.shape()[indexed.tile.dim], {}, &layout, access.tile.bits};
+  std::uint64_t base = 0;
   if (access.geometry.plain) {
     tensor.layout = nullptr;
     for (std::size_t d = 0; d < tensor.rank; ++d) {
       tensor.strides[d] = access.geometry.strides[d];
-      if (d != indexed.tile.dim) base += origin[d] * tensor.strides[d];
+      if (d != indexed.tile.dim) base += static_cast<std::uint64_t>(origin[d] * tensor.strides[d]);
     }
   }
   const IndexedTable& table =
       find_indexed_table(indexed, *access.parts, tensor, origin.begin, context);
-  FoundPlaces found = read_index(indexed, table, origin[indexed.tile.dim], tensor.extent, context);
-  if (!found.inside) {
-    if (context.settings.checks.bounds) return report_index_outside(access, origin, context);
-    for (std::int64_t& along : found.places->along) along = std::max<std::int64_t>(along, 0);
+  const std::int64_t begin = origin[indexed.tile.dim];
+  const auto moved = static_cast<std::uint32_t>(base * access.tile.bits);
+  FoundPlaces found = table.shared ? find_shared_runs(indexed, table, begin, moved, context)
+                                   : read_index(indexed, table, begin, tensor.extent, context);
+  if (!found.inside && context.settings.checks.bounds) {
+    return report_index_outside(access, origin, context);
   }
-  make_runs(access, table, static_cast<std::uint64_t>(base), *found.places);
+  if (table.shared && found.inside) {  // the range of all that the index might take
+    found.places->table.low = moved + table.shared->low;
+    found.places->table.high = moved + table.shared->high;
+  } else {
+    if (table.shared) found = read_index(indexed, table, begin, tensor.extent, context);
+    for (std::int64_t& along : found.places->along) along = std::max<std::int64_t>(along, 0);
+    find_runs_of(access, table, base, *found.places);
+  }
+  complete_runs(access, table, *found.places);
   origin.places = std::move(found.places);
   return true;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "isa/dot/dot.h"
+#include "isa/layout/shape.h"
 #include "isa/program/tile_move.h"
 #include "sim/access/access_addresses.h"
 #include "sim/access/indexed_places.h"
@@ -70,22 +71,33 @@ std::vector<ActiveLane> lanes_in(const SharedAddresses& tile, const AccessGrid& 
   });
 }
 
-/// The same where an index says where elements are: each has a tile of its own.
+/// The index of what a thread moves in its access i, whose first element has the index `at`.
+std::int64_t index_of(const MeteredAccess& access, const Addresses& addresses, std::size_t thread,
+                      std::int64_t i, const isa::Index& at) {
+  if (!access.shape.empty()) {  // a copy, whose tile one thread holds
+    const auto place = static_cast<std::size_t>(isa::ravel(at, access.shape));
+    return index_value(*access.indexed, 0, place, *addresses.registers);
+  }
+  const auto place = static_cast<std::size_t>(access.grid.plan().local_place(i));
+  return index_value(*access.indexed, thread, place, *addresses.registers);
+}
+
+/// Where an index says where elements are: each has a tile of its own.
 std::vector<ActiveLane> indexed_lanes(const MeteredAccess& access, const Addresses& addresses,
                                       std::int64_t first_thread, std::int64_t i) {
-  const auto place = static_cast<std::size_t>(access.grid.plan().local_place(i));
   return active_lanes(access.grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
     const auto thread = static_cast<std::size_t>(first_thread) + lane.lane;
-    const std::int64_t value = index_value(*access.indexed, thread, place, *addresses.registers);
-    if (addresses.shared) {
-      SharedAddresses tile = *addresses.shared;
-      tile.origin[access.indexed->dim] = moved_index(tile.origin[access.indexed->dim], value);
-      if (!tile.inside()) return false;
+    const std::int64_t value = index_of(access, addresses, thread, i, index);
+    if (addresses.global) {
+      const GlobalAddresses tile = addresses.global->moved(access.indexed->dim, value);
+      lane.elements = tile.elements_inside(index, access.grid.plan().elements);
+      if (lane.elements == 0) return false;
       lane.bit = tile.bit(index);
       return true;
     }
-    const GlobalAddresses tile = addresses.global->moved(access.indexed->dim, value);
-    if (tile.elements_inside(index, 1) == 0) return false;
+    SharedAddresses tile = *addresses.shared;
+    tile.origin[access.indexed->dim] = moved_index(tile.origin[access.indexed->dim], value);
+    if (!tile.inside()) return false;
     lane.bit = tile.bit(index);
     return true;
   });
@@ -159,6 +171,7 @@ class WarpCount {
 
   void run(std::int64_t first_thread, std::int64_t i) {
     const isa::AccessPlan& plan = access_.grid.plan();
+    if (!access_.index_numbers.empty()) read_index(first_thread, i);
     if (plan.form == AccessForm::copy) return copy(first_thread, i);
     // A copy without cp.async loads from global memory and stores to shared memory.
     if (access_.global) {
@@ -170,7 +183,7 @@ class WarpCount {
     }
     if (access_.shared) {
       const bool stores = access_.stores || access_.global;
-      const auto lanes = access_.indexed
+      const auto lanes = access_.indexed && !access_.global
                              ? indexed_lanes(access_, addresses_, first_thread, i)
                              : lanes_in(*addresses_.shared, access_.grid, first_thread, i);
       add(stores ? Traffic::shared_store : Traffic::shared_load,
@@ -183,19 +196,37 @@ class WarpCount {
     counts_[static_cast<std::size_t>(traffic)] += count;
   }
 
+  /// The threads of a copy read the indices of their pieces, which were put into shared memory.
+  void read_index(std::int64_t first_thread, std::int64_t i) {
+    const unsigned bytes = access_.indexed->index.bits > 32 ? 8 : 4;
+    const auto lanes =
+        active_lanes(access_.grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
+          const auto element = static_cast<std::size_t>(isa::ravel(index, access_.shape));
+          lane.bit = static_cast<std::uint64_t>(access_.index_numbers[element]) * bytes * 8;
+          return true;
+        });
+    if (!lanes.empty())
+      add(Traffic::shared_load, count_wavefronts(part_of(lanes, 0, bytes), bytes));
+  }
+
   /// Counts an asynchronous copy: the threads whose piece is in the view read that piece.
   void copy(std::int64_t first_thread, std::int64_t i) {
     constexpr std::int64_t past_l1_bits = 128;
     const unsigned bits = access_.global->bits;
     std::vector<ActiveLane> to;
-    const auto from =
-        active_lanes(access_.grid, first_thread, i, [&](const isa::Index& index, ActiveLane& lane) {
-          lane.elements = addresses_.global->elements_inside(index, access_.grid.plan().elements);
-          if (lane.elements == 0) return false;
-          lane.bit = addresses_.global->bit(index);
-          to.push_back({lane.lane, addresses_.shared->bit(index), lane.elements});
-          return true;
-        });
+    const auto find = [&](const isa::Index& index, ActiveLane& lane) {
+      const GlobalAddresses& whole = *addresses_.global;
+      const GlobalAddresses tile =
+          access_.indexed
+              ? whole.moved(access_.indexed->dim, index_of(access_, addresses_, 0, i, index))
+              : whole;
+      lane.elements = tile.elements_inside(index, access_.grid.plan().elements);
+      if (lane.elements == 0) return false;
+      lane.bit = tile.bit(index);
+      to.push_back({lane.lane, addresses_.shared->bit(index), lane.elements});
+      return true;
+    };
+    const auto from = active_lanes(access_.grid, first_thread, i, find);
     const bool past_l1 = access_.grid.plan().elements * bits == past_l1_bits;
     add(Traffic::global_copy, past_l1
                                   ? count_copied_sectors(bytes_of(from, bits), bytes_of(to, bits))
@@ -268,13 +299,16 @@ const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts)
 
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
                  SharedTables& tables, const RegisterFile& registers, std::size_t id) {
-  if (const auto exchange = count_exchange(program.kernel(kernel), stmt)) {
-    return
-        [counts = *exchange](const BlockState&, MeterCache&, AccessCounts& sum) { sum += counts; };
-  }
   std::optional<MeteredAccess> access =
       find_access(program, kernel, stmt, tables, &registers, static_cast<std::int64_t>(id));
-  return access ? make(std::move(*access)) : Meter{};
+  Meter moves = access ? make(std::move(*access)) : Meter{};
+  const auto exchange = count_exchange(program.kernel(kernel), stmt);
+  if (!exchange) return moves;
+  return [counts = *exchange, moves = std::move(moves)](const BlockState& state, MeterCache& cache,
+                                                        AccessCounts& sum) {
+    sum += counts;
+    if (moves) moves(state, cache, sum);
+  };
 }
 
 std::vector<SharedRequest> shared_requests(const isa::VerifiedProgram& program, int kernel,

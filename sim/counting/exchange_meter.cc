@@ -7,6 +7,7 @@
 #include "isa/layout/exchange_order.h"
 #include "isa/layout/layout_ops.h"
 #include "isa/layout/reduction.h"
+#include "isa/layout/shape.h"
 #include "isa/program/exchange.h"
 #include "sim/counting/warp_access.h"
 
@@ -107,6 +108,23 @@ void count(const isa::ConvertLayout& inst, const isa::InstStmt&, const isa::Kern
     count_accesses(
         from.num_threads(), bytes, Traffic::shared_load,
         [&](std::int64_t t) { return sum_of(order.threads, t) + i * order.holders; }, counts);
+  }
+}
+
+/// What is put there; which threads read what is a matter of the copy's pieces (access_meter.cc).
+void count(const isa::CopyAsync& inst, const isa::InstStmt&, const isa::Kernel& kernel,
+           AccessCounts& counts) {
+  const isa::RegisterType& index = tile_type(inst.index->var, kernel);
+  const isa::RegisterLayout& layout = index.layout;
+  const unsigned bytes = index.dtype.bits > 32 ? 8 : 4;
+  for (std::int64_t i = 0; i < layout.num_locals(); ++i) {
+    count_accesses(
+        layout.num_threads(), bytes, Traffic::shared_store,
+        [&](std::int64_t t) {
+          if (!is_first(layout.replica_terms(), t)) return std::int64_t{-1};
+          return isa::ravel(layout.element(t, i), layout.shape());
+        },
+        counts);
   }
 }
 

@@ -21,14 +21,17 @@ struct MeterInputs {
   [[nodiscard]] const T& type(isa::VarId var) const {
     return *std::get_if<T>(&kernel.variable(var).type);
   }
+  /// In the register slab.
+  [[nodiscard]] std::size_t offset_of(isa::VarId tile) const {
+    return registers != nullptr ? registers->offset(tile) : 0;
+  }
   /// Of a tile in registers.
   [[nodiscard]] AccessGrid grid(const isa::RegisterType& tile) const {
     return {info.access_plan(stmt), info.num_threads, tables.parts(tile.layout)};
   }
   [[nodiscard]] IndexedTile indexed(const isa::IndexedDim& by,
                                     const isa::RegisterLayout& tile) const {
-    return indexed_tile(by, type<isa::RegisterType>(by.index),
-                        registers != nullptr ? registers->offset(by.index) : 0, tile);
+    return indexed_tile(by, type<isa::RegisterType>(by.index), offset_of(by.index), tile);
   }
   [[nodiscard]] GlobalSide global(isa::VarId var, const std::optional<isa::OffsetList>& offset,
                                   const isa::Shape& shape,
@@ -64,10 +67,20 @@ MeteredAccess access_of(const isa::RegisterMove& move, const MeterInputs& making
 
 MeteredAccess access_of(const isa::CopyMove& move, const MeterInputs& making) {
   const isa::Shape shape = isa::tile_shape(move.offset, making.type<isa::SharedType>(move.tensor));
-  return {making.id,
-          AccessGrid(making.info.access_plan(making.stmt), making.info.num_threads, nullptr), false,
-          making.global(move.view, move.view_offset, shape),
-          making.shared(move.tensor, move.offset, shape)};
+  MeteredAccess access{
+      making.id, AccessGrid(making.info.access_plan(making.stmt), making.info.num_threads, nullptr),
+      false, std::nullopt, making.shared(move.tensor, move.offset, shape)};
+  std::optional<int> dim;
+  if (move.indexed) {
+    dim = move.indexed->dim;
+    const isa::VarId index = move.indexed->index;
+    access.indexed = indexed_copy(*move.indexed, making.type<isa::RegisterType>(index),
+                                  making.offset_of(index), shape);
+    access.shape = shape;
+    access.index_numbers = index_numbers(making.type<isa::RegisterType>(index).shape(), shape);
+  }
+  access.global = making.global(move.view, move.view_offset, shape, dim);
+  return access;
 }
 
 }  // namespace

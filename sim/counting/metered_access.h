@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "isa/program/program.h"
 #include "isa/verify/verify.h"
@@ -37,6 +38,9 @@ struct MeteredAccess {
   std::optional<GlobalSide> global;
   std::optional<SharedSide> shared;
   std::optional<IndexedTile> indexed{};  ///< if an index says where elements are
+  // Then, of a copy: the tile's extents, and by its element the number of the index.
+  isa::Shape shape{};
+  std::vector<std::int64_t> index_numbers{};
 };
 
 /// What a statement moves; nothing if it moves no tile. `registers` is null if no state will be

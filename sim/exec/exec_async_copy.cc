@@ -19,6 +19,14 @@ Tile data_tile(const LayoutParts& parts, unsigned bits) {
   return tile;
 }
 
+/// Where the index of a copy is for each element.
+IndexedTile index_tile(const isa::CopyAsync& inst, const isa::Shape& shape,
+                       const Preparation& preparation) {
+  const isa::VarId index = inst.index->var;
+  return indexed_copy({index, inst.dim->dims.front()}, preparation.register_type(index),
+                      preparation.registers.offset(index), shape);
+}
+
 }  // namespace
 
 /// All copies of the action and of the state share one plan, since pending copies point at the
@@ -29,11 +37,25 @@ Action prepare(const isa::CopyAsync& inst, const Preparation& preparation) {
   const isa::Shape shape = isa::tile_shape(inst.shared_offset, type);
   const auto parts = preparation.tables.parts(shape);
   const Tile tile = data_tile(*parts, type.dtype.bits);
+  std::optional<int> indexed_dim;
+  if (inst.dim) indexed_dim = inst.dim->dims.front();
+  GlobalAccess source = make_global_access("CopyAsync", inst.src.var, shape, inst.offset, tile,
+                                           parts, preparation, indexed_dim);
+  if (inst.index) {
+    const isa::VarId index = inst.index->var;
+    source.indexed = make_indexed_access(index_tile(inst, shape, preparation), source.tile_dims,
+                                         tile, preparation.name(index), preparation);
+  }
   auto plan = std::make_shared<const CopyPlan>(CopyPlan{
-      make_global_access("CopyAsync", inst.src.var, shape, inst.offset, tile, parts, preparation),
-      make_shared_access("CopyAsync", inst.dst.var, shape, inst.shared_offset, tile, parts,
-                         preparation)});
+      std::move(source), make_shared_access("CopyAsync", inst.dst.var, shape, inst.shared_offset,
+                                            tile, parts, preparation)});
   return [plan = std::move(plan)](Context& context) { return issue_copy(*plan, context); };
+}
+
+/// All indices must have values.
+template <>
+UndefinedTransfer undefined_transfer(const isa::CopyAsync& inst, const Preparation& preparation) {
+  return use_transfer("CopyAsync", tile_operands(inst), preparation);
 }
 
 template <>

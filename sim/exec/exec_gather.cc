@@ -15,6 +15,17 @@
 namespace tilevm::sim {
 namespace {
 
+std::shared_ptr<const IndexedAccess> index_of(const isa::RegisterMove& move,
+                                              const std::vector<int>& tile_dims,
+                                              const Preparation& preparation) {
+  const isa::VarId index = move.indexed->index;
+  return make_indexed_access(indexed_tile(*move.indexed, preparation.register_type(index),
+                                          preparation.registers.offset(index),
+                                          preparation.register_type(move.tile).layout),
+                             tile_dims, preparation.tile(move.tile), preparation.name(index),
+                             preparation);
+}
+
 GlobalAccess in_view(const isa::RegisterMove& move, std::string_view mnemonic,
                      const Preparation& preparation) {
   const isa::RegisterLayout& layout = preparation.register_type(move.tile).layout;
@@ -22,7 +33,7 @@ GlobalAccess in_view(const isa::RegisterMove& move, std::string_view mnemonic,
       mnemonic, move.tensor, layout.shape(), move.offset, preparation.tile(move.tile),
       preparation.parts(move.tile), preparation, move.indexed->dim);
   access.tile_name = preparation.name(move.tile);
-  access.indexed = make_indexed_access(*move.indexed, layout, access.tile_dims, preparation);
+  access.indexed = index_of(move, access.tile_dims, preparation);
   return access;
 }
 
@@ -32,8 +43,7 @@ SharedAccess in_shared(const isa::RegisterMove& move, std::string_view mnemonic,
   SharedAccess access = make_shared_access(
       mnemonic, move.tensor, layout.shape(), move.offset, preparation.tile(move.tile),
       preparation.parts(move.tile), preparation, move.indexed->dim);
-  access.indexed =
-      make_indexed_access(*move.indexed, layout, access.geometry.tile_dims, preparation);
+  access.indexed = index_of(move, access.geometry.tile_dims, preparation);
   return access;
 }
 

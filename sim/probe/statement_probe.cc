@@ -169,6 +169,7 @@ struct CopyProbe {
   isa::Shape shape;
   ProbedView from;
   ProbedShared to;
+  std::optional<IndexedTile> indexed{};
 
   void operator()(BlockState& state, const Memory& memory, const ProbeSink& sink) const {
     Coordinates origin{};
@@ -181,7 +182,13 @@ struct CopyProbe {
     const std::int64_t count = isa::element_count(shape);
     for (std::int64_t k = 0; k < count; ++k) {
       const isa::Index index = isa::unravel(k, shape);
-      const auto source = from.bit(now, origin, index);
+      Coordinates begin = origin;
+      if (indexed) {
+        const auto number = static_cast<std::size_t>(k);
+        std::int64_t& along = begin[indexed->dim];
+        along = moved_index(along, index_value(*indexed, 0, number, state.registers));
+      }
+      const auto source = from.bit(now, begin, index);
       const bool there = source && *source + from.bits <= buffer.bytes * 8;
       writes.bits(0, std::nullopt, place.bit(index), to.bits,
                   there ? isa::get_bits(buffer.data, *source, from.bits) : 0);
@@ -230,8 +237,16 @@ MemoryProbe probe_of(const isa::RegisterMove& move, const ProbeInputs& making) {
 
 MemoryProbe probe_of(const isa::CopyMove& move, const ProbeInputs& making) {
   const isa::Shape shape = isa::tile_shape(move.offset, *making.type<isa::SharedType>(move.tensor));
-  return CopyProbe{shape, making.view(move.view, move.view_offset, shape),
-                   making.shared(move.tensor, move.offset, shape)};
+  std::optional<int> dim;
+  std::optional<IndexedTile> indexed;
+  if (move.indexed) {
+    dim = move.indexed->dim;
+    const isa::VarId index = move.indexed->index;
+    indexed = indexed_copy(*move.indexed, *making.type<isa::RegisterType>(index),
+                           making.registers.offset(index), shape);
+  }
+  return CopyProbe{shape, making.view(move.view, move.view_offset, shape, dim),
+                   making.shared(move.tensor, move.offset, shape), indexed};
 }
 
 /// Of a semaphore or a counter.

@@ -43,9 +43,9 @@ struct UndefinedResult {
 struct Scratch {
   std::vector<TileTable> tables;         ///< by Preparation::new_table
   std::vector<RunTables> shared_tables;  ///< by Preparation::new_shared_table
-  // By Preparation::new_indexed_table, and what the last execution found.
+  // By Preparation::new_indexed_table, and what the last executions found.
   std::vector<IndexedTables> indexed_tables;
-  std::vector<std::shared_ptr<IndexedPlaces>> indexed_places;
+  std::vector<std::vector<std::shared_ptr<IndexedPlaces>>> indexed_places;
   std::vector<std::uint32_t> codes_a, codes_b, codes_c;
   std::array<LaneBuffer, 4> lanes;  ///< of operands, and of a result
   std::vector<MmaOperandA> operands_a;

@@ -66,6 +66,25 @@ void IndexedTable::build(const IndexedTile& tile, const LayoutParts& parts,
     shares.push_back(share_of(*tensor.layout, tile.dim, i));
   }
   keep_runs(tile, parts);
+  shared.reset();
+  if (tensor.bits > 0 && !swizzle) keep_shared(tensor);
+}
+
+void IndexedTable::keep_shared(const TensorInMemory& tensor) {
+  SharedOffsets offsets;
+  for (const std::uint64_t each : base) {
+    offsets.base.push_back(static_cast<std::uint32_t>(each * tensor.bits));
+  }
+  for (std::int64_t i = 0; i < tensor.extent; ++i) {
+    const std::uint64_t share = shares.empty() ? static_cast<std::uint64_t>(i) * stride
+                                               : shares[static_cast<std::size_t>(i)];
+    offsets.shares.push_back(static_cast<std::uint32_t>(share * tensor.bits));
+  }
+  const auto [base_low, base_high] = std::minmax_element(offsets.base.begin(), offsets.base.end());
+  const auto [low, high] = std::minmax_element(offsets.shares.begin(), offsets.shares.end());
+  offsets.low = *base_low + *low;
+  offsets.high = *base_high + *high;
+  shared = std::move(offsets);
 }
 
 /// Keeps the first element of each run.

@@ -23,7 +23,9 @@ struct IndexedTile {
   std::vector<int> tile_dims;  ///< by the tensor's dimension: the tile's along it, or -1
   Tile index;                  ///< the tile of indices
   bool is_signed = false;      ///< its elements
-  isa::PlaceMap index_places;  ///< by the tile's place: the index's
+  /// By the tile's place: the index's place in the same thread. Of a copy, whose tile one thread
+  /// holds: the number of a place among those of all threads.
+  isa::PlaceMap index_places;
 };
 
 /// A tensor in memory: one stride a dimension, in elements, or a layout.
@@ -32,6 +34,14 @@ struct TensorInMemory {
   std::int64_t extent = 0;  ///< of the index's dimension
   Coordinates strides{};
   const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
+  unsigned bits = 0;  ///< of an element, in shared memory: 32 bits hold all offsets
+};
+
+/// Offsets in shared memory in bits, of tensors without a swizzle.
+struct SharedOffsets {
+  std::vector<std::uint32_t> base;    ///< as IndexedTable::base
+  std::vector<std::uint32_t> shares;  ///< by index
+  std::uint32_t low = 0, high = 0;    ///< of the first bits of all elements, whatever the index is
 };
 
 /// Sums wrap modulo 2^64: only the offset of an element in memory must fit.
@@ -48,6 +58,7 @@ struct IndexedTable {
   std::uint64_t stride = 0;                ///< of the index
   std::vector<std::uint64_t> shares;       ///< by index, instead of the stride
   std::optional<isa::Swizzle> swizzle{};
+  std::optional<SharedOffsets> shared{};
 
   /// Whether the table was built for this.
   [[nodiscard]] bool serves(const TensorInMemory& tensor, const Coordinates& tile_origin) const {
@@ -66,6 +77,7 @@ struct IndexedTable {
 
  private:
   void keep_runs(const IndexedTile& tile, const LayoutParts& parts);
+  void keep_shared(const TensorInMemory& tensor);
 };
 
 /// The tables of one access for its last origins; those of strides serve all.

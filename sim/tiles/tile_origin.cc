@@ -1,6 +1,18 @@
 #include "sim/tiles/tile_origin.h"
 
+#include <cstring>
+
 namespace tilevm::sim {
+
+std::int64_t KeptIndices::at(std::size_t thread, std::size_t place) const {
+  const std::size_t lane = thread * locals + static_cast<std::size_t>((*places)[place]);
+  std::uint64_t code = 0;
+  std::memcpy(&code, lanes.data() + lane * lane_bytes, lane_bytes);
+  if (is_signed && lane_bytes == 4) {
+    code = static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(code)));
+  }
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(begin) + code);
+}
 
 isa::Index element_index(const SharedTileLayout& tile, const LayoutParts& parts,
                          const TileOrigin& origin, std::size_t thread, std::size_t place) {

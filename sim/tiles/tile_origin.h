@@ -7,10 +7,24 @@
 #include <memory>
 #include <vector>
 
+#include "isa/layout/broadcast.h"
 #include "sim/tiles/coordinates.h"
 #include "sim/tiles/run_table.h"
 
 namespace tilevm::sim {
+
+/// The indices of a tile that an index places, as they were: what `along` says without being
+/// written out.
+struct KeptIndices {
+  std::vector<std::uint8_t> lanes;  ///< the tile of indices (sim/arithmetic/lanes.h)
+  std::size_t lane_bytes = 1;
+  std::size_t locals = 0;                 ///< of a thread
+  bool is_signed = false;                 ///< of 32 bits
+  std::int64_t begin = 0;                 ///< is added
+  const isa::PlaceMap* places = nullptr;  ///< by the tile's place
+
+  [[nodiscard]] std::int64_t at(std::size_t thread, std::size_t place) const;
+};
 
 /// Along the dimension of an index, where the elements of each thread's runs are: elements that are
 /// consecutive both in the thread's places and in memory, and have one index.
@@ -18,12 +32,14 @@ struct IndexedPlaces {
   static constexpr std::int64_t outside = -1;
 
   std::size_t run_elements = 1;
-  std::size_t runs = 0;             ///< of a thread
-  std::vector<std::int64_t> along;  ///< [thread][run]: the index in the tensor, or `outside`
-  RunTable table;                   ///< of a tile in shared memory
+  std::size_t runs = 0;  ///< of a thread
+  /// [thread][run]: the index in the tensor, or `outside`. Empty if `kept` says it.
+  std::vector<std::int64_t> along;
+  KeptIndices kept;
+  RunTable table;  ///< of a tile in shared memory
 
   [[nodiscard]] std::int64_t at(std::size_t thread, std::size_t place) const {
-    return along[thread * runs + place / run_elements];
+    return along.empty() ? kept.at(thread, place) : along[thread * runs + place / run_elements];
   }
 };
 

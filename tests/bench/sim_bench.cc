@@ -120,6 +120,36 @@ void vector_add(benchmark::State& state) {
 }
 TILEVM_BENCHMARK(vector_add);
 
+/// Elements at places that are data, again and again: of rows of a view (`src` is "x"), or of a
+/// table in shared memory with 8 copies of each entry ("t").
+void gather(benchmark::State& state, const std::string& src) {
+  constexpr int blocks = 8, repeats = 500;
+  constexpr std::int64_t elements = 128 * 64;
+  const std::string text =
+      "const L: layout = spatial(128, 1).local(1, 64)\n"
+      "def f<8>(u32* x_ptr, u8* i_ptr, u32* y_ptr):\n"
+      "    x = ViewGlobal(x_ptr, shape=[256, 64])\n"
+      "    t = AllocateShared(u32, shape=[256, 64],"
+      " layout=memory_layout([256, 64], [256, 8, 8], [8, 0, 1]))\n"
+      "    part = LoadGlobal(x, layout=local(16, 1).spatial(16, 8))\n"
+      "    StoreShared(part, t)\n"
+      "    Synchronize()\n"
+      "    i = LoadGlobal(ViewGlobal(i_ptr, shape=[128, 64]), layout=L)\n"
+      "    y = AllocateRegister(u32, layout=L, init=0)\n"
+      "    for k in range(" +
+      std::to_string(repeats) + "):\n        y = Gather(" + src +
+      ", i, dim=0)\n"
+      "    StoreGlobal(y, ViewGlobal(y_ptr, shape=[8, 128, 64]), offset=[BlockIndices(), 0:, "
+      "0:])\n";
+  const auto program = load(std::make_shared<const SourceFile>("gather.tile", text));
+  run_kernel(state, program,
+             {random_buffer("x", isa::u32, 256 * 64), random_buffer("i", isa::u8, elements),
+              random_buffer("y", isa::u32, blocks * elements)},
+             static_cast<double>(blocks * repeats * elements));
+}
+BENCHMARK_CAPTURE(gather, global, "x")->ArgNames({"threads", "checks"})->Args({1, 1})->Args({1, 0});
+BENCHMARK_CAPTURE(gather, shared, "t")->ArgNames({"threads", "checks"})->Args({1, 1})->Args({1, 0});
+
 /// c[128, 128] += a[128, k] b[k, 128] again and again, four warps two by two; fragments of
 /// m16n8k`step` with `e` elements in a register.
 void dot(benchmark::State& state, const std::string& types, int k, int step, int e) {

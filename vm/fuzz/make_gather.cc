@@ -49,16 +49,6 @@ Tile indices_up_to(KernelBuilder& builder, int bits, const RegisterLayout& layou
   return combined(builder, isa::And{{any.var}, {mask.var}}, any.type);
 }
 
-/// Indices of which many are inside an extent, some before and some after it.
-Tile indices_near(KernelBuilder& builder, std::int64_t extent, const RegisterLayout& layout) {
-  Draw& draw = builder.draw();
-  const int bits = std::bit_width(static_cast<std::uint64_t>(extent)) + (draw.chance(30) ? 1 : 0);
-  Tile index = indices_up_to(builder, std::min(bits, 7), layout);
-  if (!index.var.valid() || !index.type.dtype.is_signed_int() || draw.chance(50)) return index;
-  const Tile less = constant_like(builder, index, draw.between(1, 3));
-  return combined(builder, isa::Sub{{index.var}, {less.var}}, index.type);
-}
-
 /// Adds a Gather; the layout is left out where it follows.
 void add_gather(KernelBuilder& builder, isa::TensorOperand from, const Tile& index, int dim,
                 const std::optional<isa::OffsetList>& offset, const RegisterLayout& layout) {
@@ -79,14 +69,14 @@ void gather_from_input(KernelBuilder& builder) {
     std::optional<isa::OffsetList> offset;
     if (draw.chance(50))
       offset = builder.edge_offset(view.extents, draw.chance(50) ? Shape{} : Shape{1});
-    const Tile index = indices_near(builder, view.extents[0], layout);
+    const Tile index = make_index(builder, view.extents[0], layout);
     return add_gather(builder, {isa::GlobalOperand{view.var}}, index, 0, offset, layout);
   }
   const InputView view = builder.input_view(dtype, layout.shape());
   if (!view.var.valid() || view.extents.size() == 1) return;
   const auto dim = static_cast<int>(draw.below(static_cast<std::int64_t>(view.extents.size())));
-  const Tile index = indices_near(builder, view.extents[static_cast<std::size_t>(dim)],
-                                  index_layout(draw, layout));
+  const Tile index =
+      make_index(builder, view.extents[static_cast<std::size_t>(dim)], index_layout(draw, layout));
   add_gather(builder, {isa::GlobalOperand{view.var}}, index, dim,
              builder.edge_offset(view.extents, layout.shape()), layout);
 }
@@ -160,6 +150,15 @@ Tile different_indices(KernelBuilder& builder, const RegisterLayout& layout, int
 }
 
 }  // namespace
+
+Tile make_index(KernelBuilder& builder, std::int64_t extent, const RegisterLayout& layout) {
+  Draw& draw = builder.draw();
+  const int bits = std::bit_width(static_cast<std::uint64_t>(extent)) + (draw.chance(30) ? 1 : 0);
+  Tile index = indices_up_to(builder, std::min(bits, 7), layout);
+  if (!index.var.valid() || !index.type.dtype.is_signed_int() || draw.chance(50)) return index;
+  const Tile less = constant_like(builder, index, draw.between(1, 3));
+  return combined(builder, isa::Sub{{index.var}, {less.var}}, index.type);
+}
 
 void make_gather(KernelBuilder& builder) {
   if (builder.draw().chance(45) && gather_from_own(builder)) return;

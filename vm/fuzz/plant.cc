@@ -63,7 +63,7 @@ Report copies(KernelBuilder& builder, bool waits, bool synchronizes) {
   const InputView view = builder.input_view(isa::i32, {builder.threads()});
   const isa::OffsetList offset = builder.edge_offset(view.extents, {builder.threads()});
   builder.synchronize();
-  builder.add(isa::CopyAsync{{shared}, {view.var}, offset, {}});
+  builder.add(isa::CopyAsync{{shared}, {view.var}, offset, {}, {}, {}});
   builder.add(isa::CopyAsyncCommitGroup{});
   if (waits) builder.add(isa::CopyAsyncWaitGroup{{Expr::constant(0)}});
   if (synchronizes) builder.add(isa::Synchronize{});

@@ -204,6 +204,22 @@ CopyPair make_pair(KernelBuilder& builder, std::int64_t stages) {
   return pair;
 }
 
+/// Lets data say where the elements of a copy are along a dimension of the view.
+void add_index(KernelBuilder& builder, const CopyPair& pair, isa::CopyAsync& copy) {
+  Draw& draw = builder.draw();
+  const Shape& extents = pair.view.extents;
+  Shape shape = pair.memory.shape;
+  for (std::int64_t& extent : shape) {
+    if (draw.chance(50)) extent = 1;
+  }
+  const auto dim = draw.below(static_cast<std::int64_t>(extents.size()));
+  const Tile index = make_index(builder, extents[static_cast<std::size_t>(dim)],
+                                random_layout(draw, builder.threads(), shape));
+  if (!index.var.valid()) return;
+  copy.index = isa::RegisterOperand{index.var};
+  copy.dim = isa::DimList{{static_cast<int>(dim)}};
+}
+
 }  // namespace
 
 void copy_and_wait(KernelBuilder& builder) {
@@ -215,8 +231,10 @@ void copy_and_wait(KernelBuilder& builder) {
     std::optional<isa::OffsetList> from;
     const bool fits = pair.memory.shape.size() <= pair.view.extents.size();
     if (!fits || draw.chance(85)) from = builder.edge_offset(pair.view.extents, pair.memory.shape);
-    builder.add(isa::CopyAsync{
-        {pair.memory.var}, {pair.view.var}, from, zeros_or_none(draw, pair.memory.shape.size())});
+    isa::CopyAsync copy{{pair.memory.var}, {pair.view.var}, from, {}, {}, {}};
+    if (draw.chance(35)) add_index(builder, pair, copy);
+    copy.shared_offset = zeros_or_none(draw, pair.memory.shape.size());
+    builder.add(std::move(copy));
     builder.add(isa::CopyAsyncCommitGroup{});
     pairs.push_back(pair);
   }
@@ -248,7 +266,7 @@ void copy_in_stages(KernelBuilder& builder) {
     rows.value = Expr::binary(ScalarBinary::mul, step, Expr::constant(tile[0]));
     isa::OffsetList to = zero_offset(pair.memory.shape.size());
     to.entries[0] = {Expr::binary(ScalarBinary::mod, step, Expr::constant(stages)), false};
-    builder.add(isa::CopyAsync{{pair.memory.var}, {pair.view.var}, from, to});
+    builder.add(isa::CopyAsync{{pair.memory.var}, {pair.view.var}, from, to, {}, {}});
     builder.add(isa::CopyAsyncCommitGroup{});
   };
   for (std::int64_t step = 0; step + 1 < stages; ++step) copy(Expr::constant(step));

@@ -36,6 +36,8 @@ void make_lookup(KernelBuilder& builder);
 /// Elements at places that are data, in inputs and in memory of the block's own.
 void make_gather(KernelBuilder& builder);
 void make_scatter(KernelBuilder& builder);
+/// Indices of which many are inside an extent, some before and some after it.
+Tile make_index(KernelBuilder& builder, std::int64_t extent, const isa::RegisterLayout& layout);
 /// A scalar of a tile of one element, or of an element in memory.
 void make_load_scalar(KernelBuilder& builder);
 

@@ -511,8 +511,10 @@ class NaiveBlock {
                         [](const isa::OffsetList::Entry& entry) { return entry.tile; }));
     }
     const isa::TilePlacement to = isa::place_tile(inst.shared_offset, rank, tile_rank);
+    std::optional<int> dim;
+    if (inst.dim) dim = inst.dim->dims.front();
     const isa::TilePlacement from =
-        isa::place_tile(inst.offset, static_cast<int>(source.extents.size()), tile_rank);
+        isa::place_tile(inst.offset, static_cast<int>(source.extents.size()), tile_rank, dim);
     const std::vector<std::int64_t> to_origin = origin_of(to), from_origin = origin_of(from);
     Shape tile_extents;
     for (std::size_t d = 0; d < destination.extents.size(); ++d) {
@@ -520,7 +522,11 @@ class NaiveBlock {
     }
     for (std::int64_t k = 0; k < isa::element_count(tile_extents); ++k) {
       const Index index = isa::unravel(k, tile_extents);
-      const Index place = position(from_origin, from, index);
+      const Index place =
+          inst.index
+              ? element_place(
+                    {from_origin, from, tile(*inst.index), static_cast<std::size_t>(*dim)}, index)
+              : position(from_origin, from, index);
       write(destination, position(to_origin, to, index),
             source.contains(place) ? read(source, place) : 0);
     }

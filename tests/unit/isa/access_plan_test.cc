@@ -58,7 +58,7 @@ AccessPlan copy_plan(std::string_view dtype, std::int64_t columns, std::int64_t 
   const DType type = *parse_dtype(dtype);
   return plan_of({{"g", view_of(type, {16, columns})},
                   {"s", SharedType{type, *strided({16, columns}, {pitch, 1})}}},
-                 CopyAsync{{VarId{1}}, {VarId{0}}, {}, {}}, 32);
+                 CopyAsync{{VarId{1}}, {VarId{0}}, {}, {}, {}, {}}, 32);
 }
 
 /// Rows of `locals` elements for each of 32 threads.
