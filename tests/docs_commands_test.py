@@ -5,6 +5,8 @@
     what it prints, to both streams
     ```
 
+A block that begins with "```tile NAME.tile" is a file that the commands of its page have.
+
 Commands run in a folder of their own with `programs` in it; a line `...` stands for any lines. With
 TILEVM_BLESS=1 pages are rewritten, but blocks with `...` are only compared.
 """
@@ -19,6 +21,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TILEVM, PAGES = sys.argv[1], sys.argv[2:]
+FILE = re.compile(r"^```tile (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -53,6 +56,8 @@ class Blocks(unittest.TestCase):
             text = page.read_text()
             self.assertTrue(BLOCK.search(text), f"{page} has no console block")
             with tempfile.TemporaryDirectory() as folder:
+                for file in FILE.finditer(text):
+                    (pathlib.Path(folder) / file.group(1)).write_text(file.group(2))
                 blessed = BLOCK.sub(lambda match: self.check(page, match.group(1), folder), text)
             if os.environ.get("TILEVM_BLESS") and blessed != text:
                 page.write_text(blessed)

@@ -1,4 +1,5 @@
-"""The examples of docs/: each block of code that begins with ```tile is a program that runs."""
+"""The examples of docs/: each block of code that begins with ```tile is a program that runs, with the options
+that its first line may name: `# args: --in n=100`."""
 
 import pathlib
 import re
@@ -17,7 +18,9 @@ class Examples(unittest.TestCase):
             text = page.read_text()
             for block in re.finditer(r"^```tile\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
                 line = text.count("\n", 0, block.start()) + 1
-                run = subprocess.run([TILEVM, "run", "-"], input=block[1], capture_output=True, text=True, timeout=60)
+                given = re.match(r"# args: (.*)\n", block[1])
+                args = given[1].split() if given else []
+                run = subprocess.run([TILEVM, "run", "-", *args], input=block[1], capture_output=True, text=True, timeout=60)
                 with self.subTest(page=page.name, line=line):
                     self.assertEqual(run.returncode, 0, run.stderr)
                 count += 1

@@ -23,7 +23,7 @@ struct EmuOptions {
   int optimisation =
       1;  ///< of the C++ compiler, 0 to 3: most kernels run shorter than they compile
   /// Loop iterations that one thread may make before the launch is given up.
-  std::uint64_t max_steps = std::uint64_t{1} << 32;
+  std::uint64_t max_steps = std::uint64_t{1} << 28;
   /// Most blocks that have begun and not ended, where blocks wait for one another.
   std::uint64_t resident_blocks = 132;
 };

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "backend/export/c_expr.h"
+#include "backend/export/c_pipeline.h"
 #include "backend/select/names.h"
 
 namespace tilevm::backend {
@@ -18,13 +19,6 @@ using Role = CudaParameter::Role;
 
 /// As the engine aligns workspaces, and as the end of a tensor is padded.
 constexpr std::int64_t workspace_alignment = 256;
-
-/// User text made safe after `//`: it must not end or continue the line.
-std::string in_comment(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c == '\\' || c > '~'; }, '?');
-  return text;
-}
 
 /// Names that the functions of a kernel use themselves.
 constexpr auto names_of_functions = std::to_array<std::string_view>(
@@ -46,6 +40,10 @@ class KernelHeader {
     for (const isa::VarId var : kernel_.parameters) {
       arguments_.push_back(argument_name(kernel_.variable(var).name));
     }
+  }
+
+  [[nodiscard]] CKernel kernel() const {
+    return {name_, workspaces_.empty() ? 0 : workspace_bytes_};
   }
 
   [[nodiscard]] std::string text() const {
@@ -239,11 +237,15 @@ std::string banner(const isa::VerifiedProgram& program, const CHeaderOptions& op
       "grid\n"
       "// that is empty, too large or divides by zero.\n"
       "//\n"
+      "// For each pipeline P likewise: {}_P_load finds its kernels, {}_P_memory says how much "
+      "memory "
+      "it\n// needs, {}_P_launch puts its launches into a stream.\n"
+      "//\n"
       "// Pointers must be multiples of 16 bytes. A kernel may read and rewrite unchanged what "
       "stands\n"
       "// behind a tensor's last byte up to the next multiple of 16.\n",
       in_comment(program.source().name()), fmt::join(options.targets, ", "), options.prefix,
-      options.prefix, options.prefix);
+      options.prefix, options.prefix, options.prefix, options.prefix, options.prefix);
 }
 
 /// Words of eight bytes, which also align the image as the driver wants it.
@@ -290,13 +292,23 @@ Result<std::string> c_header(const isa::VerifiedProgram& program,
   std::string text = banner(program, named);
   text += fmt::format(
       "#ifndef TILEVM_{0}_H\n#define TILEVM_{0}_H\n\n#include <cuda.h>\n#include <stdbool.h>\n"
-      "#include <stddef.h>\n#include <stdint.h>\n\n",
+      "#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n",
       prefix);
   text += c_expression_helpers(prefix) + fmt::format(extents_function, prefix);
   NameTable names;
+  std::vector<CKernel> kernels;
   for (std::size_t i = 0; i < program.program().kernels.size(); ++i) {
     const std::string name = prefix + '_' + names.unique(program.kernel(static_cast<int>(i)).name);
-    text += KernelHeader(program, sources, i, prefix, name).text();
+    const KernelHeader header(program, sources, i, prefix, name);
+    text += header.text();
+    kernels.push_back(header.kernel());
+  }
+  if (!program.program().pipelines.empty()) text += '\n' + c_pipeline_helpers(prefix);
+  for (const isa::Pipeline& pipeline : program.program().pipelines) {
+    const std::string name = prefix + '_' + names.unique(pipeline.name);
+    const Result<std::string> functions = c_pipeline(program, pipeline, kernels, name, prefix);
+    if (!functions) return functions.error();
+    text += *functions;
   }
   if (!options.image.empty()) text += image_text(options.image, prefix);
   return text + "\n#endif\n";

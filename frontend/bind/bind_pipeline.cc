@@ -1,3 +1,4 @@
+// More than 400 lines: one binder, with a function for each kind of statement.
 #include "frontend/bind/bind_pipeline.h"
 #include "frontend/bind/expressions.h"
 
@@ -29,36 +30,108 @@ class PipelineBinder {
     pipeline_.name = tree.name.text;
     pipeline_.span = tree.name.span;
     using Role = isa::PipelineTensor::Role;
-    for (const ast::PipelineParam& param : tree.inputs) bind_tensor(param, Role::input);
-    for (const ast::PipelineParam& param : tree.outputs) bind_tensor(param, Role::output);
+    // Extents may name scalars that stand after them.
+    std::size_t tensors = 0;
+    for (const ast::PipelineParam& param : tree.inputs) {
+      param.shape ? void(++tensors) : bind_scalar_parameter(param, Role::input, tensors);
+    }
+    for (const ast::PipelineParam& param : tree.inputs) {
+      if (param.shape) bind_tensor(param, Role::input);
+    }
+    for (const ast::PipelineParam& param : tree.outputs) {
+      param.shape ? bind_tensor(param, Role::output)
+                  : bind_scalar_parameter(param, Role::output, tensors);
+    }
     bind_statements(tree.body);
     return std::move(pipeline_);
   }
 
  private:
-  void bind_tensor(const ast::PipelineParam& param, isa::PipelineTensor::Role role) {
-    if (!param.shape) {
-      add_note(diagnostics_.error(
-                   Code::not_supported, param.span,
-                   fmt::format("`{}` is a scalar; pipelines pass tensors", param.name.text)),
-               "make it a `const`, which `-D` overrides, and pass that to the kernel");
+  /// `n: i32`: extents and arguments of kernels may depend on it.
+  void bind_scalar_parameter(const ast::PipelineParam& param, isa::PipelineTensor::Role role,
+                             std::size_t tensors_before) {
+    const auto* type = std::get_if<ast::Name>(&param.type.node);
+    const auto kind = type != nullptr ? isa::parse_scalar_kind(type->text) : std::nullopt;
+    if (role == isa::PipelineTensor::Role::output || param.inout) {
+      diagnostics_.error(
+          Code::not_supported, param.span,
+          fmt::format(
+              "`{}` has no extents; what a pipeline gives are tensors, such as `{}: f32[1]`",
+              param.name.text, param.name.text));
       return poison(param.name.text);
     }
+    if (!kind) {
+      diagnostics_.error(
+          Code::scalar_type, param.type.span,
+          fmt::format(
+              "`{}` has no extents, so that it is a scalar: its type is i32, i64, u32, u64, "
+              "f32 or bool; a tensor has extents, as in `{}: f16[M, K]`",
+              param.name.text, param.name.text));
+      return poison(param.name.text);
+    }
+    if (!is_new_name(param.name)) return;
+    const isa::ScalarKind known = kind.value_or(isa::ScalarKind::i32);
+    body_.variables().declare(param.name.text, isa::ScalarType{known}, param.name.span);
+    pipeline_.scalars.push_back({param.name.text, known, param.name.span, tensors_before});
+  }
+
+  void bind_tensor(const ast::PipelineParam& param, isa::PipelineTensor::Role role) {
+    if (param.inout && role == isa::PipelineTensor::Role::output) {
+      diagnostics_.error(Code::misplaced, param.span,
+                         "`inout` is written among the inputs: the tensor is given and changed in "
+                         "place");
+      return poison(param.name.text);
+    }
+    if (param.inout) role = isa::PipelineTensor::Role::inout;
     const auto type = bind_dtype(param.type, scope_);
-    isa::Shape shape;
+    std::vector<isa::Expr> extents;
     bool ok = type.has_value();
     for (const ast::Expr& extent : *param.shape) {
-      const auto value = bind_integer(extent, scope_);
-      if (value && (*value < 1 || *value > max_extent)) {
-        diagnostics_.error(Code::bad_shape, extent.span,
-                           fmt::format("extent {}; extents are 1 to 2^40", *value));
-        ok = false;
-      }
-      ok = ok && value.has_value();
-      shape.push_back(value.value_or(1));
+      auto bound = bind_extent(extent);
+      ok = ok && bound.has_value();
+      if (bound) extents.push_back(*std::move(bound));
     }
     if (!ok) return poison(param.name.text);
-    add_tensor({param.name.text, role, *type, std::move(shape), param.name.span});
+    add_tensor({param.name.text, role, *type, std::move(extents), param.name.span});
+  }
+
+  /// An extent: a constant, or an integer expression of the scalar parameters.
+  std::optional<isa::Expr> bind_extent(const ast::Expr& extent) {
+    const auto value = bind_scalar(extent, scope_);
+    if (!value || !depends_on_parameters(*value, extent.span)) return std::nullopt;
+    if (!value->is_constant() && isa::is_integer(value->kind())) return value->at(extent.span);
+    const auto constant = bind_integer(extent, scope_);
+    if (constant && (*constant < 1 || *constant > max_extent)) {
+      diagnostics_.error(Code::bad_shape, extent.span,
+                         fmt::format("extent {}; extents are 1 to 2^40", *constant));
+      return std::nullopt;
+    }
+    if (!constant) return std::nullopt;
+    return isa::Expr::constant(*constant, extent.span);
+  }
+
+  /// What a function computes by instructions does not exist on the host.
+  bool depends_on_parameters(const isa::Expr& expr, Span span) {
+    bool ok = true;
+    isa::for_each_variable(expr, [&](isa::VarId var) {
+      ok = ok && static_cast<std::size_t>(var.index) < pipeline_.scalars.size();
+    });
+    if (!ok) {
+      diagnostics_.error(Code::misplaced, span,
+                         "a pipeline computes with constants and its scalar parameters; what "
+                         "instructions give belongs in kernels");
+    }
+    return ok;
+  }
+
+  bool is_new_name(const ast::Identifier& name) {
+    if (!find(name.text) && !scope_.constants.contains(name.text) &&
+        !body_.variables().find(name.text)) {
+      return true;
+    }
+    diagnostics_.error(Code::duplicate_name, name.span,
+                       fmt::format("`{}` exists already; choose another name", name.text));
+    return false;
   }
 
   void add_tensor(isa::PipelineTensor tensor) {
@@ -69,9 +142,11 @@ class PipelineBinder {
                pipeline_.tensors[static_cast<std::size_t>(*existing)].span);
       return;
     }
-    if (scope_.constants.contains(tensor.name)) {
+    if (scope_.constants.contains(tensor.name) || body_.variables().find(tensor.name)) {
+      const bool is_constant = scope_.constants.contains(tensor.name);
       diagnostics_.error(Code::duplicate_name, tensor.span,
-                         fmt::format("`{}` is a constant; choose another name", tensor.name));
+                         fmt::format("`{}` is a {}; choose another name", tensor.name,
+                                     is_constant ? "constant" : "scalar"));
       return;
     }
     pipeline_.tensors.push_back(std::move(tensor));
@@ -125,12 +200,18 @@ class PipelineBinder {
 
   /// A name of a constant, which no tensor has.
   void name_constant(const ast::Identifier& name, Value value) {
-    if (find(name.text) || scope_.constants.contains(name.text)) {
+    const auto known = body_.variables().find(name.text);
+    if (find(name.text) || scope_.constants.contains(name.text) ||
+        (known && is_parameter(known->var))) {
       diagnostics_.error(Code::duplicate_name, name.span,
                          fmt::format("`{}` exists already; choose another name", name.text));
       return;
     }
     body_.variables().bind(name.text, std::move(value), name.span);
+  }
+
+  bool is_parameter(isa::VarId var) const {
+    return var.valid() && static_cast<std::size_t>(var.index) < pipeline_.scalars.size();
   }
 
   bool is_too_long(Span span) {
@@ -160,6 +241,10 @@ class PipelineBinder {
       auto value = bind_value(stmt.value, scope_);
       if (!value) return poison(name);
       if (to_constant(*value)) return name_constant(stmt.targets[0], *std::move(value));
+      if (const auto* scalar = std::get_if<isa::Expr>(&value->node)) {
+        if (!depends_on_parameters(*scalar, stmt.value.span)) return poison(name);
+        return name_constant(stmt.targets[0], *std::move(value));
+      }
     }
     if (call == nullptr || stmt.targets.size() != 1 || stmt.index) {
       diagnostics_.error(Code::misplaced, span,
@@ -177,7 +262,8 @@ class PipelineBinder {
                          "belongs in kernels");
       return std::optional<isa::VarId>();
     };
-    const auto bound = bind_call(*call, stmt.value.span, scope_, none);
+    auto [constant_call, extents] = with_constant_extents(*call);
+    const auto bound = bind_call(constant_call, stmt.value.span, scope_, none);
     if (!bound) return poison(name);
     if (!isa::description(bound->inst).in_pipeline) {
       diagnostics_.error(
@@ -185,10 +271,33 @@ class PipelineBinder {
           fmt::format("`{}` belongs in kernels, not in pipelines", isa::mnemonic(bound->inst)));
       return poison(name);
     }
-    allocate(*bound, stmt.targets[0], stmt.value.span);
+    allocate(*bound, stmt.targets[0], stmt.value.span, std::move(extents));
   }
 
-  void allocate(const BoundCall& bound, const ast::Identifier& name, Span span) {
+  /// The extents of a list that are known only when the pipeline runs, by their positions.
+  using Extents = std::vector<std::pair<std::size_t, isa::Expr>>;
+
+  /// A call with 1 in place of such extents, since instructions have constant ones.
+  std::pair<ast::Call, Extents> with_constant_extents(const ast::Call& call) {
+    std::pair<ast::Call, Extents> result{call, {}};
+    if (pipeline_.scalars.empty()) return result;
+    for (ast::Argument& argument : result.first.args) {
+      auto* list = std::get_if<ast::List>(&argument.value.node);
+      if (list == nullptr || (argument.name && argument.name->text != "shape")) continue;
+      for (std::size_t i = 0; i < list->entries.size(); ++i) {
+        ast::Expr& extent = list->entries[i].value;
+        if (classify(extent, scope_) != ValueKind::scalar) continue;
+        const auto value = bind_scalar(extent, scope_);
+        if (!value || value->is_constant() || !isa::is_integer(value->kind())) continue;
+        if (!depends_on_parameters(*value, extent.span)) continue;
+        result.second.emplace_back(i, value->at(extent.span));
+        extent.node = ast::Integer{1, "1"};
+      }
+    }
+    return result;
+  }
+
+  void allocate(const BoundCall& bound, const ast::Identifier& name, Span span, Extents given) {
     isa::Kernel none;
     const isa::RuleContext context(none, target_, diagnostics_, span, bound.slot_spans);
     const auto types = isa::infer(bound.inst, context);
@@ -207,7 +316,11 @@ class PipelineBinder {
           "a workspace of a kernel has: put the `AllocateGlobal` into the `def`");
       return poison(name.text);
     }
-    add_tensor({name.text, isa::PipelineTensor::Role::temporary, type->dtype, *type->static_shape(),
+    std::vector<isa::Expr> extents = isa::constant_extents(*type->static_shape());
+    for (auto& [i, extent] : given) {
+      if (i < extents.size()) extents[i] = std::move(extent);
+    }
+    add_tensor({name.text, isa::PipelineTensor::Role::temporary, type->dtype, std::move(extents),
                 name.span});
   }
 
@@ -223,7 +336,7 @@ class PipelineBinder {
     if (call == nullptr) return bind_stmt(0, span);
     const isa::Kernel* kernel = find_kernel(call->callee.text);
     if (kernel == nullptr) return report_unknown_kernel(call->callee);
-    isa::Launch launch;
+    isa::PipelineLaunch launch;
     launch.kernel = static_cast<int>(kernel - program_.kernels.data());
     launch.span = span;
     const auto arguments = order_arguments(*call, *kernel, span);
@@ -297,8 +410,8 @@ class PipelineBinder {
     return ordered;
   }
 
-  std::optional<std::variant<int, isa::Scalar>> bind_argument(const ast::Expr& expr,
-                                                              const isa::Type& parameter) {
+  std::optional<std::variant<int, isa::Expr>> bind_argument(const ast::Expr& expr,
+                                                            const isa::Type& parameter) {
     const auto* name = std::get_if<ast::Name>(&expr.node);
     if (name != nullptr) {
       if (const auto tensor = find(name->text)) return *tensor;
@@ -316,15 +429,16 @@ class PipelineBinder {
       }
     }
     const auto value = bind_scalar(expr, scope_);
-    if (!value || !value->constant_value()) return std::nullopt;
+    if (!value || !depends_on_parameters(*value, expr.span)) return std::nullopt;
+    const auto* kind = std::get_if<isa::ScalarType>(&parameter);
+    if (!value->is_constant()) return value->at(expr.span);
     isa::Scalar scalar = *value->constant_value();
     // An integer constant takes the kind of the parameter if it fits.
-    const auto* kind = std::get_if<isa::ScalarType>(&parameter);
     if (kind != nullptr && scalar.is_integer() && kind->kind != isa::ScalarKind::boolean) {
       const isa::Scalar converted = isa::convert(scalar, kind->kind);
       if (isa::convert(converted, scalar.kind) == scalar) scalar = converted;
     }
-    return scalar;
+    return isa::Expr::constant(scalar, expr.span);
   }
 
   const isa::Program& program_;

@@ -82,7 +82,9 @@ std::optional<isa::VarId> InstructionBinder::tensor(const ast::Expr& expr, bool 
 std::optional<isa::VarId> InstructionBinder::not_a_tensor(const ast::Expr& expr) {
   const ValueKind kind = classify(expr, scope_);
   const bool is_text = std::holds_alternative<ast::String>(expr.node);
-  if (kind == ValueKind::unknown && !is_text && !bind_scalar(expr, scope_)) return std::nullopt;
+  const bool may_be_scalar = kind == ValueKind::unknown || kind == ValueKind::scalar;
+  if (may_be_scalar && !is_text && !bind_scalar(expr, scope_)) return std::nullopt;
+  if (kind == ValueKind::layout && !bind_value(expr, scope_)) return std::nullopt;
   auto& error = diagnostics_.error(Code::wrong_operand_kind, expr.span,
                                    "the name of a tensor is expected here");
   if (kind == ValueKind::scalar) {

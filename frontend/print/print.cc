@@ -366,7 +366,7 @@ void ProgramPrinter::write(const ast::Pipeline& n, Span span) {
   Line line(comments_);
   const auto tensors = [&line](const std::vector<ast::PipelineParam>& all) {
     line.expressions.bracketed('(', ')', all, [&line](const ast::PipelineParam& p) {
-      line.text(p.name.text + ": ");
+      line.text((p.inout ? "inout " : "") + p.name.text + ": ");
       line.expressions.print(p.type);
       if (!p.shape) return;
       line.expressions.bracketed('[', ']', *p.shape,

@@ -38,7 +38,7 @@ auto parts(const Require& n) { return std::tie(n.condition, n.message); }
 auto parts(const Decorator& n) { return std::tie(n.name, n.args); }
 auto parts(const Param& n) { return std::tie(n.type, n.is_pointer, n.name); }
 auto parts(const Kernel& n) { return std::tie(n.decorators, n.name, n.grid, n.params, n.body); }
-auto parts(const PipelineParam& n) { return std::tie(n.name, n.type, n.shape); }
+auto parts(const PipelineParam& n) { return std::tie(n.inout, n.name, n.type, n.shape); }
 auto parts(const FunctionParam& n) { return std::tie(n.name, n.kind, n.fallback); }
 auto parts(const Function& n) { return std::tie(n.name, n.params, n.results, n.body); }
 auto parts(const Include& n) { return std::tie(n.path); }

@@ -325,8 +325,9 @@ struct Include {
   std::vector<Item> items;
 };
 
-/// `a: f16[M, K]`, or `n: i32` (no shape: a scalar). `type` is a Name.
+/// `a: f16[M, K]`, `inout a: f16[M, K]`, or `n: i32` (no shape: a scalar). `type` is a Name.
 struct PipelineParam {
+  bool inout = false;
   Identifier name;
   Expr type;
   std::optional<std::vector<Expr>> shape;

@@ -601,10 +601,13 @@ const Rule<struct PipelineParamTag, ast::PipelineParam> tensor =
     "a parameter such as `a: f16[M, K]`";
 const Rule<struct FirstTensorTag, ast::PipelineParam> first_tensor = "a parameter or `)`";
 const auto first_tensor_def = tensor;
+// A tensor may still be called `inout`.
+const auto set_inout = [](auto& context) { x3::_val(context).inout = true; };
 const auto open_shape = [](auto& context) { x3::_val(context).shape.emplace(); };
 const auto add_shape = [](auto& context) { x3::_val(context).shape->push_back(expr_of(context)); };
 const auto tensor_def =
-    x3::raw[name[set_name] >> must[type_colon] >> must[type][set_type] >>
+    x3::raw[-((keyword("inout") >> &name)[set_inout]) >> name[set_name] >> must[type_colon] >>
+            must[type][set_type] >>
             -(x3::lit('[')[open_shape] >> comma_list(expression, expression, ']', add_shape) >>
               must[close_list])][spanned];
 

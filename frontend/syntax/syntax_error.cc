@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "frontend/syntax/foreign_words.h"
 #include "frontend/syntax/lines.h"
 
 namespace tilevm::frontend {
@@ -76,6 +78,23 @@ Found find(const SourceFile& source, Span line, std::size_t at) {
   return found;
 }
 
+/// `blockIdx` where `blockIdx.x` stands before `at`; empty where no such thing does.
+std::string_view receiver_before(std::string_view line) {
+  const auto take_word = [&line] {
+    std::size_t begin = line.size();
+    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(line[begin - 1])) != 0 ||
+                         line[begin - 1] == '_'))
+      --begin;
+    const std::string_view word = line.substr(begin);
+    line.remove_suffix(line.size() - begin);
+    return word;
+  };
+  while (line.ends_with(' ')) line.remove_suffix(1);
+  if (take_word().empty() || !line.ends_with('.')) return {};
+  line.remove_suffix(1);
+  return take_word();
+}
+
 /// The innermost bracket that is open at `at`.
 std::optional<Span> bracket_before(const SourceFile& source, Span line, std::size_t at) {
   std::vector<std::size_t> open;
@@ -126,6 +145,13 @@ void add_advice(Diagnostic& d, const SourceFile& source, Span line, std::string_
 void report_expected(const SourceFile& source, Span line, std::size_t at, std::string_view expected,
                      Diagnostics& diagnostics) {
   const Found found = find(source, line, at);
+  const std::string_view receiver = receiver_before(text_before(source, line, found.span));
+  if (!advice_for(receiver).empty()) {
+    const auto begin = static_cast<std::uint32_t>(receiver.data() - source.text().data());
+    const Span span{begin, begin + static_cast<std::uint32_t>(receiver.size())};
+    static_cast<void>(report_foreign_word({std::string(receiver), span}, diagnostics));
+    return;
+  }
   const bool closes = expected.ends_with("`)`") || expected.ends_with("`]`");
   const auto open = closes ? bracket_before(source, line, found.span.begin) : std::nullopt;
   std::string to_close;

@@ -581,10 +581,10 @@ A kernel's pointer can be given a type: --in 'a=f16[64, 64]=rand:1'.)"};
     case Code::bad_file:
       return CodeInfo{
           "a data file cannot be read",
-          R"(The file is not a .npy file, is cut short, or holds what this program does not read
-(objects, structures).
+          R"(The file is no .npy, .npz or .safetensors file, is cut short or damaged, or holds what
+this program does not read (objects, structures).
     tilevm run f.tile --in a=notes.txt
-Write it with numpy.save and a number type.)"};
+Write it with numpy.save, numpy.savez or safetensors, and a number type.)"};
     case Code::wrong_data_shape:
       return CodeInfo{
           "data has another shape than its tensor",
@@ -602,8 +602,9 @@ Convert the array; `codes:` wants the raw bits as unsigned integers.)"};
     case Code::data_not_representable:
       return CodeInfo{
           "a number in the data does not fit the type",
-          R"(Numbers of a .npy file are not rounded: each must be a value of the tensor's type.
-The message names the first that is not.
+          R"(Integers are never changed, and no number saturates: each must be a value of the tensor's
+type, up to the rounding of floats. With --exact floats are not rounded either. The message names
+the first number that does not fit.
     tilevm run f.tile --in b=b.npy   # holds 40, b is i6: -32..31
 Quantise the data first, or give raw bits by codes:FILE.npy.)"};
     case Code::unknown_tensor:
@@ -618,6 +619,13 @@ inferred from the constant views made of them; here there is none, or they disag
     def f<1>(f16* p, i32 n):
         g = ViewGlobal(p, dtype=f16, shape=[n])
 Say it: --in 'p=f16[64]=rand:1', or write a pipeline.)"};
+    case Code::data_rounded:
+      return CodeInfo{
+          "numbers of a data file were rounded to the type",
+          R"(Floats that the tensor's type does not hold are rounded to the nearest that it holds, ties
+to even, as astype of NumPy does. The note says how many, the largest error and the first.
+    tilevm run f.tile --in a=a.npy   # holds 0.1 as float32, a is f16: 0.099976
+Give --exact to refuse such data, or convert it before it is saved.)"};
   }
   return std::nullopt;
 }

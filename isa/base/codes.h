@@ -109,6 +109,7 @@ enum class Code : std::uint16_t {
   data_not_representable = 505,
   unknown_tensor = 506,
   cannot_infer_tensor = 507,
+  data_rounded = 508,
 };
 
 struct CodeInfo {

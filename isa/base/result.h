@@ -5,9 +5,11 @@
 // status.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "isa/base/check.h"
 
@@ -20,10 +22,19 @@ enum class ErrorKind {
   limit,        ///< a limit or a timeout was reached: exit 4
 };
 
-/// What went wrong, in the user's words, with the way out.
+/// Where in the user's data an error is, for programs that read it; empty where there is no such
+/// place.
+struct DataPlace {
+  std::string file, tensor;
+  std::vector<std::int64_t> index;  ///< of an element
+};
+
+/// What went wrong, in the user's words, with the way out. The message names code and place too.
 struct Error {
   ErrorKind kind = ErrorKind::usage;
   std::string message;
+  std::string code{};  ///< "TV0505", or empty
+  DataPlace place{};
 };
 
 /// A value of type T or an Error. Test it, then use `*result` or `result.error()`.

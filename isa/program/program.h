@@ -118,20 +118,47 @@ struct Kernel {
   }
 };
 
-/// A tensor of a pipeline.
+/// A scalar parameter of a pipeline.
+struct PipelineScalar {
+  std::string name;
+  ScalarKind kind = ScalarKind::i32;
+  Span span{};
+  std::size_t tensors_before = 0;  ///< how many tensors precede it among the parameters
+};
+
+/// A tensor of a pipeline. Expressions of a pipeline are over its scalar parameters: a VarId is an
+/// index into Pipeline::scalars.
 struct PipelineTensor {
-  enum class Role : std::uint8_t { input, output, temporary };
+  enum class Role : std::uint8_t { input, output, inout, temporary };
   std::string name;
   Role role = Role::input;
   DType dtype;
-  Shape shape;
+  std::vector<Expr> extents;
   Span span{};
+
+  [[nodiscard]] bool is_input() const { return role == Role::input || role == Role::inout; }
+  [[nodiscard]] bool is_output() const { return role == Role::output || role == Role::inout; }
+  [[nodiscard]] bool is_parameter() const { return role != Role::temporary; }
+  /// The extents if they are constants.
+  [[nodiscard]] std::optional<Shape> static_shape() const;
 };
 
-/// A kernel launch: one argument per kernel parameter, a tensor or a scalar constant.
+/// The expressions of constants.
+[[nodiscard]] std::vector<Expr> constant_extents(const Shape& shape);
+
+/// A launch of a kernel as a pipeline has it: one argument per kernel parameter, a tensor or an
+/// expression.
+struct PipelineLaunch {
+  int kernel = 0;                                  ///< index into Program::kernels
+  std::vector<std::variant<int, Expr>> arguments;  ///< int: index into Pipeline::tensors
+  Span span{};
+  std::vector<Span> argument_spans;
+};
+
+/// The same with the values of scalar parameters.
 struct Launch {
-  int kernel = 0;                                    ///< index into Program::kernels
-  std::vector<std::variant<int, Scalar>> arguments;  ///< int: index into Pipeline::tensors
+  int kernel = 0;
+  std::vector<std::variant<int, Scalar>> arguments;
   Span span{};
   std::vector<Span> argument_spans;
 };
@@ -139,8 +166,9 @@ struct Launch {
 struct Pipeline {
   std::string name;
   Span span{};
-  std::vector<PipelineTensor> tensors;  ///< inputs, then outputs, then temporaries
-  std::vector<Launch> launches;
+  std::vector<PipelineTensor> tensors;  ///< inputs (and inout), then outputs, then temporaries
+  std::vector<PipelineLaunch> launches;
+  std::vector<PipelineScalar> scalars = {};
 };
 
 /// A tunable constant: the tuner's space and the value that was taken.

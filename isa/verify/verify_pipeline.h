@@ -2,6 +2,7 @@
 // output is written.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "isa/base/diagnostic.h"
@@ -13,5 +14,10 @@ namespace tilevm::isa {
 /// `uses[k]` are the pointer uses of kernel k.
 void verify_pipeline(const Program& program, const Pipeline& pipeline,
                      const std::vector<std::vector<PointerUse>>& uses, Diagnostics& diagnostics);
+
+/// What is wrong if a kernel's constant view of a pointer is larger than the tensor that it is
+/// given, which has this shape; empty if nothing is.
+[[nodiscard]] std::string view_misfit(const Kernel& kernel, const PointerUse& use,
+                                      const PipelineTensor& tensor, const Shape& shape);
 
 }  // namespace tilevm::isa

@@ -24,6 +24,7 @@
 #include "sim/api/counters.h"
 #include "sim/api/error_stats.h"
 #include "sim/api/probe.h"
+#include "sim/api/progress.h"
 #include "sim/api/shadow_memory.h"
 #include "sim/api/trace.h"
 
@@ -102,9 +103,12 @@ struct BlockOrder {
   std::uint64_t seed = 0;
 };
 
+inline constexpr std::uint64_t default_max_steps = std::uint64_t{1} << 28;
+
 struct Options {
-  int threads = 0;                                   ///< host threads; 0: all cores
-  std::uint64_t max_steps = std::uint64_t{1} << 32;  ///< statements that one block may execute
+  int threads = 0;  ///< host threads; 0: all cores
+  /// Statements that one block may execute; the default takes seconds where they are the cheapest.
+  std::uint64_t max_steps = default_max_steps;
   Checks checks{};
   Completion completion{};
   BlockOrder block_order{};
@@ -118,6 +122,7 @@ struct Options {
   bool keep_shadow = false;     ///< Report::errors
   Trace trace{};
   Probes probes{};
+  Progress* progress = nullptr;  ///< told how many blocks have ended, if there is one
 };
 
 /// Why a run stopped: an error of the program with its span, and the block and thread that met it.

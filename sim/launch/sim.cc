@@ -34,6 +34,7 @@ class BlockRun {
         blocks_(launch.grid.blocks()),
         resident_(options.resident_blocks),
         explored_orders_(options.explored_orders),
+        progress_(options.progress),
         keeps_prints_(options.block_order.kind == BlockOrder::Kind::ascending),
         needed_(launch.plan.barriers.size()),
         executed_(launch.plan.records.size(), 0),
@@ -162,6 +163,7 @@ class BlockRun {
     BlockScheduler turns(launch_, settings_, resident_, threads_);
     auto fault = turns.run([this](std::uint64_t rank, isa::PrintRecords prints) {
       if (!prints.empty()) keep(launch_.sequence[rank], std::move(prints));
+      if (progress_ != nullptr) progress_->blocks.fetch_add(1, std::memory_order_relaxed);
     });
     for (const auto& machine : turns.machines()) count(*machine);
     keep_stored(turns.accesses());
@@ -210,6 +212,7 @@ class BlockRun {
         if (b >= first_fault_ || (detector_ && b > detector_->earliest())) return;
         if (auto fault = machine.run_block(launch_.block(b), b)) keep(b, *std::move(fault));
         if (!machine.state().prints.empty()) keep(launch_.sequence[b], machine.take_prints());
+        if (progress_ != nullptr) progress_->blocks.fetch_add(1, std::memory_order_relaxed);
       }
     }
   }
@@ -252,6 +255,7 @@ class BlockRun {
   const std::uint64_t blocks_;
   const std::uint64_t resident_;
   const std::uint64_t explored_orders_;
+  Progress* const progress_;
   const bool keeps_prints_;                    // after a fault
   std::vector<std::atomic<bool>> needed_;      // by barrier
   std::optional<BlockRaceDetector> detector_;  ///< if blocks are compared
@@ -321,6 +325,7 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
                           buffer_uses(program, kernel, arguments, memory.size()),
                           BlockSequence(begin_order(plan, blocks, options), blocks.blocks()),
                           launch_memory->workspaces.size()};
+  if (options.progress != nullptr) options.progress->begin(kernel, blocks.blocks());
   BlockRun run(launch, options, isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));
   if (!run.run()) return out_of_memory(code);
   report.prints = run.take_prints();

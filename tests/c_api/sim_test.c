@@ -43,6 +43,40 @@ static void test_entries(void) {
   tilevm_close(program);
 }
 
+static const char* const sized =
+    "def scale<(n + 31) / 32>(f32* x_ptr, f32* y_ptr, i32 n, f32 factor):\n"
+    "    b = BlockIndices()\n"
+    "    x = LoadGlobal(ViewGlobal(x_ptr, shape=[n]), layout=spatial(32), offset=[b * 32:])\n"
+    "    StoreGlobal(x * factor, ViewGlobal(y_ptr, shape=[n]), offset=[b * 32:])\n"
+    "\n"
+    "pipeline twice(n: i32, inout x: f32[n], factor: f32):\n"
+    "    t = AllocateGlobal(f32, shape=[n])\n"
+    "    scale(x, t, n, factor)\n"
+    "    scale(t, x, n, factor)\n";
+
+static void test_sizes(void) {
+  tilevm_program* program = NULL;
+  CHECK(tilevm_open(sized, NULL, NULL, NULL, &program) == TILEVM_OK);
+  size_t count = 0;
+  const tilevm_entry* entry = tilevm_entries(program, &count);
+  CHECK(count == 2 && entry->parameter_count == 3);
+  CHECK(entry->parameters[0].role == TILEVM_SCALAR && entry->parameters[2].role == TILEVM_SCALAR);
+  const tilevm_parameter* x = &entry->parameters[1];
+  CHECK(x->role == (TILEVM_INPUT | TILEVM_OUTPUT) && x->rank == -1 && x->bytes == 0);
+  float data[3] = {1, 2, 3}, factor = 3;
+  int32_t n = 3;
+  tilevm_argument arguments[] = {{&n, sizeof n}, {data, sizeof data}, {&factor, sizeof factor}};
+  CHECK(tilevm_run(program, NULL, "sim", arguments, 3) == TILEVM_OK);
+  CHECK(data[0] == 9 && data[1] == 18 && data[2] == 27);
+  n = 4;
+  CHECK(tilevm_run(program, NULL, "sim", arguments, 3) == TILEVM_USAGE);
+  CHECK(strstr(tilevm_message(), "`x` of `twice` is f32[4] of 16 bytes; 12 were given") != NULL);
+  n = 0;
+  CHECK(tilevm_run(program, NULL, "sim", arguments, 3) == TILEVM_USAGE);
+  CHECK(strstr(tilevm_message(), "extent `n` of `x` is 0; extents are 1 to 2^40") != NULL);
+  tilevm_close(program);
+}
+
 static void test_run(void) {
   const char* const defines[] = {"N=3", NULL};
   tilevm_program* program = NULL;
@@ -223,6 +257,7 @@ static void test_prints(void) {
 }
 
 int main(void) {
+  test_sizes();
   CHECK(strlen(tilevm_version()) >= 5);
   test_entries();
   test_run();

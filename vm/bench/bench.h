@@ -101,7 +101,8 @@ struct EntryData {
   backend::HostBuffers buffers;
 };
 /// Fills the inputs: random codes of the whole range, floats of more than 8 bits in [-1, 1).
-[[nodiscard]] Result<EntryData> make_entry_data(Entry entry, const Seeding& seeding);
+[[nodiscard]] Result<EntryData> make_entry_data(Entry entry, const Seeding& seeding,
+                                                DataReader& reader);
 
 /// Another entry that computes the same outputs from the same inputs in a plainer way, on the data
 /// of the first. Error (usage): its inputs or outputs have other names, types or shapes (the types

@@ -70,13 +70,13 @@ bool has_dot(const isa::Kernel& kernel) {
   return found;
 }
 
-Result<EntryData> make_entry_data(Entry entry, const Seeding& seeding) {
+Result<EntryData> make_entry_data(Entry entry, const Seeding& seeding, DataReader& reader) {
   for (Entry::Tensor& tensor : entry.tensors) {
     // Codes are what a narrow float is about; numbers in [-1, 1) would use few of them.
     const bool narrow_float = tensor.dtype.is_float() && tensor.dtype.bits <= 8;
     if (tensor.spec.text.empty() && narrow_float) tensor.spec.kind = SourceKind::wild;
   }
-  Result<std::vector<HostTensor>> tensors = make_tensors(entry, seeding);
+  Result<std::vector<HostTensor>> tensors = make_tensors(entry, seeding, reader);
   if (!tensors) return tensors.error();
   EntryData data{std::move(entry), {}};
   for (HostTensor& tensor : *tensors) data.buffers.push_back(std::move(tensor.data));

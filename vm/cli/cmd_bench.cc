@@ -11,11 +11,14 @@ namespace tilevm::vm {
 namespace {
 
 Result<BenchReport> bench_program(CudaMachine& machine, const isa::VerifiedProgram& program,
-                                  const BenchOptions& options, const BenchSettings& settings) {
+                                  const BenchOptions& options, const BenchSettings& settings,
+                                  Reporter& reporter) {
   Result<Entry> entry = resolve_entry(program, options.entry, {options.inputs, {}});
   if (!entry) return entry.error();
-  Result<EntryData> data = make_entry_data(*std::move(entry), {options.seed, false});
+  DataReader reader(options.exact);
+  Result<EntryData> data = make_entry_data(*std::move(entry), {options.seed, false}, reader);
   if (!data) return data.error();
+  reporter.notes(reader.notes());
   if (options.reference.empty()) return measure(machine, program, *data, nullptr, settings);
   Result<Entry> plain = resolve_entry(program, options.reference, {});
   if (!plain) return plain.error();
@@ -67,7 +70,8 @@ Exit bench(const BenchOptions& options, Io& io) {
   settings.peak = options.peak;
   settings.lock = options.lock;
   settings.size = matmul_size(**source, *parse_defines(options.program.defines));
-  const Result<BenchReport> report = bench_program(*machine, *loaded->program, options, settings);
+  const Result<BenchReport> report =
+      bench_program(*machine, *loaded->program, options, settings, reporter);
   if (!report) return reporter.fail(report.error());
   const Status delivered = deliver(*report, options, reporter);
   return delivered ? reporter.finish(Exit::ok) : reporter.fail(delivered.error());

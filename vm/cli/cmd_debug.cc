@@ -78,10 +78,14 @@ class Progress {
 
 /// What the options name.
 TargetRequest request_of(const DebugCommandOptions& options) {
-  TargetRequest request{
-      options.program.file,        options.program.defines,
-      std::string(default_target), options.execution.entry,
-      options.execution.data,      {options.execution.seed, options.execution.wild}};
+  TargetRequest request{options.program.file,
+                        options.program.defines,
+                        std::string(default_target),
+                        options.execution.entry,
+                        options.execution.data,
+                        {options.execution.seed, options.execution.wild},
+                        false};
+  request.exact = options.execution.exact;
   if (!options.program.target.empty()) request.architecture = options.program.target;
   return request;
 }
@@ -133,6 +137,7 @@ Exit debug(const DebugCommandOptions& options, Io& io) {
   Result<FoundTarget> found = find_target(request_of(options));
   if (!found) return fail(io, found.error());
   if (found->source) show(io, found->diagnostics, *found->source);
+  if (!options.json) show(io, found->notes);
   if (!found->target) return Exit::fault;
   DebugTarget& target = *found->target;
   Progress progress(io);

@@ -201,7 +201,8 @@ class Demo {
   }
 
   void show_result() {
-    io_.out << '\n' << output_line(entry_.tensors[product_.c].name, result_[product_.c]) << '\n';
+    io_.out << '\n'
+            << output_line(entry_.tensors[product_.c].name, result_[product_.c], {}) << '\n';
     std::istringstream corner(format_corner(result_[product_.c]));
     for (std::string line; std::getline(corner, line);) io_.out << "  " << line << '\n';
     io_.out << '\n'

@@ -11,6 +11,7 @@
 
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
+#include "vm/cli/run_progress.h"
 #include "vm/data/hash.h"
 #include "vm/diff/bisect_render.h"
 #include "vm/diff/bundle.h"
@@ -49,8 +50,12 @@ Result<Seeds> parse_seeds(const std::string& text) {
 class SeedLoop {
  public:
   SeedLoop(const DiffCase& what, const Engines& engines, const DiffOptions& options,
-           Reporter& reporter)
-      : what_(what), engines_(engines), options_(options), reporter_(reporter) {}
+           const sim::Progress& progress, Reporter& reporter)
+      : what_(what),
+        engines_(engines),
+        options_(options),
+        progress_(progress),
+        reporter_(reporter) {}
 
   /// Repeats what a bundle has.
   Exit repeat(const Bundle& bundle) {
@@ -74,10 +79,12 @@ class SeedLoop {
   /// Runs and compares every seed; the worst of their statuses.
   Exit run(const Seeds& seeds) {
     Exit worst = Exit::ok;
+    DataReader reader = data_reader(options_.execution, options_.program, reporter_.io());
     for (std::uint64_t i = 0; i <= seeds.last - seeds.first; ++i) {
       const std::uint64_t seed = seeds.first + i;
-      const Result<SeedRun> run = run_seed(what_, engines_, {seed, options_.execution.wild});
+      const Result<SeedRun> run = run_with_line({seed, options_.execution.wild}, reader);
       if (!run) return reporter_.fail(run.error());
+      if (i == 0) reporter_.notes(reader.notes());
       if (const Failure* failure = run->common_failure()) {
         return reporter_.fail(*failure, what_.program.source());
       }
@@ -92,6 +99,11 @@ class SeedLoop {
   }
 
  private:
+  Result<SeedRun> run_with_line(const Seeding& seeding, DataReader& reader) const {
+    const RunProgress line(reporter_.io().err, what_.program.program(), progress_);
+    return run_seed(what_, engines_, seeding, reader);
+  }
+
   /// A seed's text appears as soon as the seed has run.
   void show(const SeedRun& run, bool several) {
     Io& io = reporter_.io();
@@ -172,6 +184,7 @@ class SeedLoop {
   const DiffCase& what_;
   const Engines& engines_;
   const DiffOptions& options_;
+  const sim::Progress& progress_;
   Reporter& reporter_;
   Json results_ = Json::array(), prints_ = Json::array(), seeds_ = Json::array();
   bool bisected_ = false, bundled_ = false, bundled_difference_ = false;
@@ -186,8 +199,9 @@ Result<Seeds> check_options(const DiffOptions& options) {
   return parse_seeds(options.seeds);
 }
 
-EngineOptions engine_options_of(const DiffOptions& options) {
+EngineOptions engine_options_of(const DiffOptions& options, sim::Progress& progress) {
   EngineOptions engine{.threads = options.execution.threads, .max_steps = options.max_steps};
+  engine.progress = &progress;
   engine.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout * 1000));
   return engine;
 }
@@ -212,11 +226,12 @@ Exit repeat_bundle(const DiffOptions& options, Reporter& reporter) {
   const Result<DiffCase> what = load_bundle(*bundle);
   if (!what) return reporter.fail(what.error());
   const std::string backends = options.backends.empty() ? bundle->backends() : options.backends;
-  const Result<Engines> engines = make_engines(backends, engine_options_of(options));
+  sim::Progress progress;
+  const Result<Engines> engines = make_engines(backends, engine_options_of(options, progress));
   if (!engines) return reporter.fail(engines.error());
   reporter.set("entry", what->entry.name);
   reporter.set("target", isa::to_string(what->program.target()));
-  return SeedLoop(*what, *engines, options, reporter).repeat(*bundle);
+  return SeedLoop(*what, *engines, options, progress, reporter).repeat(*bundle);
 }
 
 }  // namespace
@@ -229,8 +244,10 @@ Exit diff(const DiffOptions& options, Io& io) {
   if (!seeds) return reporter.fail(seeds.error());
   Result<std::shared_ptr<const SourceFile>> source = read_program(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
-  const Result<Engines> engines = make_engines(
-      options.backends.empty() ? "sim,cuda" : options.backends, engine_options_of(options));
+  sim::Progress progress;
+  const Result<Engines> engines =
+      make_engines(options.backends.empty() ? "sim,cuda" : options.backends,
+                   engine_options_of(options, progress));
   if (!engines) return reporter.fail(engines.error());
   Result<Loaded> loaded =
       load_source(*source, options.program, target_for(deciding_engine(*engines)));
@@ -243,7 +260,7 @@ Exit diff(const DiffOptions& options, Io& io) {
   const DiffCase what{*loaded->program, *std::move(entry)};
   reporter.set("entry", what.entry.name);
   reporter.set("target", isa::to_string(what.program.target()));
-  return SeedLoop(what, *engines, options, reporter).run(*seeds);
+  return SeedLoop(what, *engines, options, progress, reporter).run(*seeds);
 }
 
 }  // namespace tilevm::vm

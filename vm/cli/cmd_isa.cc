@@ -64,9 +64,18 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
   });
 }
 
+/// The instructions as items of `instructions`.
+Exit show_json(const std::vector<InstructionInfo>& infos, Reporter& reporter) {
+  Json list = Json::array();
+  for (const InstructionInfo& info : infos) list.push(reference_json(info));
+  reporter.set("instructions", std::move(list));
+  return reporter.finish(Exit::ok);
+}
+
 }  // namespace
 
 Exit isa_reference(const IsaOptions& options, Io& io) {
+  Reporter reporter(io, "isa", options.json);
   if (options.markdown) {
     io.out << markdown_reference();
     return Exit::ok;
@@ -77,22 +86,24 @@ Exit isa_reference(const IsaOptions& options, Io& io) {
   }
   const std::vector<InstructionInfo> infos = all_instructions();
   if (options.mnemonic.empty()) {
+    if (options.json) return show_json(infos, reporter);
     list_all(infos, io);
     return Exit::ok;
   }
   std::vector<std::string> names;
   for (const InstructionInfo& info : infos) {
     if (equal_ignoring_case(info.description.mnemonic, options.mnemonic)) {
+      if (options.json) return show_json({info}, reporter);
       io.out << terminal_page(info);
       return Exit::ok;
     }
     names.emplace_back(info.description.mnemonic);
   }
   const std::string near = nearest(options.mnemonic, names);
-  return fail(
-      io, {ErrorKind::usage, fmt::format("there is no instruction `{}`; {}", options.mnemonic,
-                                         near.empty() ? "`tilevm isa` lists them all"
-                                                      : fmt::format("did you mean `{}`?", near))});
+  return reporter.fail(
+      Error{ErrorKind::usage, fmt::format("there is no instruction `{}`; {}", options.mnemonic,
+                                          near.empty() ? "`tilevm isa` lists them all"
+                                                       : fmt::format("did you mean `{}`?", near))});
 }
 
 }  // namespace tilevm::vm

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <ostream>
 #include <sstream>
@@ -7,11 +8,12 @@
 #include "isa/base/render.h"
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
+#include "vm/cli/run_progress.h"
+#include "vm/data/store.h"
 #include "vm/picture/report.h"
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
 #include "vm/text/choice.h"
-#include "vm/text/file.h"
 
 namespace tilevm::vm {
 
@@ -67,27 +69,59 @@ Result<EngineOptions> engine_options(const RunOptions& options) {
   return result;
 }
 
-/// Writes an output, or shows it.
-Status deliver(const Entry::Tensor& tensor, const HostTensor& data, Reporter& reporter,
-               Json& outputs) {
-  Json object = output_json(tensor.name, data);
-  std::ostream& out = reporter.io().out;
-  if (!reporter.json()) out << output_line(tensor.name, data) << '\n';
-  if (tensor.dest) {
-    if (Status status = store(*tensor.dest, data, tensor.name); !status) return status;
-    object.set("file", tensor.dest->path);
-    if (!reporter.json()) out << "  written to " << printable(tensor.dest->path) << '\n';
-  } else if (!reporter.json()) {
-    std::istringstream corner(format_corner(data));
-    for (std::string line; std::getline(corner, line);) out << "  " << line << '\n';
+/// The outputs that go to files or to standard output.
+std::vector<StoredOutput> stored_outputs(const PreparedRun& run) {
+  std::vector<StoredOutput> stored;
+  for (std::size_t i = 0; i < run.entry.tensors.size(); ++i) {
+    const Entry::Tensor& tensor = run.entry.tensors[i];
+    if (tensor.dest) stored.push_back({*tensor.dest, tensor.name, &run.tensors[i]});
   }
-  outputs.push(std::move(object));
+  return stored;
+}
+
+/// Whether standard output is data, so that words go to standard error.
+bool is_data(const std::vector<StoredOutput>& stored) {
+  return std::any_of(stored.begin(), stored.end(),
+                     [](const StoredOutput& output) { return output.dest.path == "-"; });
+}
+
+/// Shows an output, which has been written if it goes to a file.
+void show_output(const Entry::Tensor& tensor, const HostTensor& data,
+                 std::optional<std::size_t> unwritten, std::ostream& out) {
+  out << output_line(tensor.name, data, unwritten) << '\n';
+  if (tensor.dest) {
+    if (tensor.dest->path != "-") out << "  written to " << printable(tensor.dest->path) << '\n';
+    return;
+  }
+  std::istringstream corner(format_corner(data));
+  for (std::string line; std::getline(corner, line);) out << "  " << line << '\n';
+}
+
+/// Writes and shows the outputs.
+Status deliver(const PreparedRun& run, const RunReport& report, Reporter& reporter) {
+  const std::vector<StoredOutput> stored = stored_outputs(run);
+  if (Status written = store(stored, reporter.io().out); !written) return written;
+  std::ostream& words = is_data(stored) ? reporter.io().err : reporter.io().out;
+  Json outputs = Json::array();
+  for (std::size_t i = 0; i < run.tensors.size(); ++i) {
+    const Entry::Tensor& tensor = run.entry.tensors[i];
+    if (!tensor.output) continue;
+    const std::optional<std::size_t> unwritten =
+        i < report.unwritten.size() ? report.unwritten[i] : std::nullopt;
+    if (!reporter.json()) show_output(tensor, run.tensors[i], unwritten, words);
+    Json object = output_json(tensor.name, run.tensors[i], unwritten);
+    if (tensor.dest) object.set("file", tensor.dest->path);
+    if (tensor.dest && !tensor.dest->member.empty()) object.set("array", tensor.dest->member);
+    outputs.push(std::move(object));
+  }
+  reporter.set("outputs", std::move(outputs));
   return Done{};
 }
 
-void deliver_prints(const isa::VerifiedProgram& program, const Prints& prints, Reporter& reporter) {
+void deliver_prints(const isa::VerifiedProgram& program, const Prints& prints, Reporter& reporter,
+                    std::ostream& words) {
   if (!reporter.json()) {
-    reporter.io().out << format_prints(program, prints);
+    words << format_prints(program, prints);
     return;
   }
   reporter.set("prints", prints_json(program, prints));
@@ -132,47 +166,52 @@ Status write_page(const RunPage& page, const std::string& path, Reporter& report
   return write_result(reporter.io(), path, draw_report(page));
 }
 
+/// Whether all outputs can be written.
+Status check_files(const PreparedRun& run, const RunOptions& options, bool has_page) {
+  const std::vector<StoredOutput> stored = stored_outputs(run);
+  if (is_data(stored) && options.json) {
+    return Error{ErrorKind::usage,
+                 "`--json` and an output to `-` both want standard output; write "
+                 "the output to a file"};
+  }
+  std::vector<std::string> files;
+  if (has_page && options.page != "-") files.push_back(options.page);
+  return check_destinations(stored, files);
+}
+
 Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOptions& options,
-                TimelineRecorder* recorder, Reporter& reporter) {
-  const Result<Entry> entry =
-      resolve_entry(program, options.execution.entry, options.execution.data);
-  if (!entry) return reporter.fail(entry.error());
-  reporter.set("entry", entry->name);
+                TimelineRecorder* recorder, const sim::Progress& progress, Reporter& reporter) {
+  Result<PreparedRun> run = prepare_run(program, options.execution, options.program, reporter);
+  if (!run) return reporter.fail(run.error());
+  reporter.set("entry", run->entry.name);
   reporter.set("target", isa::to_string(program.target()));
   reporter.set("backend", engine.name());
-  Result<std::vector<HostTensor>> tensors =
-      make_tensors(*entry, {options.execution.seed, options.execution.wild});
-  if (!tensors) return reporter.fail(tensors.error());
-  std::vector<std::string> files;
-  if (recorder != nullptr && options.page != "-") files.push_back(options.page);
-  for (const Entry::Tensor& tensor : entry->tensors) {
-    if (tensor.dest) files.push_back(tensor.dest->path);
+  if (Status status = check_files(*run, options, recorder != nullptr); !status) {
+    return reporter.fail(status.error());
   }
-  if (Status status = check_outputs(files); !status) return reporter.fail(status.error());
   RunReport report;
-  const std::optional<Failure> failure = engine.run(program, *entry, *tensors, report);
-  deliver_prints(program, report.prints, reporter);
+  std::optional<Failure> failure;
+  {
+    const RunProgress line(reporter.io().err, program.program(), progress);
+    failure = engine.run(program, run->entry, run->tensors, report);
+  }
+  std::ostream& words = is_data(stored_outputs(*run)) ? reporter.io().err : reporter.io().out;
+  deliver_prints(program, report.prints, reporter, words);
   if (recorder != nullptr) {
     const Timeline timeline = recorder->finish();
-    const Status written =
-        write_page({program, *entry, *tensors, report, timeline, failure}, options.page, reporter);
+    const Status written = write_page(
+        {program, run->entry, run->tensors, report, timeline, failure}, options.page, reporter);
     if (!written) return reporter.fail(written.error());
   }
-  if (failure) {
-    return reporter.fail(*failure, program.source());
-  }
+  if (failure) return reporter.fail(*failure, program.source());
   reporter.diagnostics(report.notes, program.source());
-  Json outputs = Json::array();
-  for (std::size_t i = 0; i < tensors->size(); ++i) {
-    if (!entry->tensors[i].output) continue;
-    Status status = deliver(entry->tensors[i], (*tensors)[i], reporter, outputs);
-    if (!status) return reporter.fail(status.error());
+  if (Status status = deliver(*run, report, reporter); !status) {
+    return reporter.fail(status.error());
   }
-  reporter.set("outputs", std::move(outputs));
   reporter.set("time_ms", report.milliseconds);
   if (options.shadow) {
     reporter.set("shadow", shadow_json(program, report));
-    if (!options.json) reporter.io().out << shadow_table(program, report);
+    if (!options.json) words << shadow_table(program, report);
   }
   if (options.stats) {
     set_stats(program, engine, report, reporter);
@@ -232,6 +271,8 @@ Exit run(const RunOptions& options, Io& io) {
       return recorder->take(kernel, event);
     };
   }
+  sim::Progress progress;
+  settings->progress = &progress;
   Result<std::unique_ptr<Engine>> engine = make_engine(options.backend, *settings);
   if (!engine) return reporter.fail(with_way_out(engine.error()));
   Result<Loaded> loaded = load_source(*source, options.program, target_for(**engine));
@@ -240,7 +281,8 @@ Exit run(const RunOptions& options, Io& io) {
   if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
   constexpr std::uint64_t most_ticks = 20'000;
   if (!options.page.empty()) recorder.emplace(*loaded->program, most_ticks);
-  return run_loaded(*loaded->program, **engine, options, recorder ? &*recorder : nullptr, reporter);
+  return run_loaded(*loaded->program, **engine, options, recorder ? &*recorder : nullptr, progress,
+                    reporter);
 }
 
 }  // namespace tilevm::vm

@@ -45,25 +45,50 @@ std::string target_for(const Engine& engine) {
   return target ? isa::to_string(*target) : std::string(default_target);
 }
 
-Json output_json(const std::string& name, const HostTensor& tensor) {
+DataReader data_reader(const ExecutionOptions& execution, const ProgramOptions& program, Io& io) {
+  return DataReader(execution.exact, program.file == "-" ? nullptr : &io.in);
+}
+
+Result<PreparedRun> prepare_run(const isa::VerifiedProgram& program,
+                                const ExecutionOptions& execution, const ProgramOptions& source,
+                                Reporter& reporter) {
+  Result<Entry> entry = resolve_entry(program, execution.entry, execution.data);
+  if (!entry) return entry.error();
+  DataReader reader = data_reader(execution, source, reporter.io());
+  Result<std::vector<HostTensor>> tensors =
+      make_tensors(*entry, {execution.seed, execution.wild}, reader);
+  if (!tensors) return tensors.error();
+  reporter.notes(reader.notes());
+  return PreparedRun{*std::move(entry), *std::move(tensors)};
+}
+
+Json output_json(const std::string& name, const HostTensor& tensor,
+                 std::optional<std::size_t> unwritten) {
   Json object = Json::object();
   object.set("name", name).set("dtype", isa::to_string(tensor.dtype));
   object.set("shape", shape_json(tensor.shape));
   object.set("hash", format_hash(content_hash(tensor)));
-  const std::optional<Range> range = range_of(tensor);
-  object.set("min", range ? value_json(tensor, range->lowest) : Json());
-  object.set("max", range ? value_json(tensor, range->highest) : Json());
+  const Summary summary = summarize(tensor);
+  object.set("min", summary.range ? value_json(tensor, summary.range->lowest) : Json());
+  object.set("max", summary.range ? value_json(tensor, summary.range->highest) : Json());
+  object.set("nan", summary.nan).set("inf", summary.inf);
+  if (unwritten) object.set("unwritten", *unwritten);
   return object;
 }
 
-std::string output_line(const std::string& name, const HostTensor& tensor) {
+std::string output_line(const std::string& name, const HostTensor& tensor,
+                        std::optional<std::size_t> unwritten) {
   std::string line = fmt::format("{}: {}, hash {}", name, format_type(tensor.dtype, tensor.shape),
                                  format_hash(content_hash(tensor)));
-  if (const std::optional<Range> range = range_of(tensor)) {
+  const Summary summary = summarize(tensor);
+  if (const std::optional<Range>& range = summary.range) {
     line +=
         fmt::format(", from {} to {}", isa::format_value(tensor.dtype, tensor.code(range->lowest)),
                     isa::format_value(tensor.dtype, tensor.code(range->highest)));
   }
+  if (summary.nan > 0) line += fmt::format(", {} NaN", summary.nan);
+  if (summary.inf > 0) line += fmt::format(", {} Inf", summary.inf);
+  if (unwritten.value_or(0) > 0) line += fmt::format(", {} unwritten", *unwritten);
   return line;
 }
 

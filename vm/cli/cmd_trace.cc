@@ -47,6 +47,8 @@ class TraceWriter {
     return true;
   }
 
+  [[nodiscard]] bool is_empty() const { return count_ == 0; }
+
   /// Whether the limit was reached.
   [[nodiscard]] bool cut() const { return cut_; }
 
@@ -57,9 +59,6 @@ class TraceWriter {
     if (cut_ && !reporter_.json()) {
       reporter_.io().out << fmt::format("... only {} statements are shown; --limit shows more\n",
                                         limit_);
-    }
-    if (count_ == 0 && !reporter_.json()) {
-      reporter_.io().out << "no launch has such a block, or it ran nothing\n";
     }
   }
 
@@ -118,14 +117,22 @@ class TraceWriter {
   Json items_ = Json::array();
 };
 
+/// A block that no launch has is a mistake of the command line.
+Status check_block(const std::array<std::int64_t, 3>& block, const RunReport& report) {
+  std::string grids;
+  for (const auto& grid : report.grids) {
+    if (block[0] < grid[0] && block[1] < grid[1] && block[2] < grid[2]) return Done{};
+    grids += fmt::format("{}{} x {} x {}", grids.empty() ? "" : ", ", grid[0], grid[1], grid[2]);
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("no launch has a block {}, {}, {}; the grid is {}, counted from 0",
+                           block[0], block[1], block[2], grids)};
+}
+
 Exit trace_loaded(const isa::VerifiedProgram& program, const std::array<std::int64_t, 3>& block,
                   const TraceOptions& options, Reporter& reporter) {
-  const Result<Entry> entry =
-      resolve_entry(program, options.execution.entry, options.execution.data);
-  if (!entry) return reporter.fail(entry.error());
-  Result<std::vector<HostTensor>> tensors =
-      make_tensors(*entry, {options.execution.seed, options.execution.wild});
-  if (!tensors) return reporter.fail(tensors.error());
+  Result<PreparedRun> run = prepare_run(program, options.execution, options.program, reporter);
+  if (!run) return reporter.fail(run.error());
   TraceWriter writer(program, reporter, options.limit);
   constexpr std::uint64_t usual_steps = std::uint64_t{1} << 24;  // a few seconds
   EngineOptions settings{.threads = options.execution.threads,
@@ -137,7 +144,10 @@ Exit trace_loaded(const isa::VerifiedProgram& program, const std::array<std::int
   Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
   if (!engine) return reporter.fail(engine.error());
   RunReport report;
-  const std::optional<Failure> failure = (*engine)->run(program, *entry, *tensors, report);
+  const std::optional<Failure> failure = (*engine)->run(program, run->entry, run->tensors, report);
+  if (!failure && writer.is_empty()) {
+    if (Status there = check_block(block, report); !there) return reporter.fail(there.error());
+  }
   writer.finish();
   // At the limit the run is stopped, which is no fault of the program.
   if (failure && !writer.cut()) return reporter.fail(*failure, program.source());
@@ -171,12 +181,8 @@ Exit show_timeline(const isa::VerifiedProgram& program, const Timeline& timeline
 
 Exit trace_timeline(const isa::VerifiedProgram& program, const TraceOptions& options,
                     Reporter& reporter) {
-  const Result<Entry> entry =
-      resolve_entry(program, options.execution.entry, options.execution.data);
-  if (!entry) return reporter.fail(entry.error());
-  Result<std::vector<HostTensor>> tensors =
-      make_tensors(*entry, {options.execution.seed, options.execution.wild});
-  if (!tensors) return reporter.fail(tensors.error());
+  Result<PreparedRun> run = prepare_run(program, options.execution, options.program, reporter);
+  if (!run) return reporter.fail(run.error());
   TimelineRecorder recorder(program, most_ticks);
   EngineOptions settings{.threads = options.execution.threads};
   settings.traced_blocks = options.blocks;
@@ -187,7 +193,7 @@ Exit trace_timeline(const isa::VerifiedProgram& program, const TraceOptions& opt
   Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
   if (!engine) return reporter.fail(engine.error());
   RunReport report;
-  const std::optional<Failure> failure = (*engine)->run(program, *entry, *tensors, report);
+  const std::optional<Failure> failure = (*engine)->run(program, run->entry, run->tensors, report);
   if (failure) return reporter.fail(*failure, program.source());
   return show_timeline(program, recorder.finish(), options, reporter);
 }

@@ -49,25 +49,31 @@ std::string is_seed(const std::string& text) {
   return "`" + text + "` is no seed, an integer from 0 to 2^64 - 1";
 }
 
-void add_entry(CLI::App* app, std::string& entry, std::vector<std::string>& inputs,
+void add_entry(CLI::App* app, std::string& entry, std::vector<std::string>& inputs, bool& exact,
                std::uint64_t& seed) {
   app->add_option("--entry", entry,
                   "the pipeline or kernel to run; the only pipeline, else main, else the only "
                   "kernel if left out")
       ->type_name("NAME");
   add_list(app, "--in", inputs,
-           "what an input holds: FILE.npy, rand[:SEED], wild[:SEED], corner[:SEED], zeros, iota, "
-           "full:VALUE, codes:FILE.npy, packed:FILE.npy; or a scalar's value. For a kernel alone "
-           "also with a type: 'a=f16[64,64]=rand'",
+           "what an input holds: FILE.npy, FILE.npz[:ARRAY], FILE.safetensors[:ARRAY], - for "
+           "standard input, codes:FILE, packed:FILE, rand[:SEED], wild[:SEED], corner[:SEED], "
+           "zeros, iota, full:VALUE; or a scalar's value. For a kernel alone also with a type: "
+           "'a=f16[64,64]=rand'",
            "NAME=SPEC");
+  app->add_flag("--exact", exact,
+                "refuse floats of files that an input's type does not hold, instead of rounding");
   app->add_option("--seed", seed, "of random inputs that name none; 0 if left out")
       ->check(is_seed, "");
 }
 
 void add_execution(CLI::App* app, ExecutionOptions& options) {
-  add_entry(app, options.entry, options.data.inputs, options.seed);
-  add_list(app, "--out", options.data.outputs, "where an output goes: FILE.npy or codes:FILE.npy",
-           "NAME=DEST");
+  add_entry(app, options.entry, options.data.inputs, options.exact, options.seed);
+  add_list(
+      app, "--out", options.data.outputs,
+      "where an output goes: FILE.npy, FILE.npz[:ARRAY], FILE.safetensors[:ARRAY], codes:FILE, "
+      "or -, npz:- or safetensors:- for standard output",
+      "NAME=DEST");
   app->add_flag("--wild", options.wild,
                 "inputs that are not given hold random bits of every exponent instead of [-1, 1)");
   app->add_option("--threads", options.threads, "host threads of the simulator; 0: all cores")
@@ -99,6 +105,8 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
         ->type_name("FILE");
     app->add_flag("--check", o->check, "write nothing; exit 1 if a file would change");
     app->add_flag("-i,--in-place", o->in_place, "rewrite the files");
+    app->add_flag("--json", o->json,
+                  "one JSON object to standard output, with the text of each file");
   }
   {
     auto [app, o] = add_command<LayoutOptions>(
@@ -130,11 +138,13 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
     app->add_flag("--markdown", o->markdown, "the whole reference as Markdown");
     app->add_flag("--words", o->words,
                   "the words of the language by kind, as JSON, for editors and highlighters");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {
     auto [app, o] = add_command<ExplainOptions>(root, commands, "explain",
                                                 "Explains the code of a message.", explain);
     app->add_option("code", o->code, "a code such as TV0104")->type_name("CODE");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
   }
 }
 
@@ -170,7 +180,7 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     app->add_option("--check", o->checks, check_help())->type_name("LIST");
     add_number(*app, "--max-steps", o->max_steps, 1, 62,
                "statements that a block may execute in the simulator, iterations of loops that a "
-               "thread may make in emu; 4294967296 if left out");
+               "thread may make in emu; 268435456 if left out");
     app->add_option("--async", o->completion,
                     "when sim and emu let asynchronous copies arrive: latest (default), "
                     "earliest, random[:SEED]")
@@ -234,7 +244,7 @@ void add_running_commands(CLI::App& root, Commands& commands) {
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20))
         ->type_name("N");
     app->add_option("--max-steps", o->max_steps,
-                    "statements that a block may execute; 4294967296 if left out")
+                    "statements that a block may execute; 268435456 if left out")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62))
         ->type_name("N");
     app->add_flag("--json", o->json, "one JSON object for each answer");
@@ -259,7 +269,7 @@ void add_running_commands(CLI::App& root, Commands& commands) {
         ->type_name("A,B");
     app->add_option("--seeds", o->seeds, "several seeds in one go, both ends included")
         ->type_name("A..B");
-    add_max_steps(*app, o->max_steps, "4294967296");
+    add_max_steps(*app, o->max_steps, "268435456");
     app->add_option("--timeout", o->timeout,
                     "how long a run on a GPU may take, 0 for ever; 600 if left out")
         ->check(CLI::NonNegativeNumber)
@@ -317,7 +327,7 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
     auto [app, o] = add_command<BenchOptions>(root, commands, "bench",
                                               "Times the kernels of a program on the GPU.", bench);
     add_device_program(app, o->program);
-    add_entry(app, o->entry, o->inputs, o->seed);
+    add_entry(app, o->entry, o->inputs, o->exact, o->seed);
     app->add_option("--kernel", o->kernel, "time only this kernel")->type_name("NAME");
     app->add_option("--repeat", o->rounds, "timed launches of each kernel; 30 if left out")
         ->check(CLI::Range(1, 100000))

@@ -29,6 +29,7 @@ struct FormatOptions {
   std::vector<std::string> files;
   bool check = false;     ///< only say which files are not in canonical form
   bool in_place = false;  ///< rewrite the files
+  bool json = false;
 };
 Exit format(const FormatOptions& options, Io& io);
 
@@ -50,11 +51,13 @@ struct IsaOptions {
   std::string mnemonic;  ///< empty: the table of all
   bool markdown = false;
   bool words = false;  ///< the words of the language as JSON
+  bool json = false;
 };
 Exit isa_reference(const IsaOptions& options, Io& io);
 
 struct ExplainOptions {
   std::string code;  ///< empty: the list of all
+  bool json = false;
 };
 Exit explain(const ExplainOptions& options, Io& io);
 
@@ -86,6 +89,7 @@ struct ExecutionOptions {
   DataOptions data;
   std::uint64_t seed = 0;
   bool wild = false;
+  bool exact = false;  ///< numbers of files are not rounded
   int threads = 0;
 };
 
@@ -169,6 +173,7 @@ struct BenchOptions {
   ProgramOptions program;  ///< the target is the device's
   std::string entry;
   std::vector<std::string> inputs;  ///< "NAME=SPEC"
+  bool exact = false;               ///< numbers of files are not rounded
   std::uint64_t seed = 0;
   std::string kernel;     ///< empty: all that the entry launches
   int rounds = 30;        ///< timed launches of each kernel

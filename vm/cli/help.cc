@@ -100,6 +100,26 @@ const std::map<std::string, std::string>& examples() {
 
 }  // namespace
 
+std::string help_statuses(const std::string& command) {
+  static const std::map<std::string, std::string> faults = {
+      {"fmt", "a file has an error or, with --check, would change"},
+      {"diff", "results differ, or the program or its data is wrong"},
+      {"fuzz", "a program failed that should not"},
+      {"record", "a case differs from the GPU"},
+      {"tune", "the program or its data is wrong, or no point runs"}};
+  const auto own = faults.find(command);
+  const std::string fault = own == faults.end() ? "the program or its data is wrong" : own->second;
+  return "Exit status:\n"
+         "  0  done\n"
+         "  1  " +
+         fault +
+         "\n"
+         "  2  the command line is wrong\n"
+         "  3  a GPU, a driver or a compiler is missing\n"
+         "  4  a limit was reached: steps, memory or time\n"
+         "  70 an error of tilevm itself; please report it\n";
+}
+
 std::string help_examples(const std::string& command) {
   const auto found = examples().find(command);
   return found == examples().end() ? std::string() : found->second;

@@ -34,6 +34,20 @@ Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
   return list;
 }
 
+bool has_place(const DataPlace& place) {
+  return !place.file.empty() || !place.tensor.empty() || !place.index.empty();
+}
+
+Json place_json(const DataPlace& place) {
+  Json object = Json::object();
+  if (!place.file.empty()) object.set("file", place.file);
+  if (!place.tensor.empty()) object.set("tensor", place.tensor);
+  if (place.index.empty()) return object;
+  Json index = Json::array();
+  for (const std::int64_t i : place.index) index.push(i);
+  return std::move(object.set("index", std::move(index)));
+}
+
 }  // namespace
 
 Exit fail(Io& io, const Error& error) {
@@ -45,6 +59,13 @@ Exit fail(Io& io, const Error& error) {
 void show(Io& io, const Diagnostics& diagnostics, const SourceFile& source) {
   if (diagnostics.sorted().empty()) return;
   io.err << render(diagnostics, source, io.color_err);
+}
+
+void show(Io& io, const std::vector<DataNote>& notes) {
+  for (const DataNote& note : notes) {
+    io.err << "tilevm: " << paint("note:", Style::bold, io.color_err) << ' '
+           << printable(note.message) << fmt::format(" [{}]", to_string(note.code)) << '\n';
+  }
 }
 
 Json to_json(const Diagnostic& diagnostic, const SourceFile& source) {
@@ -89,10 +110,25 @@ Exit Reporter::finish(Exit status) {
   return status;
 }
 
+void Reporter::notes(const std::vector<DataNote>& notes) {
+  if (notes.empty()) return;
+  if (!json_) return show(io_, notes);
+  Json list = Json::array();
+  for (const DataNote& note : notes) {
+    Json item = Json::object();
+    item.set("code", to_string(note.code)).set("message", note.message);
+    item.set("place", place_json(note.place)).set("count", note.count);
+    list.push(std::move(item.set("largest_error", note.largest_error)));
+  }
+  set("notes", std::move(list));
+}
+
 Exit Reporter::fail(const Error& error) {
   const Exit status = exit_of(error.kind);
   if (json_) {
     set("error", error.message);
+    if (!error.code.empty()) set("error_code", error.code);
+    if (has_place(error.place)) set("place", place_json(error.place));
   } else {
     vm::fail(io_, error);
   }

@@ -4,10 +4,12 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "isa/base/diagnostic.h"
 #include "isa/base/result.h"
 #include "isa/base/source.h"
+#include "vm/data/data_reader.h"
 #include "vm/run/vm.h"
 #include "vm/text/json.h"
 #include "vm/text/style.h"
@@ -28,13 +30,16 @@ Exit fail(Io& io, const Error& error);
 /// Rendered diagnostics to `err`; nothing if there are none.
 void show(Io& io, const Diagnostics& diagnostics, const SourceFile& source);
 
+/// What was done to data, a line each, to `err`.
+void show(Io& io, const std::vector<DataNote>& notes);
+
 /// A diagnostic as JSON: code, severity, file, line, column, end_line, end_column, message and,
 /// where there are, fix and notes.
 [[nodiscard]] Json to_json(const Diagnostic& diagnostic, const SourceFile& source);
 
 /// Ends a command in text or in JSON. With JSON, exactly one object goes to `out`:
 /// {"schema": 1, "command": .., <the command's members>, "diagnostics": [..], "error": ..,
-/// "status": N}.
+/// "error_code": .., "place": {..}, "status": N}. docs/data.md has the members.
 class Reporter {
  public:
   Reporter(Io& io, std::string_view command, bool json);
@@ -44,6 +49,8 @@ class Reporter {
 
   /// A member of the object; ignored without JSON.
   void set(std::string key, Json value);
+  /// Shows what was done to the data (likewise).
+  void notes(const std::vector<DataNote>& notes);
   /// Shows diagnostics (at once in text, in the object with JSON).
   void diagnostics(const Diagnostics& diagnostics, const SourceFile& source);
 

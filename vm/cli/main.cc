@@ -1,6 +1,7 @@
 // The command line: options in, one command called, its exit status out.
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -30,13 +31,16 @@ struct Common {
   std::string color = "auto";
 };
 
-/// Help pages open with lines that can be typed as they are.
+/// Help pages open with lines that can be typed as they are, and end with the exit statuses.
 class ExamplesFirst : public CLI::Formatter {
  public:
   std::string make_description(const CLI::App* app) const override {
     const std::string examples = tilevm::vm::help_examples(app->get_name());
     const std::string summary = app->get_description() + "\n";
     return examples.empty() ? summary : summary + "\n" + examples + "\n";
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    return "\n" + tilevm::vm::help_statuses(app->get_name());
   }
 };
 
@@ -140,7 +144,10 @@ Exit run_main(int argc, char** argv, Io& io) {
     root.exit(asked, std::cout, std::cerr);
     return Exit::ok;
   } catch (const CLI::ParseError& error) {
-    return tilevm::vm::fail(io, {ErrorKind::usage, usage_message(error, root)});
+    const bool json =
+        std::find(words.begin(), words.end(), std::string_view("--json")) != words.end();
+    tilevm::vm::Reporter reporter(io, active(root).get_name(), json);
+    return reporter.fail(Error{ErrorKind::usage, usage_message(error, root)});
   }
 }
 

@@ -92,13 +92,18 @@ bool comes_before(double a, double b) {
 
 }  // namespace
 
-std::optional<Range> range_of(const HostTensor& tensor) {
-  std::optional<Range> range;
+Summary summarize(const HostTensor& tensor) {
+  Summary summary;
+  std::optional<Range>& range = summary.range;
   double lowest = 0;
   double highest = 0;
   for (std::size_t k = 0, size = tensor.size(); k < size; ++k) {
     const double value = value_of(tensor, k);
-    if (value != value) continue;  // NaN
+    if (std::isnan(value)) {
+      ++summary.nan;
+      continue;
+    }
+    if (std::isinf(value)) ++summary.inf;
     if (!range) {
       range = Range{k, k};
       lowest = highest = value;
@@ -110,7 +115,7 @@ std::optional<Range> range_of(const HostTensor& tensor) {
       highest = value;
     }
   }
-  return range;
+  return summary;
 }
 
 }  // namespace tilevm::vm

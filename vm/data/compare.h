@@ -48,6 +48,11 @@ struct Comparison {
 struct Range {
   std::size_t lowest = 0, highest = 0;  ///< their first indices
 };
-[[nodiscard]] std::optional<Range> range_of(const HostTensor& tensor);
+/// The range of a tensor, and how many elements are no ordinary numbers.
+struct Summary {
+  std::optional<Range> range;
+  std::size_t nan = 0, inf = 0;
+};
+[[nodiscard]] Summary summarize(const HostTensor& tensor);
 
 }  // namespace tilevm::vm

@@ -17,10 +17,7 @@ namespace {
 
 constexpr std::array<std::uint8_t, 6> magic = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 constexpr std::size_t max_header_bytes = 1 << 16;
-
-Error bad_file(const std::string& name, std::string_view what) {
-  return data_error(Code::bad_file, fmt::format("cannot read `{}`: {}", name, what));
-}
+static_assert(max_npy_header_bytes == max_header_bytes + 12);
 
 struct NpyType {
   std::string_view descr;  ///< without the byte order
@@ -40,16 +37,37 @@ constexpr std::array<NpyType, 12> types = {{{"b1", isa::u8},
                                             {"f4", isa::f32},
                                             {"f8", isa::f64}}};
 
+/// An element as the file has it.
+struct ItemType {
+  isa::DType dtype;
+  bool untyped = false;
+  std::optional<isa::DType> coded = {};  ///< u8 items are codes of this type
+};
+
+/// What ml_dtypes is saved as, and the names of its types.
+std::optional<ItemType> parse_ml_dtype(std::string_view descr) {
+  if (descr == "V1") return ItemType{isa::u8, true};
+  if (descr == "V2" || descr == "bfloat16") return ItemType{isa::bf16};
+  if (descr == "f1" || descr == "float8_e5m2") return ItemType{isa::f8e5m2};
+  if (descr == "float8_e4m3fn") return ItemType{isa::f8e4m3};
+  if (descr.ends_with("fn")) descr.remove_suffix(2);  // float6_e2m3fn
+  const std::optional<isa::DType> dtype = isa::parse_dtype(descr);
+  const bool named = descr.starts_with("int") || descr.starts_with("uint") ||
+                     descr.starts_with("float4_") || descr.starts_with("float6_");
+  if (named && dtype && dtype->bits < 8) return ItemType{isa::u8, false, dtype};
+  return {};
+}
+
 /// The element type of a `descr`. Anything but '>' means little-endian: '<', '|' (no order) and '='
 /// (the order of the machine that wrote it, which is little wherever tilevm runs).
-std::optional<isa::DType> parse_descr(std::string_view descr) {
+std::optional<ItemType> parse_descr(std::string_view descr) {
   if (!descr.empty() && std::string_view("<>|=").find(descr[0]) != std::string_view::npos) {
     descr.remove_prefix(1);
   }
   for (const NpyType& type : types) {
-    if (type.descr == descr) return type.dtype;
+    if (type.descr == descr) return ItemType{type.dtype};
   }
-  return {};
+  return parse_ml_dtype(descr);
 }
 
 bool is_bool(std::string_view descr) { return descr.ends_with("b1"); }
@@ -73,23 +91,23 @@ struct Parts {
 
 Result<Parts> split(std::span<const std::uint8_t> bytes, const std::string& name) {
   if (bytes.size() < magic.size() || !std::equal(magic.begin(), magic.end(), bytes.begin())) {
-    return bad_file(name, "it is no .npy file (it does not begin with \"\\x93NUMPY\")");
+    return file_error(name, "it is no .npy file (it does not begin with \"\\x93NUMPY\")");
   }
-  if (bytes.size() < 10) return bad_file(name, "it ends inside its header");
+  if (bytes.size() < 10) return file_error(name, "it ends inside its header");
   const unsigned major = bytes[6];
   if (major < 1 || major > 3) {
-    return bad_file(name,
-                    fmt::format("its format is {}.{}, known are 1.0 to 3.0", major, bytes[7]));
+    return file_error(name,
+                      fmt::format("its format is {}.{}, known are 1.0 to 3.0", major, bytes[7]));
   }
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t begin = 8 + length_bytes;
-  if (bytes.size() < begin) return bad_file(name, "it ends inside its header");
+  if (bytes.size() < begin) return file_error(name, "it ends inside its header");
   std::size_t length = 0;
   for (std::size_t i = 0; i < length_bytes; ++i) length |= std::size_t{bytes[8 + i]} << (8 * i);
   if (length > max_header_bytes) {
-    return bad_file(name, fmt::format("its header of {} bytes is too long", length));
+    return file_error(name, fmt::format("its header of {} bytes is too long", length));
   }
-  if (bytes.size() - begin < length) return bad_file(name, "it ends inside its header");
+  if (bytes.size() - begin < length) return file_error(name, "it ends inside its header");
   const auto* text = reinterpret_cast<const char*>(bytes.data() + begin);
   return Parts{{text, length}, bytes.subspan(begin + length)};
 }
@@ -128,48 +146,85 @@ Status check_size(const isa::DType& dtype, const NpyHeader& header, std::size_t 
   const std::optional<std::uint64_t> count = checked_count(header.shape);
   const std::size_t width = dtype.bits / 8;
   if (!count || *count > max_tensor_bytes / width) {
-    return bad_file(name,
-                    fmt::format("its shape ({}) is too large", fmt::join(header.shape, ", ")));
+    return file_error(name,
+                      fmt::format("its shape ({}) is too large", fmt::join(header.shape, ", ")));
   }
   const std::uint64_t expected = *count * width;
   if (available < expected) {
-    return bad_file(name, fmt::format("it is cut short: {} bytes of data, {} expected for {}",
-                                      available, expected, format_type(dtype, header.shape)));
+    return file_error(name, fmt::format("it is cut short: {} bytes of data, {} expected for {}",
+                                        available, expected, format_type(dtype, header.shape)));
   }
   if (available > expected) {
-    return bad_file(name, fmt::format("{} bytes follow the data of {}", available - expected,
-                                      format_type(dtype, header.shape)));
+    return file_error(name, fmt::format("{} bytes follow the data of {}", available - expected,
+                                        format_type(dtype, header.shape)));
   }
   return Done{};
 }
 
-}  // namespace
+/// The head of a file: how its data is to be read, and the place where it begins.
+struct Head {
+  NpyHeader header;
+  ItemType item;
+  std::size_t data = 0;
+};
 
-Result<HostTensor> parse_npy(std::span<const std::uint8_t> bytes, const std::string& name) {
+Result<Head> read_head(std::span<const std::uint8_t> bytes, std::uint64_t size,
+                       const std::string& name) {
   const Result<Parts> parts = split(bytes, name);
   if (!parts) return parts.error();
-  const Result<NpyHeader> header = parse_npy_header(parts->header);
-  if (!header) return bad_file(name, "bad header: " + header.error().message);
-  const std::optional<isa::DType> dtype = parse_descr(header->descr);
-  if (!dtype) {
-    return bad_file(name, describe_type(header->descr) +
-                              "; readable are bool, int8 to int64, uint8 to uint64, float16, "
-                              "float32 and float64");
+  Result<NpyHeader> header = parse_npy_header(parts->header);
+  if (!header) return file_error(name, "bad header: " + header.error().message);
+  const std::optional<ItemType> item = parse_descr(header->descr);
+  if (!item) {
+    return file_error(name, describe_type(header->descr) +
+                                "; readable are bool, int8 to int64, uint8 to uint64, float16, "
+                                "float32, float64 and the types of ml_dtypes");
   }
-  const Status size = check_size(*dtype, *header, parts->data.size(), name);
-  if (!size) return size.error();
-  Result<HostTensor> tensor = make_tensor(*dtype, header->shape, name);
+  const std::size_t data = bytes.size() - parts->data.size();
+  const Status fits = check_size(item->dtype, *header, size - data, name);
+  if (!fits) return fits.error();
+  return Head{*std::move(header), *item, data};
+}
+
+/// Items of one byte as elements of a type that is narrower.
+Result<HostTensor> narrow(const HostTensor& items, const isa::DType& dtype,
+                          const std::string& name) {
+  Result<HostTensor> tensor = make_tensor(dtype, items.shape, name);
   if (!tensor) return tensor;
-  std::copy(parts->data.begin(), parts->data.end(), tensor->data.begin());
-  if (header->descr.starts_with('>')) swap_bytes(*tensor);
-  if (header->fortran_order) reorder_from_fortran(*tensor);
-  if (is_bool(header->descr)) {
-    for (std::uint8_t& byte : tensor->data) byte = byte != 0 ? 1 : 0;
-  }
+  for (std::size_t k = 0; k < items.data.size(); ++k) tensor->set_code(k, items.data[k]);
   return tensor;
 }
 
-Result<HostTensor> read_npy(const std::string& path) {
+}  // namespace
+
+Result<ArrayType> parse_npy_type(std::span<const std::uint8_t> bytes, std::uint64_t size,
+                                 const std::string& name) {
+  const Result<Head> head = read_head(bytes, size, name);
+  if (!head) return head.error();
+  return ArrayType{head->item.coded.value_or(head->item.dtype), head->header.shape,
+                   head->item.untyped};
+}
+
+Result<HostArray> parse_npy(std::span<const std::uint8_t> bytes, const std::string& name) {
+  const Result<Head> head = read_head(bytes, bytes.size(), name);
+  if (!head) return head.error();
+  Result<HostTensor> tensor = make_tensor(head->item.dtype, head->header.shape, name);
+  if (!tensor) return tensor.error();
+  std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(head->data), bytes.end(),
+            tensor->data.begin());
+  if (head->header.descr.starts_with('>')) swap_bytes(*tensor);
+  if (head->header.fortran_order) reorder_from_fortran(*tensor);
+  if (is_bool(head->header.descr)) {
+    for (std::uint8_t& byte : tensor->data) byte = byte != 0 ? 1 : 0;
+  }
+  if (head->item.coded) {
+    tensor = narrow(*tensor, *head->item.coded, name);
+    if (!tensor) return tensor.error();
+  }
+  return HostArray{*std::move(tensor), head->item.untyped};
+}
+
+Result<HostArray> read_npy(const std::string& path) {
   const Result<std::vector<std::uint8_t>> bytes =
       read_file(path, max_tensor_bytes + max_header_bytes);
   if (!bytes) return bytes.error();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -22,8 +23,8 @@ constexpr std::array<std::pair<std::string_view, SourceKind>, 8> generators = {
      {"packed", SourceKind::packed}}};
 
 constexpr std::string_view sources_text =
-    "FILE.npy, rand[:SEED], wild[:SEED], corner[:SEED], zeros, iota, full:VALUE, codes:FILE.npy or "
-    "packed:FILE.npy";
+    "FILE.npy, FILE.npz[:ARRAY], FILE.safetensors[:ARRAY], - (standard input), codes:FILE, "
+    "packed:FILE, rand[:SEED], wild[:SEED], corner[:SEED], zeros, iota or full:VALUE";
 
 constexpr std::size_t max_rank = 16;
 
@@ -127,9 +128,31 @@ Result<std::uint64_t> parse_seed(std::string_view digits, std::string_view text)
   return seed;
 }
 
-Status expect_npy(std::string_view path, std::string_view text) {
-  if (path.ends_with(".npy") && path.size() > 4) return Done{};
-  return usage(fmt::format("`{}` in `{}` is no .npy file", path, text));
+/// A file, and which of its arrays.
+struct FileName {
+  std::string path, member;
+  Dest::Format format = Dest::Format::npy;
+};
+
+/// Reads PATH.npy, PATH.npz:ARRAY, PATH.safetensors:ARRAY and `-`; nothing for other text.
+std::optional<FileName> parse_file(std::string_view text) {
+  using Format = Dest::Format;
+  if (text == "-" || text.starts_with("-:")) {
+    return FileName{"-", std::string(text.substr(std::min<std::size_t>(2, text.size()))), {}};
+  }
+  if (text.ends_with(".npy") && text.size() > 4) return FileName{std::string(text), {}, {}};
+  for (const auto& [suffix, format] :
+       {std::pair{std::string_view(".npz"), Format::npz}, {".safetensors", Format::safetensors}}) {
+    if (text.ends_with(suffix) && text.size() > suffix.size()) {
+      return FileName{std::string(text), {}, format};
+    }
+    const std::size_t at = text.find(std::string(suffix) + ":");
+    if (at == std::string_view::npos || at == 0) continue;
+    const std::size_t end = at + suffix.size();
+    if (end + 1 == text.size()) return {};
+    return FileName{std::string(text.substr(0, end)), std::string(text.substr(end + 1)), format};
+  }
+  return {};
 }
 
 /// Fills in what follows the generator's name. `argument` is empty without a value if there is no
@@ -159,8 +182,14 @@ Status read_argument(Spec& spec, std::string_view name, std::optional<std::strin
       break;
   }
   if (!argument) return usage(fmt::format("`{0}` needs a file: `{0}:FILE.npy`", name));
-  spec.path = *argument;
-  return expect_npy(*argument, spec.text);
+  const std::optional<FileName> file = parse_file(*argument);
+  if (!file) {
+    return usage(
+        fmt::format("`{}` in `{}` is no .npy, .npz or .safetensors file", *argument, spec.text));
+  }
+  spec.path = file->path;
+  spec.member = file->member;
+  return Done{};
 }
 
 }  // namespace
@@ -184,28 +213,39 @@ Result<Spec> parse_spec(std::string_view text) {
     if (!read) return read.error();
     return spec;
   }
-  if (!source.ends_with(".npy") || (colon != std::string_view::npos && is_word(head))) {
+  const std::optional<FileName> file = parse_file(source);
+  if (!file || (colon != std::string_view::npos && is_word(head))) {
     return unknown_source(head, text);
   }
   spec.kind = SourceKind::file;
-  spec.path = source;
+  spec.path = file->path;
+  spec.member = file->member;
   return spec;
 }
 
 Result<Dest> parse_dest(std::string_view text) {
   const Result<Typed> typed = split_type(text);
   if (!typed) return typed.error();
-  Dest dest{typed->dtype, typed->shape, false, {}, std::string(text)};
+  Dest dest{typed->dtype, typed->shape, false, {}, {}, {}, std::string(text)};
   std::string_view path = typed->rest;
   if (path.starts_with("codes:")) {
     dest.codes = true;
     path.remove_prefix(6);
   }
-  if (!path.ends_with(".npy") || path.size() < 5) {
-    return usage(fmt::format(
-        "`{}` cannot hold data; results go to FILE.npy or, as raw bits, to codes:FILE.npy", text));
+  const bool is_npz = path == "npz:-", is_safetensors = path == "safetensors:-";
+  const std::optional<FileName> file = parse_file(is_npz || is_safetensors ? "-" : path);
+  if (!file || (file->path == "-" && !file->member.empty())) {
+    return usage(
+        fmt::format("`{}` cannot hold data; results go to FILE.npy, FILE.npz[:ARRAY], "
+                    "FILE.safetensors[:ARRAY], to standard output by -, npz:- or "
+                    "safetensors:-, or as raw bits to codes:FILE",
+                    text));
   }
-  dest.path = path;
+  dest.path = file->path;
+  dest.member = file->member;
+  dest.format = is_npz           ? Dest::Format::npz
+                : is_safetensors ? Dest::Format::safetensors
+                                 : file->format;
   return dest;
 }
 

@@ -1,11 +1,13 @@
 // The sources and destinations of data: `--in NAME=SPEC` and `--out NAME=DEST`.
 //
-//   SPEC    FILE.npy | rand[:SEED] | wild[:SEED] | corner[:SEED] | zeros |
-//           iota | full:VALUE | codes:FILE.npy | packed:FILE.npy
-//   DEST    FILE.npy | codes:FILE.npy
+//   SPEC    FILE | codes:FILE | packed:FILE | rand[:SEED] | wild[:SEED] | corner[:SEED] | zeros |
+//           iota | full:VALUE
+//   DEST    FILE | codes:FILE | npz:- | safetensors:-
+//   FILE    PATH.npy | PATH.npz[:ARRAY] | PATH.safetensors[:ARRAY] | -
 //
-// Either may be preceded by a type and a shape, `f16[64,64]=rand:1`, for pointers whose tensor the
-// program does not tell. The caller splits off `NAME=`.
+// `-` is standard input or output. Either may be preceded by a type and a shape,
+// `f16[64,64]=rand:1`, for pointers whose tensor the program does not tell. The caller splits off
+// `NAME=`. docs/data.md says what each means.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +18,13 @@
 
 #include "isa/base/result.h"
 #include "isa/type/dtype.h"
+#include "vm/data/data_reader.h"
 #include "vm/data/tensor.h"
 
 namespace tilevm::vm {
 
 enum class SourceKind : std::uint8_t {
-  file,    ///< numbers of a .npy file, exactly
+  file,    ///< numbers of a file
   rand,    ///< floats uniform in [-1, 1), integers over their whole range
   wild,    ///< random finite bit patterns
   corner,  ///< as rand, but many elements lie at the edges of their type
@@ -39,16 +42,20 @@ struct Spec {
   SourceKind kind = SourceKind::rand;
   std::uint64_t seed = 0;  ///< rand, wild, corner
   std::string value;       ///< full: a number's text
-  std::string path;        ///< file, codes, packed
+  std::string path;        ///< file, codes, packed; `-` is standard input
+  std::string member;      ///< the array of an archive; empty: the only one, or the input's name
   std::string text;
 };
 
 /// A parsed DEST.
 struct Dest {
+  enum class Format : std::uint8_t { npy, npz, safetensors };
   std::optional<isa::DType> dtype;
   std::optional<isa::Shape> shape;
   bool codes = false;  ///< raw bits instead of numbers
-  std::string path;
+  Format format = Format::npy;
+  std::string path;    ///< `-` is standard output
+  std::string member;  ///< the array of an archive; empty: the output's name
   std::string text;
 };
 
@@ -57,7 +64,8 @@ struct Dest {
 [[nodiscard]] Result<Dest> parse_dest(std::string_view text);
 
 /// Makes the tensor `name` of the given type and shape.
-///   file    the file's shape must be `shape`, and each number exactly representable in `dtype`
+///   file    the file's shape must be `shape`. Floats are rounded to a float type, which the reader
+///           notes or, if it is exact, refuses; integers must be values of the type
 ///   iota    integers and bipolar integers count codes and wrap; floats count from 0 up to the last
 ///           integer before the first they cannot hold, and start over
 ///   full    read as an integer or a double; floats round to nearest, but nothing saturates;
@@ -66,15 +74,13 @@ struct Dest {
 ///   packed  uint8 items of any shape, as many bytes as the tensor takes
 /// Error (program): the data does not fit; it names the file, the first index and the value.
 [[nodiscard]] Result<HostTensor> load(const Spec& spec, const isa::DType& dtype,
-                                      const isa::Shape& shape, std::string_view name);
+                                      const isa::Shape& shape, std::string_view name,
+                                      DataReader& reader);
 
-/// What a .npy file of this tensor holds: the exact numbers in the smallest fitting NumPy type
-/// (sub-byte integers int8/uint8, bipolar int16, small floats, bf16 and tf32 float32), or with
-/// `codes` the raw bits in the smallest unsigned type.
-[[nodiscard]] Result<HostTensor> to_numpy(const HostTensor& tensor, bool codes);
-
-/// Writes a tensor. Error (usage): the file cannot be written; (program): the type or the shape
-/// that `dest` asks for is another one.
-[[nodiscard]] Status store(const Dest& dest, const HostTensor& tensor, std::string_view name);
+/// Type and shape that the user gave must be the ones that hold. Error (program).
+[[nodiscard]] Status check_given(const std::optional<isa::DType>& given_dtype,
+                                 const std::optional<isa::Shape>& given_shape,
+                                 const std::string& text, const isa::DType& dtype,
+                                 const isa::Shape& shape, std::string_view name);
 
 }  // namespace tilevm::vm

@@ -1,14 +1,13 @@
-// Making tensors from specifications and writing them (spec.h).
+// Making tensors from specifications (spec.h).
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <optional>
+#include <utility>
 
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
-#include "vm/data/npy.h"
+#include "vm/data/convert.h"
 #include "vm/data/random.h"
 #include "vm/data/spec.h"
 #include "vm/text/data_error.h"
@@ -16,84 +15,92 @@
 namespace tilevm::vm {
 namespace {
 
-/// "an i6", "a u4".
-std::string with_article(const isa::DType& dtype) {
-  const std::string name = isa::to_string(dtype);
-  return (name[0] == 'i' || name[0] == 'f' ? "an " : "a ") + name;
+Error wrong_shape(const ArrayType& file, const Spec& spec, const HostTensor& tensor,
+                  std::string_view name) {
+  return data_error(
+      Code::wrong_data_shape,
+      fmt::format("`{}` holds {}, but `{}` is {}", spec.path, format_type(file.dtype, file.shape),
+                  name, format_type(tensor.dtype, tensor.shape)),
+      {spec.path, std::string(name), {}});
 }
 
-std::string range_of(const isa::DType& dtype) {
-  return fmt::format("{}..{}", isa::format_value(dtype, isa::lowest_code(dtype)),
-                     isa::format_value(dtype, isa::max_code(dtype)));
+Error wrong_type(const Spec& spec, std::string_view name, const std::string& message) {
+  return data_error(Code::wrong_data_type, message, {spec.path, std::string(name), {}});
 }
 
-/// Why a number has no code, for the end of a sentence.
-std::string why_not(const isa::DType& dtype, const isa::Number& value) {
-  if (dtype.is_integer()) return fmt::format("({})", range_of(dtype));
-  if (dtype.is_bipolar()) return fmt::format("(the odd numbers of {})", range_of(dtype));
-  return fmt::format("(the nearest is {})", isa::format_value(dtype, isa::encode(dtype, value)));
+/// Whether codes of a type of ml_dtypes that has lost its name may be codes of this one.
+bool is_ml_dtype(const isa::DType& dtype) {
+  const bool is_narrow_int = dtype.is_integer() && dtype.bits < 8;
+  const bool is_its_size = dtype.bits == 1 || dtype.bits == 2 || dtype.bits == 4;
+  return (is_narrow_int && is_its_size) || dtype == isa::f8e4m3 ||
+         dtype == isa::small_float(2, 3) || dtype == isa::small_float(3, 2) ||
+         dtype == isa::small_float(2, 1);
 }
 
-/// The code of a value that the type holds exactly. Unlike Cast, which saturates, Inf has a code
-/// where the type has one (f8e5m2).
-std::optional<std::uint64_t> exact_code(const isa::DType& dtype, const isa::Number& value) {
-  if (value.is_inf() && dtype.is_float() && dtype.specials() == isa::Specials::ieee) {
-    const unsigned sign_at = dtype.bits - 1u;
-    const std::uint64_t exponent = isa::low_mask(dtype.exponent_bits);
-    return exponent << (sign_at - dtype.exponent_bits) | std::uint64_t{value.negative} << sign_at;
-  }
-  if (!isa::representable(dtype, value)) return {};
-  return isa::encode(dtype, value);
+Status check_untyped(const ArrayType& file, const Spec& spec, const isa::DType& dtype,
+                     std::string_view name) {
+  if (!file.untyped || is_ml_dtype(dtype)) return Done{};
+  return wrong_type(
+      spec, name,
+      fmt::format(
+          "`{0}` holds items of one byte without a type (`V1`), as NumPy saves the types of "
+          "ml_dtypes, and `{1}` is {2}, which is none of them; save it by "
+          "`.astype(numpy.float32)`, or give its raw bits by codes:{0}",
+          spec.path, name, isa::to_string(dtype)));
 }
 
-Status check_shape(const HostTensor& file, const isa::DType& dtype, const isa::Shape& shape,
-                   std::string_view name, const std::string& path) {
-  if (file.shape == shape) return Done{};
-  return data_error(Code::wrong_data_shape, fmt::format("`{}` holds {}, but `{}` is {}", path,
-                                                        format_type(file.dtype, file.shape), name,
-                                                        format_type(dtype, shape)));
-}
-
-/// Numbers of a .npy file as codes of `dtype`.
-Status convert(const HostTensor& from, HostTensor& to, std::string_view name,
-               const std::string& path) {
-  if (from.dtype == to.dtype) {
-    to.data = from.data;  // the bits of a NaN too
-    return Done{};
-  }
-  for (std::size_t k = 0, size = from.size(); k < size; ++k) {
-    const isa::Number value = isa::decode(from.dtype, from.code(k));
-    const std::optional<std::uint64_t> code = exact_code(to.dtype, value);
-    if (!code) {
-      return data_error(
-          Code::data_not_representable,
-          fmt::format("`{}`: `{}`{} = {} is not {} {}", path, name, format_index(to.shape, k),
-                      isa::format_value(from.dtype, from.code(k)), with_article(to.dtype),
-                      why_not(to.dtype, value)));
+/// Items of one byte as codes: bits above the type's are zero or, of integers, copies of the sign.
+Status take_codes(const HostTensor& items, HostTensor& tensor, const Spec& spec,
+                  std::string_view name) {
+  const std::uint64_t mask = isa::low_mask(tensor.dtype.bits);
+  for (std::size_t k = 0, size = tensor.size(); k < size; ++k) {
+    const std::uint64_t item = items.code(k), code = item & mask;
+    const bool sign = tensor.dtype.is_signed_int() && (code >> (tensor.dtype.bits - 1) & 1) != 0;
+    const bool fits = item == code || (sign && item == ((~mask & 0xff) | code));
+    if (!fits) {
+      return data_error(Code::data_not_representable,
+                        fmt::format("`{}`: code {} of `{}`{} has more than the {} bits of {}",
+                                    spec.path, item, name, format_index(tensor.shape, k),
+                                    tensor.dtype.bits, with_article(tensor.dtype)),
+                        place_of(spec.path, name, tensor.shape, k));
     }
-    to.set_code(k, *code);
+    tensor.set_code(k, code);
   }
   return Done{};
 }
 
-Status fill_from_numbers(HostTensor& tensor, const Spec& spec, std::string_view name) {
-  const Result<HostTensor> file = read_npy(spec.path);
+Status fill_from_numbers(HostTensor& tensor, const Spec& spec, std::string_view name,
+                         DataReader& reader) {
+  const auto check = [&](const ArrayType& file) -> Status {
+    if (file.shape != tensor.shape) return wrong_shape(file, spec, tensor, name);
+    return check_untyped(file, spec, tensor.dtype, name);
+  };
+  const Result<HostArray> file = reader.read(spec.path, spec.member, std::string(name), check);
   if (!file) return file.error();
-  const Status shape = check_shape(*file, tensor.dtype, tensor.shape, name, spec.path);
-  if (!shape) return shape;
-  return convert(*file, tensor, name, spec.path);
+  if (file->untyped) return take_codes(*file, tensor, spec, name);
+  const Result<Rounding> rounding = convert_numbers(*file, tensor, reader.exact(), spec.path, name);
+  if (!rounding) return rounding.error();
+  if (rounding->count > 0) {
+    reader.add({Code::data_rounded, describe(*rounding, *file, tensor, spec.path, name),
+                place_of(spec.path, name, tensor.shape, rounding->first), rounding->count,
+                rounding->largest_error});
+  }
+  return Done{};
 }
 
-Status fill_from_codes(HostTensor& tensor, const Spec& spec, std::string_view name) {
-  const Result<HostTensor> file = read_npy(spec.path);
+Status fill_from_codes(HostTensor& tensor, const Spec& spec, std::string_view name,
+                       DataReader& reader) {
+  const auto check = [&](const ArrayType& file) -> Status {
+    if (file.dtype.kind != isa::TypeKind::unsigned_int) {
+      return wrong_type(spec, name,
+                        fmt::format("`{}` holds {}, but codes are unsigned integers", spec.path,
+                                    isa::to_string(file.dtype)));
+    }
+    if (file.shape != tensor.shape) return wrong_shape(file, spec, tensor, name);
+    return Done{};
+  };
+  const Result<HostArray> file = reader.read(spec.path, spec.member, std::string(name), check);
   if (!file) return file.error();
-  if (file->dtype.kind != isa::TypeKind::unsigned_int) {
-    return data_error(Code::wrong_data_type,
-                      fmt::format("`{}` holds {}, but codes are unsigned integers", spec.path,
-                                  isa::to_string(file->dtype)));
-  }
-  const Status shape = check_shape(*file, tensor.dtype, tensor.shape, name, spec.path);
-  if (!shape) return shape;
   const std::uint64_t largest = isa::low_mask(tensor.dtype.bits);
   for (std::size_t k = 0, size = tensor.size(); k < size; ++k) {
     const std::uint64_t code = file->code(k);
@@ -101,27 +108,33 @@ Status fill_from_codes(HostTensor& tensor, const Spec& spec, std::string_view na
       return data_error(Code::data_not_representable,
                         fmt::format("`{}`: code {} of `{}`{} has more than the {} bits of {}",
                                     spec.path, code, name, format_index(tensor.shape, k),
-                                    tensor.dtype.bits, with_article(tensor.dtype)));
+                                    tensor.dtype.bits, with_article(tensor.dtype)),
+                        place_of(spec.path, name, tensor.shape, k));
     }
     tensor.set_code(k, code);
   }
   return Done{};
 }
 
-Status fill_from_packed(HostTensor& tensor, const Spec& spec, std::string_view name) {
-  const Result<HostTensor> file = read_npy(spec.path);
+Status fill_from_packed(HostTensor& tensor, const Spec& spec, std::string_view name,
+                        DataReader& reader) {
+  const auto check = [&](const ArrayType& file) -> Status {
+    if (file.dtype != isa::u8) {
+      return wrong_type(spec, name,
+                        fmt::format("`{}` holds {}, but packed data is uint8", spec.path,
+                                    isa::to_string(file.dtype)));
+    }
+    const std::uint64_t bytes = checked_count(file.shape).value_or(0);
+    if (bytes == tensor.data.size()) return Done{};
+    return data_error(
+        Code::wrong_data_shape,
+        fmt::format("`{}` holds {} bytes, but `{}` is {}, which packs into {}", spec.path, bytes,
+                    name, format_type(tensor.dtype, tensor.shape), tensor.data.size()),
+        {spec.path, std::string(name), {}});
+  };
+  Result<HostArray> file = reader.read(spec.path, spec.member, std::string(name), check);
   if (!file) return file.error();
-  if (file->dtype != isa::u8) {
-    return data_error(Code::wrong_data_type, fmt::format("`{}` holds {}, but packed data is uint8",
-                                                         spec.path, isa::to_string(file->dtype)));
-  }
-  if (file->data.size() != tensor.data.size()) {
-    return data_error(Code::wrong_data_shape,
-                      fmt::format("`{}` holds {} bytes, but `{}` is {}, which packs into {}",
-                                  spec.path, file->data.size(), name,
-                                  format_type(tensor.dtype, tensor.shape), tensor.data.size()));
-  }
-  tensor.data = file->data;
+  tensor.data = std::move(file->data);
   const std::size_t used = tensor.size() * tensor.dtype.bits % 8;
   if (used != 0) tensor.data.back() &= static_cast<std::uint8_t>(isa::low_mask(used & 7));
   return Done{};
@@ -164,19 +177,6 @@ std::optional<isa::Number> parse_number(const std::string& text) {
   return {};
 }
 
-/// The code of a value up to rounding of floats; nothing that saturates, overflows or has no code.
-std::optional<std::uint64_t> near_code(const isa::DType& dtype, const isa::Number& value) {
-  if (!dtype.is_float() || value.is_nan() || value.is_inf()) return exact_code(dtype, value);
-  const std::uint64_t code = isa::encode(dtype, value);
-  const isa::Number rounded = isa::decode(dtype, code);
-  if (rounded.is_inf()) return {};
-  const double largest = isa::to_double(isa::decode(dtype, isa::max_code(dtype)));
-  const double smallest = isa::to_double(isa::decode(dtype, isa::lowest_code(dtype)));
-  const double real = isa::to_double(value), near = isa::to_double(rounded);
-  if ((near == largest || near == smallest) && std::abs(real) > largest) return {};
-  return code;
-}
-
 Status fill_value(HostTensor& tensor, const Spec& spec, std::string_view name) {
   const std::optional<isa::Number> value = parse_number(spec.value);
   if (!value) {
@@ -185,17 +185,19 @@ Status fill_value(HostTensor& tensor, const Spec& spec, std::string_view name) {
   const std::optional<std::uint64_t> code = near_code(tensor.dtype, *value);
   if (!code) {
     return data_error(Code::data_not_representable,
-                      fmt::format("`{}`: {} is not {} {}, the type of `{}`", spec.text, spec.value,
-                                  with_article(tensor.dtype), why_not(tensor.dtype, *value), name));
+                      fmt::format("`{}`: {} is not {}, the type of `{}`", spec.text, spec.value,
+                                  why_not(tensor.dtype, *value), name),
+                      {{}, std::string(name), {}});
   }
   for (std::size_t k = 0, size = tensor.size(); k < size; ++k) tensor.set_code(k, *code);
   return Done{};
 }
 
-Status fill_tensor(HostTensor& tensor, const Spec& spec, std::string_view name) {
+Status fill_tensor(HostTensor& tensor, const Spec& spec, std::string_view name,
+                   DataReader& reader) {
   switch (spec.kind) {
     case SourceKind::file:
-      return fill_from_numbers(tensor, spec, name);
+      return fill_from_numbers(tensor, spec, name, reader);
     case SourceKind::rand:
       fill_rand(tensor, spec.seed, name);
       break;
@@ -213,80 +215,43 @@ Status fill_tensor(HostTensor& tensor, const Spec& spec, std::string_view name) 
     case SourceKind::full:
       return fill_value(tensor, spec, name);
     case SourceKind::codes:
-      return fill_from_codes(tensor, spec, name);
+      return fill_from_codes(tensor, spec, name, reader);
     case SourceKind::packed:
-      return fill_from_packed(tensor, spec, name);
+      return fill_from_packed(tensor, spec, name, reader);
   }
   return Done{};
 }
 
-/// Type and shape that the user gave must be the ones that hold.
+}  // namespace
+
 Status check_given(const std::optional<isa::DType>& given_dtype,
                    const std::optional<isa::Shape>& given_shape, const std::string& text,
                    const isa::DType& dtype, const isa::Shape& shape, std::string_view name) {
   if (given_dtype.value_or(dtype) != dtype) {
     return data_error(Code::wrong_data_type,
                       fmt::format("`{}` says {}, but `{}` is {}", text,
-                                  isa::to_string(*given_dtype), name, format_type(dtype, shape)));
+                                  isa::to_string(*given_dtype), name, format_type(dtype, shape)),
+                      {{}, std::string(name), {}});
   }
   if (given_shape.value_or(shape) != shape) {
-    return data_error(Code::wrong_data_shape, fmt::format("`{}` says {}, but `{}` is {}", text,
-                                                          format_type(dtype, *given_shape), name,
-                                                          format_type(dtype, shape)));
+    return data_error(
+        Code::wrong_data_shape,
+        fmt::format("`{}` says {}, but `{}` is {}", text, format_type(dtype, *given_shape), name,
+                    format_type(dtype, shape)),
+        {{}, std::string(name), {}});
   }
   return Done{};
 }
 
-/// The smallest NumPy type that holds every value of `dtype`.
-isa::DType number_type(const isa::DType& dtype) {
-  if (is_numpy_type(dtype)) return dtype;
-  if (dtype.is_float()) return isa::f32;
-  if (dtype.is_bipolar()) return isa::i16;
-  return dtype.is_signed_int() ? isa::i8 : isa::u8;
-}
-
-isa::DType code_type(const isa::DType& dtype) {
-  for (const int bits : {8, 16, 32}) {
-    if (dtype.bits <= bits) return isa::unsigned_int(bits);
-  }
-  return isa::u64;
-}
-
-}  // namespace
-
 Result<HostTensor> load(const Spec& spec, const isa::DType& dtype, const isa::Shape& shape,
-                        std::string_view name) {
+                        std::string_view name, DataReader& reader) {
   const Status given = check_given(spec.dtype, spec.shape, spec.text, dtype, shape, name);
   if (!given) return given.error();
   Result<HostTensor> tensor = make_tensor(dtype, shape, name);
   if (!tensor) return tensor;
-  const Status filled = fill_tensor(*tensor, spec, name);
+  const Status filled = fill_tensor(*tensor, spec, name, reader);
   if (!filled) return filled.error();
   return tensor;
-}
-
-Result<HostTensor> to_numpy(const HostTensor& tensor, bool codes) {
-  const isa::DType dtype = codes ? code_type(tensor.dtype) : number_type(tensor.dtype);
-  Result<HostTensor> result = make_tensor(dtype, tensor.shape, "the file's data");
-  if (!result) return result;
-  if (dtype == tensor.dtype) {
-    result->data = tensor.data;
-    return result;
-  }
-  for (std::size_t k = 0, size = tensor.size(); k < size; ++k) {
-    const std::uint64_t code = tensor.code(k);
-    result->set_code(k, codes ? code : isa::encode(dtype, isa::decode(tensor.dtype, code)));
-  }
-  return result;
-}
-
-Status store(const Dest& dest, const HostTensor& tensor, std::string_view name) {
-  const Status given =
-      check_given(dest.dtype, dest.shape, dest.text, tensor.dtype, tensor.shape, name);
-  if (!given) return given;
-  const Result<HostTensor> array = to_numpy(tensor, dest.codes);
-  if (!array) return array.error();
-  return write_npy(dest.path, *array);
 }
 
 }  // namespace tilevm::vm

@@ -30,7 +30,9 @@ Result<FoundTarget> find_target(const TargetRequest& request) {
   if (!loaded.program) return found;
   Result<Entry> entry = resolve_entry(*loaded.program, request.entry, request.data);
   if (!entry) return entry.error();
-  Result<std::vector<HostTensor>> tensors = make_tensors(*entry, request.seeding);
+  DataReader reader(request.exact);
+  Result<std::vector<HostTensor>> tensors = make_tensors(*entry, request.seeding, reader);
+  found.notes = reader.notes();
   if (!tensors) return tensors.error();
   found.target = DebugTarget{*std::move(loaded.program), *std::move(entry), *std::move(tensors)};
   return found;

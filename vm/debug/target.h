@@ -9,7 +9,7 @@
 #include "isa/base/diagnostic.h"
 #include "isa/base/result.h"
 #include "vm/data/tensor.h"
-#include "vm/run/entry.h"
+#include "vm/run/entry_tensors.h"
 #include "vm/run/load.h"
 
 namespace tilevm::vm {
@@ -21,6 +21,7 @@ struct TargetRequest {
   std::string entry;
   DataOptions data;
   Seeding seeding;
+  bool exact = false;  ///< numbers of files are not rounded
 };
 
 struct DebugTarget {
@@ -33,6 +34,7 @@ struct DebugTarget {
 struct FoundTarget {
   std::shared_ptr<const SourceFile> source;
   Diagnostics diagnostics;
+  std::vector<DataNote> notes;  ///< what was rounded
   std::optional<DebugTarget> target;
 };
 

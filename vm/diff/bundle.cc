@@ -16,7 +16,7 @@
 #include "isa/type/dtype.h"
 #include "vm/data/hash.h"
 #include "vm/data/npy.h"
-#include "vm/data/spec.h"
+#include "vm/data/store.h"
 #include "vm/run/load.h"
 #include "vm/text/file.h"
 #include "vm/text/json.h"
@@ -203,7 +203,8 @@ Result<HostTensor> read_codes(const std::string& path, const DescribedTensor& de
   spec.kind = SourceKind::codes;
   spec.path = path;
   spec.text = "codes:" + path;
-  return load(spec, *dtype, described.shape, described.name);
+  DataReader reader(true);
+  return load(spec, *dtype, described.shape, described.name, reader);
 }
 
 Result<std::string> read_bounded_text(const std::string& path, std::uint64_t limit) {

@@ -164,10 +164,16 @@ Result<SeedRun> run_on(const DiffCase& what, const Engines& engines, std::vector
   return result;
 }
 
-Result<SeedRun> run_seed(const DiffCase& what, const Engines& engines, const Seeding& seeding) {
-  Result<std::vector<HostTensor>> inputs = make_tensors(what.entry, seeding);
+Result<SeedRun> run_seed(const DiffCase& what, const Engines& engines, const Seeding& seeding,
+                         DataReader& reader) {
+  Result<std::vector<HostTensor>> inputs = make_tensors(what.entry, seeding, reader);
   if (!inputs) return inputs.error();
   return run_on(what, engines, *std::move(inputs), seeding.seed);
+}
+
+Result<SeedRun> run_seed(const DiffCase& what, const Engines& engines, const Seeding& seeding) {
+  DataReader reader;
+  return run_seed(what, engines, seeding, reader);
 }
 
 }  // namespace tilevm::vm

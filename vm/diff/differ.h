@@ -11,7 +11,7 @@
 #include "isa/base/result.h"
 #include "vm/diff/verdict.h"
 #include "vm/run/engine.h"
-#include "vm/run/entry.h"
+#include "vm/run/entry_tensors.h"
 
 namespace tilevm::vm {
 
@@ -53,6 +53,9 @@ struct SeedRun {
 /// Runs one seed on every engine. Where results differ, engines that may be different from run to
 /// run run once more. Error: the environment's, of kinds usage and unavailable, with which nothing
 /// can be compared.
+[[nodiscard]] Result<SeedRun> run_seed(const DiffCase& what, const Engines& engines,
+                                       const Seeding& seeding, DataReader& reader);
+/// The same where no input is standard input and no note is wanted.
 [[nodiscard]] Result<SeedRun> run_seed(const DiffCase& what, const Engines& engines,
                                        const Seeding& seeding);
 /// The same on given tensors, one for each of the entry's.

@@ -222,11 +222,11 @@ class KernelMaker {
 void add_launch(isa::Program& program, FinishedKernel finished) {
   using Role = isa::PipelineTensor::Role;
   isa::Pipeline& pipeline = program.pipelines.front();
-  isa::Launch launch;
+  isa::PipelineLaunch launch;
   launch.kernel = static_cast<int>(program.kernels.size());
   for (LaunchArgument& argument : finished.arguments) {
     if (auto* scalar = std::get_if<isa::Scalar>(&argument)) {
-      launch.arguments.emplace_back(*scalar);
+      launch.arguments.emplace_back(isa::Expr::constant(*scalar));
       continue;
     }
     launch.arguments.emplace_back(static_cast<int>(pipeline.tensors.size()));
@@ -237,14 +237,14 @@ void add_launch(isa::Program& program, FinishedKernel finished) {
   // Inputs come first, as the text has them.
   std::vector<isa::PipelineTensor> sorted;
   std::vector<int> places(pipeline.tensors.size(), 0);
-  for (const Role role : {Role::input, Role::output, Role::temporary}) {
+  for (const Role role : {Role::input, Role::inout, Role::output, Role::temporary}) {
     for (std::size_t i = 0; i < pipeline.tensors.size(); ++i) {
       if (pipeline.tensors[i].role != role) continue;
       places[i] = static_cast<int>(sorted.size());
       sorted.push_back(pipeline.tensors[i]);
     }
   }
-  for (isa::Launch& each : pipeline.launches) {
+  for (isa::PipelineLaunch& each : pipeline.launches) {
     for (auto& argument : each.arguments) {
       if (auto* index = std::get_if<int>(&argument)) {
         *index = places[static_cast<std::size_t>(*index)];

@@ -379,7 +379,7 @@ VarId KernelBuilder::pointer(const isa::DType& dtype, std::int64_t elements,
   const std::string name =
       fmt::format("{}{}{}", prefix_, input ? "_in" : "_out", kernel_.parameters.size());
   return parameter(name, isa::PointerType{dtype},
-                   isa::PipelineTensor{name, role, dtype, {elements}, {}});
+                   isa::PipelineTensor{name, role, dtype, isa::constant_extents({elements}), {}});
 }
 
 std::pair<std::optional<isa::ViewLayout>, std::int64_t> KernelBuilder::written_layout(

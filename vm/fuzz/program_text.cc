@@ -252,7 +252,7 @@ class KernelText {
 
 std::string tensor_text(const isa::PipelineTensor& tensor) {
   return fmt::format("{}: {}{}", tensor.name, isa::to_string(tensor.dtype),
-                     isa::to_string(tensor.shape));
+                     isa::to_string(*tensor.static_shape()));
 }
 
 std::string pipeline_text(const isa::Program& program, const isa::Pipeline& pipeline) {
@@ -263,21 +263,25 @@ std::string pipeline_text(const isa::Program& program, const isa::Pipeline& pipe
       case isa::PipelineTensor::Role::input:
         inputs.push_back(tensor_text(tensor));
         break;
+      case isa::PipelineTensor::Role::inout:
+        inputs.push_back("inout " + tensor_text(tensor));
+        break;
       case isa::PipelineTensor::Role::output:
         outputs.push_back(tensor_text(tensor));
         break;
       case isa::PipelineTensor::Role::temporary:
         body += fmt::format("    {} = AllocateGlobal({}, {})\n", tensor.name,
-                            isa::to_string(tensor.dtype), isa::to_string(tensor.shape));
+                            isa::to_string(tensor.dtype), isa::to_string(*tensor.static_shape()));
         break;
     }
   }
-  for (const isa::Launch& launch : pipeline.launches) {
+  for (const isa::PipelineLaunch& launch : pipeline.launches) {
     std::vector<std::string> arguments;
     for (const auto& argument : launch.arguments) {
       const auto* index = std::get_if<int>(&argument);
-      arguments.push_back(index != nullptr ? pipeline.tensors[static_cast<std::size_t>(*index)].name
-                                           : scalar_text(*std::get_if<isa::Scalar>(&argument)));
+      arguments.push_back(index != nullptr
+                              ? pipeline.tensors[static_cast<std::size_t>(*index)].name
+                              : scalar_text(*std::get_if<isa::Expr>(&argument)->constant_value()));
     }
     body +=
         fmt::format("    {}({})\n", program.kernels[static_cast<std::size_t>(launch.kernel)].name,

@@ -376,7 +376,7 @@ bool remove_parameter(Program& program, std::size_t n) {
     for (std::size_t i = 0; i < kernel.parameters.size() && !turn.done(); ++i) {
       if (!turn.comes()) continue;
       kernel.parameters.erase(kernel.parameters.begin() + static_cast<std::ptrdiff_t>(i));
-      for (isa::Launch& launch : program.pipelines.front().launches) {
+      for (isa::PipelineLaunch& launch : program.pipelines.front().launches) {
         if (launch.kernel != static_cast<int>(k)) continue;
         launch.arguments.erase(launch.arguments.begin() + static_cast<std::ptrdiff_t>(i));
       }
@@ -390,18 +390,21 @@ bool remove_tensor(Program& program, std::size_t n) {
   if (n >= pipeline.tensors.size()) return false;
   pipeline.tensors.erase(pipeline.tensors.begin() + static_cast<std::ptrdiff_t>(n));
   const int removed = static_cast<int>(n);
-  for (isa::Launch& launch : pipeline.launches) {
+  for (isa::PipelineLaunch& launch : pipeline.launches) {
     for (auto& argument : launch.arguments) {
       auto* index = std::get_if<int>(&argument);
       if (index == nullptr) continue;
-      if (*index == removed) argument = isa::Scalar::i32(0);  // no program, if it was used
-      if (*index > removed) --*index;
+      if (*index > removed) {
+        --*index;
+      } else if (*index == removed) {
+        argument = isa::Expr();  // no program, if it was used
+      }
     }
   }
   return true;
 }
 
-bool names_tensor(const isa::Launch& launch, std::size_t tensor) {
+bool names_tensor(const isa::PipelineLaunch& launch, std::size_t tensor) {
   return std::any_of(launch.arguments.begin(), launch.arguments.end(), [&](const auto& argument) {
     const auto* index = std::get_if<int>(&argument);
     return index != nullptr && *index == static_cast<int>(tensor);
@@ -415,14 +418,14 @@ bool remove_kernel(Program& program, std::size_t n) {
   program.kernels.erase(program.kernels.begin() + removed);
   isa::Pipeline& pipeline = program.pipelines.front();
   std::erase_if(pipeline.launches,
-                [&](const isa::Launch& launch) { return launch.kernel == removed; });
-  for (isa::Launch& launch : pipeline.launches) {
+                [&](const isa::PipelineLaunch& launch) { return launch.kernel == removed; });
+  for (isa::PipelineLaunch& launch : pipeline.launches) {
     if (launch.kernel > removed) --launch.kernel;
   }
   for (std::size_t tensor = pipeline.tensors.size(); tensor-- > 0;) {
-    const bool named =
-        std::any_of(pipeline.launches.begin(), pipeline.launches.end(),
-                    [&](const isa::Launch& launch) { return names_tensor(launch, tensor); });
+    const bool named = std::any_of(
+        pipeline.launches.begin(), pipeline.launches.end(),
+        [&](const isa::PipelineLaunch& launch) { return names_tensor(launch, tensor); });
     if (!named) remove_tensor(program, tensor);
   }
   return true;
@@ -460,7 +463,7 @@ template <bool only_harmless>
 bool remove_tensor_with_uses(Program& program, std::size_t n) {
   isa::Pipeline& pipeline = program.pipelines.front();
   if (n >= pipeline.tensors.size()) return false;
-  for (isa::Launch& launch : pipeline.launches) {
+  for (isa::PipelineLaunch& launch : pipeline.launches) {
     isa::Kernel& kernel = program.kernels[static_cast<std::size_t>(launch.kernel)];
     const isa::Kernel before = kernel;
     for (std::size_t i = launch.arguments.size(); i-- > 0;) {
@@ -482,9 +485,10 @@ bool remove_tensor_with_uses(Program& program, std::size_t n) {
 bool shorten_tensor(Program& program, std::size_t n) {
   isa::Pipeline& pipeline = program.pipelines.front();
   if (n >= pipeline.tensors.size()) return false;
-  std::int64_t& extent = pipeline.tensors[n].shape.front();
-  if (extent < 2) return n + 1 < pipeline.tensors.size();
-  extent /= 2;
+  isa::Expr& extent = pipeline.tensors[n].extents.front();
+  const std::int64_t value = extent.constant_int().value_or(1);
+  if (value < 2) return n + 1 < pipeline.tensors.size();
+  extent = isa::Expr::constant(value / 2);
   return true;
 }
 

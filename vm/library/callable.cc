@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "isa/type/bits.h"
+#include "isa/verify/pipeline_instance.h"
 #include "vm/data/tensor.h"
 #include "vm/run/engine_cuda.h"
 
@@ -40,18 +41,27 @@ Callable kernel_callable(const isa::VerifiedProgram& program, int index) {
   return callable;
 }
 
+/// Scalars and tensors in the order of the text.
 Callable pipeline_callable(const isa::Pipeline& pipeline, int index) {
-  using Role = isa::PipelineTensor::Role;
   Callable callable{{true, index}, pipeline.name, {}};
+  auto scalar = pipeline.scalars.begin();
+  const auto add_scalars = [&](std::size_t tensors) {
+    for (; scalar != pipeline.scalars.end() && scalar->tensors_before <= tensors; ++scalar) {
+      callable.parameters.push_back({scalar->name, scalar->kind, {}, {}});
+    }
+  };
+  std::size_t tensors = 0;
   for (const isa::PipelineTensor& tensor : pipeline.tensors) {
-    if (tensor.role == Role::temporary) continue;
+    if (!tensor.is_parameter()) continue;
+    add_scalars(tensors++);
     callable.parameters.push_back({tensor.name,
                                    {},
                                    tensor.dtype,
-                                   tensor.shape,
-                                   tensor.role == Role::input,
-                                   tensor.role == Role::output});
+                                   tensor.static_shape(),
+                                   tensor.is_input(),
+                                   tensor.is_output()});
   }
+  add_scalars(tensors);
   return callable;
 }
 
@@ -129,18 +139,46 @@ const isa::Pipeline& pipeline_of(const isa::VerifiedProgram& program, const Call
   return program.program().pipelines[static_cast<std::size_t>(callable.index.index)];
 }
 
-std::vector<isa::Launch> launches_of(const isa::VerifiedProgram& program, const Callable& callable,
-                                     CallArguments arguments) {
-  if (callable.index.is_pipeline) return pipeline_of(program, callable).launches;
-  return {launch_of(callable, arguments)};
+/// Launches, and the shapes of all tensors where the callable is a pipeline.
+Result<isa::PipelineInstance> instance_of(const isa::VerifiedProgram& program,
+                                          const Callable& callable, CallArguments arguments) {
+  if (!callable.index.is_pipeline) {
+    return isa::PipelineInstance{{}, {launch_of(callable, arguments)}};
+  }
+  std::vector<isa::Scalar> scalars;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::optional<isa::ScalarKind> kind = callable.parameters[i].scalar;
+    if (kind) scalars.push_back(read_scalar(*kind, arguments[i].data, arguments[i].bytes));
+  }
+  return isa::instantiate(program, callable.index.index, scalars);
 }
 
-/// The tensors of a pipeline that are not arguments; they follow the others.
-std::vector<isa::PipelineTensor> temporaries_of(const isa::VerifiedProgram& program,
-                                                const Callable& callable) {
-  if (!callable.index.is_pipeline) return {};
+/// The tensors of a pipeline that are not arguments, as indices; they follow the others.
+std::vector<std::size_t> temporaries_of(const isa::VerifiedProgram& program,
+                                        const Callable& callable) {
+  std::vector<std::size_t> temporaries;
+  if (!callable.index.is_pipeline) return temporaries;
   const std::vector<isa::PipelineTensor>& all = pipeline_of(program, callable).tensors;
-  return {all.begin() + static_cast<std::ptrdiff_t>(callable.parameters.size()), all.end()};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].is_parameter()) temporaries.push_back(i);
+  }
+  return temporaries;
+}
+
+/// The memory of a tensor whose extents follow from the call must have its size.
+Status check_sizes(const Callable& callable, CallArguments arguments,
+                   const isa::PipelineInstance& instance, bool exact) {
+  if (!callable.index.is_pipeline) return Done{};
+  std::size_t tensor = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Parameter& parameter = callable.parameters[i];
+    if (parameter.scalar) continue;
+    Parameter sized = parameter;
+    sized.shape = instance.shapes[tensor++];
+    const std::size_t given = arguments[i].bytes;
+    if ((exact || given != 0) && given != sized.bytes()) return misfit(callable, sized, given);
+  }
+  return Done{};
 }
 
 }  // namespace
@@ -166,16 +204,23 @@ std::optional<Failure> call(Engine& engine, const isa::VerifiedProgram& program,
                             const Callable& callable, CallArguments arguments, RunReport& report) {
   if (const Status fits = check_arguments(callable, arguments, true); !fits) return fits.error();
   Entry entry{callable.name, callable.index.is_pipeline, {}, {}};
-  entry.launches = launches_of(program, callable, arguments);
+  Result<isa::PipelineInstance> instance = instance_of(program, callable, arguments);
+  if (!instance) return instance.error();
+  if (const Status fits = check_sizes(callable, arguments, *instance, true); !fits) {
+    return fits.error();
+  }
+  entry.launches = std::move(instance->launches);
   std::vector<HostTensor> tensors;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Parameter& parameter = callable.parameters[i];
     if (parameter.scalar) continue;
     // Where the shape depends on the call, the memory is as large as the caller says.
+    std::optional<isa::Shape> shape = parameter.shape;
+    if (!instance->shapes.empty()) shape = instance->shapes[entry.tensors.size()];
     const isa::Shape bytes{static_cast<std::int64_t>(arguments[i].bytes)};
     entry.tensors.push_back({parameter.name,
-                             parameter.shape ? parameter.dtype : isa::u8,
-                             parameter.shape.value_or(bytes),
+                             shape ? parameter.dtype : isa::u8,
+                             shape.value_or(bytes),
                              parameter.input,
                              parameter.output,
                              {},
@@ -185,10 +230,11 @@ std::optional<Failure> call(Engine& engine, const isa::VerifiedProgram& program,
     tensor.data.assign(begin, begin + arguments[i].bytes);
     tensors.push_back(std::move(tensor));
   }
-  for (const isa::PipelineTensor& temporary : temporaries_of(program, callable)) {
-    entry.tensors.push_back(
-        {temporary.name, temporary.dtype, temporary.shape, false, false, {}, {}});
-    Result<HostTensor> made = make_tensor(temporary.dtype, temporary.shape, temporary.name);
+  for (const std::size_t i : temporaries_of(program, callable)) {
+    const isa::PipelineTensor& temporary = pipeline_of(program, callable).tensors[i];
+    const isa::Shape& shape = instance->shapes[i];
+    entry.tensors.push_back({temporary.name, temporary.dtype, shape, false, false, {}, {}});
+    Result<HostTensor> made = make_tensor(temporary.dtype, shape, temporary.name);
     if (!made) return made.error();
     tensors.push_back(*std::move(made));
   }
@@ -216,24 +262,46 @@ Result<LoadedCallable> LoadedCallable::load(const isa::VerifiedProgram& program,
 
 Status LoadedCallable::reserve() {
   const isa::VerifiedProgram& program = program_.program();
-  for (const isa::PipelineTensor& temporary : temporaries_of(program, callable_)) {
-    Result<backend::DeviceBuffer> buffer =
-        engine_.allocate(dense_bytes(temporary.dtype, temporary.shape));
+  for (const std::size_t i : temporaries_of(program, callable_)) {
+    const isa::PipelineTensor& temporary = pipeline_of(program, callable_).tensors[i];
+    const std::optional<isa::Shape> shape = temporary.static_shape();
+    const std::size_t bytes = shape ? dense_bytes(temporary.dtype, *shape) : 0;
+    Result<backend::DeviceBuffer> buffer = engine_.allocate(bytes);
     if (!buffer) return buffer.error();
-    temporaries_.push_back(*std::move(buffer));
+    temporaries_.push_back({*std::move(buffer), bytes});
   }
   const auto reserve_for = [&](int kernel) {
     return engine_.reserve(program_, kernel, workspaces_);
   };
   if (!callable_.index.is_pipeline) return reserve_for(callable_.index.index);
-  for (const isa::Launch& launch : pipeline_of(program, callable_).launches) {
+  for (const isa::PipelineLaunch& launch : pipeline_of(program, callable_).launches) {
     if (Status reserved = reserve_for(launch.kernel); !reserved) return reserved;
+  }
+  return Done{};
+}
+
+/// Temporaries whose size follows from the arguments grow with them.
+Status LoadedCallable::grow(const isa::PipelineInstance& instance) const {
+  const std::vector<std::size_t> indices = temporaries_of(program_.program(), callable_);
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    const isa::PipelineTensor& temporary =
+        pipeline_of(program_.program(), callable_).tensors[indices[k]];
+    const std::size_t bytes = dense_bytes(temporary.dtype, instance.shapes[indices[k]]);
+    if (bytes <= temporaries_[k].bytes) continue;
+    Result<backend::DeviceBuffer> buffer = engine_.allocate(bytes);
+    if (!buffer) return buffer.error();
+    temporaries_[k] = {*std::move(buffer), bytes};
   }
   return Done{};
 }
 
 Status LoadedCallable::launch(CallArguments arguments, backend::cuda::Stream stream) const {
   if (Status fits = check_arguments(callable_, arguments, false); !fits) return fits;
+  const Result<isa::PipelineInstance> instance =
+      instance_of(program_.program(), callable_, arguments);
+  if (!instance) return instance.error();
+  if (Status fits = check_sizes(callable_, arguments, *instance, false); !fits) return fits;
+  if (Status grown = grow(*instance); !grown) return grown;
   backend::Addresses addresses;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (callable_.parameters[i].scalar) continue;
@@ -245,8 +313,8 @@ Status LoadedCallable::launch(CallArguments arguments, backend::cuda::Stream str
     }
     addresses.push_back(address);
   }
-  for (const backend::DeviceBuffer& buffer : temporaries_) addresses.push_back(buffer.address());
-  for (const isa::Launch& launch : launches_of(program_.program(), callable_, arguments)) {
+  for (const Temporary& each : temporaries_) addresses.push_back(each.buffer.address());
+  for (const isa::Launch& launch : instance->launches) {
     Status put =
         engine_.launch(program_, launch.kernel, launch.arguments, addresses, workspaces_, stream);
     if (!put) return put;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/engine/engine.h"
+#include "isa/verify/pipeline_instance.h"
 #include "vm/run/vm.h"
 
 namespace tilevm::vm {
@@ -52,7 +53,8 @@ class LoadedCallable {
   [[nodiscard]] static Result<LoadedCallable> load(const isa::VerifiedProgram& program,
                                                    const Callable& callable);
 
-  /// Puts the launches on a stream; allocates nothing and does not wait. Errors: those of
+  /// Puts the launches on a stream; does not wait, and allocates nothing unless a temporary tensor
+  /// whose extents depend on arguments becomes larger than it ever was. Errors: those of
   /// CudaEngine::launch, usage (the arguments do not fit the parameters).
   Status launch(CallArguments arguments, backend::cuda::Stream stream) const;
 
@@ -60,11 +62,18 @@ class LoadedCallable {
   LoadedCallable(backend::CudaEngine engine, backend::LoadedProgram program, Callable callable)
       : engine_(std::move(engine)), program_(std::move(program)), callable_(std::move(callable)) {}
   Status reserve();
+  Status grow(const isa::PipelineInstance& instance) const;
+
+  /// Memory of a temporary tensor of a pipeline.
+  struct Temporary {
+    backend::DeviceBuffer buffer;
+    std::size_t bytes = 0;
+  };
 
   backend::CudaEngine engine_;
   backend::LoadedProgram program_;
   Callable callable_;
-  std::vector<backend::DeviceBuffer> temporaries_;
+  mutable std::vector<Temporary> temporaries_;
   backend::Workspaces workspaces_;
 };
 

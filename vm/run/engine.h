@@ -55,6 +55,10 @@ struct RunReport {
   Prints prints;                    ///< of the launches that printed, also of a failed run
   /// Simulator: barriers and waits that the run does not need, elements of outputs that it left.
   Diagnostics notes;
+  std::vector<std::array<std::int64_t, 3>> grids;  ///< simulator: of each launch that ended well
+  /// Simulator: by tensor, of outputs that are no inputs, how many elements nothing stored; nothing
+  /// where that was not followed.
+  std::vector<std::optional<std::size_t>> unwritten;
   /// Simulator: in the order of their first launch; empty unless EngineOptions::count_accesses.
   std::vector<KernelStats> kernels;
   /// Simulator, if EngineOptions::keep_shadow: likewise; and of each output that kernels write.
@@ -125,6 +129,7 @@ struct EngineOptions {
   bool count_accesses = false;   ///< whether it fills RunReport::kernels
   bool require_written = false;  ///< whether elements of outputs that nothing stores are a fault
   bool keep_shadow = false;      ///< whether it fills RunReport::kernel_errors and output_errors
+  sim::Progress* progress = nullptr;  ///< told by the simulator how far a run is
   /// Told what the statements of one block of every launch gave, with the kernel's index.
   std::function<bool(int kernel, const sim::TraceEvent&)> trace = {};
   std::array<std::int64_t, 3> traced_block{};

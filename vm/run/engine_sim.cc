@@ -102,6 +102,7 @@ class SimEngine final : public Engine {
     options_.count_accesses = options.count_accesses;
     options_.keep_shadow = options.keep_shadow;
     require_written_ = options.require_written;
+    options_.progress = options.progress;
     options_.trace.block = options.traced_block;
     options_.trace.first_blocks = options.traced_blocks;
     options_.trace.values = options.trace_values;
@@ -140,6 +141,7 @@ class SimEngine final : public Engine {
     Barriers barriers;
     StoreLog stores(tensors.size());
     for (std::size_t i = 0; i < entry.launches.size() && !failure; ++i) {
+      if (options_.progress != nullptr) options_.progress->launch = i;
       sim::Probes probe;
       if (probes != nullptr) {
         const auto kernel = static_cast<std::size_t>(entry.launches[i].kernel);
@@ -166,6 +168,10 @@ class SimEngine final : public Engine {
   std::optional<Failure> report_stores(const isa::VerifiedProgram& program, const Entry& entry,
                                        const StoreLog& stores, RunReport& report) const {
     if (!options_.checks.unwritten) return std::nullopt;
+    for (std::size_t t = 0; t < entry.tensors.size(); ++t) {
+      const std::optional<Uncovered> left = stores.unwritten(entry, t);
+      report.unwritten.push_back(left ? std::optional(left->count) : std::nullopt);
+    }
     Diagnostics found;
     stores.report(program, entry, require_written_, found);
     if (found.has_errors()) return found;
@@ -191,6 +197,7 @@ class SimEngine final : public Engine {
     report.steps += result->counters.steps;
     if (!result->prints.empty()) report.prints.push_back(std::move(result->prints));
     if (result->fault) return to_failure(*result->fault);
+    report.grids.push_back(result->grid);
     stores.add(launch, *result);
     for (const sim::BarrierUse& use : result->barriers) {
       sim::BarrierUse& known = barriers.try_emplace(use.span.begin, use).first->second;

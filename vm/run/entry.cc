@@ -1,98 +1,22 @@
 #include "vm/run/entry.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <map>
-#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "isa/base/suggest.h"
-#include "vm/run/load.h"
+#include "isa/verify/pipeline_instance.h"
+#include "vm/data/tensor.h"
+#include "vm/run/entry_parts.h"
+#include "vm/text/data_error.h"
 
 namespace tilevm::vm {
 
 namespace {
 
-using Texts = std::map<std::string, std::string>;
-
-Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
-
-std::string quoted(const std::vector<std::string>& names) {
-  return names.empty() ? "none" : fmt::format("`{}`", fmt::join(names, "`, `"));
-}
-
-Result<Texts> by_name(const std::vector<std::string>& assignments, std::string_view option) {
-  Texts texts;
-  for (const std::string& assignment : assignments) {
-    Result<std::pair<std::string, std::string>> pair = split_assignment(assignment, option);
-    if (!pair) return pair.error();
-    if (!texts.emplace(pair->first, pair->second).second) {
-      return usage(fmt::format("`{} {}` is given twice", option, pair->first));
-    }
-  }
-  return texts;
-}
-
-/// An option names what the entry does not have.
-Error unknown_tensor(std::string_view entry, std::string_view role, const std::string& name,
-                     const std::vector<std::string>& names) {
-  const std::string near = nearest(name, names);
-  const std::string hint = near.empty() ? fmt::format("there is {}", quoted(names))
-                                        : fmt::format("did you mean `{}`?", near);
-  return usage(fmt::format("`{}` has no {} `{}`; {} [{}]", entry, role, name, hint,
-                           to_string(Code::unknown_tensor)));
-}
-
-/// Takes a name's text out of the options.
-std::optional<std::string> take(Texts& texts, const std::string& name) {
-  const auto found = texts.find(name);
-  if (found == texts.end()) return std::nullopt;
-  std::string text = found->second;
-  texts.erase(found);
-  return text;
-}
-
-Error with_option(const Error& error, std::string_view option, const std::string& name) {
-  return {error.kind, fmt::format("{} {}: {}", option, name, error.message)};
-}
-
-/// The user's choice of data for one tensor.
-struct Choice {
-  std::optional<Spec> spec;
-  std::optional<Dest> dest;
-};
-
-Result<Choice> take_choice(Texts& inputs, Texts& outputs, const std::string& name) {
-  Choice choice;
-  if (const std::optional<std::string> text = take(inputs, name)) {
-    Result<Spec> spec = parse_spec(*text);
-    if (!spec) return with_option(spec.error(), "--in", name);
-    choice.spec = *std::move(spec);
-  }
-  if (const std::optional<std::string> text = take(outputs, name)) {
-    Result<Dest> dest = parse_dest(*text);
-    if (!dest) return with_option(dest.error(), "--out", name);
-    choice.dest = *std::move(dest);
-  }
-  return choice;
-}
-
-std::optional<isa::DType> given_dtype(const Choice& choice) {
-  if (choice.spec && choice.spec->dtype) return choice.spec->dtype;
-  return choice.dest ? choice.dest->dtype : std::nullopt;
-}
-
-std::optional<isa::Shape> given_shape(const Choice& choice) {
-  if (choice.spec && choice.spec->shape) return choice.spec->shape;
-  return choice.dest ? choice.dest->shape : std::nullopt;
-}
-
 /// A type and a shape that the user gives must be those that the tensor has.
-Status check_given(const Entry::Tensor& tensor, const Choice& choice) {
+Status check_choice_fits(const Entry::Tensor& tensor, const Choice& choice) {
   const auto agrees = [&](const std::optional<isa::DType>& dtype,
                           const std::optional<isa::Shape>& shape) {
     return (!dtype || *dtype == tensor.dtype) && (!shape || *shape == tensor.shape);
@@ -101,8 +25,9 @@ Status check_given(const Entry::Tensor& tensor, const Choice& choice) {
       (!choice.dest || agrees(choice.dest->dtype, choice.dest->shape))) {
     return Done{};
   }
-  return usage(fmt::format("`{}` is {}, which the option contradicts; leave the type out",
-                           tensor.name, format_type(tensor.dtype, tensor.shape)));
+  return Error{ErrorKind::usage,
+               fmt::format("`{}` is {}, which the option contradicts; leave the type out",
+                           tensor.name, format_type(tensor.dtype, tensor.shape))};
 }
 
 /// Options that were not taken name nothing that exists.
@@ -124,75 +49,64 @@ Status check_all_taken(const Entry& entry, const Texts& inputs, const Texts& out
 
 // --- Pipelines ------------------------------------------------------------------------------
 
-Result<Entry> pipeline_entry(const isa::Pipeline& pipeline, Texts inputs, Texts outputs) {
+/// The values of a pipeline's scalar parameters.
+Result<std::vector<isa::Scalar>> take_scalars(const isa::Pipeline& pipeline, Texts& inputs) {
+  std::vector<isa::Scalar> values;
+  for (const isa::PipelineScalar& scalar : pipeline.scalars) {
+    const Result<isa::Scalar> value =
+        take_scalar(inputs, fmt::format("pipeline `{}`", pipeline.name), scalar.name, scalar.kind);
+    if (!value) return value.error();
+    values.push_back(*value);
+  }
+  return values;
+}
+
+Result<Entry> pipeline_entry(const isa::VerifiedProgram& program, int index, Texts inputs,
+                             Texts outputs) {
+  const isa::Pipeline& pipeline = program.program().pipelines[static_cast<std::size_t>(index)];
   Entry entry;
   entry.name = pipeline.name;
   entry.is_pipeline = true;
-  entry.launches = pipeline.launches;
-  for (const isa::PipelineTensor& declared : pipeline.tensors) {
-    Entry::Tensor tensor{declared.name, declared.dtype, declared.shape, false, false, {}, {}};
-    tensor.input = declared.role == isa::PipelineTensor::Role::input;
-    tensor.output = declared.role == isa::PipelineTensor::Role::output;
+  const auto scalars = take_scalars(pipeline, inputs);
+  if (!scalars) return scalars.error();
+  Result<isa::PipelineInstance> instance = isa::instantiate(program, index, *scalars);
+  if (!instance) return instance.error();
+  entry.launches = std::move(instance->launches);
+  std::vector<std::string> input_names;
+  for (const isa::PipelineScalar& scalar : pipeline.scalars) input_names.push_back(scalar.name);
+  for (std::size_t i = 0; i < pipeline.tensors.size(); ++i) {
+    const isa::PipelineTensor& declared = pipeline.tensors[i];
+    Entry::Tensor tensor{declared.name,
+                         declared.dtype,
+                         instance->shapes[i],
+                         declared.is_input(),
+                         declared.is_output(),
+                         {},
+                         {}};
     Texts none;
     Result<Choice> choice =
         take_choice(tensor.input ? inputs : none, tensor.output ? outputs : none, tensor.name);
     if (!choice) return choice.error();
-    if (Status status = check_given(tensor, *choice); !status) return status.error();
+    if (Status status = check_choice_fits(tensor, *choice); !status) return status.error();
     if (choice->spec) tensor.spec = *choice->spec;
     tensor.dest = choice->dest;
     entry.tensors.push_back(std::move(tensor));
   }
-  if (Status status = check_all_taken(entry, inputs, outputs, {}); !status) return status.error();
+  if (Status status = check_all_taken(entry, inputs, outputs, std::move(input_names)); !status) {
+    return status.error();
+  }
   return entry;
 }
 
 // --- Kernels alone --------------------------------------------------------------------------
 
-Result<isa::Scalar> parse_scalar(isa::ScalarKind kind, const std::string& name,
-                                 const std::string& text) {
-  const auto wrong = [&] {
-    return usage(fmt::format("--in {}: `{}` is no {}", name, text, to_string(kind)));
-  };
-  const auto reads = [&](auto& value) {
-    const char* const end = text.data() + text.size();
-    const std::from_chars_result result = std::from_chars(text.data(), end, value);
-    return result.ec == std::errc{} && result.ptr == end;
-  };
-  switch (kind) {
-    case isa::ScalarKind::boolean:
-      if (text == "true" || text == "1") return isa::Scalar::of(true);
-      if (text == "false" || text == "0") return isa::Scalar::of(false);
-      return wrong();
-    case isa::ScalarKind::f32: {
-      float value = 0;
-      if (!reads(value)) return wrong();
-      return isa::Scalar::f32(value);
-    }
-    case isa::ScalarKind::u64: {
-      std::uint64_t value = 0;
-      if (!reads(value)) return wrong();
-      return isa::Scalar{kind, value};
-    }
-    case isa::ScalarKind::i32:
-    case isa::ScalarKind::u32:
-    case isa::ScalarKind::i64: {
-      std::int64_t value = 0;
-      if (!reads(value)) return wrong();
-      const isa::Scalar scalar = isa::convert(isa::Scalar::i64(value), kind);
-      if (scalar.as_int() != value) return wrong();
-      return scalar;
-    }
-  }
-  TILEVM_NO_ENUMERATOR();
-}
-
 Error cannot_infer(const std::string& kernel, const std::string& name, bool output) {
-  return usage(
-      fmt::format("cannot tell type and shape of the tensor of `{}`: its views in `{}` are not "
-                  "one constant "
-                  "view; give them, as in {} '{}=f16[64,64]={}' [{}]",
-                  name, kernel, output ? "--out" : "--in", name, output ? name + ".npy" : "rand",
-                  to_string(Code::cannot_infer_tensor)));
+  return usage_error(
+      Code::cannot_infer_tensor,
+      fmt::format("cannot tell type and shape of the tensor of `{}`: its views in `{}` are not one "
+                  "constant view; give them, as in {} '{}=f16[64,64]={}'",
+                  name, kernel, output ? "--out" : "--in", name, output ? name + ".npy" : "rand"),
+      {{}, name, {}});
 }
 
 /// The tensor of a pointer: what the program tells of it, and what the user says.
@@ -202,8 +116,8 @@ Result<Entry::Tensor> pointer_tensor(const isa::Kernel& kernel, const isa::Point
   const bool unused = !use.read && !use.written;
   Entry::Tensor tensor{variable.name, {}, {}, use.read || choice.spec.has_value(),
                        use.written,   {}, {}};
-  const std::optional<isa::Shape> shape = given_shape(choice) ? given_shape(choice) : use.shape;
-  std::optional<isa::DType> dtype = given_dtype(choice) ? given_dtype(choice) : use.dtype;
+  const std::optional<isa::Shape> shape = choice.shape() ? choice.shape() : use.shape;
+  std::optional<isa::DType> dtype = choice.dtype() ? choice.dtype() : use.dtype;
   if (!dtype && (shape || unused)) dtype = std::get<isa::PointerType>(variable.type).dtype;
   if (!dtype || (!shape && !unused)) return cannot_infer(kernel.name, variable.name, !use.read);
   tensor.dtype = *dtype;
@@ -244,14 +158,8 @@ class KernelEntry {
   }
 
   Status add_scalar(const std::string& name, isa::ScalarKind kind) {
-    const std::optional<std::string> text = take(inputs_, name);
-    if (!text) {
-      return usage(
-          fmt::format("kernel `{}` needs a value for its parameter `{} {}`: give it with "
-                      "--in {}=VALUE",
-                      kernel_.name, to_string(kind), name, name));
-    }
-    const Result<isa::Scalar> value = parse_scalar(kind, name, *text);
+    const Result<isa::Scalar> value =
+        take_scalar(inputs_, fmt::format("kernel `{}`", kernel_.name), name, kind);
     if (!value) return value.error();
     launch_.arguments.emplace_back(*value);
     scalar_names_.push_back(name);
@@ -269,7 +177,7 @@ class KernelEntry {
     if (!choice) return choice.error();
     Result<Entry::Tensor> tensor = pointer_tensor(kernel_, *use, *choice);
     if (!tensor) return tensor.error();
-    if (Status status = check_given(*tensor, *choice); !status) return status.error();
+    if (Status status = check_choice_fits(*tensor, *choice); !status) return status.error();
     launch_.arguments.emplace_back(static_cast<int>(entry_.tensors.size()));
     entry_.tensors.push_back(*std::move(tensor));
     return Done{};
@@ -313,22 +221,21 @@ Result<EntryIndex> find_entry(const isa::Program& program, const std::string& na
   const std::string there_is =
       fmt::format("pipelines: {}; kernels: {}", quoted(names_of(program.pipelines)),
                   quoted(names_of(program.kernels)));
+  if (name.empty() && program.kernels.empty() && program.pipelines.empty()) {
+    return data_error(Code::no_entry, "the file has no kernel and no pipeline to run");
+  }
   if (name.empty()) {
-    const bool empty = program.kernels.empty() && program.pipelines.empty();
-    if (empty)
-      return Error{ErrorKind::program, "the file has no kernel and no pipeline to run [" +
-                                           to_string(Code::no_entry) + "]"};
-    return usage(
-        fmt::format("the file has several entries and no `main`: choose one with --entry "
-                    "NAME ({}) [{}]",
-                    there_is, to_string(Code::no_entry)));
+    return usage_error(
+        Code::no_entry,
+        fmt::format("the file has several entries and no `main`: choose one with --entry NAME ({})",
+                    there_is));
   }
   std::vector<std::string> all = names_of(program.pipelines);
   for (std::string& kernel : names_of(program.kernels)) all.push_back(std::move(kernel));
   const std::string near = nearest(name, all);
   const std::string hint = near.empty() ? there_is : fmt::format("did you mean `{}`?", near);
-  return usage(fmt::format("there is no kernel or pipeline `{}`; {} [{}]", name, hint,
-                           to_string(Code::no_entry)));
+  return usage_error(Code::no_entry,
+                     fmt::format("there is no kernel or pipeline `{}`; {}", name, hint));
 }
 
 Result<Entry> resolve_entry(const isa::VerifiedProgram& program, const std::string& name,
@@ -340,37 +247,9 @@ Result<Entry> resolve_entry(const isa::VerifiedProgram& program, const std::stri
   Result<Texts> outputs = by_name(data.outputs, "--out");
   if (!outputs) return outputs.error();
   if (chosen->is_pipeline) {
-    const auto index = static_cast<std::size_t>(chosen->index);
-    return pipeline_entry(program.program().pipelines[index], *std::move(inputs),
-                          *std::move(outputs));
+    return pipeline_entry(program, chosen->index, *std::move(inputs), *std::move(outputs));
   }
   return KernelEntry(program, chosen->index, *std::move(inputs), *std::move(outputs)).build();
-}
-
-namespace {
-
-/// Random data that names no seed takes the run's.
-Spec seeded(Spec spec, const Seeding& seeding) {
-  const bool given = !spec.text.empty();
-  const bool random = spec.kind == SourceKind::rand || spec.kind == SourceKind::wild ||
-                      spec.kind == SourceKind::corner;
-  if (!given && seeding.wild) spec.kind = SourceKind::wild;
-  if (random && spec.text.find(':') == std::string::npos) spec.seed = seeding.seed;
-  return spec;
-}
-
-}  // namespace
-
-Result<std::vector<HostTensor>> make_tensors(const Entry& entry, const Seeding& seeding) {
-  std::vector<HostTensor> tensors;
-  for (const Entry::Tensor& tensor : entry.tensors) {
-    Result<HostTensor> made =
-        tensor.input ? load(seeded(tensor.spec, seeding), tensor.dtype, tensor.shape, tensor.name)
-                     : make_tensor(tensor.dtype, tensor.shape, tensor.name);
-    if (!made) return made.error();
-    tensors.push_back(*std::move(made));
-  }
-  return tensors;
 }
 
 }  // namespace tilevm::vm

@@ -10,7 +10,6 @@
 #include "isa/program/program.h"
 #include "isa/verify/verify.h"
 #include "vm/data/spec.h"
-#include "vm/data/tensor.h"
 
 namespace tilevm::vm {
 
@@ -49,19 +48,10 @@ struct EntryIndex {
 
 /// The entry called `name`; an empty name takes the only pipeline, else the one called `main`, else
 /// the only kernel. The tensors of a kernel's pointers follow from its constant views; `data`
-/// may give or override their type and shape, and gives scalar parameters their values. Errors
-/// (usage) list what there is; (program) when the data does not fit.
+/// may give or override their type and shape. It gives scalar parameters their values, on which the
+/// shapes of a pipeline's tensors may depend. Errors (usage) list what there is; (program) when the
+/// data does not fit.
 [[nodiscard]] Result<Entry> resolve_entry(const isa::VerifiedProgram& program,
                                           const std::string& name, const DataOptions& data);
-
-/// Where random inputs begin that name no seed of their own.
-struct Seeding {
-  std::uint64_t seed = 0;
-  bool wild = false;  ///< inputs that the user did not give are `wild` instead of `rand`
-};
-
-/// One tensor per Entry::tensors: inputs filled, all others zero.
-[[nodiscard]] Result<std::vector<HostTensor>> make_tensors(const Entry& entry,
-                                                           const Seeding& seeding);
 
 }  // namespace tilevm::vm

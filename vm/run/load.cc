@@ -1,10 +1,12 @@
 #include "vm/run/load.h"
 
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <istream>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -96,6 +98,56 @@ Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
   return with_includes(*source, path);
 }
 
+namespace {
+
+/// Whether a text has a name as a whole word.
+bool has_word(std::string_view text, std::string_view word) {
+  const auto is_part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  for (std::size_t at = text.find(word); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    const bool begins = at == 0 || !is_part(text[at - 1]);
+    if (begins && (end == text.size() || !is_part(text[end]))) return true;
+  }
+  return false;
+}
+
+/// Errors about a constant that the command line has replaced say so, since the text shows another
+/// value. One mistake there is one error, however often the constant is used.
+Diagnostics with_defines(const Diagnostics& diagnostics, const SourceFile& source,
+                         const std::vector<frontend::Define>& defines) {
+  std::vector<Diagnostic> kept;
+  std::map<std::pair<std::string, Code>, std::pair<std::size_t, std::size_t>> first;
+  for (Diagnostic diagnostic : diagnostics.sorted()) {
+    bool repeats = false;
+    for (const frontend::Define& define : defines) {
+      const bool is_error = diagnostic.severity == Severity::error;
+      const std::string option = fmt::format("-D {}={}", define.name, define.value);
+      if (!is_error || diagnostic.message.find(option) != std::string::npos) continue;
+      if (!has_word(source.text(diagnostic.span), define.name)) continue;
+      const auto [known, is_new] =
+          first.try_emplace({define.name, diagnostic.code}, std::pair{kept.size(), std::size_t{0}});
+      known->second.second += 1;
+      repeats = !is_new;
+      if (repeats) break;
+      add_note(diagnostic, fmt::format("`{}` is {} here: {}", define.name, define.value, option));
+    }
+    if (!repeats) kept.push_back(std::move(diagnostic));
+  }
+  for (const auto& [what, place] : first) {
+    if (place.second == 1) continue;
+    add_note(kept[place.first],
+             fmt::format("the same is wrong at {} more places", place.second - 1));
+  }
+  Diagnostics result;
+  for (Diagnostic& diagnostic : kept) result.report(std::move(diagnostic));
+  return result;
+}
+
+}  // namespace
+
 Loaded load(std::shared_ptr<const SourceFile> source, const std::vector<frontend::Define>& defines,
             const isa::Target& target) {
   Loaded loaded{std::move(source), Diagnostics{}, std::nullopt};
@@ -104,6 +156,9 @@ Loaded load(std::shared_ptr<const SourceFile> source, const std::vector<frontend
       frontend::load(loaded.source, {defines, target}, loaded.diagnostics, &with_calls);
   if (with_calls != nullptr) loaded.source = std::move(with_calls);
   if (program) loaded.program = isa::verify(*std::move(program), target, loaded.diagnostics);
+  if (loaded.diagnostics.has_errors() && loaded.diagnostics.dropped() == 0) {
+    loaded.diagnostics = with_defines(loaded.diagnostics, *loaded.source, defines);
+  }
   return loaded;
 }
 

@@ -100,14 +100,21 @@ void StoreLog::add(const isa::Launch& launch, const sim::Report& report) {
   }
 }
 
+std::optional<Uncovered> StoreLog::unwritten(const Entry& entry, std::size_t t) const {
+  const Entry::Tensor& tensor = entry.tensors[t];
+  if (!tensor.output || tensor.input || tensors_[t].unknown) return std::nullopt;
+  const auto elements = static_cast<std::size_t>(*checked_count(tensor.shape));
+  return find_uncovered(tensors_[t].stored, elements, tensor.dtype.bits);
+}
+
 void StoreLog::report(const isa::VerifiedProgram& program, const Entry& entry, bool required,
                       Diagnostics& diagnostics) const {
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
     const Entry::Tensor& tensor = entry.tensors[t];
-    if (!tensor.output || tensor.input || tensors_[t].unknown) continue;
+    const std::optional<Uncovered> left = unwritten(entry, t);
+    if (!left || left->count == 0) continue;
+    const Uncovered& uncovered = *left;
     const auto elements = static_cast<std::size_t>(*checked_count(tensor.shape));
-    const Uncovered uncovered = find_uncovered(tensors_[t].stored, elements, tensor.dtype.bits);
-    if (uncovered.count == 0) continue;
     Diagnostic diagnostic{.code = Code::unwritten_output,
                           .severity = required ? Severity::error : Severity::warning,
                           .span = {},

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,13 @@
 
 namespace tilevm::vm {
 
+/// Elements that ranges of bits do not cover as a whole.
+struct Uncovered {
+  std::size_t count = 0, first = 0;
+};
+[[nodiscard]] Uncovered find_uncovered(std::vector<sim::BitRange> ranges, std::size_t elements,
+                                       unsigned element_bits);
+
 /// What the launches of a run stored to its tensors.
 class StoreLog {
  public:
@@ -22,6 +30,10 @@ class StoreLog {
 
   /// Adds a launch that ended well.
   void add(const isa::Launch& launch, const sim::Report& report);
+
+  /// The elements of an output that no launch has stored; nothing for a tensor that is no output,
+  /// or an input too, which keeps what it held, or of which a launch was not followed.
+  [[nodiscard]] std::optional<Uncovered> unwritten(const Entry& entry, std::size_t tensor) const;
 
   /// Reports the elements of outputs that no launch has stored, as errors if `required`, else as
   /// warnings; and stores whose tiles were outside of their views each time. Tensors that are
@@ -44,13 +56,6 @@ class StoreLog {
   std::vector<Launched> launches_;
   std::map<std::size_t, sim::StoreUse> stores_;  // by their offset in the text
 };
-
-/// Elements that ranges of bits do not cover as a whole.
-struct Uncovered {
-  std::size_t count = 0, first = 0;
-};
-[[nodiscard]] Uncovered find_uncovered(std::vector<sim::BitRange> ranges, std::size_t elements,
-                                       unsigned element_bits);
 
 /// "(M + BM - 1) / BM" for "M / BM"; empty if the text is no plain quotient.
 [[nodiscard]] std::string rounded_up(std::string_view quotient);

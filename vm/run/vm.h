@@ -7,6 +7,7 @@
 
 #include "vm/run/engine.h"
 #include "vm/run/entry.h"
+#include "vm/run/entry_tensors.h"
 #include "vm/run/exit.h"
 #include "vm/run/load.h"
 #include "vm/run/make_engine.h"

@@ -45,9 +45,7 @@ class Handle {
 
 std::string reason(int code) { return std::generic_category().message(code); }
 
-Error cannot_read(const std::string& path, const std::string& why) {
-  return data_error(Code::bad_file, fmt::format("cannot read `{}`: {}", path, why));
-}
+Error cannot_read(const std::string& path, const std::string& why) { return file_error(path, why); }
 
 Error cannot_write(const std::string& path, int code) {
   return {ErrorKind::usage, fmt::format("cannot write `{}`: {}", path, reason(code))};

@@ -173,6 +173,24 @@ std::string terminal_page(const InstructionInfo& instruction) {
   return out;
 }
 
+Json reference_json(const InstructionInfo& instruction) {
+  const isa::Description& description = instruction.description;
+  Json operands = Json::array();
+  for (const OperandInfo& operand : instruction.operands) {
+    Json item = Json::object();
+    item.set("name", operand.name).set("type", operand.type).set("optional", operand.optional);
+    operands.push(std::move(item.set("doc", operand.doc)));
+  }
+  Json object = Json::object();
+  object.set("mnemonic", description.mnemonic)
+      .set("category", isa::to_string(description.category));
+  object.set("signature", signature(instruction)).set("summary", description.summary);
+  object.set("detail", description.detail).set("operands", std::move(operands));
+  object.set("result", result_name(description.result));
+  object.set("in_kernels", description.in_kernel);
+  return std::move(object.set("in_pipelines", description.in_pipeline));
+}
+
 std::string markdown_reference() {
   std::string out =
       "# Instructions\n\n"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "isa/inst/schema.h"
+#include "vm/text/json.h"
 
 namespace tilevm::vm {
 
@@ -32,6 +33,10 @@ struct InstructionInfo {
 
 /// The page of one instruction for the terminal.
 [[nodiscard]] std::string terminal_page(const InstructionInfo& instruction);
+
+/// An instruction as JSON: mnemonic, category, signature, summary, detail, operands, result,
+/// allowed.
+[[nodiscard]] Json reference_json(const InstructionInfo& instruction);
 
 /// docs/isa.md.
 [[nodiscard]] std::string markdown_reference();

@@ -151,6 +151,48 @@ TEST_CASE("a launch gets what the program says, whatever its names are") {
   }
 }
 
+TEST_CASE("a pipeline's launches get tensors, temporary memory and values from its arguments") {
+  const std::string header = header_of(make_program(R"(
+def scale<cdiv(n, 32)>(u8* x_ptr, u8* y_ptr, i32 n, f32 factor):
+    g = ViewGlobal(x_ptr, shape=[n])
+
+def sum<1>(u8* x_ptr, u8* y_ptr):
+    w = AllocateGlobal(i32, shape=[10])
+    x = LoadGlobal(ViewGlobal(x_ptr, shape=[1]), layout=local(1))
+    StoreGlobal(x, ViewGlobal(y_ptr, shape=[1]))
+
+pipeline main(n: i32, inout x: u8[n], factor: f32):
+    t = AllocateGlobal(u8, shape=[n / 2, 2])
+    scale(x, t, 2 * n, 0.5)
+    scale(t, x, n, factor)
+    sum(t, x)
+)"),
+                                       "");
+  for (const Language& language : {c99, cpp}) {
+    const auto output = output_of(language, header, R"(
+  my_kernels_main_functions functions;
+  size_t bytes = 0;
+  my_kernels_main_load(&functions, NULL);
+  printf("%d ", my_kernels_main_memory(600, 1.0f, &bytes) == CUDA_SUCCESS);
+  printf("%d\n", (int)bytes);
+  my_kernels_main_launch(&functions, NULL, 600, 16, 1.0f, 32);
+  printf("%d ", my_kernels_main_memory(1, 1.0f, &bytes) == CUDA_ERROR_INVALID_VALUE);
+  printf("%d\n", my_kernels_main_launch(&functions, NULL, -4, 16, 1.0f, 32) == CUDA_SUCCESS);
+)");
+    if (!output) return;
+    // 600 elements are padded to 768 bytes, and the workspace of `sum` follows; a launch shows the
+    // lowest bytes of its arguments.
+    CHECK(*output ==
+          "get scale_kernel\n"
+          "get sum_kernel\n"
+          "1 1024\n"
+          "launch 38 1 1 of 1 1 1 with 0: 16 32 176 0\n"
+          "launch 19 1 1 of 1 1 1 with 0: 32 16 88 0\n"
+          "launch 1 1 1 of 1 1 1 with 0: 32 16 32\n"
+          "1 0\n");
+  }
+}
+
 TEST_CASE("the header compiles against NVIDIA's cuda.h") {
   const Result<std::string> nvcc = find_tool("nvcc");
   const std::string include =

@@ -131,22 +131,24 @@ TEST_CASE("the sizes of a product are the constants M, N and K, as -D gives them
 }
 
 TEST_CASE("narrow floats are filled with random codes, and what is given stays") {
+  DataReader reader;
   const isa::VerifiedProgram program = verified(matmul_program);
-  const Result<EntryData> data = make_entry_data(entry_of(program, "main"), {3, false});
+  const Result<EntryData> data = make_entry_data(entry_of(program, "main"), {3, false}, reader);
   REQUIRE(data);
   CHECK(data->entry.tensors[0].spec.kind == SourceKind::rand);
   CHECK(data->entry.tensors[1].spec.kind == SourceKind::wild);
   CHECK(data->buffers[1].size() == 32 * 8 / 2);
   const Result<Entry> given = resolve_entry(program, "main", {{"b=zeros"}, {}});
   REQUIRE(given);
-  const Result<EntryData> zeros = make_entry_data(*given, {3, false});
+  const Result<EntryData> zeros = make_entry_data(*given, {3, false}, reader);
   REQUIRE(zeros);
   CHECK(zeros->buffers[1] == std::vector<std::uint8_t>(128, 0));
 }
 
 TEST_CASE("a reference takes the inputs by name; one that does not fit is refused") {
+  DataReader reader;
   const isa::VerifiedProgram program = verified(matmul_program);
-  const Result<EntryData> data = make_entry_data(entry_of(program, "main"), {3, false});
+  const Result<EntryData> data = make_entry_data(entry_of(program, "main"), {3, false}, reader);
   REQUIRE(data);
   const Result<EntryData> plain = make_reference_data(entry_of(program, "plain"), *data);
   REQUIRE_MESSAGE(plain, plain.error().message);
@@ -157,7 +159,7 @@ TEST_CASE("a reference takes the inputs by name; one that does not fit is refuse
   REQUIRE_FALSE(other);
   CHECK(other.error().kind == ErrorKind::usage);
   CHECK(contains(other.error().message, "`other` cannot verify `main`: it has no input `b`"));
-  const Result<EntryData> few = make_entry_data(entry_of(program, "other"), {});
+  const Result<EntryData> few = make_entry_data(entry_of(program, "other"), {}, reader);
   REQUIRE(few);
   CHECK_FALSE(make_reference_data(entry_of(program, "plain"), *few));
 }

@@ -69,7 +69,9 @@ TEST_CASE("a bundle comes back as it was written") {
   CHECK(contains(bundle->emitted, "__global__"));
   REQUIRE(bundle->tensors.size() == 2);
   CHECK(bundle->tensors[0].dtype == isa::signed_int(6));
-  CHECK(bundle->tensors[0] == *load(*parse_spec("rand:7"), isa::signed_int(6), {8}, "x_ptr"));
+  DataReader reader;
+  CHECK(bundle->tensors[0] ==
+        *load(*parse_spec("rand:7"), isa::signed_int(6), {8}, "x_ptr", reader));
   CHECK_FALSE(bundle->engines.at(0).tensors.at(0));
   REQUIRE(bundle->engines.at(0).tensors.at(1));
   for (std::size_t k = 0; k < 8; ++k) {

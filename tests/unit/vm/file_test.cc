@@ -12,13 +12,12 @@
 #include <thread>
 
 #include "tests/unit/vm/scratch_folder.h"
+#include "vm/text/byte_source.h"
 
 using namespace tilevm::vm;
 namespace fs = std::filesystem;
 
 namespace {
-
-using Bytes = std::vector<std::uint8_t>;
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

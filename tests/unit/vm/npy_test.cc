@@ -7,14 +7,13 @@
 
 #include "isa/type/number.h"
 #include "vm/data/npy_header.h"
+#include "vm/text/byte_source.h"
 
 namespace isa = tilevm::isa;
 using namespace tilevm::vm;
 using tilevm::Result;
 
 namespace {
-
-using Bytes = std::vector<std::uint8_t>;
 
 /// A file of format `major`.0 whose dictionary is `header`, as it stands.
 Bytes file_of(const std::string& header, const Bytes& data, int major = 1) {
@@ -42,7 +41,7 @@ std::vector<std::string> values_of(const HostTensor& tensor) {
 
 /// The message of a file that must not be readable.
 std::string fault(const Bytes& bytes) {
-  const Result<HostTensor> tensor = parse_npy(bytes, "x.npy");
+  const Result<HostArray> tensor = parse_npy(bytes, "x.npy");
   return tensor ? "it was read" : tensor.error().message;
 }
 
@@ -61,7 +60,7 @@ TEST_CASE("a file that NumPy wrote is read") {
       header.substr(0, header.size() - 1) + std::string(118 - header.size(), ' ') + "\n";
   const Bytes bytes = file_of(padded, {1, 0, 0xfe, 0xff, 3, 0, 4, 0, 5, 0, 0xfa, 0xff});
   CHECK(bytes.size() == 128 + 12);
-  const Result<HostTensor> tensor = parse_npy(bytes, "x.npy");
+  const Result<HostArray> tensor = parse_npy(bytes, "x.npy");
   REQUIRE(tensor.ok());
   CHECK(tensor->dtype == isa::i16);
   CHECK(tensor->shape == isa::Shape{2, 3});
@@ -178,7 +177,7 @@ TEST_CASE("what is written is what is read") {
         *rc::gen::container<Bytes>(tensor.data.size(), rc::gen::arbitrary<std::uint8_t>());
     const Bytes bytes = npy_bytes(tensor);
     RC_ASSERT(((bytes.size() - tensor.data.size()) % 64 == 0));
-    const Result<HostTensor> back = parse_npy(bytes, "t.npy");
+    const Result<HostArray> back = parse_npy(bytes, "t.npy");
     RC_ASSERT((back.ok()));
     RC_ASSERT((*back == tensor));
   }));
@@ -195,7 +194,7 @@ TEST_CASE("no damage to a file crashes the reader") {
                           rc::gen::element<std::uint8_t>('0', '9', '(', ')', ',', '\'', '['));
     }
     bytes.resize(*rc::gen::inRange<std::size_t>(0, bytes.size() + 1));
-    const Result<HostTensor> tensor = parse_npy(bytes, "x.npy");
+    const Result<HostArray> tensor = parse_npy(bytes, "x.npy");
     if (tensor) RC_ASSERT((tensor->data.size() == tensor->size() * tensor->dtype.bits / 8));
     if (!tensor) RC_ASSERT((tensor.error().message.find("x.npy") != std::string::npos));
   }));

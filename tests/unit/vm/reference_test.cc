@@ -10,7 +10,8 @@ using namespace tilevm;
 using namespace tilevm::vm;
 
 HostTensor made(const char* spec, const isa::DType& type, const isa::Shape& shape) {
-  return *load(*parse_spec(spec), type, shape, "t");
+  DataReader reader;
+  return *load(*parse_spec(spec), type, shape, "t", reader);
 }
 
 }  // namespace

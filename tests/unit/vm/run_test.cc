@@ -34,7 +34,7 @@ TEST_CASE("run writes .npy files") {
   RunOptions options = options_for("-");
   options.execution.data = {{"a_ptr=full:1.5"}, {"c_ptr=" + folder / "c.npy"}};
   CHECK(run(options, streams.io) == Exit::ok);
-  const Result<HostTensor> c = read_npy(folder / "c.npy");
+  const Result<HostArray> c = read_npy(folder / "c.npy");
   REQUIRE(c);
   CHECK(c->shape == isa::Shape{6});
   CHECK(c->code(5) == 0x40400000);  // 3.0

@@ -70,8 +70,8 @@ TEST_CASE("a trace is cut at its limit, and is one JSON object if asked for") {
 
 TEST_CASE("a trace of a block that does not exist, or of a run that faults, says so") {
   Streams streams(looping);
-  CHECK(trace(options_for("7"), streams.io) == Exit::ok);
-  CHECK(contains(streams.out.str(), "no launch has such a block"));
+  CHECK(trace(options_for("7"), streams.io) == Exit::usage);
+  CHECK(contains(streams.err.str(), "no launch has a block 7, 0, 0; the grid is"));
   for (const char* block : {"", "x", "1,", "1,2,3,4", "-1"}) {
     Streams wrong(looping);
     CHECK(trace(options_for(block), wrong.io) == Exit::usage);

@@ -1,0 +1,22 @@
+// How far a run is, for who waits for it; another thread may read it while the run goes on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tilevm::sim {
+
+struct Progress {
+  std::atomic<int> kernel{-1};              ///< of the launch that runs; -1: none yet
+  std::atomic<std::uint64_t> launch{0};     ///< its number, from 0 on
+  std::atomic<std::uint64_t> blocks{0};     ///< of this launch: ended
+  std::atomic<std::uint64_t> of_blocks{0};  ///< of this launch: all
+
+  void begin(int number, std::uint64_t all) {
+    kernel = number;
+    blocks = 0;
+    of_blocks = all;
+  }
+};
+
+}  // namespace tilevm::sim
