@@ -154,7 +154,8 @@ TEST_CASE("a launch gets what the program says, whatever its names are") {
 TEST_CASE("a pipeline's launches get tensors, temporary memory and values from its arguments") {
   const std::string header = header_of(make_program(R"(
 def scale<cdiv(n, 32)>(u8* x_ptr, u8* y_ptr, i32 n, f32 factor):
-    g = ViewGlobal(x_ptr, shape=[n])
+    x = LoadGlobal(ViewGlobal(x_ptr, shape=[n]), layout=local(1))
+    StoreGlobal(x, ViewGlobal(y_ptr, shape=[n]))
 
 def sum<1>(u8* x_ptr, u8* y_ptr):
     w = AllocateGlobal(i32, shape=[10])
