@@ -72,7 +72,8 @@ class CopyEmission {
         plan_(plan),
         inst_(inst),
         unrolled_(unrolled),
-        from_(plan_, inst.src.var, numbers(), {plan_.address, inst.index ? "from_" : "", {}, index()}, kernel),
+        from_(plan_, inst.src.var, numbers(),
+              {plan_.address, inst.index ? "from_" : "", {}, index()}, kernel),
         to_(plan_.to, inst.dst.var, numbers(), {plan_.to.address, "to_", hoisted}, kernel) {}
 
   [[nodiscard]] AddressEmission::Numbers numbers() const {

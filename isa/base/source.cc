@@ -98,14 +98,21 @@ std::string SourceFile::location(std::size_t offset) const {
   return fmt::format("{}{}{}:{}", is_own ? "" : file.name, is_own ? "" : ":", at.line, at.column);
 }
 
+Span SourceFile::in_own_file(Span span) const {
+  const auto begin = static_cast<std::uint32_t>(place_in_text(span.begin));
+  Span at{begin, begin + (span.end - span.begin)};
+  for (const File* file = &file_at(at.begin); file != &files_.front(); file = &file_at(at.begin)) {
+    at = file->included;
+  }
+  return at;
+}
+
 int SourceFile::root_line(std::size_t offset) const {
   for (const Copy* copy = copy_at(offset); copy != nullptr; copy = copy_at(offset)) {
     offset = copy->call.call.begin;
   }
-  for (const File* file = &file_at(offset); file != &files_.front(); file = &file_at(offset)) {
-    offset = file->included.begin;
-  }
-  return locate(offset).line;
+  const auto at = static_cast<std::uint32_t>(offset);
+  return locate(in_own_file({at, at}).begin).line;
 }
 
 std::string_view SourceFile::line_from(std::size_t begin) const {

@@ -89,6 +89,9 @@ class SourceFile {
   [[nodiscard]] std::size_t next_line(std::size_t offset) const;
   /// "12:3" in the program's own file, "layouts.tile:12:3" in another.
   [[nodiscard]] std::string location(std::size_t offset) const;
+  /// A span of the program's own file: that of the text itself, or of the `include` through which
+  /// its file comes into the program.
+  [[nodiscard]] Span in_own_file(Span span) const;
   /// The line of the program's own file through which an offset comes into the program.
   [[nodiscard]] int root_line(std::size_t offset) const;
 

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "vm/text/message_header.h"
 
 namespace tilevm::vm::dap {
 
@@ -21,26 +22,6 @@ constexpr std::size_t max_header = 4096;
 constexpr std::size_t piece = 4096;
 constexpr int patience_ms = 10'000;
 
-/// The length in a header; nothing if it has none.
-std::optional<std::size_t> length_in(std::string_view header) {
-  while (!header.empty()) {
-    const std::size_t end = std::min(header.find("\r\n"), header.size());
-    std::string line(header.substr(0, end));
-    header.remove_prefix(std::min(end + 2, header.size()));
-    const std::size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    std::string name = line.substr(0, colon);
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (name != "content-length") continue;
-    const std::size_t begin = std::min(line.find_first_not_of(' ', colon + 1), line.size());
-    std::size_t length = 0;
-    const auto [stop, error] =
-        std::from_chars(line.data() + begin, line.data() + line.size(), length);
-    if (error == std::errc{} && stop == line.data() + line.size()) return length;
-  }
-  return std::nullopt;
-}
-
 boost::json::object parse_object(const std::string& text) {
   boost::system::error_code error;
   const boost::json::value value = boost::json::parse(text, error);
@@ -50,25 +31,22 @@ boost::json::object parse_object(const std::string& text) {
 }  // namespace
 
 Result<std::optional<std::string>> MessageReader::next() {
-  const std::size_t end = buffer_.find("\r\n\r\n");
+  const std::size_t end = buffer_.find(header_end);
   if (end == std::string::npos) {
     if (buffer_.size() <= max_header) return std::optional<std::string>();
     return Error{ErrorKind::program, "a message begins with a header of `Content-Length`"};
   }
-  const auto length = length_in(std::string_view(buffer_).substr(0, end));
+  const auto length = content_length(std::string_view(buffer_).substr(0, end));
   if (!length || *length > max_message) {
     return Error{ErrorKind::program, length
                                          ? fmt::format("a message of {} bytes is too long", *length)
                                          : std::string("a header without `Content-Length`")};
   }
-  if (buffer_.size() < end + 4 + *length) return std::optional<std::string>();
-  std::string message = buffer_.substr(end + 4, *length);
-  buffer_.erase(0, end + 4 + *length);
+  const std::size_t begin = end + header_end.size();
+  if (buffer_.size() < begin + *length) return std::optional<std::string>();
+  std::string message = buffer_.substr(begin, *length);
+  buffer_.erase(0, begin + *length);
   return std::optional(std::move(message));
-}
-
-std::string framed(const std::string& json) {
-  return fmt::format("Content-Length: {}\r\n\r\n{}", json.size(), json);
 }
 
 Connection::Connection(int input, int output) : input_(input), output_(output) {
@@ -134,7 +112,7 @@ bool Connection::closed() {
 }
 
 void Connection::send(const Json& message) {
-  const std::string bytes = framed(message.text());
+  const std::string bytes = with_header(message.text());
   for (std::size_t sent = 0; sent < bytes.size() && !gone_;) {
     // A reader that does not read must not stop the tool: small pieces are written when there is
     // room, and after a while it counts as gone.

@@ -33,9 +33,6 @@ class MessageReader {
   std::string buffer_;
 };
 
-/// A message with its header.
-[[nodiscard]] std::string framed(const std::string& json);
-
 /// Reads messages in a thread of its own, so that a run can look whether it should stop.
 class Connection {
  public:

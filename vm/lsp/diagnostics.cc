@@ -23,7 +23,7 @@ int protocol_severity(Severity severity) {
 Json to_protocol(const DocumentView& view, const Diagnostic& diagnostic) {
   Json item = Json::object();
   const SourceFile& bound = *view.analysis().bound;
-  item.set("range", view.range(span_in_document(bound, diagnostic.span)));
+  item.set("range", view.range(bound.in_own_file(diagnostic.span)));
   item.set("severity", protocol_severity(diagnostic.severity));
   item.set("code", to_string(diagnostic.code)).set("source", "tilevm");
   std::string message = diagnostic.message;
@@ -34,7 +34,7 @@ Json to_protocol(const DocumentView& view, const Diagnostic& diagnostic) {
       continue;
     }
     Json place = Json::object();
-    const Span span = span_in_document(bound, note.span);
+    const Span span = bound.in_own_file(note.span);
     related.push(place.set("location", view.location(span)).set("message", note.message));
   }
   return item.set("message", message).set("relatedInformation", std::move(related));

@@ -147,20 +147,6 @@ std::map<int, Analysis::Variables> index_variables(const Analysis& analysis) {
 
 }  // namespace
 
-Span span_in_document(const SourceFile& bound, Span span) {
-  const SourceFile::File& document = bound.files().front();
-  std::size_t begin = bound.place_in_text(span.begin);
-  std::size_t length = span.end - span.begin;
-  while (begin > document.end) {
-    const auto in = std::ranges::find_if(
-        bound.files(), [&](const auto& file) { return file.begin <= begin && begin <= file.end; });
-    if (in == bound.files().end() || in->included.begin >= begin) return {};
-    begin = in->included.begin;
-    length = in->included.end - in->included.begin;
-  }
-  return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + length)};
-}
-
 Analysis analyse(const std::string& uri, std::string text, const Settings& settings) {
   Analysis result;
   result.source = std::make_shared<const SourceFile>(uri, std::move(text));

@@ -77,10 +77,6 @@ struct Analysis {
 /// Of a document, whose address (`file:///..`) tells where included files are.
 [[nodiscard]] Analysis analyse(const std::string& uri, std::string text, const Settings& settings);
 
-/// The place in the document through which a span of `bound` comes into it: that of the `include`
-/// for another file.
-[[nodiscard]] Span span_in_document(const SourceFile& bound, Span span);
-
 /// A view of an analysis in the units of a client; makes the protocol's objects.
 class DocumentView {
  public:

@@ -2,41 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <istream>
 #include <optional>
 #include <ostream>
 
-#include <fmt/format.h>
+#include "vm/text/message_header.h"
 
 namespace tilevm::vm {
-
-namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-/// The number after "Content-Length:", in any case; nothing if no line has it.
-std::optional<std::size_t> content_length(std::string_view header) {
-  constexpr std::string_view name = "content-length:";
-  while (!header.empty()) {
-    const std::size_t end = header.find("\r\n");
-    std::string_view line = header.substr(0, end);
-    header.remove_prefix(end == std::string_view::npos ? header.size() : end + 2);
-    const bool found = line.size() > name.size() &&
-                       std::equal(name.begin(), name.end(), line.begin(),
-                                  [](char wanted, char given) { return wanted == lower(given); });
-    if (!found) continue;
-    line.remove_prefix(name.size());
-    while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-    std::size_t value = 0;
-    const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), value);
-    if (error == std::errc{} && stop == line.data() + line.size()) return value;
-    return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 /// Reads what has arrived; if nothing has and `wait`, waits for a byte. False at the end.
 bool Wire::fill(bool wait) {
@@ -52,11 +24,11 @@ bool Wire::fill(bool wait) {
 
 /// After a whole header: `message` if a body follows.
 Wire::Got Wire::take_header() {
-  const std::size_t end = buffer_.find("\r\n\r\n");
+  const std::size_t end = buffer_.find(header_end);
   if (end == std::string::npos) return buffer_.size() > max_header ? Got::not_ours : Got::nothing;
   const std::optional<std::size_t> length =
       content_length(std::string_view(buffer_).substr(0, end));
-  buffer_.erase(0, end + 4);
+  buffer_.erase(0, end + header_end.size());
   if (!length) return Got::skipped;
   in_body_ = true;
   missing_ = *length;
@@ -89,7 +61,7 @@ Wire::Got Wire::read(std::string& message, bool wait) {
 }
 
 bool Wire::write(std::string_view message) {
-  out_ << fmt::format("Content-Length: {}\r\n\r\n", message.size()) << message;
+  out_ << with_header(message);
   out_.flush();
   return static_cast<bool>(out_);
 }

@@ -10,6 +10,7 @@
 #include "vm/dap/transport.h"
 #include "vm/debug/open.h"
 #include "vm/debug/target.h"
+#include "vm/text/message_header.h"
 
 namespace {
 
@@ -281,7 +282,7 @@ TEST_CASE("dap: nothing that a client sends ends the adapter") {
 
 TEST_CASE("dap: messages arrive in any pieces") {
   dap::MessageReader reader;
-  const std::string two = dap::framed("{\"a\":1}") + dap::framed("{}");
+  const std::string two = with_header("{\"a\":1}") + with_header("{}");
   std::vector<std::string> read;
   for (const char c : two) {
     reader.add({&c, 1});
