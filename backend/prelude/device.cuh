@@ -389,6 +389,12 @@ TV_FN u32 funnel_right(u32 low, u32 high, u32 n) { return __funnelshift_r(low, h
 TV_FN u32 permute_bytes(u32 low, u32 high, u32 selector) {
   return __byte_perm(low, high, selector);
 }
+/// The same where bits 3, 7, 11 and 15 of the selector are clear; __byte_perm clears them again.
+TV_FN u32 pick_bytes(u32 low, u32 high, u32 selector) {
+  u32 d;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(low), "r"(high), "r"(selector));
+  return d;
+}
 /// The low half of a word (0) or the high one (1) twice, which arithmetic on halves reads without an
 /// instruction for it.
 TV_FN u32 half_twice(u32 a, int half) {

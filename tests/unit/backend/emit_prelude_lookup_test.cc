@@ -37,7 +37,14 @@ void check_lookups() {
 TEST_CASE("a lookup takes the entry that the index says") {
   check_lookups<16, 2, 1, 32>();
   check_lookups<16, 4, 2, 16>();
+  check_lookups<16, 3, 2,
+                39>();  // words of two bits, four codes of the third, and three by choices
+  check_lookups<8, 4, 2, 20>();
+  check_lookups<32, 4, 2, 12>();
+  check_lookups<16, 16, 2, 17>();  // a table that two bits do not reach the end of
   check_lookups<16, 8, 3, 8>();
+  check_lookups<16, 8, 3, 47>();  // sixteen at once, eight, four, and three by choices
+  check_lookups<32, 7, 3, 32>();
   check_lookups<16, 8, 3, 5>();  // four at once, and one
   check_lookups<16, 8, 3, 3>();
   check_lookups<16, 16, 4, 7>();
