@@ -326,6 +326,49 @@ TV_FN u32 f32_max(u32 a, u32 b) {
   return d;
 }
 
+// The integers near a float: below, above, the nearest (ties to even), towards zero. NaN results are
+// made canonical by the caller.
+TV_FN u32 f32_floor(u32 a) {
+  u32 d;
+  asm("cvt.rmi.f32.f32 %0, %1;" : "=r"(d) : "r"(a));
+  return d;
+}
+TV_FN u64 f64_floor(u64 a) {
+  u64 d;
+  asm("cvt.rmi.f64.f64 %0, %1;" : "=l"(d) : "l"(a));
+  return d;
+}
+TV_FN u32 f32_ceil(u32 a) {
+  u32 d;
+  asm("cvt.rpi.f32.f32 %0, %1;" : "=r"(d) : "r"(a));
+  return d;
+}
+TV_FN u64 f64_ceil(u64 a) {
+  u64 d;
+  asm("cvt.rpi.f64.f64 %0, %1;" : "=l"(d) : "l"(a));
+  return d;
+}
+TV_FN u32 f32_round(u32 a) {
+  u32 d;
+  asm("cvt.rni.f32.f32 %0, %1;" : "=r"(d) : "r"(a));
+  return d;
+}
+TV_FN u64 f64_round(u64 a) {
+  u64 d;
+  asm("cvt.rni.f64.f64 %0, %1;" : "=l"(d) : "l"(a));
+  return d;
+}
+TV_FN u32 f32_trunc(u32 a) {
+  u32 d;
+  asm("cvt.rzi.f32.f32 %0, %1;" : "=r"(d) : "r"(a));
+  return d;
+}
+TV_FN u64 f64_trunc(u64 a) {
+  u64 d;
+  asm("cvt.rzi.f64.f64 %0, %1;" : "=l"(d) : "l"(a));
+  return d;
+}
+
 // f16 and bf16: one rounding of a * b + c; NaN becomes 0x7fff.
 TV_FN u32 f16_fma(u32 a, u32 b, u32 c) {
   u16 d;

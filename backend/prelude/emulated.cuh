@@ -262,6 +262,16 @@ TV_FN u64 f64_fma(u64 a, u64 b, u64 c) {
 TV_FN u64 f64_div(u64 a, u64 b) { return f64_bits(f64_value(a) / f64_value(b)); }
 TV_FN u64 f64_sqrt(u64 a) { return f64_bits(__builtin_sqrt(f64_value(a))); }
 
+// The integers near a float; NaN results are made canonical by the caller.
+TV_FN u32 f32_floor(u32 a) { return f32_bits(__builtin_floorf(f32_value(a))); }
+TV_FN u64 f64_floor(u64 a) { return f64_bits(__builtin_floor(f64_value(a))); }
+TV_FN u32 f32_ceil(u32 a) { return f32_bits(__builtin_ceilf(f32_value(a))); }
+TV_FN u64 f64_ceil(u64 a) { return f64_bits(__builtin_ceil(f64_value(a))); }
+TV_FN u32 f32_round(u32 a) { return f32_bits(__builtin_nearbyintf(f32_value(a))); }
+TV_FN u64 f64_round(u64 a) { return f64_bits(__builtin_nearbyint(f64_value(a))); }
+TV_FN u32 f32_trunc(u32 a) { return f32_bits(__builtin_truncf(f32_value(a))); }
+TV_FN u64 f64_trunc(u64 a) { return f64_bits(__builtin_trunc(f64_value(a))); }
+
 // f16 and bf16.
 /// A double as a float of 16 bits with so many of them for the mantissa: nearest even, NaN 0x7fff.
 template <int mantissa>

@@ -40,6 +40,10 @@ inline constexpr std::string_view function_detail =
     "has its largest error. Defined on floats but f64; narrower ones and tf32 are converted to "
     "f32, "
     "and the result is cast back.";
+inline constexpr std::string_view integral_detail =
+    "On floats. The result is exact where the type has it, else the largest finite value; zeros "
+    "keep "
+    "their sign, Inf stays, NaN becomes canonical.";
 inline constexpr std::string_view root_detail =
     "Rounded correctly, on f32 and f64. Narrower floats and tf32 are converted to f32, and the "
     "result is cast back (docs/semantics.md, Functions).";
@@ -170,6 +174,19 @@ constexpr Description describe(UnaryOp op) {
                          function_detail);
     case UnaryOp::rcp:
       return elementwise("Rcp", "Gives 1 / x of every element x.", root_detail);
+    case UnaryOp::floor:
+      return elementwise("Floor", "Takes the largest integer that is not above every element.",
+                         detail::integral_detail);
+    case UnaryOp::ceil:
+      return elementwise("Ceil", "Takes the smallest integer that is not below every element.",
+                         detail::integral_detail);
+    case UnaryOp::round:
+      return elementwise("Round",
+                         "Takes the integer nearest to every element, of two the even one.",
+                         detail::integral_detail);
+    case UnaryOp::trunc:
+      return elementwise("Trunc", "Cuts off the fraction of every element.",
+                         detail::integral_detail);
   }
   return {};
 }
@@ -195,6 +212,10 @@ using Sigmoid = Unary<UnaryOp::sigmoid>;
 using Sqrt = Unary<UnaryOp::sqrt>;
 using Rsqrt = Unary<UnaryOp::rsqrt>;
 using Rcp = Unary<UnaryOp::rcp>;
+using Floor = Unary<UnaryOp::floor>;
+using Ceil = Unary<UnaryOp::ceil>;
+using Round = Unary<UnaryOp::round>;
+using Trunc = Unary<UnaryOp::trunc>;
 
 struct Fma {
   RegisterOperand a;
@@ -233,6 +254,6 @@ struct Where {
 using ElementwiseInstructions =
     InstructionList<Add, Sub, Mul, Div, Mod, Fma, Neg, Abs, Min, Max, And, Or, Xor, Shl, Shr, Eq,
                     Ne, Lt, Le, Gt, Ge, Where, Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid, Sqrt,
-                    Rsqrt, Rcp>;
+                    Rsqrt, Rcp, Floor, Ceil, Round, Trunc>;
 
 }  // namespace tilevm::isa

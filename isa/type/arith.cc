@@ -142,6 +142,29 @@ std::uint64_t absolute(const DType& type, std::uint64_t a) {
   return is_nan(type, a) ? canonical_nan(type) : a & ~sign_bit(type) & ~low_mask(unused_bits(type));
 }
 
+/// Whether the magnitude of an integer part is one larger, by the fraction that is cut off: its
+/// first bit, and whether any other bit of it is set.
+bool rounds_up(UnaryOp op, bool negative, bool is_odd, bool half, bool rest) {
+  if (op == UnaryOp::trunc) return false;
+  if (op == UnaryOp::round) return half && (rest || is_odd);
+  return (half || rest) && negative == (op == UnaryOp::floor);
+}
+
+/// An integer near the value; the sign stays, also that of a zero.
+std::uint64_t to_integral(UnaryOp op, const DType& type, std::uint64_t a) {
+  Number value = decode(type, a);
+  if (value.is_nan() || value.is_inf() || value.exponent >= 0) return encode(type, value);
+  const int cut = -value.exponent;  // bits after the point
+  const bool all = cut > 64;
+  const std::uint64_t whole = cut >= 64 ? 0 : value.significand >> cut;
+  const bool half = !all && (value.significand >> (cut - 1) & 1) != 0;
+  const std::uint64_t below = all ? value.significand : value.significand & low_mask(cut - 1);
+  const bool up = rounds_up(op, value.negative, (whole & 1) != 0, half, below != 0);
+  value.significand = whole + (up ? 1 : 0);
+  value.exponent = 0;
+  return encode(type, value);
+}
+
 }  // namespace
 
 DType compute_type(const DType& type) {
@@ -242,6 +265,8 @@ std::uint64_t apply(UnaryOp op, const DType& type, std::uint64_t a) {
     case UnaryClass::function:
     case UnaryClass::ieee_function:
       return apply_function(op, type, a);
+    case UnaryClass::integral:
+      return to_integral(op, type, a);
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -256,6 +281,11 @@ RealFunction1 unrounded(UnaryOp op) {
     case UnaryClass::ieee_function:
       return with_function(
           op, []<class F>(F) -> RealFunction1 { return [](double x) { return F::real(x); }; });
+    case UnaryClass::integral:
+      if (op == UnaryOp::floor) return [](double x) { return std::floor(x); };
+      if (op == UnaryOp::ceil) return [](double x) { return std::ceil(x); };
+      if (op == UnaryOp::trunc) return [](double x) { return std::trunc(x); };
+      return [](double x) { return std::nearbyint(x); };
   }
   TILEVM_NO_ENUMERATOR();
 }

@@ -132,6 +132,10 @@ decltype(auto) with_function(UnaryOp op, F&& f) {
       return f(Function<UnaryOp::rcp>{});
     case UnaryOp::neg:
     case UnaryOp::abs:
+    case UnaryOp::floor:
+    case UnaryOp::ceil:
+    case UnaryOp::round:
+    case UnaryOp::trunc:
       break;
   }
   TILEVM_CHECK(false, "no function");

@@ -44,6 +44,10 @@ enum class UnaryOp : std::uint8_t {
   sqrt,
   rsqrt,
   rcp,
+  floor,
+  ceil,
+  round,  ///< to the nearest integer, ties to even
+  trunc,
 };
 
 /// What an operation of two operands is; decides where it is defined and what its result is.
@@ -99,6 +103,7 @@ enum class UnaryClass : std::uint8_t {
   magnitude,
   function,       ///< of floats, by way of f32 (function.h)
   ieee_function,  ///< one that IEEE 754 rounds correctly, on f64 as well
+  integral,       ///< of floats: an integer near the value
 };
 [[nodiscard]] constexpr UnaryClass class_of(UnaryOp op) {
   switch (op) {
@@ -119,6 +124,11 @@ enum class UnaryClass : std::uint8_t {
     case UnaryOp::sqrt:
     case UnaryOp::rcp:
       return UnaryClass::ieee_function;
+    case UnaryOp::floor:
+    case UnaryOp::ceil:
+    case UnaryOp::round:
+    case UnaryOp::trunc:
+      return UnaryClass::integral;
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -141,6 +151,7 @@ enum class UnaryClass : std::uint8_t {
     case UnaryClass::function:
       return type.is_float() && type.bits <= 32;
     case UnaryClass::ieee_function:
+    case UnaryClass::integral:
       return type.is_float();
   }
   TILEVM_NO_ENUMERATOR();

@@ -1,5 +1,9 @@
 // Element-wise instructions of one operand as loops over lanes. Each equals isa::apply on every
 // code.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "sim/arithmetic/element_loops.h"
@@ -62,6 +66,33 @@ LaneLoop1 sign_loop(const DType& type, SimdLevel level) {
                       [type](std::uint64_t code) { return isa::apply(op, type, code); });
 }
 
+/// An integer near an f32 or f64, of which Lane is the code.
+template <class Lane, class Value, Value (*function)(Value)>
+struct ToIntegral {
+  TILEVM_INLINE Lane operator()(Lane code) const {
+    constexpr Lane nan = static_cast<Lane>(~Lane{0}) >> 1;
+    const Value value = std::bit_cast<Value>(code);
+    return value != value ? nan : std::bit_cast<Lane>(function(value));
+  }
+};
+
+template <class Lane, class Value>
+LaneLoop1 integral_loop(UnaryOp op, SimdLevel level) {
+  if (op == UnaryOp::floor) {
+    return loop1<Lane, Lane>(level, ToIntegral<Lane, Value, std::floor>{});
+  }
+  if (op == UnaryOp::ceil) return loop1<Lane, Lane>(level, ToIntegral<Lane, Value, std::ceil>{});
+  if (op == UnaryOp::trunc) return loop1<Lane, Lane>(level, ToIntegral<Lane, Value, std::trunc>{});
+  return loop1<Lane, Lane>(level, ToIntegral<Lane, Value, std::nearbyint>{});
+}
+
+LaneLoop1 integral_loop(UnaryOp op, const DType& type, SimdLevel level) {
+  if (type == isa::f32) return integral_loop<std::uint32_t, float>(op, level);
+  if (type == isa::f64) return integral_loop<std::uint64_t, double>(op, level);
+  return defined_loop(type.bits, type.bits,
+                      [op, type](std::uint64_t code) { return isa::apply(op, type, code); });
+}
+
 }  // namespace
 
 LaneLoop1 unary_loop(UnaryOp op, const DType& type, SimdLevel level) {
@@ -73,6 +104,8 @@ LaneLoop1 unary_loop(UnaryOp op, const DType& type, SimdLevel level) {
     case isa::UnaryClass::function:
     case isa::UnaryClass::ieee_function:
       return function_loop(op, type, level);
+    case isa::UnaryClass::integral:
+      return integral_loop(op, type, level);
   }
   TILEVM_NO_ENUMERATOR();
 }

@@ -161,6 +161,21 @@ bool is_apart(const SharedHistory& set, const GranuleRange& range, bool is_write
   });
 }
 
+/// Whether the statement has read the same elements since the last barrier, so that one record
+/// serves both reads: it becomes the latest. A loop that reads a table again and again has no
+/// barrier of its own.
+bool repeats_read(SharedHistory& set, const SharedAccess& access, const TileOrigin& origin) {
+  const auto is_same = [&](const RecentAccess& each) {
+    if (each.access != &access || each.writes || each.origin.begin != origin.begin) return false;
+    return origin.places == nullptr ||
+           each.origin.places->table.run_bits == origin.places->table.run_bits;
+  };
+  const auto known = std::find_if(set.recent.begin(), set.recent.end(), is_same);
+  if (known == set.recent.end()) return false;
+  std::rotate(known, known + 1, set.recent.end());
+  return true;
+}
+
 /// Reports the first conflict: both threads and both statements.
 bool report_race(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
                  Context& context) {
@@ -278,6 +293,7 @@ bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
   constexpr std::size_t most_recent = 64;
   if (!set.marking && set.recent.size() < most_recent && is_apart(set, range, is_write)) {
     if (use == SharedUse::copy) return false;
+    if (!is_write && repeats_read(set, access, origin)) return false;
     set.recent.push_back({&access, origin, is_write, range.begin, range.end});
     if (is_write) keep_joint_write(set, set.recent.back());
     return false;
