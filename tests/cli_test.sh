@@ -220,7 +220,33 @@ printf 'def f<1>(i32* y_ptr):\n    k = 0\n    while k < 1:\n        k = 0\n    S
 expect 0 'only 5 statements are shown' trace "$folder/endless.tile" --limit 5
 expect 4 'TV0402' trace "$folder/endless.tile" --limit 100000 --max-steps 1000
 expect 4 'TV0402' diff "$folder/endless.tile" --backends sim,sim --max-steps 1000
-expect 2 'at most 1000000 with --json' trace $add --json --limit 100000000
+expect 0 '"cut": false' trace $add -D N=5 --json --limit 100000000
+expect 2 'no launch has a block 99, 99, 0; the grid is' trace $add -D N=5 --block 99,99
+expect 2 '"error": "unknown option' run $add --json --jsno
+expect 2 '`--json` and an output to `-` both want standard output' run $add -D N=5 --json --out c=-
+expect 1 '"error_code": "TV0502", "place": {"file": "nowhere.npy"}' run $add --json --in a=nowhere.npy
+expect 1 '`N` is 0 here: -D N=0' run $add -D N=0
+expect 2 '-D N=1e3: 1000.0 is no i32' run $add -D N=1e3
+expect 0 '"code": "TV0104"' explain 104 --json
+expect 0 '"mnemonic": "Cast"' isa Cast --json
+expect 0 '"canonical": true' fmt $add --json
+expect 0 'a limit was reached' bench --help
+
+# Nested brackets need little of the shell's stack.
+{
+  echo 'def f<1>(f32* p):'
+  printf '    n = '
+  printf '(%.0s' $(seq 250)
+  printf 1
+  printf ')%.0s' $(seq 250)
+  echo
+} >"$folder/nested.tile"
+count=$((count + 1))
+(ulimit -s 512 && "$tilevm" check "$folder/nested.tile") >"$folder/out" 2>&1 || {
+  failed=$((failed + 1))
+  echo 'FAIL: brackets on a small stack'
+  cat "$folder/out"
+}
 
 # A file name is no command to a terminal.
 printf 'def f\n' >"$folder/$(printf 'a\033[31mb').tile"

@@ -150,7 +150,8 @@ bool check_same_layouts(Operands operands, std::string_view mnemonic, const Rule
       if (a.shape() != b.shape() || a.layout == b.layout) continue;
       const RegisterOperand pair[] = {operands[i], operands[j]};
       operands_differ(Code::layout_mismatch, j, pair,
-                      fmt::format("{} have different layouts; `{}` takes tiles of one layout",
+                      fmt::format("{} have different layouts; `{}` takes tiles of one layout: "
+                                  "`ConvertLayout(tile, layout=..)` moves one to that of the other",
                                   names(pair, "and", context), mnemonic),
                       context);
       return false;

@@ -1,8 +1,9 @@
-// A .npy file, a type and a specification of data: each is refused or understood.
+// A file of arrays and a specification of data: each is refused or understood.
 #include <cstdint>
 #include <string>
 
 #include "tests/fuzz/target.h"
+#include "vm/data/array_file.h"
 #include "vm/data/npy.h"
 #include "vm/data/spec.h"
 
@@ -18,6 +19,17 @@ void fuzz_npy(std::string_view bytes) {
     require(!vm::format_corner(*tensor).empty(), "a tensor has a picture");
   } else if (!tensor) {
     require(!tensor.error().message.empty(), "a refusal has words");
+  }
+  // The same bytes as an archive; what it claims to hold is not wanted.
+  const auto file =
+      vm::ArrayFile::open(vm::bytes_in_memory(vm::Bytes(bytes.begin(), bytes.end()), "fuzz.npz"));
+  if (file) {
+    const auto array = file->read("", "a", [](const vm::ArrayType& type) -> Status {
+      const bool is_small = vm::checked_count(type.shape).value_or(1 << 20) < (1 << 16);
+      if (is_small) return Done{};
+      return Error{ErrorKind::program, "too large to be wanted"};
+    });
+    require(array.ok() || !array.error().message.empty(), "a refusal has words");
   }
   static_cast<void>(vm::parse_spec(bytes));
   static_cast<void>(vm::parse_dest(bytes));

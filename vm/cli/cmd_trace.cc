@@ -1,6 +1,7 @@
 // `tilevm trace`: what every statement of one block gave, as names, types and hashes; or a timeline
 // of blocks.
 #include <charconv>
+#include <optional>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -31,11 +32,13 @@ Result<std::array<std::int64_t, 3>> parse_block(const std::string& text) {
                fmt::format("`{}` is no block; write its indices as X, X,Y or X,Y,Z", text)};
 }
 
-/// Takes events as they happen: lines at once, or items of a JSON array.
+/// Takes events as they happen: lines, or items of a JSON array, written at once.
 class TraceWriter {
  public:
   TraceWriter(const isa::VerifiedProgram& program, Reporter& reporter, std::uint64_t limit)
-      : program_(program), reporter_(reporter), limit_(limit) {}
+      : program_(program), reporter_(reporter), limit_(limit) {
+    reporter.begin_list("events");
+  }
 
   bool tell(int kernel, const sim::TraceEvent& event) {
     if (count_ >= limit_) {
@@ -54,7 +57,7 @@ class TraceWriter {
 
   /// After the last event.
   void finish() {
-    reporter_.set("events", std::move(items_));
+    reporter_.end_list();
     reporter_.set("cut", cut_);
     if (cut_ && !reporter_.json()) {
       reporter_.io().out << fmt::format("... only {} statements are shown; --limit shows more\n",
@@ -106,7 +109,7 @@ class TraceWriter {
       entry.set("undefined", tile.undefined);
       tiles.push(std::move(entry));
     }
-    items_.push(item.set("scalars", std::move(scalars)).set("tiles", std::move(tiles)));
+    reporter_.add_item(item.set("scalars", std::move(scalars)).set("tiles", std::move(tiles)));
   }
 
   const isa::VerifiedProgram& program_;
@@ -114,7 +117,6 @@ class TraceWriter {
   std::uint64_t limit_;
   std::uint64_t count_ = 0;
   bool cut_ = false;
-  Json items_ = Json::array();
 };
 
 /// A block that no launch has is a mistake of the command line.
@@ -133,24 +135,25 @@ Exit trace_loaded(const isa::VerifiedProgram& program, const std::array<std::int
                   const TraceOptions& options, Reporter& reporter) {
   Result<PreparedRun> run = prepare_run(program, options.execution, options.program, reporter);
   if (!run) return reporter.fail(run.error());
-  TraceWriter writer(program, reporter, options.limit);
   constexpr std::uint64_t usual_steps = std::uint64_t{1} << 24;  // a few seconds
   EngineOptions settings{.threads = options.execution.threads,
                          .max_steps = options.max_steps.value_or(usual_steps)};
   settings.traced_block = block;
+  std::optional<TraceWriter> writer;
   settings.trace = [&](int kernel, const sim::TraceEvent& event) {
-    return writer.tell(kernel, event);
+    return writer->tell(kernel, event);
   };
   Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
   if (!engine) return reporter.fail(engine.error());
+  writer.emplace(program, reporter, options.limit);
   RunReport report;
   const std::optional<Failure> failure = (*engine)->run(program, run->entry, run->tensors, report);
-  if (!failure && writer.is_empty()) {
+  writer->finish();
+  if (!failure && writer->is_empty()) {
     if (Status there = check_block(block, report); !there) return reporter.fail(there.error());
   }
-  writer.finish();
   // At the limit the run is stopped, which is no fault of the program.
-  if (failure && !writer.cut()) return reporter.fail(*failure, program.source());
+  if (failure && !writer->cut()) return reporter.fail(*failure, program.source());
   return reporter.finish(Exit::ok);
 }
 
@@ -203,13 +206,6 @@ Exit trace_timeline(const isa::VerifiedProgram& program, const TraceOptions& opt
 Exit trace(const TraceOptions& options, Io& io) {
   Reporter reporter(io, "trace", options.json);
   reporter.set("file", options.program.file);
-  constexpr std::uint64_t most_items = 1'000'000;  // they are kept until the object is whole
-  if (options.json && options.limit > most_items) {
-    return reporter.fail(Error{
-        ErrorKind::usage, fmt::format("--limit is at most {} with --json; lines without it take no "
-                                      "memory",
-                                      most_items)});
-  }
   const Result<std::array<std::int64_t, 3>> block = parse_block(options.block);
   if (!block) return reporter.fail(block.error());
   Result<Loaded> loaded = load_program(options.program, default_target, io);

@@ -105,9 +105,30 @@ void Reporter::diagnostics(const Diagnostics& diagnostics, const SourceFile& sou
 Exit Reporter::finish(Exit status) {
   if (json_) {
     object_.set("diagnostics", std::move(diagnostics_)).set("status", static_cast<int>(status));
-    io_.out << object_.text() << '\n';
+    const std::string text = object_.text();
+    io_.out << (has_begun_ ? ", " + text.substr(1) : text) << '\n';
   }
   return status;
+}
+
+void Reporter::begin_list(std::string_view key) {
+  if (!json_) return;
+  std::string text = object_.text();
+  text.pop_back();
+  io_.out << (has_begun_ ? ", " + text.substr(1) : text) << fmt::format(", \"{}\": [", key);
+  object_ = Json::object();
+  has_begun_ = true;
+  has_items_ = false;
+}
+
+void Reporter::add_item(const Json& item) {
+  if (!json_) return;
+  io_.out << (has_items_ ? ", " : "") << item.text();
+  has_items_ = true;
+}
+
+void Reporter::end_list() {
+  if (json_) io_.out << ']';
 }
 
 void Reporter::notes(const std::vector<DataNote>& notes) {

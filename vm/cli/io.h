@@ -54,6 +54,12 @@ class Reporter {
   /// Shows diagnostics (at once in text, in the object with JSON).
   void diagnostics(const Diagnostics& diagnostics, const SourceFile& source);
 
+  /// A list whose items are written as they come, however many there are; ignored without JSON.
+  /// Nothing but add_item may be called before end_list.
+  void begin_list(std::string_view key);
+  void add_item(const Json& item);
+  void end_list();
+
   /// Ends the command; call one of them, once.
   Exit finish(Exit status);
   Exit fail(const Error& error);
@@ -64,6 +70,8 @@ class Reporter {
   bool json_;
   Json object_ = Json::object();
   Json diagnostics_ = Json::array();
+  bool has_begun_ = false;  ///< a part of the object is written
+  bool has_items_ = false;  ///< so is an item of the list
 };
 
 /// Writes a result to a file (all of it or nothing), or to `out` for "-". Error (usage).

@@ -1,4 +1,5 @@
 // The command line: options in, one command called, its exit status out.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "isa/base/suggest.h"
 #include "vm/cli/command_line.h"
 #include "vm/cli/help.h"
+#include "vm/text/large_stack.h"
 
 namespace {
 
@@ -119,6 +121,13 @@ Exit dispatch(CLI::App& root, const Commands& commands, const Common& common, Io
   return Exit::ok;
 }
 
+/// Whether nested brackets and blocks may need more stack than the shell permits.
+bool has_small_stack() {
+  rlimit limit{};
+  constexpr rlim_t enough = rlim_t{1} << 22;
+  return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < enough;
+}
+
 Exit run_main(int argc, char** argv, Io& io) {
   CLI::App root("tilevm: a virtual machine for GPU thread blocks", "tilevm");
   Common common;
@@ -162,7 +171,8 @@ int main(int argc, char** argv) {
       [&](const std::string& what) { io.err << "tilevm: warning: " << what << '\n'; });
   Exit status = Exit::internal;
   try {
-    status = run_main(argc, argv, io);
+    const auto run = [&] { return run_main(argc, argv, io); };
+    status = has_small_stack() ? tilevm::vm::on_large_stack(run) : run();
   } catch (const std::bad_alloc&) {
     status = tilevm::vm::fail(io, {ErrorKind::limit, "out of memory"});
   } catch (const std::exception& error) {

@@ -17,11 +17,12 @@ namespace {
 
 Error wrong_shape(const ArrayType& file, const Spec& spec, const HostTensor& tensor,
                   std::string_view name) {
-  return data_error(
-      Code::wrong_data_shape,
-      fmt::format("`{}` holds {}, but `{}` is {}", spec.path, format_type(file.dtype, file.shape),
-                  name, format_type(tensor.dtype, tensor.shape)),
-      {spec.path, std::string(name), {}});
+  return data_error(Code::wrong_data_shape,
+                    fmt::format("`{}` holds {}, but `{}` is {}; reshape the array, or set the "
+                                "constants of the program with -D",
+                                spec.path, format_type(file.dtype, file.shape), name,
+                                format_type(tensor.dtype, tensor.shape)),
+                    {spec.path, std::string(name), {}});
 }
 
 Error wrong_type(const Spec& spec, std::string_view name, const std::string& message) {

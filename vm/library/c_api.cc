@@ -13,8 +13,8 @@
 #include "isa/base/float_environment.h"
 #include "isa/base/render.h"
 #include "vm/library/callable.h"
-#include "vm/library/large_stack.h"
 #include "vm/run/engine_cuda.h"
+#include "vm/text/large_stack.h"
 
 using namespace tilevm;
 

@@ -243,7 +243,7 @@ class RandomTree {
   std::vector<ast::PipelineParam> tensors() {
     std::vector<ast::PipelineParam> result;
     for (int i = below(3); i > 0; --i) {
-      ast::PipelineParam param{name(), {ast::Name{"i6"}, {}}, {}, {}};
+      ast::PipelineParam param{below(3) == 0, name(), {ast::Name{"i6"}, {}}, {}, {}};
       if (below(3) != 0) param.shape = expressions(1, 3, 2);
       result.push_back(std::move(param));
     }

@@ -175,7 +175,7 @@ TEST_CASE("numbers of a file must be representable, and the first that is not is
         Values{"`" + path + "`: `b`[3, 7] = 35 is not an i6 (-32..31) [TV0505]"});
   CHECK(made(path, isa::i8, {4, 10}).at(37) == "35");
   CHECK(contains(made(path, isa::i8, {10, 4}).at(0),
-                 "holds i32[4, 10], but `b` is i8[10, 4] [TV0503]"));
+                 "holds i32[4, 10], but `b` is i8[10, 4]; reshape the array, or set"));
 }
 
 TEST_CASE("any file type serves any parameter that holds its numbers") {

@@ -1,4 +1,5 @@
-// Work that recurses deeply, called from a thread of a host whose stack may be small.
+// Work that recurses deeply, called from a thread whose stack may be small: of a host, or of a
+// shell with a low `ulimit -s`.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "vm/library/large_stack.h"
+#include "vm/text/large_stack.h"
 
 #include <pthread.h>
 
