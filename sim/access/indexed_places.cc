@@ -217,9 +217,11 @@ FoundPlaces find_shared_runs(const IndexedAccess& access, const IndexedTable& ta
 std::int64_t index_value(const IndexedTile& tile, std::size_t thread, std::size_t place,
                          const RegisterSlab& registers) {
   const Tile& index = tile.index;
-  const auto at = static_cast<std::size_t>(tile.index_places[place]);
-  const std::uint64_t code = isa::get_bits(registers.at(index.offset + thread * index.thread_bytes),
-                                           at * index.bits, index.bits);
+  // Of a copy, the place counts through all threads; each begins with a byte of its own.
+  const auto lane = thread * index.locals + static_cast<std::size_t>(tile.index_places[place]);
+  const std::uint8_t* const own =
+      registers.at(index.offset + lane / index.locals * index.thread_bytes);
+  const std::uint64_t code = isa::get_bits(own, lane % index.locals * index.bits, index.bits);
   if (tile.is_signed && index.bits == 32) return static_cast<std::int32_t>(code);
   return static_cast<std::int64_t>(code);
 }
