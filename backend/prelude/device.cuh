@@ -438,6 +438,13 @@ TV_FN u32 pick_bytes(u32 low, u32 high, u32 selector) {
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(low), "r"(high), "r"(selector));
   return d;
 }
+/// 0, which the compiler does not see. What it is added to stays in registers of each thread: values
+/// that a warp has in common go to uniform registers, and a byte permute cannot read two of those.
+TV_FN u32 unseen_zero() {
+  u32 below;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
+  return below >> 31;
+}
 /// The low half of a word (0) or the high one (1) twice, which arithmetic on halves reads without an
 /// instruction for it.
 TV_FN u32 half_twice(u32 a, int half) {

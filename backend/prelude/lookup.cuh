@@ -34,13 +34,14 @@ TV_FN u32 eight_indices(const u32* index, int i) {
 /// Byte `plane` of the four entries from `first` on.
 template <int n, int entries>
 TV_FN u32 four_bytes(const u32* table, int first, int plane) {
+  if (first >= entries) return 0;
   u32 bytes = 0;
   TV_UNROLL
   for (int e = 0; e < 4; ++e) {
     if (first + e >= entries) break;
     bytes |= (static_cast<u32>(get<n>(table, first + e)) >> 8 * plane & 0xffu) << 8 * e;
   }
-  return bytes;
+  return bytes | unseen_zero();
 }
 
 /// Which entries four codes name, in the low half of words: nibbles of their places among eight
