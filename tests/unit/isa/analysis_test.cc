@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "isa/analysis/alignment.h"
 #include "isa/analysis/dataflow.h"
 #include "isa/analysis/definitions.h"
 #include "isa/analysis/flow_graph.h"
@@ -124,6 +125,25 @@ TEST_CASE("definitions and uses are listed by variable, those of the launch are 
   CHECK(indices(uses.of({0})) == Ints{2, 4, 7, 9});
   CHECK(indices(uses.of({1})) == Ints{6});
   CHECK(uses.of({3}).empty());
+}
+
+TEST_CASE("the powers of two that divide scalars") {
+  // v0 = 12; v2 is written twice.
+  Kernel kernel = kernel_of(4, {assign(0, number(12)), loop(1, number(64), {assign(2, number(5))}),
+                                assign(2, number(4))});
+  number_statements(kernel);
+  const Definitions definitions(kernel);
+  const Divisibility divides(kernel, definitions);
+  const auto real = Expr::variable({3}, "x", ScalarKind::f32);
+  CHECK(divides.of(number(48)) == 16);
+  CHECK(divides.of(number(0)) == power_of_two_in(0));
+  CHECK(divides.of(read(0)) == 4);
+  CHECK(divides.of(read(2)) == 1);  // of several values none is known
+  CHECK(divides.of(Expr::binary(ScalarBinary::add, read(0), number(8))) == 4);
+  CHECK(divides.of(Expr::binary(ScalarBinary::mul, read(0), number(8))) == 32);
+  CHECK(divides.of(Expr::select(Expr::constant(Scalar::of(true)), number(8), read(0))) == 4);
+  CHECK(divides.of(Expr::convert(read(0), ScalarKind::i64)) == 4);
+  CHECK(divides.of(Expr::convert(real, ScalarKind::i32)) == 1);
 }
 
 TEST_CASE("every slot says which variables it uses") {
