@@ -57,10 +57,12 @@ std::string group(const MmaOperand& operand, int first) {
          "}";
 }
 
-std::string constraints(const MmaOperand& operand, std::string_view prefix) {
+std::string constraints(const MmaOperand& operand, std::string_view prefix,
+                        std::string_view word = "{}") {
   const char letter = operand.registers.bits == 64 ? 'l' : 'r';
   return list(operand.registers.count, ", ", [&](int i) {
-    return fmt::format("\"{}{}\"({}{})", prefix, letter, operand.name, i);
+    const std::string name = fmt::format("{}{}", operand.name, i);
+    return fmt::format("\"{}{}\"({})", prefix, letter, fmt::format(fmt::runtime(word), name));
   });
 }
 
@@ -90,8 +92,10 @@ std::string mma_function(const MmaShape& shape) {
                       operand_types(shape, '.'), shape.a == isa::u1 ? ".and.popc" : "");
   text += fmt::format("      \"{0}, {1}, {2}, {0};\"\n", group(c, 0), group(a, first_a),
                       group(b, first_b));
+  const bool is_f8 = shape.a.is_float() && shape.a.bits == 8;
+  const std::string_view word = is_f8 ? "unseen_constant({})" : "{}";
   text += fmt::format("      : {}\n      : {},\n        {});\n}}\n", constraints(c, "+"),
-                      constraints(a, ""), constraints(b, ""));
+                      constraints(a, "", word), constraints(b, "", word));
   return text;
 }
 

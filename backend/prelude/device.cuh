@@ -445,6 +445,15 @@ TV_FN u32 unseen_zero() {
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
   return below >> 31;
 }
+/// A word of four f8 for a tensor-core instruction. Where ptxas 13.0 makes it of instructions for
+/// f16, it takes a wrong upper half of words that it finds to be constant: so none is.
+TV_FN u32 unseen_constant(u32 a) {
+#if __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
+  return a;
+#else
+  return a | unseen_zero();
+#endif
+}
 /// The low half of a word (0) or the high one (1) twice, which arithmetic on halves reads without an
 /// instruction for it.
 TV_FN u32 half_twice(u32 a, int half) {

@@ -362,6 +362,7 @@ TV_FN u32 permute_bytes(u32 low, u32 high, u32 selector) {
 }
 TV_FN u32 pick_bytes(u32 low, u32 high, u32 selector) { return permute_bytes(low, high, selector); }
 TV_FN u32 unseen_zero() { return 0; }
+TV_FN u32 unseen_constant(u32 a) { return a; }
 TV_FN u32 half_twice(u32 a, int half) { return (a >> 16 * half & 0xffff) * 0x10001u; }
 
 // Conversions.

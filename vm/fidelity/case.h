@@ -46,7 +46,8 @@ enum class Family : std::uint8_t {
   tensor_core,  ///< Dot by instructions
   chain,        ///< Dot without them
   cast,         ///< a type to every type
-  unary,        ///< every operation of one operand
+  unary,        ///< every operation of one operand but these:
+  rounding,     ///< to integers
   binary,       ///< every operation of two, and Where
   ternary,      ///< Fma
 };

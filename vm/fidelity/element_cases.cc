@@ -152,16 +152,23 @@ std::vector<Op> operations() {
   return found;
 }
 
-Case unary_case(const DType& type) {
+bool rounds_to_integers(isa::UnaryOp op) {
+  return op == isa::UnaryOp::floor || op == isa::UnaryOp::ceil || op == isa::UnaryOp::round ||
+         op == isa::UnaryOp::trunc;
+}
+
+/// The operations of one family of one operand, in one program: records keep the results of each.
+Case unary_case(const DType& type, Family family) {
   ElementProgram program;
   program.load("a", type);
   for (const isa::UnaryOp op : operations<isa::UnaryOp>()) {
-    if (!is_defined(op, type)) continue;
+    if (!is_defined(op, type) || rounds_to_integers(op) != (family == Family::rounding)) continue;
     const std::string name(isa::describe(op).mnemonic);
     program.store(name, name, name + "(a)", type);
   }
   const bool all = type == isa::f32;
-  Case made = program.finish(Family::unary, "Unary", draw_one(type, all));
+  Case made = program.finish(family, family == Family::rounding ? "Rounding" : "Unary",
+                             draw_one(type, all));
   constexpr std::int64_t all_words = blocks_for(std::int64_t{1} << 32);
   set_sizes(type, all ? kept_draws + all_words : blocks_for(1 << 26), made);
   return made;
@@ -272,11 +279,14 @@ std::vector<Case> element_cases() {
   std::vector<Case> cases;
   for (const DType& type : isa::all_dtypes()) cases.push_back(cast_case(type));
   for (const DType& type : isa::all_dtypes()) {
-    if (!type.is_bipolar()) cases.push_back(unary_case(type));
+    if (!type.is_bipolar()) cases.push_back(unary_case(type, Family::unary));
   }
   for (const DType& type : isa::all_dtypes()) cases.push_back(binary_case(type));
   for (const DType& type : isa::all_dtypes()) {
     if (isa::has_fma(type)) cases.push_back(ternary_case(type));
+  }
+  for (const DType& type : isa::all_dtypes()) {
+    if (type.is_float()) cases.push_back(unary_case(type, Family::rounding));
   }
   return cases;
 }

@@ -109,6 +109,15 @@ TilePart part_inside(KernelBuilder& builder, const OwnMemory& memory, std::size_
   return part;
 }
 
+/// The offset of a part; often none where the tile begins with the tensor.
+std::optional<isa::OffsetList> offset_of(const TilePart& part, Draw& draw) {
+  const bool begins = std::ranges::all_of(part.offset.entries, [](const auto& entry) {
+    return entry.value.constant_int() == std::optional<std::int64_t>(0);
+  });
+  if (begins && draw.chance(60)) return std::nullopt;
+  return part.offset;
+}
+
 int dim_in(const KernelBuilder& builder, const OwnMemory& memory, std::size_t dim) {
   return static_cast<int>(dim + (memory.shared ? 0 : builder.grid().size()));
 }
@@ -131,8 +140,8 @@ bool gather_from_own(KernelBuilder& builder) {
   const Tile index = indices_up_to(builder, bits, index_layout(draw, layout));
   if (!index.var.valid()) return false;
   builder.before_read(*memory);
-  add_gather(builder, tensor_of(*memory), index, dim_in(builder, *memory, dim), part.offset,
-             layout);
+  add_gather(builder, tensor_of(*memory), index, dim_in(builder, *memory, dim),
+             offset_of(part, draw), layout);
   return true;
 }
 
@@ -183,8 +192,11 @@ void make_scatter(KernelBuilder& builder) {
   const Tile index = different_indices(builder, *along, static_cast<int>(dim));
   if (!tile.var.valid() || !index.var.valid()) return;
   builder.before_write(*memory);
-  builder.add(isa::Scatter{
-      {tile.var}, tensor_of(*memory), {index.var}, {{dim_in(builder, *memory, dim)}}, part.offset});
+  builder.add(isa::Scatter{{tile.var},
+                           tensor_of(*memory),
+                           {index.var},
+                           {{dim_in(builder, *memory, dim)}},
+                           offset_of(part, draw)});
 }
 
 }  // namespace tilevm::vm::fuzz

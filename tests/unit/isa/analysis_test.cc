@@ -141,7 +141,7 @@ TEST_CASE("the powers of two that divide scalars") {
   CHECK(divides.of(read(2)) == 1);  // of several values none is known
   CHECK(divides.of(Expr::binary(ScalarBinary::add, read(0), number(8))) == 4);
   CHECK(divides.of(Expr::binary(ScalarBinary::mul, read(0), number(8))) == 32);
-  CHECK(divides.of(Expr::select(Expr::constant(Scalar::of(true)), number(8), read(0))) == 4);
+  CHECK(divides.of(Expr::select(is_set(2), number(8), read(0))) == 4);
   CHECK(divides.of(Expr::convert(read(0), ScalarKind::i64)) == 4);
   CHECK(divides.of(Expr::convert(real, ScalarKind::i32)) == 1);
 }

@@ -29,7 +29,7 @@ CampaignReport run(const CampaignOptions& options) {
 
 /// A campaign with an engine that takes Max for Min, over seeds that favour Max.
 CampaignOptions wrong_options() {
-  CampaignOptions options = options_for(0, 8 * isa::instruction_count - 1);
+  CampaignOptions options = options_for(0, 16 * isa::instruction_count - 1);
   options.seeds.count = isa::instruction_count;
   options.seeds.index = seed_of("Max");
   options.backends = {"sim"};
@@ -204,7 +204,7 @@ TEST_CASE("a wrong engine is found, its programs shrunk and kept") {
   CampaignOptions options = wrong_options();
   options.corpus = folder / "c";
   const CampaignReport report = run(options);
-  CHECK(report.programs == 8);
+  CHECK(report.programs == 16);
   REQUIRE_FALSE(report.findings.empty());
   for (const auto& [signature, known] : report.findings) {
     CAPTURE(known.text);
@@ -264,7 +264,7 @@ TEST_CASE("a difference of two engines is kept as a bundle that repeats it") {
   }
   const ScratchFolder folder;
   CampaignOptions options = options_for(0, 0);
-  options.seeds = {seed_of("Max"), seed_of("Max") + isa::instruction_count * 2, seed_of("Max"),
+  options.seeds = {seed_of("Max"), seed_of("Max") + isa::instruction_count * 15, seed_of("Max"),
                    isa::instruction_count};
   options.backends = {"emu:O0"};
   options.shrink = false;  // the compiler would run for each try
