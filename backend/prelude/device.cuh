@@ -445,8 +445,9 @@ TV_FN u32 unseen_zero() {
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
   return below >> 31;
 }
-/// A word of four f8 for a tensor-core instruction. Where ptxas 13.0 makes it of instructions for
-/// f16, it takes a wrong upper half of words that it finds to be constant: so none is.
+/// A word of four f8, an operand of a tensor-core instruction, as a value that ptxas does not find to
+/// be constant. GPUs without that instruction have it from ptxas as instructions for f16, and ptxas
+/// 13.0 takes a wrong upper half of a word that is constant.
 TV_FN u32 unseen_constant(u32 a) {
 #if __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
   return a;
@@ -553,7 +554,7 @@ TV_FN u32 u32_from_f32(u32 a) {
 TV_FN i32 larger(i32 a, i32 b) { return max(a, b); }
 
 /// The number of zero bits above the highest one; 64 for 0.
-/// No inline assembly, so that the compiler folds it: ptxas 13.0 propagates some constants wrongly.
+/// It is no inline assembly, so that the compiler before ptxas computes it of constants.
 TV_FN i32 leading_zeros(u64 a) { return __clzll(a); }
 
 TV_FN u32 f32_bits(float a) { return __float_as_uint(a); }

@@ -110,14 +110,21 @@ std::shared_ptr<IndexedPlaces> new_places(std::size_t number, Context& context) 
   return kept.back();
 }
 
-}  // namespace
-
-IndexedTile indexed_tile(const isa::IndexedDim& indexed, const isa::RegisterType& index,
-                         std::size_t offset, const isa::RegisterLayout& layout) {
+/// What does not depend on where each index is.
+IndexedTile without_places(const isa::IndexedDim& indexed, const isa::RegisterType& index,
+                           std::size_t offset) {
   IndexedTile tile;
   tile.dim = static_cast<std::size_t>(indexed.dim);
   tile.index = make_tile(index, offset);
   tile.is_signed = index.dtype.is_signed_int();
+  return tile;
+}
+
+}  // namespace
+
+IndexedTile indexed_tile(const isa::IndexedDim& indexed, const isa::RegisterType& index,
+                         std::size_t offset, const isa::RegisterLayout& layout) {
+  IndexedTile tile = without_places(indexed, index, offset);
   tile.index_places = *isa::broadcast_places(layout, index.layout);
   return tile;
 }
@@ -137,10 +144,7 @@ std::vector<std::int64_t> index_numbers(const isa::Shape& index, const isa::Shap
 
 IndexedTile indexed_copy(const isa::IndexedDim& indexed, const isa::RegisterType& index,
                          std::size_t offset, const isa::Shape& shape) {
-  IndexedTile tile;
-  tile.dim = static_cast<std::size_t>(indexed.dim);
-  tile.index = make_tile(index, offset);
-  tile.is_signed = index.dtype.is_signed_int();
+  IndexedTile tile = without_places(indexed, index, offset);
   for (const std::int64_t number : index_numbers(index.shape(), shape)) {
     const isa::Index at = isa::unravel(number, index.shape());
     const std::int64_t lane =
