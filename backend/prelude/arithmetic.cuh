@@ -355,46 +355,33 @@ struct Abs {
   }
 };
 /// An integer near an element; `F` has it for f32 and f64.
-template <class F, class T>
-TV_FN Code<T::bits> integral(Code<T::bits> a) {
-  if constexpr (T::bits == 64) {
-    const u64 magnitude = a & low_mask<63>();
-    return magnitude > infinity_code<T>() ? low_mask<63>() : F::on_f64(a);
-  } else {
-    return from_f32<T>(F::on_f32(to_f32<T>(a)));
+template <class F>
+struct NearInteger {
+  template <class T>
+  static TV_FN Code<T::bits> apply(Code<T::bits> a) {
+    if constexpr (T::bits == 64) {
+      const u64 magnitude = a & low_mask<63>();
+      return magnitude > infinity_code<T>() ? low_mask<63>() : F::on_f64(a);
+    } else {
+      return from_f32<T>(F::on_f32(to_f32<T>(a)));
+    }
   }
-}
-struct Floor {
+};
+struct Floor : NearInteger<Floor> {
   static TV_FN u32 on_f32(u32 a) { return f32_floor(a); }
   static TV_FN u64 on_f64(u64 a) { return f64_floor(a); }
-  template <class T>
-  static TV_FN Code<T::bits> apply(Code<T::bits> a) {
-    return integral<Floor, T>(a);
-  }
 };
-struct Ceil {
+struct Ceil : NearInteger<Ceil> {
   static TV_FN u32 on_f32(u32 a) { return f32_ceil(a); }
   static TV_FN u64 on_f64(u64 a) { return f64_ceil(a); }
-  template <class T>
-  static TV_FN Code<T::bits> apply(Code<T::bits> a) {
-    return integral<Ceil, T>(a);
-  }
 };
-struct Round {
+struct Round : NearInteger<Round> {
   static TV_FN u32 on_f32(u32 a) { return f32_round(a); }
   static TV_FN u64 on_f64(u64 a) { return f64_round(a); }
-  template <class T>
-  static TV_FN Code<T::bits> apply(Code<T::bits> a) {
-    return integral<Round, T>(a);
-  }
 };
-struct Trunc {
+struct Trunc : NearInteger<Trunc> {
   static TV_FN u32 on_f32(u32 a) { return f32_trunc(a); }
   static TV_FN u64 on_f64(u64 a) { return f64_trunc(a); }
-  template <class T>
-  static TV_FN Code<T::bits> apply(Code<T::bits> a) {
-    return integral<Trunc, T>(a);
-  }
 };
 
 // ---- Elementwise, on a thread's share of a tile -------------------------------------------------
