@@ -10,6 +10,7 @@
 
 #include "isa/type/number.h"
 #include "tests/unit/vm/scratch_folder.h"
+#include "tests/unit/vm/tensor_of.h"
 #include "vm/data/spec.h"
 #include "vm/data/store.h"
 
@@ -60,15 +61,6 @@ Result<HostArray> read_bytes(Bytes bytes, const std::string& name) {
   const Result<ArrayFile> file = ArrayFile::open(bytes_in_memory(std::move(bytes), "x"));
   if (!file) return file.error();
   return file->read(name, "a", [](const ArrayType&) { return Status(tilevm::Done{}); });
-}
-
-HostTensor tensor_of(const isa::DType& dtype, const isa::Shape& shape,
-                     const std::vector<double>& values) {
-  HostTensor tensor = *make_tensor(dtype, shape, "t");
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    tensor.set_code(k, isa::encode(dtype, isa::number_from(values[k])));
-  }
-  return tensor;
 }
 
 }  // namespace

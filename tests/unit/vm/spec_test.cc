@@ -7,6 +7,7 @@
 
 #include "isa/type/number.h"
 #include "tests/unit/vm/scratch_folder.h"
+#include "tests/unit/vm/tensor_of.h"
 #include "vm/data/npy.h"
 #include "vm/data/store.h"
 
@@ -58,15 +59,6 @@ std::string fault(const std::string& spec) {
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
-}
-
-HostTensor tensor_of(const isa::DType& dtype, const isa::Shape& shape,
-                     const std::vector<double>& values) {
-  HostTensor tensor = *make_tensor(dtype, shape, "t");
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    tensor.set_code(k, isa::encode(dtype, isa::number_from(values[k])));
-  }
-  return tensor;
 }
 
 }  // namespace
