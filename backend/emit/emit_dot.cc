@@ -101,28 +101,51 @@ void emit_canonical(const PackedOperand& c, const isa::RegisterType& type, Kerne
                               type.layout.num_locals(), c.tile));
 }
 
-void emit_mma_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::string& target,
+/// The tiles of a product; places of a sparse one.
+struct Product {
+  isa::VarId a, b, c, places;
+};
+
+Product product_of(const isa::InstStmt& stmt) {
+  if (const auto* dot = std::get_if<isa::DotSparse>(&stmt.inst)) {
+    return {dot->a.var, dot->b.var, dot->c.var, dot->places.var};
+  }
+  const isa::Dot& dot = *std::get_if<isa::Dot>(&stmt.inst);
+  return {dot.a.var, dot.b.var, dot.c.var, {}};
+}
+
+/// Of a sparse step, the register of places.
+std::string places_of(const isa::DotPlan& plan, const isa::DotPlan::Step& step, isa::VarId places,
+                      KernelEmission& kernel) {
+  const PackedOperand operand{kernel.name(places), 2, {.bits = 32, .count = 1, .elements = 16}};
+  return gather(operand, plan.places[static_cast<std::size_t>(step.places)], 0);
+}
+
+void emit_mma_dot(const Product& product, const isa::DotPlan& plan, const std::string& target,
                   KernelEmission& kernel) {
   const isa::MmaShape& shape = *plan.shape;
   const std::string function = kernel.mma_function(shape);
-  const isa::VarId left = plan.transposed ? inst.b.var : inst.a.var;
-  const isa::VarId right = plan.transposed ? inst.a.var : inst.b.var;
+  const isa::VarId left = plan.transposed ? product.b : product.a;
+  const isa::VarId right = plan.transposed ? product.a : product.b;
   const PackedOperand a{kernel.name(left), shape.a.bits, mma_registers(shape.a, shape.a_layout)};
   const PackedOperand b{kernel.name(right), shape.b.bits, mma_registers(shape.b, shape.b_layout)};
   const PackedOperand c{target, shape.accumulator.bits,
                         mma_registers(shape.accumulator, shape.c_layout)};
-  if (target != kernel.name(inst.c.var)) {
+  if (target != kernel.name(product.c)) {
     kernel.out.line(fmt::format("tv::copy_words<{}>({}, {});",
-                                tile_words(kernel.type<isa::RegisterType>(inst.c.var)), target,
-                                kernel.name(inst.c.var)));
+                                tile_words(kernel.type<isa::RegisterType>(product.c)), target,
+                                kernel.name(product.c)));
   }
   for (const isa::DotPlan::Step& step : plan.steps) {
-    const std::string inputs = gather_all(a, plan.a[static_cast<std::size_t>(step.a)]) + ", " +
-                               gather_all(b, plan.b[static_cast<std::size_t>(step.b)]);
-    emit_step(function, c, plan.c[static_cast<std::size_t>(step.c)], inputs, kernel);
+    std::string inputs = gather_all(a, plan.a[static_cast<std::size_t>(step.a)]) + ", " +
+                         gather_all(b, plan.b[static_cast<std::size_t>(step.b)]);
+    if (shape.sparse) inputs += ", " + places_of(plan, step, product.places, kernel);
+    const std::string selected =
+        shape.sparse ? fmt::format("{}<{}>", function, step.selector) : function;
+    emit_step(selected, c, plan.c[static_cast<std::size_t>(step.c)], inputs, kernel);
   }
   if (shape.accumulator == isa::f64) {
-    emit_canonical(c, kernel.type<isa::RegisterType>(inst.c.var), kernel);
+    emit_canonical(c, kernel.type<isa::RegisterType>(product.c), kernel);
   }
 }
 
@@ -130,22 +153,21 @@ void emit_mma_dot(const isa::Dot& inst, const isa::DotPlan& plan, const std::str
 
 void emit_dot(const DotForm& form, const isa::InstStmt& stmt, KernelEmission& kernel,
               const DotWriter& write) {
-  const isa::Dot& inst = *std::get_if<isa::Dot>(&stmt.inst);
   const std::string& result = kernel.name(stmt.results[0]);
   kernel.declare_tile(stmt);
-  if (!form.beside) return write(inst, result);
+  if (!form.beside) return write(result);
   const auto words = tile_words(kernel.type<isa::RegisterType>(stmt.results[0]));
   kernel.out.open_plain();
   kernel.out.plain(fmt::format("tv::u32 d_[{}];", words));
-  write(inst, "d_");
+  write("d_");
   kernel.out.line(fmt::format("tv::copy_words<{}>({}, d_);", words, result));
   kernel.out.close();
 }
 
 template <>
 void emit_form(const MmaDot& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
-  emit_dot(form.dot, stmt, kernel, [&](const isa::Dot& inst, const std::string& target) {
-    emit_mma_dot(inst, *form.dot.plan, target, kernel);
+  emit_dot(form.dot, stmt, kernel, [&](const std::string& target) {
+    emit_mma_dot(product_of(stmt), *form.dot.plan, target, kernel);
   });
 }
 

@@ -8,8 +8,8 @@
 
 namespace tilevm::backend {
 
-/// Writes the sums of a Dot to the tile `target`, which may be c but neither a nor b.
-using DotWriter = std::function<void(const isa::Dot& inst, const std::string& target)>;
+/// Writes the sums of a product to the tile `target`, which may be c but neither a nor b.
+using DotWriter = std::function<void(const std::string& target)>;
 
 /// Declares the result and has the sums written there. A result that replaces a or b is built in
 /// other registers first.

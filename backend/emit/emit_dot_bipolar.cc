@@ -234,7 +234,8 @@ class BipolarEmission {
 
 template <>
 void emit_form(const BipolarDot& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
-  emit_dot(form.dot, stmt, kernel, [&](const isa::Dot& inst, const std::string& target) {
+  emit_dot(form.dot, stmt, kernel, [&](const std::string& target) {
+    const isa::Dot& inst = *std::get_if<isa::Dot>(&stmt.inst);
     kernel.out.open_plain();
     BipolarEmission(inst, *form.dot.plan, kernel).run(target);
     kernel.out.close();

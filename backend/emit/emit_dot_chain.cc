@@ -44,7 +44,8 @@ void emit_chains(const isa::Dot& inst, const ChainDot& form, const std::string& 
 
 template <>
 void emit_form(const ChainDot& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
-  emit_dot(form.dot, stmt, kernel, [&](const isa::Dot& inst, const std::string& target) {
+  emit_dot(form.dot, stmt, kernel, [&](const std::string& target) {
+    const isa::Dot& inst = *std::get_if<isa::Dot>(&stmt.inst);
     emit_chains(inst, form, target, kernel);
   });
 }

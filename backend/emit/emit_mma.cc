@@ -77,7 +77,8 @@ MmaRegisters mma_registers(const DType& type, const isa::RegisterLayout& fragmen
 }
 
 std::string mma_function_name(const MmaShape& shape) {
-  return fmt::format("mma_{}_{}", shape.name, operand_types(shape, '_'));
+  return fmt::format("mma_{}{}_{}", shape.sparse ? "sp_" : "", shape.name,
+                     operand_types(shape, '_'));
 }
 
 std::string mma_function(const MmaShape& shape) {
@@ -85,17 +86,23 @@ std::string mma_function(const MmaShape& shape) {
   const MmaOperand a{'a', mma_registers(shape.a, shape.a_layout)};
   const MmaOperand b{'b', mma_registers(shape.b, shape.b_layout)};
   const int first_a = c.registers.count, first_b = first_a + a.registers.count;
+  const int places = first_b + b.registers.count;
   std::string text =
-      fmt::format("TV_FN void {}({},\n    {},\n    {}) {{\n", mma_function_name(shape),
-                  parameters(c, true), parameters(a, false), parameters(b, false));
-  text += fmt::format("  asm(\"mma.sync.aligned.{}.row.col.{}{} \"\n", shape.name,
+      fmt::format("{}TV_FN void {}({},\n    {},\n    {}{}) {{\n",
+                  shape.sparse ? "template <int selector>\n" : "", mma_function_name(shape),
+                  parameters(c, true), parameters(a, false), parameters(b, false),
+                  shape.sparse ? ", u32 places" : "");
+  text += fmt::format("  asm(\"mma.{}sync.aligned.{}.row.col.{}{} \"\n",
+                      shape.sparse ? "sp::ordered_metadata." : "", shape.name,
                       operand_types(shape, '.'), shape.a == isa::u1 ? ".and.popc" : "");
-  text += fmt::format("      \"{0}, {1}, {2}, {0};\"\n", group(c, 0), group(a, first_a),
-                      group(b, first_b));
+  text += fmt::format("      \"{0}, {1}, {2}, {0}{3};\"\n", group(c, 0), group(a, first_a),
+                      group(b, first_b),
+                      shape.sparse ? fmt::format(", %{}, %{}", places, places + 1) : "");
   const bool is_f8 = shape.a.is_float() && shape.a.bits == 8;
   const std::string_view word = is_f8 ? "unseen_constant({})" : "{}";
-  text += fmt::format("      : {}\n      : {},\n        {});\n}}\n", constraints(c, "+"),
-                      constraints(a, "", word), constraints(b, "", word));
+  text += fmt::format("      : {}\n      : {},\n        {}{});\n}}\n", constraints(c, "+"),
+                      constraints(a, "", word), constraints(b, "", word),
+                      shape.sparse ? ",\n        \"r\"(places), \"n\"(selector)" : "");
   return text;
 }
 
@@ -104,8 +111,10 @@ std::string emulated_mma_function(const MmaShape& shape, std::size_t number) {
   const MmaOperand a{'a', mma_registers(shape.a, shape.a_layout)};
   const MmaOperand b{'b', mma_registers(shape.b, shape.b_layout)};
   std::string text =
-      fmt::format("TV_FN void {}({},\n    {},\n    {}, TV_LINE) {{\n", mma_function_name(shape),
-                  parameters(c, true), parameters(a, false), parameters(b, false));
+      fmt::format("{}TV_FN void {}({},\n    {},\n    {}{}, TV_LINE) {{\n",
+                  shape.sparse ? "template <int selector>\n" : "", mma_function_name(shape),
+                  parameters(c, true), parameters(a, false), parameters(b, false),
+                  shape.sparse ? ", u32 places" : "");
   const auto declare = [&](const MmaOperand& operand) {
     text += fmt::format("  u{} {}[] = {{{}}};\n", operand.registers.bits, operand.name,
                         list(operand.registers.count, ", ",
@@ -114,7 +123,12 @@ std::string emulated_mma_function(const MmaShape& shape, std::size_t number) {
   declare(c);
   declare(a);
   declare(b);
-  text += fmt::format("  lane()->operations->mma(lane(), {}, c, a, b, line);\n", number);
+  text += shape.sparse
+              ? fmt::format(
+                    "  lane()->operations->mma_sparse(lane(), {}, c, a, b, &places, "
+                    "selector, line);\n",
+                    number)
+              : fmt::format("  lane()->operations->mma(lane(), {}, c, a, b, line);\n", number);
   text += fmt::format("  {};\n}}\n", list(c.registers.count, "; ",
                                           [](int i) { return fmt::format("c{0} = c[{0}]", i); }));
   return text;

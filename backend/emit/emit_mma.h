@@ -21,7 +21,8 @@ struct MmaRegisters {
 [[nodiscard]] std::string mma_function_name(const isa::MmaShape& shape);
 
 /// The definition of the function: c registers by reference, then those of a and of b; c += a * b.
-/// Source: PTX ISA, "mma".
+/// Of a sparse instruction it is a template of the selector, and the register of places is last.
+/// Source: PTX ISA, "mma", "mma.sp".
 [[nodiscard]] std::string mma_function(const isa::MmaShape& shape);
 
 /// The same for an emulated kernel: it asks the machine (backend/emu/lane.h) for instruction

@@ -37,6 +37,10 @@ struct Operations {
   /// c = a * b + c on fragments of the unit's tensor-core instruction `shape`: registers of 32
   /// bits, or of 64 where the type has 64.
   void (*mma)(Lane* lane, unsigned shape, void* c, const void* a, const void* b, unsigned line);
+  /// The same of a sparse one, on the stored elements of a, whose places are in the registers that
+  /// the selector names.
+  void (*mma_sparse)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
+                     const unsigned* places, int selector, unsigned line);
   void (*copy_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
                      unsigned valid);
   void (*copy_async_commit)(Lane* lane);

@@ -110,12 +110,18 @@ struct LaneOperations {
 
   static void mma(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                   unsigned line) {
+    mma_sparse(lane, shape, c, a, b, nullptr, 0, line);
+  }
+
+  static void mma_sparse(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
+                         const unsigned* places, int selector, unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
     const unsigned warp = lane->thread / warp_size, number = lane->thread % warp_size;
     auto& operands = block.operands_[warp];
     operands.a[number] = a;
     operands.b[number] = b;
     operands.c[number] = c;
+    operands.places[number] = places;
     if (block.warps_[warp].arrived > 0 && operands.detail != shape) {
       block.stop(lane, EmuFault::Kind::divergence,
                  fmt::format("thread {} is at another tensor-core instruction than thread {}",
@@ -124,7 +130,8 @@ struct LaneOperations {
     }
     operands.detail = shape;
     if (!block.meet_warp(lane, Meeting::mma, line)) return;
-    (*block.launch_.mma)[shape].run(*block.launch_.model, operands.a, operands.b, operands.c);
+    (*block.launch_.mma)[shape].run(*block.launch_.model, operands.a, operands.b, operands.c,
+                                    {operands.places, selector});
     block.release_warp(lane);
   }
 
@@ -235,6 +242,7 @@ struct LaneOperations {
       .load_matrices = load_matrices,
       .store_matrices = store_matrices,
       .mma = mma,
+      .mma_sparse = mma_sparse,
       .copy_async = copy_async,
       .copy_async_commit = copy_async_commit,
       .copy_async_wait = copy_async_wait,

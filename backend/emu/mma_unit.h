@@ -13,8 +13,10 @@
 namespace tilevm::backend {
 
 /// Computes c = a * b + c as a tensor core does, on codes: a is m x k, b is k x n, c is m x n, all
-/// in row-major order. Several threads may call at once.
+/// in row-major order. Of a sparse instruction a and its places are m x k / 2; a dense one has no
+/// places. Several threads may call at once.
 using MmaModel = std::function<void(const isa::MmaShape& shape, std::span<const std::uint64_t> a,
+                                    std::span<const std::uint64_t> places,
                                     std::span<const std::uint64_t> b, std::span<std::uint64_t> c)>;
 
 inline constexpr unsigned warp_size = 32;
@@ -41,17 +43,24 @@ class Fragment {
   std::vector<Element> elements_;  ///< of lane 0, then of lane 1, ..
 };
 
+/// The places of a sparse instruction: a register of each lane, and whose are meant.
+struct WarpPlaces {
+  WarpRegisters<const void> registers{};
+  int selector = 0;
+};
+
 /// One tensor-core instruction.
 class MmaUnit {
  public:
   explicit MmaUnit(const isa::MmaShape& shape);
   [[nodiscard]] const isa::MmaShape& shape() const { return shape_; }
   void run(const MmaModel& model, const WarpRegisters<const void>& a,
-           const WarpRegisters<const void>& b, const WarpRegisters<void>& c) const;
+           const WarpRegisters<const void>& b, const WarpRegisters<void>& c,
+           const WarpPlaces& places = {}) const;
 
  private:
   const isa::MmaShape& shape_;
-  Fragment a_, b_, c_;
+  Fragment a_, b_, c_, places_;
 };
 
 }  // namespace tilevm::backend

@@ -133,6 +133,12 @@ Form select_form(const isa::Dot& inst, const InstStmt& stmt, const Selection& se
   return ChainDot{dot, plan.chain.a_row.size() * plan.chain.a_depth.size() <= most_unrolled};
 }
 
+Form select_form(const isa::DotSparse& inst, const InstStmt& stmt, const Selection& selection) {
+  const isa::VarId result = stmt.results[0];
+  const bool beside = result == inst.a.var || result == inst.b.var || result == inst.places.var;
+  return MmaDot{{&selection.info.dot_plan(stmt), beside}};
+}
+
 Form select_form(const isa::Reduce& inst, const InstStmt& stmt, const Selection& selection) {
   return CombinedElements{isa::plan_reduction(selection.tile(inst.src.var).layout, inst.dims.dims,
                                               selection.tile(stmt.results[0]).layout)};

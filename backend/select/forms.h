@@ -188,13 +188,13 @@ struct ExchangedElements {
 
 // --- Products -----------------------------------------------------------------------------------
 
-/// A Dot, as planned by the verifier (isa/dot). A result that replaces an operand is built in other
-/// registers first.
+/// A Dot or a DotSparse, as planned by the verifier (isa/dot). A result that replaces an operand is
+/// built in other registers first.
 struct DotForm {
   const isa::DotPlan* plan = nullptr;
   bool beside = false;
 };
-/// By tensor-core instructions for these types.
+/// By tensor-core instructions for these types; of a DotSparse, sparse ones.
 struct MmaDot {
   DotForm dot;
 };

@@ -40,9 +40,10 @@ std::string elements_text(std::int64_t count, bool in_pairs) {
 /// "56 x mma.sync.m16n8k16 f32.f16.f16.f32 a warp".
 std::string mma_text(const isa::DotPlan& plan) {
   const isa::MmaShape& shape = *plan.shape;
-  return fmt::format("{} x mma.sync.{} {}.{}.{}.{} a warp{}", count_instructions(plan), shape.name,
-                     to_string(shape.accumulator), to_string(shape.a), to_string(shape.b),
-                     to_string(shape.accumulator), plan.transposed ? ", of the transposes" : "");
+  return fmt::format("{} x mma.{}sync.{} {}.{}.{}.{} a warp{}", count_instructions(plan),
+                     shape.sparse ? "sp." : "", shape.name, to_string(shape.accumulator),
+                     to_string(shape.a), to_string(shape.b), to_string(shape.accumulator),
+                     plan.transposed ? ", of the transposes" : "");
 }
 
 /// The expression that a reason speaks of, if there is one.

@@ -571,6 +571,14 @@ a view is skipped. `tilevm run --require-written` makes it an error.)"};
           R"(Each time this store ran, its whole tile was outside of the view, where nothing is stored.
     StoreGlobal(x, y, offset=[b * 64 - 6400:])     # before the first element, in every block
 Check the offset; negative indices are outside too.)"};
+    case Code::unordered_places:
+      return CodeInfo{
+          "places of a sparse matrix do not ascend",
+          R"(DotSparse takes two stored elements of each group of four, with their places. In each
+pair the first place must be less than the second; what a GPU computes otherwise is undefined.
+    d = DotSparse(a, p, b, c)        # p has pairs like (2, 1) or (3, 3)
+Sort the two elements of a group by their places. Where a group has fewer than two elements that
+are not zero, store zeros at two places that differ.)"};
     case Code::bad_specification:
       return CodeInfo{
           "an input or output is specified wrongly",

@@ -100,6 +100,7 @@ enum class Code : std::uint16_t {
   range_step = 411,
   unwritten_output = 412,
   store_outside = 413,
+  unordered_places = 415,
 
   // Input and output data.
   bad_specification = 501,

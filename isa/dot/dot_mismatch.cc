@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "isa/dot/dot_chain.h"
+#include "isa/dot/dot_fragments.h"
 #include "isa/dot/dot_tiling.h"
 #include "isa/inst/limits.h"
 #include "isa/layout/layout_ops.h"
@@ -61,9 +62,10 @@ Layout default_c(const MmaShape& shape, const BatchOperands& operands) {
 }
 
 /// The operand layouts that go with a layout of c: c's warps with the other dimension replicated,
-/// all of k in each.
+/// all of k in each. `places` of a sparse instruction.
 void suggest_fragments(const MmaShape& shape, const RegisterType& a, const RegisterType& b,
-                       const RegisterType& c, Findings& findings) {
+                       const RegisterType& c, Findings& findings,
+                       const RegisterType* places = nullptr) {
   const BatchOperands& operands = findings.operands;
   Layout c_layout = operands.c.layout;
   if (!tile_by(*c_layout, shape.c_layout)) {
@@ -78,6 +80,13 @@ void suggest_fragments(const MmaShape& shape, const RegisterType& a, const Regis
   const auto rows = reduce(outer, {2}, true), columns = reduce(outer, {1}, true);
   findings.suggest("a", a, fitting_product({rows, local({1, 1, k_tiles}), shape.a_layout}));
   findings.suggest("b", b, fitting_product({columns, local({1, k_tiles, 1}), shape.b_layout}));
+  if (places == nullptr) return;
+  const bool in_pairs = k_tiles % shape.selectors == 0;
+  findings.suggest(
+      "places", *places,
+      in_pairs
+          ? fitting_product({rows, local({1, 1, k_tiles / shape.selectors}), shape.places_layout})
+          : fitting_product({rows, local({1, 1, k_tiles}), single_places_layout(shape)}));
 }
 
 /// The operand layouts with which each thread computes its elements alone.
@@ -97,7 +106,7 @@ void suggest_chain(const RegisterType& a, const RegisterType& b, Findings& findi
 /// "mma.m16n8k16", or "mma.m16n8k32 on i8" for operands of other types.
 std::string label(const MmaShape& shape, const DType& operand) {
   const std::string on = shape.a == operand ? "" : " on " + to_string(shape.a);
-  return fmt::format("mma.{}{}", shape.name, on);
+  return fmt::format("mma.{}{}", shape.label(), on);
 }
 
 std::string explain(const MmaShape& shape, const BatchOperands& operands) {
@@ -188,6 +197,33 @@ DotMismatch explain_mismatch(const RegisterType& a, const RegisterType& b, const
     suggest_fragments(*nearest, a, b, c, findings);
   } else if (chain) {
     suggest_chain(a, b, findings);
+  }
+  return mismatch;
+}
+
+DotMismatch explain_sparse_mismatch(const RegisterType& a, const RegisterType& places,
+                                    const RegisterType& b, const RegisterType& c,
+                                    const Target& target) {
+  Findings findings{BatchOperands(a, b, c), {}};
+  DotMismatch& mismatch = findings.mismatch;
+  const auto shapes = sparse_mma_shapes(target, a.dtype, b.dtype, c.dtype);
+  if (shapes.empty()) {
+    mismatch.reason =
+        fmt::format("no sparse tensor-core instruction of {} computes {} x {} + {}",
+                    to_string(target), to_string(a.dtype), to_string(b.dtype), to_string(c.dtype));
+    mismatch.suggestions = {
+        fmt::format("{} computes {} with `DotSparse`; convert with `Cast` first", to_string(target),
+                    list_sparse_mma_types(target))};
+    return mismatch;
+  }
+  const MmaShape& shape = *shapes.front();
+  const BatchOperands& operands = findings.operands;
+  const bool only_places = plan_fragments(shape, operands).has_value();
+  mismatch.reason =
+      only_places ? fmt::format("the layout of places is not that of {}", label(shape, a.dtype))
+                  : explain(shape, operands);
+  if (fits_shape(shape, operands) && operands.c.layout.num_threads() % warp_size == 0) {
+    suggest_fragments(shape, a, b, c, findings, &places);
   }
   return mismatch;
 }

@@ -19,4 +19,9 @@ struct DotMismatch {
 [[nodiscard]] DotMismatch explain_mismatch(const RegisterType& a, const RegisterType& b,
                                            const RegisterType& c, const Target& target);
 
+/// The same for a DotSparse of the stored elements a at their places.
+[[nodiscard]] DotMismatch explain_sparse_mismatch(const RegisterType& a, const RegisterType& places,
+                                                  const RegisterType& b, const RegisterType& c,
+                                                  const Target& target);
+
 }  // namespace tilevm::isa

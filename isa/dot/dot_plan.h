@@ -44,9 +44,12 @@ struct DotPlan {
   /// The instruction computes c^T = b^T a^T: its a is the Dot's b, its b the Dot's a.
   bool transposed = false;
   std::vector<Fragment> a, b, c;  ///< of the instruction's operands
-  /// One mma of the instruction's a and b: c += a * b, by indices into the lists of fragments.
+  std::vector<Fragment> places;   ///< of a sparse instruction: one register each
+  /// One mma of the instruction's a and b: c += a * b, by indices into the lists of fragments. A
+  /// sparse one takes its places from the threads that the selector names.
   struct Step {
     std::int32_t a, b, c;
+    std::int32_t places = 0, selector = 0;
   };
   /// In order of execution; the steps of one c fragment follow one another with ascending k.
   std::vector<Step> steps;

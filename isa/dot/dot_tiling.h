@@ -32,7 +32,7 @@ struct BatchOperands {
   RegisterType a, b, c;
   [[nodiscard]] std::int64_t m() const { return c.shape()[1]; }
   [[nodiscard]] std::int64_t n() const { return c.shape()[2]; }
-  [[nodiscard]] std::int64_t k() const { return a.shape()[2]; }
+  [[nodiscard]] std::int64_t k() const { return b.shape()[1]; }
 };
 
 /// For every fragment in a thread its places and its tile coordinates, and for every warp the

@@ -43,8 +43,24 @@ std::vector<ShapeClass> make_classes() {
   };
 }
 
-const std::vector<ShapeClass>& mma_classes() {
+const std::vector<ShapeClass>& dense_classes() {
   static const std::vector<ShapeClass> classes = make_classes();
+  return classes;
+}
+
+/// PTX ISA, "mma.sp": those whose groups of four elements are stored by twos.
+std::vector<ShapeClass> make_sparse_classes() {
+  return {
+      {"f16 x f16 + f32 or f16", {f16}, {f32, f16}, {{16, 32, 80}}},
+      {"bf16 x bf16 + f32", {bf16}, {f32}, {{16, 32, 80}}},
+      {"f8e4m3 and f8e5m2 in any mix + f32", {f8e4m3, f8e5m2}, {f32}, {{16, 64, 89}}},
+      {"f8e4m3 and f8e5m2 in any mix + f16", {f8e4m3, f8e5m2}, {f16}, {{16, 64, 120}}},
+      {"i8 and u8 in any mix + i32", {i8, u8}, {i32}, {{16, 64, 80}}},
+  };
+}
+
+const std::vector<ShapeClass>& sparse_classes() {
+  static const std::vector<ShapeClass> classes = make_sparse_classes();
   return classes;
 }
 
@@ -87,14 +103,38 @@ MmaShape make_shape(const Extents& extents, const DType& a, const DType& b,
           min_sm};
 }
 
-std::vector<MmaShape> make_shapes() {
+/// Lane 4 g + 2 s + j, of selector s, has four pairs of row g and four of row g + 8, from column
+/// 8 j on (PTX ISA, "Sparse MMA, Matrix Fragments for mma.sp", m16n8k32 of 16-bit types).
+RegisterLayout wide_places() { return product({local({2, 1}), spatial({8, 4}), local({1, 8})}); }
+
+/// Lane 4 g + j has eight pairs of row g + 8 (j % 2), from column 16 (j / 2) on (m16n8k64 of 8-bit
+/// types).
+RegisterLayout byte_places() {
+  const auto layout = RegisterLayout::make({16, 32}, {2, 8, 2, 16}, {1, 2, 0}, {3});
+  TILEVM_CHECK(layout.ok(), "places of 8-bit types");
+  return *layout;
+}
+
+MmaShape make_sparse_shape(const Extents& extents, const DType& a, const DType& b,
+                           const DType& accumulator) {
+  MmaShape shape = make_shape(extents, a, b, accumulator);
+  shape.sparse = true;
+  shape.a_layout = a_fragment(extents.m, extents.k / 2, in_register(a));
+  shape.selectors = a.bits == 16 ? 2 : 1;
+  shape.places_layout = a.bits == 16 ? wide_places() : byte_places();
+  return shape;
+}
+
+using ShapeMaker = MmaShape (*)(const Extents&, const DType&, const DType&, const DType&);
+
+std::vector<MmaShape> make_shapes(const std::vector<ShapeClass>& classes, ShapeMaker make) {
   std::vector<MmaShape> shapes;
-  for (const ShapeClass& row : mma_classes()) {
+  for (const ShapeClass& row : classes) {
     for (const DType& accumulator : row.accumulators) {
       for (const DType& a : row.operands) {
         for (const DType& b : row.operands) {
           for (const Extents& extents : row.extents) {
-            shapes.push_back(make_shape(extents, a, b, accumulator));
+            shapes.push_back(make(extents, a, b, accumulator));
           }
         }
       }
@@ -103,17 +143,10 @@ std::vector<MmaShape> make_shapes() {
   return shapes;
 }
 
-}  // namespace
-
-const std::vector<MmaShape>& mma_shapes() {
-  static const std::vector<MmaShape> shapes = make_shapes();
-  return shapes;
-}
-
-std::vector<const MmaShape*> mma_shapes(const Target& target, const DType& a, const DType& b,
-                                        const DType& accumulator) {
+std::vector<const MmaShape*> matching(const std::vector<MmaShape>& shapes, const Target& target,
+                                      const DType& a, const DType& b, const DType& accumulator) {
   std::vector<const MmaShape*> found;
-  for (const MmaShape& shape : mma_shapes()) {
+  for (const MmaShape& shape : shapes) {
     if (shape.a == a && shape.b == b && shape.accumulator == accumulator &&
         shape.min_sm <= target.sm) {
       found.push_back(&shape);
@@ -122,14 +155,55 @@ std::vector<const MmaShape*> mma_shapes(const Target& target, const DType& a, co
   return found;
 }
 
-std::string list_mma_types(const Target& target) {
+std::string list_types(const std::vector<ShapeClass>& classes, const Target& target) {
   std::string list;
-  for (const ShapeClass& row : mma_classes()) {
+  for (const ShapeClass& row : classes) {
     const bool here = std::any_of(row.extents.begin(), row.extents.end(),
                                   [&](const Extents& e) { return e.min_sm <= target.sm; });
     if (here) list += (list.empty() ? "" : ", ") + std::string(row.words);
   }
   return list;
+}
+
+}  // namespace
+
+const std::vector<MmaShape>& mma_shapes() {
+  static const std::vector<MmaShape> shapes = make_shapes(dense_classes(), make_shape);
+  return shapes;
+}
+
+const std::vector<MmaShape>& sparse_mma_shapes() {
+  static const std::vector<MmaShape> shapes = make_shapes(sparse_classes(), make_sparse_shape);
+  return shapes;
+}
+
+std::vector<const MmaShape*> mma_shapes(const Target& target, const DType& a, const DType& b,
+                                        const DType& accumulator) {
+  return matching(mma_shapes(), target, a, b, accumulator);
+}
+
+std::vector<const MmaShape*> sparse_mma_shapes(const Target& target, const DType& a, const DType& b,
+                                               const DType& accumulator) {
+  return matching(sparse_mma_shapes(), target, a, b, accumulator);
+}
+
+std::string list_mma_types(const Target& target) { return list_types(dense_classes(), target); }
+
+std::string list_sparse_mma_types(const Target& target) {
+  return list_types(sparse_classes(), target);
+}
+
+RegisterLayout single_places_layout(const MmaShape& shape) {
+  if (shape.selectors == 1) return shape.places_layout;
+  return product({local({2, 1}), spatial({8, 1}), replicated(2), spatial({1, 2}), local({1, 8})});
+}
+
+std::optional<MmaRule> mma_rule(const Target& target, const MmaShape& shape) {
+  return mma_rule(MmaClass{.target = target,
+                           .a = shape.a,
+                           .b = shape.b,
+                           .accumulator = shape.accumulator,
+                           .sparse = shape.sparse});
 }
 
 std::vector<const MmaShape*> dot_shapes(const Target& target, const DType& a, const DType& b,

@@ -92,7 +92,32 @@ struct Dot {
   friend bool operator==(const Dot&, const Dot&) = default;
 };
 
+struct DotSparse {
+  RegisterOperand a;
+  RegisterOperand places;
+  RegisterOperand b;
+  RegisterOperand c;
+
+  static constexpr auto schema = define<DotSparse>(
+      {.mnemonic = "DotSparse",
+       .category = Category::compute,
+       .result = ResultKind::register_tile,
+       .summary = "Matrix product of a 2:4 sparse matrix: d = dot(expand(a), b) + c.",
+       .detail =
+           "Of each four elements of a row of the left matrix two are stored: a is "
+           "[.., m, k / 2], b is [.., k, n], c and d are [.., m, n]. places, u2 in a's shape, "
+           "says where each stored element stands in its group of four; in each pair the first "
+           "place is less than the second, which the simulator checks. Elements that are not "
+           "stored are not multiplied. Tensor-core instructions only, for f16, bf16, i8 and u8, "
+           "and floats of 8 bits from sm_89 on (docs/semantics.md, DotSparse)."},
+      slot("a", &DotSparse::a, "the stored elements of the left matrix, [.., m, k / 2]"),
+      slot("places", &DotSparse::places, "where they stand in their groups of four, u2"),
+      slot("b", &DotSparse::b, "the right matrix, [.., k, n]"),
+      slot("c", &DotSparse::c, "what is added, [.., m, n]; its type and layout are the result's"));
+  friend bool operator==(const DotSparse&, const DotSparse&) = default;
+};
+
 /// Its instructions, in the order of the reference.
-using ComputeInstructions = InstructionList<Cast, View, ConvertLayout, Dot>;
+using ComputeInstructions = InstructionList<Cast, View, ConvertLayout, Dot, DotSparse>;
 
 }  // namespace tilevm::isa

@@ -108,11 +108,10 @@ Source source_of_wgmma(const MmaClass& each) {
 }
 
 Source source_of_sparse(const MmaClass& each, Generation g) {
-  if (each.family == MmaFamily::mma && g == Generation::hopper && each.a == f16 &&
-      each.accumulator == f32) {
+  if (each.family == MmaFamily::mma && g == Generation::hopper && each.a != tf32) {
     return {Evidence::measured,
-            "probes of an H200 show that a block holds as many stored products as the dense "
-            "instruction's; the rest is taken from that"};
+            "random operands on an H100 and probes of an H200: a block holds as many stored "
+            "products as the dense instruction's"};
   }
   return {Evidence::claimed,
           "taken from the dense instruction, with as many stored products in a block as there: so "
@@ -201,8 +200,6 @@ std::optional<MmaRule> f8f6f4_rule(const MmaClass& each, Generation g, MmaRule r
   }
   if (!all_fp8 || g < Generation::ada) return std::nullopt;
   if (g == Generation::ada) return narrow_adder(rule, 16);
-  // Of the sparse one it is not known which products go into which half.
-  if (each.sparse) return std::nullopt;
   rule.method = MmaMethod::fp8_split;
   return rule;
 }

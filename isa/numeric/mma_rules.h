@@ -30,7 +30,8 @@ enum class MmaMethod : std::uint8_t {
   blocks,     ///< blocks of consecutive k in ascending order, the accumulator in the first one
   fp8_split,  ///< compiled to f16 instructions: operands become f16, where subnormals of f8e4m3 are
               ///< normal; from +0, one block of the products with k % 4 in {0, 1} and one of the
-              ///< others; then an IEEE addition of the accumulator
+              ///< others; then an IEEE addition of the accumulator. Of a sparse instruction k
+              ///< numbers the stored products
   integer,    ///< exact sum, wraps modulo 2^32
   f64_chain,  ///< acc = fma(a[k], b[k], acc), k ascending, IEEE
 };
@@ -100,7 +101,7 @@ struct MmaRule {
 };
 
 /// The rule of a class; nothing where the target has no such instruction, or where nobody says how
-/// it adds (sparse fp8 on sm_90 and sm_100, sparse block-scaled operands).
+/// it adds (sparse block-scaled operands).
 [[nodiscard]] std::optional<MmaRule> mma_rule(const MmaClass& each);
 
 /// The rule of dense `mma.sync` without scales. From sm_80 on: f16 f16 -> f32 or f16; bf16 bf16 ->

@@ -18,6 +18,10 @@ const DotPlan& KernelInfo::dot_plan(const InstStmt& stmt) const {
   return *dot_plans[stmt.id];
 }
 
+const DotPlan* KernelInfo::find_dot_plan(const InstStmt& stmt) const {
+  return dot_plans[stmt.id].get();
+}
+
 const AccessPlan& KernelInfo::access_plan(const InstStmt& stmt) const {
   TILEVM_CHECK(access_plans[stmt.id] != nullptr, "a tile access of another program");
   return *access_plans[stmt.id];

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "isa/dot/dot.h"
+#include "isa/dot/dot_sparse.h"
 #include "isa/layout/layout_ops.h"
 #include "isa/program/exchange.h"
 #include "isa/rules/rules.h"
@@ -11,18 +12,21 @@
 namespace tilevm::isa {
 namespace {
 
-bool check_dot_shapes(const Dot& inst, const RuleContext& context) {
-  const Shape &a = context.type(inst.a).shape(), &b = context.type(inst.b).shape(),
-              &c = context.type(inst.c).shape();
+/// Whether a product of [.., m, k / density], [.., k, n] onto [.., m, n] has these shapes.
+bool are_product_shapes(const Shape& a, const Shape& b, const Shape& c, std::int64_t density) {
   const auto batch = [](const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); };
   const auto extent = [](const Shape& shape, std::size_t from_end) {
     return shape[shape.size() - from_end];
   };
-  if (c.size() >= 2 && a.size() == c.size() && b.size() == c.size() && batch(a) == batch(c) &&
-      batch(b) == batch(c) && extent(a, 1) == extent(b, 2) && extent(a, 2) == extent(c, 2) &&
-      extent(b, 1) == extent(c, 1)) {
-    return true;
-  }
+  return c.size() >= 2 && a.size() == c.size() && b.size() == c.size() && batch(a) == batch(c) &&
+         batch(b) == batch(c) && extent(a, 1) * density == extent(b, 2) &&
+         extent(a, 2) == extent(c, 2) && extent(b, 1) == extent(c, 1);
+}
+
+bool check_dot_shapes(const Dot& inst, const RuleContext& context) {
+  const Shape &a = context.type(inst.a).shape(), &b = context.type(inst.b).shape(),
+              &c = context.type(inst.c).shape();
+  if (are_product_shapes(a, b, c, 1)) return true;
   auto& diagnostic = context.error(
       Code::dot_shapes,
       fmt::format("`Dot` of {} and {} onto {}; it takes a [m, k], b [k, n] and c [m, n], "
@@ -31,6 +35,31 @@ bool check_dot_shapes(const Dot& inst, const RuleContext& context) {
   note_operand(diagnostic, inst.a, context);
   note_operand(diagnostic, inst.b, context);
   note_operand(diagnostic, inst.c, context);
+  return false;
+}
+
+bool check_sparse_shapes(const DotSparse& inst, const RuleContext& context) {
+  const Shape &a = context.type(inst.a).shape(), &b = context.type(inst.b).shape(),
+              &c = context.type(inst.c).shape();
+  const RegisterType& places = context.type(inst.places);
+  if (!are_product_shapes(a, b, c, 2) || b[b.size() - 2] % 4 != 0) {
+    auto& diagnostic = context.error(
+        Code::dot_shapes,
+        fmt::format("`DotSparse` of {} and {} onto {}; it takes the stored half of a, [m, k / 2], "
+                    "b [k, n] and c [m, n] with k a multiple of 4, or batches of them",
+                    to_string(a), to_string(b), to_string(c)));
+    for (const RegisterOperand& operand : {inst.a, inst.b, inst.c}) {
+      note_operand(diagnostic, operand, context);
+    }
+    return false;
+  }
+  if (places.dtype == unsigned_int(2) && places.shape() == a) return true;
+  auto& diagnostic = context.error(
+      places.shape() == a ? Code::type_mismatch : Code::dot_shapes, position_of(&DotSparse::places),
+      fmt::format("places are u2 in the shape of the stored elements, u2{}; {} is {}{}",
+                  to_string(a), context.name(inst.places.var), to_string(places.dtype),
+                  to_string(places.shape())));
+  note_operand(diagnostic, inst.places, context);
   return false;
 }
 
@@ -118,6 +147,23 @@ RuleResult result_types(const Dot& inst, const RuleContext& context) {
     note_operand(diagnostic, inst.a, context);
     note_operand(diagnostic, inst.b, context);
     note_operand(diagnostic, inst.c, context);
+    for (const std::string& suggestion : mismatch.suggestions) add_note(diagnostic, suggestion);
+    return std::nullopt;
+  }
+  return std::vector<Type>{context.type(inst.c)};
+}
+
+template <>
+RuleResult result_types(const DotSparse& inst, const RuleContext& context) {
+  if (!check_sparse_shapes(inst, context)) return std::nullopt;
+  DotMismatch mismatch;
+  const SparseOperands operands{context.type(inst.a), context.type(inst.places),
+                                context.type(inst.b), context.type(inst.c)};
+  if (!plan_dot_sparse(operands, context.target(), &mismatch)) {
+    auto& diagnostic = context.error(Code::no_dot_instruction, mismatch.reason);
+    for (const RegisterOperand& operand : {inst.a, inst.places, inst.b, inst.c}) {
+      note_operand(diagnostic, operand, context);
+    }
     for (const std::string& suggestion : mismatch.suggestions) add_note(diagnostic, suggestion);
     return std::nullopt;
   }

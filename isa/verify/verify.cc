@@ -13,6 +13,8 @@
 #include "isa/analysis/shared_plan.h"
 #include "isa/analysis/statements.h"
 #include "isa/base/check.h"
+#include "isa/dot/dot.h"
+#include "isa/dot/dot_sparse.h"
 #include "isa/inst/limits.h"
 #include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
@@ -171,6 +173,12 @@ class KernelVerifier {
     if (const auto* dot = std::get_if<Dot>(&stmt.inst)) {
       info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(*plan_dot(
           context.type(dot->a), context.type(dot->b), context.type(dot->c), target_, nullptr));
+    }
+    if (const auto* dot = std::get_if<DotSparse>(&stmt.inst)) {
+      info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(
+          *plan_dot_sparse({context.type(dot->a), context.type(dot->places), context.type(dot->b),
+                            context.type(dot->c)},
+                           target_, nullptr));
     }
   }
 

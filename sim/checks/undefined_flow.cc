@@ -1,3 +1,4 @@
+// More than 400 lines: a transfer for each family of instructions, all made of the same parts.
 #include "sim/checks/undefined_flow.h"
 
 #include <algorithm>
@@ -120,6 +121,60 @@ struct ProductTransfer {
       }
     }
     set_undefined(d.tile, bits, origin, undefined);
+  }
+};
+
+/// d[.., m, n] depends on row m of the stored elements and of places, on the elements of column n
+/// of b that the places choose, and on c[.., m, n].
+struct SparseProductTransfer {
+  Matrices a, places, b;
+  isa::RegisterLayout places_layout, b_layout;  ///< of rank 3
+  Tile c;
+  Matrices d;
+
+  void operator()(Context& context) const {
+    UndefinedRegisters& undefined = context.state.undefined;
+    const auto first = undefined.marked(a.tile)        ? &a.tile
+                       : undefined.marked(places.tile) ? &places.tile
+                       : undefined.marked(b.tile)      ? &b.tile
+                       : undefined.marked(c)           ? &c
+                                                       : nullptr;
+    if (first == nullptr) return undefined.clear(d.tile);
+    const Origin origin = undefined.origin(*first);
+    const auto rows = undefined_lines(a, 1, undefined),
+               place_rows = undefined_lines(places, 1, undefined);
+    std::vector<std::uint8_t> bits(d.tile.bytes(), 0);
+    for (std::size_t t = 0; t < d.tile.threads; ++t) {
+      for (std::size_t i = 0; i < d.tile.locals; ++i) {
+        const std::size_t row = d.line(t, i, 1);
+        if (rows[row] || place_rows[row] || (undefined.marked(c) && undefined.element(c, t, i)) ||
+            (undefined.marked(b.tile) && takes_undefined(d.parts.index(t, i), context))) {
+          isa::put_bits(bits.data() + t * d.tile.thread_bytes, i * d.tile.bits, d.tile.bits,
+                        ~std::uint64_t{0});
+        }
+      }
+    }
+    set_undefined(d.tile, bits, origin, undefined);
+  }
+
+  /// Whether an element of b that the places of a row choose is undefined.
+  [[nodiscard]] bool takes_undefined(const isa::Index& index, Context& context) const {
+    for (std::int64_t p = 0; p < places.shape[2]; ++p) {
+      const isa::Index stored{index[0], index[1], p};
+      const auto thread = static_cast<std::size_t>(places_layout.first_thread_of(stored));
+      const auto local = static_cast<std::size_t>(places_layout.local_of(stored));
+      const std::uint8_t* registers =
+          context.state.registers.at(places.tile.offset + thread * places.tile.thread_bytes);
+      const auto place = static_cast<std::int64_t>(
+          isa::get_bits(registers, local * places.tile.bits, places.tile.bits));
+      const isa::Index chosen{index[0], p / 2 * 4 + place, index[2]};
+      if (context.state.undefined.element(
+              b.tile, static_cast<std::size_t>(b_layout.first_thread_of(chosen)),
+              static_cast<std::size_t>(b_layout.local_of(chosen)))) {
+        return true;
+      }
+    }
+    return false;
   }
 };
 
@@ -341,6 +396,18 @@ UndefinedTransfer product_transfer(isa::VarId a, isa::VarId b, isa::VarId c,
   return {{},
           ProductTransfer{Matrices(a, preparation), Matrices(b, preparation), preparation.tile(c),
                           Matrices(preparation.result(), preparation)}};
+}
+
+UndefinedTransfer sparse_product_transfer(const isa::DotSparse& inst,
+                                          const Preparation& preparation) {
+  const auto batch = [&](isa::VarId var) {
+    return isa::as_batch(preparation.register_type(var).layout);
+  };
+  return {{},
+          SparseProductTransfer{
+              Matrices(inst.a.var, preparation), Matrices(inst.places.var, preparation),
+              Matrices(inst.b.var, preparation), batch(inst.places.var), batch(inst.b.var),
+              preparation.tile(inst.c.var), Matrices(preparation.result(), preparation)}};
 }
 
 }  // namespace tilevm::sim

@@ -90,4 +90,9 @@ std::vector<TileOperand> tile_operands(const Inst& inst) {
 [[nodiscard]] UndefinedTransfer product_transfer(isa::VarId a, isa::VarId b, isa::VarId c,
                                                  const Preparation& preparation);
 
+/// An element of a DotSparse's result depends on its row of stored elements and places, on the
+/// elements of b that these choose, and on c's.
+[[nodiscard]] UndefinedTransfer sparse_product_transfer(const isa::DotSparse& inst,
+                                                        const Preparation& preparation);
+
 }  // namespace tilevm::sim

@@ -357,14 +357,14 @@ std::vector<bool> warps_that_move(const isa::VerifiedProgram& program, int kerne
 }
 
 MmaCount count_mma(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt) {
-  if (!std::holds_alternative<isa::Dot>(stmt.inst)) return {};
-  const isa::DotPlan& plan = program.info(kernel).dot_plan(stmt);
-  if (plan.shape == nullptr) return {};
-  const isa::MmaShape& shape = *plan.shape;
+  const isa::DotPlan* plan = program.info(kernel).find_dot_plan(stmt);
+  if (plan == nullptr || plan->shape == nullptr) return {};
+  const isa::MmaShape& shape = *plan->shape;
   const std::string c = to_string(shape.accumulator);
   const auto warps = static_cast<std::uint64_t>(program.info(kernel).num_threads / warp_size);
-  return {fmt::format("{} {}.{}.{}.{}", shape.name, c, to_string(shape.a), to_string(shape.b), c),
-          isa::count_instructions(plan) * warps};
+  return {
+      fmt::format("{} {}.{}.{}.{}", shape.label(), c, to_string(shape.a), to_string(shape.b), c),
+      isa::count_instructions(*plan) * warps};
 }
 
 }  // namespace tilevm::sim

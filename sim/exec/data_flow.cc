@@ -116,4 +116,28 @@ DataFlow product_flow(isa::VarId a, isa::VarId b, isa::VarId c, const Preparatio
           }};
 }
 
+/// Of b, all elements that the places may choose.
+DataFlow sparse_product_flow(const isa::DotSparse& inst, const Preparation& preparation) {
+  const auto batch = [&](isa::VarId var) {
+    return isa::as_batch(preparation.register_type(var).layout);
+  };
+  return {DataFlow::Kind::computed,
+          {},
+          [a = inst.a.var, places = inst.places.var, b = inst.b.var, c = inst.c.var,
+           rows = batch(inst.a.var), pairs = batch(inst.places.var), columns = batch(inst.b.var),
+           sums = batch(inst.c.var)](std::size_t thread, std::size_t place) {
+            const isa::Index index =
+                sums.element(static_cast<std::int64_t>(thread), static_cast<std::int64_t>(place));
+            std::vector<ElementSource> found{{c, thread, place}};
+            for (std::int64_t k = 0; k < columns.shape()[1]; ++k) {
+              if (k % 2 == 0) {
+                found.push_back(holder_of(a, rows, {index[0], index[1], k / 2}));
+                found.push_back(holder_of(places, pairs, {index[0], index[1], k / 2}));
+              }
+              found.push_back(holder_of(b, columns, {index[0], k, index[2]}));
+            }
+            return found;
+          }};
+}
+
 }  // namespace tilevm::sim

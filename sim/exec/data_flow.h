@@ -66,4 +66,9 @@ DataFlow data_flow(const Inst& inst, const Preparation& preparation);
 [[nodiscard]] DataFlow product_flow(isa::VarId a, isa::VarId b, isa::VarId c,
                                     const Preparation& preparation);
 
+/// c, then of each group of four the stored elements with their places, and all of b that they may
+/// choose.
+[[nodiscard]] DataFlow sparse_product_flow(const isa::DotSparse& inst,
+                                           const Preparation& preparation);
+
 }  // namespace tilevm::sim

@@ -14,12 +14,43 @@ namespace tilevm::sim {
 /// Integers of at most 8 bits, bipolar ones among them. Exact, so that the plan does not matter.
 [[nodiscard]] Action prepare_integer_dot(const isa::Dot& inst, const Preparation& preparation);
 
+/// Sparse instructions that work in blocks.
+[[nodiscard]] Action prepare_block_dot(const isa::DotSparse& inst, const isa::DotPlan& plan,
+                                       const isa::MmaRule& rule, const Preparation& preparation);
+
+/// The same of integers.
+[[nodiscard]] Action prepare_integer_dot(const isa::DotSparse& inst,
+                                         const Preparation& preparation);
+
 /// Chains of multiply-adds, which f64 instructions are too.
 [[nodiscard]] Action prepare_chain_dot(const isa::Dot& inst, const Preparation& preparation);
 
-/// The operands of a Dot, and its extents: `batch` products of m x k by k x n.
+/// Sparse tensor-core instructions (exec_dot_sparse.cc): the places of the stored elements, whose
+/// codes are in Scratch::codes_places. False after a fault, if a pair does not ascend.
+class SparsePlaces {
+ public:
+  /// In the order in which the stored elements are gathered, rows next to one another.
+  SparsePlaces(const isa::DotSparse& inst, const MatrixOrder& order,
+               const Preparation& preparation);
+  [[nodiscard]] bool gather(Context& context) const;
+
+ private:
+  [[nodiscard]] bool report(Context& context) const;
+
+  Tile tile_;
+  isa::RegisterLayout layout_;  // of rank 3
+  isa::Shape shape_;            // of the tile
+  SharedTables::Table owners_;
+  std::size_t rows_;
+  std::string name_;
+  Span span_;
+};
+
+/// The operands of a product, and its extents: `batch` products of m x k by k x n.
 struct DotOperands {
-  DotOperands(const isa::Dot& inst, const Preparation& preparation);
+  DotOperands(const isa::Dot& inst, const Preparation& preparation)
+      : DotOperands(inst.a.var, inst.b.var, inst.c.var, preparation) {}
+  DotOperands(isa::VarId a, isa::VarId b, isa::VarId c, const Preparation& preparation);
 
   Tile a, b, c, result;
   std::size_t batch, m, n, k;

@@ -4,6 +4,7 @@
 // (isa/numeric/mma_rules.h) says how the instruction adds. Warps need not be simulated one by one:
 // each output element is a chain over k, whichever thread owns the element. This file has the
 // instructions that work in blocks; exec_dot_integer.cc and exec_dot_chain.cc have the others.
+#include <optional>
 #include <utility>
 
 #include "isa/base/check.h"
@@ -17,27 +18,29 @@ namespace {
 struct BlockDot {
   BlockDot(const isa::MmaShape& mma_shape, const isa::MmaRule& rule, const DotOperands& all)
       : shape(mma_shape),
-        unit(rule, mma_shape.a, mma_shape.b, static_cast<int>(mma_shape.k)),
+        unit(rule, mma_shape.a, mma_shape.b, static_cast<int>(mma_shape.k), best_simd_level(),
+             mma_shape.sparse),
         operands(all) {}
 
   const isa::MmaShape& shape;
   MmaTile unit;
   DotOperands operands;
   std::size_t m_tiles = 0, n_tiles = 0, k_tiles = 0;
-  SharedTables::Table a_owners;  ///< [batch][k tile][m tile][k][m]
-  SharedTables::Table b_owners;  ///< [batch][k tile][n tile][n][k]
-  SharedTables::Table c_owners;  ///< [batch][m tile][n tile][n][m]
+  SharedTables::Table a_owners;        ///< [batch][k tile][m tile][k][m], of stored elements
+  std::optional<SparsePlaces> places;  ///< in the same order
+  SharedTables::Table b_owners;        ///< [batch][k tile][n tile][n][k]
+  SharedTables::Table c_owners;        ///< [batch][m tile][n tile][n][m]
   SharedTables::Table c_positions;
 
-  void run(Context& context) const;
+  [[nodiscard]] bool run(Context& context) const;
 };
 
 /// c += a * b for one step of k of one product, over all tiles of m and n.
 void multiply_step(const BlockDot& dot, std::size_t product, std::size_t k_tile, Scratch& scratch) {
   const auto m = static_cast<std::size_t>(dot.shape.m), n = static_cast<std::size_t>(dot.shape.n),
-             k = static_cast<std::size_t>(dot.shape.k);
-  const std::size_t step = product * dot.k_tiles + k_tile;
-  const std::uint32_t* a = scratch.codes_a.data() + step * dot.m_tiles * m * k;
+             k = static_cast<std::size_t>(dot.shape.k),
+             stored = static_cast<std::size_t>(dot.shape.stored_k());
+  const std::size_t step = product * dot.k_tiles + k_tile, first = step * dot.m_tiles * m * stored;
   const std::uint32_t* b = scratch.codes_b.data() + step * dot.n_tiles * n * k;
   scratch.operands_a.resize(1);
   scratch.operands_b.resize(dot.n_tiles);
@@ -46,7 +49,13 @@ void multiply_step(const BlockDot& dot, std::size_t product, std::size_t k_tile,
   }
   std::uint32_t* c = scratch.codes_c.data() + product * dot.operands.m * dot.operands.n;
   for (std::size_t i = 0; i < dot.m_tiles; ++i) {
-    dot.unit.load_a(a + i * m * k, scratch.operands_a[0]);
+    const std::uint32_t* a = scratch.codes_a.data() + first + i * m * stored;
+    if (dot.places) {
+      dot.unit.load_sparse_a(a, scratch.codes_places.data() + first + i * m * stored,
+                             scratch.operands_a[0]);
+    } else {
+      dot.unit.load_a(a, scratch.operands_a[0]);
+    }
     for (std::size_t j = 0; j < dot.n_tiles; ++j, c += m * n) {
       dot.unit.multiply(scratch.operands_a[0], scratch.operands_b[j], c, c);
     }
@@ -59,7 +68,8 @@ void gather_codes(const SharedTables::Table& owners, const Tile& tile,
   gather(*owners, tile.bits, registers.at(tile.offset), out.data());
 }
 
-void BlockDot::run(Context& context) const {
+bool BlockDot::run(Context& context) const {
+  if (places && !places->gather(context)) return false;
   RegisterSlab& registers = context.state.registers;
   Scratch& scratch = context.scratch;
   gather_codes(a_owners, operands.a, registers, scratch.codes_a);
@@ -76,6 +86,7 @@ void BlockDot::run(Context& context) const {
   } else {
     scatter<std::uint32_t>(*c_positions, scratch.codes_c.data(), to);
   }
+  return true;
 }
 
 /// What the instruction multiplies: the Dot's operands, or their transposes.
@@ -99,46 +110,69 @@ InstructionOperands instruction_operands(const isa::Dot& inst, const isa::DotPla
   return result;
 }
 
-}  // namespace
-
-DotOperands::DotOperands(const isa::Dot& inst, const Preparation& preparation)
-    : a(preparation.tile(inst.a.var)),
-      b(preparation.tile(inst.b.var)),
-      c(preparation.tile(inst.c.var)),
-      result(preparation.result_tile()) {
-  const isa::Shape left = isa::as_batch(preparation.register_type(inst.a.var).layout).shape();
-  batch = static_cast<std::size_t>(left[0]);
-  m = static_cast<std::size_t>(left[1]);
-  k = static_cast<std::size_t>(left[2]);
-  n = static_cast<std::size_t>(preparation.register_type(inst.b.var).shape().back());
+/// The order in which the elements of a are gathered.
+MatrixOrder order_of_a(const isa::MmaShape& shape, const BlockDot& dot) {
+  const auto m = static_cast<std::size_t>(shape.m),
+             stored = static_cast<std::size_t>(shape.stored_k());
+  const std::size_t row_of_tiles = dot.m_tiles * m * stored;
+  return {row_of_tiles * dot.k_tiles, m, stored, m * stored, 1, row_of_tiles, m};
 }
 
-Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan, const isa::MmaRule& rule,
-                         const Preparation& preparation) {
-  const isa::MmaShape& shape = *plan.shape;
-  TILEVM_CHECK(MmaTile::supports(rule, static_cast<int>(shape.k)) && shape.m == mma_rows &&
-                   shape.n <= mma_max_columns,
+std::shared_ptr<BlockDot> make_block_dot(const isa::MmaShape& shape, const isa::MmaRule& rule,
+                                         const InstructionOperands& operands,
+                                         SharedTables& tables) {
+  TILEVM_CHECK(MmaTile::supports(rule, static_cast<int>(shape.k), shape.sparse) &&
+                   shape.m == mma_rows && shape.n <= mma_max_columns,
                "a Dot plan uses an instruction that the kernel does not know");
-  const InstructionOperands operands = instruction_operands(inst, plan, preparation);
   auto dot = std::make_shared<BlockDot>(shape, rule, operands.tiles);
   const auto m = static_cast<std::size_t>(shape.m), n = static_cast<std::size_t>(shape.n),
              k = static_cast<std::size_t>(shape.k);
   dot->m_tiles = dot->operands.m / m;
   dot->n_tiles = dot->operands.n / n;
   dot->k_tiles = dot->operands.k / k;
-  SharedTables& tables = preparation.tables;
   const DotOperands& all = dot->operands;
-  const MatrixOrder a_order{all.m * all.k, m, k, m * k, 1, dot->m_tiles * m * k, m};
   const MatrixOrder b_order{all.k * all.n, k, n, dot->n_tiles * n * k, 1, n * k, k};
   const MatrixOrder c_order{all.m * all.n, m, n, dot->n_tiles * m * n, 1, m * n, m};
-  dot->a_owners = tables.owners(operands.a, a_order);
+  dot->a_owners = tables.owners(operands.a, order_of_a(shape, *dot));
   dot->b_owners = tables.owners(operands.b, b_order);
   dot->c_owners = tables.owners(operands.c, c_order);
   dot->c_positions = tables.positions(operands.c, c_order);
-  return [dot = std::shared_ptr<const BlockDot>(std::move(dot))](Context& context) {
-    dot->run(context);
-    return true;
-  };
+  return dot;
+}
+
+}  // namespace
+
+DotOperands::DotOperands(isa::VarId a_var, isa::VarId b_var, isa::VarId c_var,
+                         const Preparation& preparation)
+    : a(preparation.tile(a_var)),
+      b(preparation.tile(b_var)),
+      c(preparation.tile(c_var)),
+      result(preparation.result_tile()) {
+  const isa::Shape right = isa::as_batch(preparation.register_type(b_var).layout).shape();
+  batch = static_cast<std::size_t>(right[0]);
+  m = static_cast<std::size_t>(isa::as_batch(preparation.register_type(c_var).layout).shape()[1]);
+  k = static_cast<std::size_t>(right[1]);
+  n = static_cast<std::size_t>(right[2]);
+}
+
+Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan, const isa::MmaRule& rule,
+                         const Preparation& preparation) {
+  const std::shared_ptr<const BlockDot> dot = make_block_dot(
+      *plan.shape, rule, instruction_operands(inst, plan, preparation), preparation.tables);
+  return [dot](Context& context) { return dot->run(context); };
+}
+
+Action prepare_block_dot(const isa::DotSparse& inst, const isa::DotPlan& plan,
+                         const isa::MmaRule& rule, const Preparation& preparation) {
+  const InstructionOperands operands{DotOperands(inst.a.var, inst.b.var, inst.c.var, preparation),
+                                     preparation.register_type(inst.a.var),
+                                     preparation.register_type(inst.b.var),
+                                     preparation.register_type(inst.c.var)};
+  const std::shared_ptr<BlockDot> dot =
+      make_block_dot(*plan.shape, rule, operands, preparation.tables);
+  dot->places.emplace(inst, order_of_a(*plan.shape, *dot), preparation);
+  return
+      [dot = std::shared_ptr<const BlockDot>(dot)](Context& context) { return dot->run(context); };
 }
 
 template <>
@@ -152,8 +186,7 @@ Action prepare(const isa::Dot& inst, const Preparation& preparation) {
       break;
   }
   const isa::MmaShape& shape = *plan.shape;
-  const auto rule =
-      isa::mma_rule(preparation.program.target(), shape.a, shape.b, shape.accumulator);
+  const auto rule = isa::mma_rule(preparation.program.target(), shape);
   TILEVM_CHECK(rule.has_value(), "a Dot plan uses an instruction without a rule");
   switch (rule->method) {
     case isa::MmaMethod::integer:

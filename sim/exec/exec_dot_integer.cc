@@ -1,5 +1,7 @@
 // Dot of integers: gathered as 16-bit numbers, multiplied exactly.
 #include <array>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "isa/base/check.h"
@@ -23,22 +25,28 @@ Values values_of(const isa::DType& type) {
 }
 
 struct IntegerDot {
-  IntegerDot(const isa::Dot& inst, const Preparation& preparation)
-      : operands(inst, preparation),
+  template <class Inst>
+  IntegerDot(const Inst& inst, const Preparation& preparation)
+      : operands(inst.a.var, inst.b.var, inst.c.var, preparation),
         a_values(values_of(preparation.register_type(inst.a.var).dtype)),
         b_values(values_of(preparation.register_type(inst.b.var).dtype)) {
     const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
     SharedTables& tables = preparation.tables;
     const MatrixOrder c_order{m * n, m, n, 0, n, 0, 1};
-    a_owners = tables.owners(preparation.register_type(inst.a.var), {m * k, m, k, 0, k, 0, 1});
+    constexpr std::size_t density = std::is_same_v<Inst, isa::DotSparse> ? 2 : 1;
+    const std::size_t stored = k / density;
+    const MatrixOrder a_order{m * stored, m, stored, 0, stored, 0, 1};
+    a_owners = tables.owners(preparation.register_type(inst.a.var), a_order);
+    if constexpr (density == 2) places.emplace(inst, a_order, preparation);
     b_owners = tables.owners(preparation.register_type(inst.b.var), {k * n, 2, n, 2 * n, 1, 0, 2});
     c_owners = tables.owners(preparation.register_type(inst.c.var), c_order);
     c_positions = tables.positions(preparation.register_type(inst.c.var), c_order);
   }
 
-  void run(Context& context) const;
+  [[nodiscard]] bool run(Context& context) const;
 
   DotOperands operands;
+  std::optional<SparsePlaces> places;
   Values a_values, b_values;
   SharedTables::Table a_owners, b_owners, c_owners, c_positions;
 };
@@ -50,12 +58,21 @@ void gather_values(const CodeOffsets& owners, const Tile& tile, const Values& va
          [&](auto code) { return values[static_cast<std::uint8_t>(code)]; });
 }
 
-void IntegerDot::run(Context& context) const {
+/// Stored values at their places, zeros elsewhere: they are neighbours in a row.
+void expand(const std::vector<std::uint32_t>& places, std::vector<std::int16_t>& values) {
+  std::vector<std::int16_t> dense(values.size() * 2, 0);
+  for (std::size_t p = 0; p < values.size(); ++p) dense[p / 2 * 4 + places[p]] = values[p];
+  values.swap(dense);
+}
+
+bool IntegerDot::run(Context& context) const {
+  if (places && !places->gather(context)) return false;
   RegisterSlab& registers = context.state.registers;
   DotBuffers& buffers = context.scratch.dot;
   std::vector<std::uint32_t>& c = context.scratch.codes_c;
   gather_values(*a_owners, operands.a, a_values, registers.at(operands.a.offset),
                 buffers.integers_a);
+  if (places) expand(context.scratch.codes_places, buffers.integers_a);
   gather_values(*b_owners, operands.b, b_values, registers.at(operands.b.offset),
                 buffers.integers_b);
   c.resize(c_owners->size());
@@ -67,16 +84,23 @@ void IntegerDot::run(Context& context) const {
              best_simd_level());
   }
   scatter<std::uint32_t>(*c_positions, c.data(), registers.at(operands.result.offset));
+  return true;
+}
+
+template <class Inst>
+Action make_action(const Inst& inst, const Preparation& preparation) {
+  auto dot = std::make_shared<const IntegerDot>(inst, preparation);
+  return [dot = std::move(dot)](Context& context) { return dot->run(context); };
 }
 
 }  // namespace
 
 Action prepare_integer_dot(const isa::Dot& inst, const Preparation& preparation) {
-  auto dot = std::make_shared<const IntegerDot>(inst, preparation);
-  return [dot = std::move(dot)](Context& context) {
-    dot->run(context);
-    return true;
-  };
+  return make_action(inst, preparation);
+}
+
+Action prepare_integer_dot(const isa::DotSparse& inst, const Preparation& preparation) {
+  return make_action(inst, preparation);
 }
 
 }  // namespace tilevm::sim

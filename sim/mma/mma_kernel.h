@@ -21,7 +21,7 @@ namespace tilevm::sim {
 
 inline constexpr int mma_rows = 16;        ///< m
 inline constexpr int mma_max_columns = 8;  ///< n
-inline constexpr int mma_max_depth = 32;   ///< k
+inline constexpr int mma_max_depth = 64;   ///< k
 /// Limit of alignment: eight products and an accumulator, less than 34 * 2^25, still fit 32 bits.
 inline constexpr int mma_max_fraction_bits = 25;
 

@@ -31,23 +31,25 @@ isa::DType accumulator_type(const isa::MmaRule& rule) {
   return rule.output == MmaRounding::f16_nearest_even ? isa::f16 : isa::f32;
 }
 
-MmaPlan make_plan(const isa::MmaRule& rule, int k) {
+MmaPlan make_plan(const isa::MmaRule& rule, int k, bool sparse) {
   const bool is_split = rule.method == MmaMethod::fp8_split;
   return {float_fields(accumulator_type(rule)),
           k,
-          is_split ? (k + 1) / 2 : rule.block,
+          is_split ? (k + 1) / 2 : rule.block * (sparse ? 2 : 1),
           rule.fraction_bits,
           rule.min_exponent,
           rule.output,
           is_split};
 }
 
-/// The blocks of fp8_split take k % 4 in {0, 1} first.
-void fill_order(bool is_split, std::size_t k, std::array<std::size_t, mma_max_depth>& order) {
+/// The blocks of fp8_split take k % 4 in {0, 1} first, where k numbers the products: of a sparse
+/// instruction, every other group of four.
+void fill_order(bool is_split, bool sparse, std::size_t k,
+                std::array<std::size_t, mma_max_depth>& order) {
   std::size_t next = 0;
   for (const std::size_t half : {0, 1}) {
     for (std::size_t i = 0; i < k; ++i) {
-      if ((is_split ? i >> 1 & 1 : 0) == half) order[next++] = i;
+      if ((is_split ? i >> (sparse ? 2 : 1) & 1 : 0) == half) order[next++] = i;
     }
   }
 }
@@ -75,26 +77,45 @@ bool is_special(const isa::DType& type, std::uint32_t code) {
 
 }  // namespace
 
-bool MmaTile::supports(const isa::MmaRule& rule, int k) {
+bool MmaTile::supports(const isa::MmaRule& rule, int k, bool sparse) {
+  const int products = sparse ? k / 2 : k;
   const bool blocks = rule.method == MmaMethod::blocks && rule.scaling == isa::MmaScaling::none;
   // The kernel's blocks are the halves of fp8_split only if the halves are equal.
-  const bool split = rule.method == MmaMethod::fp8_split && k % 4 == 0 && k <= 2 * rule.block;
+  const bool split =
+      rule.method == MmaMethod::fp8_split && products % 4 == 0 && products <= 2 * rule.block;
   return (blocks || split) && has_rounding(rule.output) &&
-         rule.fraction_bits <= mma_max_fraction_bits && k >= 1 && k <= mma_max_depth;
+         rule.fraction_bits <= mma_max_fraction_bits && k >= 1 && k <= mma_max_depth &&
+         (!sparse || k % 8 == 0);
 }
 
 MmaTile::MmaTile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type,
-                 int k, SimdLevel level)
+                 int k, SimdLevel level, bool sparse)
     : rule_(rule),
       a_type_(a_type),
       b_type_(b_type),
       a_decoded_(rule.method == MmaMethod::fp8_split ? isa::f16 : a_type),
       b_decoded_(rule.method == MmaMethod::fp8_split ? isa::f16 : b_type),
       k_(k),
-      plan_(make_plan(rule, k)),
+      sparse_(sparse),
+      plan_(make_plan(rule, k, sparse)),
       kernels_(&mma_kernels(level)) {
-  TILEVM_CHECK(supports(rule, k), "a rule that the kernel knows");
-  fill_order(plan_.add_accumulator_last, static_cast<std::size_t>(k), order_);
+  TILEVM_CHECK(supports(rule, k, sparse), "a rule that the kernel knows");
+  fill_order(plan_.add_accumulator_last, sparse, static_cast<std::size_t>(k), order_);
+}
+
+void MmaTile::load_sparse_a(const std::uint32_t* codes, const std::uint32_t* places,
+                            MmaOperandA& out) const {
+  std::array<std::uint32_t, mma_max_codes_a> dense;
+  std::fill_n(dense.begin(), static_cast<std::size_t>(k_) * mma_rows, 0U);
+  out.stored.fill(0);
+  for (std::size_t p = 0; p < static_cast<std::size_t>(k_) / 2; ++p) {
+    for (std::size_t m = 0; m < mma_rows; ++m) {
+      const std::size_t k = p / 2 * 4 + places[p * mma_rows + m];
+      dense[k * mma_rows + m] = codes[p * mma_rows + m];
+      out.stored[m] |= std::uint64_t{1} << k;
+    }
+  }
+  load_a(dense.data(), out);
 }
 
 void MmaTile::load_a(const std::uint32_t* codes, MmaOperandA& out) const {
@@ -166,12 +187,15 @@ void MmaTile::redo(const MmaOperandA& a, const MmaOperandB& b, const std::uint32
                    std::uint32_t* d) const {
   std::array<std::uint64_t, mma_max_depth> row, column;
   const auto depth = static_cast<std::size_t>(k_);
+  std::size_t products = 0;
   for (std::size_t k = 0; k < depth; ++k) {
-    row[k] = a.codes[k * mma_rows + static_cast<std::size_t>(m)];
-    column[k] = b.codes[static_cast<std::size_t>(n) * depth + k];
+    if (sparse_ && (a.stored[static_cast<std::size_t>(m)] >> k & 1) == 0) continue;
+    row[products] = a.codes[k * mma_rows + static_cast<std::size_t>(m)];
+    column[products++] = b.codes[static_cast<std::size_t>(n) * depth + k];
   }
-  d[m] = static_cast<std::uint32_t>(mma_reference(
-      rule_, a_type_, b_type_, std::span(row).first(depth), std::span(column).first(depth), c[m]));
+  d[m] = static_cast<std::uint32_t>(mma_reference(rule_, a_type_, b_type_,
+                                                  std::span(row).first(products),
+                                                  std::span(column).first(products), c[m]));
 }
 
 void mma_tile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type, int n,

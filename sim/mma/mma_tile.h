@@ -2,7 +2,11 @@
 //
 // D[m, n] = A[m, k] * B[k, n] + C[m, n] for the floating classes that work in blocks (operands of
 // f16, bf16, tf32 and narrower floats without scales; f32 and f16 results), m = 16, n <= 8, k
-// <= 32. The bits are those of mma_model.h on every input and in every variant.
+// <= 64. The bits are those of mma_model.h on every input and in every variant.
+//
+// A sparse instruction is computed as the dense one of the same k, with zeros where nothing is
+// stored: a block of the rule, which counts stored products, takes twice as many k. A zero adds
+// nothing to a block unless it meets a NaN or Inf, and lanes with these are computed by the model.
 //
 // Layouts, all dense:   A codes [k][16]   B codes [n][k]   C and D codes [n][16]
 // so that the caller gathers fragments column by column. Operands are decoded once and may be used
@@ -33,6 +37,7 @@ struct MmaOperandA {
   alignas(64) std::array<std::int32_t, mma_max_codes_a> exponent;
   std::array<std::uint32_t, mma_max_codes_a> codes;  ///< [k][16], as loaded
   std::uint32_t special_rows;                        ///< bit m: NaN or Inf in row m
+  std::array<std::uint64_t, mma_rows> stored;        ///< of a sparse one, by row: bit k: stored
 };
 
 /// Decoded operand B, the same by columns: [n][k].
@@ -49,14 +54,18 @@ class MmaTile {
  public:
   /// Whether the kernel supports the rule and the depth. Integers, f64, block scales and longer k
   /// are not supported.
-  [[nodiscard]] static bool supports(const isa::MmaRule& rule, int k);
+  [[nodiscard]] static bool supports(const isa::MmaRule& rule, int k, bool sparse = false);
 
-  /// `k` is the instruction's; supports(rule, k) must hold.
+  /// `k` is the instruction's; supports(rule, k, sparse) must hold.
   MmaTile(const isa::MmaRule& rule, const isa::DType& a_type, const isa::DType& b_type, int k,
-          SimdLevel level = best_simd_level());
+          SimdLevel level = best_simd_level(), bool sparse = false);
 
   /// Decodes k * 16 codes [k][16].
   void load_a(const std::uint32_t* codes, MmaOperandA& out) const;
+  /// Of a sparse instruction: decodes k / 2 * 16 codes [k / 2][16] and puts them to their places,
+  /// below 4, in the same order. Of equal places in a pair the second counts.
+  void load_sparse_a(const std::uint32_t* codes, const std::uint32_t* places,
+                     MmaOperandA& out) const;
   /// Decodes n * k codes [n][k], n <= 8.
   void load_b(const std::uint32_t* codes, int n, MmaOperandB& out) const;
 
@@ -73,6 +82,7 @@ class MmaTile {
   /// The types that are decoded: the operands' own, or f16 (MmaMethod::fp8_split).
   isa::DType a_decoded_, b_decoded_;
   int k_;
+  bool sparse_;
   MmaPlan plan_;
   const MmaKernels* kernels_;
   std::array<std::size_t, mma_max_depth> order_{};  ///< which k comes first, second, ...

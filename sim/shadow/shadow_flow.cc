@@ -117,6 +117,25 @@ void multiply_add(const ShadowPairs& a, const ShadowPairs& b, const isa::Shape& 
   }
 }
 
+/// The same for the stored elements of [.., m, k / 2] at their places.
+void multiply_add_sparse(const ShadowPairs& a, const ShadowPairs& places, const ShadowPairs& b,
+                         const isa::Shape& left_shape, std::size_t n, ShadowPairs& values) {
+  const auto m = static_cast<std::size_t>(left_shape[left_shape.size() - 2]),
+             stored = static_cast<std::size_t>(left_shape.back());
+  for (const auto part : {&ShadowPairs::own, &ShadowPairs::shadow}) {
+    double* sums = (values.*part).data();
+    for (std::size_t row = 0; row < (values.*part).size() / n; ++row, sums += n) {
+      const double* matrix = (b.*part).data() + row / m * stored * 2 * n;
+      for (std::size_t p = 0; p < stored; ++p) {
+        const double factor = (a.*part)[row * stored + p];
+        const auto place = static_cast<std::size_t>(places.own[row * stored + p]);
+        const double* right = matrix + (p / 2 * 4 + place) * n;
+        for (std::size_t column = 0; column < n; ++column) sums[column] += factor * right[column];
+      }
+    }
+  }
+}
+
 /// For each element of a tile, in row-major order, its row: the tile without the dimensions.
 std::vector<std::size_t> rows_of(const isa::Shape& shape, const std::vector<int>& dims) {
   isa::Shape kept = shape;
@@ -298,6 +317,26 @@ ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b, isa::Regis
     added.read(context.state, scratch.shadow);
     multiply_add(scratch.shadow_a, scratch.shadow_b, left.type().shape(),
                  static_cast<std::size_t>(right.type().shape().back()), scratch.shadow);
+  };
+  return measured(std::move(before), std::move(result));
+}
+
+ShadowFlow multiplied_sparse(isa::RegisterOperand a, isa::RegisterOperand places,
+                             isa::RegisterOperand b, isa::RegisterOperand c,
+                             const Preparation& preparation) {
+  ResultTile result = shared_result(preparation);
+  Before before = [left = ShadowTile(a.var, preparation),
+                   chosen = ShadowTile(places.var, preparation),
+                   right = ShadowTile(b.var, preparation),
+                   added = ShadowTile(c.var, preparation)](Context& context) {
+    Scratch& scratch = context.scratch;
+    left.read(context.state, scratch.shadow_a);
+    chosen.read(context.state, scratch.shadow_places);
+    right.read(context.state, scratch.shadow_b);
+    added.read(context.state, scratch.shadow);
+    multiply_add_sparse(scratch.shadow_a, scratch.shadow_places, scratch.shadow_b,
+                        left.type().shape(), static_cast<std::size_t>(right.type().shape().back()),
+                        scratch.shadow);
   };
   return measured(std::move(before), std::move(result));
 }

@@ -96,4 +96,9 @@ using RealFunction3 = double (*)(double, double, double);
 [[nodiscard]] ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b,
                                     isa::RegisterOperand c, const Preparation& preparation);
 
+/// The same of the stored elements a at their places.
+[[nodiscard]] ShadowFlow multiplied_sparse(isa::RegisterOperand a, isa::RegisterOperand places,
+                                           isa::RegisterOperand b, isa::RegisterOperand c,
+                                           const Preparation& preparation);
+
 }  // namespace tilevm::sim

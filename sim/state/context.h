@@ -46,13 +46,13 @@ struct Scratch {
   // By Preparation::new_indexed_table, and what the last executions found.
   std::vector<IndexedTables> indexed_tables;
   std::vector<std::vector<std::shared_ptr<IndexedPlaces>>> indexed_places;
-  std::vector<std::uint32_t> codes_a, codes_b, codes_c;
+  std::vector<std::uint32_t> codes_a, codes_b, codes_c, codes_places;
   std::array<LaneBuffer, 4> lanes;  ///< of operands, and of a result
   std::vector<MmaOperandA> operands_a;
   std::vector<MmaOperandB> operands_b;
   DotBuffers dot;
-  ShadowPairs shadow, shadow_a, shadow_b;  ///< of a result, and of a Dot's operands
-  std::vector<StoreCount> stores;          ///< by MemoryStatement
+  ShadowPairs shadow, shadow_a, shadow_b, shadow_places;  ///< of a result, a product's operands
+  std::vector<StoreCount> stores;                         ///< by MemoryStatement
   UndefinedResult undefined;
 };
 

@@ -180,6 +180,38 @@ void dot(benchmark::State& state, const std::string& types, int k, int step, int
               random_buffer("c", *isa::parse_dtype(c), std::int64_t{8} * 128 * 128)},
              128.0 * 128 * k * 16 * 8);
 }
+/// The same of a sparse matrix; items are stored products. With 32 stored elements in a row of a.
+void dot_sparse(benchmark::State& state, const std::string& types, int step, int e,
+                const std::string& places) {
+  const std::string a = types.substr(0, types.find(' ')), c = types.substr(types.find(' ') + 1);
+  const std::string text =
+      "const K, S, E = 64, " + std::to_string(step) + ", " + std::to_string(e) + "\n" +
+      "const A: layout = column_local(2, S / (8 * E)).spatial(8, 4).local(1, E)\n"
+      "const B: layout = local(S / (4 * E), 1).column_spatial(4, 8).local(E, 1)\n"
+      "const C: layout = local(2, 1).spatial(8, 4).local(1, 2)\n"
+      "def f<8>(" +
+      a + "* a_ptr, " + a + "* b_ptr, " + c + "* c_ptr):\n" +
+      "    a = LoadGlobal(ViewGlobal(a_ptr, shape=[128, K / 2]),"
+      " layout=spatial(2, 1).replicated(2).local(4, K / S) * A)\n"
+      "    p = AllocateRegister(u2, layout=spatial(2, 1).replicated(2).local(4, 1) * " +
+      places + ", init=[0, 1, 2, 3, 1, 3])\n" +
+      "    b = LoadGlobal(ViewGlobal(b_ptr, shape=[K, 128]),"
+      " layout=replicated(2).spatial(1, 2).local(K / S, 8) * B)\n"
+      "    n = BlockIndices()\n"
+      "    g = ViewGlobal(c_ptr, shape=[8, 128, 128])\n"
+      "    c = LoadGlobal(g, layout=spatial(2, 2).local(4, 8) * C, offset=[n, 0:, 0:])\n"
+      "    for i in range(16):\n"
+      "        DotSparse(a, p, b, c, out=c)\n"
+      "    StoreGlobal(c, g, offset=[n, 0:, 0:])\n";
+  const auto program = load(std::make_shared<const SourceFile>("dot_sparse.tile", text));
+  const isa::DType type = *isa::parse_dtype(a);
+  run_kernel(state, program,
+             {random_buffer("a", type, std::int64_t{128} * 32),
+              random_buffer("b", type, std::int64_t{128} * 64),
+              random_buffer("c", *isa::parse_dtype(c), std::int64_t{8} * 128 * 128)},
+             128.0 * 128 * 32 * 16 * 8);
+}
+
 // NOLINTBEGIN(bugprone-macro-parentheses)
 #define TILEVM_DOT_BENCHMARK(name, types, k, step, e) \
   BENCHMARK_CAPTURE(dot, name, types, k, step, e)     \
@@ -197,6 +229,15 @@ TILEVM_DOT_BENCHMARK(u4, "u4 i32", 128, 64, 8);
 TILEVM_DOT_BENCHMARK(b1, "b1 i32", 256, 256, 32);
 TILEVM_DOT_BENCHMARK(b3, "b3 i32", 256, 256, 32);
 TILEVM_DOT_BENCHMARK(f64, "f64 f64", 32, 16, 1);
+BENCHMARK_CAPTURE(dot_sparse, f16, "f16 f32", 32, 2, "local(2, 1).spatial(8, 4).local(1, 8)")
+    ->Args({1, 1})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(dot_sparse, i8, "i8 i32", 64, 4,
+                  "layout([16, 32], [2, 8, 2, 16], [1, 2, 0], [3])")
+    ->Args({1, 1})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -44,6 +44,7 @@ using Draw =
 
 enum class Family : std::uint8_t {
   tensor_core,  ///< Dot by instructions
+  sparse,       ///< DotSparse
   chain,        ///< Dot without them
   cast,         ///< a type to every type
   unary,        ///< every operation of one operand but these:

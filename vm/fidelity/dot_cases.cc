@@ -15,13 +15,18 @@ namespace {
 
 using isa::DType;
 
-/// Every block computes d = a b + c of m x n with all of k.
+/// Every block computes d = a b + c of m x n with all of k. Of a sparse one a has the stored half
+/// of k, at places that the case draws as well.
 struct Product {
   std::string shape;  ///< "m16n8k16", "chain"
   DType a, b, c;
   std::string a_layout, b_layout, c_layout;
   std::int64_t m, n, k;
   int min_sm;
+  std::string places_layout = {};  ///< of a sparse one
+
+  [[nodiscard]] bool sparse() const { return !places_layout.empty(); }
+  [[nodiscard]] std::int64_t stored() const { return sparse() ? k / 2 : k; }
 };
 
 /// One fragment high, two wide, three deep: too deep for an instruction of larger k.
@@ -37,6 +42,18 @@ Product mma_product(const isa::MmaShape& shape, const DType& a, const DType& b) 
           2 * shape.n,
           3 * shape.k,
           shape.min_sm};
+}
+
+/// Two steps deep, so that both selectors are used.
+Product sparse_product(const isa::MmaShape& shape) {
+  Product product = mma_product(shape, shape.a, shape.b);
+  product.shape = shape.label();
+  product.a_layout = "local(1, 2)." + to_string(shape.a_layout);
+  product.b_layout = "local(2, 2)." + to_string(shape.b_layout);
+  product.k = 2 * shape.k;
+  product.places_layout =
+      fmt::format("local(1, {}).{}", 2 / shape.selectors, to_string(shape.places_layout));
+  return product;
 }
 
 Product chain_product(const DType& a, const DType& b, const DType& c) {
@@ -62,6 +79,9 @@ std::vector<Product> make_products() {
     for (const auto& [a, b] : {std::pair{1, 1}, {2, 3}, {4, 8}, {7, 7}, {8, 8}}) {
       products.push_back(mma_product(shape, isa::bipolar(a), isa::bipolar(b)));
     }
+  }
+  for (const isa::MmaShape& shape : isa::sparse_mma_shapes()) {
+    products.push_back(sparse_product(shape));
   }
   for (const auto& [a, b, c] : {std::tuple{isa::f32, isa::f32, isa::f32},
                                 {isa::f64, isa::f64, isa::f64},
@@ -97,27 +117,47 @@ std::string load_lines(const Product& product, char name, const DType& type, std
 }
 
 std::string text_of(const Product& product) {
-  const auto& [shape, a, b, c, a_layout, b_layout, c_layout, m, n, k, min_sm] = product;
+  const std::int64_t m = product.m, n = product.n, k = product.k;
+  const bool sparse = product.sparse();
   return fmt::format(
-             "def f<n>({0}* a_ptr, {1}* b_ptr, {2}* c_ptr, {2}* d_ptr, i32 n):\n"
+             "def f<n>({0}* a_ptr, {3}{1}* b_ptr, {2}* c_ptr, {2}* d_ptr, i32 n):\n"
              "    i = BlockIndices()\n",
-             to_string(a), to_string(b), to_string(c)) +
-         load_lines(product, 'a', a, m, k, a_layout) + load_lines(product, 'b', b, k, n, b_layout) +
-         load_lines(product, 'c', c, m, n, c_layout) +
+             to_string(product.a), to_string(product.b), to_string(product.c),
+             sparse ? "u2* p_ptr, " : "") +
+         load_lines(product, 'a', product.a, m, product.stored(), product.a_layout) +
+         (sparse ? load_lines(product, 'p', isa::unsigned_int(2), m, product.stored(),
+                              product.places_layout)
+                 : "") +
+         load_lines(product, 'b', product.b, k, n, product.b_layout) +
+         load_lines(product, 'c', product.c, m, n, product.c_layout) +
          fmt::format(
-             "    StoreGlobal(Dot(a, b, c), ViewGlobal(d_ptr, shape=[n, {}, {}]), "
+             "    StoreGlobal({}, ViewGlobal(d_ptr, shape=[n, {}, {}]), "
              "offset=[i, 0:, 0:])\n",
-             m, n);
+             sparse ? "DotSparse(a, p, b, c)" : "Dot(a, b, c)", m, n);
+}
+
+/// Pairs that ascend.
+std::vector<std::uint64_t> random_places(Random& random, std::size_t count) {
+  std::vector<std::uint64_t> places;
+  while (places.size() < count) {
+    const int first = random.below(3);
+    places.push_back(static_cast<std::uint64_t>(first));
+    places.push_back(static_cast<std::uint64_t>(first + 1 + random.below(3 - first)));
+  }
+  return places;
 }
 
 Draw draw_of(const Product& product) {
-  return [a = product.a, b = product.b, c = product.c, m = static_cast<std::size_t>(product.m),
-          n = static_cast<std::size_t>(product.n),
-          k = static_cast<std::size_t>(product.k)](std::uint64_t seed, std::int64_t block) {
+  return [a = product.a, b = product.b, c = product.c, sparse = product.sparse(),
+          m = static_cast<std::size_t>(product.m), n = static_cast<std::size_t>(product.n),
+          k = static_cast<std::size_t>(product.k),
+          stored = static_cast<std::size_t>(product.stored())](std::uint64_t seed,
+                                                               std::int64_t block) {
     Random random = block_random(seed, block);
     const Spreads spreads = random_spreads(random, a, b, c);
     std::vector<std::vector<std::uint64_t>> codes;
-    codes.push_back(random_codes(random, a, m * k, spreads.a));
+    codes.push_back(random_codes(random, a, m * stored, spreads.a));
+    if (sparse) codes.push_back(random_places(random, m * stored));
     codes.push_back(random_codes(random, b, k * n, spreads.b));
     codes.push_back(random_codes(random, c, m * n, spreads.c));
     return codes;
@@ -125,18 +165,26 @@ Draw draw_of(const Product& product) {
 }
 
 Case make_case(const Product& product) {
-  const auto part = [](std::string name, const DType& type, std::int64_t rows,
-                       std::int64_t columns) {
-    return Part{std::move(name), type, {rows, columns}, "Dot", type};
+  const std::string instruction = product.sparse() ? "DotSparse" : "Dot";
+  const auto part = [&](std::string name, const DType& type, std::int64_t rows,
+                        std::int64_t columns) {
+    return Part{std::move(name), type, {rows, columns}, instruction, type};
   };
-  const auto& [shape, a, b, c, a_layout, b_layout, c_layout, m, n, k, min_sm] = product;
+  const auto& [shape, a, b, c, a_layout, b_layout, c_layout, m, n, k, min_sm, places] = product;
   Case made;
-  made.family = shape == "chain" ? Family::chain : Family::tensor_core;
-  made.name = fmt::format("Dot {} {} {} {}", to_string(a), to_string(b), to_string(c), shape);
+  made.family = shape == "chain"   ? Family::chain
+                : product.sparse() ? Family::sparse
+                                   : Family::tensor_core;
+  made.name =
+      fmt::format("{} {} {} {} {}", instruction, to_string(a), to_string(b), to_string(c), shape);
   made.min_sm = min_sm;
   made.text = text_of(product);
-  made.operands = {part("a", a, m, k), part("b", b, k, n), part("c", c, m, n)};
-  made.results = {part("Dot", c, m, n)};
+  made.operands = {part("a", a, m, product.stored()), part("b", b, k, n), part("c", c, m, n)};
+  if (product.sparse()) {
+    made.operands.insert(made.operands.begin() + 1,
+                         part("p", isa::unsigned_int(2), m, product.stored()));
+  }
+  made.results = {part(instruction, c, m, n)};
   made.draw = draw_of(product);
   made.kept = 64;
   made.full = 1'000'000 / (m * n) + 1;

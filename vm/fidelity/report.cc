@@ -155,7 +155,9 @@ class Report {
   }
 
   static std::string product_text(const Case& each) {
-    const DType &a = each.operands[0].type, &b = each.operands[1].type, &c = each.operands[2].type;
+    const std::size_t count = each.operands.size();
+    const DType &a = each.operands[0].type, &b = each.operands[count - 2].type,
+                &c = each.operands[count - 1].type;
     if (each.family == Family::tensor_core && a.is_bipolar()) return "bipolar";
     return fmt::format("`{}` x `{}` + `{}`", to_string(a), to_string(b), to_string(c));
   }
@@ -174,9 +176,15 @@ class Report {
 
   /// What is known without a record.
   std::string unverified(const Case& each, int sm) {
-    if (each.family != Family::tensor_core || each.operands[0].type.is_bipolar()) return "standard";
-    const auto rule = isa::mma_rule({sm, false}, each.operands[0].type, each.operands[1].type,
-                                    each.operands[2].type);
+    const bool sparse = each.family == Family::sparse;
+    if (!sparse && each.family != Family::tensor_core) return "standard";
+    if (each.operands[0].type.is_bipolar()) return "standard";
+    const std::size_t count = each.operands.size();
+    const auto rule = isa::mma_rule({.target = {sm, false},
+                                     .a = each.operands[0].type,
+                                     .b = each.operands[count - 2].type,
+                                     .accumulator = each.operands[count - 1].type,
+                                     .sparse = sparse});
     if (!rule) return "none";
     return known(*rule);
   }
@@ -225,8 +233,9 @@ class Report {
     std::vector<std::pair<std::string, std::vector<const Case*>>> rows;
     const std::vector<Case> cases = dot_cases();
     for (const Case& each : cases) {
-      const std::string types =
-          product_text(each) + (each.family == Family::chain ? ", chain" : "");
+      const std::string types = product_text(each) + (each.family == Family::chain    ? ", chain"
+                                                      : each.family == Family::sparse ? ", sparse"
+                                                                                      : "");
       const auto row = std::find_if(rows.begin(), rows.end(),
                                     [&](const auto& other) { return other.first == types; });
       if (row == rows.end()) {

@@ -32,7 +32,7 @@ static_assert(std::variant_size_v<decltype(isa::Stmt::node)> == statement_names.
 
 /// How one instruction of these operand types computes a Dot.
 std::string dot_item(const isa::MmaShape& shape, bool transposed) {
-  return fmt::format("Dot {} {} {} {}{}", shape.name, isa::to_string(shape.a),
+  return fmt::format("Dot {} {} {} {}{}", shape.label(), isa::to_string(shape.a),
                      isa::to_string(shape.b), isa::to_string(shape.accumulator),
                      transposed ? " transposed" : "");
 }
@@ -65,7 +65,7 @@ class Walk {
           });
         },
         stmt.inst);
-    if (std::holds_alternative<isa::Dot>(stmt.inst)) add_dot(stmt);
+    if (const isa::DotPlan* plan = info_.find_dot_plan(stmt)) add_dot(*plan);
     if (const auto* load = std::get_if<isa::LoadGlobal>(&stmt.inst)) {
       covered_.insert("load of " + type_name(load->src.var));
     }
@@ -75,8 +75,7 @@ class Walk {
     }
   }
 
-  void add_dot(const isa::InstStmt& stmt) {
-    const isa::DotPlan& plan = info_.dot_plan(stmt);
+  void add_dot(const isa::DotPlan& plan) {
     switch (plan.method) {
       case isa::DotMethod::mma:
         covered_.insert(dot_item(*plan.shape, plan.transposed));
@@ -123,6 +122,9 @@ Coverage make_whole_schema(const isa::Target& target) {
     if (shape.min_sm > target.sm) continue;
     all.insert(dot_item(shape, false));
     all.insert(dot_item(shape, true));
+  }
+  for (const isa::MmaShape& shape : isa::sparse_mma_shapes()) {
+    if (shape.min_sm <= target.sm) all.insert(dot_item(shape, false));
   }
   const auto bipolar = isa::dot_shapes(target, isa::bipolar(1), isa::bipolar(1), isa::i32);
   for (const isa::MmaShape* shape : bipolar) all.insert(bipolar_item(*shape));

@@ -203,6 +203,11 @@ struct Maker<isa::Dot> {
 };
 
 template <>
+struct Maker<isa::DotSparse> {
+  static void make(KernelBuilder& builder) { make_dot_sparse(builder); }
+};
+
+template <>
 struct Maker<isa::Reduce> {
   static void make(KernelBuilder& builder) { make_reduce(builder); }
 };

@@ -71,6 +71,57 @@ DotTypes tensor_core_types(KernelBuilder& builder, const isa::MmaShape& shape,
           {shape.accumulator, product(c, shape.c_layout)}};
 }
 
+/// Places of random pairs, each ascending, in an order that repeats.
+isa::ElementValues random_places(Draw& draw) {
+  isa::ElementValues places;
+  const std::int64_t pairs = draw.between(1, 8);
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    const std::int64_t first = draw.between(0, 2);
+    places.values.push_back(isa::Expr::constant(first));
+    places.values.push_back(isa::Expr::constant(draw.between(first + 1, 3)));
+  }
+  return places;
+}
+
+/// The layout of places that goes with one of a: for pairs of steps or for single ones.
+RegisterLayout places_layout(const isa::MmaShape& shape, const RegisterLayout& a) {
+  const RegisterLayout outer = sure(isa::divide(a, shape.a_layout));
+  const std::int64_t steps = outer.shape()[1];
+  if (shape.selectors == 1 || steps % 2 != 0) {
+    return product(outer, isa::single_places_layout(shape));
+  }
+  // The steps along k are digits of the places in a thread.
+  const RegisterLayout rows = sure(isa::reduce(outer, {1}, true));
+  return product(product(rows, sure(isa::local({1, steps / 2}))), shape.places_layout);
+}
+
+void add_sparse(KernelBuilder& builder, const isa::MmaShape& shape) {
+  const DotTypes types = tensor_core_types(builder, shape);
+  const Tile a = builder.tile(types.a.dtype, types.a.layout);
+  const Tile b = builder.tile(types.b.dtype, types.b.layout);
+  const Tile c = builder.tile(types.c.dtype, types.c.layout);
+  if (!a.var.valid() || !b.var.valid() || !c.var.valid()) return;
+  const isa::VarId places = builder.add(isa::AllocateRegister{isa::unsigned_int(2),
+                                                              {},
+                                                              places_layout(shape, types.a.layout),
+                                                              random_places(builder.draw())});
+  if (!places.valid()) return;
+  const isa::DotSparse dot{{a.var}, {places}, {b.var}, {c.var}};
+  if (builder.draw().chance(40)) {
+    builder.add(dot, c.var);
+  } else {
+    builder.compute(dot);
+  }
+}
+
+std::vector<const isa::MmaShape*> sparse_shapes_of(const isa::Target& target) {
+  std::vector<const isa::MmaShape*> shapes;
+  for (const isa::MmaShape& shape : isa::sparse_mma_shapes()) {
+    if (shape.min_sm <= target.sm) shapes.push_back(&shape);
+  }
+  return shapes;
+}
+
 std::vector<const isa::MmaShape*> shapes_of(const isa::Target& target) {
   std::vector<const isa::MmaShape*> shapes;
   for (const isa::MmaShape& shape : isa::mma_shapes()) {
@@ -140,8 +191,16 @@ void make_dot(KernelBuilder& builder) {
                                  : chain_types(builder));
 }
 
+void make_dot_sparse(KernelBuilder& builder) {
+  if (builder.threads() % isa::warp_size != 0) return;
+  add_sparse(builder, *builder.draw().pick(sparse_shapes_of(builder.target())));
+}
+
 void make_dot_form(KernelBuilder& builder, std::uint64_t number) {
   const std::vector<const isa::MmaShape*> shapes = shapes_of(builder.target());
+  const std::vector<const isa::MmaShape*> sparse = sparse_shapes_of(builder.target());
+  number %= 2 * shapes.size() + sparse.size();
+  if (number >= 2 * shapes.size()) return add_sparse(builder, *sparse[number - 2 * shapes.size()]);
   DotTypes types = tensor_core_types(builder, *shapes[number / 2 % shapes.size()], 1);
   if (number % 2 == 1) transpose(types);
   add_dot(builder, types);

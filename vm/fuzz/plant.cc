@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/dot/mma_shapes.h"
 #include "isa/layout/layout_ops.h"
 #include "vm/fuzz/random_layout.h"
 
@@ -152,6 +153,24 @@ Report deadlock(KernelBuilder& builder, bool faulty) {
   return ExpectedReport{Code::deadlock, fmt::format("LockSemaphore(g{},", semaphore.index)};
 }
 
+/// A product in every warp, of replicas.
+Report unordered_places(KernelBuilder& builder, bool faulty) {
+  if (builder.threads() % isa::warp_size != 0) return std::nullopt;
+  const isa::MmaShape& shape = isa::sparse_mma_shapes().front();
+  const RegisterLayout warps = *isa::replicated(builder.threads() / isa::warp_size);
+  const auto filled = [&](const isa::DType& type, const RegisterLayout& fragment,
+                          isa::ElementValues values) {
+    return builder.add(isa::AllocateRegister{type, {}, *isa::compose(warps, fragment), values});
+  };
+  const isa::ElementValues ones{{Expr::constant(1)}};
+  const VarId a = filled(shape.a, shape.a_layout, ones), b = filled(shape.b, shape.b_layout, ones),
+              c = filled(shape.accumulator, shape.c_layout, ones);
+  const VarId places = filled(
+      isa::unsigned_int(2), isa::single_places_layout(shape),
+      {{Expr::constant(0), Expr::constant(2), Expr::constant(1), Expr::constant(faulty ? 1 : 3)}});
+  return reported(Code::unordered_places, builder.add(isa::DotSparse{{a}, {places}, {b}, {c}}));
+}
+
 }  // namespace
 
 std::optional<ExpectedReport> plant(KernelBuilder& builder, Planted planted, bool faulty) {
@@ -178,6 +197,8 @@ std::optional<ExpectedReport> plant(KernelBuilder& builder, Planted planted, boo
       return replicas(builder, faulty);
     case Planted::deadlock:
       return deadlock(builder, faulty);
+    case Planted::unordered_places:
+      return unordered_places(builder, faulty);
   }
   TILEVM_NO_ENUMERATOR();
 }

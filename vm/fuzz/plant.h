@@ -24,6 +24,7 @@ enum class Planted : std::uint8_t {
   zero_scalar,            ///< a scalar is divided by zero
   replicas,               ///< a View claims that different elements are replicas
   deadlock,               ///< a block waits for a value that no block stores
+  unordered_places,       ///< a pair of places of a DotSparse does not ascend
 };
 [[nodiscard]] constexpr std::string_view to_string(Planted planted) {
   switch (planted) {
@@ -49,6 +50,8 @@ enum class Planted : std::uint8_t {
       return "replicas differ";
     case Planted::deadlock:
       return "deadlock";
+    case Planted::unordered_places:
+      return "unordered places";
   }
   return "";
 }

@@ -34,10 +34,9 @@ std::string short_type(const isa::Type& type) {
 /// What a statement costs, in the words of reports; empty if there is nothing to say.
 std::string cost_of(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt) {
   const isa::KernelInfo& info = program.info(kernel);
-  if (std::holds_alternative<isa::Dot>(stmt.inst)) {
-    const isa::DotPlan& plan = info.dot_plan(stmt);
-    if (plan.shape == nullptr) return "multiply-adds without tensor cores";
-    return fmt::format("{} x mma.{} a warp", isa::count_instructions(plan), plan.shape->name);
+  if (const isa::DotPlan* plan = info.find_dot_plan(stmt)) {
+    if (plan->shape == nullptr) return "multiply-adds without tensor cores";
+    return fmt::format("{} x mma.{} a warp", isa::count_instructions(*plan), plan->shape->label());
   }
   if (isa::tile_move(stmt)) return isa::describe(info.access_plan(stmt)) + " a thread";
   return "";

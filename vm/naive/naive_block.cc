@@ -274,6 +274,27 @@ class NaiveBlock {
       return dot_element(plan, launch_.program.target(), operands);
     });
   }
+  void execute(const isa::DotSparse& inst, const isa::InstStmt& stmt) {
+    const NaiveTile a = tile(inst.a), places = tile(inst.places), b = tile(inst.b),
+                    c = tile(inst.c);
+    const isa::DotPlan& plan = info_.dot_plan(stmt);
+    const std::int64_t stored = a.type.shape().back();
+    set_result(stmt, [&](const Index& index) {
+      DotOperands operands{a.type.dtype, b.type.dtype, c.type.dtype, {}, {}, at(c, index)};
+      Index row = index, column = index;
+      std::uint64_t last = 0;
+      for (std::int64_t p = 0; p < stored; ++p) {
+        row.back() = p;
+        const std::uint64_t place = at(places, row);
+        if (p % 2 == 1 && place <= last) fail("the places of a pair do not ascend");
+        last = place;
+        column[column.size() - 2] = p / 2 * 4 + static_cast<std::int64_t>(place);
+        operands.a.push_back(at(a, row));
+        operands.b.push_back(at(b, column));
+      }
+      return dot_element(plan, launch_.program.target(), operands);
+    });
+  }
   void execute(const isa::Reduce& inst, const isa::InstStmt& stmt) {
     const NaiveTile source = tile(inst.src);
     const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);

@@ -188,9 +188,9 @@ std::uint64_t instruction(const MmaRule& rule, const DType& a_type, const DType&
 
 std::uint64_t by_instructions(const isa::MmaShape& shape, const isa::Target& target,
                               const DotOperands& operands) {
-  const auto rule = isa::mma_rule(target, shape.a, shape.b, shape.accumulator);
+  const auto rule = isa::mma_rule(target, shape);
   TILEVM_CHECK(rule.has_value(), "a planned instruction has a rule");
-  const auto step = static_cast<std::ptrdiff_t>(shape.k);
+  const auto step = static_cast<std::ptrdiff_t>(shape.stored_k());
   const auto size = static_cast<std::ptrdiff_t>(operands.a.size());
   std::uint64_t c = operands.c;
   for (std::ptrdiff_t k = 0; k < size; k += step) {

@@ -11,7 +11,8 @@
 
 namespace tilevm::vm::naive {
 
-/// The codes that one element of the result is computed from: a row of a, a column of b.
+/// The codes that one element of the result is computed from: a row of a, a column of b. Of a
+/// sparse product, the stored elements of a and the elements of b at their places.
 struct DotOperands {
   isa::DType a_type, b_type, c_type;
   std::vector<std::uint64_t> a, b;

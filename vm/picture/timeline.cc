@@ -16,7 +16,9 @@ TickKind kind_of(const isa::Instruction& inst) {
   if (std::holds_alternative<isa::CopyAsync>(inst)) return TickKind::copy;
   if (std::holds_alternative<isa::CopyAsyncCommitGroup>(inst)) return TickKind::commit;
   if (std::holds_alternative<isa::CopyAsyncWaitGroup>(inst)) return TickKind::wait;
-  if (std::holds_alternative<isa::Dot>(inst)) return TickKind::dot;
+  if (std::holds_alternative<isa::Dot>(inst) || std::holds_alternative<isa::DotSparse>(inst)) {
+    return TickKind::dot;
+  }
   if (isa::description(inst).barrier) return TickKind::barrier;
   return isa::description(inst).category == isa::Category::transfer ? TickKind::memory
                                                                     : TickKind::other;

@@ -91,13 +91,33 @@ void multiply_elements(const isa::MmaRule& rule, const isa::MmaShape& shape, Cod
   }
 }
 
+/// Each element by the exact model, from the elements of b at the places of a's stored ones.
+void multiply_sparse(const isa::MmaRule& rule, const isa::MmaShape& shape, Codes a, Codes places,
+                     Codes b, std::span<std::uint64_t> c) {
+  const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
+  const auto stored = static_cast<std::size_t>(shape.stored_k());
+  std::vector<std::uint64_t> column(stored);
+  for (std::size_t m = 0; m < rows; ++m) {
+    for (std::size_t n = 0; n < columns; ++n) {
+      for (std::size_t p = 0; p < stored; ++p) {
+        const auto k = p / 2 * 4 + static_cast<std::size_t>(places[m * stored + p]);
+        column[p] = b[k * columns + n];
+      }
+      std::uint64_t& element = c[m * columns + n];
+      element = sim::mma_reference(rule, shape.a, shape.b, a.subspan(m * stored, stored), column,
+                                   element);
+    }
+  }
+}
+
 }  // namespace
 
 backend::MmaModel mma_model_of(const isa::Target& target) {
-  return [target](const isa::MmaShape& shape, Codes a, Codes b, std::span<std::uint64_t> c) {
-    const std::optional<isa::MmaRule> rule =
-        isa::mma_rule(target, shape.a, shape.b, shape.accumulator);
+  return [target](const isa::MmaShape& shape, Codes a, Codes places, Codes b,
+                  std::span<std::uint64_t> c) {
+    const std::optional<isa::MmaRule> rule = isa::mma_rule(target, shape);
     TILEVM_CHECK(rule, "a tensor-core instruction that the target does not have");
+    if (shape.sparse) return multiply_sparse(*rule, shape, a, places, b, c);
     const bool fits = shape.m == sim::mma_rows && shape.n <= sim::mma_max_columns &&
                       sim::MmaTile::supports(*rule, static_cast<int>(shape.k));
     if (rule->method == isa::MmaMethod::integer) return multiply_integers(shape, a, b, c);

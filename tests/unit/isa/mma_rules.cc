@@ -172,7 +172,7 @@ TEST_CASE("instructions that a target does not have, or of which nobody says how
   CHECK(!has(sm_100, f16, f32, MmaFamily::tcgen05, false, MmaScaling::mxf8f6f4));
   CHECK(!has(sm_100, e2m1, f32, MmaFamily::tcgen05, true, MmaScaling::mxf4));
   CHECK(!has(sm_90, i8, i32, MmaFamily::wgmma, false, MmaScaling::mxf8f6f4));
-  CHECK(!has(sm_90, f8e4m3, f32, MmaFamily::mma, true));
+  CHECK(has(sm_90, f8e4m3, f32, MmaFamily::mma, true));
   CHECK(has(sm_90, f8e4m3, f32, MmaFamily::wgmma, true));
   CHECK(has({89, false}, f8e4m3, f32, MmaFamily::mma, true));
   CHECK(!has(sm_90, u1, i32, MmaFamily::mma, true));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/mma/mma_model.h"
 #include "sim/mma/mma_tile.h"
 #include "vm/fidelity/random_operands.h"
 
@@ -82,12 +83,72 @@ TEST_CASE("what the kernel leaves to the model") {
   CHECK(MmaTile::supports(rule(isa::f16, isa::f32), 16));
   CHECK(MmaTile::supports(rule(isa::f8e4m3, isa::f32), 32));
   CHECK(!MmaTile::supports(rule(isa::f8e4m3, isa::f32), 30));
-  CHECK(!MmaTile::supports(rule(isa::f16, isa::f32), 64));
+  CHECK(MmaTile::supports(rule(isa::f16, isa::f32), 64));
+  CHECK(!MmaTile::supports(rule(isa::f16, isa::f32), 72));
   CHECK(!MmaTile::supports(rule(isa::i8, isa::i32), 32));
   CHECK(!MmaTile::supports(rule(isa::f64, isa::f64), 4));
   MmaRule wider = rule(isa::f16, isa::f32);
   ++wider.fraction_bits;
   CHECK(!MmaTile::supports(wider, 16));
+}
+
+/// A sparse instruction of a class: how many outputs of the kernel's levels are not those of the
+/// model on the stored products.
+int count_wrong_sparse(Random& random, const isa::MmaClass& each, const MmaRule& rule,
+                       std::size_t stored) {
+  const Spreads spreads = random_spreads(random, each.a, each.b, each.accumulator);
+  using Codes = std::vector<std::uint64_t>;
+  using vm::fidelity::random_codes;
+  const Codes a = random_codes(random, each.a, 16 * stored, spreads.a),
+              b = random_codes(random, each.b, 8 * 2 * stored, spreads.b),
+              c = random_codes(random, each.accumulator, 8 * 16, spreads.c);
+  std::vector<std::uint32_t> places(16 * stored);
+  for (std::size_t pair = 0; pair < 16 * stored; pair += 32) {
+    for (std::size_t m = 0; m < 16; ++m) {
+      places[pair + m] = static_cast<std::uint32_t>(random.below(3));
+      const int more = random.below(3 - static_cast<int>(places[pair + m]));
+      places[pair + 16 + m] = places[pair + m] + 1 + static_cast<std::uint32_t>(more);
+    }
+  }
+  const std::vector<std::uint32_t> a_tile(a.begin(), a.end()), b_tile(b.begin(), b.end());
+  int wrong = 0;
+  for (const SimdLevel level : simd_levels()) {
+    const MmaTile tile(rule, each.a, each.b, static_cast<int>(2 * stored), level, true);
+    MmaOperandA operand_a;
+    MmaOperandB operand_b;
+    tile.load_sparse_a(a_tile.data(), places.data(), operand_a);
+    tile.load_b(b_tile.data(), 8, operand_b);
+    std::vector<std::uint32_t> d(c.begin(), c.end());
+    tile.multiply(operand_a, operand_b, d.data(), d.data());
+    for (std::size_t i = 0; i < d.size(); ++i) {
+      Codes row, column;
+      for (std::size_t p = 0; p < stored; ++p) {
+        row.push_back(a[p * 16 + i % 16]);
+        column.push_back(b[i / 16 * 2 * stored + p / 2 * 4 + places[p * 16 + i % 16]]);
+      }
+      wrong += d[i] != mma_reference(rule, each.a, each.b, row, column, c[i]);
+    }
+  }
+  return wrong;
+}
+
+TEST_CASE("every level of the kernel equals the model for sparse instructions") {
+  Random random(3);
+  int classes = 0;
+  for (const isa::MmaClass& each : isa::mma_classes()) {
+    if (!each.sparse || each.family != isa::MmaFamily::mma) continue;
+    const MmaRule rule = *mma_rule(each);
+    const bool bytes = each.a.bits == 8;
+    if (each.a.bits > 16 || !MmaTile::supports(rule, bytes ? 64 : 32, true)) continue;
+    CAPTURE(instruction_name(each));
+    CAPTURE(to_string(each.target));
+    CAPTURE(to_string(each.a));
+    int wrong = 0;
+    for (int i = 0; i < 4; ++i) wrong += count_wrong_sparse(random, each, rule, bytes ? 32 : 16);
+    CHECK(wrong == 0);
+    ++classes;
+  }
+  CHECK(classes > 20);
 }
 
 }  // namespace
