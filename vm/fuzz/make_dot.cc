@@ -198,12 +198,11 @@ void make_dot_sparse(KernelBuilder& builder) {
 
 void make_dot_form(KernelBuilder& builder, std::uint64_t number) {
   const std::vector<const isa::MmaShape*> shapes = shapes_of(builder.target());
-  const std::vector<const isa::MmaShape*> sparse = sparse_shapes_of(builder.target());
-  number %= 2 * shapes.size() + sparse.size();
-  if (number >= 2 * shapes.size()) return add_sparse(builder, *sparse[number - 2 * shapes.size()]);
   DotTypes types = tensor_core_types(builder, *shapes[number / 2 % shapes.size()], 1);
   if (number % 2 == 1) transpose(types);
   add_dot(builder, types);
+  const std::vector<const isa::MmaShape*> sparse = sparse_shapes_of(builder.target());
+  add_sparse(builder, *sparse[number % sparse.size()]);
 }
 
 }  // namespace tilevm::vm::fuzz
