@@ -83,6 +83,8 @@ enum JitOption : int {
 inline constexpr unsigned event_default = 0;        ///< CU_EVENT_DEFAULT
 inline constexpr unsigned stream_non_blocking = 1;  ///< CU_STREAM_NON_BLOCKING
 
+inline constexpr unsigned host_alloc_device_map = 2;  ///< CU_MEMHOSTALLOC_DEVICEMAP
+
 /// Values of CUstreamCaptureMode.
 enum CaptureMode : int { capture_thread_local = 1 };
 
@@ -124,6 +126,8 @@ enum CaptureMode : int { capture_thread_local = 1 };
      void**, void**))                                                                              \
   F(mem_alloc, cuMemAlloc, "cuMemAlloc_v2", 3020, (DevicePointer*, std::size_t))                   \
   F(mem_free, cuMemFree, "cuMemFree_v2", 3020, (DevicePointer))                                    \
+  F(mem_host_alloc, cuMemHostAlloc, "cuMemHostAlloc", 2020, (void**, std::size_t, unsigned))       \
+  F(mem_free_host, cuMemFreeHost, "cuMemFreeHost", 2000, (void*))                                  \
   F(mem_get_info, cuMemGetInfo, "cuMemGetInfo_v2", 3020, (std::size_t*, std::size_t*))             \
   F(memcpy_htod, cuMemcpyHtoD, "cuMemcpyHtoD_v2", 3020, (DevicePointer, const void*, std::size_t)) \
   F(memcpy_dtoh, cuMemcpyDtoH, "cuMemcpyDtoH_v2", 3020, (void*, DevicePointer, std::size_t))       \

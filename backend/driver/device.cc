@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -114,6 +115,21 @@ Result<DeviceBuffer> Device::allocate(std::size_t bytes) const {
   }
   buffer.size_ = bytes;
   return buffer;
+}
+
+Result<HostRecord> Device::make_record(std::size_t bytes) const {
+  HostRecord record;
+  record.device_ = state_;
+  const Status done =
+      with_context(*state_, "allocating memory of the host for the GPU", [&](const cuda::Api& api) {
+        return api.mem_host_alloc(&record.data_, bytes, cuda::host_alloc_device_map);
+      });
+  if (!done) {
+    record.data_ = nullptr;
+    return done.error();
+  }
+  std::memset(record.data_, 0, bytes);
+  return record;
 }
 
 Result<Module> Device::load(const std::string& image) const {

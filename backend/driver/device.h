@@ -51,6 +51,9 @@ class Device {
   /// Allocates; 0 bytes give a buffer with the address 0. Error (unavailable): memory is short.
   [[nodiscard]] Result<DeviceBuffer> allocate(std::size_t bytes) const;
 
+  /// Memory of the host that kernels can write to, all zero. Error (unavailable): there is none.
+  [[nodiscard]] Result<HostRecord> make_record(std::size_t bytes) const;
+
   [[nodiscard]] Result<Event> make_event() const;
   [[nodiscard]] Result<Stream> make_stream() const;
 

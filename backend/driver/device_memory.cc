@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <utility>
 
 #include "backend/driver/device_state.h"
@@ -64,6 +65,34 @@ Status DeviceBuffer::fill(unsigned char byte, cuda::Stream stream) const {
   return with_context(*device_, "filling device memory", [&](const cuda::Api& api) {
     return api.memset_d8_async(address_, byte, size_, stream);
   });
+}
+
+HostRecord::HostRecord(HostRecord&& other) noexcept
+    : device_(std::move(other.device_)), data_(std::exchange(other.data_, nullptr)) {}
+
+HostRecord& HostRecord::operator=(HostRecord&& other) noexcept {
+  if (this != &other) {
+    release();
+    device_ = std::move(other.device_);
+    data_ = std::exchange(other.data_, nullptr);
+  }
+  return *this;
+}
+
+HostRecord::~HostRecord() { release(); }
+
+void HostRecord::release() {
+  if (data_ != nullptr && !device_->stuck) {
+    const CurrentContext current(*device_);
+    device_->api().mem_free_host(data_);
+  }
+  data_ = nullptr;
+  device_.reset();
+}
+
+/// Addresses of the host's and the device's memory are unified on every platform that we run on.
+cuda::DevicePointer HostRecord::address() const {
+  return static_cast<cuda::DevicePointer>(reinterpret_cast<std::uintptr_t>(data_));
 }
 
 }  // namespace tilevm::backend

@@ -38,4 +38,23 @@ class DeviceBuffer {
   std::size_t size_ = 0;
 };
 
+/// Memory of the host that kernels reach under the same address, all zero at first: what they wrote
+/// there can be read after a fault, too. Freed when the object dies.
+class HostRecord {
+ public:
+  HostRecord() = default;
+  HostRecord(HostRecord&& other) noexcept;
+  HostRecord& operator=(HostRecord&& other) noexcept;
+  ~HostRecord();
+
+  [[nodiscard]] cuda::DevicePointer address() const;
+  [[nodiscard]] const void* data() const { return data_; }
+
+ private:
+  friend class Device;
+  void release();
+  std::shared_ptr<DeviceState> device_;
+  void* data_ = nullptr;
+};
+
 }  // namespace tilevm::backend

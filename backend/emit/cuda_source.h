@@ -13,11 +13,12 @@
 namespace tilevm::backend {
 
 /// A parameter of an emitted kernel: the program's parameters in order, then its workspaces, then,
-/// if it prints, the print buffer, then, if it has probes, the buffer of probes.
+/// if it prints, the print buffer, then, if it has assertions, their record (it may be null), then,
+/// if it has probes, the buffer of probes.
 struct CudaParameter {
-  enum class Role : std::uint8_t { pointer, scalar, workspace, prints, probes };
+  enum class Role : std::uint8_t { pointer, scalar, workspace, prints, assertions, probes };
   Role role = Role::pointer;
-  isa::VarId var;  ///< of the program's kernel; not for prints and probes
+  isa::VarId var;  ///< of the program's kernel; not for what follows workspaces
   isa::ScalarKind scalar = isa::ScalarKind::i32;  ///< Role::scalar
   std::int64_t workspace_bytes = 0;               ///< Role::workspace
   bool zeroed = false;                            ///< the same: each launch begins with zeros

@@ -4,7 +4,7 @@ function(tilevm_embed_prelude)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/prelude_text.cc)
   set(code "#include \"backend/emit/prelude.h\"\n\nnamespace tilevm::backend {\n")
   foreach(part device lane emulated bulk memory element arithmetic sequences function dot scalar reduce
-          lookup print probe)
+          lookup print assert probe)
     set(file ${CMAKE_CURRENT_SOURCE_DIR}/backend/prelude/${part}.cuh)
     if(part STREQUAL "sequences")
       set(file ${CMAKE_CURRENT_SOURCE_DIR}/isa/type/function_sequences.h)

@@ -6,6 +6,7 @@
 #include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
 #include "backend/emit/prelude.h"
+#include "isa/analysis/assertion.h"
 
 namespace tilevm::backend {
 namespace {
@@ -59,7 +60,7 @@ std::string definitions(const UsedDefinitions& used, const std::vector<const isa
   return text;
 }
 
-std::string prelude(MachineKind machine, bool prints, bool probes) {
+std::string prelude(MachineKind machine, bool prints, bool asserts, bool probes) {
   std::string text;
   const auto append = [&](std::string_view name, std::string_view part) {
     text += fmt::format("#line 1 \"prelude/{}.cuh\"\n{}", name, part);
@@ -81,6 +82,7 @@ std::string prelude(MachineKind machine, bool prints, bool probes) {
   append("reduce", prelude_reduce);
   append("lookup", prelude_lookup);
   if (prints) append("print", prelude_print);
+  if (asserts) append("assert", prelude_assert);
   if (probes) append("probe", prelude_probe);
   return text;
 }
@@ -121,7 +123,7 @@ CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind 
   UsedDefinitions used;
   NameTable entries;
   std::string kernels;
-  bool prints = false;
+  bool prints = false, asserts = false;
   for (std::size_t p = 0; p < programs.size(); ++p) {
     const isa::VerifiedProgram& program = programs[p].program;
     const std::string& file = program.source().name();
@@ -132,12 +134,13 @@ CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind 
       source.kernels.push_back(kernel.kernel());
       source.kernels.back().program = p;
       prints = prints || !program.info(i).prints.empty();
+      asserts = asserts || isa::has_assertions(program.kernel(i));
     }
     kernels += writer.text();
   }
   for (const auto& [name, shape] : used.mma) source.mma.push_back(shape);
   source.text = "// Made by tilevm. Above: the device prelude; below: the program.\n" +
-                prelude(machine, prints, options.probes);
+                prelude(machine, prints, asserts, options.probes);
   source.prelude_size = source.text.size();
   source.text += "#line 1 \"definitions\"\n" + definitions(used, source.mma, machine);
   if (machine == MachineKind::gpu) {

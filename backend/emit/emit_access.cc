@@ -7,6 +7,7 @@
 #include "backend/emit/emit_address.h"
 #include "backend/emit/emit_index.h"
 #include "isa/access/access_plan.h"
+#include "isa/access/prefetch.h"
 
 namespace tilevm::backend {
 namespace {
@@ -211,7 +212,55 @@ class AccessEmission {
   AddressEmission memory_;
 };
 
+/// Writes a Prefetch: piece_ counts what one prefetch is for, neighbours in neighbouring threads.
+class PrefetchEmission {
+ public:
+  PrefetchEmission(const isa::Prefetch& inst, KernelEmission& kernel)
+      : kernel_(kernel),
+        view_(kernel.name(inst.src.var)),
+        type_(kernel.type<isa::GlobalType>(inst.src.var)),
+        plan_(isa::plan_prefetch(inst, type_)) {}
+
+  void run() {
+    CodeWriter& out = kernel_.out;
+    const std::int64_t count = isa::element_count(plan_.pieces);
+    const std::string_view type = count < std::int64_t{1} << 31 ? "tv::u32" : "tv::u64";
+    out.open_plain(fmt::format("for ({} piece_ = tv::thread(); piece_ < {}; piece_ += {})", type,
+                               count, kernel_.threads()));
+    std::string test, offset;
+    for (std::size_t d = 0; d < plan_.placement.dimensions.size(); ++d) {
+      const auto& dimension = plan_.placement.dimensions[d];
+      const std::string of_piece =
+          dimension.tile_dim < 0 ? "" : share("piece_", count, plan_.terms, dimension.tile_dim);
+      out.line(fmt::format("const tv::u64 at{}_ = {};", d,
+                           sum(kernel_.index(dimension.offset), of_piece)));
+      test += fmt::format("{}at{}_ < {}.extent[{}]", d > 0 ? " && " : "", d, view_, d);
+      offset += fmt::format("{}at{}_ * {}.stride[{}]", d > 0 ? " + " : "", d, view_, d);
+    }
+    if (const isa::MemoryLayout* layout = type_.layout.memory_layout()) {
+      offset = layout_offset(*layout, "at");
+    }
+    out.line(fmt::format("{}tv::prefetch({}.data{});",
+                         test.empty() ? "" : fmt::format("if ({}) ", test), view_,
+                         offset.empty() || offset == "0"
+                             ? ""
+                             : fmt::format(" + tv::bytes<{}>({})", type_.dtype.bits, offset)));
+    out.close();
+  }
+
+ private:
+  KernelEmission& kernel_;
+  const std::string& view_;
+  const isa::GlobalType& type_;
+  isa::PrefetchPlan plan_;
+};
+
 }  // namespace
+
+template <>
+void emit_plain(const isa::Prefetch& inst, const isa::InstStmt&, KernelEmission& kernel) {
+  PrefetchEmission(inst, kernel).run();
+}
 
 template <>
 void emit_form(const ElementAccesses& form, const isa::InstStmt& stmt, KernelEmission& kernel) {

@@ -12,6 +12,13 @@
 namespace tilevm::backend {
 namespace {
 
+/// The last argument of a copy with a cache hint, ", policy_"; it is declared by this.
+std::string declare_policy(const isa::CopyAsync& inst, KernelEmission& kernel) {
+  if (!inst.cache || *inst.cache == isa::CacheHint::normal) return "";
+  kernel.out.line(fmt::format("const tv::u64 policy_ = tv::{}();", to_string(*inst.cache)));
+  return ", policy_";
+}
+
 /// A copy's tile and how its pieces are reached on both sides.
 class CopyEmission {
  public:
@@ -25,6 +32,7 @@ class CopyEmission {
     CodeWriter& out = kernel_.out;
     const std::int64_t pieces = isa::element_count(plan_.pieces);
     out.open_plain();
+    if (plan_.form == isa::AccessForm::copy) policy_ = declare_policy(inst_, kernel_);
     if (inst_.index) put_index();
     from_.declare_base();
     to_.declare_base();
@@ -55,8 +63,8 @@ class CopyEmission {
                           from_.extent(dim), from_.index(dim));
     }
     if (plan_.tests_bounds()) valid = fmt::format("inside_ ? {} : 0", valid);
-    kernel_.out.line(fmt::format("{}copy_async<{}>({}, {}, {});", kernel_.writer(), bytes,
-                                 to_.address(0), from_.address(0), valid));
+    kernel_.out.line(fmt::format("{}copy_async<{}>({}, {}, {}{});", kernel_.writer(), bytes,
+                                 to_.address(0), from_.address(0), valid, policy_));
   }
 
   void move_element() {
@@ -144,6 +152,7 @@ class CopyEmission {
   const isa::CopyAsync& inst_;
   bool unrolled_;
   AddressEmission from_, to_;
+  std::string policy_;
 };
 
 }  // namespace
@@ -179,6 +188,7 @@ void emit_form(const BulkCopy& form, const isa::InstStmt& stmt, KernelEmission& 
       fmt::format("if (bulk_.warp - {}u < {} && tv::leads_warp())", form.first_warp, form.warps));
   from.declare_base();
   to.declare_base();
+  const std::string policy = declare_policy(inst, kernel);
   out.open_plain(fmt::format("{}for (tv::u32 l_ = 0; l_ < {}; ++l_)",
                              form.rounds() <= most_unrolled ? "TV_UNROLL " : "", form.rounds()));
   out.line(
@@ -188,8 +198,8 @@ void emit_form(const BulkCopy& form, const isa::InstStmt& stmt, KernelEmission& 
   }
   from.declare_access();
   to.declare_access();
-  out.line(fmt::format("{}copy_bulk<{}>(bulk_, {}, {});", kernel.writer(), form.row_bytes,
-                       to.address(0), from.address(0)));
+  out.line(fmt::format("{}copy_bulk<{}>(bulk_, {}, {}{});", kernel.writer(), form.row_bytes,
+                       to.address(0), from.address(0), policy));
   out.close();
   out.close();
   if (!form.ends_run) return;

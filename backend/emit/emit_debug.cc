@@ -1,5 +1,5 @@
-// Print: the elements that are shown go to the launch's print buffer (prelude/print.cuh), each
-// from the first thread that holds it.
+// Assertions, and Print: the elements that are shown go to the launch's print buffer
+// (prelude/print.cuh), each from the first thread that holds it.
 #include <fmt/format.h>
 
 #include "backend/emit/emit_index.h"
@@ -84,6 +84,25 @@ void emit_plain(const isa::Print& inst, const isa::InstStmt& stmt, KernelEmissio
     emit_tile(site, std::get_if<isa::RegisterOperand>(&inst.value.value)->var, kernel);
   }
   kernel.out.close();
+  kernel.out.close();
+}
+
+template <>
+void emit_plain(const isa::Assert& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const auto call = [&](std::string_view place) {
+    return fmt::format("tv::assertion_failed(assertions_, {}, {}, {});", kernel.kernel().kernel,
+                       stmt.id.index, place);
+  };
+  if (const auto* scalar = std::get_if<isa::ScalarOperand>(&inst.condition.value)) {
+    kernel.out.line(fmt::format("if (!{}) {}", kernel.condition(scalar->value), call("0")));
+    return;
+  }
+  const isa::VarId var = std::get_if<isa::RegisterOperand>(&inst.condition.value)->var;
+  const std::int64_t count = kernel.type<isa::RegisterType>(var).layout.num_locals();
+  kernel.out.open_plain();
+  kernel.out.line(
+      fmt::format("const tv::u32 false_ = tv::first_false<{}>({});", count, kernel.name(var)));
+  kernel.out.line(fmt::format("if (false_ < {}) {}", count, call("false_")));
   kernel.out.close();
 }
 

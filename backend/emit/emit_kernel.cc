@@ -11,6 +11,7 @@
 #include "backend/select/default_forms.h"
 #include "backend/select/probe_plan.h"
 #include "backend/select/remarks.h"
+#include "isa/analysis/assertion.h"
 #include "isa/base/check.h"
 
 namespace tilevm::backend {
@@ -68,11 +69,15 @@ void KernelEmission::add_parameters() {
   if (!info().prints.empty()) {
     result_.parameters.push_back({CudaParameter::Role::prints, {}, {}, 0});
   }
+  if (isa::has_assertions(kernel_)) {
+    result_.parameters.push_back({CudaParameter::Role::assertions, {}, {}, 0});
+  }
   if (probes_.size() > 0) result_.parameters.push_back({CudaParameter::Role::probes, {}, {}, 0});
 }
 
 std::string KernelEmission::parameter_name(const CudaParameter& parameter) const {
   if (parameter.role == CudaParameter::Role::prints) return "prints_";
+  if (parameter.role == CudaParameter::Role::assertions) return "assertions_";
   if (parameter.role == CudaParameter::Role::probes) return "probes_";
   const bool hidden = parameter.role == CudaParameter::Role::workspace;
   return hidden ? workspace(parameter.var) : name(parameter.var);

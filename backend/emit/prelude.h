@@ -24,6 +24,7 @@ extern const std::string_view prelude_scalar;      ///< scalars
 extern const std::string_view prelude_reduce;      ///< elements of a tile combined
 extern const std::string_view prelude_lookup;      ///< tables in registers
 extern const std::string_view prelude_print;       ///< records of Print, for programs that have it
+extern const std::string_view prelude_assert;      ///< what a failed Assert leaves, likewise
 extern const std::string_view prelude_probe;       ///< sums of what statements write, if asked for
 
 }  // namespace tilevm::backend

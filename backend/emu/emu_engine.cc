@@ -11,6 +11,7 @@
 #include "backend/emu/lane_operations.h"
 #include "backend/engine/print_buffer.h"
 #include "backend/engine/probe_buffer.h"
+#include "isa/analysis/assertion.h"
 #include "isa/base/check.h"
 
 namespace tilevm::backend {
@@ -159,7 +160,7 @@ class EmuArguments {
   [[nodiscard]] Result<std::optional<isa::LaunchPrints>> read_prints(
       const std::vector<isa::PrintSite>& sites) const {
     if (sites.empty()) return std::optional<isa::LaunchPrints>();
-    const EmuMemory::Buffer& prints = own_[log_ == nullptr ? own_.size() - 1 : own_.size() - 2];
+    const EmuMemory::Buffer& prints = own_[prints_];
     const auto read = [&](void* to, std::size_t bytes, std::size_t offset) -> Status {
       TILEVM_CHECK(offset <= prints.size && bytes <= prints.size - offset, "prints past the end");
       if (bytes > 0) std::memcpy(to, prints.bytes + offset, bytes);  // `to` may be null of none
@@ -169,6 +170,16 @@ class EmuArguments {
     auto records = read_print_buffer(read, emitted_.kernel, {grid[0], grid[1], grid[2]}, sites);
     if (!records) return records.error();
     return std::optional(*std::move(records));
+  }
+
+  /// The report of an assertion that failed; nothing if none did.
+  [[nodiscard]] std::optional<Diagnostic> failed_assertion() const {
+    if (!assertions_) return std::nullopt;
+    isa::AssertionRecord record;
+    std::memcpy(record.data(), own_[*assertions_].bytes, sizeof record);
+    const auto failed = isa::read_assertion(record);
+    if (!failed) return std::nullopt;
+    return isa::assertion_report(*failed, kernel_, launch_.grid);
   }
 
   /// Fills the log of a kernel with probes.
@@ -198,8 +209,7 @@ class EmuArguments {
     return Done{};
   }
 
-  /// Memory that a kernel has besides its parameters: workspaces, then the print buffer, then that
-  /// of probes.
+  /// Memory that a kernel has besides its parameters (CudaParameter).
   void add_hidden(const CudaParameter& parameter) {
     if (parameter.role == CudaParameter::Role::probes) {
       const std::vector<std::uint8_t> made = make_probe_buffer(program_, *log_, probed_);
@@ -211,6 +221,13 @@ class EmuArguments {
       const std::vector<std::uint8_t> made =
           make_print_buffer(std::uint64_t{grid[0]} * grid[1] * grid[2]);
       std::copy(made.begin(), made.end(), add_own("prints", made.size()));
+      prints_ = own_.size() - 1;
+      return;
+    }
+    if (parameter.role == CudaParameter::Role::assertions) {
+      constexpr std::size_t bytes = sizeof(isa::AssertionRecord);
+      std::memset(add_own("assertions", bytes), 0, bytes);
+      assertions_ = own_.size() - 1;
       return;
     }
     const auto bytes = static_cast<std::size_t>(parameter.workspace_bytes);
@@ -233,7 +250,9 @@ class EmuArguments {
   EmuLaunch& launch_;
   isa::ProbeLog* log_;
   std::vector<EmuMemory::Buffer> own_;
-  std::vector<ProbedBuffer> probed_;  ///< the tensors and the workspaces
+  std::size_t prints_ = 0;                 ///< in own_, of a kernel that prints
+  std::optional<std::size_t> assertions_;  ///< in own_, of a kernel with assertions
+  std::vector<ProbedBuffer> probed_;       ///< the tensors and the workspaces
 };
 
 Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel,
@@ -279,11 +298,11 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   if (Status read = binder.read_probes(); !read) return read.error();
   if (std::optional<EmuFault>& met = *fault) {
     if (met->line == 0) met->line = prepared.unit->line_of(met->frames);
-    return EmuRun{std::move(met), {}};
+    return EmuRun{std::move(met), {}, binder.failed_assertion()};
   }
   auto prints = binder.read_prints(program.info(kernel).prints);
   if (!prints) return prints.error();
-  return EmuRun{{}, *std::move(prints)};
+  return EmuRun{{}, *std::move(prints), {}};
 }
 
 }  // namespace tilevm::backend

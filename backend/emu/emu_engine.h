@@ -48,6 +48,8 @@ class EmuMemory {
 struct EmuRun {
   std::optional<EmuFault> fault;  ///< with its line, where a tool of the machine tells
   std::optional<isa::LaunchPrints> prints;
+  /// The report of the assertion by which the kernel stopped itself, if it was one.
+  std::optional<Diagnostic> assertion{};
 };
 
 /// How the tensor cores of a target compute.

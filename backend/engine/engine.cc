@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -87,6 +88,17 @@ Status add_workspaces(const CudaKernel& emitted, const Workspaces& workspaces, c
   return Done{};
 }
 
+bool has_assertions(const CudaKernel& kernel) {
+  return std::any_of(kernel.parameters.begin(), kernel.parameters.end(),
+                     [](const CudaParameter& parameter) {
+                       return parameter.role == CudaParameter::Role::assertions;
+                     });
+}
+bool has_assertions(const CudaSource& source) {
+  return std::any_of(source.kernels.begin(), source.kernels.end(),
+                     [](const CudaKernel& kernel) { return has_assertions(kernel); });
+}
+
 }  // namespace
 
 struct LoadedProgram::State {
@@ -103,6 +115,9 @@ struct LoadedProgram::State {
 struct CudaEngine::Cache {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<const LoadedText>> texts;
+  /// Where kernels say which assertion failed. One for all of the engine's launches, since the
+  /// first fault ends them all.
+  std::optional<HostRecord> assertions;
 };
 
 const isa::VerifiedProgram& LoadedProgram::program() const { return state_->program; }
@@ -146,6 +161,11 @@ Result<std::vector<LoadedProgram>> CudaEngine::prepare_together(
   CudaSource source = emit_together(selected, MachineKind::gpu, options);
   if (build_.edit_text) source.text = build_.edit_text(std::move(source.text));
   const std::lock_guard lock(cache_->mutex);
+  if (has_assertions(source) && !cache_->assertions) {
+    Result<HostRecord> record = device_.make_record(sizeof(isa::AssertionRecord));
+    if (!record) return record.error();
+    cache_->assertions = *std::move(record);
+  }
   std::shared_ptr<const LoadedText>& text = cache_->texts[source.text];
   if (!text) {
     Result<LoadedText> loaded =
@@ -298,12 +318,21 @@ Status CudaEngine::put(const LoadedProgram& program, int kernel,
   if (!bound) return bound.error();
   if (Status added = add_workspaces(emitted, workspaces, stream, *bound); !added) return added;
   if (hidden.prints != nullptr) bound->add(*hidden.prints);
+  if (has_assertions(emitted)) bound->add(cache_->assertions->address());
   if (hidden.probes != nullptr) bound->add(*hidden.probes);
   LaunchShape shape;
   shape.grid = *grid;
   shape.block[0] = static_cast<unsigned>(emitted.threads);
   shape.shared_bytes = static_cast<std::size_t>(emitted.shared_bytes);
   return program.state_->kernel(kernel).launch(shape, *bound, stream);
+}
+
+std::optional<isa::FailedAssertion> CudaEngine::failed_assertion() const {
+  const std::lock_guard lock(cache_->mutex);
+  if (!cache_->assertions) return std::nullopt;
+  isa::AssertionRecord record;
+  std::memcpy(record.data(), cache_->assertions->data(), sizeof record);
+  return isa::read_assertion(record);
 }
 
 Status CudaEngine::download(const DeviceMemory& memory, HostBuffers& buffers,

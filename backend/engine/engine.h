@@ -24,6 +24,7 @@
 #include "backend/driver/device.h"
 #include "backend/emit/emit.h"
 #include "backend/engine/kernel_arguments.h"
+#include "isa/analysis/assertion.h"
 #include "isa/base/result.h"
 #include "isa/program/print.h"
 #include "isa/program/probe.h"
@@ -124,6 +125,9 @@ class CudaEngine {
   /// next launch. Errors: program (a kernel faulted; its prints are lost).
   [[nodiscard]] Result<isa::LaunchPrints> read_prints(const LoadedProgram& program, int kernel,
                                                       const DeviceMemory& memory) const;
+
+  /// After an error of a launch: the assertion that ended it, if it was one.
+  [[nodiscard]] std::optional<isa::FailedAssertion> failed_assertion() const;
 
   /// Launches a program that was prepared with probes, waits, and fills the log, whose window is
   /// set. Errors: also limit (a timeout; 0 waits for ever).

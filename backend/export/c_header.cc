@@ -83,6 +83,11 @@ class KernelHeader {
     }
   }
 
+  [[nodiscard]] bool has_assertions() const {
+    return std::any_of(
+        emitted_.parameters.begin(), emitted_.parameters.end(),
+        [](const CudaParameter& parameter) { return parameter.role == Role::assertions; });
+  }
   [[nodiscard]] bool is_scalar(std::size_t parameter) const {
     return emitted_.parameters[parameter].role == Role::scalar;
   }
@@ -191,6 +196,10 @@ class KernelHeader {
       clears += fmt::format(
           "  if (result == CUDA_SUCCESS) result = cuMemsetD8Async(workspace_{}, 0, {}, stream);\n",
           i, workspace.bytes);
+    }
+    if (has_assertions()) {  // which find no memory to say what failed
+      text += "  CUdeviceptr workspace_record = 0;\n";
+      pointers += "&workspace_record, ";
     }
     // C has no arrays of zero elements.
     text += fmt::format("  void* arguments[] = {{{}NULL}};\n  unsigned grid[3];\n", pointers);

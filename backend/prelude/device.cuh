@@ -44,6 +44,8 @@ TV_FN u64 block_number() {
 
 /// Ends the launch with an error.
 TV_FN void fault() { asm volatile("trap;"); }
+/// What this thread stored before is there for the host.
+TV_FN void fence_for_host() { __threadfence_system(); }
 
 // Memory. Addresses are multiples of the access; accesses of any width may overlap.
 template <class T>
@@ -216,6 +218,34 @@ TV_FN void copy_async(u8* to, const u8* from, u32 valid) {
                  :: "r"(shared), "l"(global), "n"(bytes), "r"(valid) : "memory");
   }
 }
+/// How long a GPU's L2 cache keeps what a copy reads: a policy for all of its lines (PTX ISA,
+/// createpolicy). The assembly is not volatile, so a kernel makes each policy once.
+TV_FN u64 evict_first() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+TV_FN u64 evict_last() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+template <int bytes>
+TV_FN void copy_async(u8* to, const u8* from, u32 valid, u64 policy) {
+  const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to));
+  const u64 global = __cvta_generic_to_global(from);
+  if constexpr (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;"
+                 :: "r"(shared), "l"(global), "r"(valid), "l"(policy) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3, %4;"
+                 :: "r"(shared), "l"(global), "n"(bytes), "r"(valid), "l"(policy) : "memory");
+  }
+}
+/// Lets the L2 cache fetch what is around an address of global memory.
+TV_FN void prefetch(const u8* at) {
+  asm volatile("prefetch.global.L2 [%0];" :: "l"(__cvta_generic_to_global(at)));
+}
 TV_FN void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Waits until at most `pending` of the latest groups of this thread are under way.
 template <int pending>
@@ -267,6 +297,15 @@ TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
       :: "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
          "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made))
+      : "memory");
+}
+template <int n, class Groups>
+TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from, u64 policy) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], "
+      "%2, [%3], %4;"
+      :: "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+         "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made)), "l"(policy)
       : "memory");
 }
 /// Barrier 1 of the block, for so many threads in whole warps: some wait, others only arrive.

@@ -56,6 +56,7 @@ TV_FN T argument(const u64* from) {
 }
 
 TV_FN void fault() { lane()->operations->trap(lane()); }
+TV_FN void fence_for_host() {}
 
 /// Counts an iteration of a loop.
 TV_FN bool step() {
@@ -175,6 +176,14 @@ template <int bytes>
 TV_FN void copy_async(u8* to, const u8* from, u32 valid) {
   lane()->operations->copy_async(lane(), to, from, bytes, valid);
 }
+/// The emulated GPU has no cache.
+TV_FN u64 evict_first() { return 0; }
+TV_FN u64 evict_last() { return 0; }
+template <int bytes>
+TV_FN void copy_async(u8* to, const u8* from, u32 valid, u64) {
+  copy_async<bytes>(to, from, valid);
+}
+TV_FN void prefetch(const u8*) {}
 TV_FN void copy_async_commit() { lane()->operations->copy_async_commit(lane()); }
 template <int pending>
 TV_FN void copy_async_wait() {
@@ -200,6 +209,10 @@ TV_FN void wait_for_phase(u32 barrier, u32 phase, TV_LINE) {
 template <int n, class Groups>
 TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
   lane()->operations->copy_bulk(lane(), to, from, n, bulk.barrier(bulk.made));
+}
+template <int n, class Groups>
+TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from, u64) {
+  copy_bulk<n>(bulk, to, from);
 }
 template <int threads>
 TV_FN void wait_at_split_barrier(TV_LINE) {

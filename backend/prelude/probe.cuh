@@ -151,8 +151,8 @@ struct Probe {
     tv::store_matrices<count, transposed>(row, words);
   }
   /// The values are those of the source, which nothing changes while a copy is under way.
-  template <int bytes>
-  TV_FN void copy_async(u8* to, const u8* from, u32 valid) {
+  template <int bytes, class... Policy>
+  TV_FN void copy_async(u8* to, const u8* from, u32 valid, Policy... policy) {
     TV_UNROLL for (u32 i = 0; i < bytes; i += 4) {
       u32 value = 0;
       for (u32 b = i; b < i + 4 && b < valid; ++b) {
@@ -160,12 +160,12 @@ struct Probe {
       }
       word(to + i, ~0u, value);
     }
-    tv::copy_async<bytes>(to, from, valid);
+    tv::copy_async<bytes>(to, from, valid, policy...);
   }
-  template <int n, class Bulk>
-  TV_FN void copy_bulk(const Bulk& bulk, u8* to, const u8* from) {
+  template <int n, class Bulk, class... Policy>
+  TV_FN void copy_bulk(const Bulk& bulk, u8* to, const u8* from, Policy... policy) {
     for (u32 i = 0; i < n; i += 4) word(to + i, ~0u, load_as<u32>(from + i));
-    tv::copy_bulk<n>(bulk, to, from);
+    tv::copy_bulk<n>(bulk, to, from, policy...);
   }
   TV_FN void release_semaphore(u8* address, u32 value) {
     if (thread() == 0) word(address, ~0u, value);

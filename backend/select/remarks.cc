@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/access/prefetch.h"
 #include "isa/analysis/statements.h"
 
 namespace tilevm::backend {
@@ -76,7 +77,15 @@ class FormWords {
         selected_(selected),
         stmt_(stmt) {}
 
-  [[nodiscard]] MaybeWords of(const Plain&) const { return std::nullopt; }
+  [[nodiscard]] MaybeWords of(const Plain&) const {
+    const auto* prefetch = std::get_if<isa::Prefetch>(&stmt_.inst);
+    if (prefetch == nullptr) return std::nullopt;
+    const isa::PrefetchPlan plan = isa::plan_prefetch(
+        *prefetch, *std::get_if<isa::GlobalType>(&kernel_.variable(prefetch->src.var).type));
+    return Words{fmt::format("{} x prefetch into L2, {} element{} each",
+                             isa::element_count(plan.pieces), plan.elements,
+                             plan.elements == 1 ? "" : "s")};
+  }
 
   [[nodiscard]] MaybeWords of(const ElementAccesses& form) const {
     return of_access(form.access, bits_text(*form.access.plan, form.access.stores));
@@ -92,15 +101,16 @@ class FormWords {
 
   [[nodiscard]] MaybeWords of(const PieceCopy& form) const {
     const std::int64_t bytes = form.plan->elements * form.plan->mapping.dtype.bits / 8;
-    return of_copy(*form.plan, fmt::format("cp.async {}", bytes), "");
+    return of_copy(*form.plan, fmt::format("cp.async {}", bytes), hint());
   }
   [[nodiscard]] MaybeWords of(const ElementCopy& form) const {
     const bool narrow = form.plan->form == AccessForm::bits;
-    return of_copy(*form.plan, narrow ? bits_text(*form.plan, false) : bytes_text(*form.plan),
-                   ", loaded and stored");
+    return of_copy(
+        *form.plan, narrow ? bits_text(*form.plan, false) : bytes_text(*form.plan),
+        hint().empty() ? ", loaded and stored" : ", loaded and stored, which takes no cache hint");
   }
   [[nodiscard]] MaybeWords of(const BulkCopy& form) const {
-    return Words{fmt::format("{} x cp.async.bulk {}", form.rows, form.row_bytes)};
+    return Words{fmt::format("{} x cp.async.bulk {}{}", form.rows, form.row_bytes, hint())};
   }
   [[nodiscard]] MaybeWords of(const GroupCommit&) const { return std::nullopt; }
   [[nodiscard]] MaybeWords of(const GroupWait&) const { return std::nullopt; }
@@ -179,6 +189,12 @@ class FormWords {
   [[nodiscard]] MaybeWords of(const CountedLoop&) const { return std::nullopt; }
 
  private:
+  /// ", evict_first in L2" of a copy; "" if it gives no hint.
+  [[nodiscard]] std::string hint() const {
+    const auto& cache = std::get_if<isa::CopyAsync>(&stmt_.inst)->cache;
+    if (!cache || *cache == isa::CacheHint::normal) return "";
+    return fmt::format(", {} in L2", to_string(*cache));
+  }
   [[nodiscard]] MaybeWords of_access(const TileAccess& access, const std::string& one) const {
     std::string text = access_text(*access.plan, one);
     if (access.index) text += fmt::format(", where `{}` says", name(*access.index));

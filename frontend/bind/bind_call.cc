@@ -117,18 +117,10 @@ class SlotBinder {
     return true;
   }
   bool bind(const ast::Expr& expr, isa::ReduceOp& slot) {
-    const auto* name = std::get_if<ast::Name>(&expr.node);
-    std::vector<std::string> known;
-    for (std::size_t i = 0; i < enumerator_count<isa::ReduceOp>(); ++i) {
-      slot = static_cast<isa::ReduceOp>(i);
-      if (name != nullptr && name->text == to_string(slot)) return true;
-      known.emplace_back(to_string(slot));
-    }
-    auto& error = scope_.diagnostics.error(
-        Code::wrong_operand_kind, expr.span,
-        fmt::format("an operation is expected here, one of {}", fmt::join(known, ", ")));
-    if (name != nullptr) error.fix = nearest(name->text, known);
-    return false;
+    return bind_word(expr, "an operation", slot);
+  }
+  bool bind(const ast::Expr& expr, isa::CacheHint& slot) {
+    return bind_word(expr, "a cache hint", slot);
   }
   /// One dimension, or a list.
   bool bind(const ast::Expr& expr, isa::DimList& slot) {
@@ -188,6 +180,23 @@ class SlotBinder {
   }
 
  private:
+  /// One of an enum's words.
+  template <class Enum>
+  bool bind_word(const ast::Expr& expr, std::string_view what, Enum& slot) {
+    const auto* name = std::get_if<ast::Name>(&expr.node);
+    std::vector<std::string> known;
+    for (std::size_t i = 0; i < enumerator_count<Enum>(); ++i) {
+      slot = static_cast<Enum>(i);
+      if (name != nullptr && name->text == to_string(slot)) return true;
+      known.emplace_back(to_string(slot));
+    }
+    auto& error = scope_.diagnostics.error(
+        Code::wrong_operand_kind, expr.span,
+        fmt::format("{} is expected here, one of {}", what, fmt::join(known, ", ")));
+    if (name != nullptr) error.fix = nearest(name->text, known);
+    return false;
+  }
+
   bool names_tensor(const ast::Expr& expr) const {
     return classify(expr, scope_) == ValueKind::tensor;
   }

@@ -33,6 +33,8 @@ void for_each_variable(const Text&, F&&) {}
 template <class F>
 void for_each_variable(ReduceOp, F&&) {}
 template <class F>
+void for_each_variable(CacheHint, F&&) {}
+template <class F>
 void for_each_variable(const DimList&, F&&) {}
 template <class F>
 void for_each_variable(const ViewLayout& slot, F&& f) {

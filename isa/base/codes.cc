@@ -550,6 +550,13 @@ meet at one instruction came to different ones.
 If the simulator finds none, the code is wrong, not the program: please report it with the folder
 that `tilevm diff FILE --backends sim,emu --bundle DIR` writes.)"};
 
+    case Code::assertion_failed:
+      return CodeInfo{"an assertion does not hold",
+                      R"(The condition of an Assert is false, or an element of its tile is 0.
+    Assert(Lt(index, limit), "the index is in the table")
+The report names the block and the element; `tilevm debug` stops there and tells by `why` where the
+values come from.)"};
+
     // Input and output data.
     case Code::range_step:
       return CodeInfo{

@@ -100,7 +100,8 @@ enum class Code : std::uint16_t {
   range_step = 411,
   unwritten_output = 412,
   store_outside = 413,
-  unordered_places = 415,
+  unordered_places = 414,
+  assertion_failed = 415,
 
   // Input and output data.
   bad_specification = 501,

@@ -15,6 +15,7 @@ struct CopyAsync {
   std::optional<OffsetList> shared_offset;
   std::optional<RegisterOperand> index;
   std::optional<DimList> dim;
+  std::optional<CacheHint> cache = {};
 
   static constexpr auto schema = define<CopyAsync>(
       {.mnemonic = "CopyAsync",
@@ -37,7 +38,11 @@ struct CopyAsync {
       slot("index", &CopyAsync::index,
            "a tile of unsigned integers, `i32` or `i64`, in any threads, whose shape broadcasts to "
            "that of the tile"),
-      slot("dim", &CopyAsync::dim, "the dimension of `src` along which the index counts"));
+      slot("dim", &CopyAsync::dim, "the dimension of `src` along which the index counts"),
+      slot(
+          "cache", &CopyAsync::cache,
+          "what a GPU's L2 cache does with the lines that are read: `evict_first` for data that is "
+          "read once, `evict_last` for data that many blocks read; `normal` if left out"));
   friend bool operator==(const CopyAsync&, const CopyAsync&) = default;
 };
 

@@ -29,7 +29,25 @@ struct Print {
   friend bool operator==(const Print&, const Print&) = default;
 };
 
+struct Assert {
+  ValueOperand condition;
+  std::optional<Text> message;
+
+  static constexpr auto schema = define<Assert>(
+      {.mnemonic = "Assert",
+       .category = Category::debug,
+       .summary = "Ends the run with a report if a condition does not hold.",
+       .detail =
+           "The condition is a scalar, or a tile of u1, as comparisons give it, of which every "
+           "element must be 1. The report (TV0415) has the statement, the block, the element and "
+           "the message. In the simulator the element is the first in row-major order; a GPU, "
+           "which stops at once, names one of those that are 0."},
+      slot("condition", &Assert::condition, "what must hold: a boolean or a tile of u1"),
+      slot("message", &Assert::message, "a text for the report, such as `\"indices ascend\"`"));
+  friend bool operator==(const Assert&, const Assert&) = default;
+};
+
 /// Its instructions, in the order of the reference.
-using DebugInstructions = InstructionList<Print>;
+using DebugInstructions = InstructionList<Print, Assert>;
 
 }  // namespace tilevm::isa

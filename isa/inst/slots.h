@@ -12,6 +12,7 @@
 //   ValueOperand                                                 a register tile or a scalar value
 //   TensorOperand                                                a tile or a view, wherever it is
 //   ReduceOp                                                     how elements are combined
+//   CacheHint                                                    what a cache may drop first
 //   DimList                                                      dimensions
 //   Text                                                         words in quotes
 #pragma once
@@ -27,6 +28,7 @@
 #include "isa/inst/tensor_type.h"
 #include "isa/layout/memory_layout.h"
 #include "isa/layout/register_layout.h"
+#include "isa/type/cache_hint.h"
 #include "isa/type/dtype.h"
 #include "isa/type/reduce_op.h"
 
@@ -132,6 +134,6 @@ struct Text {
 using SlotTypes =
     std::tuple<RegisterOperand, SharedOperand, GlobalOperand, PointerOperand, DType, RegisterLayout,
                ViewLayout, TileShape, ExtentList, OffsetList, ScalarOperand, ElementValues,
-               ValueOperand, TensorOperand, ReduceOp, DimList, Text>;
+               ValueOperand, TensorOperand, ReduceOp, CacheHint, DimList, Text>;
 
 }  // namespace tilevm::isa

@@ -83,7 +83,28 @@ struct StoreShared {
   friend bool operator==(const StoreShared&, const StoreShared&) = default;
 };
 
+struct Prefetch {
+  GlobalOperand src;
+  std::optional<OffsetList> offset;
+  std::optional<TileShape> shape;
+
+  static constexpr auto schema = define<Prefetch>(
+      {.mnemonic = "Prefetch",
+       .category = Category::transfer,
+       .summary = "Lets a GPU fetch a tile of global memory into its L2 cache.",
+       .detail = "A hint for loads and copies to come: it changes no result, touches nothing "
+                 "outside of the view, races with nothing, and the simulator does nothing for it. "
+                 "The threads of the block share the tile: one prefetch for 32 bytes along a "
+                 "dimension whose stride is the constant 1, else for each element."},
+      slot("src", &Prefetch::src, "the view to read from"),
+      slot("offset", &Prefetch::offset, "where the tile begins; zero if left out"),
+      slot("shape", &Prefetch::shape,
+           "the tile's extents; those of the view if left out, where they are constants"));
+  friend bool operator==(const Prefetch&, const Prefetch&) = default;
+};
+
 /// Its instructions, in the order of the reference.
-using TransferInstructions = InstructionList<LoadGlobal, LoadShared, StoreGlobal, StoreShared>;
+using TransferInstructions =
+    InstructionList<LoadGlobal, LoadShared, StoreGlobal, StoreShared, Prefetch>;
 
 }  // namespace tilevm::isa

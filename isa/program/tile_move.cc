@@ -23,4 +23,8 @@ Shape tile_shape(const std::optional<OffsetList>& offset, const SharedType& tens
   return shape;
 }
 
+std::optional<Shape> tile_shape(const Prefetch& inst, const GlobalType& view) {
+  return inst.shape ? inst.shape->extents : view.static_shape();
+}
+
 }  // namespace tilevm::isa

@@ -57,4 +57,7 @@ TileMove tile_move(const Inst& inst, const InstStmt& stmt);
 /// The extents of the tile that a copy moves to an offset of a tensor of this type.
 [[nodiscard]] Shape tile_shape(const std::optional<OffsetList>& offset, const SharedType& tensor);
 
+/// The extents of the tile that a Prefetch fetches; nothing if they are known at run time only.
+[[nodiscard]] std::optional<Shape> tile_shape(const Prefetch& inst, const GlobalType& view);
+
 }  // namespace tilevm::isa

@@ -95,6 +95,27 @@ RuleResult result_types(const StoreShared& inst, const RuleContext& context) {
 }
 
 template <>
+RuleResult result_types(const Prefetch& inst, const RuleContext& context) {
+  constexpr auto slot = position_of(&Prefetch::shape);
+  const GlobalType& source = context.type(inst.src);
+  const auto tile = tile_shape(inst, source);
+  if (!tile) {
+    add_note(context.error(Code::missing_operand,
+                           fmt::format("`Prefetch` needs `shape`, since extents of {} are known at "
+                                       "run time only",
+                                       context.name(inst.src.var))),
+             "the tile to fetch has constant extents, as a tile to load has");
+    return std::nullopt;
+  }
+  if (!check_extents(*tile, slot, context) ||
+      !check_offset(inst.offset, source.rank(), static_cast<int>(tile->size()),
+                    position_of(&Prefetch::offset), context)) {
+    return std::nullopt;
+  }
+  return std::vector<Type>{};
+}
+
+template <>
 TileMove tile_move(const LoadGlobal& inst, const InstStmt& stmt) {
   return RegisterMove{stmt.results[0], inst.src.var, inst.offset, false};
 }

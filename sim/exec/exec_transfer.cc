@@ -84,4 +84,18 @@ ShadowFlow shadow_flow(const isa::LoadShared&, const Preparation&) {
   return {};
 }
 
+/// Nothing, but the offsets are computed: they may fault.
+template <>
+Action prepare(const isa::Prefetch& inst, const Preparation&) {
+  std::vector<ScalarCode> offsets;
+  if (inst.offset) {
+    for (const auto& entry : inst.offset->entries) offsets.emplace_back(entry.value);
+  }
+  return [offsets = std::move(offsets)](Context& context) {
+    std::uint64_t unused = 0;
+    return std::all_of(offsets.begin(), offsets.end(),
+                       [&](const ScalarCode& offset) { return context.evaluate(offset, unused); });
+  };
+}
+
 }  // namespace tilevm::sim

@@ -411,6 +411,49 @@ struct Maker<isa::Print> {
   }
 };
 
+/// What holds, whatever the values are.
+template <>
+struct Maker<isa::Assert> {
+  static void make(KernelBuilder& builder) {
+    Draw& draw = builder.draw();
+    std::optional<isa::Text> message;
+    if (draw.chance(50)) message = isa::Text{"a \"message\""};
+    if (draw.chance(50)) {
+      const Expr condition = builder.condition();
+      const Expr otherwise = Expr::unary(isa::ScalarUnary::logical_not, condition);
+      builder.add(isa::Assert{
+          {isa::ScalarOperand{Expr::binary(isa::ScalarBinary::logical_or, condition, otherwise)}},
+          message});
+      return;
+    }
+    const DType integer = type_where(builder, [](const DType& type) { return type.is_integer(); });
+    const Tile tile = builder.tile(integer, builder.some_layout());
+    if (!tile.var.valid()) return;
+    const isa::VarId equal = builder.add(isa::Eq{{tile.var}, {tile.var}});
+    if (equal.valid()) builder.add(isa::Assert{{isa::RegisterOperand{equal}}, message});
+  }
+};
+
+template <>
+struct Maker<isa::Prefetch> {
+  static void make(KernelBuilder& builder) {
+    Draw& draw = builder.draw();
+    const isa::Shape shape = builder.some_layout().shape();
+    const InputView view = builder.input_view(builder.some_type(), shape);
+    if (!view.var.valid()) return;
+    isa::Prefetch inst{{view.var}, {}, {}};
+    if (builder.has_constant_extents(view.var) && draw.chance(25)) {
+      builder.add(inst);
+      return;
+    }
+    inst.shape = isa::TileShape{shape};
+    if (shape.size() > view.extents.size() || draw.chance(80)) {
+      inst.offset = builder.edge_offset(view.extents, shape);
+    }
+    builder.add(inst);
+  }
+};
+
 using MakeFunction = void (*)(KernelBuilder&);
 
 const std::array<MakeFunction, isa::instruction_count>& makers() {

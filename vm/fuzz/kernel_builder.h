@@ -125,6 +125,11 @@ class KernelBuilder {
 
   // --- Memory ---
 
+  /// Whether the extents of a view are known before the run.
+  [[nodiscard]] bool has_constant_extents(isa::VarId view) const {
+    const auto* type = std::get_if<isa::GlobalType>(&kernel_.variable(view).type);
+    return type != nullptr && type->static_shape().has_value();
+  }
   /// A view of an input in which a tile lies, at least in part.
   InputView input_view(const isa::DType& dtype, const isa::Shape& tile);
   /// Where a tile of this shape begins in a view: inside, at an edge, or outside.

@@ -171,6 +171,16 @@ Report unordered_places(KernelBuilder& builder, bool faulty) {
   return reported(Code::unordered_places, builder.add(isa::DotSparse{{a}, {places}, {b}, {c}}));
 }
 
+Report assertion(KernelBuilder& builder, bool faulty) {
+  const Tile tile = numbers(builder);
+  const std::int64_t limit = builder.threads() + (faulty ? 0 : 1);
+  const VarId least = builder.add(isa::AllocateRegister{
+      isa::i32, {}, side_by_side(builder), isa::ElementValues{{Expr::constant(limit)}}});
+  const VarId holds = builder.add(isa::Lt{{tile.var}, {least}});
+  builder.add(isa::Assert{{isa::RegisterOperand{holds}}, {}});
+  return ExpectedReport{Code::assertion_failed, fmt::format("Assert(t{})", holds.index)};
+}
+
 }  // namespace
 
 std::optional<ExpectedReport> plant(KernelBuilder& builder, Planted planted, bool faulty) {
@@ -199,6 +209,8 @@ std::optional<ExpectedReport> plant(KernelBuilder& builder, Planted planted, boo
       return deadlock(builder, faulty);
     case Planted::unordered_places:
       return unordered_places(builder, faulty);
+    case Planted::assertion:
+      return assertion(builder, faulty);
   }
   TILEVM_NO_ENUMERATOR();
 }

@@ -25,6 +25,7 @@ enum class Planted : std::uint8_t {
   replicas,               ///< a View claims that different elements are replicas
   deadlock,               ///< a block waits for a value that no block stores
   unordered_places,       ///< a pair of places of a DotSparse does not ascend
+  assertion,              ///< an Assert of which one element does not hold
 };
 [[nodiscard]] constexpr std::string_view to_string(Planted planted) {
   switch (planted) {
@@ -52,6 +53,8 @@ enum class Planted : std::uint8_t {
       return "deadlock";
     case Planted::unordered_places:
       return "unordered places";
+    case Planted::assertion:
+      return "assertion";
   }
   return "";
 }

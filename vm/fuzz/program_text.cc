@@ -219,6 +219,7 @@ class KernelText {
     return std::visit([&](const auto& value) { return write(value); }, operand.value);
   }
   std::string write(isa::ReduceOp op) const { return std::string(to_string(op)); }
+  std::string write(isa::CacheHint hint) const { return std::string(to_string(hint)); }
   std::string write(const isa::DimList& list) const {
     return fmt::format("[{}]", fmt::join(list.dims, ", "));
   }

@@ -233,6 +233,7 @@ void copy_and_wait(KernelBuilder& builder) {
     if (!fits || draw.chance(85)) from = builder.edge_offset(pair.view.extents, pair.memory.shape);
     isa::CopyAsync copy{{pair.memory.var}, {pair.view.var}, from, {}, {}, {}};
     if (draw.chance(35)) add_index(builder, pair, copy);
+    if (draw.chance(25)) copy.cache = static_cast<isa::CacheHint>(draw.below(3));
     copy.shared_offset = zeros_or_none(draw, pair.memory.shape.size());
     builder.add(std::move(copy));
     builder.add(isa::CopyAsyncCommitGroup{});

@@ -652,6 +652,21 @@ class NaiveBlock {
     }
   }
 
+  void execute(const isa::Assert& inst, const isa::InstStmt&) {
+    bool holds = true;
+    if (const auto* scalar = std::get_if<isa::ScalarOperand>(&inst.condition.value)) {
+      holds = value(scalar->value).as_bool();
+    } else {
+      const auto& codes = tile(std::get<isa::RegisterOperand>(inst.condition.value)).codes;
+      holds = std::all_of(codes.begin(), codes.end(), [](std::uint64_t code) { return code != 0; });
+    }
+    if (!holds) fail("an assertion failed");
+  }
+  void execute(const isa::Prefetch& inst, const isa::InstStmt&) {
+    if (!inst.offset) return;
+    for (const auto& entry : inst.offset->entries) static_cast<void>(value(entry.value));
+  }
+
   NaiveLaunch& launch_;
   const isa::Kernel& kernel_;
   const isa::KernelInfo& info_;

@@ -28,6 +28,10 @@ std::string parameters(const isa::Kernel& kernel, const CudaKernel& emitted) {
                                   parameter.zeroed ? " (zeroed before each launch)" : ""));
       continue;
     }
+    if (parameter.role == CudaParameter::Role::assertions) {
+      texts.emplace_back("the record of a failed assertion (may be null)");
+      continue;
+    }
     if (parameter.role == CudaParameter::Role::prints) {
       texts.emplace_back("the print buffer");
       continue;

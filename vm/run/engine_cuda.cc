@@ -7,6 +7,8 @@
 
 #include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
+#include "backend/engine/kernel_arguments.h"
+#include "isa/analysis/assertion.h"
 #include "vm/run/compile_report.h"
 
 namespace tilevm::vm {
@@ -54,7 +56,7 @@ class CudaRunner final : public Engine {
     for (HostTensor& tensor : tensors) buffers.push_back(std::move(tensor.data));
     const Status status = run_loaded(*loaded, entry, buffers, report);
     for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].data = std::move(buffers[i]);
-    if (!status) return status.error();
+    if (!status) return failure(program, *loaded, entry, status.error());
     return std::nullopt;
   }
 
@@ -69,11 +71,32 @@ class CudaRunner final : public Engine {
     for (HostTensor& tensor : tensors) buffers.push_back(std::move(tensor.data));
     const Status status = launch_probed(*loaded, entry, buffers, probes);
     for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].data = std::move(buffers[i]);
-    if (!status) return status.error();
+    if (!status) return failure(program, *loaded, entry, status.error());
     return std::nullopt;
   }
 
  private:
+  /// The assertion that ended the launches, or else what the driver said.
+  [[nodiscard]] Failure failure(const isa::VerifiedProgram& program,
+                                const backend::LoadedProgram& loaded, const Entry& entry,
+                                const Error& error) const {
+    const auto failed = engine_.failed_assertion();
+    if (!failed) return error;
+    for (const isa::Launch& launch : entry.launches) {
+      if (launch.kernel != failed->kernel) continue;
+      const isa::Kernel& kernel = program.kernel(launch.kernel);
+      const auto& emitted = loaded.source().kernels[static_cast<std::size_t>(launch.kernel)];
+      const auto grid = backend::grid_of(kernel, emitted, launch.arguments);
+      if (!grid) continue;
+      if (auto report = isa::assertion_report(*failed, kernel, *grid)) {
+        Diagnostics diagnostics;
+        diagnostics.report(*std::move(report));
+        return diagnostics;
+      }
+    }
+    return error;
+  }
+
   /// A program of the latest batch is loaded.
   Result<backend::LoadedProgram> load(const isa::VerifiedProgram& program) {
     for (const backend::LoadedProgram& each : prepared_) {

@@ -85,6 +85,12 @@ Failure to_failure(const isa::VerifiedProgram& program, int kernel, const EmuFau
   return diagnostics;
 }
 
+Failure to_failure(Diagnostic report) {
+  Diagnostics diagnostics;
+  diagnostics.report(std::move(report));
+  return diagnostics;
+}
+
 class EmuRunner final : public Engine {
  public:
   EmuRunner(backend::EmuEngine engine, std::optional<int> level)
@@ -148,6 +154,7 @@ class EmuRunner final : public Engine {
             ? engine_.launch_probed(program, launch.kernel, launch.arguments, memory, names, *log)
             : engine_.launch(program, launch.kernel, launch.arguments, memory, names);
     if (!run) return run.error();
+    if (run->assertion) return to_failure(*std::move(run->assertion));
     if (run->fault) return to_failure(program, launch.kernel, *run->fault);
     if (run->prints && !run->prints->empty()) report.prints.push_back(*std::move(run->prints));
     return std::nullopt;

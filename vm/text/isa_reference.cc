@@ -36,6 +36,7 @@ struct SlotName {
   }
   constexpr std::string_view operator()(const isa::TensorOperand*) const { return "tile or view"; }
   constexpr std::string_view operator()(const isa::ReduceOp*) const { return "operation"; }
+  constexpr std::string_view operator()(const isa::CacheHint*) const { return "cache hint"; }
   constexpr std::string_view operator()(const isa::DimList*) const { return "dimensions"; }
   constexpr std::string_view operator()(const isa::Text*) const { return "text"; }
   template <class Slot>

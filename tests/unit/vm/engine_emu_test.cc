@@ -1,5 +1,6 @@
 // The engine emu as a user meets it: messages with places, and options that change no result.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 
@@ -33,6 +34,32 @@ TEST_CASE("emu: a fault has the statement, the thread and the way to know more")
   CHECK(contains(streams.err.str(), ":5:5: error: the kernel stopped: a division by zero"));
   CHECK(contains(streams.err.str(), "[TV0410]"));
   CHECK(contains(streams.err.str(), "thread 0 of block (0, 0, 0) of the emulated GPU"));
+}
+
+TEST_CASE("emu: a failed assertion is reported as in the simulator, wherever the element is") {
+  // Elements of a thread are in words of 32; each place is tried where the next word begins.
+  const std::string text = R"(
+def check<2>(i32* at_ptr, i32* y_ptr):
+    b = BlockIndices()
+    at = LoadGlobal(ViewGlobal(at_ptr, shape=[2]), layout=replicated(32), offset=[b])
+    i = Iota(i32, layout=spatial(32).local(70))
+    different = Ne(i, at)
+    Assert(different, "no element is there")
+    StoreGlobal(i, ViewGlobal(y_ptr, shape=[2240]))
+)";
+  for (const int at : {0, 31, 32, 69, 70, 1100, 2239}) {
+    CAPTURE(at);
+    for (const char* backend : {"emu", "sim"}) {
+      Streams streams(text);
+      RunOptions options = emulated("-");
+      options.backend = backend;
+      options.execution.data.inputs = {fmt::format("at_ptr=full:{}", at)};
+      CHECK(run(options, streams.io) == Exit::fault);
+      CHECK(contains(streams.err.str(), ":7:12: error: assertion failed: no element is there"));
+      CHECK(contains(streams.err.str(), fmt::format("element [{}] of `different` is 0", at)));
+      CHECK(contains(streams.err.str(), "met by block [0]"));
+    }
+  }
 }
 
 TEST_CASE("emu: orders of threads and blocks and the time of copies change no result") {
