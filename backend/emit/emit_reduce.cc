@@ -15,6 +15,16 @@ namespace {
 
 using Terms = std::vector<isa::RegisterLayout::Term>;
 
+/// The sum of digits of the thread's number, as they are or with their strides.
+std::string thread_digits(Terms terms, bool plain, const KernelEmission& kernel) {
+  for (isa::RegisterLayout::Term& term : terms) {
+    term.dim = 0;
+    if (plain) term.stride = 1;
+  }
+  const std::string text = share("tv::thread()", kernel.threads(), terms, 0);
+  return text.empty() ? "0" : text;
+}
+
 /// Writes one Reduce. The thread's values are `part_`, in the order of the results.
 class ReduceEmission {
  public:
@@ -123,14 +133,8 @@ class ReduceEmission {
     kernel_.out.close();
   }
 
-  /// The sum of digits of the thread's number, as they are or with their strides.
-  [[nodiscard]] std::string digits(Terms terms, bool plain = false) const {
-    for (isa::RegisterLayout::Term& term : terms) {
-      term.dim = 0;
-      if (plain) term.stride = 1;
-    }
-    const std::string text = share("tv::thread()", kernel_.threads(), terms, 0);
-    return text.empty() ? "0" : text;
+  [[nodiscard]] std::string digits(const Terms& terms, bool plain = false) const {
+    return thread_digits(terms, plain, kernel_);
   }
 
   void put_results() {
@@ -167,11 +171,125 @@ class ReduceEmission {
   isa::DType accumulator_;
 };
 
+/// Writes one Scan. `acc_` are the thread's elements in the order of the plan, `all_` their totals.
+class ScanEmission {
+ public:
+  ScanEmission(const ScannedElements& form, const isa::InstStmt& stmt, KernelEmission& kernel)
+      : plan_(form.plan),
+        inst_(*std::get_if<isa::Scan>(&stmt.inst)),
+        stmt_(stmt),
+        kernel_(kernel),
+        type_(kernel.type<isa::RegisterType>(inst_.src.var)),
+        accumulator_(isa::accumulator(inst_.op, type_.dtype)) {}
+
+  void run() {
+    kernel_.declare_tile(stmt_);
+    kernel_.out.open_plain();
+    kernel_.out.line(fmt::format("typedef tv::Scanning<tv::{}, {}> Order_;",
+                                 isa::describe(isa::combination(inst_.op)).mnemonic,
+                                 kernel_.element_type(accumulator_)));
+    take_elements();
+    for (const isa::ScanLevel& level : plan_.levels) write(level);
+    put_results();
+    kernel_.out.close();
+  }
+
+ private:
+  [[nodiscard]] std::int64_t count() const { return type_.layout.num_locals(); }
+  [[nodiscard]] std::string_view place() const { return in_order_ ? "l_" : "place_[l_]"; }
+
+  void take_elements() {
+    in_order_ = std::is_sorted(plan_.places.begin(), plan_.places.end());
+    if (!in_order_) {
+      kernel_.out.line(fmt::format("constexpr int place_[{}] = {{{}}};", count(),
+                                   fmt::join(plan_.places, ", ")));
+    }
+    std::string value =
+        fmt::format("tv::get<{}>({}, {})", type_.dtype.bits, kernel_.name(inst_.src.var), place());
+    if (accumulator_ != type_.dtype) value = cast(type_.dtype, accumulator_, value);
+    kernel_.out.line(fmt::format("Order_::Value acc_[{0}], all_[{0}];", count()));
+    loop(count(), fmt::format("all_[l_] = {};", value));
+    std::string begin = "all_[l_]";
+    if (inst_.exclusive && inst_.exclusive->value.constant_value()->as_bool()) {
+      begin = fmt::format("{:#x}u{}", isa::identity(inst_.op, accumulator_),
+                          accumulator_.bits > 32 ? "ll" : "");
+    }
+    loop(count(), fmt::format("acc_[l_] = {};", begin));
+  }
+
+  void write(const isa::ScanLevel& level) {
+    const std::string sizes =
+        fmt::format("Order_, {}, {}, {}", level.totals, level.members, level.size);
+    switch (level.kind) {
+      case isa::ScanLevel::Kind::places:
+        return kernel_.out.line(fmt::format("tv::scan_places<{}>(acc_, all_);", sizes));
+      case isa::ScanLevel::Kind::lanes:
+        return kernel_.out.line(fmt::format("tv::scan_lanes<{}>(acc_, all_, {}, {});", sizes,
+                                            level.distance, kernel_.threads()));
+      case isa::ScanLevel::Kind::threads:
+        return exchange(level, sizes);
+    }
+  }
+
+  void exchange(const isa::ScanLevel& level, const std::string& sizes) {
+    const isa::ScanExchange& through = level.exchange;
+    kernel_.out.open_plain();
+    kernel_.begin_exchange();
+    kernel_.out.line(
+        fmt::format("const tv::u32 slot_ = {};", thread_digits(through.slot, false, kernel_)));
+    kernel_.out.line(
+        fmt::format("const tv::u32 digit_ = {};",
+                    thread_digits({{0, level.distance, level.size, 1}}, false, kernel_)));
+    if (!through.copies.empty()) {
+      kernel_.out.open_plain(
+          fmt::format("if (({}) == 0)", thread_digits(through.copies, true, kernel_)));
+    }
+    loop(level.totals,
+         fmt::format("tv::store_as<Order_::Value>(at_ + (slot_ + digit_ * {} + l_ * {}) * "
+                     "sizeof(Order_::Value), all_[l_]);",
+                     through.slots, through.slots * level.size));
+    if (!through.copies.empty()) kernel_.out.close();
+    kernel_.out.line("tv::synchronize();");
+    kernel_.out.line(fmt::format("tv::scan_threads<{}, {}>(acc_, all_, at_, slot_, digit_);", sizes,
+                                 through.slots));
+    kernel_.out.close();
+  }
+
+  void put_results() {
+    std::string value = "acc_[l_]";
+    if (accumulator_ != type_.dtype) value = cast(accumulator_, type_.dtype, value);
+    loop(count(), fmt::format("tv::put<{}>({}, {}, {});", type_.dtype.bits,
+                              kernel_.name(stmt_.results[0]), place(), value));
+  }
+
+  [[nodiscard]] std::string cast(const isa::DType& from, const isa::DType& to,
+                                 const std::string& value) {
+    return fmt::format("tv::cast<{}, {}>({})", kernel_.element_type(from), kernel_.element_type(to),
+                       value);
+  }
+  void loop(std::int64_t count, const std::string& body) {
+    kernel_.out.line(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_) {}", count, body));
+  }
+
+  const isa::ScanPlan& plan_;
+  const isa::Scan& inst_;
+  const isa::InstStmt& stmt_;
+  KernelEmission& kernel_;
+  const isa::RegisterType& type_;
+  isa::DType accumulator_;
+  bool in_order_ = true;
+};
+
 }  // namespace
 
 template <>
 void emit_form(const CombinedElements& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
   ReduceEmission(form, stmt, kernel).run();
+}
+
+template <>
+void emit_form(const ScannedElements& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  ScanEmission(form, stmt, kernel).run();
 }
 
 }  // namespace tilevm::backend

@@ -125,6 +125,14 @@ TV_FN u32 from_neighbour(u32 value, u32 distance, u32, TV_LINE) {
   return from_lane(value, thread() % 32 ^ distance, line);
 }
 
+TV_FN u32 from_before(u32 value, u32 distance, u32, TV_LINE) {
+  const u32 own = thread() % 32;
+  return from_lane(value, own < distance ? own : own - distance, line);
+}
+TV_FN u32 from_thread(u32 value, u32 source, u32, TV_LINE) {
+  return from_lane(value, source % 32, line);
+}
+
 TV_FN void synchronize(TV_LINE) { lane()->operations->synchronize(lane(), line); }
 
 /// What thread 0 gets from `work`, for all threads of the block.

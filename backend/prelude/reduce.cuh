@@ -147,4 +147,90 @@ TV_FN typename R::Value combine_slots(const u8* at, u32 slot) {
   return value;
 }
 
+// ---- Elements combined with all before them (isa/layout/scan_plan.h has the order) ----------------
+// `acc` are the elements, `all` the totals that are known of them: of each `members` elements one.
+
+template <class Op, class T>
+struct Scanning {
+  typedef Code<T::bits> Value;
+  static TV_FN Value combine(Value a, Value b) { return binary<Op, T>(a, b); }
+  /// Of the thread `distance` before, or of another lane, which the caller knows to exist.
+  static TV_FN Value before(Value a, u32 distance, u32 threads) {
+    return shuffled(a, [&](u32 word) { return from_before(word, distance, threads); });
+  }
+  static TV_FN Value of(Value a, u32 lane, u32 threads) {
+    return shuffled(a, [&](u32 word) { return from_thread(word, lane, threads); });
+  }
+
+ private:
+  template <class F>
+  static TV_FN Value shuffled(Value a, F shuffle) {
+    if constexpr (T::bits > 32) {
+      const u32 low = shuffle(static_cast<u32>(a));
+      const u32 high = shuffle(static_cast<u32>(a >> 32));
+      return static_cast<u64>(high) << 32 | low;
+    } else {
+      return shuffle(a);
+    }
+  }
+};
+
+/// Puts what is before them in front of the elements of total `i`.
+template <class R, int members>
+TV_FN void put_before(typename R::Value* acc, int i, typename R::Value before) {
+  TV_UNROLL
+  for (int j = 0; j < members; ++j) acc[i * members + j] = R::combine(before, acc[i * members + j]);
+}
+
+template <class R, int totals, int members, int size>
+TV_FN void scan_places(typename R::Value* acc, typename R::Value* all) {
+  TV_UNROLL
+  for (int i = 0; i < totals / size; ++i) {
+    typename R::Value running = all[i * size];
+    TV_UNROLL
+    for (int j = 1; j < size; ++j) {
+      put_before<R, members>(acc, i * size + j, running);
+      running = R::combine(running, all[i * size + j]);
+    }
+    all[i] = running;
+  }
+}
+
+template <class R, int totals, int members, int size>
+TV_FN void scan_lanes(typename R::Value* acc, typename R::Value* all, u32 distance, u32 threads) {
+  const u32 digit = thread() / distance % size;
+  const u32 last = thread() % 32 + (size - 1 - digit) * distance;
+  TV_UNROLL
+  for (int i = 0; i < totals; ++i) {
+    typename R::Value running = all[i];
+    TV_UNROLL
+    for (u32 step = 1; step < size; step *= 2) {
+      const typename R::Value before = R::before(running, step * distance, threads);
+      if (digit >= step) running = R::combine(before, running);
+    }
+    const typename R::Value before = R::before(running, distance, threads);
+    if (digit > 0) put_before<R, members>(acc, i, before);
+    all[i] = R::of(running, last, threads);
+  }
+}
+
+/// Totals that threads put into memory: that of thread i of the digit at slot + i * slots.
+template <class R, int totals, int members, int size, int slots>
+TV_FN void scan_threads(typename R::Value* acc, typename R::Value* all, const u8* at, u32 slot,
+                        u32 digit) {
+  typedef typename R::Value Value;
+  TV_UNROLL
+  for (int i = 0; i < totals; ++i) {
+    const u8* const begin = at + (slot + i * slots * size) * sizeof(Value);
+    Value running = load_as<Value>(begin), before = running;
+    TV_UNROLL_UP_TO(size)
+    for (int j = 1; j < size; ++j) {
+      if (digit == j) before = running;
+      running = R::combine(running, load_as<Value>(begin + j * slots * sizeof(Value)));
+    }
+    if (digit > 0) put_before<R, members>(acc, i, before);
+    all[i] = running;
+  }
+}
+
 }  // namespace tv

@@ -144,4 +144,9 @@ Form select_form(const isa::Reduce& inst, const InstStmt& stmt, const Selection&
                                               selection.tile(stmt.results[0]).layout)};
 }
 
+Form select_form(const isa::Scan& inst, const InstStmt&, const Selection& selection) {
+  return ScannedElements{
+      isa::plan_scan(selection.tile(inst.src.var).layout, inst.dim.dims.front())};
+}
+
 }  // namespace tilevm::backend

@@ -18,6 +18,7 @@
 #include "isa/dot/dot.h"
 #include "isa/inst/elementwise.h"
 #include "isa/layout/reduction.h"
+#include "isa/layout/scan_plan.h"
 #include "isa/program/program.h"
 
 namespace tilevm::backend {
@@ -216,6 +217,11 @@ struct CombinedElements {
   isa::ReductionPlan plan;
 };
 
+/// A Scan by its plan.
+struct ScannedElements {
+  isa::ScanPlan plan;
+};
+
 // --- Loops --------------------------------------------------------------------------------------
 
 /// for (i = begin; i < end; i += step)
@@ -237,7 +243,7 @@ using Form = std::variant<Plain,                                             //
                           ElidedView, CopiedBits, MovedBits,                 //
                           ExchangedElements,                                 //
                           MmaDot, BipolarDot, ChainDot,                      //
-                          CombinedElements,                                  //
+                          CombinedElements, ScannedElements,                 //
                           SteppedLoop, CountedLoop>;
 
 }  // namespace tilevm::backend

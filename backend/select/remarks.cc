@@ -185,6 +185,29 @@ class FormWords {
                              results, results == 1 ? "" : "s")};
   }
 
+  /// "4 in a thread, 32 by 5 x shfl, 4 through shared memory, for each of 2 rows".
+  [[nodiscard]] MaybeWords of(const ScannedElements& form) const {
+    std::vector<std::string> parts;
+    std::int64_t rows = result_elements();
+    for (const isa::ScanLevel& level : form.plan.levels) {
+      switch (level.kind) {
+        case isa::ScanLevel::Kind::places:
+          parts.push_back(fmt::format("{} in a thread", level.size));
+          rows /= level.size;
+          break;
+        case isa::ScanLevel::Kind::lanes:
+          parts.push_back(fmt::format("{} lanes by shfl", level.size));
+          break;
+        case isa::ScanLevel::Kind::threads:
+          parts.push_back(fmt::format("{} values through shared memory", level.size));
+          break;
+      }
+    }
+    if (parts.empty()) return Words{"nothing: one element"};
+    return Words{
+        fmt::format("{} for each of {} row{}", fmt::join(parts, ", "), rows, rows == 1 ? "" : "s")};
+  }
+
   [[nodiscard]] MaybeWords of(const SteppedLoop&) const { return std::nullopt; }
   [[nodiscard]] MaybeWords of(const CountedLoop&) const { return std::nullopt; }
 

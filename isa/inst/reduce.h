@@ -35,7 +35,31 @@ struct Reduce {
   friend bool operator==(const Reduce&, const Reduce&) = default;
 };
 
+struct Scan {
+  RegisterOperand src;
+  ReduceOp op = ReduceOp::add;
+  DimList dim;
+  std::optional<ScalarOperand> exclusive;
+
+  static constexpr auto schema = define<Scan>(
+      {.mnemonic = "Scan",
+       .category = Category::compute,
+       .result = ResultKind::register_tile,
+       .summary = "Combines each element with all before it along a dimension.",
+       .detail =
+           "`op` is `add`, `mul`, `max`, `min`, `bit_and`, `bit_or` or `bit_xor`: with `add` "
+           "element j is the sum of the elements 0 to j. With `exclusive=true` the element itself "
+           "takes no part, and the first is 0, or what leaves others as they are under `op`. The "
+           "result has the layout of `src`. It is computed in the types that `Reduce` computes in; "
+           "the layout defines the order of float sums (docs/semantics.md, Scan).",
+       .exchanges = true},
+      slot("src", &Scan::src, "the tile"), slot("op", &Scan::op, "how elements are combined"),
+      slot("dim", &Scan::dim, "the dimension, a constant"),
+      slot("exclusive", &Scan::exclusive, "a constant: whether the element itself is left out"));
+  friend bool operator==(const Scan&, const Scan&) = default;
+};
+
 /// Its instructions, in the order of the reference.
-using ReduceInstructions = InstructionList<Reduce>;
+using ReduceInstructions = InstructionList<Reduce, Scan>;
 
 }  // namespace tilevm::isa

@@ -6,6 +6,7 @@
 
 #include "isa/layout/layout_ops.h"
 #include "isa/layout/reduction.h"
+#include "isa/layout/scan_plan.h"
 #include "isa/program/exchange.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
@@ -43,12 +44,13 @@ std::optional<bool> constant_flag(const std::optional<ScalarOperand>& flag, std:
   return std::nullopt;
 }
 
-bool check_type(const Reduce& inst, const RuleContext& context) {
+template <class Inst>
+bool check_type(const Inst& inst, const RuleContext& context) {
   const DType& type = context.type(inst.src).dtype;
   if (is_defined(combination(inst.op), type)) return true;
   const bool on_bits = is_bitwise(combination(inst.op));
   add_note(context.error(
-               Code::type_mismatch, position_of(&Reduce::op),
+               Code::type_mismatch, position_of(&Inst::op),
                fmt::format("{} is {}; `{}` is {}", context.name(inst.src.var), to_string(type),
                            to_string(inst.op),
                            on_bits ? "defined on integers" : "not defined on bipolar integers")),
@@ -82,6 +84,30 @@ RuleResult result_types(const Reduce& inst, const RuleContext& context) {
   if (!numbers) return std::nullopt;
   types.emplace_back(*numbers);
   return types;
+}
+
+template <>
+RuleResult result_types(const Scan& inst, const RuleContext& context) {
+  const RegisterType& source = context.type(inst.src);
+  if (gives_index(inst.op)) {
+    context.error(Code::wrong_operand_kind, position_of(&Scan::op),
+                  fmt::format("`Scan` has no `{}`: it says nothing of where elements are",
+                              to_string(inst.op)));
+    return std::nullopt;
+  }
+  if (!check_type(inst, context) ||
+      !one_dimension(inst.dim, source.layout.rank(), position_of(&Scan::dim), context) ||
+      !constant_flag(inst.exclusive, "exclusive", position_of(&Scan::exclusive), context)) {
+    return std::nullopt;
+  }
+  return std::vector<Type>{source};
+}
+
+template <>
+std::int64_t exchange_bytes(const Scan& inst, const InstStmt&, const Kernel& kernel) {
+  const auto& source = *std::get_if<RegisterType>(&kernel.variable(inst.src.var).type);
+  return plan_scan(source.layout, inst.dim.dims.front()).exchanged_values() *
+         (accumulator(inst.op, source.dtype).bits > 32 ? 8 : 4);
 }
 
 /// Values take whole words, and numbers of elements one.

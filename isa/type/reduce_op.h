@@ -75,6 +75,10 @@ enum class ReduceOp : std::uint8_t {
   return op == ReduceOp::argmax || op == ReduceOp::argmin;
 }
 
+/// The code that leaves every other element as it is: 0 for add, -inf (or the least number of a
+/// type without it) for max, and so on.
+[[nodiscard]] std::uint64_t identity(ReduceOp op, const DType& type);
+
 /// The type in which elements of `type` are combined, which the result is cast from: sums and
 /// products of narrow types keep what one element could not hold.
 [[nodiscard]] constexpr DType accumulator(ReduceOp op, const DType& type) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -227,6 +228,35 @@ struct ReductionTransfer {
     }
   }
 };
+/// An element depends on those of its row up to its own, or before it.
+struct ScanTransfer {
+  Tile source, result;
+  bool exclusive = false;
+  std::vector<std::size_t> row_of;  ///< by thread and place
+  std::vector<std::int64_t> along;  ///< likewise: the index along the row
+  std::size_t rows = 0;
+
+  void operator()(Context& context) const {
+    UndefinedRegisters& undefined = context.state.undefined;
+    if (!undefined.marked(source)) return undefined.clear(result);
+    const Origin origin = undefined.origin(source);
+    constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+    std::vector<std::int64_t> first(rows, none);  // undefined element of each row
+    for (std::size_t e = 0; e < row_of.size(); ++e) {
+      if (!undefined.element(source, e / source.locals, e % source.locals)) continue;
+      first[row_of[e]] = std::min(first[row_of[e]], along[e]);
+    }
+    std::vector<std::uint8_t> bits(result.bytes(), 0);
+    for (std::size_t e = 0; e < row_of.size(); ++e) {
+      const std::int64_t begin = first[row_of[e]];
+      if (begin == none || along[e] < begin + (exclusive ? 1 : 0)) continue;
+      isa::put_bits(bits.data() + e / result.locals * result.thread_bytes,
+                    e % result.locals * result.bits, result.bits, ~std::uint64_t{0});
+    }
+    set_undefined(result, bits, origin, undefined);
+  }
+};
+
 /// The code of an operand's element for a place of the result, and its undefined mask.
 struct Masked {
   std::uint64_t code = 0, undefined = 0;
@@ -387,6 +417,24 @@ UndefinedTransfer reduction_transfer(isa::VarId source, const std::vector<int>& 
   for (const isa::VarId result : preparation.stmt.results) {
     transfer.results.push_back(
         {preparation.tile(result), rows_of(preparation.register_type(result).layout, {})});
+  }
+  return {{}, std::move(transfer)};
+}
+
+UndefinedTransfer scan_transfer(isa::VarId source, int dim, bool exclusive,
+                                const Preparation& preparation) {
+  const isa::RegisterLayout& layout = preparation.register_type(source).layout;
+  ScanTransfer transfer{preparation.tile(source),
+                        preparation.result_tile(),
+                        exclusive,
+                        rows_of(layout, {dim}),
+                        {},
+                        0};
+  for (const std::size_t row : transfer.row_of) transfer.rows = std::max(transfer.rows, row + 1);
+  for (std::int64_t t = 0; t < layout.num_threads(); ++t) {
+    for (std::int64_t i = 0; i < layout.num_locals(); ++i) {
+      transfer.along.push_back(layout.element(t, i)[static_cast<std::size_t>(dim)]);
+    }
   }
   return {{}, std::move(transfer)};
 }

@@ -86,6 +86,11 @@ std::vector<TileOperand> tile_operands(const Inst& inst) {
 [[nodiscard]] UndefinedTransfer reduction_transfer(isa::VarId source, const std::vector<int>& dims,
                                                    const Preparation& preparation);
 
+/// Each element of the result depends on those of the source up to its own along a dimension, or
+/// before its own.
+[[nodiscard]] UndefinedTransfer scan_transfer(isa::VarId source, int dim, bool exclusive,
+                                              const Preparation& preparation);
+
 /// d[.., m, n] depends on row m of a[..], column n of b[..], and c[.., m, n].
 [[nodiscard]] UndefinedTransfer product_transfer(isa::VarId a, isa::VarId b, isa::VarId c,
                                                  const Preparation& preparation);

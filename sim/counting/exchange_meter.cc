@@ -7,6 +7,7 @@
 #include "isa/layout/exchange_order.h"
 #include "isa/layout/layout_ops.h"
 #include "isa/layout/reduction.h"
+#include "isa/layout/scan_plan.h"
 #include "isa/layout/shape.h"
 #include "isa/program/exchange.h"
 #include "sim/counting/warp_access.h"
@@ -86,6 +87,34 @@ void count(const isa::Reduce& inst, const isa::InstStmt& stmt, const isa::Kernel
   const bool wide = isa::accumulator(inst.op, source.dtype).bits > 32;
   count_reduction(plan, threads, wide ? 8 : 4, counts);
   if (isa::gives_index(inst.op)) count_reduction(plan, threads, 4, counts);
+}
+
+void count(const isa::Scan& inst, const isa::InstStmt&, const isa::Kernel& kernel,
+           AccessCounts& counts) {
+  const isa::RegisterType& source = tile_type(inst.src.var, kernel);
+  const std::int64_t threads = source.layout.num_threads();
+  const unsigned bytes = isa::accumulator(inst.op, source.dtype).bits > 32 ? 8 : 4;
+  for (const isa::ScanLevel& level : isa::plan_scan(source.layout, inst.dim.dims.front()).levels) {
+    if (level.kind != isa::ScanLevel::Kind::threads) continue;
+    const isa::ScanExchange& exchange = level.exchange;
+    for (std::int64_t total = 0; total < level.totals; ++total) {
+      const std::int64_t base = total * exchange.slots * level.size;
+      count_accesses(
+          threads, bytes, Traffic::shared_store,
+          [&](std::int64_t t) {
+            if (!is_first(exchange.copies, t)) return std::int64_t{-1};
+            return base + sum_of(exchange.slot, t) +
+                   t / level.distance % level.size * exchange.slots;
+          },
+          counts);
+      for (std::int64_t i = 0; i < level.size; ++i) {
+        count_accesses(
+            threads, bytes, Traffic::shared_load,
+            [&](std::int64_t t) { return base + sum_of(exchange.slot, t) + i * exchange.slots; },
+            counts);
+      }
+    }
+  }
 }
 
 void count(const isa::ConvertLayout& inst, const isa::InstStmt&, const isa::Kernel& kernel,

@@ -97,6 +97,23 @@ DataFlow reduced_flow(isa::VarId source, const std::vector<int>& dims,
           }};
 }
 
+DataFlow scanned_flow(isa::VarId source, int dim, bool exclusive, const Preparation& preparation) {
+  return {
+      DataFlow::Kind::computed,
+      {},
+      [source, d = static_cast<std::size_t>(dim), exclusive,
+       layout = preparation.register_type(source).layout](std::size_t thread, std::size_t place) {
+        isa::Index index =
+            layout.element(static_cast<std::int64_t>(thread), static_cast<std::int64_t>(place));
+        const std::int64_t end = index[d] + (exclusive ? 0 : 1);
+        std::vector<ElementSource> found;
+        for (index[d] = 0; index[d] < end; ++index[d]) {
+          found.push_back(holder_of(source, layout, index));
+        }
+        return found;
+      }};
+}
+
 DataFlow product_flow(isa::VarId a, isa::VarId b, isa::VarId c, const Preparation& preparation) {
   const auto batch = [&](isa::VarId var) {
     return isa::as_batch(preparation.register_type(var).layout);

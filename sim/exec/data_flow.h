@@ -62,6 +62,11 @@ DataFlow data_flow(const Inst& inst, const Preparation& preparation);
 [[nodiscard]] DataFlow reduced_flow(isa::VarId source, const std::vector<int>& dims,
                                     const Preparation& preparation);
 
+/// Each element of the result is computed from those of the source up to its own along a dimension,
+/// or from those before its own.
+[[nodiscard]] DataFlow scanned_flow(isa::VarId source, int dim, bool exclusive,
+                                    const Preparation& preparation);
+
 /// d[.., m, n] is c[.., m, n] and the products of row m of a[..] and column n of b[..].
 [[nodiscard]] DataFlow product_flow(isa::VarId a, isa::VarId b, isa::VarId c,
                                     const Preparation& preparation);

@@ -306,6 +306,36 @@ ShadowFlow combined(isa::RealFunction2 f, isa::RegisterOperand source, const std
   return flow;
 }
 
+ShadowFlow scanned(isa::RealFunction2 f, isa::RegisterOperand source, int dim,
+                   std::optional<double> before, const Preparation& preparation) {
+  ResultTile result = shared_result(preparation);
+  const isa::Shape& shape = preparation.register_type(source.var).shape();
+  const auto extent = static_cast<std::size_t>(shape[static_cast<std::size_t>(dim)]);
+  std::size_t stride = 1;  // of row-major neighbours along the dimension
+  for (std::size_t d = static_cast<std::size_t>(dim) + 1; d < shape.size(); ++d) {
+    stride *= static_cast<std::size_t>(shape[d]);
+  }
+  Before work = [from = ShadowTile(source.var, preparation), result, f, extent, stride,
+                 before](Context& context) {
+    Scratch& scratch = context.scratch;
+    from.read(context.state, scratch.shadow_a);
+    ShadowPairs& results = results_for(*result, context);
+    for (const auto part : {&ShadowPairs::own, &ShadowPairs::shadow}) {
+      const std::vector<double>& elements = scratch.shadow_a.*part;
+      for (std::size_t e = 0; e < elements.size(); ++e) {
+        const bool first = e / stride % extent == 0;
+        double& made = (results.*part)[e];
+        if (before) {
+          made = first ? *before : f((results.*part)[e - stride], elements[e - stride]);
+        } else {
+          made = first ? elements[e] : f((results.*part)[e - stride], elements[e]);
+        }
+      }
+    }
+  };
+  return measured(std::move(work), std::move(result));
+}
+
 ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b, isa::RegisterOperand c,
                       const Preparation& preparation) {
   ResultTile result = shared_result(preparation);

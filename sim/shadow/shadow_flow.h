@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "isa/inst/elementwise.h"
@@ -91,6 +92,11 @@ using RealFunction3 = double (*)(double, double, double);
 /// than the first restart with their own values.
 [[nodiscard]] ShadowFlow combined(isa::RealFunction2 f, isa::RegisterOperand source,
                                   const std::vector<int>& dims, const Preparation& preparation);
+
+/// Each element of the result combines those of the source up to its own along a dimension; or
+/// `before` and those before its own.
+[[nodiscard]] ShadowFlow scanned(isa::RealFunction2 f, isa::RegisterOperand source, int dim,
+                                 std::optional<double> before, const Preparation& preparation);
 
 /// d = a * b + c of batches of matrices.
 [[nodiscard]] ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b,

@@ -213,6 +213,11 @@ struct Maker<isa::Reduce> {
 };
 
 template <>
+struct Maker<isa::Scan> {
+  static void make(KernelBuilder& builder) { make_scan(builder); }
+};
+
+template <>
 struct Maker<isa::Slice> {
   static void make(KernelBuilder& builder) { make_slice(builder); }
 };

@@ -28,6 +28,17 @@ isa::DimList some_dims(Draw& draw, int rank) {
   return list;
 }
 
+/// A tile on whose type the operation is defined.
+Tile tile_for(KernelBuilder& builder, ReduceOp op) {
+  Draw& draw = builder.draw();
+  Tile source = builder.any_tile();
+  if (!source.var.valid() || isa::is_defined(isa::combination(op), source.type.dtype)) {
+    return source;
+  }
+  const bool floats = draw.chance(50) && !isa::is_bitwise(isa::combination(op));
+  return builder.tile(floats ? isa::f16 : isa::i32, source.type.layout);
+}
+
 bool has_scalar(const isa::DType& type) { return type.is_integer() || type == isa::f32; }
 
 /// The kind of scalar that LoadScalar gives for elements of a type.
@@ -85,12 +96,7 @@ void load_from_input(KernelBuilder& builder) {
 void make_reduce(KernelBuilder& builder) {
   Draw& draw = builder.draw();
   const ReduceOp op = some_operation(draw);
-  Tile source = builder.any_tile();
-  if (!source.var.valid()) return;
-  if (!isa::is_defined(isa::combination(op), source.type.dtype)) {
-    const bool floats = draw.chance(50) && !isa::is_bitwise(isa::combination(op));
-    source = builder.tile(floats ? isa::f16 : isa::i32, source.type.layout);
-  }
+  const Tile source = tile_for(builder, op);
   if (!source.var.valid()) return;
   isa::Reduce inst{{source.var}, op, some_dims(draw, source.type.layout.rank()), {}};
   if (draw.chance(50)) {
@@ -98,6 +104,19 @@ void make_reduce(KernelBuilder& builder) {
   }
   if (!isa::gives_index(op)) return builder.compute(inst);
   for (const isa::VarId result : builder.add_all(inst)) builder.add_tile(result);
+}
+
+void make_scan(KernelBuilder& builder) {
+  Draw& draw = builder.draw();
+  const ReduceOp op = some_operation(draw);
+  Tile source = tile_for(builder, op);
+  if (!source.var.valid() || source.type.layout.rank() == 0 || isa::gives_index(op)) return;
+  const auto dim = static_cast<int>(draw.below(source.type.layout.rank()));
+  isa::Scan inst{{source.var}, op, {{dim}}, {}};
+  if (draw.chance(50)) {
+    inst.exclusive = isa::ScalarOperand{Expr::constant(isa::Scalar::of(draw.chance(70)))};
+  }
+  builder.compute(inst);
 }
 
 void make_load_scalar(KernelBuilder& builder) {

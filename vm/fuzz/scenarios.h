@@ -29,6 +29,8 @@ void last_block_adds(KernelBuilder& builder);
 
 /// Elements of a tile combined along some of its dimensions.
 void make_reduce(KernelBuilder& builder);
+/// Elements of a tile combined with those before them.
+void make_scan(KernelBuilder& builder);
 /// Parts of a tile, tiles side by side, entries of a table.
 void make_slice(KernelBuilder& builder);
 void make_concat(KernelBuilder& builder);

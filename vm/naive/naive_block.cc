@@ -307,6 +307,12 @@ class NaiveBlock {
     for (const NaiveValue& value : values) numbers.codes.push_back(value.number);
     tiles_[stmt.results[1].index] = std::move(numbers);
   }
+  void execute(const isa::Scan& inst, const isa::InstStmt& stmt) {
+    const bool exclusive = inst.exclusive && value(inst.exclusive->value).as_bool();
+    const auto values = scan_tile(tile(inst.src), inst.op, inst.dim.dims.front(), exclusive);
+    std::size_t next = 0;
+    set_result(stmt, [&](const Index&) { return values[next++]; });
+  }
   void execute(const isa::Slice& inst, const isa::InstStmt& stmt) {
     const NaiveTile source = tile(inst.src);
     const auto dim = static_cast<std::size_t>(inst.dim.dims.front());

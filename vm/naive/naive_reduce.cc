@@ -1,6 +1,8 @@
 #include "vm/naive/naive_reduce.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "isa/type/arith.h"
 #include "isa/type/number.h"
@@ -129,7 +131,91 @@ class NaiveReduction {
   std::vector<std::vector<NaiveValue>> values_;  ///< by thread and place of the result
 };
 
+/// A digit of an index, as docs/semantics.md counts them.
+struct ScanDigit {
+  std::int64_t stride = 1, size = 1;
+  bool doubles = false;  ///< of lanes of a warp
+};
+
+/// The digits of a dimension, the lowest first.
+std::vector<ScanDigit> scan_digits(const isa::RegisterLayout& layout, int dim) {
+  std::vector<ScanDigit> digits;
+  for (const auto& term : layout.local_terms()) {
+    if (term.dim == dim) digits.push_back({term.stride, term.size, false});
+  }
+  for (const auto& term : layout.thread_terms()) {
+    if (term.dim != dim) continue;
+    std::int64_t inside = 1;
+    const bool aligned = std::has_single_bit(static_cast<std::uint64_t>(term.divisor));
+    while (aligned && term.size % (inside * 2) == 0 && term.divisor * inside * 2 <= 32) inside *= 2;
+    digits.push_back({term.stride, inside, true});
+    digits.push_back({term.stride * inside, term.size / inside, false});
+  }
+  std::erase_if(digits, [](const ScanDigit& digit) { return digit.size == 1; });
+  std::sort(digits.begin(), digits.end(),
+            [](const ScanDigit& a, const ScanDigit& b) { return a.stride < b.stride; });
+  return digits;
+}
+
+/// A row of elements, all combined with those before them.
+template <class Combine>
+void scan_row(std::vector<std::uint64_t>& row, std::vector<std::uint64_t> totals,
+              const std::vector<ScanDigit>& digits, Combine combine) {
+  for (const ScanDigit& digit : digits) {
+    const auto size = static_cast<std::size_t>(digit.size);
+    const std::size_t members = row.size() / totals.size();
+    std::vector<std::uint64_t> next;
+    for (std::size_t begin = 0; begin < totals.size(); begin += size) {
+      std::vector<std::uint64_t> sums(totals.begin() + static_cast<std::ptrdiff_t>(begin),
+                                      totals.begin() + static_cast<std::ptrdiff_t>(begin + size));
+      if (digit.doubles) {
+        for (std::size_t step = 1; step < size; step *= 2) {
+          for (std::size_t i = size; i-- > step;) sums[i] = combine(sums[i - step], sums[i]);
+        }
+      } else {
+        for (std::size_t i = 1; i < size; ++i) sums[i] = combine(sums[i - 1], sums[i]);
+      }
+      for (std::size_t i = 1; i < size; ++i) {
+        for (std::size_t e = (begin + i) * members; e < (begin + i + 1) * members; ++e) {
+          row[e] = combine(sums[i - 1], row[e]);
+        }
+      }
+      next.push_back(sums.back());
+    }
+    totals = std::move(next);
+  }
+}
+
 }  // namespace
+
+std::vector<std::uint64_t> scan_tile(const NaiveTile& source, isa::ReduceOp op, int dim,
+                                     bool exclusive) {
+  const isa::DType type = source.type.dtype, wide = isa::accumulator(op, type);
+  const Shape& shape = source.type.shape();
+  const auto d = static_cast<std::size_t>(dim);
+  const auto digits = scan_digits(source.type.layout, dim);
+  std::vector<std::uint64_t> results(source.codes.size());
+  for (std::int64_t k = 0; k < isa::element_count(shape); ++k) {
+    Index index = isa::unravel(k, shape);
+    if (index[d] != 0) continue;
+    std::vector<std::size_t> places;
+    std::vector<std::uint64_t> row;
+    for (; index[d] < shape[d]; ++index[d]) {
+      places.push_back(static_cast<std::size_t>(isa::ravel(index, shape)));
+      const std::uint64_t code = source.codes[places.back()];
+      row.push_back(type == wide ? code : isa::cast(type, wide, code));
+    }
+    const std::vector<std::uint64_t> totals = row;
+    if (exclusive) row.assign(row.size(), isa::identity(op, wide));
+    scan_row(row, totals, digits, [&](std::uint64_t a, std::uint64_t b) {
+      return isa::apply(isa::combination(op), wide, a, b);
+    });
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      results[places[i]] = type == wide ? row[i] : isa::cast(wide, type, row[i]);
+    }
+  }
+  return results;
+}
 
 std::vector<NaiveValue> reduce_tile(const NaiveTile& source, isa::ReduceOp op,
                                     const std::vector<int>& dims,

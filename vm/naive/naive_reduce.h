@@ -1,5 +1,5 @@
-// Reduce of the naive interpreter: by the words of docs/semantics.md, thread by thread, without the
-// plan that the other engines share.
+// Reduce and Scan of the naive interpreter: by the words of docs/semantics.md, thread by thread,
+// without the plan that the other engines share.
 #pragma once
 
 #include <cstdint>
@@ -20,5 +20,9 @@ struct NaiveValue {
 [[nodiscard]] std::vector<NaiveValue> reduce_tile(const NaiveTile& source, isa::ReduceOp op,
                                                   const std::vector<int>& dims,
                                                   const isa::RegisterLayout& result);
+
+/// The elements of a Scan, in row-major order.
+[[nodiscard]] std::vector<std::uint64_t> scan_tile(const NaiveTile& source, isa::ReduceOp op,
+                                                   int dim, bool exclusive);
 
 }  // namespace tilevm::vm::naive
