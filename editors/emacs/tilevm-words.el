@@ -7,7 +7,7 @@
   '("const" "require" "def" "pipeline" "for" "while" "include" "if" "elif" "else" "break" "continue" "pass" "return" "in" "and" "or" "not" "true" "True" "false" "False" "range"))
 
 (defconst tilevm-instructions
-  '("BlockIndices" "LoadScalar" "AllocateGlobal" "AllocateShared" "AllocateRegister" "Iota" "ViewGlobal" "LoadGlobal" "LoadShared" "StoreGlobal" "StoreShared" "Prefetch" "Gather" "Scatter" "CopyAsync" "CopyAsyncCommitGroup" "CopyAsyncWaitGroup" "Add" "Sub" "Mul" "Div" "Mod" "Fma" "Neg" "Abs" "Min" "Max" "And" "Or" "Xor" "Shl" "Shr" "Eq" "Ne" "Lt" "Le" "Gt" "Ge" "Where" "Exp2" "Exp" "Log2" "Log" "Sin" "Cos" "Tanh" "Sigmoid" "Sqrt" "Rsqrt" "Rcp" "Floor" "Ceil" "Round" "Trunc" "Cast" "View" "ConvertLayout" "Dot" "Slice" "Concat" "Lookup" "Reduce" "Scan" "Synchronize" "LockSemaphore" "ReleaseSemaphore" "AtomicAdd" "Exit" "Print" "Assert"))
+  '("BlockIndices" "LoadScalar" "AllocateGlobal" "AllocateShared" "AllocateRegister" "Iota" "ViewGlobal" "LoadGlobal" "LoadShared" "StoreGlobal" "StoreShared" "Prefetch" "Gather" "Scatter" "CopyAsync" "CopyAsyncCommitGroup" "CopyAsyncWaitGroup" "Add" "Sub" "Mul" "Div" "Mod" "Fma" "Neg" "Abs" "Min" "Max" "And" "Or" "Xor" "Shl" "Shr" "Eq" "Ne" "Lt" "Le" "Gt" "Ge" "Where" "Exp2" "Exp" "Log2" "Log" "Sin" "Cos" "Tanh" "Sigmoid" "Sqrt" "Rsqrt" "Rcp" "Floor" "Ceil" "Round" "Trunc" "Cast" "View" "ConvertLayout" "Dot" "DotSparse" "Slice" "Concat" "Lookup" "Reduce" "Scan" "Synchronize" "LockSemaphore" "ReleaseSemaphore" "AtomicAdd" "Exit" "Print" "Assert"))
 
 (defconst tilevm-layouts
   '("local" "spatial" "column_local" "column_spatial" "replicated" "row_major" "column_major" "layout" "memory_layout" "strides" "reduce" "permute" "reshape" "squeeze" "unsqueeze" "divide" "left_divide" "swizzle"))

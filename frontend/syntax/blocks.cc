@@ -373,7 +373,11 @@ std::optional<ast::Expr> parse_expression(const SourceFile& source, Diagnostics&
     return std::nullopt;
   }
   if (lines->lines.front().broken) return std::nullopt;
-  return parse_expression_line(source, lines->lines.front(), diagnostics);
+  std::optional<ast::Expr> expression =
+      parse_expression_line(source, lines->lines.front(), diagnostics);
+  // Lines that were split with errors, such as a tab, can still hold an expression.
+  if (diagnostics.has_errors()) return std::nullopt;
+  return expression;
 }
 
 }  // namespace tilevm::frontend
