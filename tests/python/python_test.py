@@ -1,0 +1,135 @@
+"""The package of python/, and the examples of its page. Usage: python_test.py LIBRARY COMMAND; 77: no NumPy."""
+
+import concurrent.futures
+import os
+import pathlib
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+
+try:
+    import numpy
+except ImportError:
+    print("SKIP: there is no NumPy")
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+os.environ["TILEVM_LIBRARY"], os.environ["TILEVM_COMMAND"] = sys.argv[1:3]
+os.environ["PYTHONPATH"] = str(ROOT / "python")
+sys.path.insert(0, str(ROOT / "python"))
+import tilevm  # noqa: E402
+
+ADD = """
+def add<1>(f32* a_ptr, f32* c_ptr, i32 n):
+    a = LoadGlobal(ViewGlobal(a_ptr, shape=[2, 2]), layout=local(2, 2))
+    for i in range(n):
+        a = a + 1
+    StoreGlobal(a, ViewGlobal(c_ptr, shape=[2, 2]))
+"""
+A = numpy.arange(4, dtype="float32").reshape(2, 2)
+
+
+class Calls(unittest.TestCase):
+    def setUp(self):
+        self.kernel = tilevm.loads(ADD)
+
+    def test_outputs_are_made_or_passed(self):
+        self.assertEqual(self.kernel(A, 2).tolist(), [[2, 3], [4, 5]])
+        given = numpy.zeros((2, 2), "float32")
+        self.assertIs(self.kernel(A, given, n=3), given)
+        self.assertEqual(given.tolist(), [[3, 4], [5, 6]])
+
+    def test_a_file_with_constants(self):
+        k = tilevm.load(ROOT / "programs" / "figure2.tile", M=16, N=8, K=16)
+        a = numpy.ones((16, 16), "float16")
+        self.assertEqual(k(a, numpy.zeros(k.parameters[1].shape, "uint8")).tolist(), numpy.zeros((16, 8)).tolist())
+
+    def test_a_docstring_is_a_kernel(self):
+        @tilevm.kernel()
+        def copy():
+            """
+            def copy<1>(f32* a_ptr, f32* c_ptr):
+                StoreGlobal(LoadGlobal(ViewGlobal(a_ptr, shape=[2]), layout=local(2)), ViewGlobal(c_ptr, shape=[2]))
+            """
+        self.assertEqual(copy(numpy.array([1, 2], "float32")).tolist(), [1, 2])
+
+    def test_threads_and_pickles_give_the_same(self):
+        again = pickle.loads(pickle.dumps(self.kernel))
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            results = list(pool.map(lambda n: again(A, n).tolist(), range(20)))
+        self.assertEqual(results, [(A + n).tolist() for n in range(20)])
+
+    def test_mistakes_say_what_to_do(self):
+        read_only = numpy.zeros((2, 2), "float32")
+        read_only.flags.writeable = False
+        device = type("Tensor", (), {"__dlpack__": None, "__dlpack_device__": lambda self: (2, 0)})()
+        for arguments, words in [((A.astype("float64"), 1), "astype('float32')"), ((A[0], 1), "shape [2, 2]"),
+                                 ((A.T, 1), "ascontiguousarray"), ((A, read_only, 1), "read-only"),
+                                 ((device, 1), "cpu()"), ((A.tolist(), 1), "NumPy array"), ((A, 1.5), "an integer"),
+                                 ((A, 1 << 40), "does not hold"), ((), "not given `a_ptr`"),
+                                 ((A, A, 1, 1), "were given")]:
+            with self.subTest(words), self.assertRaises(tilevm.UsageError) as raised:
+                self.kernel(*arguments)
+            self.assertIn(words, str(raised.exception))
+        with self.assertRaisesRegex(tilevm.UsageError, "no parameter `b`"):
+            self.kernel(A, 1, b=2)
+
+    def test_a_fault_of_a_run_has_its_place(self):
+        bad = tilevm.loads(ADD.replace("for i in range(n)", "for i in range(1 // n)"))
+        with self.assertRaisesRegex(tilevm.ProgramError, r"program\.tile:4:"):
+            bad(A, 0)
+
+    def test_ctrl_c_ends_a_call(self):
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        given = numpy.zeros((2, 2), "float32")
+        with self.assertRaises(KeyboardInterrupt):
+            self.kernel(A, given, n=10_000_000)
+        self.assertFalse(given.any())
+
+    def test_engines_agree_where_there_is_a_compiler(self):
+        try:
+            self.assertTrue(self.kernel.diff("sim", "emu", n=3)["exact"])
+        except tilevm.UnavailableError as error:
+            self.skipTest(str(error))
+
+    def test_the_debugger_answers(self):
+        self.assertIn("LoadGlobal", self.kernel.debug("run", "next", n=1))
+
+    def test_the_module_is_the_command(self):
+        said = subprocess.run([sys.executable, "-m", "tilevm", "--version"], capture_output=True, text=True, check=True)
+        self.assertEqual(said.stdout.strip(), f"tilevm {tilevm.version()}")
+
+
+class Others(unittest.TestCase):
+    def test_packing_is_its_own_inverse(self):
+        for bits in range(1, 9):
+            for dtype, least in ((f"u{bits}", 0), (f"i{bits}", -(1 << bits - 1))):
+                values = numpy.arange(least, least + (1 << bits))
+                self.assertEqual(tilevm.unpack(tilevm.pack(values, dtype), dtype, len(values)).tolist(), values.tolist())
+        with self.assertRaisesRegex(ValueError, "u3 holds 0 to 7"):
+            tilevm.pack([8], "u3")
+
+    def test_layouts(self):
+        layout = tilevm.Layout("local(2, 1).spatial(2, 2)")
+        self.assertEqual((layout.threads, layout.locals, layout.shape, layout[-1, -1]), (4, 2, (4, 2), (3, 1)))
+        self.assertTrue(layout._repr_html_().startswith("<svg"))
+        with self.assertRaises(IndexError):
+            layout[4, 0]
+        with self.assertRaises(tilevm.ProgramError) as raised:
+            tilevm.Layout("local(2,")
+        self.assertEqual(raised.exception.diagnostics[0].column, 6)
+
+    def test_the_page(self):
+        blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/python.md").read_text(), re.M | re.S)
+        self.assertGreater(len(blocks), 4)
+        names = {}
+        for block in blocks:
+            exec(compile(block, "docs/python.md", "exec"), names)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
