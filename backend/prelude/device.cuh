@@ -241,16 +241,19 @@ TV_FN u64 evict_last() {
   asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
   return policy;
 }
+/// A copy that is filled up with zeros goes without the policy: for one with a policy, ptxas 13.0
+/// makes an illegal instruction (a descriptor in an odd uniform register).
 template <int bytes>
 TV_FN void copy_async(u8* to, const u8* from, u32 valid, u64 policy) {
+  if (valid != bytes) return copy_async<bytes>(to, from, valid);
   const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to));
   const u64 global = __cvta_generic_to_global(from);
   if constexpr (bytes == 16) {
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;"
-                 :: "r"(shared), "l"(global), "r"(valid), "l"(policy) : "memory");
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;"
+                 :: "r"(shared), "l"(global), "l"(policy) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3, %4;"
-                 :: "r"(shared), "l"(global), "n"(bytes), "r"(valid), "l"(policy) : "memory");
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3;"
+                 :: "r"(shared), "l"(global), "n"(bytes), "l"(policy) : "memory");
   }
 }
 /// Lets the L2 cache fetch what is around an address of global memory.
