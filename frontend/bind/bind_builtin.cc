@@ -16,7 +16,7 @@ struct Builtin {
   ValueKind kind;
   std::size_t parameters;
 };
-constexpr std::array<Builtin, 14> builtins{{{"min", ValueKind::scalar, 2},
+constexpr std::array<Builtin, 16> builtins{{{"min", ValueKind::scalar, 2},
                                             {"max", ValueKind::scalar, 2},
                                             {"abs", ValueKind::scalar, 1},
                                             {"cdiv", ValueKind::scalar, 2},
@@ -25,6 +25,8 @@ constexpr std::array<Builtin, 14> builtins{{{"min", ValueKind::scalar, 2},
                                             {"is_signed", ValueKind::scalar, 1},
                                             {"is_unsigned", ValueKind::scalar, 1},
                                             {"is_float", ValueKind::scalar, 1},
+                                            {"exponent_bits", ValueKind::scalar, 1},
+                                            {"mantissa_bits", ValueKind::scalar, 1},
                                             {"num_threads", ValueKind::scalar, 1},
                                             {"num_locals", ValueKind::scalar, 1},
                                             {"dtype_of", ValueKind::dtype, 1},
@@ -144,6 +146,8 @@ class BuiltinBinder {
     const auto type = bind_dtype(args_[0].value, scope_);
     if (!type) return std::nullopt;
     if (name_ == "bits") return of(std::int64_t{type->bits});
+    if (name_ == "exponent_bits") return of(std::int64_t{type->exponent_bits});
+    if (name_ == "mantissa_bits") return of(std::int64_t{type->mantissa_bits});
     if (name_ == "is_float") return of(type->is_float());
     if (name_ == "is_unsigned") return of(type->kind == isa::TypeKind::unsigned_int);
     return of(type->kind != isa::TypeKind::unsigned_int);
