@@ -229,6 +229,13 @@ TV_FN void copy_async(u8* to, const u8* from, u32 valid) {
                  :: "r"(shared), "l"(global), "n"(bytes), "r"(valid) : "memory");
   }
 }
+/// 0, which the compiler does not see. What it is added to stays in registers of each thread: values
+/// that a warp has in common go to uniform registers, and a byte permute cannot read two of those.
+TV_FN u32 unseen_zero() {
+  u32 below;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
+  return below >> 31;
+}
 /// How long a GPU's L2 cache keeps what a copy reads: a policy for all of its lines (PTX ISA,
 /// createpolicy). The assembly is not volatile, so a kernel makes each policy once.
 TV_FN u64 evict_first() {
@@ -241,19 +248,18 @@ TV_FN u64 evict_last() {
   asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
   return policy;
 }
-/// A copy that is filled up with zeros goes without the policy: for one with a policy, ptxas 13.0
-/// makes an illegal instruction (a descriptor in an odd uniform register).
+/// The shared address must not be found to be a sum with a uniform register: ptxas 13.0 then takes
+/// the uniform registers of the policy for it, and makes an illegal instruction.
 template <int bytes>
 TV_FN void copy_async(u8* to, const u8* from, u32 valid, u64 policy) {
-  if (valid != bytes) return copy_async<bytes>(to, from, valid);
-  const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to));
+  const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to)) | unseen_zero();
   const u64 global = __cvta_generic_to_global(from);
   if constexpr (bytes == 16) {
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;"
-                 :: "r"(shared), "l"(global), "l"(policy) : "memory");
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;"
+                 :: "r"(shared), "l"(global), "r"(valid), "l"(policy) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3;"
-                 :: "r"(shared), "l"(global), "n"(bytes), "l"(policy) : "memory");
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3, %4;"
+                 :: "r"(shared), "l"(global), "n"(bytes), "r"(valid), "l"(policy) : "memory");
   }
 }
 /// Lets the L2 cache fetch what is around an address of global memory.
@@ -490,13 +496,6 @@ TV_FN u32 pick_bytes(u32 low, u32 high, u32 selector) {
   u32 d;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(low), "r"(high), "r"(selector));
   return d;
-}
-/// 0, which the compiler does not see. What it is added to stays in registers of each thread: values
-/// that a warp has in common go to uniform registers, and a byte permute cannot read two of those.
-TV_FN u32 unseen_zero() {
-  u32 below;
-  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
-  return below >> 31;
 }
 /// A word of four f8, an operand of a tensor-core instruction, as a value that ptxas does not find to
 /// be constant. GPUs without that instruction have it from ptxas as instructions for f16, and ptxas
