@@ -1,6 +1,7 @@
 // What the emitter gives: CUDA C++ text, and what a launch must know of its kernels.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -37,6 +38,12 @@ struct CudaKernel {
   std::int64_t barrier_bytes = 0;  ///< of static shared memory, before it
   std::vector<CudaParameter> parameters;
   std::vector<Remark> remarks;  ///< about its instructions, in the order of the text
+
+  [[nodiscard]] bool has_assertions() const {
+    return std::any_of(parameters.begin(), parameters.end(), [](const CudaParameter& parameter) {
+      return parameter.role == CudaParameter::Role::assertions;
+    });
+  }
 };
 
 struct CudaSource {

@@ -13,6 +13,17 @@
 namespace tilevm::backend {
 namespace {
 
+std::string cast_text(KernelEmission& kernel, const isa::DType& from, const isa::DType& to,
+                      const std::string& value) {
+  return fmt::format("tv::cast<{}, {}>({})", kernel.element_type(from), kernel.element_type(to),
+                     value);
+}
+
+/// A loop in which `body` has the index `l_`.
+void write_loop(KernelEmission& kernel, std::int64_t count, const std::string& body) {
+  kernel.out.line(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_) {}", count, body));
+}
+
 using Terms = std::vector<isa::RegisterLayout::Term>;
 
 /// The sum of digits of the thread's number, as they are or with their strides.
@@ -97,16 +108,17 @@ class ReduceEmission {
     const std::string place = in_order ? "l_" : "place_[l_]";
     std::string value =
         fmt::format("tv::get<{}>({}, {})", source_.dtype.bits, kernel_.name(inst_.src.var), place);
-    if (accumulator_ != source_.dtype) value = cast(source_.dtype, accumulator_, value);
+    if (accumulator_ != source_.dtype)
+      value = cast_text(kernel_, source_.dtype, accumulator_, value);
     if (finds()) {
       value = fmt::format("{{{}, static_cast<tv::u32>({})}}", value, element_number(place));
     }
     kernel_.out.line(fmt::format("Order_::Value part_[{}];", count));
-    loop(count, fmt::format("part_[l_] = {};", value));
+    write_loop(kernel_, count, fmt::format("part_[l_] = {};", value));
     if (plan_.elements == 1) return;
-    loop(plan_.results,
-         fmt::format("part_[l_] = tv::combine_places<Order_, {0}>(part_ + {0} * l_);",
-                     plan_.elements));
+    write_loop(kernel_, plan_.results,
+               fmt::format("part_[l_] = tv::combine_places<Order_, {0}>(part_ + {0} * l_);",
+                           plan_.elements));
   }
 
   /// Puts the thread's values into memory, and combines them with those of others.
@@ -120,16 +132,16 @@ class ReduceEmission {
     if (!exchange.copies.empty()) {
       kernel_.out.open_plain(fmt::format("if (({}) == 0)", digits(exchange.copies, true)));
     }
-    loop(plan_.results, put);
+    write_loop(kernel_, plan_.results, put);
     if (!exchange.copies.empty()) kernel_.out.close();
     kernel_.out.line("tv::synchronize();");
     std::string sizes;
     for (const isa::ReductionStep& step : exchange.steps) {
       sizes = fmt::format(", {}{}", step.size, sizes);  // the last step first
     }
-    loop(plan_.results,
-         fmt::format("part_[l_] = tv::combine_slots<Order_, {}, {}{}>(at_, slot_ + l_ * {});", all,
-                     exchange.slots, sizes, values));
+    write_loop(kernel_, plan_.results,
+               fmt::format("part_[l_] = tv::combine_slots<Order_, {}, {}{}>(at_, slot_ + l_ * {});",
+                           all, exchange.slots, sizes, values));
     kernel_.out.close();
   }
 
@@ -142,25 +154,16 @@ class ReduceEmission {
     const bool combined = plan_.elements > 1 || !plan_.lanes.empty() || !plan_.exchanges.empty();
     const std::string part = combined ? "Order_::result(part_[l_])" : "part_[l_]";
     const std::string value = finds() ? "part_[l_].code" : part;
-    put(stmt_.results[0],
-        accumulator_ == source_.dtype ? value : cast(accumulator_, source_.dtype, value));
+    put(stmt_.results[0], accumulator_ == source_.dtype
+                              ? value
+                              : cast_text(kernel_, accumulator_, source_.dtype, value));
     if (finds()) put(stmt_.results[1], "part_[l_].number");
   }
 
   void put(isa::VarId var, const std::string& value) {
     const auto& type = kernel_.type<isa::RegisterType>(var);
-    loop(plan_.results,
-         fmt::format("tv::put<{}>({}, l_, {});", type.dtype.bits, kernel_.name(var), value));
-  }
-
-  [[nodiscard]] std::string cast(const isa::DType& from, const isa::DType& to,
-                                 const std::string& value) {
-    return fmt::format("tv::cast<{}, {}>({})", kernel_.element_type(from), kernel_.element_type(to),
-                       value);
-  }
-
-  void loop(std::int64_t count, const std::string& body) {
-    kernel_.out.line(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_) {}", count, body));
+    write_loop(kernel_, plan_.results,
+               fmt::format("tv::put<{}>({}, l_, {});", type.dtype.bits, kernel_.name(var), value));
   }
 
   const isa::ReductionPlan& plan_;
@@ -206,15 +209,15 @@ class ScanEmission {
     }
     std::string value =
         fmt::format("tv::get<{}>({}, {})", type_.dtype.bits, kernel_.name(inst_.src.var), place());
-    if (accumulator_ != type_.dtype) value = cast(type_.dtype, accumulator_, value);
+    if (accumulator_ != type_.dtype) value = cast_text(kernel_, type_.dtype, accumulator_, value);
     kernel_.out.line(fmt::format("Order_::Value acc_[{0}], all_[{0}];", count()));
-    loop(count(), fmt::format("all_[l_] = {};", value));
+    write_loop(kernel_, count(), fmt::format("all_[l_] = {};", value));
     std::string begin = "all_[l_]";
     if (inst_.exclusive && inst_.exclusive->value.constant_value()->as_bool()) {
       begin = fmt::format("{:#x}u{}", isa::identity(inst_.op, accumulator_),
                           accumulator_.bits > 32 ? "ll" : "");
     }
-    loop(count(), fmt::format("acc_[l_] = {};", begin));
+    write_loop(kernel_, count(), fmt::format("acc_[l_] = {};", begin));
   }
 
   void write(const isa::ScanLevel& level) {
@@ -244,10 +247,10 @@ class ScanEmission {
       kernel_.out.open_plain(
           fmt::format("if (({}) == 0)", thread_digits(through.copies, true, kernel_)));
     }
-    loop(level.totals,
-         fmt::format("tv::store_as<Order_::Value>(at_ + (slot_ + digit_ * {} + l_ * {}) * "
-                     "sizeof(Order_::Value), all_[l_]);",
-                     through.slots, through.slots * level.size));
+    write_loop(kernel_, level.totals,
+               fmt::format("tv::store_as<Order_::Value>(at_ + (slot_ + digit_ * {} + l_ * {}) * "
+                           "sizeof(Order_::Value), all_[l_]);",
+                           through.slots, through.slots * level.size));
     if (!through.copies.empty()) kernel_.out.close();
     kernel_.out.line("tv::synchronize();");
     kernel_.out.line(fmt::format("tv::scan_threads<{}, {}>(acc_, all_, at_, slot_, digit_);", sizes,
@@ -257,18 +260,10 @@ class ScanEmission {
 
   void put_results() {
     std::string value = "acc_[l_]";
-    if (accumulator_ != type_.dtype) value = cast(accumulator_, type_.dtype, value);
-    loop(count(), fmt::format("tv::put<{}>({}, {}, {});", type_.dtype.bits,
-                              kernel_.name(stmt_.results[0]), place(), value));
-  }
-
-  [[nodiscard]] std::string cast(const isa::DType& from, const isa::DType& to,
-                                 const std::string& value) {
-    return fmt::format("tv::cast<{}, {}>({})", kernel_.element_type(from), kernel_.element_type(to),
-                       value);
-  }
-  void loop(std::int64_t count, const std::string& body) {
-    kernel_.out.line(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_) {}", count, body));
+    if (accumulator_ != type_.dtype) value = cast_text(kernel_, accumulator_, type_.dtype, value);
+    write_loop(kernel_, count(),
+               fmt::format("tv::put<{}>({}, {}, {});", type_.dtype.bits,
+                           kernel_.name(stmt_.results[0]), place(), value));
   }
 
   const isa::ScanPlan& plan_;

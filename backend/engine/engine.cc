@@ -88,15 +88,9 @@ Status add_workspaces(const CudaKernel& emitted, const Workspaces& workspaces, c
   return Done{};
 }
 
-bool has_assertions(const CudaKernel& kernel) {
-  return std::any_of(kernel.parameters.begin(), kernel.parameters.end(),
-                     [](const CudaParameter& parameter) {
-                       return parameter.role == CudaParameter::Role::assertions;
-                     });
-}
 bool has_assertions(const CudaSource& source) {
   return std::any_of(source.kernels.begin(), source.kernels.end(),
-                     [](const CudaKernel& kernel) { return has_assertions(kernel); });
+                     [](const CudaKernel& kernel) { return kernel.has_assertions(); });
 }
 
 }  // namespace
@@ -318,7 +312,7 @@ Status CudaEngine::put(const LoadedProgram& program, int kernel,
   if (!bound) return bound.error();
   if (Status added = add_workspaces(emitted, workspaces, stream, *bound); !added) return added;
   if (hidden.prints != nullptr) bound->add(*hidden.prints);
-  if (has_assertions(emitted)) bound->add(cache_->assertions->address());
+  if (emitted.has_assertions()) bound->add(cache_->assertions->address());
   if (hidden.probes != nullptr) bound->add(*hidden.probes);
   LaunchShape shape;
   shape.grid = *grid;

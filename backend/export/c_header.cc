@@ -83,11 +83,6 @@ class KernelHeader {
     }
   }
 
-  [[nodiscard]] bool has_assertions() const {
-    return std::any_of(
-        emitted_.parameters.begin(), emitted_.parameters.end(),
-        [](const CudaParameter& parameter) { return parameter.role == Role::assertions; });
-  }
   [[nodiscard]] bool is_scalar(std::size_t parameter) const {
     return emitted_.parameters[parameter].role == Role::scalar;
   }
@@ -197,7 +192,7 @@ class KernelHeader {
           "  if (result == CUDA_SUCCESS) result = cuMemsetD8Async(workspace_{}, 0, {}, stream);\n",
           i, workspace.bytes);
     }
-    if (has_assertions()) {  // which find no memory to say what failed
+    if (emitted_.has_assertions()) {  // which find no memory to say what failed
       text += "  CUdeviceptr workspace_record = 0;\n";
       pointers += "&workspace_record, ";
     }

@@ -95,24 +95,18 @@ TV_FN void add_to(u8* address, u64 n) { atomicAdd(reinterpret_cast<u64*>(address
 /// The value of another thread of the warp. All of its threads must come here together.
 TV_FN u32 from_lane(u32 value, u32 lane) { return __shfl_sync(0xffffffffu, value, lane); }
 
-/// Values of other threads of the warp. All of its threads must come here together; the last warp of
-/// a block of `threads` may have fewer than 32.
-TV_FN u32 warp_mask(u32 threads) {
-  const u32 rest = threads % 32;
-  const bool is_partial = rest != 0 && threadIdx.x / 32 == threads / 32;
-  return is_partial ? (1u << rest) - 1 : 0xffffffffu;
+// Values of other threads of the warp. Its threads are the bits of `lanes`, and all come here together.
+
+/// The value of the thread whose number differs by a bit.
+TV_FN u32 from_neighbour(u32 value, u32 distance, u32 lanes) {
+  return __shfl_xor_sync(lanes, value, distance);
 }
-/// That of the thread whose number differs by a bit.
-TV_FN u32 from_neighbour(u32 value, u32 distance, u32 threads) {
-  return __shfl_xor_sync(warp_mask(threads), value, distance);
+/// The value of the thread so many lanes before; the own value where there is none.
+TV_FN u32 from_before(u32 value, u32 distance, u32 lanes) {
+  return __shfl_up_sync(lanes, value, distance);
 }
-/// That of the thread so many lanes before; the own value where there is none.
-TV_FN u32 from_before(u32 value, u32 distance, u32 threads) {
-  return __shfl_up_sync(warp_mask(threads), value, distance);
-}
-TV_FN u32 from_thread(u32 value, u32 lane, u32 threads) {
-  return __shfl_sync(warp_mask(threads), value, lane);
-}
+/// The value of one thread.
+TV_FN u32 from_thread(u32 value, u32 lane, u32 lanes) { return __shfl_sync(lanes, value, lane); }
 
 /// Adds n to 64 bits that all blocks share, once for this block; gives what was there before to all
 /// its threads, for which it waits.

@@ -3,6 +3,13 @@
 
 namespace tv {
 
+/// The threads of this thread's warp, a bit each: the last warp of a block may have fewer than 32.
+TV_FN u32 lanes_of_warp(u32 threads) {
+  const u32 rest = threads % 32;
+  const bool is_partial = rest != 0 && thread() / 32 == threads / 32;
+  return is_partial ? (1u << rest) - 1 : 0xffffffffu;
+}
+
 // ---- What is combined ---------------------------------------------------------------------------
 // A Value of a thread, how two of them make one, and how a thread gets that of another: by a shuffle,
 // or through shared memory, where `count` values have the numbers 0, 1, ...
@@ -10,11 +17,11 @@ namespace tv {
 template <class T>
 TV_FN Code<T::bits> code_from_lane(Code<T::bits> code, u32 distance, u32 threads) {
   if constexpr (T::bits > 32) {
-    const u32 low = from_neighbour(static_cast<u32>(code), distance, threads);
-    const u32 high = from_neighbour(static_cast<u32>(code >> 32), distance, threads);
+    const u32 low = from_neighbour(static_cast<u32>(code), distance, lanes_of_warp(threads));
+    const u32 high = from_neighbour(static_cast<u32>(code >> 32), distance, lanes_of_warp(threads));
     return static_cast<u64>(high) << 32 | low;
   } else {
-    return from_neighbour(code, distance, threads);
+    return from_neighbour(code, distance, lanes_of_warp(threads));
   }
 }
 
@@ -84,7 +91,7 @@ struct Finding {
   static TV_FN const Value& result(const Value& a) { return a; }
   static TV_FN Value from(const Value& a, u32 distance, u32 threads) {
     return {code_from_lane<T>(a.code, distance, threads),
-            from_neighbour(a.number, distance, threads)};
+            from_neighbour(a.number, distance, lanes_of_warp(threads))};
   }
   template <int count>
   static TV_FN void put(u8* at, u32 number, const Value& a) {
@@ -156,10 +163,10 @@ struct Scanning {
   static TV_FN Value combine(Value a, Value b) { return binary<Op, T>(a, b); }
   /// Of the thread `distance` before, or of another lane, which the caller knows to exist.
   static TV_FN Value before(Value a, u32 distance, u32 threads) {
-    return shuffled(a, [&](u32 word) { return from_before(word, distance, threads); });
+    return shuffled(a, [&](u32 word) { return from_before(word, distance, lanes_of_warp(threads)); });
   }
   static TV_FN Value of(Value a, u32 lane, u32 threads) {
-    return shuffled(a, [&](u32 word) { return from_thread(word, lane, threads); });
+    return shuffled(a, [&](u32 word) { return from_thread(word, lane, lanes_of_warp(threads)); });
   }
 
  private:

@@ -48,7 +48,6 @@ TEST_CASE("every function of the device prelude has a twin for a CPU") {
   const std::set<std::string> twins = functions_of(backend::prelude_emulated);
   const std::set<std::string> functions = functions_of(backend::prelude_device);
   for (const std::string& name : functions) {
-    if (name == "warp_mask") continue;  // serves the shuffles beside it
     CHECK_MESSAGE(twins.contains(name), "backend/prelude/emulated.cuh has no ", name);
   }
   CHECK(functions.size() > 70);
