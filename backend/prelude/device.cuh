@@ -76,15 +76,14 @@ TV_FN void store_words(u8* address, const u32* words) {
   TV_UNROLL for (int i = 0; i < bytes / 4; ++i) all.word[i] = words[i];
   *reinterpret_cast<Words<bytes / 4>*>(address) = all;
 }
-/// Changes the bits of `mask` in the word to those of `value`, as one step.
+/// Changes the bits of `mask` in the word to those of `value`, which has no others. Neighbours keep
+/// theirs, whoever changes them meanwhile. A loop around a compare-and-swap would do so in one step,
+/// but the processor may leave threads of a warp apart behind a loop that spins, and ptxas 13.0 does
+/// not bring them together before a tensor-core instruction.
 TV_FN void store_bits(u8* address, u32 mask, u32 value) {
   u32* const word = reinterpret_cast<u32*>(address);
-  u32 seen = *static_cast<volatile u32*>(word);
-  for (;;) {
-    const u32 before = atomicCAS(word, seen, (seen & ~mask) | value);
-    if (before == seen) return;
-    seen = before;
-  }
+  atomicAnd(word, ~mask);
+  atomicOr(word, value);
 }
 
 /// Adds 1 to 64 bits that all blocks share.

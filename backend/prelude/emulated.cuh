@@ -103,10 +103,8 @@ TV_FN void store_words(u8* address, const u32* words) {
 TV_FN void store_bits(u8* address, u32 mask, u32 value) {
   check<4>(address, true);
   u32* const word = reinterpret_cast<u32*>(address);
-  u32 seen = __atomic_load_n(word, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(word, &seen, (seen & ~mask) | value, false, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED)) {
-  }
+  __atomic_fetch_and(word, ~mask, __ATOMIC_RELAXED);
+  __atomic_fetch_or(word, value, __ATOMIC_RELAXED);
 }
 
 template <class T>

@@ -23,7 +23,7 @@ std::string access_text(const isa::AccessPlan& plan, const std::string& one) {
 std::string bits_text(const isa::AccessPlan& plan, bool stores) {
   const int bits = plan.mapping.dtype.bits;
   return fmt::format("1 element of {} bit{}{}", bits, bits == 1 ? "" : "s",
-                     stores ? " by compare-and-swap" : "");
+                     stores ? " by two atomic operations a word" : "");
 }
 
 std::string bytes_text(const isa::AccessPlan& plan) {

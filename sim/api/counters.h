@@ -70,8 +70,8 @@ struct AccessCount {
   /// copies, which bypass L1.
   std::uint64_t lookups = 0;
   std::uint64_t ideal = 0;  ///< least possible transfers: full sectors, no bank conflict
-  /// Words changed one by one by atomicCAS, for elements narrower than a byte. The number of tries
-  /// depends on timing, so these words are in no other number.
+  /// Words changed one by one by two atomic operations, for elements narrower than a byte. These
+  /// words are in no other number.
   std::uint64_t atomics = 0;
 
   AccessCount& operator+=(const AccessCount& other);
