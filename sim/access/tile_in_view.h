@@ -21,7 +21,7 @@ class TileInView {
         view_(view),
         buffer_(context.memory[static_cast<std::size_t>(view_.buffer)]),
         origin_(origin),
-        index_(static_cast<std::size_t>(view_.rank)) {
+        rank_(static_cast<std::size_t>(view_.rank)) {
     if (origin_.places != nullptr) indexed_ = access.indexed->tile.dim;
   }
 
@@ -34,7 +34,7 @@ class TileInView {
 
   /// Whether all elements are inside the view's extents.
   [[nodiscard]] bool inside_view() const {
-    for (std::size_t d = 0; d < index_.size(); ++d) {
+    for (std::size_t d = 0; d < rank_; ++d) {
       if (d == indexed_) continue;
       if (origin_[d] < 0 || origin_[d] + access_.extents[d] > view_.extents[d]) return false;
     }
@@ -43,7 +43,7 @@ class TileInView {
 
   /// Whether all elements are outside the view's extents.
   [[nodiscard]] bool outside_view() const {
-    for (std::size_t d = 0; d < index_.size(); ++d) {
+    for (std::size_t d = 0; d < rank_; ++d) {
       if (d == indexed_) continue;
       if (origin_[d] >= view_.extents[d] || origin_[d] + access_.extents[d] <= 0) return true;
     }
@@ -54,7 +54,7 @@ class TileInView {
   /// the first bit of the tile's first element. Strided views only.
   [[nodiscard]] bool inside_buffer(std::uint64_t& base_bits) const {
     Wide base = 0, lowest = 0, highest = 0;
-    for (std::size_t d = 0; d < index_.size(); ++d) {
+    for (std::size_t d = 0; d < rank_; ++d) {
       const std::int64_t extent = d == indexed_ ? view_.extents[d] : access_.extents[d];
       const Wide reach = static_cast<Wide>(extent - 1) * view_.strides[d];
       if (d != indexed_) base += static_cast<Wide>(origin_[d]) * view_.strides[d];
@@ -67,7 +67,7 @@ class TileInView {
   /// The strides of the tile's own dimensions.
   [[nodiscard]] Coordinates tile_strides() const {
     Coordinates strides{};
-    for (std::size_t d = 0; d < index_.size(); ++d) {
+    for (std::size_t d = 0; d < rank_; ++d) {
       if (access_.tile_dims[d] < 0) continue;
       strides[static_cast<std::size_t>(access_.tile_dims[d])] = view_.strides[d];
     }
@@ -79,7 +79,8 @@ class TileInView {
     const std::int32_t* thread = access_.parts->thread_part(t);
     const std::int32_t* local = access_.parts->local_part(i);
     Wide offset = 0;
-    for (std::size_t d = 0; d < index_.size(); ++d) {
+    index_.resize(rank_);
+    for (std::size_t d = 0; d < rank_; ++d) {
       index_[d] = origin_[d];
       if (access_.tile_dims[d] >= 0) {
         const auto dim = static_cast<std::size_t>(access_.tile_dims[d]);
@@ -116,7 +117,8 @@ class TileInView {
   const MemoryBuffer& buffer_;
   TileOrigin origin_;
   std::size_t indexed_ = max_rank;  ///< the dimension of an index
-  isa::Index index_;
+  std::size_t rank_;
+  isa::Index index_;  ///< empty until an element is located: most tiles are moved by tables
   Wide bit_ = 0;
 };
 

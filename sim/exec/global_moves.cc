@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "isa/type/bits.h"
+#include "sim/access/placed_tile.h"
 #include "sim/access/tile_in_view.h"
 #include "sim/checks/defined_elements.h"
 #include "sim/checks/global_checks.h"
@@ -192,17 +193,15 @@ bool spares_sources(const GlobalAccess& access, const TileInView& cursor, Contex
 }
 
 /// Fills a tile, or its undefined mask, from memory; elements outside the view become zero.
-bool move_in(const GlobalAccess& access, TileInView& cursor, const std::uint8_t* memory,
-             std::uint8_t* registers, Context& context) {
+bool move_in(PlacedTile& placed, const std::uint8_t* memory, std::uint8_t* registers,
+             Context& context) {
+  auto& [access, cursor, strided] = placed;
   const Tile& tile = access.tile;
-  std::uint64_t base_bits = 0;
-  if (access.indexed != nullptr) {
-    if (move_in_indexed(access, cursor, memory, registers, context)) return true;
-  } else if (cursor.view().layout == nullptr && cursor.inside_view() &&
-             cursor.inside_buffer(base_bits)) {
-    TileTable& table = context.scratch.tables[access.table];
-    table.prepare(*access.parts, tile, cursor.tile_strides());
-    copy_from_memory(table, tile, memory, base_bits, registers);
+  if (strided.table != nullptr) {
+    copy_from_memory(*strided.table, tile, memory, strided.base_bits, registers);
+    return true;
+  }
+  if (access.indexed != nullptr && move_in_indexed(access, cursor, memory, registers, context)) {
     return true;
   }
   for (std::size_t t = 0; t < tile.threads; ++t) {
@@ -222,15 +221,13 @@ bool move_in(const GlobalAccess& access, TileInView& cursor, const std::uint8_t*
 }
 
 /// Writes a tile, or its undefined mask, to memory; nothing outside the view.
-bool move_out(const GlobalAccess& access, TileInView& cursor, const std::uint8_t* registers,
-              std::uint8_t* memory, Context& context) {
+bool move_out(PlacedTile& placed, const std::uint8_t* registers, std::uint8_t* memory,
+              Context& context) {
+  auto& [access, cursor, strided] = placed;
   const Tile& tile = access.tile;
-  std::uint64_t base_bits = 0;
-  if (access.indexed == nullptr && cursor.view().layout == nullptr && cursor.inside_view() &&
-      cursor.inside_buffer(base_bits)) {
-    TileTable& table = context.scratch.tables[access.table];
-    table.prepare(*access.parts, tile, cursor.tile_strides());
-    copy_to_memory(table, tile, access.parts->first_threads, registers, memory, base_bits);
+  if (strided.table != nullptr) {
+    copy_to_memory(*strided.table, tile, access.parts->first_threads, registers, memory,
+                   strided.base_bits);
     return true;
   }
   for (const std::int32_t first : access.parts->first_threads) {
@@ -255,13 +252,10 @@ std::uint8_t* undefined_bits(const TileInView& cursor, const Context& context) {
 }
 
 /// The bits that the access touches.
-TouchedIntervals find_pieces(const GlobalAccess& access, TileInView& cursor, Context& context) {
-  std::uint64_t base_bits = 0;
-  if (access.indexed == nullptr && cursor.view().layout == nullptr && cursor.inside_view() &&
-      cursor.inside_buffer(base_bits)) {
-    TileTable& table = context.scratch.tables[access.table];
-    table.prepare(*access.parts, access.tile, cursor.tile_strides());
-    return table.pieces_at(*access.parts, access.tile, base_bits);
+TouchedIntervals find_pieces(PlacedTile& placed) {
+  auto& [access, cursor, strided] = placed;
+  if (strided.table != nullptr) {
+    return strided.table->pieces_at(*access.parts, access.tile, strided.base_bits);
   }
   TouchedIntervals pieces;
   for (const std::int32_t first : access.parts->first_threads) {
@@ -275,10 +269,10 @@ TouchedIntervals find_pieces(const GlobalAccess& access, TileInView& cursor, Con
 }
 
 /// Checks the access, after the move, if its buffer is tracked; false after a fault.
-bool check_access(const GlobalAccess& access, TileInView& cursor, const TileOrigin& origin,
-                  GlobalUse use, Context& context) {
+bool check_access(PlacedTile& placed, GlobalUse use, Context& context) {
+  const TileInView& cursor = placed.cursor;
   if (!context.settings.tracks(cursor.view().buffer)) return true;
-  return check_global({&access, cursor.view(), origin, use}, find_pieces(access, cursor, context),
+  return check_global({&placed.access, cursor.view(), cursor.origin(), use}, find_pieces(placed),
                       context);
 }
 
@@ -293,14 +287,15 @@ bool load(const GlobalAccess& access, Context& context) {
   TileOrigin origin{};
   if (!evaluate_origin(access, context, origin)) return false;
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::load}, context);
-  TileInView cursor(access, context, origin);
+  PlacedTile placed(access, context, origin);
+  TileInView& cursor = placed.cursor;
   const std::size_t offset = access.tile.offset;
-  if (!move_in(access, cursor, cursor.buffer().data, context.state.registers.at(offset), context)) {
+  if (!move_in(placed, cursor.buffer().data, context.state.registers.at(offset), context)) {
     return false;
   }
   UndefinedRegisters& undefined = context.state.undefined;
   if (undefined_bits(cursor, context) != nullptr) {
-    if (!move_in(access, cursor, undefined_bits(cursor, context), undefined.at(offset), context)) {
+    if (!move_in(placed, undefined_bits(cursor, context), undefined.at(offset), context)) {
       return false;
     }
     undefined.update(access.tile, {access.mnemonic, access.span, advice_on_unwritten(context)});
@@ -308,29 +303,30 @@ bool load(const GlobalAccess& access, Context& context) {
     undefined.clear(access.tile);
   }
   if (context.state.shadow.kept) load_shadow(access, cursor, context);
-  return check_access(access, cursor, origin, GlobalUse::load, context);
+  return check_access(placed, GlobalUse::load, context);
 }
 
 bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& copy) {
   TileOrigin& origin = copy.source_origin;
   if (!evaluate_origin(access, context, origin)) return false;
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::copy}, context);
-  TileInView cursor(access, context, origin);
+  PlacedTile placed(access, context, origin);
+  TileInView& cursor = placed.cursor;
   copy.data.resize(access.tile.bytes());
-  if (!move_in(access, cursor, cursor.buffer().data, copy.data.data(), context)) return false;
+  if (!move_in(placed, cursor.buffer().data, copy.data.data(), context)) return false;
   if (context.state.shadow.kept) copy.shadow = read_shadow(access, cursor);
-  if (!check_access(access, cursor, origin, GlobalUse::copy, context)) return false;
+  if (!check_access(placed, GlobalUse::copy, context)) return false;
   if (undefined_bits(cursor, context) == nullptr) return true;
   std::vector<std::uint8_t> mask(access.tile.bytes());
-  if (!move_in(access, cursor, undefined_bits(cursor, context), mask.data(), context)) return false;
+  if (!move_in(placed, undefined_bits(cursor, context), mask.data(), context)) return false;
   return !has_bits(mask.data(), mask.size()) ||
          report_unwritten(access, cursor, mask.data(), context);
 }
 
 bool keep_reading(const PendingCopy& copy, Context& context) {
   const GlobalAccess& source = copy.plan->source;
-  TileInView cursor(source, copy.source, context, copy.source_origin);
-  return check_access(source, cursor, copy.source_origin, GlobalUse::copy, context);
+  PlacedTile placed(source, copy.source, context, copy.source_origin);
+  return check_access(placed, GlobalUse::copy, context);
 }
 
 bool find_element(const GlobalAccess& access, Context& context, Coordinates& index,
@@ -347,9 +343,10 @@ bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& c
   Coordinates index{};
   std::uint64_t bit = 0;
   if (!find_element(access, context, index, bit)) return false;
-  TileInView cursor(access, context, {index});
+  PlacedTile placed(access, context, {index});
+  const TileInView& cursor = placed.cursor;
   code = isa::get_bits(cursor.buffer().data, bit, access.tile.bits);
-  if (!check_access(access, cursor, {index}, GlobalUse::load, context)) return false;
+  if (!check_access(placed, GlobalUse::load, context)) return false;
   const std::uint8_t* undefined = undefined_bits(cursor, context);
   if (undefined == nullptr || isa::get_bits(undefined, bit, access.tile.bits) == 0) return true;
   context.fail(Code::uninitialized_read, access.span,
@@ -364,7 +361,8 @@ bool store(const GlobalAccess& access, Context& context) {
   TileOrigin origin{};
   if (!evaluate_origin(access, context, origin)) return false;
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::store}, context);
-  TileInView cursor(access, context, origin);
+  PlacedTile placed(access, context, origin);
+  TileInView& cursor = placed.cursor;
   StoreCount& count = context.scratch.stores[access.statement];
   ++count.executed;
   if (cursor.outside_view()) ++count.outside;
@@ -376,13 +374,12 @@ bool store(const GlobalAccess& access, Context& context) {
                     [&](std::size_t t, std::size_t i) { return cursor.locate(t, i); });
   if (!defined) return false;
   const std::uint8_t* registers = context.state.registers.at(tile.offset);
-  if (!move_out(access, cursor, registers, cursor.buffer().data, context)) return false;
+  if (!move_out(placed, registers, cursor.buffer().data, context)) return false;
   if (context.state.shadow.kept) store_shadow(access, cursor, context);
-  if (!check_access(access, cursor, origin, GlobalUse::store, context)) return false;
+  if (!check_access(placed, GlobalUse::store, context)) return false;
   if (undefined_bits(cursor, context) == nullptr) return true;
   // Stored elements are defined; undefined elements of the tile are outside of the view.
-  return move_out(access, cursor, undefined.at(tile.offset), undefined_bits(cursor, context),
-                  context);
+  return move_out(placed, undefined.at(tile.offset), undefined_bits(cursor, context), context);
 }
 
 }  // namespace tilevm::sim
