@@ -59,7 +59,7 @@ Exit bench(const BenchOptions& options, Io& io) {
   if (!machine) return reporter.fail(machine.error());
   Result<Loaded> loaded = load_source(*source, options.program, isa::to_string(machine->target));
   if (!loaded) return reporter.fail(loaded.error());
-  reporter.diagnostics(loaded->diagnostics, **source);
+  reporter.diagnostics(loaded->diagnostics, *loaded->source);
   if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
   BenchSettings settings;
   settings.kernel = options.kernel;

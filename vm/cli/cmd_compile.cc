@@ -171,13 +171,14 @@ Exit compile_with(const CompileOptions& options, Reporter& reporter) {
     const Result<Loaded> loaded = load_source(*source, program, "");
     if (!loaded) return reporter.fail(loaded.error());
     // What is worth a warning is so for every target.
-    if (units.empty() || !loaded->program) reporter.diagnostics(loaded->diagnostics, **source);
+    if (units.empty() || !loaded->program)
+      reporter.diagnostics(loaded->diagnostics, *loaded->source);
     if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
     units.push_back(make_unit(*loaded->program, options.explain));
   }
   Diagnostics warnings;
   warn_of_long_loops(units.front().program, warnings);
-  reporter.diagnostics(warnings, **source);
+  reporter.diagnostics(warnings, units.front().program.source());
   if (options.explain) explain_units(units, writes_to_output(options), reporter);
   if (only_explains(options)) return reporter.finish(Exit::ok);
   const Status written = write_outputs(units, options, reporter.io());

@@ -252,7 +252,7 @@ Exit diff(const DiffOptions& options, Io& io) {
   Result<Loaded> loaded =
       load_source(*source, options.program, target_for(deciding_engine(*engines)));
   if (!loaded) return reporter.fail(loaded.error());
-  reporter.diagnostics(loaded->diagnostics, **source);
+  reporter.diagnostics(loaded->diagnostics, *loaded->source);
   if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
   Result<Entry> entry =
       resolve_entry(*loaded->program, options.execution.entry, options.execution.data);

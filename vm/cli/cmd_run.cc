@@ -277,7 +277,7 @@ Exit run(const RunOptions& options, Io& io) {
   if (!engine) return reporter.fail(with_way_out(engine.error()));
   Result<Loaded> loaded = load_source(*source, options.program, target_for(**engine));
   if (!loaded) return reporter.fail(loaded.error());
-  reporter.diagnostics(loaded->diagnostics, **source);
+  reporter.diagnostics(loaded->diagnostics, *loaded->source);
   if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
   constexpr std::uint64_t most_ticks = 20'000;
   if (!options.page.empty()) recorder.emplace(*loaded->program, most_ticks);

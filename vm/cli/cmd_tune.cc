@@ -191,7 +191,7 @@ Exit tune(const TuneOptions& options, Io& io) {
                          .most = options.most,
                          .seed = options.seed},
                         diagnostics);
-  reporter.diagnostics(diagnostics, **source);
+  reporter.diagnostics(diagnostics, *plan.source);
   if (diagnostics.has_errors()) return reporter.finish(exit_of(diagnostics));
   reporter.set("environment", to_json(machine->environment));
   reporter.set("plan", plan_json(plan));

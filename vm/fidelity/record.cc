@@ -106,14 +106,14 @@ std::optional<std::string> replay(const Record& record, const std::string& root,
   const Result<std::vector<frontend::Define>> defines = parse_defines(record.defines);
   if (!defines) return defines.error().message;
   const Loaded loaded = load(*source, *defines, *target);
-  if (!loaded.program) return render(loaded.diagnostics, **source, false);
+  if (!loaded.program) return render(loaded.diagnostics, *loaded.source, false);
   const Result<Entry> entry = resolve_entry(*loaded.program, record.entry, {record.inputs, {}});
   if (!entry) return entry.error().message;
   Result<std::vector<HostTensor>> tensors = make_tensors(*entry, {record.seed, record.wild});
   if (!tensors) return tensors.error().message;
   RunReport report;
   const std::optional<Failure> failure = engine.run(*loaded.program, *entry, *tensors, report);
-  if (failure) return failure_text(*failure, **source);
+  if (failure) return failure_text(*failure, *loaded.source);
   return differences(record, *entry, *tensors);
 }
 

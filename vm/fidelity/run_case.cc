@@ -118,7 +118,7 @@ Result<Job> make_job(const Case& each, const isa::Target& target, std::int64_t c
   const auto source = std::make_shared<const SourceFile>(each.name, each.text);
   const Loaded loaded = load(source, {}, target);
   if (!loaded.program) {
-    return Error{ErrorKind::program, render(loaded.diagnostics, *source, false)};
+    return Error{ErrorKind::program, render(loaded.diagnostics, *loaded.source, false)};
   }
   Job job{*loaded.program, {"f", false, {}, {isa::Launch{}}}, {}};
   if (Status added = add_tensors(each, count, job); !added) return added.error();

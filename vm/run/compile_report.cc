@@ -104,6 +104,12 @@ std::string missed_text(const isa::VerifiedProgram& program, const backend::Rema
   return fmt::format("{} at {}", remark.missed, location_of(program, remark.culprit));
 }
 
+/// Where a line is: its number and, in an included file, the file.
+std::string line_name(const SourceFile& source, std::size_t offset) {
+  const std::string location = source.location(offset);
+  return location.substr(0, location.rfind(':'));
+}
+
 /// Each line of the program with what became of its instructions.
 std::string remarks(const isa::VerifiedProgram& program, const CudaKernel& emitted,
                     Locations locations) {
@@ -113,19 +119,19 @@ std::string remarks(const isa::VerifiedProgram& program, const CudaKernel& emitt
     widest = std::max(widest, isa::mnemonic(remark.stmt->inst).size());
   }
   const SourceFile& source = program.source();
-  std::string text;
-  int line = 0;
+  std::string text, line;
   for (const backend::Remark& remark : emitted.remarks) {
-    const LineColumn at = source.locate(remark.span.begin);
-    if (at.line != line) {
+    const std::string name = line_name(source, remark.span.begin);
+    if (name != line) {
       std::string_view words = source.line_at(remark.span.begin);
       words.remove_prefix(std::min(words.find_first_not_of(" \t"), words.size()));
-      text += shows ? fmt::format("  {:<4}  {}\n", at.line, words) : fmt::format("  {}\n", words);
+      text += shows ? fmt::format("  {:<4}  {}\n", name, words) : fmt::format("  {}\n", words);
     }
-    line = at.line;
+    line = name;
     const std::string missed = missed_text(program, remark, locations);
+    const LineColumn at = source.locate(remark.span.begin);
     const std::string location =
-        shows ? fmt::format("{:<8}", location_of(program, remark.span)) : "";
+        shows ? fmt::format("{:<6}  ", fmt::format("{}:{}", at.line, at.column)) : "";
     text += fmt::format("    {}{:<{}}  {}{}{}\n", location, isa::mnemonic(remark.stmt->inst),
                         widest, remark.text, missed.empty() ? "" : "; ", missed);
   }
@@ -135,8 +141,10 @@ std::string remarks(const isa::VerifiedProgram& program, const CudaKernel& emitt
 Json remarks_json(const CompileReport& report, const CudaKernel& emitted) {
   Json list = Json::array();
   for (const backend::Remark& remark : emitted.remarks) {
-    const LineColumn at = report.program.source().locate(remark.span.begin);
+    const SourceFile& source = report.program.source();
+    const LineColumn at = source.locate(remark.span.begin);
     Json object = Json::object();
+    object.set("file", source.name_at(remark.span.begin));
     object.set("line", at.line).set("column", at.column);
     object.set("instruction", isa::mnemonic(remark.stmt->inst)).set("chosen", remark.text);
     const std::string missed = missed_text(report.program, remark, Locations::shown);

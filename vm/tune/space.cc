@@ -93,6 +93,7 @@ std::vector<frontend::Define> Space::point(std::uint64_t index) const {
 Plan make_plan(const std::shared_ptr<const SourceFile>& source, const PlanSettings& settings,
                Diagnostics& diagnostics) {
   Plan plan;
+  plan.source = source;
   const auto tree = frontend::parse(*source, diagnostics);
   if (!tree) return plan;
   Diagnostics at_default;  // the default point may break a requirement; others need not
@@ -114,7 +115,10 @@ Plan make_plan(const std::shared_ptr<const SourceFile>& source, const PlanSettin
     }
     if (!loaded.program) {
       ++plan.rejected[reason_of(own)];
-      if (plan.size == 1) diagnostics = own;
+      if (plan.size == 1) {
+        diagnostics = own;
+        plan.source = loaded.source;
+      }
       continue;
     }
     const std::string text = backend::emit_cuda(*loaded.program).text;

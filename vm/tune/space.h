@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct Plan {
   bool exhaustive = true;  ///< every legal point is among the candidates
   std::vector<Candidate> candidates;
   std::map<std::string, std::uint64_t> rejected;  ///< points by the reason
+  std::shared_ptr<const SourceFile> source;       ///< what the diagnostics point into
 };
 
 struct PlanSettings {

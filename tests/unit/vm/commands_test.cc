@@ -261,3 +261,83 @@ TEST_CASE("the demo finds its program, checks itself, and ends with things to tr
   options.program_folder = "/no/such/folder";
   CHECK(demo(options, nowhere.io) == Exit::usage);
 }
+
+TEST_CASE("every command names the included file, the line and the call of a mistake") {
+  const ScratchFolder folder;
+  write_text(folder / "library.tile",
+             "def store(x: tile, g: view, b):\n"
+             "    StoreGlobal(x, g, offset=[b * 32:])\n");
+  // The warning, and after it an error: both are in the included function.
+  const std::string text =
+      "include \"library.tile\"\n"
+      "def f<2>(f32* y):\n"
+      "    b = BlockIndices()\n"
+      "    x = AllocateRegister(f32, layout=spatial(32), init=0)\n"
+      "    store(x, ViewGlobal(y, shape=[60]), b * 4)\n";
+  const std::string warned = write_text(folder / "warned.tile", text);
+  const std::string wrong = write_text(folder / "wrong.tile", text + "    store(x, b, b)\n");
+  const auto names_both = [](const std::string& said, const std::string& line) {
+    INFO(said);
+    CHECK(contains(said, "library.tile:2:"));
+    CHECK(contains(said, line + ":5: note: in `store`, which is called here"));
+  };
+  const auto check_both = [&](const auto& command, Exit expected) {
+    Streams first, second;
+    CHECK(command(warned, first.io) == expected);
+    names_both(first.err.str(), "warned.tile:5");
+    CHECK(command(wrong, second.io) == Exit::fault);
+    names_both(second.err.str(), "wrong.tile:5");
+  };
+  check_both(
+      [](const std::string& file, Io& io) {
+        return check({{file, {}, ""}, false}, io);
+      },
+      Exit::ok);
+  check_both(
+      [](const std::string& file, Io& io) {
+        RunOptions options;
+        options.program.file = file;
+        return run(options, io);
+      },
+      Exit::ok);
+  check_both(
+      [](const std::string& file, Io& io) {
+        CompileOptions options;
+        options.program.file = file;
+        return compile(options, io);
+      },
+      Exit::ok);
+  check_both(
+      [](const std::string& file, Io& io) {
+        DiffOptions options;
+        options.program.file = file;
+        options.backends = "sim,sim";
+        return diff(options, io);
+      },
+      Exit::ok);
+}
+
+TEST_CASE("compile --explain names the file of a line that is included") {
+  const ScratchFolder folder;
+  // Both statements are in line 2 of their files.
+  write_text(folder / "twice.tile", "def twice(x: tile) -> tile:\n    return x + x\n");
+  CompileOptions options;
+  options.program.file = write_text(folder / "main.tile",
+                                    "def f<1>(f32* y):\n"
+                                    "    StoreGlobal(twice(AllocateRegister(f32, "
+                                    "layout=spatial(32), init=1)), ViewGlobal(y, shape=[32]))\n"
+                                    "include \"twice.tile\"\n");
+  options.explain = true;
+  options.emit = "cuda";
+  Streams text;
+  CHECK(compile(options, text.io) == Exit::ok);
+  INFO(text.err.str());
+  CHECK(contains(text.err.str(), "twice.tile:2  return x + x\n    2:12    Add "));
+  CHECK(contains(text.err.str(), "\n  2     StoreGlobal(twice("));
+  options.json = true;
+  options.output = folder / "main.cu";
+  Streams json;
+  CHECK(compile(options, json.io) == Exit::ok);
+  INFO(json.out.str());
+  CHECK(contains(json.out.str(), "twice.tile\", \"line\": 2"));
+}
