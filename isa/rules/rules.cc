@@ -1,6 +1,7 @@
 #include "isa/rules/rules.h"
 
 #include <concepts>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,52 +40,83 @@ concept OperandSlot = requires(const Slot& slot) {
   { slot.var } -> std::same_as<const VarId&>;
 };
 
-/// Whether an operand names a variable of the kind that its slot asks for.
+/// An operand that names a variable of another kind than its slot asks for.
+struct WrongOperand {
+  std::size_t position = 0;
+  std::string_view slot;
+  std::string_view wanted;
+  const Variable* variable = nullptr;
+  bool (*fits)(const Type&) = nullptr;  ///< whether the slot takes a variable of this type
+};
+
 template <OperandSlot Slot>
-bool check_slot(const Slot& operand, std::string_view slot_name, std::size_t position,
-                const RuleContext& context) {
+void find_wrong(const Slot& operand, std::string_view slot_name, std::size_t position,
+                const RuleContext& context, std::vector<WrongOperand>& found) {
   using Wanted = WantedKind<Slot>;
   const auto index = static_cast<std::size_t>(operand.var.index);
   TILEVM_CHECK(operand.var.valid() && index < context.kernel().variables.size(),
                "operand of an unknown variable");
   const Variable& variable = context.variable(operand.var);
-  if (std::holds_alternative<typename Wanted::Type>(variable.type)) return true;
-  Diagnostic& diagnostic =
-      context.error(Code::wrong_operand_kind, position,
-                    fmt::format("`{}` must be {}, but `{}` is {}", slot_name, Wanted::name,
-                                variable.name, kind_name(variable.type)));
-  if (std::holds_alternative<PointerType>(variable.type) && std::is_same_v<Slot, GlobalOperand>) {
-    add_note(diagnostic, fmt::format("make a view of the pointer first: "
-                                     "`g = ViewGlobal({}, dtype=.., shape=[..])`",
-                                     variable.name));
+  const auto fits = [](const Type& type) {
+    return std::holds_alternative<typename Wanted::Type>(type);
+  };
+  if (!fits(variable.type)) {
+    found.push_back({position, slot_name, Wanted::name, &variable, fits});
   }
-  return false;
 }
 
 /// Other slots name no variable; what a ValueOperand may name is for its instruction's rule.
 template <class Slot>
-bool check_slot(const Slot&, std::string_view, std::size_t, const RuleContext&) {
-  return true;
-}
-bool check_slot(const TensorOperand& slot, std::string_view slot_name, std::size_t position,
-                const RuleContext& context) {
-  return std::visit(
-      [&](const auto& operand) { return check_slot(operand, slot_name, position, context); },
-      slot.value);
+void find_wrong(const Slot&, std::string_view, std::size_t, const RuleContext&,
+                std::vector<WrongOperand>&) {}
+void find_wrong(const TensorOperand& slot, std::string_view slot_name, std::size_t position,
+                const RuleContext& context, std::vector<WrongOperand>& found) {
+  std::visit([&](const auto& operand) { find_wrong(operand, slot_name, position, context, found); },
+             slot.value);
 }
 template <class Slot>
-bool check_slot(const std::optional<Slot>& slot, std::string_view slot_name, std::size_t position,
-                const RuleContext& context) {
-  return !slot || check_slot(*slot, slot_name, position, context);
+void find_wrong(const std::optional<Slot>& slot, std::string_view slot_name, std::size_t position,
+                const RuleContext& context, std::vector<WrongOperand>& found) {
+  if (slot) find_wrong(*slot, slot_name, position, context, found);
+}
+
+void report_swapped(const WrongOperand& a, const WrongOperand& b, std::string_view mnemonic,
+                    const RuleContext& context) {
+  add_note(context.error(
+               Code::wrong_operand_kind, a.position,
+               fmt::format("`{}` and `{}` are swapped: `{}` must be {} and `{}` {}",
+                           a.variable->name, b.variable->name, a.slot, a.wanted, b.slot, b.wanted)),
+           fmt::format("write `{}({}={}, {}={}, ..)`", mnemonic, a.slot, b.variable->name, b.slot,
+                       a.variable->name));
+}
+
+void report(const WrongOperand& wrong, const RuleContext& context) {
+  const Variable& variable = *wrong.variable;
+  Diagnostic& diagnostic =
+      context.error(Code::wrong_operand_kind, wrong.position,
+                    fmt::format("`{}` must be {}, but `{}` is {}", wrong.slot, wrong.wanted,
+                                variable.name, kind_name(variable.type)));
+  if (std::holds_alternative<PointerType>(variable.type) &&
+      wrong.wanted == WantedKind<GlobalOperand>::name) {
+    add_note(diagnostic, fmt::format("make a view of the pointer first: "
+                                     "`g = ViewGlobal({}, dtype=.., shape=[..])`",
+                                     variable.name));
+  }
 }
 
 template <class Inst>
 bool check_operands(const Inst& inst, const RuleContext& context) {
-  bool ok = true;
+  std::vector<WrongOperand> wrong;
   for_each_slot<Inst>([&](const auto& info, std::size_t position) {
-    ok = check_slot(inst.*info.member, info.name, position, context) && ok;
+    find_wrong(inst.*info.member, info.name, position, context, wrong);
   });
-  return ok;
+  if (wrong.size() == 2 && wrong[0].fits(wrong[1].variable->type) &&
+      wrong[1].fits(wrong[0].variable->type)) {
+    report_swapped(wrong[0], wrong[1], Inst::schema.description.mnemonic, context);
+    return false;
+  }
+  for (const WrongOperand& each : wrong) report(each, context);
+  return wrong.empty();
 }
 
 }  // namespace
