@@ -9,6 +9,7 @@
 #include "isa/verify/pipeline_instance.h"
 #include "vm/data/tensor.h"
 #include "vm/run/entry_parts.h"
+#include "vm/run/entry_sizes.h"
 #include "vm/text/data_error.h"
 
 namespace tilevm::vm {
@@ -49,10 +50,18 @@ Status check_all_taken(const Entry& entry, const Texts& inputs, const Texts& out
 
 // --- Pipelines ------------------------------------------------------------------------------
 
-/// The values of a pipeline's scalar parameters.
-Result<std::vector<isa::Scalar>> take_scalars(const isa::Pipeline& pipeline, Texts& inputs) {
+/// The values of a pipeline's scalar parameters: given, or told by the shapes of its data.
+Result<std::vector<isa::Scalar>> take_scalars(const isa::Pipeline& pipeline, Texts& inputs,
+                                              const Texts& outputs) {
+  const auto told = sizes_of_data(pipeline, inputs, outputs);
+  if (!told) return told.error();
   std::vector<isa::Scalar> values;
-  for (const isa::PipelineScalar& scalar : pipeline.scalars) {
+  for (std::size_t i = 0; i < pipeline.scalars.size(); ++i) {
+    const isa::PipelineScalar& scalar = pipeline.scalars[i];
+    if ((*told)[i]) {
+      values.push_back(*(*told)[i]);
+      continue;
+    }
     const Result<isa::Scalar> value =
         take_scalar(inputs, fmt::format("pipeline `{}`", pipeline.name), scalar.name, scalar.kind);
     if (!value) return value.error();
@@ -67,7 +76,7 @@ Result<Entry> pipeline_entry(const isa::VerifiedProgram& program, int index, Tex
   Entry entry;
   entry.name = pipeline.name;
   entry.is_pipeline = true;
-  const auto scalars = take_scalars(pipeline, inputs);
+  const auto scalars = take_scalars(pipeline, inputs, outputs);
   if (!scalars) return scalars.error();
   Result<isa::PipelineInstance> instance = isa::instantiate(program, index, *scalars);
   if (!instance) return instance.error();

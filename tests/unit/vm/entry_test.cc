@@ -97,3 +97,41 @@ TEST_CASE("a tensor's type in an option must agree with a pipeline's") {
   CHECK(resolve_entry(program, "", {{"a=f32[6]=rand"}, {}}));
   CHECK(contains(error_of(resolve_entry(program, "", {{"c=rand"}, {}})), "no input `c`"));
 }
+
+TEST_CASE("sizes of a pipeline follow from the shapes of its data") {
+  const isa::VerifiedProgram program = verified(
+      "def f<n>(f32* x, f32* y, i32 n, i64 m, f32 factor):\n"
+      "    b = BlockIndices()\n"
+      "    row = AllocateRegister(f32, layout=spatial(1, 32), init=factor)\n"
+      "    StoreGlobal(row, ViewGlobal(y, shape=[n, m - 3]), offset=[b:, 0:])\n"
+      "pipeline main(n: i32, m: i64, factor: f32, x: f32[2 * n, m + 1]) -> (y: f32[n, m - 3]):\n"
+      "    f(x, y, n, m, factor)\n");
+  const auto shapes = [&](const DataOptions& data) {
+    const Result<Entry> entry = resolve_entry(program, "", data);
+    INFO(error_of(entry));
+    REQUIRE(entry);
+    return std::pair{entry->tensors[0].shape, entry->tensors[1].shape};
+  };
+  const std::pair<isa::Shape, isa::Shape> wanted{{10, 8}, {5, 4}};
+  const ScratchFolder folder;
+  const std::string file = folder / "x.npy";
+  REQUIRE(write_npy(file, *make_tensor(isa::f32, {10, 8}, "x")));
+  CHECK(shapes({{"x=" + file, "factor=2"}, {}}) == wanted);
+  CHECK(shapes({{"x=f32[10,8]=rand", "factor=2"}, {}}) == wanted);
+  CHECK(shapes({{"n=5", "factor=2"}, {"y=f32[5,4]=" + (folder / "y.npy")}}) == wanted);
+  CHECK(shapes({{"n=5", "m=7", "factor=2"}, {}}) == wanted);
+
+  const auto error = [&](const DataOptions& data) {
+    return error_of(resolve_entry(program, "", data));
+  };
+  // No shape tells a factor, none is known of random data, and half of an odd extent is no size.
+  CHECK(contains(error({{"x=" + file}, {}}), "--in factor=VALUE"));
+  CHECK(contains(error({{"x=rand", "factor=2"}, {}}), "--in n=VALUE"));
+  CHECK(contains(error({{"x=f32[9,8]=rand", "factor=2"}, {}}), "--in n=VALUE"));
+  CHECK(contains(error({{"x=" + (folder / "none.npy"), "factor=2"}, {}}), "none.npy"));
+  CHECK(contains(error({{"x=" + file, "factor=2"}, {"y=f32[6,4]=y.npy"}}),
+                 "`n` is 5 by dimension 0 of `x`, but 6 by dimension 0 of `y`"));
+  // What is given holds, and the data must fit it.
+  CHECK(contains(error({{"x=f32[10,8]=rand", "n=4", "factor=2"}, {}}),
+                 "which the option contradicts"));
+}

@@ -1,0 +1,198 @@
+#include "vm/run/entry_sizes.h"
+
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isa/base/check.h"
+#include "isa/inst/expr.h"
+#include "vm/data/array_file.h"
+#include "vm/text/byte_source.h"
+
+namespace tilevm::vm {
+namespace {
+
+/// A variable of an expression and the value that gives the expression its value.
+struct Solution {
+  isa::VarId var;
+  std::int64_t value = 0;
+};
+
+std::optional<Solution> solve(const isa::Expr& expr, std::int64_t value);
+
+std::optional<Solution> solve(const isa::Expr::Binary& node, std::int64_t value) {
+  const std::optional<std::int64_t> a = node.a.constant_int(), b = node.b.constant_int();
+  if (a.has_value() == b.has_value()) return std::nullopt;
+  const isa::Expr& unknown = a ? node.b : node.a;
+  const std::int64_t known = a ? *a : *b;
+  std::int64_t rest = 0;
+  switch (node.op) {
+    case isa::ScalarBinary::mul:
+      if (known == 0 || known == -1 || value % known != 0) return std::nullopt;
+      return solve(unknown, value / known);
+    case isa::ScalarBinary::add:
+      if (__builtin_sub_overflow(value, known, &rest)) return std::nullopt;
+      return solve(unknown, rest);
+    case isa::ScalarBinary::sub:
+      if (a ? __builtin_sub_overflow(known, value, &rest)
+            : __builtin_add_overflow(value, known, &rest)) {
+        return std::nullopt;
+      }
+      return solve(unknown, rest);
+    case isa::ScalarBinary::div:
+    case isa::ScalarBinary::mod:
+    case isa::ScalarBinary::shl:
+    case isa::ScalarBinary::shr:
+    case isa::ScalarBinary::bit_and:
+    case isa::ScalarBinary::bit_or:
+    case isa::ScalarBinary::bit_xor:
+    case isa::ScalarBinary::eq:
+    case isa::ScalarBinary::ne:
+    case isa::ScalarBinary::lt:
+    case isa::ScalarBinary::le:
+    case isa::ScalarBinary::gt:
+    case isa::ScalarBinary::ge:
+    case isa::ScalarBinary::logical_and:
+    case isa::ScalarBinary::logical_or:
+    case isa::ScalarBinary::minimum:
+    case isa::ScalarBinary::maximum:
+      return std::nullopt;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
+/// The value of the one variable of an expression that makes it `value`.
+std::optional<Solution> solve(const isa::Expr& expr, std::int64_t value) {
+  if (const auto* variable = std::get_if<isa::Expr::Variable>(&expr.node())) {
+    return Solution{variable->var, value};
+  }
+  if (const auto* convert = std::get_if<isa::Expr::Convert>(&expr.node())) {
+    if (!isa::is_integer(convert->a.kind())) return std::nullopt;
+    return solve(convert->a, value);
+  }
+  const auto* binary = std::get_if<isa::Expr::Binary>(&expr.node());
+  return binary != nullptr ? solve(*binary, value) : std::nullopt;
+}
+
+/// The shape of the array of a file, of which no data is read.
+Result<isa::Shape> shape_in_file(const Spec& spec, const std::string& name) {
+  Result<std::unique_ptr<ByteSource>> bytes = open_bytes(spec.path);
+  if (!bytes) return bytes.error();
+  const Result<ArrayFile> file = ArrayFile::open(*std::move(bytes));
+  if (!file) return file.error();
+  std::optional<isa::Shape> shape;
+  const Result<HostArray> array = file->read(spec.member, name, [&](const ArrayType& type) {
+    shape = type.shape;
+    return Status(Error{ErrorKind::program, "only the shape is wanted"});
+  });
+  if (shape) return *std::move(shape);
+  return array.error();
+}
+
+/// The shape that the user's choice for a tensor tells; nothing if it tells none.
+Result<std::optional<isa::Shape>> shape_of_choice(const Choice& choice, const std::string& name) {
+  if (choice.shape() || !choice.spec) return choice.shape();
+  const Spec& spec = *choice.spec;
+  const bool is_array = spec.kind == SourceKind::file || spec.kind == SourceKind::codes;
+  if (!is_array || spec.path == "-") return std::optional<isa::Shape>{};
+  Result<isa::Shape> shape = shape_in_file(spec, name);
+  if (!shape) return Error{shape.error()};
+  return std::optional(*std::move(shape));
+}
+
+/// The extent that a scalar follows from.
+struct SizeSource {
+  std::int64_t value = 0;
+  std::string tensor;
+  std::size_t dimension = 0;
+};
+
+class Sizes {
+ public:
+  Sizes(const isa::Pipeline& pipeline, Texts inputs, Texts outputs)
+      : pipeline_(pipeline),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        sources_(pipeline.scalars.size()) {}
+
+  Result<std::vector<std::optional<isa::Scalar>>> run() {
+    for (const isa::PipelineTensor& tensor : pipeline_.tensors) {
+      if (!tensor.is_parameter()) continue;
+      if (Status status = look_at(tensor); !status) return status.error();
+    }
+    std::vector<std::optional<isa::Scalar>> values;
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      values.push_back(sources_[i] ? scalar_of(i, sources_[i]->value) : std::nullopt);
+    }
+    return values;
+  }
+
+ private:
+  Status look_at(const isa::PipelineTensor& tensor) {
+    if (!asks_for(tensor)) return Done{};
+    Texts none;
+    const Result<Choice> choice = take_choice(tensor.is_input() ? inputs_ : none,
+                                              tensor.is_output() ? outputs_ : none, tensor.name);
+    if (!choice) return choice.error();
+    const auto shape = shape_of_choice(*choice, tensor.name);
+    if (!shape) return shape.error();
+    // Another rank is reported where the data is read.
+    if (!*shape || (*shape)->size() != tensor.extents.size()) return Done{};
+    for (std::size_t d = 0; d < tensor.extents.size(); ++d) {
+      const auto found = solve(tensor.extents[d], (**shape)[d]);
+      if (!found) continue;
+      if (Status s = take(*found, {found->value, tensor.name, d}); !s) return s;
+    }
+    return Done{};
+  }
+
+  /// Whether an extent has a scalar that no option gives.
+  [[nodiscard]] bool asks_for(const isa::PipelineTensor& tensor) const {
+    bool asks = false;
+    for (const isa::Expr& extent : tensor.extents) {
+      isa::for_each_variable(extent, [&](isa::VarId var) {
+        const isa::PipelineScalar& scalar = pipeline_.scalars[static_cast<std::size_t>(var.index)];
+        asks = asks || !inputs_.contains(scalar.name);
+      });
+    }
+    return asks;
+  }
+
+  Status take(const Solution& found, SizeSource source) {
+    const auto index = static_cast<std::size_t>(found.var.index);
+    if (inputs_.contains(pipeline_.scalars[index].name)) return Done{};
+    std::optional<SizeSource>& known = sources_[index];
+    if (known && known->value != source.value) {
+      return Error{ErrorKind::usage,
+                   fmt::format("`{}` is {} by dimension {} of `{}`, but {} by dimension {} of `{}`",
+                               pipeline_.scalars[index].name, known->value, known->dimension,
+                               known->tensor, source.value, source.dimension, source.tensor)};
+    }
+    if (!known) known = std::move(source);
+    return Done{};
+  }
+
+  /// Nothing if the kind does not hold the value.
+  [[nodiscard]] std::optional<isa::Scalar> scalar_of(std::size_t index, std::int64_t value) const {
+    const isa::ScalarKind kind = pipeline_.scalars[index].kind;
+    if (!isa::is_integer(kind)) return std::nullopt;
+    const isa::Scalar scalar = isa::convert(isa::Scalar::i64(value), kind);
+    const bool is_held = isa::convert(scalar, isa::ScalarKind::i64).as_int() == value;
+    return is_held ? std::optional(scalar) : std::nullopt;
+  }
+
+  const isa::Pipeline& pipeline_;
+  Texts inputs_, outputs_;
+  std::vector<std::optional<SizeSource>> sources_;
+};
+
+}  // namespace
+
+Result<std::vector<std::optional<isa::Scalar>>> sizes_of_data(const isa::Pipeline& pipeline,
+                                                              const Texts& inputs,
+                                                              const Texts& outputs) {
+  return Sizes(pipeline, inputs, outputs).run();
+}
+
+}  // namespace tilevm::vm
