@@ -36,7 +36,7 @@ def patterns(words):
                    r"|(?<![\w.])(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?(?!\w)"),
         ("definition", r"(?<=\bdef )\w+|(?<=\bpipeline )\w+"),
         ("operand", r"\b[A-Za-z_]\w*(?==(?!=))"),
-        ("type", r"(?<=: )(?:dtype|layout)\b(?=[^\w.(\[])"),
+        ("type", r"(?<=: )(?:dtype|layout)\b(?= )"),
         ("type", rf"(?<=\w=)(?:{either(bipolar)})\b|\b(?:{either(bipolar)})\b(?=\*|\[)"
                  rf"|(?<=: |= )(?:{either(bipolar)})\b(?=[^\w]*$)|(?<=, )(?:{either(bipolar)})\b(?=, shape|\))"),
         ("keyword", rf"\b(?:{either(words['keywords'])})\b"),

@@ -4,7 +4,7 @@
 ;;; Code:
 
 (defconst tilevm-keywords
-  '("const" "require" "def" "pipeline" "for" "while" "include" "if" "elif" "else" "break" "continue" "pass" "return" "in" "and" "or" "not" "true" "True" "false" "False" "range"))
+  '("const" "require" "def" "pipeline" "for" "while" "include" "if" "elif" "else" "break" "continue" "pass" "return" "in" "and" "or" "not" "true" "True" "false" "False" "range" "inout"))
 
 (defconst tilevm-instructions
   '("BlockIndices" "LoadScalar" "AllocateGlobal" "AllocateShared" "AllocateRegister" "Iota" "ViewGlobal" "LoadGlobal" "LoadShared" "StoreGlobal" "StoreShared" "Prefetch" "Gather" "Scatter" "CopyAsync" "CopyAsyncCommitGroup" "CopyAsyncWaitGroup" "Add" "Sub" "Mul" "Div" "Mod" "Fma" "Neg" "Abs" "Min" "Max" "And" "Or" "Xor" "Shl" "Shr" "Eq" "Ne" "Lt" "Le" "Gt" "Ge" "Where" "Exp2" "Exp" "Log2" "Log" "Sin" "Cos" "Tanh" "Sigmoid" "Sqrt" "Rsqrt" "Rcp" "Floor" "Ceil" "Round" "Trunc" "Cast" "View" "ConvertLayout" "Dot" "DotSparse" "Slice" "Concat" "Lookup" "Reduce" "Scan" "Synchronize" "LockSemaphore" "ReleaseSemaphore" "AtomicAdd" "Exit" "Print" "Assert"))

@@ -135,6 +135,7 @@ LanguageWords language_words() {
   LanguageWords words{keywords(), layout_functions(), layout_operations(), decorator_names(),
                       builtin_names()};
   words.keywords.emplace_back("range");  // reserved only after `in`
+  words.keywords.emplace_back("inout");  // reserved only before a tensor of a pipeline
   words.layouts.emplace_back(strides_function);
   return words;
 }
