@@ -117,7 +117,7 @@ refuse() {
 export TILEVM_LIBCUDA="$fake_driver"
 TILEVM_LIBCUDA=/nowhere/libcuda.so refuse '(580 or newer for CUDA 13), or run with `--backend sim`' run $add --backend cuda
 TILEVM_LIBCUDA=/nowhere/libcuda.so refuse 'install the driver (580 or newer for CUDA 13)' bench $add
-TILEVM_LIBCUDA=/nowhere/libcuda.so refuse 'install the driver (580 or newer for CUDA 13)' tune programs/quantized_matmul.tile
+TILEVM_LIBCUDA=/nowhere/libcuda.so refuse 'install the driver (580 or newer for CUDA 13)' tune programs/quantized_matmul/few_rows.tile
 TILEVM_LIBCUDA=/nowhere/libcuda.so refuse 'install the driver (580 or newer for CUDA 13)' diff $add
 TILEVM_LIBCUDA=libc.so.6 refuse 'older than CUDA 11.4; install a newer driver' run $add --backend cuda
 FAKE_CUDA_INIT=100 refuse 'CUDA_VISIBLE_DEVICES' run $add --backend cuda

@@ -50,5 +50,29 @@ class Pages(unittest.TestCase):
                               "run: ./dev docs")
 
 
+class QuantizedMatmul(unittest.TestCase):
+    """A reader can change the quantised product: small files, few tunables, each explained in its page."""
+
+    PAGE = ROOT / "docs/quantized_matmul.md"
+    FILES = sorted(ROOT.glob("programs/quantized_matmul/*.tile"))
+
+    def test_files_are_small_and_in_the_page(self):
+        named = set(re.findall(r"^\| `programs/quantized_matmul/(\w+\.tile)` \|", self.PAGE.read_text(), re.MULTILINE))
+        self.assertEqual(named, {file.name for file in self.FILES})
+        for file in self.FILES:
+            with self.subTest(file=file.name):
+                self.assertLess(len(file.read_text().splitlines()), 200)
+
+    def test_tunables_are_few_and_explained(self):
+        rows = "\n".join(re.findall(r"^\| ([A-Z_, ]+) \|", self.PAGE.read_text(), re.MULTILINE))
+        explained = set(re.findall(r"\w+", rows))
+        for file in self.FILES:
+            tunables = re.findall(r"^const (\w+)(?:: *\w+)? in \[", file.read_text(), re.MULTILINE)
+            with self.subTest(file=file.name):
+                self.assertLess(len(tunables), 10)
+                self.assertEqual(set(tunables) - explained, set())
+                self.assertEqual(len(tunables) >= 8, file.stem.endswith("_rows"))
+
+
 if __name__ == "__main__":
     unittest.main()

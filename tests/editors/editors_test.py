@@ -21,7 +21,8 @@ TILEVM = sys.argv.pop(1) if len(sys.argv) > 1 else "tilevm"
 NAMES = {"enumMember", "parameter", "variable", "method", "interface"}
 KINDS = {"keyword": "keyword", "instruction": "function", "layout": "macro", "type": "type", "operand": "property",
          "decorator": "decorator", "number": "number", "string": "string", "comment": "comment"}
-FILES = sorted(ROOT.glob("programs/*.tile")) + sorted(ROOT.glob("tests/filetests/run/*.tile"))
+FILES = [file for files in ("programs/*.tile", "programs/quantized_matmul/*.tile", "tests/filetests/run/*.tile")
+         for file in sorted(ROOT.glob(files))]
 
 
 def parser_tokens(client, file):
@@ -146,6 +147,18 @@ class Highlighters(unittest.TestCase):
 
     def test_the_pygments_lexer_agrees_with_the_parser(self):
         self.compare(lexer_tokens)
+
+    def test_inout_is_a_keyword_to_all(self):
+        file = ROOT / "tests/filetests/run/pipeline_parameters.tile"
+        text = file.read_text()
+        grammar = json.loads((EDITORS / "vscode/syntaxes/tilevm.tmLanguage.json").read_text())
+        with Client(TILEVM) as client:
+            found = [parser_tokens(client, file), textmate_tokens(grammar, text), lexer_tokens(text)]
+        lines = text.split("\n")
+        places = [(i, line.index("inout"), 5) for i, line in enumerate(lines) if re.search(r"\binout \w+:", line)]
+        self.assertTrue(places)
+        for tokens in found:
+            self.assertEqual({tokens[place] for place in places}, {"keyword"})
 
     def test_a_wrong_grammar_would_be_found(self):
         grammar = json.loads((EDITORS / "vscode/syntaxes/tilevm.tmLanguage.json").read_text())

@@ -229,7 +229,7 @@ class Editing(unittest.TestCase):
 class ShippedPrograms(unittest.TestCase):
     def test_every_shipped_program_is_understood(self):
         with Client(TILEVM) as client:
-            for file in sorted(ROOT.glob("programs/*.tile")):
+            for file in sorted(ROOT.glob("programs/**/*.tile")):
                 with self.subTest(file=file.name):
                     uri, text = file.as_uri(), file.read_text()
                     client.open(uri, text)
@@ -237,7 +237,7 @@ class ShippedPrograms(unittest.TestCase):
                     self.assertEqual(bool(errors), file.name == "figure9_as_printed.tile")
                     client.of("textDocument/codeLens", uri)
                     tokens = client.of("textDocument/semanticTokens/full", uri)["data"]
-                    self.assertGreater(len(tokens), 100)
+                    self.assertGreater(len(tokens), 60)
             self.assertEqual(client.shut_down(), 0)
 
 

@@ -86,8 +86,10 @@ class Compiler:
 
     def compile(self, configuration, target):
         """Each function's facts, or an error; kept for the next time."""
-        source = self.tree.path_of(configuration.file, self.other).read_bytes()
-        what = f"{configuration}\n{target}\n{self.tree.identity}\n{hashlib.sha256(source).hexdigest()}"
+        # A program may include the files beside it.
+        folder = self.tree.path_of(configuration.file, self.other).parent
+        source = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.tile"))))
+        what = f"{configuration}\n{target}\n{self.tree.identity}\n{source.hexdigest()}"
         kept = self.cache / f"{hashlib.sha256(what.encode()).hexdigest()[:32]}.json"
         if kept.exists():
             return json.loads(kept.read_text())

@@ -4,6 +4,8 @@ import re
 import shlex
 import subprocess
 
+from tree import Failure
+
 MEASURED = "tests/bench/quantized_matmul.sh"
 
 
@@ -39,10 +41,18 @@ def measured(root):
     return [Configuration(row[0], row[1:]) for row in rows]
 
 
+def measured_pairs(old, new):
+    """The rows of two revisions, one by one: the same kernels, perhaps of another program."""
+    rows = measured(old), measured(new)
+    if len(rows[0]) != len(rows[1]):
+        raise Failure(f"the revisions measure {len(rows[0])} and {len(rows[1])} rows")
+    return list(zip(*rows))
+
+
 def find(root, all_tests):
     """All configurations, each once; `all_tests`: of every .tile test, not only of programs/."""
     found = []
-    for path in [*sorted(root.glob("programs/*.tile")), *sorted(root.glob("tests/filetests/**/*.tile"))]:
+    for path in [*sorted(root.glob("programs/**/*.tile")), *sorted(root.glob("tests/filetests/**/*.tile"))]:
         found += cases_of(path, root)
     found += measured(root)
     unique = {str(c): c for c in found if all_tests or c.file.startswith("programs/")}

@@ -8,6 +8,11 @@ configuration of the quantised product (tests/bench/quantized_matmul.sh --list) 
 both revisions, and compares code, registers, memory and constants of each kernel. A configuration
 that a target refuses must be refused with the same words. Exits with 1 where something differs.
 
+A program that was written anew has other constants for the same kernel: --measured compares the
+measured rows one by one, each with the program and the constants of its own revision. The kernels
+are compared then, not what belongs to the whole cubin, where the prelude's constants are in the
+order in which a program first uses their types.
+
 OLD and NEW are revisions, unpacked and built in build/revisions, or folders with a build of theirs
 (build/tilevm). What was compiled is kept there, so a run that was stopped goes on where it was.
 """
@@ -57,21 +62,27 @@ def compare_results(old, new):
     return ["  the emitted text or what a launch needs differs"]
 
 
+def kernels_of(result):
+    """A result of `compile` without what belongs to the whole cubin."""
+    functions = result.get("functions")
+    return result if functions is None else {"functions": {name: functions[name] for name in functions if name}}
+
+
 def compare(task):
     """A line for the list of all, and the lines of a difference."""
-    compilers, configuration, target, text_first = task
+    compilers, pair, target, text_first = task
     outcome = "text"
     different = True
     if text_first:
-        results = [compiler.text(configuration, target) for compiler in compilers]
+        results = [compiler.text(configuration, target) for compiler, configuration in zip(compilers, pair)]
         different = compare_results(*results)
     if different:
         outcome = "code"
-        results = [compiler.compile(configuration, target) for compiler in compilers]
-        different = compare_results(*results)
+        results = [compiler.compile(configuration, target) for compiler, configuration in zip(compilers, pair)]
+        different = compare_results(*(map(kernels_of, results) if pair[0] is not pair[1] else results))
     if not different and "error" in results[1]:
         outcome = "refused"
-    head = f"{'DIFFERS' if different else 'equal':8}{outcome:8}{target:8} {configuration}"
+    head = f"{'DIFFERS' if different else 'equal':8}{outcome:8}{target:8} {pair[1]}"
     functions = results[1].get("functions", {})
     details = [f"    {name}: {numbers(facts)}" for name, facts in functions.items() if name]
     return outcome, [head, *(different or details)], bool(different)
@@ -91,6 +102,8 @@ def read_arguments():
                         help="compile only what differs in text when comments are left out; and vector_add.tile, "
                              "which would show other options of the compiler")
     parser.add_argument("--tests", action="store_true", help="every .tile test as well")
+    parser.add_argument("--measured", action="store_true",
+                        help="only the measured rows, each with the program and the constants of its own revision")
     parser.add_argument("--only", default="", metavar="WORDS", help="configurations that contain these words")
     parser.add_argument("--target", action="append", metavar="TARGET", help=f"one of {' '.join(TARGETS)}")
     parser.add_argument("--report", type=pathlib.Path, metavar="FILE",
@@ -105,12 +118,16 @@ def make_tasks(arguments):
              for name in (arguments.old, arguments.new)]
     compilers = [Compiler(trees[0], trees[1], arguments.cache), Compiler(trees[1], trees[0], arguments.cache)]
     tasks = []
-    for configuration in configurations.find(ROOT, arguments.tests):
-        if arguments.only not in str(configuration):
+    if arguments.measured:
+        pairs = configurations.measured_pairs(*(tree.folder for tree in trees))
+    else:
+        pairs = [(configuration, configuration) for configuration in configurations.find(ROOT, arguments.tests)]
+    for pair in pairs:
+        if arguments.only not in str(pair[1]):
             continue
         for target in arguments.target or TARGETS:
-            text = arguments.text_first and configuration.file != "programs/vector_add.tile"
-            tasks.append((compilers, configuration, target, text))
+            text = arguments.text_first and pair[1].file != "programs/vector_add.tile"
+            tasks.append((compilers, pair, target, text))
     if not tasks:
         raise Failure(f"no configuration contains `{arguments.only}`")
     return tasks

@@ -10,7 +10,7 @@ import compiling
 import configurations
 import cubin
 import machine_code
-from tree import ROOT
+from tree import ROOT, Tree
 
 
 def make_cubin(code=b"\x01" * 16, registers=24, names=("kernel",), lines=b"line 1"):
@@ -103,6 +103,31 @@ class Configurations(unittest.TestCase):
         rows = {str(row) for row in configurations.measured(ROOT)}
         self.assertGreaterEqual(len(rows), 71)
         self.assertTrue(all("-D K=8192" in row for row in rows))
+
+    def test_rows_of_two_revisions_are_compared_one_by_one(self):
+        pairs = configurations.measured_pairs(ROOT, ROOT)
+        self.assertEqual(len(pairs), len(configurations.measured(ROOT)))
+        self.assertTrue(all(str(old) == str(new) for old, new in pairs))
+
+    def test_the_constants_of_the_whole_cubin_are_no_kernel(self):
+        result = {"functions": cubin.read(make_cubin())}
+        self.assertEqual(sorted(machine_code.kernels_of(result)["functions"]), ["kernel"])
+        refused = {"error": "too large"}
+        self.assertIs(machine_code.kernels_of(refused), refused)
+
+    def test_a_program_beside_the_file_matters(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "programs").mkdir()
+            (root / "programs/a.tile").write_text('include "b.tile"\n')
+            (root / "tilevm").write_text("a build")
+            keys = []
+            for text in ("const N = 1\n", "const N = 2\n"):
+                (root / "programs/b.tile").write_text(text)
+                compiler = compiling.Compiler(Tree("tree", root, root / "tilevm"), None, root)
+                compiler.compile_now = lambda configuration, target: {"error": str(len(list(root.glob("compiled/*.json"))))}
+                keys.append(compiler.compile(configurations.Configuration("programs/a.tile", []), "sm_80"))
+            self.assertEqual(keys, [{"error": "0"}, {"error": "1"}])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 // template.
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "backend/compile/toolchain.h"
 #include "backend/emit/emit.h"
 #include "backend/export/compile_report.h"
+#include "frontend/syntax/includes.h"
 #include "tests/unit/backend/emit_support.h"
 #include "tests/unit/backend/toolchain_support.h"
 
@@ -189,16 +191,23 @@ TEST_CASE("a NaN among the constants behind a cast is no part of it") {
   CHECK(multiplies("0.0 / 0.0"));
 }
 
-/// programs/quantized_matmul.tile as it is measured, with weights of a type.
+/// programs/quantized_matmul/few_rows.tile as it is measured, with weights of a type.
 isa::VerifiedProgram quantized(const std::string& type) {
-  return load_program("quantized_matmul.tile", {90, true},
+  const std::string folder = std::string(TILEVM_SOURCE_DIR) + "/programs/quantized_matmul/";
+  const std::string name = "few_rows.tile";
+  const auto source = frontend::with_includes(
+      std::make_shared<const SourceFile>(name, read_text(folder + name)), name,
+      [&](const std::string& path, const std::string&) -> Result<frontend::FoundFile> {
+        return frontend::FoundFile{path, path, read_text(folder + path)};
+      });
+  return make_program(frontend::flattened(*source), {90, true}, name,
                       {{"N", "8192"},
                        {"K", "8192"},
                        {"BN", "224"},
                        {"WARPS", "4"},
                        {"STAGES", "4"},
-                       {"Q", type},
-                       {"W", type.substr(1, 1)}});
+                       {"SPLIT", "1"},
+                       {"Q", type}});
 }
 
 /// The parts of the report that the speed of `matmul` rests on.

@@ -139,7 +139,7 @@ const std::vector<Subject>& subjects() {
       {"figure2", {"M=32", "N=16", "K=48"}},
       {"matmul_f16_i6", {"M=20", "N=16", "K=32"}},
       {"matmul_f16_pipelined", {"M=70", "N=64", "K=96"}},
-      {"quantized_matmul", {"M=16", "N=64", "K=64"}},
+      {"quantized_matmul/few_rows", {"M=16", "N=64", "K=64"}},
       {"reduction", {"M=5", "N=77", "THREADS=64"}},
       {"split_k_matmul", {"M=64", "N=64", "K=256", "SPLIT=3"}},
       {"stream_k_matmul", {"M=64", "N=128", "K=64", "BLOCKS=5"}},
