@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -82,6 +84,21 @@ std::optional<ConstantValue> fitted(const ConstantValue& given, const ConstantVa
   return std::nullopt;
 }
 
+/// Every item, those of included files where they are included.
+void add_in_order(const std::vector<ast::Item>& items, std::vector<const ast::Item*>& all) {
+  for (const ast::Item& item : items) {
+    all.push_back(&item);
+    if (const auto* include = std::get_if<ast::Include>(&item.node)) {
+      add_in_order(include->items, all);
+    }
+  }
+}
+std::vector<const ast::Item*> in_order(const std::vector<ast::Item>& items) {
+  std::vector<const ast::Item*> all;
+  add_in_order(items, all);
+  return all;
+}
+
 /// Whether a text contains a name that is not a part of a longer one.
 bool names_word(std::string_view text, std::string_view name) {
   const auto in_name = [&](std::size_t at) { return at < text.size() && is_word_byte(text[at]); };
@@ -95,17 +112,29 @@ bool names_word(std::string_view text, std::string_view name) {
 }  // namespace
 
 bool ConstantBinder::bind(const ast::Program& tree, Diagnostics& diagnostics) {
-  ast::for_each<ast::ConstDecl>(tree.items, [&](const ast::ConstDecl& node) { bind(node); });
-  finish();
-  std::optional<std::size_t> broken;  // where the first requirement that does not hold begins
-  ast::for_each<ast::Require>(tree.items, [&](const ast::Require& node) {
-    if (!check(node) && !broken) broken = node.condition.span.begin;
-  });
-  for (const Diagnostic& diagnostic : diagnostics_.sorted()) {
-    const bool follows = broken && diagnostic.span.begin > *broken;
-    if (!follows || diagnostic.code == Code::require_failed) diagnostics.report(diagnostic);
+  const std::vector<const ast::Item*> items = in_order(tree.items);
+  std::vector<std::pair<std::size_t, Diagnostics>> found;  // with the item that they are about
+  const auto take = [&](std::size_t item) {
+    found.emplace_back(item, std::exchange(diagnostics_, Diagnostics{most_diagnostics}));
+  };
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (const auto* node = std::get_if<ast::ConstDecl>(&items[i]->node)) bind(*node);
+    take(i);
   }
-  return !broken;
+  finish();
+  take(0);
+  std::size_t broken = items.size();  // the first requirement that does not hold
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto* node = std::get_if<ast::Require>(&items[i]->node);
+    if (node != nullptr && !check(*node)) broken = std::min(broken, i);
+    take(i);
+  }
+  for (const auto& [item, of_item] : found) {
+    for (const Diagnostic& diagnostic : of_item.sorted()) {
+      if (item <= broken || diagnostic.code == Code::require_failed) diagnostics.report(diagnostic);
+    }
+  }
+  return broken == items.size();
 }
 
 void ConstantBinder::bind(const ast::ConstDecl& tree) {

@@ -35,6 +35,8 @@ class ConstantBinder {
   [[nodiscard]] std::vector<isa::Tunable> take_tunables() { return std::move(tunables_); }
 
  private:
+  static constexpr std::size_t most_diagnostics = 10'000;
+
   void bind(const ast::ConstDecl& tree);
   [[nodiscard]] bool check(const ast::Require& tree);
   /// Reports overrides that name no constant of the file.
@@ -52,7 +54,7 @@ class ConstantBinder {
   const isa::Target& target_;
   Inlining& inlining_;
   std::vector<bool> used_;
-  Diagnostics diagnostics_{10'000};
+  Diagnostics diagnostics_{most_diagnostics};
   Constants constants_;
   std::vector<isa::Tunable> tunables_;
 };

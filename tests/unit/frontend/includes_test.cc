@@ -78,6 +78,19 @@ TEST_CASE("a file is included once, and never by itself") {
                   "includes `a.tile` [TV0009]") != std::string::npos);
 }
 
+TEST_CASE(
+    "what follows a requirement that fails is in the order of the program, not of its files") {
+  // a.tile is before b.tile, whose requirement fails, in the program, but includes it first.
+  const Files files = {
+      {"main.tile", "const BEFORE = 1 / 0\ninclude \"a.tile\"\nconst AFTER = 2 / 0\n" + kernel},
+      {"a.tile", "include \"b.tile\"\nconst L: layout = local(3 / 0)\n"},
+      {"b.tile", "const N = 4\nrequire N > 4, \"N is too small\"\n"}};
+  const std::string text = messages_of(files);
+  CHECK(text.find("main.tile:1:16: error: division by zero") != std::string::npos);
+  CHECK(text.find("b.tile:2:9: error: N is too small") != std::string::npos);
+  CHECK(text.find("2 errors\n") != std::string::npos);
+}
+
 TEST_CASE("a text that is no file includes the standard library only") {
   const auto own = std::make_shared<const SourceFile>(
       "text", "include \"std/reduce.tile\"\ninclude \"a.tile\"\ndef f<1>():\n    pass\n");
