@@ -50,6 +50,20 @@ Status check_all_taken(const Entry& entry, const Texts& inputs, const Texts& out
 
 // --- Pipelines ------------------------------------------------------------------------------
 
+/// A scalar has no value: the error also names an input whose shape would tell it, if there is one.
+Error with_tensor_that_tells(Error error, const isa::Pipeline& pipeline, std::size_t scalar) {
+  for (const isa::PipelineTensor& tensor : pipeline.tensors) {
+    if (!tensor.is_input()) continue;
+    for (const isa::Expr& extent : tensor.extents) {
+      const auto solution = solve_extent(extent, 0);
+      if (!solution || static_cast<std::size_t>(solution->var.index) != scalar) continue;
+      error.message += fmt::format(", or a file for `{}`, whose shape tells it", tensor.name);
+      return error;
+    }
+  }
+  return error;
+}
+
 /// The values of a pipeline's scalar parameters: given, or told by the shapes of its data.
 Result<std::vector<isa::Scalar>> take_scalars(const isa::Pipeline& pipeline, Texts& inputs,
                                               const Texts& outputs) {
@@ -62,9 +76,11 @@ Result<std::vector<isa::Scalar>> take_scalars(const isa::Pipeline& pipeline, Tex
       values.push_back(*(*told)[i]);
       continue;
     }
+    const bool was_given = inputs.contains(scalar.name);
     const Result<isa::Scalar> value =
         take_scalar(inputs, fmt::format("pipeline `{}`", pipeline.name), scalar.name, scalar.kind);
-    if (!value) return value.error();
+    if (!value)
+      return was_given ? value.error() : with_tensor_that_tells(value.error(), pipeline, i);
     values.push_back(*value);
   }
   return values;

@@ -6,22 +6,13 @@
 #include <fmt/format.h>
 
 #include "isa/base/check.h"
-#include "isa/inst/expr.h"
 #include "vm/data/array_file.h"
 #include "vm/text/byte_source.h"
 
 namespace tilevm::vm {
 namespace {
 
-/// A variable of an expression and the value that gives the expression its value.
-struct Solution {
-  isa::VarId var;
-  std::int64_t value = 0;
-};
-
-std::optional<Solution> solve(const isa::Expr& expr, std::int64_t value);
-
-std::optional<Solution> solve(const isa::Expr::Binary& node, std::int64_t value) {
+std::optional<ExtentSolution> solve(const isa::Expr::Binary& node, std::int64_t value) {
   const std::optional<std::int64_t> a = node.a.constant_int(), b = node.b.constant_int();
   if (a.has_value() == b.has_value()) return std::nullopt;
   const isa::Expr& unknown = a ? node.b : node.a;
@@ -30,16 +21,16 @@ std::optional<Solution> solve(const isa::Expr::Binary& node, std::int64_t value)
   switch (node.op) {
     case isa::ScalarBinary::mul:
       if (known == 0 || known == -1 || value % known != 0) return std::nullopt;
-      return solve(unknown, value / known);
+      return solve_extent(unknown, value / known);
     case isa::ScalarBinary::add:
       if (__builtin_sub_overflow(value, known, &rest)) return std::nullopt;
-      return solve(unknown, rest);
+      return solve_extent(unknown, rest);
     case isa::ScalarBinary::sub:
       if (a ? __builtin_sub_overflow(known, value, &rest)
             : __builtin_add_overflow(value, known, &rest)) {
         return std::nullopt;
       }
-      return solve(unknown, rest);
+      return solve_extent(unknown, rest);
     case isa::ScalarBinary::div:
     case isa::ScalarBinary::mod:
     case isa::ScalarBinary::shl:
@@ -60,19 +51,6 @@ std::optional<Solution> solve(const isa::Expr::Binary& node, std::int64_t value)
       return std::nullopt;
   }
   TILEVM_NO_ENUMERATOR();
-}
-
-/// The value of the one variable of an expression that makes it `value`.
-std::optional<Solution> solve(const isa::Expr& expr, std::int64_t value) {
-  if (const auto* variable = std::get_if<isa::Expr::Variable>(&expr.node())) {
-    return Solution{variable->var, value};
-  }
-  if (const auto* convert = std::get_if<isa::Expr::Convert>(&expr.node())) {
-    if (!isa::is_integer(convert->a.kind())) return std::nullopt;
-    return solve(convert->a, value);
-  }
-  const auto* binary = std::get_if<isa::Expr::Binary>(&expr.node());
-  return binary != nullptr ? solve(*binary, value) : std::nullopt;
 }
 
 /// The shape of the array of a file, of which no data is read.
@@ -140,7 +118,7 @@ class Sizes {
     // Another rank is reported where the data is read.
     if (!*shape || (*shape)->size() != tensor.extents.size()) return Done{};
     for (std::size_t d = 0; d < tensor.extents.size(); ++d) {
-      const auto found = solve(tensor.extents[d], (**shape)[d]);
+      const auto found = solve_extent(tensor.extents[d], (**shape)[d]);
       if (!found) continue;
       if (Status s = take(*found, {found->value, tensor.name, d}); !s) return s;
     }
@@ -159,7 +137,7 @@ class Sizes {
     return asks;
   }
 
-  Status take(const Solution& found, SizeSource source) {
+  Status take(const ExtentSolution& found, SizeSource source) {
     const auto index = static_cast<std::size_t>(found.var.index);
     if (inputs_.contains(pipeline_.scalars[index].name)) return Done{};
     std::optional<SizeSource>& known = sources_[index];
@@ -188,6 +166,18 @@ class Sizes {
 };
 
 }  // namespace
+
+std::optional<ExtentSolution> solve_extent(const isa::Expr& expr, std::int64_t value) {
+  if (const auto* variable = std::get_if<isa::Expr::Variable>(&expr.node())) {
+    return ExtentSolution{variable->var, value};
+  }
+  if (const auto* convert = std::get_if<isa::Expr::Convert>(&expr.node())) {
+    if (!isa::is_integer(convert->a.kind())) return std::nullopt;
+    return solve_extent(convert->a, value);
+  }
+  const auto* binary = std::get_if<isa::Expr::Binary>(&expr.node());
+  return binary != nullptr ? solve(*binary, value) : std::nullopt;
+}
 
 Result<std::vector<std::optional<isa::Scalar>>> sizes_of_data(const isa::Pipeline& pipeline,
                                                               const Texts& inputs,

@@ -2,19 +2,31 @@
 // `x: f32[2 * n]` is half of the extent of the file that `--in x=x.npy` names.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "isa/base/result.h"
+#include "isa/inst/expr.h"
 #include "isa/program/program.h"
 #include "vm/run/entry_parts.h"
 
 namespace tilevm::vm {
 
+/// A variable of an expression and the value that gives the expression its value.
+struct ExtentSolution {
+  isa::VarId var;
+  std::int64_t value = 0;
+};
+
+/// Of an expression that is one variable, alone or with constants added, subtracted or multiplied;
+/// nothing if no integer gives the value.
+[[nodiscard]] std::optional<ExtentSolution> solve_extent(const isa::Expr& extent,
+                                                         std::int64_t value);
+
 /// One value or none for each of Pipeline::scalars. Those with a text among the inputs have none:
 /// the text holds. Shapes are those of files (.npy, .npz, .safetensors; not of standard input) and
-/// those that the user writes, as in `x=f32[100]=rand`. An extent tells a scalar if it is the
-/// scalar alone, or with constants added, subtracted or multiplied. Error (usage): two extents
+/// those that the user writes, as in `x=f32[100]=rand`. Error (usage): two extents
 /// tell two values; (program): a file cannot be read.
 [[nodiscard]] Result<std::vector<std::optional<isa::Scalar>>> sizes_of_data(
     const isa::Pipeline& pipeline, const Texts& inputs, const Texts& outputs);
