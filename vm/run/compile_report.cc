@@ -144,7 +144,8 @@ Json remarks_json(const CompileReport& report, const CudaKernel& emitted) {
     const SourceFile& source = report.program.source();
     const LineColumn at = source.locate(remark.span.begin);
     Json object = Json::object();
-    object.set("file", source.name_at(remark.span.begin));
+    const std::string& file = source.name_at(remark.span.begin);
+    if (file != source.name()) object.set("file", file);
     object.set("line", at.line).set("column", at.column);
     object.set("instruction", isa::mnemonic(remark.stmt->inst)).set("chosen", remark.text);
     const std::string missed = missed_text(report.program, remark, Locations::shown);
