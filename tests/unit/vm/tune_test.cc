@@ -6,6 +6,7 @@
 
 #include "tests/unit/vm/commands_support.h"
 #include "vm/cli/cmd_support.h"
+#include "vm/run/load.h"
 #include "vm/tune/tuner.h"
 
 namespace tilevm::vm::tuning {
@@ -116,6 +117,25 @@ TEST_CASE("a define fixes a tunable; the default may break a requirement") {
   std::string text = program;
   text.replace(text.find("= 2\n"), 4, "= 3\n");
   CHECK(plan_of(all_points(), text).candidates.size() == 8);
+}
+
+TEST_CASE("the space of a program in several files has all its tunables, types too") {
+  const std::string path =
+      std::string(TILEVM_SOURCE_DIR) + "/programs/quantized_matmul/few_rows.tile";
+  std::istringstream none;
+  const auto source = read_program(path, none);
+  REQUIRE(source);
+  PlanSettings settings = all_points();
+  settings.fixed = {{"BN", "448"},   {"WARPS", "14"}, {"BK", "256"},   {"STAGES", "2"},
+                    {"UNROLL", "0"}, {"SWAP", "1"},   {"SLICES", "2"}, {"N", "896"}};
+  Diagnostics diagnostics;
+  const Plan plan = make_plan(*source, settings, diagnostics);
+  CHECK_FALSE(diagnostics.has_errors());
+  std::set<std::string> points;
+  for (const Candidate& candidate : plan.candidates) points.insert(to_string(candidate.point));
+  CHECK(points == std::set<std::string>{"SCALE=f16 SPLIT_BARRIERS=0", "SCALE=f16 SPLIT_BARRIERS=1",
+                                        "SCALE=f32 SPLIT_BARRIERS=0",
+                                        "SCALE=f32 SPLIT_BARRIERS=1"});
 }
 
 TEST_CASE("of more points than wanted a seeded choice is taken") {
