@@ -126,15 +126,19 @@ Trial read_bench(const std::string& output, int status) {
 
 std::string read_refusal(const std::string& output, int status) {
   const std::string last = last_line(output);
+  std::string words = last;
   try {
     const boost::json::object object = boost::json::parse(last).as_object();
     if (object.contains("exact")) return "other bits than the simulator's";
-    if (const auto* error = object.if_contains("error")) return std::string(error->as_string());
-    return std::string(
-        object.at("diagnostics").as_array().at(0).as_object().at("message").as_string());
+    const auto* error = object.if_contains("error");
+    words = error != nullptr
+                ? error->as_string()
+                : object.at("diagnostics").as_array().at(0).as_object().at("message").as_string();
   } catch (const std::exception&) {
-    return last.empty() ? ending(status) : last;
+    words = last;
   }
+  if (words.empty()) words = last;
+  return words.empty() ? ending(status) : words;
 }
 
 }  // namespace tilevm::vm::tuning
