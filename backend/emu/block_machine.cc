@@ -102,11 +102,19 @@ Status BlockMachine::begin(std::uint64_t number) {
                     launch_.shared_bytes,
                     {shared, 0},
                     &for_block_,
-                    launch_.options.max_steps};
+                    0};
+    thread.steps = launch_.options.max_steps;
+    grant_steps(thread);
     thread.fibre.prepare(thread.lane, run_thread);
     thread.state = State::ready;
   }
   return Done{};
+}
+
+void BlockMachine::grant_steps(Thread& thread) {
+  constexpr std::uint64_t most = 4096;
+  thread.lane->steps = std::min(thread.steps, most);
+  thread.steps -= thread.lane->steps;
 }
 
 void BlockMachine::shuffle(std::vector<unsigned>& order) {

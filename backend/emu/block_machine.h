@@ -88,6 +88,7 @@ class BlockMachine {
     unsigned barrier = 0, parity = 0;        ///< State::waits_for_phase
     const unsigned char* address = nullptr;  ///< State::waits_for_value
     unsigned value = 0;                      ///< likewise
+    std::uint64_t steps = 0;  ///< iterations that it may make besides those of Lane::steps
   };
   /// The operands of an instruction of a warp, as its lanes bring them.
   struct Operands {
@@ -110,6 +111,8 @@ class BlockMachine {
 
   bool run_warp(unsigned warp);
   [[nodiscard]] bool can_run(Thread& thread);
+  /// Gives a thread some of the iterations that it may make.
+  static void grant_steps(Thread& thread);
   void shuffle(std::vector<unsigned>& order);
   [[nodiscard]] Outcome stuck();
   [[nodiscard]] std::string describe_waiting() const;

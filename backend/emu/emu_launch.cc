@@ -137,7 +137,7 @@ class Worker {
       : launch_(launch), blocks_(blocks), most_(most) {}
 
   void run() {
-    for (;;) {
+    while (!launch_.options.is_stopped()) {
       const std::uint64_t progress = blocks_.progress();
       if (go_on() || begin_next()) continue;
       if (waiting_.empty()) return;
@@ -223,6 +223,9 @@ Result<std::optional<EmuFault>> run_emulated(const EmuLaunch& launch) {
   for (std::uint64_t i = 1; i < count; ++i) others.emplace_back(work);
   work();
   others.clear();
+  if (launch.options.is_stopped()) {
+    return Error{ErrorKind::limit, "the emulated launch was stopped"};
+  }
   return blocks.take();
 }
 

@@ -1,6 +1,7 @@
 // What an emulated launch leaves open on a GPU, and the choices that make it repeatable.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace tilevm::backend {
@@ -26,6 +27,13 @@ struct EmuOptions {
   std::uint64_t max_steps = std::uint64_t{1} << 28;
   /// Most blocks that have begun and not ended, where blocks wait for one another.
   std::uint64_t resident_blocks = 132;
+  /// Set by another thread where no result is wanted any more: the launch ends after at most some
+  /// thousand iterations of a thread. May be null.
+  const std::atomic<bool>* stop = nullptr;
+
+  [[nodiscard]] bool is_stopped() const {
+    return stop != nullptr && stop->load(std::memory_order_relaxed);
+  }
 };
 
 /// A sequence of numbers that depends on its seed alone (SplitMix64; Steele, Lea, Flood, 2014).

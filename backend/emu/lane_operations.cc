@@ -18,12 +18,22 @@ struct LaneOperations {
                                 0);
   }
 
+  /// A thread gets its steps in small numbers, so that a launch that must end does.
   static void out_of_steps(emu::Lane* lane) {
-    const auto limit = BlockMachine::of(lane).launch_.options.max_steps;
-    BlockMachine::of(lane).stop(
+    BlockMachine& block = BlockMachine::of(lane);
+    BlockMachine::Thread& thread = block.threads_[lane->thread];
+    if (block.launch_.options.is_stopped()) {
+      block.stop(lane, EmuFault::Kind::step_limit, "the launch was stopped", 0);
+    }
+    if (thread.steps > 0) {
+      block.grant_steps(thread);
+      --lane->steps;  // the one that asked
+      return;
+    }
+    block.stop(
         lane, EmuFault::Kind::step_limit,
         fmt::format("a thread made more than {} iterations of loops; --max-steps sets the limit",
-                    limit),
+                    block.launch_.options.max_steps),
         0);
   }
 

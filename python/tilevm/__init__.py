@@ -4,12 +4,23 @@
     c = k(a, b)
 """
 
-from ._errors import Diagnostic, Error, LimitError, ProgramError, UnavailableError, UsageError
-from ._kernel import Kernel, Parameter, kernel, load, loads
+from pathlib import Path
+
+from ._errors import Diagnostic, Error, LimitError, Note, ProgramError, UnavailableError, UsageError
+from ._kernel import Kernel, kernel, load, loads
+from ._launch import Launch
 from ._layout import Layout
 from ._library import version
 from ._packing import pack, unpack
+from ._parameter import Parameter
 
-__all__ = ["Diagnostic", "Error", "Kernel", "Layout", "LimitError", "Parameter", "ProgramError", "UnavailableError",
-           "UsageError", "kernel", "load", "loads", "pack", "unpack", "version"]
+__all__ = ["Diagnostic", "Error", "Kernel", "Launch", "Layout", "LimitError", "Note", "Parameter", "ProgramError",
+           "UnavailableError", "UsageError", "kernel", "load", "loads", "pack", "programs", "unpack", "version"]
 __version__ = version()
+
+
+def programs() -> Path:
+    """The folder of the programs that come with the package, as `load(programs() / "figure2.tile")`."""
+    from . import _command
+
+    return _command.programs()

@@ -23,6 +23,14 @@ def path() -> str:
     raise UnavailableError("the command `tilevm` is not found; put it on PATH, or name the file in TILEVM_COMMAND")
 
 
+def programs() -> pathlib.Path:
+    """The folder of the programs that come with the package."""
+    for candidate in (HERE / "share" / "tilevm" / "programs", HERE.parents[1] / "programs"):
+        if candidate.is_dir():
+            return candidate
+    raise UnavailableError("the programs are not here; they come with the wheel")
+
+
 def text(arguments: list[str], folder: str | None = None, statuses: tuple[int, ...] = (0,)) -> str:
     """What the command prints to standard output."""
     done = subprocess.run([path(), *arguments], cwd=folder, text=True, capture_output=True, check=False)

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any, NamedTuple
+
+
+class Note(NamedTuple):
+    """What a diagnostic says besides; `line` is 0 where it has no place."""
+
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
 
 
 class Diagnostic(NamedTuple):
@@ -18,10 +28,13 @@ class Diagnostic(NamedTuple):
     end_line: int
     end_column: int
     fix: str = ""
+    notes: tuple[Note, ...] = ()
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Diagnostic:
-        return cls(**{name: data[name] for name in cls._fields if name in data})
+        known = {name: data[name] for name in cls._fields if name in data}
+        known["notes"] = tuple(Note(**each) for each in data.get("notes", ()))
+        return cls(**known)
 
 
 class Error(Exception):
@@ -35,6 +48,8 @@ class Error(Exception):
         return type(self), (str(self), self.diagnostics)
 
     def _repr_html_(self) -> str:
+        import html
+
         return f"<pre style='color:#a00000'>{html.escape(str(self))}</pre>"
 
 
@@ -54,4 +69,4 @@ class LimitError(Error):
     """A limit was reached, or memory is short."""
 
 
-OF_STATUS = {1: ProgramError, 2: UsageError, 3: UnavailableError, 4: LimitError}
+OF_STATUS: dict[int, type[Error]] = {1: ProgramError, 2: UsageError, 3: UnavailableError, 4: LimitError}

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
+import _thread
 import ctypes
-import inspect
+import json
 import os
-import re
-import tempfile
-import textwrap
+import sys
 import threading
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
-from . import _command
-from ._errors import OF_STATUS, Diagnostic, Error, UsageError
-from ._library import LIBRARY, CArgument
-
-NUMPY_NAMES = {"f16": "float16", "f32": "float32", "f64": "float64", "i8": "int8", "i16": "int16", "i32": "int32",
-               "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64"}
-ML_NAMES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
-SCALARS = {"bool": ctypes.c_uint8, "i32": ctypes.c_int32, "u32": ctypes.c_uint32, "i64": ctypes.c_int64,
-           "u64": ctypes.c_uint64, "f32": ctypes.c_float}
-
-
-class Parameter(NamedTuple):
-    """A parameter of an entry. `shape` is None where it is not constant, and of a scalar."""
-
-    name: str
-    type: str
-    scalar: bool
-    input: bool
-    output: bool
-    shape: tuple[int, ...] | None
-    bytes: int
-
-    def __str__(self) -> str:
-        return f"{self.type}{list(self.shape)}" if self.shape is not None else self.type
+from . import _library
+from ._device import current_stream, is_on_device, is_torch, make_like, stream_of
+from ._errors import Diagnostic, Error, LimitError, UsageError
+from ._host import array_of
+from ._launch import Launch
+from ._library import LIBRARY, CArgument, check, diagnostics, report, run_options, text_of, words
+from ._parameter import SCALARS, Parameter, set_scalar
 
 
 class Kernel:
@@ -43,24 +25,16 @@ class Kernel:
     def __init__(self, text: str | None, path: str, constants: dict[str, Any], target: str | None,
                  entry: str | None) -> None:
         self._recipe = (text, path, constants, target, entry)
-        self._pid = os.getpid()
-        self._handle = ctypes.c_void_p()
         self._defines = [f"{name}={_constant(value)}" for name, value in constants.items()]
-        defines = (ctypes.c_char_p * (len(self._defines) + 1))(*[each.encode() for each in self._defines], None)
-        wanted = None if target is None else target.encode()
-        if text is None:
-            status = LIBRARY.tilevm_open_file(path.encode(), defines, wanted, self._handle)
-        else:
-            status = LIBRARY.tilevm_open(text.encode(), path.encode(), defines, wanted, self._handle)
-        if status != 0:
-            message = LIBRARY.tilevm_message().decode(errors="replace")
-            raise OF_STATUS.get(status, Error)(message, self._diagnostics() if status == 1 else ())
-        self.warnings: str = LIBRARY.tilevm_warnings(self._handle).decode(errors="replace")
+        self._programs: dict[str | None, _Program] = {}
+        self._launches = threading.local()
+        self._program = _Program(self._recipe, self._defines, target)
+        self.warnings: str = LIBRARY.tilevm_warnings(self._program.handle).decode(errors="replace")
         self.name, self.parameters = self._find(entry)
 
     def _find(self, wanted: str | None) -> tuple[str, tuple[Parameter, ...]]:
         count = ctypes.c_size_t()
-        entries = LIBRARY.tilevm_entries(self._handle, count)
+        entries = LIBRARY.tilevm_entries(self._program.handle, count)
         every = {entries[i].name.decode(): entries[i] for i in range(count.value)}
         pipelines = [name for name, entry in every.items() if entry.is_pipeline]
         names = [wanted] if wanted else pipelines if len(pipelines) == 1 else ["main"] if "main" in every else \
@@ -74,39 +48,28 @@ class Kernel:
                                    shape, p.bytes))
         return names[0], tuple(found)
 
-    def __del__(self, close: Any = LIBRARY.tilevm_close) -> None:
-        if getattr(self, "_handle", None):
-            close(self._handle)
-
     def __reduce__(self) -> Any:
         return Kernel, self._recipe
 
     def __repr__(self) -> str:
         return f"<tilevm kernel {self.name}({', '.join(f'{p.name}: {p}' for p in self.parameters)})>"
 
-    def __call__(self, *arguments: Any, backend: str = "sim", **named: Any) -> Any:
-        """Runs on arrays of the host; `backend` is sim, emu or cuda.
+    def __call__(self, *arguments: Any, backend: str | None = None, stream: Any = None, checks: str | None = None,
+                 threads: int = 0, max_steps: int = 0, **named: Any) -> Any:
+        """Runs on arrays of the host, or launches on tensors of a GPU.
 
         Takes all parameters in order, or all that are no pure outputs, which are then made, as zeros. Returns the
-        output, or a tuple of them. UsageError: an argument does not fit. ProgramError: the program has a fault.
+        output, or a tuple of them. Arrays of the host run on `backend`: sim (the default), emu, or cuda, which copies
+        them; `checks`, `threads` and `max_steps` are those of the simulator (`tilevm run --help`). Tensors of a GPU
+        are launched there without copies, on `stream` or the framework's current one, and nothing waits.
+
+        UsageError: an argument does not fit. ProgramError: the program has a fault. LimitError: too many steps.
         """
         values = self._bind(arguments, named)
-        kept, outputs, packed = [], [], (CArgument * len(values))()
-        for place, (parameter, value) in enumerate(zip(self.parameters, values)):
-            array = _scalar(parameter, value) if parameter.scalar else _array(parameter, value)
-            kept.append(array)
-            if parameter.scalar:
-                packed[place] = CArgument(ctypes.addressof(array), ctypes.sizeof(array))
-            else:
-                packed[place] = CArgument(array.ctypes.data, array.nbytes)
-            if parameter.output:
-                outputs.append((place, array, value))
-        if backend == "cuda" and os.getpid() != self._pid:
-            raise UsageError("CUDA does not survive a fork; start processes with multiprocessing's `spawn`, or load the "
-                             "kernel in the child")
-        self._run(backend, packed, kept, outputs)
-        results = [array if value is None else value for _, array, value in outputs]
-        return results[0] if len(results) == 1 else tuple(results)
+        on_device = [value for p, value in zip(self.parameters, values) if not p.scalar and is_on_device(value)]
+        if on_device:
+            return self._launch_on(values, on_device[0], backend, stream)
+        return self._run_on_host(values, backend or "sim", checks, threads, max_steps, False)
 
     def _bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         names = [p.name for p in self.parameters]
@@ -123,33 +86,171 @@ class Kernel:
             raise UsageError(f"`{self.name}` is not given `{missing[0]}`; it takes {', '.join(needed)}")
         return [given.get(name) for name in names]
 
-    def _run(self, backend: str, packed: Any, kept: list[Any], outputs: list[Any]) -> None:
-        call = (self._handle, self.name.encode(), backend.encode(), packed, len(packed))
+    # On a GPU.
+
+    def _program_for(self, device: int) -> Any:
+        """The handle of the program for a device's target, unless another target was asked for."""
+        if self._recipe[3] is not None:
+            return self._program.handle
+        target = LIBRARY.tilevm_target_of(device)
+        if target is None:
+            check(3)
+        name = target.decode()
+        if name not in self._programs:
+            self._programs[name] = _Program(self._recipe, self._defines, name)
+        return self._programs[name].handle
+
+    def prepare(self, device: int = -1) -> Launch:
+        """Compiles and loads for a GPU, by its number; -1: that of the thread's context. The result is a function that
+        launches on tensors there, each time at the cost of some microseconds.
+
+        UnavailableError: there is no GPU, driver or compiler.
+        """
+        return Launch(self, device)
+
+    def _launch_on(self, values: list[Any], model: Any, backend: str | None, stream: Any) -> Any:
+        place = next(p for p, value in zip(self.parameters, values) if value is model)
+        if backend not in (None, "cuda"):
+            raise UsageError(f"`{place.name}` is on a GPU, and `{backend}` reads memory of the host; pass x.cpu()")
+        number = current_stream(model, _device_index(model)) if stream is None else stream_of(stream)
+        device = _device_index(model)
+        made = [p.output and value is None for p, value in zip(self.parameters, values)]
+        values = [make_like(p, model, device) if new else value
+                  for p, value, new in zip(self.parameters, values, made)]
+        self._launch_for(device, number)(*values, stream=number)
+        outputs = [value for p, value in zip(self.parameters, values) if p.output]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _launch_for(self, device: int, stream: int) -> Launch:
+        """This thread's launch: one for all streams, or one for each if launches share memory."""
+        if getattr(self._launches, "forks", None) != _library.forks:
+            self._launches.forks, self._launches.known = _library.forks, {}
+        known: dict[tuple[int, int | None], Launch] = self._launches.known
+        for key in ((device, None), (device, stream)):
+            if key in known:
+                return known[key]
+        made = Launch(self, device)
+        known[device, None if made.may_overlap else stream] = made
+        return made
+
+    # On the host.
+
+    def _run_on_host(self, values: list[Any], backend: str, checks: str | None, threads: int, max_steps: int,
+                     counts: bool) -> Any:
+        kept: list[Any] = []
+        outputs: list[tuple[int, Any, Any]] = []
+        packed = (CArgument * len(values))()
+        for place, (parameter, value) in enumerate(zip(self.parameters, values)):
+            if parameter.scalar:
+                holder = SCALARS[parameter.type]()
+                set_scalar(parameter, holder, value)
+                packed[place] = CArgument(ctypes.addressof(holder), ctypes.sizeof(holder))
+                kept.append(holder)
+                continue
+            array = array_of(parameter, value)
+            packed[place] = CArgument(array.ctypes.data, array.nbytes)
+            kept.append(array)
+            if parameter.output:
+                outputs.append((place, array, value))
+        counters = self._run(backend, packed, kept, outputs, (checks, threads, max_steps, counts))
+        if counts:
+            return counters
+        results = [array if value is None else value for _, array, value in outputs]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _run(self, backend: str, packed: Any, kept: list[Any], outputs: list[tuple[int, Any, Any]],
+             options: tuple[str | None, int, int, bool]) -> str:
+        program = self._program.handle
+        if backend == "cuda":
+            program = self._program_for(-1)
+        call: tuple[Any, ...] = (program, self.name.encode(), text_of(backend, "`backend`"), packed, len(packed))
         if threading.current_thread() is not threading.main_thread():
-            _raise(LIBRARY.tilevm_run(*call), LIBRARY.tilevm_message(), LIBRARY.tilevm_prints())
-            return
-        # The main thread waits where Ctrl-C reaches it. What it leaves behind ends by itself, at the limit of steps;
-        # until then it keeps its memory, which is not the caller's.
-        private = {place: array.copy() for place, array, _ in outputs}
+            return _finish(LIBRARY.tilevm_run_with(*call, run_options(*options, None)))
+        # The main thread waits where Ctrl-C reaches it, and then asks the run to end. A run on a GPU ends by itself;
+        # until then it keeps memory of its own.
+        private = {place: array.copy() for place, array, _ in outputs} if backend == "cuda" else {}
         for place, array in private.items():
             packed[place] = CArgument(array.ctypes.data, array.nbytes)
+        control = _Control()
+        call = (*call, run_options(*options, control.handle))
         answer: list[Any] = []
+        ended = _thread.allocate_lock()
+        ended.acquire()
 
-        def work(program: Any = self, alive: Any = (kept, private)) -> None:
-            answer.extend((LIBRARY.tilevm_run(*call), LIBRARY.tilevm_message(), LIBRARY.tilevm_prints()))
+        def work(alive: Any = (self, kept, private, control)) -> None:
+            try:
+                answer.append(_finish(LIBRARY.tilevm_run_with(*call)))
+            except BaseException as error:
+                answer.append(error)
+            finally:
+                ended.release()
 
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        thread.join()
-        _raise(*answer)
+        # A lock, since Thread.join() takes a thread for ended that was interrupted while it waited.
+        _thread.start_new_thread(work, ())
+        try:
+            ended.acquire()
+        except BaseException:
+            control.stop()
+            ended.acquire(timeout=0.1 if backend == "cuda" else 5)
+            raise
+        if isinstance(answer[0], BaseException):
+            raise answer[0].with_traceback(None)
         for place, array, _ in outputs:
-            array[...] = private[place]
+            if place in private:
+                array[...] = private[place]
+        return str(answer[0])
+
+    # Reports.
+
+    def check(self) -> tuple[Diagnostic, ...]:
+        """The warnings of the program, as data."""
+        return self._program.diagnostics
+
+    def explain(self) -> dict[str, Any]:
+        """What the CUDA backend chose and why, as an item of `targets` of `tilevm compile --explain --json`. Its
+        decisions are there without a compiler as well; `error` says then what is missing."""
+        return dict(json.loads(report(LIBRARY.tilevm_explain, self._program.handle)))
+
+    def stats(self, *arguments: Any, seed: int = 0, **inputs: Any) -> dict[str, Any]:
+        """Counters of a run in the simulator (docs/counters.md).
+
+        Takes what a call takes; or, all by name, scalars and what `--in` of the command takes for tensors, such as
+        "iota". Tensors that are not named are random then, by `seed`.
+        """
+        if arguments or any(hasattr(value, "__dlpack__") for value in inputs.values()):
+            values = self._bind(arguments, inputs)
+            return dict(json.loads(self._run_on_host(values, "sim", None, 0, 0, True)))
+        named = words(["{}={}".format(*each) for each in inputs.items()])
+        return dict(json.loads(report(LIBRARY.tilevm_stats, self._program.handle, self.name.encode(), named, seed, None)))
+
+    def diff(self, a: str = "sim", b: str = "emu", *, seed: int = 0, **inputs: Any) -> dict[str, Any]:
+        """Two backends bit by bit; `exact` says whether they agree (docs/diff.md). Inputs by name, as of stats()."""
+        options = [*self._inputs(inputs), "--backends", f"{a},{b}", "--seed", str(seed)]
+        return dict(self._in_folder("diff", options, statuses=(0, 1)))
+
+    def debug(self, *commands: str, **inputs: Any) -> str:
+        """What the debugger answers to commands (docs/debugging.md). Inputs by name, as of stats()."""
+        import tempfile
+
+        with tempfile.NamedTemporaryFile("w", suffix=".dbg") as script:
+            script.write("".join(f"{command}\n" for command in commands))
+            script.flush()
+            options = [*self._inputs(inputs), "--batch", "-x", script.name]
+            return str(self._in_folder("debug", options, json=False))
+
+    def _inputs(self, inputs: dict[str, Any]) -> list[str]:
+        return ["--entry", self.name, *(word for each in inputs.items() for word in ("--in", "{}={}".format(*each)))]
 
     def _in_folder(self, command: str, options: list[str], statuses: tuple[int, ...] = (0,),
                    json: bool = True) -> Any:
+        import re
+        import tempfile
+
+        from . import _command
+
         text, path, _, target, _ = self._recipe
-        words = [word for define in self._defines for word in ("-D", define)]
-        words += ["--target", target] if target else []
+        options = [*(word for define in self._defines for word in ("-D", define)), *options]
+        options += ["--target", target] if target else []
         with tempfile.TemporaryDirectory() as folder:
             file = path
             if text is not None:
@@ -157,122 +258,66 @@ class Kernel:
                 with open(file, "w", encoding="utf-8") as out:
                     out.write(text)
             what = _command.report if json else _command.text
-            return what([command, file, *words, *options], None, statuses)
-
-    def _diagnostics(self) -> tuple[Diagnostic, ...]:
-        try:
-            found = self._in_folder("check", [], statuses=(0, 1))["diagnostics"]
-        except Error:
-            return ()  # without the command there are no places, and the message has them in words
-        return tuple(Diagnostic.of(each) for each in found)
-
-    def check(self) -> tuple[Diagnostic, ...]:
-        """The warnings of the program, as data."""
-        return self._diagnostics()
-
-    def explain(self) -> dict[str, Any]:
-        """What the CUDA backend chose and why, as `tilevm compile --explain --json` tells it."""
-        return self._in_folder("compile", ["--explain"])
-
-    def _inputs(self, inputs: dict[str, Any]) -> list[str]:
-        return ["--entry", self.name, *(word for each in inputs.items() for word in ("--in", "{}={}".format(*each)))]
-
-    def stats(self, **inputs: Any) -> dict[str, Any]:
-        """Counters of a run in the simulator (docs/counters.md).
-
-        `inputs` are scalars, and what `--in` of the command takes for tensors, such as "iota"; others are random.
-        """
-        return self._in_folder("run", [*self._inputs(inputs), "--stats"])["stats"]
-
-    def diff(self, a: str = "sim", b: str = "emu", *, seed: int = 0, **inputs: Any) -> dict[str, Any]:
-        """Two backends bit by bit; `exact` says whether they agree (docs/diff.md). Inputs as of stats()."""
-        options = [*self._inputs(inputs), "--backends", f"{a},{b}", "--seed", str(seed)]
-        return self._in_folder("diff", options, statuses=(0, 1))
-
-    def debug(self, *commands: str, **inputs: Any) -> str:
-        """What the debugger answers to commands (docs/debugging.md). Inputs as of stats()."""
-        with tempfile.NamedTemporaryFile("w", suffix=".dbg") as script:
-            script.write("".join(f"{command}\n" for command in commands))
-            script.flush()
-            options = [*self._inputs(inputs), "--batch", "-x", script.name]
-            return self._in_folder("debug", options, json=False)
+            return what([command, file, *options], None, statuses)
 
 
-def _raise(status: int, message: bytes, prints: bytes) -> None:
-    if prints:
-        print(prints.decode(errors="replace"), end="")
-    if status != 0:
-        raise OF_STATUS.get(status, Error)(message.decode(errors="replace"))
+class _Program:
+    """A handle of a program, and what was said of it."""
+
+    def __init__(self, recipe: tuple[Any, ...], defines: list[str], target: str | None) -> None:
+        text, path = recipe[:2]
+        self.handle = ctypes.c_void_p()
+        wanted = None if target is None else text_of(target, "`target`")
+        if text is None:
+            if "\0" in path:
+                raise UsageError("the path has a zero character; remove it")
+            status = LIBRARY.tilevm_open_file(os.fsencode(path), words(defines), wanted, self.handle)
+        else:
+            status = LIBRARY.tilevm_open(text_of(text, "the program"), text_of(path, "`name`"), words(defines), wanted,
+                                         self.handle)
+        check(status)
+        self.diagnostics = diagnostics()
+
+    def __del__(self, close: Any = LIBRARY.tilevm_close) -> None:
+        if getattr(self, "handle", None):
+            close(self.handle)
+
+
+class _Control:
+    """A wish that a run end early; it lives as long as the run."""
+
+    def __init__(self) -> None:
+        self.handle = LIBRARY.tilevm_control_new()
+        if self.handle is None:
+            raise LimitError("memory is short")
+
+    def stop(self) -> None:
+        LIBRARY.tilevm_control_stop(self.handle)
+
+    def __del__(self, free: Any = LIBRARY.tilevm_control_free) -> None:
+        if getattr(self, "handle", None):
+            free(self.handle)
+
+
+def _finish(status: int) -> str:
+    """Shows what this thread's run printed, and gives what it counted."""
+    if prints := LIBRARY.tilevm_prints():
+        sys.stdout.write(prints.decode(errors="replace"))
+    check(status)
+    return str(LIBRARY.tilevm_counters().decode())
 
 
 def _constant(value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def _scalar(parameter: Parameter, value: Any) -> Any:
-    holder = SCALARS[parameter.type]
-    if parameter.type == "f32":
-        try:
-            return holder(float(value))
-        except (TypeError, ValueError):
-            raise UsageError(f"`{parameter.name}` is a number, f32; it was given {value!r}") from None
-    try:
-        number = value.__index__()
-    except AttributeError:
-        raise UsageError(f"`{parameter.name}` is an integer, {parameter.type}; it was given {value!r}") from None
-    made = holder(number)
-    if made.value != number or (parameter.type == "bool" and number > 1):
-        raise UsageError(f"`{parameter.name}` is {parameter.type}, which does not hold {number}")
-    return made
-
-
-def _dtype(name: str) -> tuple[Any, bool]:
-    """The array's type of a tensor's elements, and whether they are packed bytes."""
-    import numpy
-
-    if name in NUMPY_NAMES:
-        return numpy.dtype(NUMPY_NAMES[name]), False
-    if name in ML_NAMES:
-        try:
-            import ml_dtypes
-
-            return numpy.dtype(getattr(ml_dtypes, ML_NAMES[name])), False
-        except ImportError:
-            return numpy.dtype("uint16" if name == "bf16" else "uint8"), False
-    return numpy.dtype("uint8"), True
-
-
-def _array(parameter: Parameter, value: Any) -> Any:
-    import numpy
-
-    dtype, packed = _dtype(parameter.type)
-    shape = (parameter.bytes,) if packed else parameter.shape
-    name = f"`{parameter.name}`"
-    if value is None:
-        if parameter.shape is None:
-            raise UsageError(f"the shape of {name} depends on the call; pass an array for it")
-        return numpy.zeros(shape, dtype)
-    array = value
-    if not isinstance(value, numpy.ndarray):
-        if not hasattr(value, "__dlpack__"):
-            raise UsageError(f"{name} is {parameter}; it was given {type(value).__name__}, pass a NumPy array")
-        if value.__dlpack_device__()[0] != 1:
-            raise UsageError(f"{name} is in memory of a device; pass it on the host, as `x.cpu()`")
-        try:
-            array = numpy.from_dlpack(value)
-        except (BufferError, RuntimeError, TypeError) as error:
-            raise UsageError(f"{name}: {error}; pass a NumPy array") from None
-    if array.dtype != dtype:
-        way = f"the bytes of tilevm.pack(x, '{parameter.type}')" if packed else f"x.astype('{dtype}')"
-        raise UsageError(f"{name} is {parameter}; it was given {array.dtype}, pass {way}")
-    if parameter.shape is not None and array.shape != shape:
-        raise UsageError(f"{name} is {parameter}, an array of shape {list(shape)}; it was given {list(array.shape)}")
-    if not array.flags.c_contiguous:
-        raise UsageError(f"{name} is not contiguous; pass numpy.ascontiguousarray(x)"
-                         + (" and read the output from it" if parameter.output else ""))
-    if parameter.output and not array.flags.writeable:
-        raise UsageError(f"{name} is written, and this array is read-only; pass a copy")
-    return array
+def _device_index(value: Any) -> int:
+    """The number of a tensor's GPU; -1 where it does not tell."""
+    if is_torch(value):
+        return int(value.get_device())
+    if hasattr(value, "__dlpack_device__"):
+        return int(value.__dlpack_device__()[1])
+    return -1
 
 
 def load(path: str | os.PathLike[str], *, target: str | None = None, entry: str | None = None,
@@ -284,12 +329,16 @@ def load(path: str | os.PathLike[str], *, target: str | None = None, entry: str 
 def loads(text: str, *, name: str = "program.tile", target: str | None = None, entry: str | None = None,
           **constants: Any) -> Kernel:
     """Reads a program from a string; `name` is for messages. ProgramError: it has faults."""
+    import textwrap
+
     return Kernel(textwrap.dedent(text), name, constants, target, entry)
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Kernel]:
     """Makes a kernel of the docstring of a function, for notebooks; the options are those of loads()."""
     def make(function: Callable[..., Any]) -> Kernel:
+        import inspect
+
         text = inspect.getdoc(function)
         if not text:
             raise UsageError(f"`{function.__name__}` has no docstring; write the program there")

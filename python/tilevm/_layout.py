@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from . import _command
+from ._library import LIBRARY, report, text_of
 
 
 class Layout:
@@ -15,7 +16,7 @@ class Layout:
     """
 
     def __init__(self, text: str) -> None:
-        facts = _command.report(["layout", "--", text])["layouts"][0]
+        facts = json.loads(_told(text, "json"))
         self.text: str = facts["text"]
         self.kind: str = facts["kind"]
         self.shape: tuple[int, ...] = tuple(facts["shape"])
@@ -58,11 +59,19 @@ class Layout:
         return Layout, (self.text,)
 
     def __str__(self) -> str:
-        return _command.text(["layout", "--", self.text])
+        return _told(self.text, "text")
 
     def svg(self) -> str:
         """The picture, a self-contained SVG."""
-        return _command.text(["layout", "-o", "-", "--", self.text])
+        return _told(self.text, "svg")
+
+    def html(self) -> str:
+        """A self-contained page whose cells answer the pointer."""
+        return _told(self.text, "html")
 
     def _repr_html_(self) -> str:
         return self.svg()
+
+
+def _told(text: str, form: str) -> str:
+    return report(LIBRARY.tilevm_layout, text_of(text, "the layout"), form.encode())

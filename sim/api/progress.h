@@ -1,4 +1,5 @@
-// How far a run is, for who waits for it; another thread may read it while the run goes on.
+// How far a run is, for who waits for it, and a wish that the run end early. Another thread may use
+// both while the run goes on.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,9 @@ struct Progress {
   std::atomic<std::uint64_t> launch{0};     ///< its number, from 0 on
   std::atomic<std::uint64_t> blocks{0};     ///< of this launch: ended
   std::atomic<std::uint64_t> of_blocks{0};  ///< of this launch: all
+  /// Set by who waits: no block begins, and blocks that run end at the next iteration of a loop.
+  /// The run then gives Error (limit).
+  std::atomic<bool> stop{false};
 
   void begin(int number, std::uint64_t all) {
     kernel = number;

@@ -195,6 +195,7 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
 RunSettings replay_settings(RunSettings settings, Replay& replay) {
   settings.checks = {.in_flight = false, .uninitialized = false, .replicas = false};
   settings.observers = {.replay = &replay};
+  settings.stop = &never_stops;  // what was found once is found again
   return settings;
 }
 

@@ -204,7 +204,8 @@ bool BlockInterpreter::execute(const PlanOp& record) {
     }
     case PlanOp::Kind::jump:
       state_.next = record.target;
-      return true;
+      // Every loop ends with a jump, so a block that does not end comes here.
+      return !context_.settings.stop->load(std::memory_order_relaxed);
     case PlanOp::Kind::branch: {
       std::uint64_t condition = 0;
       if (!context_.evaluate(record.values[0], condition)) return false;

@@ -21,15 +21,15 @@ class BlockInterpreter {
   BlockInterpreter(const Plan& plan, const Memory& memory,
                    const std::vector<std::uint64_t>& parameters, const RunSettings& settings);
 
-  /// Runs one block from begin to end. Gives the fault that stopped the block, if any. `order` is
-  /// the block's rank in the launch order.
+  /// Runs one block from begin to end, or until the run is stopped. Gives the fault that stopped
+  /// the block, if any. `order` is the block's rank in the launch order.
   std::optional<Fault> run_block(const std::array<std::int64_t, 3>& block, std::uint64_t order);
 
   /// Resets the interpreter to the beginning of a block.
   void start(const std::array<std::int64_t, 3>& block, std::uint64_t order);
   /// Whether the block has ended.
   [[nodiscard]] bool done() const { return state_.next >= plan_.records.size(); }
-  /// Runs the next record; false after a fault.
+  /// Runs the next record; false after a fault, and without one where the run is stopped.
   bool step();
 
   // For blocks that order themselves (block_scheduler.h): an interpreter switches between blocks.
@@ -37,7 +37,7 @@ class BlockInterpreter {
   void exchange(BlockState& state) { std::swap(state_, state); }
   /// A state in which a block may start.
   [[nodiscard]] BlockState new_state() const;
-  /// Runs until the block has ended or the next record orders blocks; false after a fault.
+  /// Runs until the block has ended or the next record orders blocks; false as step().
   bool run_segment();
   /// Runs the record that orders blocks, unless the block must wait; false after a fault.
   bool take_turn();

@@ -89,7 +89,7 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::run(
     free_.push_back(std::move(resident.state));
     return true;
   };
-  while (!fault && !too_large_) {
+  while (!fault && !too_large_ && !is_stopped()) {
     admit(enough_blocks);
     if (residents_.empty() || too_large_) break;
     fault = run_segments() ? look_at_segments() : deadlock();
@@ -97,12 +97,12 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::run(
     if (!fault) fault = take_turns();
   }
   std::erase_if(residents_, dismiss);
-  return fault || too_large_ ? fault : find_lost_wait();
+  return fault || too_large_ || is_stopped() ? fault : find_lost_wait();
 }
 
 std::optional<BlockScheduler::BlockFault> BlockScheduler::run_singly(const TurnOrder& order) {
   std::optional<BlockFault> fault;
-  for (std::uint64_t step = 0; !fault && !too_large_; ++step) {
+  for (std::uint64_t step = 0; !fault && !too_large_ && !is_stopped(); ++step) {
     admit(static_cast<std::size_t>(-1));
     if (residents_.empty() || too_large_) break;
     Resident* const next = choose(order, step);
@@ -113,7 +113,7 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::run_singly(const TurnO
       return true;
     });
   }
-  return fault || too_large_ ? fault : find_lost_wait();
+  return fault || too_large_ || is_stopped() ? fault : find_lost_wait();
 }
 
 /// The block that runs next: one that does not wait, or whose value is there. Null if there is
@@ -154,7 +154,8 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::run_turn(Resident& res
   if (went_well && !resident.ended && !raced) went_well = machine.take_turn();
   machine.exchange(resident.state);
   if (detector_ && detector_->race()) return find_race();
-  if (!went_well) return BlockFault{resident.rank, *machine.take_fault()};
+  std::optional<Fault> met = went_well ? std::nullopt : machine.take_fault();
+  if (met) return BlockFault{resident.rank, *std::move(met)};
   return std::nullopt;
 }
 

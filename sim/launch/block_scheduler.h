@@ -63,6 +63,8 @@ class BlockScheduler {
   [[nodiscard]] const AccessSink* accesses() const { return detector_ ? &*detector_ : nullptr; }
   /// Whether the states of the blocks that wait take more memory than a run may.
   [[nodiscard]] bool too_large() const { return too_large_; }
+  /// Whether no result is wanted any more (Progress::stop).
+  [[nodiscard]] bool is_stopped() const { return settings_.stop->load(std::memory_order_relaxed); }
 
  private:
   struct Resident {

@@ -296,6 +296,7 @@ RunSettings run_settings(const Options& options, const Plan& plan) {
   return {.checks = options.checks,
           .completion = options.completion,
           .max_steps = options.max_steps,
+          .stop = options.progress != nullptr ? &options.progress->stop : &never_stops,
           .memory_statements = &plan.memory_statements,
           .granule_shift = plan.granule_shift,
           .global_granule_shift = plan.global_granule_shift,

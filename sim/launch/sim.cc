@@ -66,6 +66,9 @@ class BlockRun {
     for (std::size_t i = 0; i < needed_.size(); ++i) needed_[i] = plan.barriers[i].ends_life;
   }
 
+  /// Whether who waits wants no result; then there is none.
+  [[nodiscard]] bool is_stopped() const { return settings_.stop->load(std::memory_order_relaxed); }
+
   /// False if memory ran out.
   bool run() {
     if (launch_.plan.orders_blocks) return run_in_turns();
@@ -80,7 +83,7 @@ class BlockRun {
       }
       work();
     }
-    if (!out_of_memory_) find_race_of_blocks();
+    if (!out_of_memory_ && !is_stopped()) find_race_of_blocks();
     keep_stored(detector_ ? &*detector_ : nullptr);
     return !out_of_memory_;
   }
@@ -168,7 +171,7 @@ class BlockRun {
     for (const auto& machine : turns.machines()) count(*machine);
     keep_stored(turns.accesses());
     if (fault) keep(fault->rank, std::move(fault->fault));
-    const bool well = !fault_ && !turns.too_large();
+    const bool well = !fault_ && !turns.too_large() && !is_stopped();
     if (well && exploration) explore(*exploration);
     return !turns.too_large();
   }
@@ -209,7 +212,7 @@ class BlockRun {
       const std::uint64_t begin = next_.fetch_add(share_);
       if (begin >= blocks_) return;
       for (std::uint64_t b = begin; b < std::min(begin + share_, blocks_); ++b) {
-        if (b >= first_fault_ || (detector_ && b > detector_->earliest())) return;
+        if (is_stopped() || b >= first_fault_ || (detector_ && b > detector_->earliest())) return;
         if (auto fault = machine.run_block(launch_.block(b), b)) keep(b, *std::move(fault));
         if (!machine.state().prints.empty()) keep(launch_.sequence[b], machine.take_prints());
         if (progress_ != nullptr) progress_->blocks.fetch_add(1, std::memory_order_relaxed);
@@ -328,6 +331,9 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
   if (options.progress != nullptr) options.progress->begin(kernel, blocks.blocks());
   BlockRun run(launch, options, isa::PrintLog(kernel, blocks.extents, program.info(kernel).prints));
   if (!run.run()) return out_of_memory(code);
+  if (run.is_stopped()) {
+    return Error{ErrorKind::limit, fmt::format("kernel `{}` was stopped", code.name)};
+  }
   report.prints = run.take_prints();
   report.fault = run.take_fault();
   forget_defined(memory);

@@ -88,11 +88,14 @@ struct Observers {
   AccessObserver* accesses = nullptr;
 };
 
+inline constexpr std::atomic<bool> never_stops{false};
+
 /// What is the same for all blocks of a launch. Pointers must outlive it.
 struct RunSettings {
   Checks checks{};
   Completion completion{};
   std::uint64_t max_steps = 0;
+  const std::atomic<bool>* stop = &never_stops;                     ///< Progress::stop; never null
   const std::vector<MemoryStatement>* memory_statements = nullptr;  ///< by their number
   unsigned granule_shift = 0;         ///< log2 of a granule's bytes in shared memory
   unsigned global_granule_shift = 0;  ///< log2 of a granule's bits in global memory

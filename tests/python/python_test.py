@@ -1,4 +1,7 @@
-"""The package of python/, and the examples of its page. Usage: python_test.py LIBRARY COMMAND; 77: no NumPy."""
+"""The package of python/ on the host, and the examples of its page.
+
+package.py has the usage.
+"""
 
 import concurrent.futures
 import os
@@ -8,20 +11,16 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+import textwrap
 import threading
+import time
 import unittest
 
-try:
-    import numpy
-except ImportError:
-    print("SKIP: there is no NumPy")
-    sys.exit(77)
+from package import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-os.environ["TILEVM_LIBRARY"], os.environ["TILEVM_COMMAND"] = sys.argv[1:3]
-os.environ["PYTHONPATH"] = str(ROOT / "python")
-sys.path.insert(0, str(ROOT / "python"))
-import tilevm  # noqa: E402
+import numpy
+import tilevm
 
 ADD = """
 def add<1>(f32* a_ptr, f32* c_ptr, i32 n):
@@ -66,10 +65,9 @@ class Calls(unittest.TestCase):
     def test_mistakes_say_what_to_do(self):
         read_only = numpy.zeros((2, 2), "float32")
         read_only.flags.writeable = False
-        device = type("Tensor", (), {"__dlpack__": None, "__dlpack_device__": lambda self: (2, 0)})()
         for arguments, words in [((A.astype("float64"), 1), "astype('float32')"), ((A[0], 1), "shape [2, 2]"),
                                  ((A.T, 1), "ascontiguousarray"), ((A, read_only, 1), "read-only"),
-                                 ((device, 1), "cpu()"), ((A.tolist(), 1), "NumPy array"), ((A, 1.5), "an integer"),
+                                 ((A.tolist(), 1), "NumPy array"), ((A, 1.5), "an integer"),
                                  ((A, 1 << 40), "does not hold"), ((), "not given `a_ptr`"),
                                  ((A, A, 1, 1), "were given")]:
             with self.subTest(words), self.assertRaises(tilevm.UsageError) as raised:
@@ -80,15 +78,77 @@ class Calls(unittest.TestCase):
 
     def test_a_fault_of_a_run_has_its_place(self):
         bad = tilevm.loads(ADD.replace("for i in range(n)", "for i in range(1 // n)"))
-        with self.assertRaisesRegex(tilevm.ProgramError, r"program\.tile:4:"):
+        with self.assertRaisesRegex(tilevm.ProgramError, r"program\.tile:4:") as raised:
             bad(A, 0)
+        self.assertEqual((raised.exception.diagnostics[0].line, raised.exception.diagnostics[0].column), (4, 20))
 
     def test_ctrl_c_ends_a_call(self):
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        given = numpy.zeros((2, 2), "float32")
-        with self.assertRaises(KeyboardInterrupt):
-            self.kernel(A, given, n=10_000_000)
-        self.assertFalse(given.any())
+        for backend in ("sim", "emu:O0"):
+            with self.subTest(backend):
+                try:
+                    self.kernel(A, n=1, backend=backend)
+                except tilevm.UnavailableError as error:
+                    self.skipTest(str(error))
+                threads = len(os.listdir("/proc/self/task"))
+                timer = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
+                timer.start()
+                given = numpy.zeros((2, 2), "float32")
+                before = time.monotonic()
+                with self.assertRaises(KeyboardInterrupt):
+                    self.kernel(A, given, n=2_000_000_000, backend=backend, max_steps=1 << 60)
+                self.assertLess(time.monotonic() - before, 8)
+                self.assertFalse(given.any())
+                timer.join()
+                limit = time.monotonic() + 5
+                while len(os.listdir("/proc/self/task")) > threads:
+                    self.assertLess(time.monotonic(), limit, "a run that was stopped goes on")
+                    time.sleep(0.01)
+                self.assertEqual(self.kernel(A, 1).tolist(), [[1, 2], [3, 4]])
+
+    def test_options_of_a_run(self):
+        with self.assertRaisesRegex(tilevm.LimitError, "max|steps"):
+            self.kernel(A, 1000, max_steps=100)
+        with self.assertRaisesRegex(tilevm.UsageError, "did you mean `races`"):
+            self.kernel(A, 1, checks="race")
+        with self.assertRaisesRegex(tilevm.UsageError, "threads"):
+            self.kernel(A, 1, threads=1 << 40)
+        self.assertEqual(self.kernel(A, 1, checks="none", threads=1).tolist(), [[1, 2], [3, 4]])
+
+    def test_a_child_of_a_fork_calls_as_well(self):
+        self.kernel(A, 1)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if self.kernel(A, 2).tolist() == [[2, 3], [4, 5]] else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+    def test_reports_are_made_without_the_command(self):
+        text = """
+            import tilevm, tests_of_reports as t
+            k = tilevm.loads(t.ADD)
+            assert k.stats(a_ptr="iota", n=2)["kernels"][0]["totals"]["global_load"]["bytes"] == 16
+            assert k.stats(t.A, 2)["kernels"][0]["totals"]["global_load"]["bytes"] == 16
+            assert k.explain()["kernels"][0]["name"] == "add"
+            assert k.check() == ()
+            try:
+                k.stats(b_ptr="iota", n=2)
+            except tilevm.UsageError as error:
+                assert "b_ptr" in str(error)
+            layout = tilevm.Layout("local(2, 1).spatial(2, 2)")
+            assert "a cell is thread:local" in str(layout) and layout.html().startswith("<!DOCTYPE html>")
+            try:
+                tilevm.loads("def f<1>(f32* p):\\n    x = Lod(p)\\n")
+            except tilevm.ProgramError as error:
+                assert error.diagnostics[0].line == 2 and error.diagnostics[0].code.startswith("TV")
+            """
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "tests_of_reports.py").write_text(
+                f"import numpy\nADD = {ADD!r}\nA = numpy.arange(4, dtype='float32').reshape(2, 2)\n")
+            script = "import subprocess\ndef no(*a, **k): raise AssertionError('a process')\n" \
+                "subprocess.Popen.__init__ = no\n" + textwrap.dedent(text)
+            done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False,
+                                  env={**os.environ, "TILEVM_COMMAND": "/nowhere", "PYTHONPATH": os.pathsep.join(
+                                      [folder, *filter(None, [os.environ.get("PYTHONPATH")])])})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_engines_agree_where_there_is_a_compiler(self):
         try:

@@ -11,6 +11,7 @@
 #include "backend/export/compile_report.h"
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
+#include "vm/report/compile_unit.h"
 #include "vm/run/compile_report.h"
 #include "vm/text/choice.h"
 #include "vm/text/file.h"
@@ -18,22 +19,6 @@
 namespace tilevm::vm {
 
 namespace {
-
-/// The program as one target sees it.
-struct Unit {
-  isa::VerifiedProgram program;
-  backend::CudaSource source;
-  backend::CompileRequest request;  ///< for machine code
-};
-
-Unit make_unit(const isa::VerifiedProgram& program, bool explain) {
-  Unit unit{program, backend::emit_cuda(program), {}};
-  unit.request.source = unit.source.text;
-  unit.request.name = program.source().name() + ".cu";
-  unit.request.target = isa::to_string(isa::compile_target(program.target()));
-  if (explain) unit.request.extra_options.emplace_back(backend::report_option);
-  return unit;
-}
 
 /// The names between commas. Errors (usage): the kind of output takes one; two are the same.
 Result<std::vector<isa::Target>> targets_of(const CompileOptions& options) {
@@ -92,10 +77,10 @@ Status check_options(const CompileOptions& options) {
   return Done{};
 }
 
-Result<std::string> make_output(const std::vector<Unit>& units, const std::string& emit) {
+Result<std::string> make_output(const std::vector<CompileUnit>& units, const std::string& emit) {
   if (emit == "cuda") return units.front().source.text;
   std::vector<backend::FatbinPart> parts;
-  for (const Unit& unit : units) {
+  for (const CompileUnit& unit : units) {
     backend::CompileRequest request = unit.request;
     if (emit == "ptx") {
       request.artifact = backend::Artifact::ptx;
@@ -108,12 +93,12 @@ Result<std::string> make_output(const std::vector<Unit>& units, const std::strin
   return emit == "fatbin" ? backend::pack_fatbin(parts) : std::move(parts.front().image);
 }
 
-Status write_header(const std::vector<Unit>& units, const std::string& image,
+Status write_header(const std::vector<CompileUnit>& units, const std::string& image,
                     const CompileOptions& options, Io& io) {
   backend::CHeaderOptions header;
   header.prefix = std::filesystem::path(options.header).stem().string();
   std::vector<backend::CudaSource> sources;
-  for (const Unit& unit : units) {
+  for (const CompileUnit& unit : units) {
     sources.push_back(unit.source);
     header.targets.push_back(isa::to_string(isa::compile_target(unit.program.target())));
   }
@@ -122,7 +107,7 @@ Status write_header(const std::vector<Unit>& units, const std::string& image,
   return text ? write_result(io, options.header, *text) : Status(text.error());
 }
 
-Status write_outputs(const std::vector<Unit>& units, const CompileOptions& options, Io& io) {
+Status write_outputs(const std::vector<CompileUnit>& units, const CompileOptions& options, Io& io) {
   const Result<std::string> image = make_output(units, options.emit);
   if (!image) return image.error();
   if (!options.header.empty()) {
@@ -133,11 +118,10 @@ Status write_outputs(const std::vector<Unit>& units, const CompileOptions& optio
 }
 
 /// Shows what became of each kernel.
-void explain_units(const std::vector<Unit>& units, bool beside_code, Reporter& reporter) {
+void explain_units(const std::vector<CompileUnit>& units, bool beside_code, Reporter& reporter) {
   Json targets = Json::array();
-  for (const Unit& unit : units) {
-    const CompileReport report{unit.program, unit.source, unit.request.target,
-                               backend::compile_cached(unit.request)};
+  for (const CompileUnit& unit : units) {
+    const CompileReport report = unit.compile_and_report();
     reporter.diagnostics(report.warnings(), unit.program.source());
     if (reporter.json()) {
       targets.push(report_json(report));
@@ -164,7 +148,7 @@ Exit compile_with(const CompileOptions& options, Reporter& reporter) {
   if (!targets) return reporter.fail(targets.error());
   const auto source = read_program(options.program.file, reporter.io().in);
   if (!source) return reporter.fail(source.error());
-  std::vector<Unit> units;
+  std::vector<CompileUnit> units;
   for (const isa::Target& target : *targets) {
     const ProgramOptions program{options.program.file, options.program.defines,
                                  isa::to_string(target)};
@@ -174,7 +158,7 @@ Exit compile_with(const CompileOptions& options, Reporter& reporter) {
     if (units.empty() || !loaded->program)
       reporter.diagnostics(loaded->diagnostics, *loaded->source);
     if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
-    units.push_back(make_unit(*loaded->program, options.explain));
+    units.push_back(make_compile_unit(*loaded->program, options.explain));
   }
   Diagnostics warnings;
   warn_of_long_loops(units.front().program, warnings);

@@ -22,6 +22,7 @@
 #include "vm/debug/line_editor.h"
 #include "vm/debug/open.h"
 #include "vm/debug/target.h"
+#include "vm/run/checks.h"
 #include "vm/text/file.h"
 
 namespace tilevm::vm {

@@ -11,6 +11,7 @@
 #include "vm/cli/run_progress.h"
 #include "vm/data/store.h"
 #include "vm/picture/report.h"
+#include "vm/run/checks.h"
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
 #include "vm/text/choice.h"
@@ -142,18 +143,6 @@ void show_stats(const isa::VerifiedProgram& program, const Engine& engine, const
   for (const KernelStats& kernel : report.kernels) io.err << stats_table(program, kernel);
 }
 
-void set_stats(const isa::VerifiedProgram& program, const Engine& engine, const RunReport& report,
-               Reporter& reporter) {
-  Json stats = Json::object();
-  stats.set("device", engine.device()).set("compiler", engine.compiler());
-  stats.set("prepare_ms", report.prepare_milliseconds);
-  stats.set("blocks", report.blocks).set("steps", report.steps);
-  Json kernels = Json::array();
-  for (const KernelStats& kernel : report.kernels) kernels.push(stats_json(program, kernel));
-  stats.set("kernels", std::move(kernels));
-  reporter.set("stats", std::move(stats));
-}
-
 /// What misses something of CUDA runs without it.
 Error with_way_out(Error error) {
   if (error.kind == ErrorKind::unavailable) error.message += ", or run with `--backend sim`";
@@ -214,7 +203,7 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
     if (!options.json) words << shadow_table(program, report);
   }
   if (options.stats) {
-    set_stats(program, engine, report, reporter);
+    reporter.set("stats", run_stats_json(program, engine, report));
     if (!options.json) show_stats(program, engine, report, reporter.io());
   }
   return reporter.finish(Exit::ok);

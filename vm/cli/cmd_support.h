@@ -38,9 +38,6 @@ struct PreparedRun {
                                               const ExecutionOptions& execution,
                                               const ProgramOptions& source, Reporter& reporter);
 
-/// `--check`: the checks that a list names. Error (usage): one that there is not.
-[[nodiscard]] Result<sim::Checks> parse_checks(std::string_view list);
-
 /// The target for an engine where the user names none.
 [[nodiscard]] std::string target_for(const Engine& engine);
 

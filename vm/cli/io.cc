@@ -7,32 +7,12 @@
 #include <fmt/format.h>
 
 #include "isa/base/render.h"
+#include "vm/report/diagnostic_json.h"
 #include "vm/text/file.h"
 
 namespace tilevm::vm {
 
 namespace {
-
-void set_location(Json& object, Span span, const SourceFile& source) {
-  const LineColumn begin = source.locate(span.begin);
-  const LineColumn end = source.locate(span.end);
-  object.set("line", begin.line).set("column", begin.column);
-  object.set("end_line", end.line).set("end_column", end.column);
-}
-
-Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
-  Json list = Json::array();
-  for (const Note& note : notes) {
-    Json item = Json::object();
-    item.set("message", note.message);
-    if (note.has_span) {
-      item.set("file", source.name_at(note.span.begin));
-      set_location(item, note.span, source);
-    }
-    list.push(std::move(item));
-  }
-  return list;
-}
 
 bool has_place(const DataPlace& place) {
   return !place.file.empty() || !place.tensor.empty() || !place.index.empty();
@@ -68,22 +48,6 @@ void show(Io& io, const std::vector<DataNote>& notes) {
   }
 }
 
-Json to_json(const Diagnostic& diagnostic, const SourceFile& source) {
-  Json object = Json::object();
-  object.set("code", to_string(diagnostic.code));
-  object.set("severity", to_string(diagnostic.severity));
-  object.set("file", source.name_at(diagnostic.span.begin));
-  set_location(object, diagnostic.span, source);
-  object.set("message", diagnostic.message);
-  if (!diagnostic.fix.empty()) object.set("fix", diagnostic.fix);
-  std::vector<Note> notes = diagnostic.notes;
-  for (const SourceFile::Call& call : source.calls_at(diagnostic.span.begin)) {
-    notes.push_back({fmt::format("in `{}`, which is called here", call.function), call.call, true});
-  }
-  if (!notes.empty()) object.set("notes", notes_json(notes, source));
-  return object;
-}
-
 Reporter::Reporter(Io& io, std::string_view command, bool json) : io_(io), json_(json) {
   object_.set("schema", 1).set("command", command);
 }
@@ -97,9 +61,7 @@ void Reporter::diagnostics(const Diagnostics& diagnostics, const SourceFile& sou
     show(io_, diagnostics, source);
     return;
   }
-  for (const Diagnostic& diagnostic : diagnostics.sorted()) {
-    diagnostics_.push(to_json(diagnostic, source));
-  }
+  add_diagnostics(diagnostics, source, diagnostics_);
 }
 
 Exit Reporter::finish(Exit status) {

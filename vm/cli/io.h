@@ -33,10 +33,6 @@ void show(Io& io, const Diagnostics& diagnostics, const SourceFile& source);
 /// What was done to data, a line each, to `err`.
 void show(Io& io, const std::vector<DataNote>& notes);
 
-/// A diagnostic as JSON: code, severity, file, line, column, end_line, end_column, message and,
-/// where there are, fix and notes.
-[[nodiscard]] Json to_json(const Diagnostic& diagnostic, const SourceFile& source);
-
 /// Ends a command in text or in JSON. With JSON, exactly one object goes to `out`:
 /// {"schema": 1, "command": .., <the command's members>, "diagnostics": [..], "error": ..,
 /// "error_code": .., "place": {..}, "status": N}. docs/data.md has the members.

@@ -1,5 +1,7 @@
 #include "vm/library/c_api.h"
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -13,7 +15,11 @@
 #include "isa/base/float_environment.h"
 #include "isa/base/render.h"
 #include "vm/library/callable.h"
+#include "vm/library/library_report.h"
+#include "vm/report/diagnostic_json.h"
+#include "vm/run/checks.h"
 #include "vm/run/engine_cuda.h"
+#include "vm/run/stats.h"
 #include "vm/text/large_stack.h"
 
 using namespace tilevm;
@@ -46,11 +52,16 @@ struct tilevm_kernel {
   vm::LoadedCallable loaded;
 };
 
+struct tilevm_control {
+  sim::Progress progress;
+};
+
 namespace {
 
 /// What a thread was told last.
 struct Answer {
-  std::string message, prints, target;
+  std::string message, prints, target, counters, report;
+  std::string diagnostics = "[]";
 };
 Answer& answer() {
   thread_local Answer one;
@@ -62,9 +73,18 @@ tilevm_status fail(const Error& error) {
   return static_cast<tilevm_status>(vm::exit_of(error.kind));
 }
 
+/// Keeps what is said of the program, with its places.
+void say(const Diagnostics& diagnostics, const SourceFile& source) {
+  if (diagnostics.sorted().empty()) return;
+  vm::Json list = vm::Json::array();
+  vm::add_diagnostics(diagnostics, source, list);
+  answer().diagnostics = list.text();
+}
+
 tilevm_status fail(const vm::Failure& failure, const SourceFile& source) {
   if (const auto* error = std::get_if<Error>(&failure)) return fail(*error);
   answer().message = render(std::get<Diagnostics>(failure), source, false);
+  say(std::get<Diagnostics>(failure), source);
   return static_cast<tilevm_status>(vm::exit_of(failure));
 }
 
@@ -75,6 +95,7 @@ tilevm_status guarded(const Body& body) {
   const DefaultFloatEnvironment environment;
   try {
     answer().message.clear();
+    answer().diagnostics = "[]";
     return body();
   } catch (const std::bad_alloc&) {
     return fail({ErrorKind::limit, "out of memory"});
@@ -125,6 +146,7 @@ tilevm_status open(const std::shared_ptr<const SourceFile>& source, const char* 
   if (!loaded.program) return fail(vm::Failure(loaded.diagnostics), *loaded.source);
   auto made = std::make_unique<tilevm_program>(loaded);
   describe(*made);
+  say(loaded.diagnostics, *loaded.source);
   *program = made.release();
   return TILEVM_OK;
 }
@@ -144,20 +166,48 @@ vm::CallArguments span_of(const tilevm_argument* arguments, std::size_t count) {
   return {reinterpret_cast<const vm::CallArgument*>(arguments), count};
 }
 
+/// What the caller's version of the options has; the rest is zero.
+tilevm_run_options known_part(const tilevm_run_options* options) {
+  tilevm_run_options known{};
+  if (options != nullptr) std::memcpy(&known, options, std::min(options->size, sizeof known));
+  return known;
+}
+
+Result<vm::EngineOptions> engine_options(const tilevm_run_options& options) {
+  const Result<sim::Checks> checks =
+      vm::parse_checks(options.checks == nullptr ? "all" : options.checks);
+  if (!checks) return checks.error();
+  if (options.threads < 0 || options.threads > 4096) {
+    return Error{ErrorKind::usage,
+                 fmt::format("`threads` is {}; it is 0 to 4096, 0 for all cores", options.threads)};
+  }
+  vm::EngineOptions engine{.threads = options.threads, .checks = *checks};
+  if (options.max_steps != 0) engine.max_steps = options.max_steps;
+  engine.count_accesses = options.count_accesses != 0;
+  if (options.control != nullptr) engine.progress = &options.control->progress;
+  return engine;
+}
+
 tilevm_status run_with(vm::Engine& engine, const tilevm_program& program,
-                       const vm::Callable& callable, vm::CallArguments arguments) {
+                       const vm::Callable& callable, vm::CallArguments arguments, bool counts) {
   vm::RunReport report;
   const std::optional<vm::Failure> failure =
       vm::call(engine, program.program, callable, arguments, report);
   answer().prints = vm::format_prints(program.program, report.prints);
-  return failure ? fail(*failure, program.program.source()) : TILEVM_OK;
+  if (failure) return fail(*failure, program.program.source());
+  say(report.notes, program.program.source());
+  if (counts) answer().counters = vm::run_stats_json(program.program, engine, report).text();
+  return TILEVM_OK;
 }
 
 tilevm_status run(tilevm_program& program, const vm::Callable& callable, const std::string& backend,
-                  vm::CallArguments arguments) {
+                  vm::CallArguments arguments, const tilevm_run_options& options) {
+  const Result<vm::EngineOptions> settings = engine_options(options);
+  if (!settings) return fail(settings.error());
+  const bool counts = options.count_accesses != 0;
   if (backend != "cuda") {
-    const Result<std::unique_ptr<vm::Engine>> engine = vm::make_engine(backend, {});
-    return engine ? run_with(**engine, program, callable, arguments) : fail(engine.error());
+    const Result<std::unique_ptr<vm::Engine>> engine = vm::make_engine(backend, *settings);
+    return engine ? run_with(**engine, program, callable, arguments, counts) : fail(engine.error());
   }
   const std::lock_guard lock(program.mutex);
   if (!program.cuda) {
@@ -165,7 +215,19 @@ tilevm_status run(tilevm_program& program, const vm::Callable& callable, const s
     if (!engine) return fail(engine.error());
     program.cuda = *std::move(engine);
   }
-  return run_with(*program.cuda, program, callable, arguments);
+  return run_with(*program.cuda, program, callable, arguments, counts);
+}
+
+/// A device's number as the backend takes it.
+int ordinal_of(int device) { return device < 0 ? backend::device_of_context : device; }
+
+/// What a function that reports gives.
+tilevm_status hand_out(vm::LibraryReport report, const char** result) {
+  if (report.failure) return fail(*report.failure, *report.source);
+  say(report.notes, *report.source);
+  answer().report = std::move(report.text);
+  *result = answer().report.c_str();
+  return TILEVM_OK;
 }
 
 }  // namespace
@@ -173,6 +235,8 @@ tilevm_status run(tilevm_program& program, const vm::Callable& callable, const s
 const char* tilevm_version(void) { return TILEVM_VERSION; }
 
 const char* tilevm_message(void) { return answer().message.c_str(); }
+
+const char* tilevm_diagnostics(void) { return answer().diagnostics.c_str(); }
 
 const char* tilevm_prints(void) { return answer().prints.c_str(); }
 
@@ -211,22 +275,77 @@ const tilevm_entry* tilevm_entries(const tilevm_program* program, size_t* count)
   return program == nullptr ? nullptr : program->entries.data();
 }
 
-tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
-                         const tilevm_argument* arguments, size_t count) {
+tilevm_status tilevm_run_with(tilevm_program* program, const char* entry, const char* backend,
+                              const tilevm_argument* arguments, size_t count,
+                              const tilevm_run_options* options) {
   return guarded([&] {
     answer().prints.clear();
+    answer().counters.clear();
     if (program == nullptr) return missing("program");
     if (backend == nullptr) return missing("backend");
     if (arguments == nullptr && count != 0) return missing("arguments");
     const Result<const vm::Callable*> callable = find(*program, entry);
     if (!callable) return fail(callable.error());
-    return run(*program, **callable, backend, span_of(arguments, count));
+    return run(*program, **callable, backend, span_of(arguments, count), known_part(options));
   });
 }
 
-const char* tilevm_device_target(void) {
-  const tilevm_status status = guarded([] {
-    const Result<vm::CudaMachine> machine = vm::open_cuda(backend::device_of_context);
+tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
+                         const tilevm_argument* arguments, size_t count) {
+  return tilevm_run_with(program, entry, backend, arguments, count, nullptr);
+}
+
+tilevm_control* tilevm_control_new(void) { return new (std::nothrow) tilevm_control; }
+
+void tilevm_control_stop(tilevm_control* control) {
+  if (control != nullptr) control->progress.stop = true;
+}
+
+void tilevm_control_free(tilevm_control* control) { delete control; }
+
+const char* tilevm_counters(void) { return answer().counters.c_str(); }
+
+tilevm_status tilevm_stats(const tilevm_program* program, const char* entry,
+                           const char* const* inputs, uint64_t seed,
+                           const tilevm_run_options* options, const char** json) {
+  return guarded([&] {
+    if (json == nullptr) return missing("json");
+    *json = nullptr;
+    if (program == nullptr) return missing("program");
+    const Result<vm::EngineOptions> settings = engine_options(known_part(options));
+    if (!settings) return fail(settings.error());
+    vm::DataOptions data;
+    for (; inputs != nullptr && *inputs != nullptr; ++inputs) data.inputs.emplace_back(*inputs);
+    return hand_out(
+        vm::report_stats(program->program, entry == nullptr ? "" : entry, data, seed, *settings),
+        json);
+  });
+}
+
+tilevm_status tilevm_explain(const tilevm_program* program, const char** json) {
+  return guarded([&] {
+    if (json == nullptr) return missing("json");
+    *json = nullptr;
+    if (program == nullptr) return missing("program");
+    return hand_out(vm::report_compilation(program->program), json);
+  });
+}
+
+tilevm_status tilevm_layout(const char* expression, const char* form, const char** result) {
+  return guarded([&] {
+    if (result == nullptr) return missing("result");
+    *result = nullptr;
+    if (expression == nullptr) return missing("expression");
+    if (form == nullptr) return missing("form");
+    return hand_out(vm::report_layout(expression, form), result);
+  });
+}
+
+const char* tilevm_device_target(void) { return tilevm_target_of(-1); }
+
+const char* tilevm_target_of(int device) {
+  const tilevm_status status = guarded([&] {
+    const Result<vm::CudaMachine> machine = vm::open_cuda(ordinal_of(device));
     if (!machine) return fail(machine.error());
     answer().target = isa::to_string(machine->target);
     return TILEVM_OK;
@@ -236,17 +355,31 @@ const char* tilevm_device_target(void) {
 
 tilevm_status tilevm_load(const tilevm_program* program, const char* entry,
                           tilevm_kernel** kernel) {
+  return tilevm_load_on(program, entry, -1, kernel);
+}
+
+tilevm_status tilevm_load_on(const tilevm_program* program, const char* entry, int device,
+                             tilevm_kernel** kernel) {
   return guarded([&] {
     if (kernel == nullptr) return missing("kernel");
     *kernel = nullptr;
     if (program == nullptr) return missing("program");
     const Result<const vm::Callable*> callable = find(*program, entry);
     if (!callable) return fail(callable.error());
-    Result<vm::LoadedCallable> loaded = vm::LoadedCallable::load(program->program, **callable);
+    Result<vm::LoadedCallable> loaded =
+        vm::LoadedCallable::load(program->program, **callable, ordinal_of(device));
     if (!loaded) return fail(loaded.error());
     *kernel = new tilevm_kernel{*std::move(loaded)};
     return TILEVM_OK;
   });
+}
+
+int tilevm_kernel_may_overlap(const tilevm_kernel* kernel) {
+  return kernel != nullptr && kernel->loaded.may_overlap() ? 1 : 0;
+}
+
+int tilevm_kernel_device(const tilevm_kernel* kernel) {
+  return kernel == nullptr ? -1 : kernel->loaded.device();
 }
 
 void tilevm_unload(tilevm_kernel* kernel) { delete kernel; }

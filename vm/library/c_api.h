@@ -44,6 +44,11 @@ TILEVM_API const char* tilevm_version(void);
 /// locations. Empty after success.
 TILEVM_API const char* tilevm_message(void);
 
+/// What the thread's last call said of the program, as a JSON array of diagnostics with their
+/// places (docs/data.md): the errors that it failed with, else the warnings of tilevm_open or the
+/// notes of a run. "[]" if it said nothing.
+TILEVM_API const char* tilevm_diagnostics(void);
+
 /// A verified program.
 typedef struct tilevm_program tilevm_program;
 
@@ -96,12 +101,64 @@ typedef struct tilevm_argument {
 TILEVM_API tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
                                     const tilevm_argument* arguments, size_t count);
 
-/// What the thread's last `tilevm_run` printed.
+/// A wish that runs end early, which any thread may utter.
+typedef struct tilevm_control tilevm_control;
+
+/// NULL if memory is short.
+TILEVM_API tilevm_control* tilevm_control_new(void);
+/// Ends the runs of the simulator and of emu that have this control: no block begins, and those
+/// that run end at the next iteration of a loop. They give TILEVM_LIMIT and change no argument.
+/// Runs that begin later end at once.
+TILEVM_API void tilevm_control_stop(tilevm_control* control);
+/// After the last run with this control has ended.
+TILEVM_API void tilevm_control_free(tilevm_control* control);
+
+/// How a run is done; all zeros but for `size` is as tilevm_run does it.
+typedef struct tilevm_run_options {
+  size_t size;         ///< sizeof(tilevm_run_options): later versions may have more members
+  const char* checks;  ///< of the simulator: "all" (as NULL), "none", or a list as of `--check`
+  int threads;         ///< host threads; 0: all cores
+  int count_accesses;  ///< whether tilevm_counters() tells afterwards what the simulator counted
+  uint64_t max_steps;  ///< statements that a block may execute; 0: the usual limit
+  tilevm_control* control;  ///< NULL: nothing ends the run early
+} tilevm_run_options;
+
+/// tilevm_run with options, which may be NULL.
+TILEVM_API tilevm_status tilevm_run_with(tilevm_program* program, const char* entry,
+                                         const char* backend, const tilevm_argument* arguments,
+                                         size_t count, const tilevm_run_options* options);
+
+/// What the thread's last run printed.
 TILEVM_API const char* tilevm_prints(void);
+
+/// What the thread's last run counted, if its options asked for it: an object of JSON, as `stats`
+/// of `tilevm run --stats --json` (docs/counters.md); else "".
+TILEVM_API const char* tilevm_counters(void);
+
+/// The counters of a run in the simulator on data that `inputs` name as `--in` of the command does:
+/// texts "NAME=SPEC" that end with NULL; NULL for none. What they do not name is random, by `seed`.
+/// `*json` is valid until the thread's next call, as in the functions below.
+TILEVM_API tilevm_status tilevm_stats(const tilevm_program* program, const char* entry,
+                                      const char* const* inputs, uint64_t seed,
+                                      const tilevm_run_options* options, const char** json);
+
+/// What the CUDA backend chose and why, as JSON: the object of `targets` of
+/// `tilevm compile --explain --json`. What it decided is there without a compiler as well; `error`
+/// says then what is missing.
+TILEVM_API tilevm_status tilevm_explain(const tilevm_program* program, const char** json);
+
+/// A layout, or the quotient or product of layouts, with or without the type of its elements before
+/// it. `form` is "json" (the object of `layouts` of `tilevm layout --json`), "text", "svg" or
+/// "html".
+TILEVM_API tilevm_status tilevm_layout(const char* expression, const char* form,
+                                       const char** result);
 
 /// The target of the current context's device, else of $TILEVM_DEVICE, else of device 0: "sm_90a".
 /// NULL, and a message, without a device.
 TILEVM_API const char* tilevm_device_target(void);
+
+/// The target of a device by its number; -1 as tilevm_device_target.
+TILEVM_API const char* tilevm_target_of(int device);
 
 /// An entry on a device.
 typedef struct tilevm_kernel tilevm_kernel;
@@ -111,6 +168,13 @@ typedef struct tilevm_kernel tilevm_kernel;
 /// closed afterwards. After a failure `*kernel` is NULL.
 TILEVM_API tilevm_status tilevm_load(const tilevm_program* program, const char* entry,
                                      tilevm_kernel** kernel);
+/// The same on the device of a number; -1: chosen as above.
+TILEVM_API tilevm_status tilevm_load_on(const tilevm_program* program, const char* entry,
+                                        int device, tilevm_kernel** kernel);
+/// Whether launches of this kernel may overlap, on several streams and from several threads.
+TILEVM_API int tilevm_kernel_may_overlap(const tilevm_kernel* kernel);
+/// The number of the device; -1 for NULL.
+TILEVM_API int tilevm_kernel_device(const tilevm_kernel* kernel);
 TILEVM_API void tilevm_unload(tilevm_kernel* kernel);
 
 /// Puts an entry's launches on a stream (a CUstream or cudaStream_t of the primary context; NULL

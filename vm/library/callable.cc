@@ -249,8 +249,8 @@ std::optional<Failure> call(Engine& engine, const isa::VerifiedProgram& program,
 }
 
 Result<LoadedCallable> LoadedCallable::load(const isa::VerifiedProgram& program,
-                                            const Callable& callable) {
-  Result<CudaMachine> machine = open_cuda(backend::device_of_context);
+                                            const Callable& callable, int ordinal) {
+  Result<CudaMachine> machine = open_cuda(ordinal);
   if (!machine) return machine.error();
   if (const Status fits = check_target(program, machine->target); !fits) return fits.error();
   Result<backend::LoadedProgram> loaded = machine->engine.prepare(program);

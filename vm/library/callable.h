@@ -48,10 +48,16 @@ using CallArguments = std::span<const CallArgument>;
 /// An entry that is loaded on a device, with the memory that it needs besides its arguments.
 class LoadedCallable {
  public:
-  /// Takes the device of the calling thread's context, where it has one. Errors: unavailable, usage
+  /// On a device by its number, or as backend::Device::open takes one. Errors: unavailable, usage
   /// (another target than the device's).
   [[nodiscard]] static Result<LoadedCallable> load(const isa::VerifiedProgram& program,
-                                                   const Callable& callable);
+                                                   const Callable& callable,
+                                                   int ordinal = backend::device_of_context);
+
+  /// Whether launches share no memory, so that they may overlap.
+  [[nodiscard]] bool may_overlap() const { return temporaries_.empty() && workspaces_.empty(); }
+  /// The device's number.
+  [[nodiscard]] int device() const { return engine_.device().properties().ordinal; }
 
   /// Puts the launches on a stream; does not wait, and allocates nothing unless a temporary tensor
   /// whose extents depend on arguments becomes larger than it ever was. Errors: those of

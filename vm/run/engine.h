@@ -129,7 +129,8 @@ struct EngineOptions {
   bool count_accesses = false;   ///< whether it fills RunReport::kernels
   bool require_written = false;  ///< whether elements of outputs that nothing stores are a fault
   bool keep_shadow = false;      ///< whether it fills RunReport::kernel_errors and output_errors
-  sim::Progress* progress = nullptr;  ///< told by the simulator how far a run is
+  /// Told by the simulator how far a run is; its `stop` ends runs of the simulator and of emu.
+  sim::Progress* progress = nullptr;
   /// Told what the statements of one block of every launch gave, with the kernel's index.
   std::function<bool(int kernel, const sim::TraceEvent&)> trace = {};
   std::array<std::int64_t, 3> traced_block{};

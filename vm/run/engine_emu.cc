@@ -48,6 +48,7 @@ EmuOptions emu_options(const EngineOptions& options) {
   result.seed = options.completion.seed ^ options.block_order.seed ^ options.thread_order.seed;
   result.max_steps = options.max_steps.value_or(result.max_steps);
   result.resident_blocks = options.resident_blocks.value_or(result.resident_blocks);
+  if (options.progress != nullptr) result.stop = &options.progress->stop;
   return result;
 }
 

@@ -207,4 +207,15 @@ Json stats_json(const isa::VerifiedProgram& program, const KernelStats& stats) {
   return object;
 }
 
+Json run_stats_json(const isa::VerifiedProgram& program, const Engine& engine,
+                    const RunReport& report) {
+  Json stats = Json::object();
+  stats.set("device", engine.device()).set("compiler", engine.compiler());
+  stats.set("prepare_ms", report.prepare_milliseconds);
+  stats.set("blocks", report.blocks).set("steps", report.steps);
+  Json kernels = Json::array();
+  for (const KernelStats& kernel : report.kernels) kernels.push(stats_json(program, kernel));
+  return std::move(stats.set("kernels", std::move(kernels)));
+}
+
 }  // namespace tilevm::vm

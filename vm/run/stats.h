@@ -21,6 +21,10 @@ void add_launch(std::vector<KernelStats>& kernels, int kernel, const sim::Counte
 /// The same as an object; sums of all accesses are in "totals".
 [[nodiscard]] Json stats_json(const isa::VerifiedProgram& program, const KernelStats& stats);
 
+/// A run as an object: device, compiler, prepare_ms, blocks, steps, and the kernels.
+[[nodiscard]] Json run_stats_json(const isa::VerifiedProgram& program, const Engine& engine,
+                                  const RunReport& report);
+
 /// The sums over all statements.
 [[nodiscard]] sim::AccessCounts total_accesses(const sim::Counters& counters);
 

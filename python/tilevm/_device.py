@@ -1,0 +1,232 @@
+"""Tensors in the memory of a GPU, as torch, DLPack and `__cuda_array_interface__` show them. Nothing is copied."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, NamedTuple
+
+from ._errors import UsageError
+from ._host import ML_NAMES, NUMPY_NAMES, dtype_of, is_packed
+from ._parameter import Parameter
+
+CUDA, CUDA_MANAGED = 2, 13  # DLDeviceType
+DLPACK_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 10: "float8_e4m3fn", 12: "float8_e5m2"}
+
+
+class DeviceArray(NamedTuple):
+    """What is known of a tensor. `device` is None where the tensor does not tell; strides count elements."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    pointer: int
+    device: int | None
+    read_only: bool
+    stream: int | None  # on which the data is ready; None: on the framework's current one
+    owner: Any = None   # keeps what was borrowed
+
+
+def is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_on_device(value: Any) -> bool:
+    """Whether a value is in the memory of a CUDA device."""
+    if is_torch(value):
+        return bool(value.is_cuda)
+    if hasattr(value, "__cuda_array_interface__"):
+        return True
+    if not hasattr(value, "__dlpack__"):
+        return False
+    try:
+        return int(value.__dlpack_device__()[0]) in (CUDA, CUDA_MANAGED)
+    except (AttributeError, TypeError):
+        return False
+
+
+class _Tensor(ctypes.Structure):  # DLTensor
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int), ("device", ctypes.c_int),
+                ("rank", ctypes.c_int), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("offset", ctypes.c_uint64)]
+
+
+class _Versioned(ctypes.Structure):  # DLManagedTensorVersioned
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Tensor)]
+
+
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+
+
+def _capsule_of(value: Any, stream: int) -> Any:
+    ready = 1 if stream == 0 else stream  # DLPack calls the default stream 1
+    try:
+        return value.__dlpack__(stream=ready, max_version=(1, 0))
+    except TypeError:
+        return value.__dlpack__(stream=ready)
+
+
+def _from_dlpack(name: str, value: Any, stream: int) -> DeviceArray:
+    try:
+        capsule = _capsule_of(value, stream)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise UsageError(f"{name}: {error}; pass a tensor that its framework still has and can share") from None
+    read_only = False
+    if _is_valid(capsule, b"dltensor_versioned"):
+        versioned = _Versioned.from_address(_pointer_of(capsule, b"dltensor_versioned"))
+        if versioned.major != 1:
+            raise UsageError(f"{name} has version {versioned.major} of DLPack; version 1 is known")
+        tensor, read_only = versioned.tensor, bool(versioned.flags & 1)
+    elif _is_valid(capsule, b"dltensor"):
+        tensor = _Tensor.from_address(_pointer_of(capsule, b"dltensor"))
+    else:
+        raise UsageError(f"{name} gives no DLPack tensor; pass a tensor of torch, CuPy or JAX")
+    kind = DLPACK_KINDS.get(tensor.code, f"type {tensor.code}")
+    dtype = kind if kind.startswith("float8") else f"{kind}{tensor.bits}"
+    if tensor.lanes != 1:
+        dtype += f"x{tensor.lanes}"
+    rank = range(tensor.rank)
+    strides = tuple(tensor.strides[i] for i in rank) if tensor.strides else None
+    return DeviceArray(dtype, tuple(tensor.shape[i] for i in rank), strides, (tensor.data or 0) + tensor.offset,
+                       tensor.device, read_only, stream, capsule)
+
+
+def _from_interface(name: str, value: Any) -> DeviceArray:
+    import numpy
+
+    try:
+        facts = value.__cuda_array_interface__
+    except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+        raise UsageError(f"{name}: {error}; pass a tensor that its framework still has and can share") from None
+    dtype = numpy.dtype(facts["typestr"])
+    strides = facts.get("strides")
+    if strides is not None:
+        strides = tuple(stride // max(dtype.itemsize, 1) for stride in strides)
+    pointer, read_only = facts["data"]
+    device = None
+    if hasattr(value, "__dlpack_device__"):
+        device = int(value.__dlpack_device__()[1])
+    shape = tuple(int(extent) for extent in facts["shape"])
+    # Two-byte and one-byte types that NumPy lacks come as bytes without a meaning.
+    plain = f"void{8 * dtype.itemsize}" if dtype.kind == "V" else dtype.name
+    return DeviceArray(plain, shape, strides, int(pointer or 0), device, bool(read_only), facts.get("stream"))
+
+
+def _from_torch(value: Any) -> DeviceArray:
+    return DeviceArray(str(value.dtype).removeprefix("torch."), tuple(value.shape), tuple(value.stride()),
+                       value.data_ptr(), value.device.index or 0, False, None)
+
+
+def device_array(name: str, value: Any, stream: int) -> DeviceArray:
+    """What is known of a tensor on a device. UsageError: it cannot be shared."""
+    if is_torch(value):
+        return _from_torch(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        return _from_interface(name, value)
+    return _from_dlpack(name, value, stream)
+
+
+def dtypes_of(name: str) -> tuple[str, ...]:
+    """Names under which frameworks have the elements of a tensor, the usual one first."""
+    if is_packed(name):
+        return ("uint8",)
+    if name in NUMPY_NAMES:
+        return (NUMPY_NAMES[name],)
+    return (ML_NAMES[name], "void16", "uint16") if name == "bf16" else (ML_NAMES[name], "void8", "uint8")
+
+
+INTERFACE_CODES = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int8": "|i1", "int16": "<i2", "int32": "<i4",
+                   "int64": "<i8", "uint8": "|u1", "uint16": "<u2", "uint32": "<u4", "uint64": "<u8", "void16": "|V2",
+                   "void8": "|V1"}
+
+
+def interface_codes(name: str) -> tuple[str, ...]:
+    """How `__cuda_array_interface__` calls the elements of a tensor."""
+    return tuple(INTERFACE_CODES[each] for each in dtypes_of(name) if each in INTERFACE_CODES)
+
+
+def shape_of(parameter: Parameter) -> tuple[int, ...] | None:
+    """The shape of the array for a tensor: that of its bytes where elements are packed."""
+    return (parameter.bytes,) if is_packed(parameter.type) else parameter.shape
+
+
+def _is_dense(array: DeviceArray) -> bool:
+    step = 1
+    for extent, stride in zip(reversed(array.shape), reversed(array.strides or ())):
+        if extent != 1 and stride != step:
+            return False
+        step *= extent
+    return True
+
+
+def check_device_array(parameter: Parameter, array: DeviceArray, device: int) -> None:
+    """UsageError: a tensor does not fit a parameter of a kernel on a device."""
+    name, wanted = f"`{parameter.name}`", shape_of(parameter)
+    if array.device is not None and array.device != device:
+        raise UsageError(f"{name} is on GPU {array.device}, and this launch is on GPU {device}; move it there, as "
+                         f"`x.to('cuda:{device}')`")
+    if array.dtype not in dtypes_of(parameter.type):
+        packed = is_packed(parameter.type)
+        way = f"the bytes of tilevm.pack(x, '{parameter.type}')" if packed else \
+            f"x.to({dtypes_of(parameter.type)[0]})"
+        raise UsageError(f"{name} is {parameter}; it was given {array.dtype}, pass {way}")
+    if wanted is not None and array.shape != wanted:
+        raise UsageError(f"{name} is {parameter}, an array of shape {list(wanted)}; it was given {list(array.shape)}")
+    if not _is_dense(array):
+        raise UsageError(f"{name} is not contiguous; pass x.contiguous()"
+                         + (" and read the output from it" if parameter.output else ""))
+    if parameter.output and array.read_only:
+        raise UsageError(f"{name} is written, and this tensor is read-only; pass a copy")
+    if array.pointer == 0 and 0 not in array.shape:
+        raise UsageError(f"{name} has no memory: its storage was freed; pass a tensor that is still in use")
+    if array.pointer % 16 != 0:
+        raise UsageError(f"{name} begins at {array.pointer:#x}, which is no multiple of 16 bytes; pass a copy, as "
+                         "`x.clone()`")
+
+
+def current_stream(value: Any, device: int) -> int:
+    """The stream that the framework of a tensor works on now; 0, the default stream, where it tells none."""
+    if is_torch(value):
+        torch = sys.modules["torch"]
+        return int(torch.cuda.current_stream(device).cuda_stream)
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(value, cupy.ndarray):
+        return int(cupy.cuda.get_current_stream().ptr)
+    if hasattr(value, "__cuda_array_interface__"):
+        return int(value.__cuda_array_interface__.get("stream") or 0)
+    return 0
+
+
+def stream_of(given: Any) -> int:
+    """A stream as a number: itself, torch's `cuda_stream`, CuPy's `ptr`, or what `__cuda_stream__` gives."""
+    if isinstance(given, int):
+        return given
+    for name in ("cuda_stream", "ptr"):
+        if hasattr(given, name):
+            return int(getattr(given, name))
+    if hasattr(given, "__cuda_stream__"):
+        return int(given.__cuda_stream__()[1])
+    raise UsageError(f"`stream` is {given!r}; pass its number, or a stream of torch or CuPy")
+
+
+def make_like(parameter: Parameter, model: Any, device: int) -> Any:
+    """An output of zeros beside another tensor. UsageError: pass one instead."""
+    shape = shape_of(parameter)
+    if shape is None:
+        raise UsageError(f"the shape of `{parameter.name}` depends on the call; pass a tensor for it")
+    if is_torch(model):
+        torch = sys.modules["torch"]
+        return torch.zeros(shape, dtype=getattr(torch, dtypes_of(parameter.type)[0]), device=model.device)
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(model, cupy.ndarray):
+        with cupy.cuda.Device(device):
+            return cupy.zeros(shape, dtype_of(parameter.type))
+    raise UsageError(f"`{parameter.name}` is an output; pass a tensor for it, since only those of torch and CuPy are "
+                     "made here")
+

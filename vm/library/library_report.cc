@@ -1,0 +1,83 @@
+#include "vm/library/library_report.h"
+
+#include <utility>
+#include <vector>
+
+#include "vm/picture/layout_svg.h"
+#include "vm/picture/typed_layout.h"
+#include "vm/report/compile_unit.h"
+#include "vm/report/layout_report.h"
+#include "vm/run/stats.h"
+#include "vm/text/choice.h"
+#include "vm/text/large_stack.h"
+
+namespace tilevm::vm {
+
+namespace {
+
+/// The program outlives the report.
+LibraryReport report_of(const isa::VerifiedProgram& program) {
+  LibraryReport report;
+  report.source = {std::shared_ptr<const SourceFile>(), &program.source()};
+  return report;
+}
+
+std::string draw(const TypedLayout& typed, const std::string& form) {
+  const LayoutScene scene{{typed}};
+  if (form == "json") return layout_json(typed).text();
+  if (form == "text") return layout_text(scene, false);
+  return form == "svg" ? draw_svg(scene) : draw_html(scene);
+}
+
+}  // namespace
+
+LibraryReport report_stats(const isa::VerifiedProgram& program, const std::string& entry,
+                           const DataOptions& data, std::uint64_t seed, EngineOptions settings) {
+  LibraryReport report = report_of(program);
+  const auto failed = [&](Failure failure) {
+    report.failure = std::move(failure);
+    return report;
+  };
+  settings.count_accesses = true;
+  const Result<Entry> found = resolve_entry(program, entry, data);
+  if (!found) return failed(found.error());
+  Result<std::vector<HostTensor>> tensors = make_tensors(*found, {seed, false});
+  if (!tensors) return failed(tensors.error());
+  const Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
+  if (!engine) return failed(engine.error());
+  RunReport run;
+  if (auto failure = (*engine)->run(program, *found, *tensors, run)) return failed(*failure);
+  report.notes = std::move(run.notes);
+  report.text = run_stats_json(program, **engine, run).text();
+  return report;
+}
+
+LibraryReport report_compilation(const isa::VerifiedProgram& program) {
+  LibraryReport report = report_of(program);
+  const CompileUnit unit = make_compile_unit(program, true);
+  const CompileReport compiled = unit.compile_and_report();
+  report.notes = compiled.warnings();
+  report.text = report_json(compiled).text();
+  return report;
+}
+
+LibraryReport report_layout(const std::string& expression, const std::string& form) {
+  LibraryReport report;
+  const auto source = std::make_shared<const SourceFile>("<layout>", expression);
+  report.source = source;
+  if (const Status known = check_choice("form", form, {"json", "text", "svg", "html"}); !known) {
+    report.failure = known.error();
+    return report;
+  }
+  Diagnostics diagnostics;
+  const std::optional<TypedLayout> typed =
+      on_large_stack([&] { return read_typed_layout(*source, diagnostics); });
+  if (typed) {
+    report.text = draw(*typed, form);
+  } else {
+    report.failure = diagnostics;
+  }
+  return report;
+}
+
+}  // namespace tilevm::vm
