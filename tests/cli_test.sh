@@ -58,7 +58,7 @@ expect 2 'cannot write `/no/such/folder/x`' compile $add --emit cuda -o /no/such
 expect 2 '--color' check $add --color sometimes
 
 # Help opens with commands that work as they stand.
-for command in run diff record check fmt layout isa explain compile cache doctor demo; do
+for command in run diff record check fmt layout isa explain compile cache doctor demo completion man; do
   expect 0 "  tilevm $command" $command --help
 done
 expect 0 'tilevm demo' --help

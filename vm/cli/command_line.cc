@@ -13,7 +13,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "isa/base/codes.h"
 #include "vm/cli/commands.h"
+#include "vm/cli/help.h"
+#include "vm/text/isa_reference.h"
 
 namespace tilevm::vm {
 
@@ -464,6 +467,88 @@ void add_other_commands(CLI::App& root, Commands& commands) {
   }
 }
 
+/// What an option or an operand may be, where that is a short list or one of the language.
+std::vector<std::string> words_of(const std::string& command, const std::string& name,
+                                  const std::string& form) {
+  std::vector<std::string> words;
+  if (form == "TARGET") {
+    for (const isa::Target& target : isa::known_targets()) words.push_back(to_string(target));
+  } else if (name == "--backend") {
+    words = engine_names();
+  } else if (command == "isa" && name == "mnemonic") {
+    for (const InstructionInfo& each : all_instructions()) {
+      words.emplace_back(each.description.mnemonic);
+    }
+  } else if (command == "explain" && name == "code") {
+    for (const Code code : all_codes()) words.push_back(to_string(code));
+  } else if (name == "--check" && form == "LIST") {
+    words = {"all", "none"};
+    for (const sim::NamedCheck& check : sim::named_checks) words.emplace_back(check.name);
+  } else if (name == "--color") {
+    words = {"auto", "always", "never"};
+  } else if (name == "--emit") {
+    words = {"cuda", "ptx", "cubin", "fatbin"};
+  } else if (name == "--async") {
+    words = {"latest", "earliest", "random"};
+  } else if (name == "--block-order" || name == "--thread-order") {
+    words = {"ascending", "descending", "random"};
+  } else if (name == "--size") {
+    words = {"quick", "full", "exhaustive"};
+  } else if (command == "cache" && name == "action") {
+    words = {"list", "path", "clear"};
+  } else if (name == "shell") {
+    words = {"bash", "zsh", "fish"};
+  }
+  return words;
+}
+
+OptionEntry describe(const std::string& command, const CLI::Option& option) {
+  OptionEntry entry;
+  for (const std::string& name : option.get_snames()) entry.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) entry.names.push_back("--" + name);
+  if (option.get_positional()) entry.operand = option.get_name(true);
+  entry.text = option.get_description();
+  entry.required = option.get_required();
+  entry.several = option.get_items_expected_max() > 1;
+  if (option.get_items_expected_max() > 0) {
+    const std::string type = option.get_type_name();  // and what is checked, after a colon
+    entry.form = type.substr(0, type.find(':'));
+  }
+  entry.words =
+      words_of(command, entry.names.empty() ? entry.operand : entry.names.back(), entry.form);
+  return entry;
+}
+
+CommandEntry describe(const CLI::App& app) {
+  const std::string name = app.get_name();
+  CommandEntry entry{name, app.get_description(), help_examples(name), help_statuses(name), {}};
+  const bool is_root = app.get_parent() == nullptr;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!is_root && option == app.get_help_ptr()) continue;  // one of all commands
+    entry.options.push_back(describe(name, *option));
+  }
+  return entry;
+}
+
+/// The commands that describe the command line themselves.
+void add_manual_commands(CLI::App& root, Commands& commands) {
+  auto [completion, c] = add_command<CompletionOptions>(
+      root, commands, "completion", "Prints a script that completes commands in a shell.",
+      complete);
+  completion->add_option("shell", c->shell, "bash, zsh or fish")->required()->type_name("SHELL");
+  auto [pages, m] = add_command<ManualOptions>(root, commands, "man", "Prints man pages.", manual);
+  pages->add_option("command", m->command, "the command; all in one page if left out")
+      ->type_name("COMMAND");
+  pages->add_option("-o,--output", m->folder, "write every page to a folder")->type_name("DIR");
+  c->table = m->table = [&root] {
+    CommandTable table{TILEVM_VERSION, describe(root), {}};
+    for (const CLI::App* app : root.get_subcommands([](const CLI::App*) { return true; })) {
+      table.commands.push_back(describe(*app));
+    }
+    return table;
+  };
+}
+
 }  // namespace
 
 Commands add_commands(CLI::App& root) {
@@ -474,6 +559,7 @@ Commands add_commands(CLI::App& root) {
   add_measuring_commands(root, commands);
   add_reading_commands(root, commands);
   add_other_commands(root, commands);
+  add_manual_commands(root, commands);
   return commands;
 }
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "vm/cli/io.h"
+#include "vm/manual/command_table.h"
 #include "vm/run/vm.h"
 
 namespace tilevm::vm {
@@ -221,6 +223,19 @@ struct FuzzOptions {
   bool json = false;
 };
 Exit fuzz_programs(const FuzzOptions& options, Io& io);
+
+struct CompletionOptions {
+  std::string shell;
+  std::function<CommandTable()> table;
+};
+Exit complete(const CompletionOptions& options, Io& io);
+
+struct ManualOptions {
+  std::string command;  ///< empty: of all
+  std::string folder;   ///< to write every page to; empty: one page to standard output
+  std::function<CommandTable()> table;
+};
+Exit manual(const ManualOptions& options, Io& io);
 
 struct DemoOptions {
   std::string program_folder;  ///< where the shipped programs are; empty: looked for

@@ -78,6 +78,13 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm explain TV0104\n"
        "  tilevm explain 104\n"
        "  tilevm explain                           every code in one line\n"},
+      {"completion",
+       "  tilevm completion bash > /etc/bash_completion.d/tilevm\n"
+       "  tilevm completion zsh > ~/.zfunc/_tilevm\n"
+       "  tilevm completion fish > ~/.config/fish/completions/tilevm.fish\n"},
+      {"man",
+       "  tilevm man run | man -l -\n"
+       "  tilevm man -o share/man/man1\n"},
       {"cache",
        "  tilevm cache                             each compiled kernel that is kept\n"
        "  tilevm cache clear\n"

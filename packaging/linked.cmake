@@ -1,0 +1,65 @@
+# linked.cdx.json: what is compiled into the command and the library and what they open when they start, with versions
+# and licences, in the form of CycloneDX 1.5. The list is short and the project's own links decide it, so that it is
+# written here; tests/packages_test.py compares it with the files.
+set(linked_json "[]")
+set(linked_by_tilevm "[]")
+set(linked_by_libtilevm "[]")
+
+# add_linked(NAME VERSION LICENCE HOW FILE USER..): HOW is headers, static or shared; FILE is the name of a shared library,
+# else empty; users are tilevm and libtilevm.
+function(add_linked name version licence how file)
+  set(item "{}")
+  foreach(member type=library "bom-ref=${name}" "name=${name}" "version=${version}")
+    string(REGEX MATCH "^([^=]*)=(.*)$" matched "${member}")
+    string(JSON item SET "${item}" "${CMAKE_MATCH_1}" "\"${CMAKE_MATCH_2}\"")
+  endforeach()
+  string(JSON item SET "${item}" licenses "[{\"expression\": \"${licence}\"}]")
+  set(properties "[{\"name\": \"tilevm:linkage\", \"value\": \"${how}\"}]")
+  if(file)
+    string(JSON properties SET "${properties}" 1 "{\"name\": \"tilevm:file\", \"value\": \"${file}\"}")
+  endif()
+  string(JSON item SET "${item}" properties "${properties}")
+  string(JSON count LENGTH "${linked_json}")
+  string(JSON linked_json SET "${linked_json}" ${count} "${item}")
+  set(linked_json "${linked_json}" PARENT_SCOPE)
+  foreach(user ${ARGN})
+    string(JSON count LENGTH "${linked_by_${user}}")
+    string(JSON linked_by_${user} SET "${linked_by_${user}}" ${count} "\"${name}\"")
+    set(linked_by_${user} "${linked_by_${user}}" PARENT_SCOPE)
+  endforeach()
+endfunction()
+
+execute_process(COMMAND getconf GNU_LIBC_VERSION OUTPUT_VARIABLE libc OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+string(REGEX REPLACE "^glibc " "" libc "${libc}")
+add_linked(fmt "${fmt_VERSION}" MIT headers "" tilevm libtilevm)
+add_linked(boost "${Boost_VERSION_STRING}" BSL-1.0 static "" tilevm libtilevm)
+add_linked(CLI11 "${CLI11_VERSION}" BSD-3-Clause headers "" tilevm)
+if(LIBEDIT_LIBRARY AND LIBEDIT_INCLUDE)
+  file(REAL_PATH ${LIBEDIT_LIBRARY} file)
+  cmake_path(GET file FILENAME file)
+  string(REGEX REPLACE "^libedit\\.so\\." "" version "${file}")
+  add_linked(libedit "${version}" BSD-3-Clause shared libedit.so.2 tilevm)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT TILEVM_SANITIZE)
+  add_linked(libstdc++ "${CMAKE_CXX_COMPILER_VERSION}" "GPL-3.0-or-later WITH GCC-exception-3.1" static ""
+    tilevm libtilevm)
+endif()
+add_linked(libc "${libc}" LGPL-2.1-or-later shared libc.so.6 tilevm libtilevm)
+add_linked(libm "${libc}" LGPL-2.1-or-later shared libm.so.6 tilevm libtilevm)
+add_linked(ld-linux "${libc}" LGPL-2.1-or-later shared ld-linux-x86-64.so.2 tilevm libtilevm)
+
+foreach(subject tilevm=application libtilevm=library)
+  string(REGEX MATCH "^([^=]*)=(.*)$" matched "${subject}")
+  set(item "{\"type\": \"${CMAKE_MATCH_2}\", \"bom-ref\": \"${CMAKE_MATCH_1}\", \"name\": \"${CMAKE_MATCH_1}\", \
+\"version\": \"${PROJECT_VERSION}\", \"licenses\": [{\"expression\": \"Apache-2.0\"}]}")
+  string(JSON count LENGTH "${linked_json}")
+  string(JSON linked_json SET "${linked_json}" ${count} "${item}")
+endforeach()
+set(linked "{\"bomFormat\": \"CycloneDX\", \"specVersion\": \"1.5\", \"version\": 1}")
+string(JSON linked SET "${linked}" metadata "{\"component\": {\"type\": \"application\", \"name\": \"tilevm\", \
+\"version\": \"${PROJECT_VERSION}\"}}")
+string(JSON linked SET "${linked}" components "${linked_json}")
+string(JSON linked SET "${linked}" dependencies "[{\"ref\": \"tilevm\", \"dependsOn\": ${linked_by_tilevm}}, \
+{\"ref\": \"libtilevm\", \"dependsOn\": ${linked_by_libtilevm}}]")
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/linked.cdx.json CONTENT "${linked}\n" @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/linked.cdx.json TYPE DOC COMPONENT command)
