@@ -109,8 +109,12 @@ static void test_options(void) {
   options = (tilevm_run_options){.size = sizeof options, .max_steps = 50};
   CHECK(tilevm_run_with(program, NULL, "sim", arguments, 3, &options) == TILEVM_LIMIT);
   CHECK(says(tilevm_diagnostics(), "TV0402") && strcmp(tilevm_counters(), "") == 0);
-  options.size = offsetof(tilevm_run_options, max_steps);  // an older caller, without this member
+  options.max_steps = 0;
+  options.size += 8;  // a newer caller
   CHECK(tilevm_run_with(program, NULL, "sim", arguments, 3, &options) == TILEVM_OK);
+  options.size = 8;
+  CHECK(tilevm_run_with(program, NULL, "sim", arguments, 3, &options) == TILEVM_USAGE);
+  CHECK(says(tilevm_message(), "sizeof(tilevm_run_options)"));
   options = (tilevm_run_options){.size = sizeof options, .checks = "race"};
   CHECK(tilevm_run_with(program, NULL, "sim", arguments, 3, &options) == TILEVM_USAGE);
   CHECK(says(tilevm_message(), "did you mean `races`"));

@@ -1,7 +1,5 @@
 #include "vm/library/c_api.h"
 
-#include <algorithm>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -166,14 +164,15 @@ vm::CallArguments span_of(const tilevm_argument* arguments, std::size_t count) {
   return {reinterpret_cast<const vm::CallArgument*>(arguments), count};
 }
 
-/// What the caller's version of the options has; the rest is zero.
-tilevm_run_options known_part(const tilevm_run_options* options) {
-  tilevm_run_options known{};
-  if (options != nullptr) std::memcpy(&known, options, std::min(options->size, sizeof known));
-  return known;
-}
-
-Result<vm::EngineOptions> engine_options(const tilevm_run_options& options) {
+/// Error (usage): a value out of its range, or a size that no version of the options has had.
+Result<vm::EngineOptions> engine_options(const tilevm_run_options* given) {
+  if (given == nullptr) return vm::EngineOptions{};
+  const tilevm_run_options& options = *given;
+  if (options.size < sizeof options) {
+    return Error{ErrorKind::usage,
+                 fmt::format("`size` of the options is {}; it is sizeof(tilevm_run_options), {}",
+                             options.size, sizeof options)};
+  }
   const Result<sim::Checks> checks =
       vm::parse_checks(options.checks == nullptr ? "all" : options.checks);
   if (!checks) return checks.error();
@@ -201,10 +200,10 @@ tilevm_status run_with(vm::Engine& engine, const tilevm_program& program,
 }
 
 tilevm_status run(tilevm_program& program, const vm::Callable& callable, const std::string& backend,
-                  vm::CallArguments arguments, const tilevm_run_options& options) {
+                  vm::CallArguments arguments, const tilevm_run_options* options) {
   const Result<vm::EngineOptions> settings = engine_options(options);
   if (!settings) return fail(settings.error());
-  const bool counts = options.count_accesses != 0;
+  const bool counts = settings->count_accesses;
   if (backend != "cuda") {
     const Result<std::unique_ptr<vm::Engine>> engine = vm::make_engine(backend, *settings);
     return engine ? run_with(**engine, program, callable, arguments, counts) : fail(engine.error());
@@ -286,7 +285,7 @@ tilevm_status tilevm_run_with(tilevm_program* program, const char* entry, const 
     if (arguments == nullptr && count != 0) return missing("arguments");
     const Result<const vm::Callable*> callable = find(*program, entry);
     if (!callable) return fail(callable.error());
-    return run(*program, **callable, backend, span_of(arguments, count), known_part(options));
+    return run(*program, **callable, backend, span_of(arguments, count), options);
   });
 }
 
@@ -312,7 +311,7 @@ tilevm_status tilevm_stats(const tilevm_program* program, const char* entry,
     if (json == nullptr) return missing("json");
     *json = nullptr;
     if (program == nullptr) return missing("program");
-    const Result<vm::EngineOptions> settings = engine_options(known_part(options));
+    const Result<vm::EngineOptions> settings = engine_options(options);
     if (!settings) return fail(settings.error());
     vm::DataOptions data;
     for (; inputs != nullptr && *inputs != nullptr; ++inputs) data.inputs.emplace_back(*inputs);
