@@ -1,0 +1,162 @@
+"""Builds the site: build_site.py TILEVM OUT. OUT/html is the site, OUT/pages what MkDocs read.
+
+Pages are those of docs/ and the README. The command tells the rest: a gallery with every program, its counters and a
+report with pictures; the help of every command; the codes of messages. Files of the repository that pages link to become
+pages of their own, so that no link leads out of the site.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s#]+)?(#[^)\s]*)?(\))")
+# Faults are what it is for.
+WRONG = {"programs/figure9_as_printed.tile"}
+
+
+class Site:
+    def __init__(self, tilevm, out):
+        self.tilevm = str(pathlib.Path(tilevm).resolve())
+        self.pages = out / "pages"
+        self.files = {}  # of the repository, that pages link to: the page of each
+        shutil.rmtree(out, ignore_errors=True)
+        self.pages.mkdir(parents=True)
+
+    def run(self, *words, statuses=(0,)):
+        done = subprocess.run([self.tilevm, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode not in statuses:
+            raise SystemExit(f"tilevm {' '.join(words)} ended with {done.returncode}:\n{done.stderr}")
+        return done.stdout
+
+    def page_of(self, path):
+        """The page that has a file or folder of the repository, from OUT/pages."""
+        name = path.relative_to(ROOT).as_posix()
+        if path.parent == ROOT / "docs" and path.suffix in (".md", ".svg"):
+            return path.name
+        if name in ("README.md", "CHANGELOG.md"):
+            return {"README.md": "index.md"}.get(name, name)
+        if name == "programs" or (path.is_dir() and name.startswith("programs/")):
+            return "gallery.md"
+        if path.is_dir():
+            return "architecture.md"
+        return self.files.setdefault(path, f"files/{name.replace('/', '_')}.md")
+
+    def with_links(self, text, folder):
+        """A page whose links are those of the site; blocks of code stay as they are."""
+        def link(found):
+            target, anchor = found[2], found[3] or ""
+            if not target or re.match(r"[a-z]+:", target):
+                return found[0]
+            path = (folder / target).resolve()
+            if not path.exists():
+                raise SystemExit(f"{folder}: there is no {target}")
+            return found[1] + self.page_of(path) + (anchor if self.page_of(path) != "gallery.md" else "") + found[4]
+
+        parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+        return "".join(part if part.startswith("```") else LINK.sub(link, part) for part in parts)
+
+    def write(self, name, text):
+        file = self.pages / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def stage(self):
+        for page in sorted(ROOT.glob("docs/*.md")):
+            self.write(page.name, self.with_links(page.read_text(), page.parent))
+        for picture in ROOT.glob("docs/*.svg"):
+            shutil.copy(picture, self.pages)
+        self.write("index.md", self.with_links((ROOT / "README.md").read_text(), ROOT))
+        self.write("CHANGELOG.md", self.with_links((ROOT / "CHANGELOG.md").read_text(), ROOT))
+        self.write("gallery.md", self.gallery())
+        self.write("commands.md", self.commands())
+        self.write("codes.md", self.codes())
+        for path, page in self.files.items():
+            if path.suffix == ".svg":
+                shutil.copy(path, self.pages / pathlib.Path(page).parent)
+            name = path.relative_to(ROOT).as_posix()
+            text = path.read_text()
+            if path.suffix == ".md":
+                body = re.sub(LINK, lambda found: found[1].split("](")[0].lstrip("![") if found[2] else found[0], text)
+            else:
+                fence = "````" if "```" in text else "```"
+                body = f"# {path.name}\n\n`{name}`\n\n{fence}\n{text}\n{fence}\n"
+            self.write(page, body)
+
+    def commands(self):
+        text = "# Commands\n\nWhat `tilevm COMMAND --help` says.\n"
+        names = ["", *re.findall(r"^  ([a-z]+) ", self.run("--help").split("Subcommands:")[1], re.MULTILINE)]
+        for name in names:
+            said = self.run(*([name] if name else []), "--help")
+            text += f"\n## tilevm {name}\n\n```\n{said.strip()}\n```\n"
+        return text
+
+    def codes(self):
+        text = "# Codes of messages\n\nWhat `tilevm explain CODE` says.\n"
+        for code in json.loads(self.run("explain", "--json"))["codes"]:
+            text += f"\n## {code['code']}\n\n**{code['title']}**\n\n```\n{code['explanation']}\n```\n"
+        return text
+
+    def gallery(self):
+        programs = sorted(each.relative_to(ROOT).as_posix() for each in ROOT.glob("programs/**/*.tile"))
+        with concurrent.futures.ThreadPoolExecutor(max(os.cpu_count() or 1, 1)) as pool:
+            entries = list(pool.map(self.entry, programs))
+        return "# Gallery\n\nEvery program: what it does, a command to copy, what a small run counts, and a report of that " \
+            "run with pictures.\n" + "".join(entries)
+
+    def entry(self, name):
+        text = (ROOT / name).read_text()
+        head = []
+        for line in text.splitlines():
+            if not line.startswith("#") or re.match(r"# (test|reduce|program):", line):
+                break
+            head.append(line[1:].removeprefix(" "))
+        about = "\n".join(head).strip() or "A part that other programs include."
+        title = name.removeprefix("programs/").removesuffix(".tile")
+        section = f"\n## {title}\n\n```\n{about}\n```\n\n"
+        cases = re.findall(r"^# args: (.*)$", text, re.MULTILINE)
+        is_program = re.search(r"^(pipeline \w+|def \w+<)", text, re.MULTILINE) is not None
+        if not is_program:
+            return section + f"`{name}` is included by others.\n"
+        if name in WRONG:
+            said = self.run("check", name, statuses=(1,))
+            return section + f"```\ntilevm check {name}\n```\n\nIt has faults, which the command names. {said}\n"
+        words = cases[0].split() if cases else []
+        command = " ".join(["tilevm run", name, *(f"'{w}'" if re.search(r"[\[\]*$ ]", w) else w for w in words)])
+        section += f"```\n{command}\n```\n\n"
+        report = f"reports/{title.replace('/', '_')}.html"
+        (self.pages / "reports").mkdir(exist_ok=True)
+        done = subprocess.run([self.tilevm, "run", name, *words, "--stats", "--json", "--report", str(self.pages / report)],
+                              cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+        try:
+            stats = json.loads(done.stdout)["stats"]
+        except (ValueError, KeyError):
+            raise SystemExit(f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}") from None
+        section += "| kernel | blocks | threads | bytes loaded | stored | bank conflicts | tensor cores |\n" \
+            "|---|---|---|---|---|---|---|\n"
+        for kernel in stats["kernels"]:
+            totals = kernel["totals"]
+            loaded = totals["global_load"]["bytes"] + totals["global_copy"]["bytes"]
+            conflicts = totals["shared_load"]["bank_conflicts"] + totals["shared_store"]["bank_conflicts"]
+            mma = ", ".join(f"{count} {shape}" for shape, count in kernel["tensor_cores"].items()) or "-"
+            section += f"| `{kernel['kernel']}` | {kernel['blocks']} | {kernel['threads']} | {loaded} | " \
+                f"{totals['global_store']['bytes']} | {conflicts} | {mma} |\n"
+        return section + f"\n[Report of this run]({report}): cost by line, outputs, bank conflicts, timeline.\n"
+
+
+def main():
+    out = pathlib.Path(sys.argv[2]).resolve()
+    site = Site(sys.argv[1], out)
+    site.stage()
+    shutil.copy(pathlib.Path(__file__).with_name("mkdocs.yml"), out)
+    subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-f", str(out / "mkdocs.yml")], check=True)
+    print(f"{out / 'html' / 'index.html'}: {len(list((out / 'html').rglob('*.html')))} pages")
+
+
+if __name__ == "__main__":
+    main()

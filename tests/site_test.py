@@ -1,0 +1,92 @@
+"""The site, built as `./dev site` builds it: site_test.py TILEVM. Every link and anchor leads somewhere inside, nothing
+is fetched from elsewhere, every program is in the gallery, and the search knows the pages. 77: no MkDocs."""
+
+import html.parser
+import importlib.util
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TILEVM = sys.argv[1]
+
+if importlib.util.find_spec("mkdocs") is None:
+    print("SKIP: there is no MkDocs (Debian: mkdocs)")
+    sys.exit(77)
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.anchors, self.links, self.loads = set(), [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.anchors.update(given[name] for name in ("id", "name") if given.get(name))
+        if "href" in given and tag == "a":
+            self.links.append(given["href"])
+        self.loads += [given[name] for name in ("src", "href") if name in given and tag in ("script", "link", "img")]
+
+
+class Site(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        subprocess.run([sys.executable, "-B", str(ROOT / "docs/site/build_site.py"), TILEVM, cls.folder.name], check=True)
+        cls.html = pathlib.Path(cls.folder.name) / "html"
+        # Reports are pages of another kind; 404.html has addresses from a server's root.
+        cls.pages = {file: Page(file.read_text()) for file in cls.html.rglob("*.html")
+                     if file.parent.name != "reports" and file.name != "404.html"}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_links_and_anchors_lead_somewhere(self):
+        count = 0
+        for file, page in self.pages.items():
+            for link in [*page.links, *page.loads]:
+                if re.match(r"(https?|mailto|data|javascript):", link):
+                    continue
+                target, _, anchor = link.partition("#")
+                found = (file.parent / target).resolve() if target else file
+                with self.subTest(page=file.name, link=link):
+                    self.assertTrue(found.exists())
+                    if anchor and found in self.pages:
+                        self.assertIn(anchor, self.pages[found].anchors)
+                count += 1
+        self.assertGreater(count, 1000)
+
+    def test_nothing_comes_from_elsewhere(self):
+        for file, page in self.pages.items():
+            for each in page.loads:
+                self.assertNotRegex(each, r"^(https?:)?//", file.name)
+
+    def test_every_program_is_in_the_gallery(self):
+        text = (self.html / "gallery.html").read_text()
+        for program in ROOT.glob("programs/**/*.tile"):
+            title = program.relative_to(ROOT / "programs").as_posix().removesuffix(".tile")
+            self.assertRegex(text, rf"<h2 id=\"[^\"]*\">{re.escape(title)}<")
+        reports = re.findall(r'href="(reports/[^"]*)"', text)
+        self.assertGreater(len(reports), 20)
+        for report in reports:
+            self.assertIn("<svg", (self.html / report).read_text(), report)
+
+    def test_commands_and_codes_are_the_commands_own(self):
+        commands = self.pages[self.html / "commands.html"].anchors
+        self.assertTrue({"tilevm-run", "tilevm-diff", "tilevm-completion"} <= commands, commands)
+        self.assertIn("tv0104", self.pages[self.html / "codes.html"].anchors)
+
+    def test_the_search_knows_the_pages(self):
+        index = json.loads((self.html / "search/search_index.json").read_text())
+        found = {each["location"].split("#")[0] for each in index["docs"] if "bank conflict" in each["text"]}
+        self.assertIn("pictures.html", found)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
