@@ -43,7 +43,7 @@ def report(arguments: list[str], folder: str | None = None, statuses: tuple[int,
     """The object that the command prints with --json."""
     done = subprocess.run([path(), arguments[0], "--json", *arguments[1:]], cwd=folder, text=True, capture_output=True, check=False)
     try:
-        object_ = json.loads(done.stdout)
+        object_: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise Error(f"`tilevm {arguments[0]}` ended with status {done.returncode}: {done.stderr}") from None
     if done.returncode in statuses:

@@ -43,7 +43,7 @@ def array_of(parameter: Parameter, value: Any) -> Any:
     if value is None:
         if parameter.shape is None:
             raise UsageError(f"the shape of {name} depends on the call; pass an array for it")
-        return numpy.zeros(shape, dtype)  # type: ignore[arg-type]
+        return numpy.zeros(shape, dtype)
     array = value
     if not isinstance(value, numpy.ndarray):
         if not hasattr(value, "__dlpack__"):

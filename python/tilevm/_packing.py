@@ -12,6 +12,22 @@ def _bits_of(dtype: str) -> int:
     return int(digits)
 
 
+def pack_codes(codes: Any, bits: int) -> Any:
+    """The bytes of codes of 1 to 8 bits, whatever they mean; a flat array of uint8."""
+    import numpy
+
+    column = codes.astype(numpy.uint8).reshape(-1, 1)
+    return numpy.packbits(numpy.unpackbits(column, axis=1, bitorder="little")[:, :bits].reshape(-1), bitorder="little")
+
+
+def unpack_codes(data: Any, bits: int, count: int) -> Any:
+    """The codes of packed bytes, a flat array of uint8."""
+    import numpy
+
+    stream = numpy.unpackbits(data.reshape(-1), bitorder="little")[:count * bits].reshape(count, bits)
+    return numpy.packbits(stream, axis=1, bitorder="little").reshape(-1)
+
+
 def pack(values: Any, dtype: str) -> Any:
     """The bytes of integers of a type u1..u8 or i1..i8, or of the codes of a float type of at most 8 bits.
 
@@ -27,8 +43,7 @@ def pack(values: Any, dtype: str) -> Any:
     least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     if array.size and (int(array.min()) < least or int(array.max()) > most):
         raise ValueError(f"{dtype} holds {least} to {most}; the values go from {array.min()} to {array.max()}")
-    codes = array.astype(numpy.int64).astype(numpy.uint8).reshape(-1, 1)
-    return numpy.packbits(numpy.unpackbits(codes, axis=1, bitorder="little")[:, :bits].reshape(-1), bitorder="little")
+    return pack_codes(array.astype(numpy.int64), bits)
 
 
 def unpack(data: Any, dtype: str, shape: Any) -> Any:
@@ -48,8 +63,7 @@ def unpack(data: Any, dtype: str, shape: Any) -> Any:
         count *= extent
     if data.size != (count * bits + 7) // 8:
         raise ValueError(f"{dtype}{list(shape)} takes {(count * bits + 7) // 8} bytes, these are {data.size}")
-    stream = numpy.unpackbits(data.reshape(-1), bitorder="little")[:count * bits].reshape(count, bits)
-    codes = numpy.packbits(stream, axis=1, bitorder="little").reshape(shape)
+    codes = unpack_codes(data, bits, count).reshape(shape)
     if dtype[0] != "i":
         return codes
     return ((codes.astype(numpy.int16) ^ (1 << bits - 1)) - (1 << bits - 1)).astype(numpy.int8)
