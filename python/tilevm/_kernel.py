@@ -223,6 +223,23 @@ class Kernel:
         named = words(["{}={}".format(*each) for each in inputs.items()])
         return dict(json.loads(report(LIBRARY.tilevm_stats, self._program.handle, self.name.encode(), named, seed, None)))
 
+    def page(self, *, seed: int = 0, **inputs: Any) -> Page:
+        """A run in the simulator as a page: faults, the cost of lines, outputs, bank conflicts, a timeline.
+
+        Inputs all by name, as of stats(). In Jupyter the page shows itself; `page.save(path)` keeps it. A run that
+        fails has a page as well, whose `error` says why. UsageError: an input does not fit.
+        """
+        named = words(["{}={}".format(*each) for each in inputs.items()])
+        text = ctypes.c_char_p()
+        status = LIBRARY.tilevm_page(self._program.handle, self.name.encode(), named, seed, None, ctypes.byref(text))
+        try:
+            check(status)
+        except Error as error:
+            if text.value is None:
+                raise
+            return Page(text.value.decode(errors="replace"), error.with_traceback(None))
+        return Page((text.value or b"").decode(errors="replace"), None)
+
     def diff(self, a: str = "sim", b: str = "emu", *, seed: int = 0, **inputs: Any) -> dict[str, Any]:
         """Two backends bit by bit; `exact` says whether they agree (docs/diff.md). Inputs by name, as of stats()."""
         options = [*self._inputs(inputs), "--backends", f"{a},{b}", "--seed", str(seed)]
@@ -259,6 +276,25 @@ class Kernel:
                     out.write(text)
             what = _command.report if json else _command.text
             return what([command, file, *options], None, statuses)
+
+
+class Page:
+    """A self-contained page of HTML about a run; `error` is why the run failed, if it did."""
+
+    def __init__(self, html: str, error: Error | None) -> None:
+        self.html, self.error = html, error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(self.html)
+
+    def __repr__(self) -> str:
+        return f"<tilevm page of {len(self.html)} bytes{', of a run that failed' if self.error else ''}>"
+
+    def _repr_html_(self) -> str:
+        import html
+
+        return f'<iframe style="width:100%;height:40em;border:0" srcdoc="{html.escape(self.html)}"></iframe>'
 
 
 class _Program:

@@ -49,6 +49,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "tilevm_control_free": (None, [c_void_p]),
     "tilevm_run_with": (STATUS, [c_void_p, c_char_p, c_char_p, POINTER(CArgument), c_size_t, POINTER(CRunOptions)]),
     "tilevm_stats": (STATUS, [c_void_p, c_char_p, WORDS, c_uint64, POINTER(CRunOptions), TEXT]),
+    "tilevm_page": (STATUS, [c_void_p, c_char_p, WORDS, c_uint64, POINTER(CRunOptions), TEXT]),
     "tilevm_explain": (STATUS, [c_void_p, TEXT]),
     "tilevm_layout": (STATUS, [c_char_p, c_char_p, TEXT]),
     "tilevm_target_of": (c_char_p, [c_int]),

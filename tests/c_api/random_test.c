@@ -177,7 +177,13 @@ static void call_report(tilevm_program* program) {
     case 1:
       input = changed("a_ptr=iota");
       const char* const inputs[] = {input, once_in(2) ? "s=1" : "n=2", NULL};
-      status = tilevm_stats(program, some_name(), once_in(3) ? NULL : inputs, next(), NULL, &text);
+      if (once_in(4)) {
+        status = tilevm_page(program, some_name(), once_in(3) ? NULL : inputs, next(), NULL, &text);
+        // A run that failed has a page.
+        if (status == TILEVM_FAULT) text = NULL;
+      } else {
+        status = tilevm_stats(program, some_name(), once_in(3) ? NULL : inputs, next(), NULL, &text);
+      }
       break;
     default:
       if (once_in(10)) status = tilevm_explain(program, &text);

@@ -64,6 +64,26 @@ static void test_stats(void) {
   tilevm_close(program);
 }
 
+static void test_page(void) {
+  tilevm_program* program = NULL;
+  const char* page = NULL;
+  CHECK(tilevm_open(add, NULL, NULL, NULL, &program) == TILEVM_OK);
+  CHECK(tilevm_page(program, NULL, NULL, 7, NULL, &page) == TILEVM_OK);
+  CHECK(says(page, "</html>") && says(page, "LoadGlobal") && says(page, "<svg"));
+  tilevm_close(program);
+  // A run with a fault has a page that shows it.
+  CHECK(tilevm_open("def f<1>(f32* c_ptr):\n"
+                    "    c = AllocateRegister(f32, layout=local(4), init=1.0)\n"
+                    "    Assert(1 > 2, \"never\")\n"
+                    "    StoreGlobal(c, ViewGlobal(c_ptr, shape=[4]))\n",
+                    NULL, NULL, NULL, &program) == TILEVM_OK);
+  CHECK(tilevm_page(program, NULL, NULL, 0, NULL, &page) == TILEVM_FAULT);
+  CHECK(says(page, "never") && says(tilevm_message(), "never"));
+  CHECK(says(tilevm_diagnostics(), "\"line\": 3"));
+  CHECK(tilevm_page(program, "g", NULL, 0, NULL, &page) == TILEVM_USAGE && page == NULL);
+  tilevm_close(program);
+}
+
 static void test_explain(void) {
   tilevm_program* program = NULL;
   const char* json = NULL;
@@ -195,6 +215,7 @@ static void test_stop(void) {
 int main(void) {
   test_diagnostics();
   test_stats();
+  test_page();
   test_explain();
   test_layout();
   test_options();

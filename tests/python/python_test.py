@@ -150,6 +150,19 @@ class Calls(unittest.TestCase):
                                       [folder, *filter(None, [os.environ.get("PYTHONPATH")])])})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_a_page_of_a_run(self):
+        page = self.kernel.page(a_ptr="iota", n=2)
+        self.assertIn("</html>", page.html)
+        self.assertIn("&lt;svg", page._repr_html_())
+        self.assertIsNone(page.error)
+        bad = tilevm.loads(ADD.replace("for i in range(n)", "for i in range(1 // n)")).page(n=0)
+        self.assertEqual(bad.error.diagnostics[0].line, 4)
+        with self.assertRaisesRegex(tilevm.UsageError, "b_ptr"):
+            self.kernel.page(b_ptr="iota", n=2)
+        with tempfile.TemporaryDirectory() as folder:
+            page.save(pathlib.Path(folder) / "page.html")
+            self.assertEqual((pathlib.Path(folder) / "page.html").read_text(), page.html)
+
     def test_engines_agree_where_there_is_a_compiler(self):
         try:
             self.assertTrue(self.kernel.diff("sim", "emu", n=3)["exact"])

@@ -1,3 +1,5 @@
+// The functions of the C interface, each a guard around what the room does.
+// More than 400 lines: nothing but these functions is visible outside, so one source has them all.
 #include "vm/library/c_api.h"
 
 #include <memory>
@@ -220,13 +222,33 @@ tilevm_status run(tilevm_program& program, const vm::Callable& callable, const s
 /// A device's number as the backend takes it.
 int ordinal_of(int device) { return device < 0 ? backend::device_of_context : device; }
 
-/// What a function that reports gives.
+/// What a function that reports gives; what there is besides a failure goes out as well.
 tilevm_status hand_out(vm::LibraryReport report, const char** result) {
+  answer().report = std::move(report.text);
+  if (!report.failure || !answer().report.empty()) *result = answer().report.c_str();
   if (report.failure) return fail(*report.failure, *report.source);
   say(report.notes, *report.source);
-  answer().report = std::move(report.text);
-  *result = answer().report.c_str();
   return TILEVM_OK;
+}
+
+/// vm::report_stats or vm::report_page.
+using RunReporter = vm::LibraryReport (*)(const isa::VerifiedProgram&, const std::string&,
+                                          const vm::DataOptions&, std::uint64_t, vm::EngineOptions);
+
+tilevm_status report_run(RunReporter reporter, const tilevm_program* program, const char* entry,
+                         const char* const* inputs, std::uint64_t seed,
+                         const tilevm_run_options* options, const char** result) {
+  return guarded([&] {
+    if (result == nullptr) return missing("the last argument");
+    *result = nullptr;
+    if (program == nullptr) return missing("program");
+    const Result<vm::EngineOptions> settings = engine_options(options);
+    if (!settings) return fail(settings.error());
+    vm::DataOptions data;
+    for (; inputs != nullptr && *inputs != nullptr; ++inputs) data.inputs.emplace_back(*inputs);
+    return hand_out(
+        reporter(program->program, entry == nullptr ? "" : entry, data, seed, *settings), result);
+  });
 }
 
 }  // namespace
@@ -307,18 +329,13 @@ const char* tilevm_counters(void) { return answer().counters.c_str(); }
 tilevm_status tilevm_stats(const tilevm_program* program, const char* entry,
                            const char* const* inputs, uint64_t seed,
                            const tilevm_run_options* options, const char** json) {
-  return guarded([&] {
-    if (json == nullptr) return missing("json");
-    *json = nullptr;
-    if (program == nullptr) return missing("program");
-    const Result<vm::EngineOptions> settings = engine_options(options);
-    if (!settings) return fail(settings.error());
-    vm::DataOptions data;
-    for (; inputs != nullptr && *inputs != nullptr; ++inputs) data.inputs.emplace_back(*inputs);
-    return hand_out(
-        vm::report_stats(program->program, entry == nullptr ? "" : entry, data, seed, *settings),
-        json);
-  });
+  return report_run(vm::report_stats, program, entry, inputs, seed, options, json);
+}
+
+tilevm_status tilevm_page(const tilevm_program* program, const char* entry,
+                          const char* const* inputs, uint64_t seed,
+                          const tilevm_run_options* options, const char** html) {
+  return report_run(vm::report_page, program, entry, inputs, seed, options, html);
 }
 
 tilevm_status tilevm_explain(const tilevm_program* program, const char** json) {

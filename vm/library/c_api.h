@@ -142,6 +142,13 @@ TILEVM_API tilevm_status tilevm_stats(const tilevm_program* program, const char*
                                       const char* const* inputs, uint64_t seed,
                                       const tilevm_run_options* options, const char** json);
 
+/// The same run as a self-contained page of HTML: faults, the cost of lines, outputs, bank
+/// conflicts, a timeline, as of `tilevm run --report`. There is one, too, where the run fails with
+/// TILEVM_FAULT.
+TILEVM_API tilevm_status tilevm_page(const tilevm_program* program, const char* entry,
+                                     const char* const* inputs, uint64_t seed,
+                                     const tilevm_run_options* options, const char** html);
+
 /// What the CUDA backend chose and why, as JSON: the object of `targets` of
 /// `tilevm compile --explain --json`. What it decided is there without a compiler as well; `error`
 /// says then what is missing.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "vm/picture/layout_svg.h"
+#include "vm/picture/report.h"
 #include "vm/picture/typed_layout.h"
 #include "vm/report/compile_unit.h"
 #include "vm/report/layout_report.h"
@@ -22,6 +23,25 @@ LibraryReport report_of(const isa::VerifiedProgram& program) {
   return report;
 }
 
+/// A run in the simulator on generated data.
+struct GeneratedRun {
+  Entry entry;
+  std::vector<HostTensor> tensors;
+  std::unique_ptr<Engine> engine;
+};
+
+Result<GeneratedRun> make_run(const isa::VerifiedProgram& program, const std::string& entry,
+                              const DataOptions& data, std::uint64_t seed,
+                              const EngineOptions& settings) {
+  Result<Entry> found = resolve_entry(program, entry, data);
+  if (!found) return found.error();
+  Result<std::vector<HostTensor>> tensors = make_tensors(*found, {seed, false});
+  if (!tensors) return tensors.error();
+  Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
+  if (!engine) return engine.error();
+  return GeneratedRun{*std::move(found), *std::move(tensors), *std::move(engine)};
+}
+
 std::string draw(const TypedLayout& typed, const std::string& form) {
   const LayoutScene scene{{typed}};
   if (form == "json") return layout_json(typed).text();
@@ -34,21 +54,40 @@ std::string draw(const TypedLayout& typed, const std::string& form) {
 LibraryReport report_stats(const isa::VerifiedProgram& program, const std::string& entry,
                            const DataOptions& data, std::uint64_t seed, EngineOptions settings) {
   LibraryReport report = report_of(program);
-  const auto failed = [&](Failure failure) {
-    report.failure = std::move(failure);
-    return report;
-  };
   settings.count_accesses = true;
-  const Result<Entry> found = resolve_entry(program, entry, data);
-  if (!found) return failed(found.error());
-  Result<std::vector<HostTensor>> tensors = make_tensors(*found, {seed, false});
-  if (!tensors) return failed(tensors.error());
-  const Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
-  if (!engine) return failed(engine.error());
-  RunReport run;
-  if (auto failure = (*engine)->run(program, *found, *tensors, run)) return failed(*failure);
-  report.notes = std::move(run.notes);
-  report.text = run_stats_json(program, **engine, run).text();
+  Result<GeneratedRun> run = make_run(program, entry, data, seed, settings);
+  if (!run) {
+    report.failure = run.error();
+    return report;
+  }
+  RunReport counted;
+  report.failure = run->engine->run(program, run->entry, run->tensors, counted);
+  report.notes = std::move(counted.notes);
+  if (!report.failure) report.text = run_stats_json(program, *run->engine, counted).text();
+  return report;
+}
+
+LibraryReport report_page(const isa::VerifiedProgram& program, const std::string& entry,
+                          const DataOptions& data, std::uint64_t seed, EngineOptions settings) {
+  LibraryReport report = report_of(program);
+  constexpr std::uint64_t most_ticks = 20'000;
+  TimelineRecorder recorder(program, most_ticks);
+  settings.count_accesses = true;
+  settings.traced_blocks = 1;
+  settings.trace_values = false;
+  settings.trace = [&recorder](int kernel, const sim::TraceEvent& event) {
+    return recorder.take(kernel, event);
+  };
+  Result<GeneratedRun> run = make_run(program, entry, data, seed, settings);
+  if (!run) {
+    report.failure = run.error();
+    return report;
+  }
+  RunReport counted;
+  report.failure = run->engine->run(program, run->entry, run->tensors, counted);
+  report.notes = counted.notes;
+  const Timeline timeline = recorder.finish();
+  report.text = draw_report({program, run->entry, run->tensors, counted, timeline, report.failure});
   return report;
 }
 

@@ -23,6 +23,11 @@ struct LibraryReport {
                                          const std::string& entry, const DataOptions& data,
                                          std::uint64_t seed, EngineOptions settings);
 
+/// The same run as a page of HTML (vm/picture/report.h), which there is of a run that failed, too.
+[[nodiscard]] LibraryReport report_page(const isa::VerifiedProgram& program,
+                                        const std::string& entry, const DataOptions& data,
+                                        std::uint64_t seed, EngineOptions settings);
+
 /// What the CUDA backend chose, and what the compiler made of it (vm/run/compile_report.h).
 [[nodiscard]] LibraryReport report_compilation(const isa::VerifiedProgram& program);
 
