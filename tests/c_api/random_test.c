@@ -225,7 +225,7 @@ static void call_control(void) {
 
 int main(int argc, char** argv) {
   const long count = argc > 1 ? atol(argv[1]) : 1000;
-  state = argc > 2 ? strtoull(argv[2], NULL, 10) | 1 : 1;
+  state = 2 * (argc > 2 ? strtoull(argv[2], NULL, 10) : 0) + 1;
   long kinds[5] = {0};
   for (long i = 0; i < count && failures == 0; ++i) {
     tilevm_program* program = programs[below(slots)];
@@ -237,7 +237,7 @@ int main(int argc, char** argv) {
     if (which == 2) call_report(program);
     if (which == 3) call_device(program);
     if (which == 4) call_control();
-    if (failures != 0) printf("in call %ld of seed %s\n", i, argc > 2 ? argv[2] : "1");
+    if (failures != 0) printf("in call %ld of seed %s\n", i, argc > 2 ? argv[2] : "0");
   }
   for (size_t i = 0; i < slots; ++i) {
     tilevm_unload(kernels[i]);

@@ -389,8 +389,9 @@ class Overhead(unittest.TestCase):
         def best(script):
             times = []
             for _ in range(5):
-                _, status, used = os.wait4(subprocess.Popen([sys.executable, "-c", script]).pid, 0)
-                self.assertEqual(status, 0)
+                process = subprocess.Popen([sys.executable, "-c", script])
+                _, process.returncode, used = os.wait4(process.pid, 0)
+                self.assertEqual(process.returncode, 0)
                 times.append(used.ru_utime + used.ru_stime)
             return min(times) * 1e3
 
