@@ -21,6 +21,7 @@ from package import FAKE_DRIVER
 import numpy
 
 FOLDER = tempfile.TemporaryDirectory()
+unittest.addModuleCleanup(FOLDER.cleanup)
 LOG = pathlib.Path(FOLDER.name) / "log"
 NVCC = pathlib.Path(FOLDER.name) / "nvcc"
 NVCC.write_text("#!/bin/sh\n[ \"$1\" = --version ] && echo ', V13.0' && exit 0\n"
