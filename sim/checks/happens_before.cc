@@ -73,6 +73,7 @@ std::uint32_t HappensBeforeDetector::add_reader(std::uint32_t set, SegmentId rea
 
 void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
                                  const IntervalSet& written) {
+  if (!listens_) return;
   Block& now = blocks_[block];
   const Present present{block, now, false};
   const SegmentId me = segment_of(block, now);
@@ -105,6 +106,7 @@ std::vector<Interval> HappensBeforeDetector::written(std::size_t buffer) const {
 
 void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& address,
                                       Ordering ordering, const SemaphoreUse& use) {
+  if (!listens_) return;
   Block& now = blocks_[block];
   const bool wrote = releases(ordering);
   const Segment segment{block, now.clock[block]};

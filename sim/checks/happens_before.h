@@ -59,6 +59,9 @@ class HappensBeforeDetector final : public AccessSink {
   void take_turn(std::uint64_t block, const MemoryAddress& address, Ordering ordering,
                  const SemaphoreUse& use);
 
+  /// While false, nothing that blocks do is recorded: they do again what was recorded before.
+  void listen(bool listens) { listens_ = listens; }
+
   /// The first race that was found.
   [[nodiscard]] const std::optional<OrderedRace>& race() const { return race_; }
   /// After all blocks have ended: a wait that may never see its value.
@@ -110,6 +113,7 @@ class HappensBeforeDetector final : public AccessSink {
   std::map<std::uint64_t, Block> blocks_;
   std::map<MemoryAddress, Semaphore> semaphores_;
   std::optional<OrderedRace> race_;
+  bool listens_ = true;
 };
 
 }  // namespace tilevm::sim

@@ -40,9 +40,14 @@ struct Continue {
   std::uint64_t count = 1;
   bool back = false;
 };
+/// A line as a user names it. `file` is a path or its last part; empty: the program's own file.
+struct NamedLine {
+  std::string file;
+  int line = 0;
+};
 /// To a line; without one, past the statement, out of a loop that ends there.
 struct Until {
-  std::optional<int> line;
+  std::optional<NamedLine> line;
 };
 /// To the end of the innermost loop, or of the block; `back`: to the begin.
 struct Finish {
@@ -62,7 +67,7 @@ struct FocusThread {
   std::optional<std::int64_t> thread;
 };
 struct Break {
-  std::optional<int> line;  ///< else the mnemonic
+  std::optional<NamedLine> line;  ///< else the mnemonic
   std::string mnemonic;
   ExpressionPtr condition;   ///< or null
   std::uint64_t ignore = 0;  ///< hits that do not stop
@@ -72,6 +77,8 @@ struct Watch {
   Selection what;
   /// Instead of a part of the tensor: the elements in bytes [begin, end) of its memory.
   std::optional<std::size_t> begin, end;
+  ExpressionPtr condition = {};  ///< or null
+  std::uint64_t ignore = 0;      ///< changes that do not stop
 };
 /// All of them without a number.
 struct Delete {
@@ -124,6 +131,11 @@ struct Why {
   std::size_t levels = 10;
   bool copies = false;
   std::string via;  ///< where a value has several sources: the variable that is followed
+  /// Instead of an element: a branch of a step of the last answer, both counted from 1.
+  struct Branch {
+    std::size_t step = 0, branch = 0;
+  };
+  std::optional<Branch> from = {};
 };
 struct WhoWrote {
   Selection what;

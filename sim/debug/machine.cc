@@ -31,7 +31,12 @@ Result<std::unique_ptr<Machine>> Machine::make(const isa::VerifiedProgram& progr
 }
 
 std::optional<Fault> Machine::step() {
-  if (state_.stuck != MachineState::Stuck::no) return why_stuck();
+  found_.reset();
+  if (state_.stuck != MachineState::Stuck::no) {
+    fault_site_.reset();
+    return why_stuck();
+  }
+  launch().begin_step(state_.moment + 1);
   load();
   stepped_rank_ = current().rank;
   BlockInterpreter& interpreter = launch().interpreter();
@@ -39,13 +44,14 @@ std::optional<Fault> Machine::step() {
   const std::size_t record = interpreter.state().next;
   const bool is_turn = state_.phase == MachineState::Phase::turns;
   writes_.moment = ++state_.moment;
-  if (is_turn) interpreter.publish();
   if (!(is_turn ? interpreter.take_turn() : interpreter.step())) {
+    fault_site_.reset();
     return met(*interpreter.take_fault(), current().rank);
   }
   state_.residents[state_.position]->last_run[record] = state_.moment;
   ++state_.executed[record];
   if (is_turn) {
+    if (auto race = launch().ordered_race(state_.moment)) return met_earlier(*std::move(race));
     unload();
     ++state_.position;
     settle();
@@ -53,19 +59,52 @@ std::optional<Fault> Machine::step() {
              launch().plan().records[interpreter.state().next].orders_blocks) {
     settle();
   }
+  if (found_) return met_earlier(*std::exchange(found_, std::nullopt));
   return std::nullopt;
 }
 
 /// The step in which a block ends.
 std::optional<Fault> Machine::end_block() {
   ++state_.moment;
-  launch().interpreter().publish();
+  if (!launch().plan().orders_blocks) launch().interpreter().publish();
   unload();
   Resident& resident = *state_.residents[state_.position];
   resident.ended = true;
-  if (auto race = launch().race_of(resident.rank)) return met(*std::move(race), resident.rank);
+  if (auto race = launch().race_of(resident.rank)) return met_earlier(*std::move(race));
   settle();
+  if (found_) return met_earlier(*std::exchange(found_, std::nullopt));
   return std::nullopt;
+}
+
+/// A fault of a step that was made before.
+Fault Machine::met_earlier(BlockFault fault) {
+  fault_site_ = {state_.launch, fault.rank, fault.steps, fault.turn};
+  return met(std::move(fault.fault), fault.rank);
+}
+
+bool Machine::at_fault_site() const {
+  if (!fault_site_ || !has_current() || state_.launch != fault_site_->launch ||
+      current().rank != fault_site_->rank) {
+    return false;
+  }
+  const BlockState& block = current_block();
+  if (!fault_site_->turn) return block.steps == fault_site_->steps;
+  const auto& records = launch().plan().records;
+  return block.turns == *fault_site_->turn && block.next < records.size() &&
+         records[block.next].orders_blocks;
+}
+
+/// At the end of the segments of a round: what they accessed is compared, block after block.
+void Machine::publish_segments() {
+  unload();
+  for (std::size_t i = 0; i < state_.residents.size() && !found_; ++i) {
+    if (state_.residents[i]->state.wait) continue;
+    BlockState& block = own(i).state;
+    launch().interpreter().exchange(block);
+    launch().interpreter().publish();
+    launch().interpreter().exchange(block);
+    found_ = launch().ordered_race(state_.moment);
+  }
 }
 
 /// A fault as `tilevm run` reports it.
@@ -91,6 +130,7 @@ Fault Machine::why_stuck() const {
 void Machine::enter_launch(std::size_t launch) {
   unload();
   state_.launch = launch;
+  state_.launch_began = state_.moment;
   state_.next_rank = 0;
   state_.residents.clear();
   state_.phase = MachineState::Phase::turns;
@@ -104,7 +144,7 @@ void Machine::enter_launch(std::size_t launch) {
 /// Finds the block that steps next.
 void Machine::settle() {
   unload();
-  while (has_current() && !find_current()) end_phase();
+  while (has_current() && !found_ && !find_current()) end_phase();
 }
 
 /// From the current position on; false at the end of the phase.
@@ -131,13 +171,18 @@ bool Machine::find_current() {
 void Machine::end_phase() {
   state_.position = 0;
   if (state_.phase == MachineState::Phase::segments) {
+    if (launch().compares_ordered()) publish_segments();
+    if (found_) return;
     std::erase_if(state_.residents, [](const auto& resident) { return resident->ended; });
     state_.phase = MachineState::Phase::turns;
     return;
   }
   state_.phase = MachineState::Phase::segments;
   admit();
-  if (state_.residents.empty()) return enter_launch(state_.launch + 1);
+  if (state_.residents.empty()) {
+    found_ = launch().lost_wait();
+    return found_ ? void() : enter_launch(state_.launch + 1);
+  }
   const bool all_wait = std::all_of(state_.residents.begin(), state_.residents.end(),
                                     [](const auto& resident) { return resident->state.wait; });
   if (all_wait) state_.stuck = MachineState::Stuck::deadlock;

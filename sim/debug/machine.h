@@ -83,6 +83,17 @@ class Machine {
   }
   [[nodiscard]] std::size_t next_record() const { return current_block().next; }
 
+  /// Where the fault that was met last is, if it is of an earlier step: before the step of a block
+  /// that had made so many steps, or before the turn of a block that had taken so many turns.
+  struct FaultSite {
+    std::size_t launch = 0;
+    std::uint64_t rank = 0, steps = 0;
+    std::optional<std::uint64_t> turn = {};
+  };
+  /// Whether the machine is before the step of the last fault.
+  [[nodiscard]] bool at_fault_site() const;
+  [[nodiscard]] const std::optional<FaultSite>& fault_site() const { return fault_site_; }
+
   /// The rank of the block that made the last step.
   [[nodiscard]] std::uint64_t stepped_rank() const { return stepped_rank_; }
   /// The whole state; blocks are up to date.
@@ -115,7 +126,9 @@ class Machine {
   void end_phase();
   void admit();
   [[nodiscard]] std::optional<Fault> end_block();
+  void publish_segments();
   [[nodiscard]] Fault met(Fault fault, std::uint64_t rank) const;
+  [[nodiscard]] Fault met_earlier(BlockFault fault);
   [[nodiscard]] Fault why_stuck() const;
 
   const isa::VerifiedProgram& program_;
@@ -124,6 +137,8 @@ class Machine {
   std::vector<std::unique_ptr<PreparedLaunch>> launches_;
   MachineState state_;
   std::uint64_t stepped_rank_ = 0;
+  std::optional<BlockFault> found_;  // by the present step, of blocks that order themselves
+  std::optional<FaultSite> fault_site_;
   bool loaded_ = false;  // the interpreter has the state of the current block
 };
 

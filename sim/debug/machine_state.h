@@ -33,6 +33,7 @@ struct MachineState {
 
   std::size_t launch = 0;  ///< the number of launches at the end of the run
   Moment moment = 0;
+  Moment launch_began = 0;
   std::uint64_t next_rank = 0;  ///< of the block that begins next
   Phase phase = Phase::turns;
   std::size_t position = 0;  ///< of the block that runs next, in `residents`

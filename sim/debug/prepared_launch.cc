@@ -1,5 +1,6 @@
 #include "sim/debug/prepared_launch.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tilevm::sim::debug {
@@ -84,7 +85,13 @@ void PreparedLaunch::prepare(const Options& options, AccessObserver* accesses) {
 
 void PreparedLaunch::forget_accesses() {
   if (grid_fault_) return;
+  compared_ = 0;
+  raced_at_.reset();
   const std::uint64_t blocks = launch_->grid.blocks();
+  if (settings_.uses != nullptr && plan().orders_blocks) {
+    ordered_.emplace(memory_.buffers, launch_->uses, plan().global_granule_shift);
+    settings_.observers.block_races = settings_.observers.happens_before = &*ordered_;
+  }
   if (settings_.uses != nullptr && !plan().orders_blocks && blocks > 1 &&
       blocks < BlockRaceDetector::max_blocks) {
     detector_.emplace(memory_.buffers, launch_->uses, plan().global_granule_shift);
@@ -94,7 +101,25 @@ void PreparedLaunch::forget_accesses() {
       std::make_unique<BlockInterpreter>(plan(), memory_.buffers, parameters_, settings_);
 }
 
-std::optional<Fault> PreparedLaunch::race_of(std::uint64_t rank) {
+void PreparedLaunch::begin_step(std::uint64_t moment) {
+  if (!ordered_) return;
+  ordered_->listen(moment > compared_);
+  compared_ = std::max(compared_, moment);
+}
+
+std::optional<BlockFault> PreparedLaunch::ordered_race(std::uint64_t moment) {
+  if (!ordered_ || !ordered_->race()) return std::nullopt;
+  if (!raced_at_) raced_at_ = moment;
+  if (*raced_at_ != moment) return std::nullopt;
+  const KeptMemory kept(memory_.buffers, launch_->uses);
+  return locate_race(*launch_, settings_, *ordered_->race());
+}
+
+std::optional<BlockFault> PreparedLaunch::lost_wait() const {
+  return ordered_ ? find_lost_wait(*launch_, *ordered_) : std::nullopt;
+}
+
+std::optional<BlockFault> PreparedLaunch::race_of(std::uint64_t rank) {
   if (!detector_) return std::nullopt;
   const std::optional<BlockPair> race = detector_->race();
   if (!race || race->second != rank) return std::nullopt;
@@ -105,7 +130,9 @@ std::optional<Fault> PreparedLaunch::race_of(std::uint64_t rank) {
                            replay_settings(settings_, replay));
   static_cast<void>(machine.run_block(launch_->block(race->first), race->first));
   replay.compare(launch_->block_index(race->first));
-  return machine.run_block(launch_->block(race->second), race->second);
+  auto fault = machine.run_block(launch_->block(race->second), race->second);
+  if (!fault) return std::nullopt;
+  return BlockFault{race->second, *std::move(fault), machine.state().steps - 1, {}};
 }
 
 }  // namespace tilevm::sim::debug

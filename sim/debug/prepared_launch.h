@@ -13,9 +13,11 @@
 #include "sim/access/semaphore.h"
 #include "sim/api/sim.h"
 #include "sim/checks/block_races.h"
+#include "sim/checks/happens_before.h"
 #include "sim/debug/record_table.h"
 #include "sim/launch/block_interpreter.h"
 #include "sim/launch/launch_plan.h"
+#include "sim/launch/ordered_faults.h"
 #include "sim/state/access_observer.h"
 
 namespace tilevm::sim::debug {
@@ -62,7 +64,15 @@ class PreparedLaunch {
   [[nodiscard]] const BlockState& running() const { return interpreter_->state(); }
 
   /// Compares a block that has ended with those before it. A fault if it races.
-  [[nodiscard]] std::optional<Fault> race_of(std::uint64_t rank);
+  [[nodiscard]] std::optional<BlockFault> race_of(std::uint64_t rank);
+  /// Whether accesses of blocks that order themselves are compared.
+  [[nodiscard]] bool compares_ordered() const { return ordered_.has_value(); }
+  /// The step to a moment begins. What a step does is compared the first time that it is made.
+  void begin_step(std::uint64_t moment);
+  /// The race that this step has shown between blocks that order themselves.
+  [[nodiscard]] std::optional<BlockFault> ordered_race(std::uint64_t moment);
+  /// After the last block has ended: a wait that may never see its value.
+  [[nodiscard]] std::optional<BlockFault> lost_wait() const;
   /// Forgets what blocks have accessed: after a change by hand their future is another one.
   void forget_accesses();
 
@@ -83,6 +93,9 @@ class PreparedLaunch {
   TurnLog turns_;
   RunSettings settings_;
   std::optional<BlockRaceDetector> detector_;  // unless blocks order themselves
+  std::optional<HappensBeforeDetector> ordered_;
+  std::uint64_t compared_ = 0;            // the last moment whose step was compared
+  std::optional<std::uint64_t> raced_at_;  // the moment at which a race was seen
   std::unique_ptr<BlockInterpreter> interpreter_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "isa/program/tile_move.h"
 #include "sim/debug/access_capture.h"
@@ -32,6 +33,17 @@ void for_each_element(const std::vector<BitRange>& bits, unsigned n, F&& f) {
       at = end;
     }
   }
+}
+
+/// "bits 4..7, bit 12".
+std::string bit_ranges(const std::vector<BitRange>& bits) {
+  std::vector<std::string> parts;
+  for (const BitRange& range : bits) {
+    parts.push_back(range.end - range.begin == 1
+                        ? fmt::format("bit {}", range.begin)
+                        : fmt::format("bits {}..{}", range.begin, range.end - 1));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 const isa::InstStmt* find_statement(const isa::Block& block, isa::StmtId id) {
@@ -84,9 +96,12 @@ std::optional<std::size_t> Provenance::resident_of(const Trail& trail) {
   return std::nullopt;
 }
 
-reply::Cause Provenance::step(Trail trail, const std::string& via, std::optional<Trail>& next) {
+reply::Cause Provenance::step(Trail trail, const std::string& via, std::optional<Trail>& next,
+                              std::vector<TrailBranch>& branches) {
   reply::Cause cause;
   next.reset();
+  branches.clear();
+  const Moment origin = timeline_.now();
   if (trail.bits.empty()) {
     cause.kind = reply::Cause::Kind::unknown;
     return cause;
@@ -100,7 +115,8 @@ reply::Cause Provenance::step(Trail trail, const std::string& via, std::optional
         return cause;
       }
       cause.position = make_position(machine(), machine().state().position);
-      next = through_registers(trail, via, cause);
+      next = through_registers(trail, via, cause, branches);
+      cause.branches = branches.size();
       return cause;
     case Trail::Space::shared:
       writer = find_shared_writer(trail);
@@ -117,6 +133,11 @@ reply::Cause Provenance::step(Trail trail, const std::string& via, std::optional
   cause.position = make_position(machine(), machine().state().position);
   cause.copy = true;
   next = through_store(trail, *writer);
+  if (next) {
+    branches.push_back({*next, timeline_.now()});
+    cause.branches = cause.followed = 1;
+  }
+  branch_off_rest(trail, *writer, origin, cause, branches);
   return cause;
 }
 
@@ -211,7 +232,8 @@ Trail Provenance::of_element(const ElementSource& source, const Trail& trail) {
 
 /// The machine is before the statement that wrote the tile.
 std::optional<Trail> Provenance::through_registers(const Trail& trail, const std::string& via,
-                                                   reply::Cause& cause) {
+                                                   reply::Cause& cause,
+                                                   std::vector<TrailBranch>& branches) {
   const PlanOp& op = machine().launch().plan().records[machine().next_record()];
   Trail next = trail;
   switch (op.flow.kind) {
@@ -226,10 +248,11 @@ std::optional<Trail> Provenance::through_registers(const Trail& trail, const std
       return next;
     case DataFlow::Kind::moved:
       cause.copy = true;
-      return through_elements(trail, via, cause);
+      return through_elements(trail, via, cause, branches);
     case DataFlow::Kind::computed:
+    case DataFlow::Kind::selected:
     case DataFlow::Kind::product:
-      return through_elements(trail, via, cause);
+      return through_elements(trail, via, cause, branches);
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -300,15 +323,50 @@ std::optional<Trail> Provenance::through_store(const Trail& trail, const Writer&
   return next;
 }
 
+/// Bits of a value in memory that another statement, or another thread, wrote.
+void Provenance::branch_off_rest(const Trail& trail, const Writer& writer, Moment origin,
+                                 reply::Cause& cause, std::vector<TrailBranch>& branches) {
+  const AccessCapture& capture = writer.capture;
+  std::optional<std::size_t> thread;
+  Trail rest = trail;
+  rest.bits.clear();
+  for (const BitRange& range : trail.bits) {
+    for (std::uint64_t bit = range.begin; bit < range.end; ++bit) {
+      const auto found = capture.in_shared ? element_at(*capture.in_shared, bit)
+                                           : element_at(*capture.in_global, bit);
+      if (found && !thread) thread = found->first.thread;
+      if (!found || found->first.thread != *thread) append(rest.bits, bit, 1);
+    }
+  }
+  if (rest.bits.empty()) return;
+  branches.push_back({rest, origin});
+  cause.branches = branches.size();
+  cause.sources.push_back({fmt::format("{} of it were written by another thread or statement",
+                                       bit_ranges(rest.bits)),
+                           {branches.size()}});
+}
+
 std::optional<Trail> Provenance::through_elements(const Trail& trail, const std::string& via,
-                                                  reply::Cause& cause) {
+                                                  reply::Cause& cause,
+                                                  std::vector<TrailBranch>& branches) {
   const PlanOp& op = machine().launch().plan().records[machine().next_record()];
   const auto& type =
       *std::get_if<isa::RegisterType>(&machine().launch().kernel().variable(trail.var).type);
   const std::size_t place = trail.bits.front().begin / type.dtype.bits;
-  const auto source = choose(op.flow.sources(trail.thread, place), op.flow.kind, via, cause);
-  if (!source) return std::nullopt;
-  Trail next = of_element(*source, trail);
+  const std::vector<ElementSource> sources = op.flow.sources(trail.thread, place);
+  if (sources.empty()) return std::nullopt;
+  std::vector<std::size_t> listed;
+  if (op.flow.kind == DataFlow::Kind::product) {
+    list_terms(sources, cause, listed);
+  } else {
+    list_sources(sources, cause, listed);
+  }
+  const std::size_t chosen = choose(sources, listed, op.flow.kind, via, cause);
+  for (const std::size_t source : listed) {
+    branches.push_back({of_element(sources[source], trail), timeline_.now()});
+  }
+  cause.followed = chosen + 1;
+  Trail next = branches[chosen].trail;
   if (op.flow.kind == DataFlow::Kind::moved) {  // the same bits of the element
     const std::uint64_t shift = trail.bits.front().begin - place * type.dtype.bits;
     next.bits.front().begin += shift;

@@ -34,6 +34,12 @@ struct Trail {
   std::vector<BitRange> bits;
 };
 
+/// A value that another was made of, and when it was there.
+struct TrailBranch {
+  Trail trail;
+  Moment moment = 0;
+};
+
 /// Where the machine is, for a block.
 [[nodiscard]] Position make_position(Machine& machine, std::size_t resident);
 
@@ -51,8 +57,11 @@ class Provenance {
 
   /// The statement that wrote the bits last before where the machine is, which then is before that
   /// statement. `next` takes what the value was made of there; nothing at the end of the way. At a
-  /// choice the operand called `via` is followed, else the first one.
-  [[nodiscard]] reply::Cause step(Trail trail, const std::string& via, std::optional<Trail>& next);
+  /// choice the operand called `via` is followed; else one that is NaN or infinite if the value is;
+  /// else one that has the value; else the first one. `branches` takes all that can be followed, as
+  /// the cause numbers them.
+  [[nodiscard]] reply::Cause step(Trail trail, const std::string& via, std::optional<Trail>& next,
+                                  std::vector<TrailBranch>& branches);
 
  private:
   struct Writer;
@@ -67,17 +76,28 @@ class Provenance {
   [[nodiscard]] std::optional<Writer> find_shared_writer(const Trail& trail);
   [[nodiscard]] std::optional<Writer> find_global_writer(const Trail& trail);
   [[nodiscard]] std::optional<Trail> through_registers(const Trail& trail, const std::string& via,
-                                                       reply::Cause& cause);
+                                                       reply::Cause& cause,
+                                                       std::vector<TrailBranch>& branches);
   [[nodiscard]] std::optional<Trail> through_load(const Trail& trail);
   [[nodiscard]] std::optional<Trail> through_elements(const Trail& trail, const std::string& via,
-                                                      reply::Cause& cause);
+                                                      reply::Cause& cause,
+                                                      std::vector<TrailBranch>& branches);
+  void branch_off_rest(const Trail& trail, const Writer& writer, Moment origin, reply::Cause& cause,
+                       std::vector<TrailBranch>& branches);
   [[nodiscard]] std::optional<Trail> through_store(const Trail& trail, const Writer& writer);
   [[nodiscard]] Trail of_element(const ElementSource& source, const Trail& trail);
   [[nodiscard]] std::string text_of(const ElementSource& source);
   [[nodiscard]] Element read(const ElementSource& source);
-  [[nodiscard]] std::optional<ElementSource> choose(const std::vector<ElementSource>& sources,
-                                                    DataFlow::Kind kind, const std::string& via,
-                                                    reply::Cause& cause);
+  [[nodiscard]] std::string value_text(const ElementSource& source);
+  [[nodiscard]] double size_of(const ElementSource& source);
+  [[nodiscard]] const isa::DType& dtype_of(const ElementSource& source);
+  void list_terms(const std::vector<ElementSource>& sources, reply::Cause& cause,
+                  std::vector<std::size_t>& listed);
+  void list_sources(const std::vector<ElementSource>& sources, reply::Cause& cause,
+                    std::vector<std::size_t>& listed);
+  [[nodiscard]] std::size_t choose(const std::vector<ElementSource>& sources,
+                                   const std::vector<std::size_t>& listed, DataFlow::Kind kind,
+                                   const std::string& via, const reply::Cause& cause);
 
   Timeline& timeline_;
   const std::vector<isa::DType>& dtypes_;

@@ -1,6 +1,7 @@
 // What a step of a value's way shows: places, values, operands.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -166,59 +167,101 @@ std::string Provenance::text_of(const ElementSource& source) {
                                           static_cast<std::int64_t>(source.place)));
 }
 
-/// The source that is followed; lists what there is to choose from.
-std::optional<ElementSource> Provenance::choose(const std::vector<ElementSource>& sources,
-                                                DataFlow::Kind kind, const std::string& via,
-                                                reply::Cause& cause) {
-  if (sources.empty()) return std::nullopt;
+const isa::DType& Provenance::dtype_of(const ElementSource& source) {
   const isa::Kernel& kernel = machine().launch().kernel();
-  const auto dtype_of = [&](const ElementSource& source) {
-    return std::get_if<isa::RegisterType>(&kernel.variable(source.var).type)->dtype;
-  };
-  const auto value_text = [&](const ElementSource& source) {
-    return isa::format_value(dtype_of(source), read(source).code);
-  };
-  const auto is_via = [&](const ElementSource& source) {
-    return !via.empty() && kernel.variable(source.var).name == via;
-  };
-  if (kind != DataFlow::Kind::product) {
-    ElementSource chosen = sources.front();
-    for (std::size_t i = sources.size(); i-- > 0;) {
-      if (is_via(sources[i])) chosen = sources[i];
-    }
-    for (std::size_t i = 0; i < std::min(sources.size(), most_operands); ++i) {
-      cause.operands.push_back(fmt::format("{} = {}", text_of(sources[i]), value_text(sources[i])));
-    }
-    return chosen;
-  }
+  return std::get_if<isa::RegisterType>(&kernel.variable(source.var).type)->dtype;
+}
+
+std::string Provenance::value_text(const ElementSource& source) {
+  return isa::format_value(dtype_of(source), read(source).code);
+}
+
+/// NaN is larger than every number.
+double Provenance::size_of(const ElementSource& source) {
+  const double value = std::abs(as_double(value_of_code(dtype_of(source), read(source).code)));
+  return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;
+}
+
+/// Of a product: the first source, then the largest products. `listed` takes the sources that get
+/// numbers.
+void Provenance::list_terms(const std::vector<ElementSource>& sources, reply::Cause& cause,
+                            std::vector<std::size_t>& listed) {
   struct Term {
     std::size_t first;
     double size;
   };
   std::vector<Term> terms;
-  const auto value = [&](const ElementSource& source) {
-    return as_double(value_of_code(dtype_of(source), read(source).code));
-  };
   for (std::size_t i = 1; i + 1 < sources.size(); i += 2) {
-    terms.push_back({i, std::abs(value(sources[i]) * value(sources[i + 1]))});
+    const double a = size_of(sources[i]), b = size_of(sources[i + 1]);
+    terms.push_back({i, std::isinf(a) || std::isinf(b) ? std::max(a, b) : a * b});
   }
   std::stable_sort(terms.begin(), terms.end(),
                    [](const Term& a, const Term& b) { return a.size > b.size; });
-  cause.operands.push_back(
-      fmt::format("{} = {}", text_of(sources.front()), value_text(sources.front())));
+  listed.push_back(0);
+  cause.sources.push_back(
+      {fmt::format("{} = {}", text_of(sources.front()), value_text(sources.front())), {1}});
   for (std::size_t i = 0; i < std::min(terms.size(), most_terms); ++i) {
-    const ElementSource &a = sources[terms[i].first], &b = sources[terms[i].first + 1];
-    cause.operands.push_back(
-        fmt::format("{} * {} = {} * {}", text_of(a), text_of(b), value_text(a), value_text(b)));
+    const std::size_t at = terms[i].first;
+    listed.insert(listed.end(), {at, at + 1});
+    cause.sources.push_back({fmt::format("{} * {} = {} * {}", text_of(sources[at]),
+                                         text_of(sources[at + 1]), value_text(sources[at]),
+                                         value_text(sources[at + 1])),
+                             {listed.size() - 1, listed.size()}});
   }
-  if (terms.size() > most_terms) {
-    cause.operands.push_back(fmt::format("and {} smaller products", terms.size() - most_terms));
+  cause.more = terms.size() - std::min(terms.size(), most_terms);
+}
+
+/// Of many sources the largest ones.
+void Provenance::list_sources(const std::vector<ElementSource>& sources, reply::Cause& cause,
+                              std::vector<std::size_t>& listed) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    order.emplace_back(sources.size() > most_operands ? size_of(sources[i]) : 0, i);
   }
-  if (!terms.empty()) {
-    if (is_via(sources[terms.front().first])) return sources[terms.front().first];
-    if (is_via(sources[terms.front().first + 1])) return sources[terms.front().first + 1];
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  order.resize(std::min(order.size(), most_operands));
+  for (const auto& [size, i] : order) {
+    listed.push_back(i);
+    cause.sources.push_back(
+        {fmt::format("{} = {}", text_of(sources[i]), value_text(sources[i])), {listed.size()}});
   }
-  return sources.front();
+  cause.more = sources.size() - order.size();
+}
+
+/// The source that is followed, as an index into `listed`.
+std::size_t Provenance::choose(const std::vector<ElementSource>& sources,
+                               const std::vector<std::size_t>& listed, DataFlow::Kind kind,
+                               const std::string& via, const reply::Cause& cause) {
+  const isa::Kernel& kernel = machine().launch().kernel();
+  const auto find = [&](auto&& holds) -> std::optional<std::size_t> {
+    for (std::size_t k = 0; k < listed.size(); ++k) {
+      if (holds(sources[listed[k]])) return k;
+    }
+    return std::nullopt;
+  };
+  if (!via.empty()) {
+    const auto named = find(
+        [&](const ElementSource& source) { return kernel.variable(source.var).name == via; });
+    if (named) return *named;
+  }
+  if (kind == DataFlow::Kind::selected) return read(sources.front()).code != 0 ? 1 : 2;
+  if (!cause.has_element) return 0;
+  const isa::DType& dtype = cause.dtype;
+  const auto not_finite = [&](const isa::DType& of, std::uint64_t code) {
+    return !std::isfinite(as_double(value_of_code(of, code)));
+  };
+  if (not_finite(dtype, cause.element.code)) {
+    const auto found = find([&](const ElementSource& source) {
+      return not_finite(dtype_of(source), read(source).code);
+    });
+    if (found) return *found;
+  }
+  if (kind == DataFlow::Kind::product) return 0;
+  return find([&](const ElementSource& source) {
+           return dtype_of(source) == dtype && read(source).code == cause.element.code;
+         })
+      .value_or(0);
 }
 
 }  // namespace tilevm::sim::debug

@@ -1,7 +1,9 @@
 #include "sim/debug/record_table.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "isa/program/stmt_map.h"
 
@@ -62,42 +64,94 @@ bool writes_results(PlanOp::Kind kind) {
   TILEVM_NO_ENUMERATOR();
 }
 
+/// Where an offset is, where the call is that it is in, and so on.
+std::vector<std::size_t> offsets_of(const SourceFile& source, std::size_t offset) {
+  std::vector<std::size_t> chain{offset};
+  for (const SourceFile::Call& call : source.calls_at(offset)) chain.push_back(call.call.begin);
+  return chain;
+}
+
+/// An inlined copy: how far it is from its text, and where it is called.
+using CopyId = std::pair<std::size_t, std::size_t>;
+CopyId copy_id(const SourceFile& source, std::size_t offset, std::size_t called_at) {
+  return {offset - source.place_in_text(offset), called_at + 1};
+}
+
 }  // namespace
 
 RecordTable::RecordTable(const isa::VerifiedProgram& program, int kernel, const Plan& plan) {
   Statements statements;
   walk(program.kernel(kernel).body, 0, statements);
-  std::set<int> lines;
+  const RecordRange whole{0, plan.records.size()};
   for (const PlanOp& record : plan.records) {
     const auto index = static_cast<std::size_t>(record.statement.index);
     RecordInfo info;
-    info.line = program.source().locate(record.span.begin).line;
+    info.line = source_line(program.source(), record.span.begin);
     info.depth = statements[index].depth;
     info.visible = is_visible(record.kind);
-    info.first_of_line = info.visible && lines.insert(info.line).second;
-    info.loop_end = plan.records.size();
+    info.loop = info.call = whole;
     if (writes_results(record.kind)) info.written = statements[index].written;
     infos_.push_back(std::move(info));
   }
-  // A jump back closes a loop; inner loops close first.
+  find_loops(plan);
+  find_calls(program.source(), plan);
+}
+
+/// A jump back closes a loop; inner loops close first.
+void RecordTable::find_loops(const Plan& plan) {
+  const RecordRange whole{0, plan.records.size()};
   for (std::size_t i = 0; i < plan.records.size(); ++i) {
     const PlanOp& record = plan.records[i];
     if (record.kind != PlanOp::Kind::jump || record.target > i) continue;
     const bool is_last = plan.records[record.target].target == i + 1;
     if (!is_last) continue;  // a `continue`
     for (std::size_t k = record.target; k <= i; ++k) {
-      if (infos_[k].loop_begin != 0 || infos_[k].loop_end != plan.records.size()) continue;
-      infos_[k].loop_begin = record.target;
-      infos_[k].loop_end = i + 1;
+      if (infos_[k].loop == whole) infos_[k].loop = {record.target, i + 1};
     }
   }
 }
 
-std::optional<int> RecordTable::line_from(int line) const {
-  std::optional<int> found;
+/// Which records are in which inlined calls, and at which record each line of each call begins.
+void RecordTable::find_calls(const SourceFile& source, const Plan& plan) {
+  std::map<CopyId, RecordRange> ranges;
+  std::vector<std::vector<CopyId>> copies(plan.records.size());
+  std::set<std::pair<CopyId, SourceLine>> lines;
+  std::vector<CopyId> before;  // of the last visible record
+  for (std::size_t i = 0; i < plan.records.size(); ++i) {
+    const std::vector<std::size_t> chain = offsets_of(source, plan.records[i].span.begin);
+    for (std::size_t k = 0; k + 1 < chain.size(); ++k) {
+      copies[i].push_back(copy_id(source, chain[k], chain[k + 1]));
+      ranges.try_emplace(copies[i].back(), RecordRange{i, i}).first->second.end = i + 1;
+    }
+    RecordInfo& info = infos_[i];
+    info.call_depth = static_cast<int>(copies[i].size());
+    if (!info.visible) continue;
+    for (std::size_t k = 0; k < chain.size(); ++k) {
+      const CopyId copy = k < copies[i].size() ? copies[i][k] : CopyId{};
+      const SourceLine line = source_line(source, chain[k]);
+      if (lines.emplace(copy, line).second) info.begins.push_back(line);
+      const bool is_new = std::ranges::find(before, copy) == before.end();
+      if (k < copies[i].size() && is_new) --info.call_depth;
+    }
+    before = copies[i];
+  }
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    if (!copies[i].empty()) infos_[i].call = ranges[copies[i].front()];
+  }
+}
+
+bool RecordTable::begins(std::size_t record, SourceLine line) const {
+  const auto& begun = infos_[record].begins;
+  return std::ranges::find(begun, line) != begun.end();
+}
+
+std::optional<SourceLine> RecordTable::line_from(SourceLine line) const {
+  std::optional<SourceLine> found;
   for (const RecordInfo& info : infos_) {
-    if (!info.visible || info.line < line) continue;
-    if (!found || info.line < *found) found = info.line;
+    for (const SourceLine& begun : info.begins) {
+      if (begun.file != line.file || begun.line < line.line) continue;
+      if (!found || begun.line < found->line) found = begun;
+    }
   }
   return found;
 }

@@ -7,19 +7,33 @@
 #include <vector>
 
 #include "isa/verify/verify.h"
+#include "sim/debug/source_line.h"
 #include "sim/launch/plan.h"
 
 namespace tilevm::sim::debug {
 
+/// Records [begin, end) of a plan.
+struct RecordRange {
+  std::size_t begin = 0, end = 0;
+
+  [[nodiscard]] bool contains(std::size_t record) const { return record >= begin && record < end; }
+  [[nodiscard]] std::size_t size() const { return end - begin; }
+  friend bool operator==(const RecordRange&, const RecordRange&) = default;
+};
+
 struct RecordInfo {
-  int line = 0;
-  int depth = 0;               ///< how many loops and branches are around its statement
-  std::size_t loop_begin = 0;  ///< the records of the innermost loop are in [loop_begin, loop_end);
-  std::size_t loop_end = 0;    ///< the whole plan if there is none
+  SourceLine line;
+  int depth = 0;     ///< how many loops and branches are around its statement
+  RecordRange loop;  ///< the innermost loop; the whole plan if there is none
+  RecordRange call;  ///< the innermost inlined call of a function; the whole plan if there is none
+  /// How many inlined calls are around it, without those whose first visible record it is: there a
+  /// step is still at the line of the call.
+  int call_depth = 0;
   /// Whether a step may end before it: an instruction, an assignment, a condition, or the begin of
   /// an iteration. Jumps are not seen.
   bool visible = false;
-  bool first_of_line = false;  ///< the first visible record of its line
+  /// The lines whose first visible record it is: its own, and that of a call which it begins.
+  std::vector<SourceLine> begins;
   std::vector<isa::VarId> written;
 };
 
@@ -29,12 +43,17 @@ class RecordTable {
 
   [[nodiscard]] const RecordInfo& operator[](std::size_t record) const { return infos_[record]; }
   [[nodiscard]] std::size_t size() const { return infos_.size(); }
-  /// The first line from `line` on at which a step may stop.
-  [[nodiscard]] std::optional<int> line_from(int line) const;
+  /// Whether a line begins at a record.
+  [[nodiscard]] bool begins(std::size_t record, SourceLine line) const;
+  /// The first line from `line` on, of its file, at which a step may stop.
+  [[nodiscard]] std::optional<SourceLine> line_from(SourceLine line) const;
   /// The records that write a variable.
   [[nodiscard]] std::vector<std::size_t> writers_of(isa::VarId var) const;
 
  private:
+  void find_loops(const Plan& plan);
+  void find_calls(const SourceFile& source, const Plan& plan);
+
   std::vector<RecordInfo> infos_;
 };
 

@@ -15,6 +15,7 @@
 #include "sim/api/sim.h"
 #include "sim/debug/expression.h"
 #include "sim/debug/machine_state.h"
+#include "sim/debug/source_line.h"
 #include "sim/debug/timeline.h"
 
 namespace tilevm::sim::debug {
@@ -33,8 +34,15 @@ struct Position {
   std::size_t launch = 0, launches = 0;
   std::string kernel;
   std::vector<std::int64_t> block;  ///< one entry a grid extent
-  int line = 0;
+  SourceLine line;
   Span span{};
+  /// The inlined calls that the statement is in, the innermost first.
+  struct Call {
+    std::string function;
+    SourceLine line;  ///< of the call
+    Span span{};      ///< of the call
+  };
+  std::vector<Call> calls;
   std::string_view mnemonic;  ///< or empty
 };
 
@@ -55,7 +63,7 @@ struct WatchChange {
   isa::Index index;  ///< of the first element that changed
   Element before, after;
   std::size_t changed = 0, elements = 0;
-  int line = 0;  ///< of the statement that changed it
+  SourceLine line;  ///< of the statement that changed it
   std::vector<std::int64_t> block;
 };
 
@@ -97,7 +105,7 @@ struct Tile {
   std::optional<std::uint64_t> lowest, highest;  ///< codes of numbers that are defined
   std::vector<std::int64_t> threads;  ///< that hold the element, if it is a single one in registers
   std::int64_t local = 0;
-  int overwritten = 0;  ///< the line that has written the tile's registers again; 0: none has
+  SourceLine overwritten;  ///< what has written the tile's registers again, if anything has
 };
 
 /// What a thread holds of a tile.
@@ -132,7 +140,7 @@ struct MemoryElement {
   std::uint64_t group = 0;  ///< the group that fills it; 0: not committed, or not in flight
   bool visible = true;      ///< to all threads: a barrier followed the last write
   std::optional<std::int64_t> writer;  ///< the only thread that may read it before a barrier
-  int line = 0;  ///< of the last write; 0 if there is none, or it is not known
+  SourceLine line;  ///< of the last write; 0 if there is none, or it is not known
 };
 struct MemoryShown {
   std::string text, type;
@@ -143,7 +151,7 @@ struct MemoryShown {
 
 struct BlockInfo {
   std::vector<std::int64_t> block;
-  int line = 0;
+  SourceLine line;
   std::uint64_t steps = 0;
   bool focus = false, ended = false;
   std::string waits_for;  ///< or empty
@@ -161,7 +169,7 @@ struct Race {
 
 /// A copy in flight.
 struct CopyInfo {
-  int line = 0;
+  SourceLine line;
   std::string tensor;
   PendingCopy::Stage stage{};
   std::uint64_t group = 0;
@@ -174,7 +182,7 @@ struct Groups {
 };
 
 struct BarrierInfo {
-  int line = 0;
+  SourceLine line;
   std::string_view mnemonic;
   std::uint64_t executed = 0;
 };
@@ -184,7 +192,7 @@ struct Barriers {
 };
 
 struct StatInfo {
-  int line = 0;
+  SourceLine line;
   std::string_view mnemonic;
   std::uint64_t executed = 0;
 };
@@ -214,7 +222,8 @@ struct Tensors {
 
 struct BreakInfo {
   int number = 0;
-  std::string what;
+  std::string what;  ///< unless it is at a line
+  SourceLine line;
   std::string condition;
   std::uint64_t hits = 0;
   bool enabled = true, temporary = false, is_watch = false;
@@ -239,14 +248,22 @@ struct Cause {
   Element element;
   bool has_element = false;
   bool copy = false;  ///< the value was only moved
-  /// What the value was computed from, as texts; for a product the largest terms.
-  std::vector<std::string> operands;
+  /// What the value was made of, as texts; of many sources the largest.
+  struct Source {
+    std::string text;
+    std::vector<std::size_t> branches;  ///< numbers of its values, from 1 on
+  };
+  std::vector<Source> sources;
+  std::size_t more = 0;      ///< sources that are not listed
+  std::size_t branches = 0;  ///< how many values can be followed
+  std::size_t followed = 0;  ///< the branch that the next step is; 0: there is none
   std::size_t skipped = 0;  ///< copies between this step and the one before
 };
 struct WhyShown {
   std::string text;
   std::vector<Cause> causes;
-  bool more = false;  ///< the way goes on
+  bool more = false;      ///< the way goes on
+  bool branches = false;  ///< a step has branches that were not followed
 };
 
 /// The last change of a part of a tensor.
@@ -270,8 +287,8 @@ struct HashShown {
 
 struct Done {
   std::string message;
-  int number = 0;  ///< of a breakpoint that was made
-  int line = 0;    ///< at which it stops
+  int number = 0;   ///< of a breakpoint that was made
+  SourceLine line;  ///< at which it stops
 };
 
 }  // namespace reply

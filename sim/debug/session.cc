@@ -75,7 +75,7 @@ Position make_position(Machine& machine, std::size_t resident) {
   if (resident >= state.residents.size()) {
     position.kind = Position::Kind::stuck;
     position.span = launch.kernel().span;
-    position.line = machine.program().source().locate(position.span.begin).line;
+    position.line = source_line(machine.program().source(), position.span.begin);
     return position;
   }
   const Resident& block = *state.residents[resident];
@@ -90,6 +90,11 @@ Position make_position(Machine& machine, std::size_t resident) {
                                                          : Position::Kind::statement;
   position.line = launch.records()[next].line;
   position.span = launch.plan().records[next].span;
+  const SourceFile& source = machine.program().source();
+  for (SourceFile::Call& call : source.calls_at(position.span.begin)) {
+    position.calls.push_back(
+        {std::move(call.function), source_line(source, call.call.begin), call.call});
+  }
   position.mnemonic = launch.plan().records[next].mnemonic;
   return position;
 }
@@ -164,7 +169,7 @@ Reply Session::run(const command::FocusThread& thread) {
                                                machine().launch().plan().threads - 1)};
   }
   thread_ = thread.thread;
-  return reply::Done{thread_ ? fmt::format("thread {}", *thread_) : "all threads", 0, 0};
+  return reply::Done{thread_ ? fmt::format("thread {}", *thread_) : "all threads", 0, {}};
 }
 
 }  // namespace tilevm::sim::debug

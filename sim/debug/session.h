@@ -51,6 +51,10 @@ class Session {
   /// Changes bytes of a tensor in memory by hand, as `set` does; they must lie inside.
   void write_bytes(const Tensor& tensor, std::size_t begin, std::vector<std::uint8_t> bytes);
   [[nodiscard]] Position position();
+  /// Error (usage): the program has no such file.
+  [[nodiscard]] Result<SourceLine> find_line(const command::NamedLine& named) const;
+  /// The first line from `line` on, of its file, at which a breakpoint can be.
+  [[nodiscard]] std::optional<SourceLine> line_from(SourceLine line);
   [[nodiscard]] Names names();
   /// The block in focus; nothing at the end of the run.
   [[nodiscard]] const BlockState* focus_block();
@@ -73,6 +77,7 @@ class Session {
   Reply run(const command::Run& run);
   Reply run(const command::GoTo& go);
   Reply run(const command::FocusBlock& block);
+  void go_to_fault();
   reply::Stopped run_until(const Test& reached);
   reply::Stopped step_once(bool over);
   reply::Stopped step_back(bool over);
@@ -91,7 +96,8 @@ class Session {
   Reply run(const command::Delete& request);
   Reply run(const command::Enable& request);
   [[nodiscard]] const Breakpoint* hit(bool count);
-  [[nodiscard]] bool holds(const Breakpoint& breakpoint);
+  [[nodiscard]] bool holds(const ExpressionPtr& condition, std::size_t resident);
+  [[nodiscard]] bool holds_after_step(const ExpressionPtr& condition);
   [[nodiscard]] std::optional<WatchChange> changed_watch();
   void remember_watches();
   [[nodiscard]] std::optional<std::vector<Element>> elements_of(const Watchpoint& watch);
@@ -108,7 +114,7 @@ class Session {
   Reply run(const command::FocusThread& thread);
   Reply run(const command::Set& set);
   Reply run(const command::Trace& trace);
-  [[nodiscard]] int overwritten_at(isa::VarId var);
+  [[nodiscard]] SourceLine overwritten_at(isa::VarId var);
   reply::Blocks blocks();
   reply::Race races();
   reply::Groups groups();
@@ -121,6 +127,7 @@ class Session {
 
   // The past (session_past.cc).
   Reply run(const command::Why& why);
+  [[nodiscard]] Result<TrailBranch> begin_of(const command::Why& why);
   Reply run(const command::WhoWrote& who);
   Reply run(const command::LastChange& change);
 
@@ -140,6 +147,7 @@ class Session {
   std::vector<Breakpoint> breakpoints_;
   std::vector<Watchpoint> watchpoints_;
   int next_number_ = 1;
+  std::vector<std::vector<TrailBranch>> why_branches_;  // by step of the last `why`
   std::vector<std::vector<std::uint8_t>> stop_at_;  // by launch, by record: a breakpoint is there
   void mark_stops();
 };

@@ -101,7 +101,7 @@ reply::Groups Session::groups() {
   shown.committed = block->shared.groups;
   for (const PendingCopy& copy : block->shared.copies) {
     const SharedAccess& access = copy.plan->destination;
-    shown.copies.push_back({spec_.program.source().locate(access.span.begin).line, access.tensor,
+    shown.copies.push_back({source_line(spec_.program.source(), access.span.begin), access.tensor,
                             copy.stage, copy.group, copy.arrived, access.tile.bytes()});
   }
   return shown;

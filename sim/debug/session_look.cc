@@ -150,8 +150,8 @@ Reply Session::run(const command::Print& print) {
 }
 
 /// A View and its source share their registers: the line that wrote the source again since the
-/// variable was written; 0 if there is none.
-int Session::overwritten_at(isa::VarId var) {
+/// variable was written; none if nothing has.
+SourceLine Session::overwritten_at(isa::VarId var) {
   const auto resident = resident_of_focus();
   const PreparedLaunch& launch = machine().launch();
   const Moment written = names().last_written(var);
@@ -165,7 +165,7 @@ int Session::overwritten_at(isa::VarId var) {
       return launch.records()[record].line;
     }
   }
-  return 0;
+  return {};
 }
 
 Reply Session::run(const command::Compute& compute) {
@@ -214,6 +214,7 @@ Reply Session::run(const command::Set& set) {
                                   : isa::Scalar::f32(static_cast<float>(as_double(*value)));
     const std::uint64_t bits = isa::convert(given, kind).bits;
     const auto slot = names().slot_of(set.what.tensor);
+    why_branches_.clear();
     timeline_->edit([resident = *resident, slot, bits](Machine& machine) {
       machine.edit(resident).scalars[slot] = bits;
     });
@@ -230,6 +231,7 @@ Reply Session::run(const command::Set& set) {
   }
   const std::uint64_t code = code_of_value(tensor.dtype, *value);
   const bool in_block = !std::holds_alternative<GlobalPlace>(tensor.place);
+  why_branches_.clear();
   timeline_->edit([=, where = *part](Machine& machine) {
     BlockState* block = in_block ? &machine.edit(*resident) : nullptr;
     for (std::int64_t k = 0; k < elements; ++k) {
@@ -242,6 +244,7 @@ Reply Session::run(const command::Set& set) {
 void Session::write_bytes(const Tensor& tensor, std::size_t begin,
                           std::vector<std::uint8_t> bytes) {
   const auto resident = resident_of_focus();
+  why_branches_.clear();
   timeline_->edit([=, bytes = std::move(bytes)](Machine& machine) {
     if (const auto* global = std::get_if<GlobalPlace>(&tensor.place)) {
       const MemoryBuffer& buffer = global->buffer;

@@ -102,13 +102,14 @@ Reply Session::run(const command::Memory& request) {
       if (state.writer) {
         element.writer = static_cast<std::int64_t>(*state.writer);
         const auto& statement = machine().launch().plan().memory_statements[state.statement];
-        element.line = spec_.program.source().locate(statement.span.begin).line;
+        element.line = source_line(spec_.program.source(), statement.span.begin);
       }
       if (state.copy != nullptr) {
         element.in_flight = true;
         element.group = state.copy->group;
         element.visible = false;
-        element.line = spec_.program.source().locate(state.copy->plan->destination.span.begin).line;
+        element.line =
+            source_line(spec_.program.source(), state.copy->plan->destination.span.begin);
       }
     }
     shown.elements.push_back(std::move(element));

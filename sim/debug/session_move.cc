@@ -23,13 +23,14 @@ Start start_at(const PreparedLaunch& launch, std::size_t record) {
   return {record, launch.records()[record], launch.plan().records[record].statement, true};
 }
 
-bool is_inside(const RecordInfo& loop, std::size_t record) {
-  return record >= loop.loop_begin && record < loop.loop_end;
-}
-
 /// Whether a record is where its innermost loop begins an iteration.
 bool is_header(const RecordInfo& info, std::size_t record, std::size_t records) {
-  return record == info.loop_begin && !(info.loop_begin == 0 && info.loop_end == records);
+  return record == info.loop.begin && info.loop.size() != records;
+}
+
+/// The innermost loop or function around a record; the whole plan if there is none.
+RecordRange innermost(const RecordInfo& info) {
+  return info.call.size() < info.loop.size() ? info.call : info.loop;
 }
 
 }  // namespace
@@ -56,6 +57,17 @@ reply::Stopped Session::stopped(Reason reason) {
   return stop;
 }
 
+/// A race is seen after it has happened: the run goes back to before the second access.
+void Session::go_to_fault() {
+  if (!machine().fault_site()) return;
+  const auto found = timeline_->search_back(
+      [&](bool, bool last) -> std::optional<Moment> {
+        return !last && machine().at_fault_site() ? std::optional(timeline_->now()) : std::nullopt;
+      },
+      machine().state().launch_began);
+  if (found) follow();
+}
+
 /// Steps, at least once, until `reached`, a breakpoint, a watchpoint or a fault.
 reply::Stopped Session::run_until(const Test& reached) {
   remember_watches();
@@ -64,6 +76,7 @@ reply::Stopped Session::run_until(const Test& reached) {
     const std::uint64_t rank = machine().has_current() ? machine().current().rank : focus_.rank;
     if (auto fault = timeline_->step()) {
       if (machine().has_current()) follow();
+      go_to_fault();
       reply::Stopped stop = stopped(Reason::fault);
       stop.fault = std::move(fault);
       return stop;
@@ -104,6 +117,7 @@ reply::Stopped Session::step_once(bool over) {
       const RecordTable& records = machine().launch().records();
       if (!over || !start.known || record >= records.size()) return true;
       return records[record].depth <= start.info.depth &&
+             records[record].call_depth <= start.info.call_depth &&
              machine().launch().plan().records[record].statement != start.statement;
     }
     return !resident_of_focus() && at_stop();  // the block has ended
@@ -165,12 +179,12 @@ reply::Stopped Session::step_back(bool over) {
     const RecordTable& records = machine().launch().records();
     if (record >= records.size()) return true;
     const RecordInfo& info = records[record];
-    if (info.depth > start.info.depth) return false;
-    const bool own = is_inside(info, start.record) && start.record != record;
+    if (info.depth > start.info.depth || info.call_depth > start.info.call_depth) return false;
+    const bool own = info.loop.contains(start.record) && start.record != record;
     if (!is_header(info, record, records.size()) || own) return true;
     // The head of a loop counts as the loop only when the loop begins.
     const auto last = last_record(*resident_of_focus());
-    return !last || !is_inside(info, *last);
+    return !last || !info.loop.contains(*last);
   };
   return search(matches, Reason::step);
 }
@@ -229,10 +243,12 @@ Session::Test Session::past_statement() {
 Reply Session::run(const command::Until& until) {
   if (!resident_of_focus()) return Error{ErrorKind::usage, "no block runs any more"};
   if (!until.line) return run_until(past_statement());
-  const auto line = machine().launch().records().line_from(*until.line);
+  const Result<SourceLine> named = find_line(*until.line);
+  if (!named) return named.error();
+  const auto line = machine().launch().records().line_from(*named);
   if (!line) {
     return Error{ErrorKind::usage, fmt::format("no statement of `{}` is at line {} or after it",
-                                               machine().launch().kernel().name, *until.line)};
+                                               machine().launch().kernel().name, named->line)};
   }
   const std::size_t launch = focus_.launch;
   return run_until([this, line, launch] {
@@ -241,7 +257,7 @@ Reply Session::run(const command::Until& until) {
     const std::size_t record = machine().next_record();
     const RecordTable& records = machine().launch().records();
     if (record >= records.size()) return true;
-    return records[record].first_of_line && records[record].line == *line;
+    return records.begins(record, *line);
   });
 }
 
@@ -250,29 +266,28 @@ Reply Session::run(const command::Finish& finish) {
   if (!resident) return Error{ErrorKind::usage, "no block runs any more"};
   const std::size_t next = machine().state().residents[*resident]->state.next;
   const std::size_t records = machine().launch().records().size();
-  RecordInfo loop;
-  loop.loop_end = records;
-  if (next < records) loop = machine().launch().records()[next];
-  const bool in_loop = !(loop.loop_begin == 0 && loop.loop_end == records);
+  const RecordRange part = next < records ? innermost(machine().launch().records()[next])
+                                          : RecordRange{0, records};
+  const bool in_part = part.size() != records;
   if (!finish.back) {
-    return run_until([this, loop, in_loop, records] {
+    return run_until([this, part, in_part, records] {
       if (!in_focus()) return !resident_of_focus();
       const std::size_t record = machine().next_record();
       if (record >= records) return true;
-      return in_loop && at_stop() && !is_inside(loop, record);
+      return in_part && at_stop() && !part.contains(record);
     });
   }
-  if (!in_loop) {
+  if (!in_part) {
     return search([this] { return in_focus() && machine().current_block().steps == 0; },
                   Reason::step);
   }
-  // The first time that the loop's head is reached.
+  // The first time that the head of the loop, or of the function, is reached.
   return search(
-      [this, loop, records] {
-        if (!in_focus() || machine().next_record() != loop.loop_begin) return false;
+      [this, part, records] {
+        if (!in_focus() || machine().next_record() != part.begin) return false;
         if (machine().next_record() >= records) return false;
         const auto last = last_record(*resident_of_focus());
-        return !last || !is_inside(loop, *last);
+        return !last || !part.contains(*last);
       },
       Reason::step);
 }
@@ -300,6 +315,7 @@ reply::Stopped Session::arrived(Timeline::Arrival arrival, std::optional<Fault> 
     case Timeline::Arrival::end:
       return stopped(Reason::run_end);
     case Timeline::Arrival::fault:
+      go_to_fault();
       break;
   }
   reply::Stopped stop = stopped(Reason::fault);

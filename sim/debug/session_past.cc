@@ -14,7 +14,22 @@ constexpr std::size_t max_levels = 1000;
 
 }  // namespace
 
-Reply Session::run(const command::Why& why) {
+/// Where a `why` begins. Errors (usage): no such element, no such branch.
+Result<TrailBranch> Session::begin_of(const command::Why& why) {
+  if (why.from) {
+    const std::size_t step = why.from->step, branch = why.from->branch;
+    if (step < 1 || step > why_branches_.size()) {
+      return Error{ErrorKind::usage,
+                   why_branches_.empty()
+                       ? std::string("`why N.K` follows a branch of the last `why`; there was none")
+                       : fmt::format("the last `why` has steps 1 to {}", why_branches_.size())};
+    }
+    const auto& known = why_branches_[step - 1];
+    if (branch >= 1 && branch <= known.size()) return known[branch - 1];
+    return Error{ErrorKind::usage,
+                 known.empty() ? fmt::format("step {} has no branches", step)
+                               : fmt::format("step {} has branches 1 to {}", step, known.size())};
+  }
   const Result<Tensor> tensor = names().tensor(why.what.tensor);
   if (!tensor) return tensor.error();
   const Result<Part> part = resolve(why.what, *tensor);
@@ -22,11 +37,20 @@ Reply Session::run(const command::Why& why) {
   if (isa::element_count(part->extents) != 1) {
     return Error{ErrorKind::usage, fmt::format("name one element, as {}[..]", why.what.tensor)};
   }
-  const Moment origin = timeline_->now();
-  Provenance provenance(*timeline_, spec_.dtypes, spec_.shapes);
-  std::optional<Trail> trail =
+  return TrailBranch{
       Provenance::trail_of(*tensor, part->origin, why.what.thread ? why.what.thread : thread_,
-                           focus_.launch, focus_.rank);
+                           focus_.launch, focus_.rank),
+      timeline_->now()};
+}
+
+Reply Session::run(const command::Why& why) {
+  const Result<TrailBranch> begin = begin_of(why);
+  if (!begin) return begin.error();
+  const Moment origin = timeline_->now();
+  timeline_->go_back_to(begin->moment);
+  Provenance provenance(*timeline_, spec_.dtypes, spec_.shapes);
+  std::optional<Trail> trail = begin->trail;
+  std::vector<std::vector<TrailBranch>> branches;
   reply::WhyShown shown;
   shown.text = why.what.text;
   std::size_t skipped = 0;
@@ -36,10 +60,14 @@ Reply Session::run(const command::Why& why) {
       break;
     }
     std::optional<Trail> next;
-    reply::Cause cause = provenance.step(*trail, why.via, next);
+    std::vector<TrailBranch> found;
+    reply::Cause cause = provenance.step(*trail, why.via, next, found);
     // A copy says nothing new, unless it is the first step, or the last.
-    const bool is_seen = why.copies || !cause.copy || shown.causes.empty() || !next;
+    const bool is_seen =
+        why.copies || !cause.copy || shown.causes.empty() || !next || cause.branches > 1;
     if (is_seen) {
+      shown.branches = shown.branches || cause.branches > 1;
+      branches.push_back(std::move(found));
       cause.skipped = std::exchange(skipped, 0);
       shown.causes.push_back(std::move(cause));
     } else {
@@ -48,12 +76,13 @@ Reply Session::run(const command::Why& why) {
     trail = std::move(next);
   }
   timeline_->go_back_to(origin);
+  why_branches_ = std::move(branches);
   return shown;
 }
 
 Reply Session::run(const command::WhoWrote& who) {
-  Reply answer = run(command::Why{who.what, 1, true, {}});
-  if (auto* shown = std::get_if<reply::WhyShown>(&answer)) shown->more = false;
+  Reply answer = run(command::Why{who.what, 1, true, {}, {}});
+  if (auto* shown = std::get_if<reply::WhyShown>(&answer)) shown->more = shown->branches = false;
   return answer;
 }
 

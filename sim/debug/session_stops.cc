@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "isa/base/suggest.h"
 #include "sim/debug/session.h"
@@ -80,7 +81,7 @@ void Session::mark_stops() {
       if (!breakpoint.enabled) continue;
       for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
         const RecordInfo& info = launch->records()[i];
-        const bool here = breakpoint.line ? info.first_of_line && info.line == *breakpoint.line
+        const bool here = breakpoint.line ? launch->records().begins(i, *breakpoint.line)
                                           : info.visible && launch->plan().records[i].mnemonic ==
                                                                 breakpoint.mnemonic;
         if (here) marks[i] = 1;
@@ -90,14 +91,14 @@ void Session::mark_stops() {
   }
 }
 
-bool Session::holds(const Breakpoint& breakpoint) {
-  if (!breakpoint.condition) return true;
-  const Machine& here = machine();
-  const Names names(machine(), machine().state().position, spec_.shapes, spec_.dtypes);
-  const Resident& resident = here.current();
-  const Result<Value> value = evaluate(*breakpoint.condition, names, &resident.state,
-                                       {resident.state.block, here.moment()});
-  return !value || is_true(*value);  // a condition that means nothing here stops, as in gdb
+/// Whether a condition holds for a block. One that means nothing there stops, as in gdb.
+bool Session::holds(const ExpressionPtr& condition, std::size_t resident) {
+  if (!condition) return true;
+  const Names names(machine(), resident, spec_.shapes, spec_.dtypes);
+  const BlockState& block = machine().state().residents[resident]->state;
+  const Result<Value> value =
+      evaluate(*condition, names, &block, {block.block, machine().moment()});
+  return !value || is_true(*value);
 }
 
 /// The breakpoint that stops here; `count` counts its hits.
@@ -107,39 +108,61 @@ const Breakpoint* Session::hit(bool count) {
   const std::size_t launch = machine().launch_index();
   const std::size_t record = std::min(machine().next_record(), stop_at_[launch].size() - 1);
   if (stop_at_[launch][record] == 0) return nullptr;
-  const RecordInfo& info = machine().launch().records()[record];
+  const RecordTable& records = machine().launch().records();
   const PlanOp& op = machine().launch().plan().records[record];
   for (Breakpoint& breakpoint : breakpoints_) {
     if (!breakpoint.enabled) continue;
-    const bool here = breakpoint.line ? info.first_of_line && info.line == *breakpoint.line
+    const bool here = breakpoint.line ? records.begins(record, *breakpoint.line)
                                       : op.mnemonic == breakpoint.mnemonic;
-    if (!here || !holds(breakpoint)) continue;
+    if (!here || !holds(breakpoint.condition, machine().state().position)) continue;
     if (!count) return &breakpoint;
     if (++breakpoint.hits > breakpoint.ignore) return &breakpoint;
   }
   return nullptr;
 }
 
+/// The file and the line that a user names.
+Result<SourceLine> Session::find_line(const command::NamedLine& named) const {
+  const auto& files = program().source().files();
+  if (named.file.empty()) return SourceLine{named.line, 0};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string& name = files[i].name;
+    if (name == named.file || name.ends_with("/" + named.file)) return SourceLine{named.line, i};
+    names.push_back(name);
+  }
+  return Error{ErrorKind::usage, fmt::format("the program has no file `{}`; it has {}", named.file,
+                                             fmt::join(names, ", "))};
+}
+
+std::optional<SourceLine> Session::line_from(SourceLine line) {
+  std::optional<SourceLine> first;
+  for (const auto& launch : machine().launches()) {
+    const auto found = launch->records().line_from(line);
+    if (found && (!first || found->line < first->line)) first = found;
+  }
+  return first;
+}
+
 Reply Session::run(const command::Break& request) {
   Breakpoint breakpoint{.number = next_number_,
-                        .line = request.line,
+                        .line = std::nullopt,
                         .mnemonic = request.mnemonic,
                         .condition = request.condition,
                         .ignore = request.ignore,
                         .temporary = request.temporary};
   std::string what;
   if (request.line) {
-    std::optional<int> line;
-    for (const auto& launch : machine().launches()) {
-      const auto found = launch->records().line_from(*request.line);
-      if (found && (!line || *found < *line)) line = found;
-    }
+    const Result<SourceLine> named = find_line(*request.line);
+    if (!named) return named.error();
+    const std::optional<SourceLine> line = line_from(*named);
     if (!line) {
       return Error{ErrorKind::usage,
-                   fmt::format("no statement is at line {} or after it", *request.line)};
+                   fmt::format("no statement that runs is at line {} or after it{}", named->line,
+                               named->file == 0 ? "" : " in this file")};
     }
     breakpoint.line = line;
-    what = fmt::format("line {}", *line);
+    what = "line " + line_text(program().source(), *line);
   } else {
     std::vector<std::string> all;
     breakpoint.mnemonic = find_mnemonic(request.mnemonic, all);
@@ -157,7 +180,7 @@ Reply Session::run(const command::Break& request) {
   reply::Done done{
       fmt::format("{}breakpoint {} at {}{}", request.temporary ? "temporary " : "", number, what,
                   request.condition ? " if " + request.condition->text : ""),
-      number, breakpoints_.back().line.value_or(0)};
+      number, breakpoints_.back().line.value_or(SourceLine{})};
   return done;
 }
 
@@ -189,17 +212,30 @@ Reply Session::run(const command::Watch& request) {
                    .everywhere = std::holds_alternative<GlobalPlace>(tensor->place),
                    .launch = focus_.launch,
                    .rank = focus_.rank,
+                   .condition = request.condition,
+                   .ignore = request.ignore,
                    .last = std::nullopt};
   watchpoints_.push_back(std::move(watch));
   remember_watches();
   const Watchpoint& made = watchpoints_.back();
-  return reply::Done{fmt::format("watchpoint {}: {}{}", made.number, request.what.text,
-                                 made.everywhere ? "" : " of this block"),
+  return reply::Done{fmt::format("watchpoint {}: {}{}{}", made.number, request.what.text,
+                                 made.everywhere ? "" : " of this block",
+                                 made.condition ? " if " + made.condition->text : ""),
                      made.number, 0};
 }
 
 void Session::remember_watches() {
   for (Watchpoint& watch : watchpoints_) watch.last = elements_of(watch);
+}
+
+/// Whether a condition holds for the block that made the last step.
+bool Session::holds_after_step(const ExpressionPtr& condition) {
+  if (!condition || machine().finished()) return true;
+  const auto& residents = machine().state().residents;
+  for (std::size_t i = 0; i < residents.size(); ++i) {
+    if (residents[i]->rank == machine().stepped_rank()) return holds(condition, i);
+  }
+  return true;
 }
 
 /// A watched element that the last step changed. The block's end changes nothing.
@@ -219,7 +255,10 @@ std::optional<WatchChange> Session::changed_watch() {
         first = std::min(first, k);
         ++changed;
       }
-      ++watch.hits;
+      if (!holds_after_step(watch.condition) || ++watch.hits <= watch.ignore) {
+        watch.last = std::move(now);
+        continue;
+      }
       change = WatchChange{watch.number,
                            watch.what.text,
                            watch.tensor.dtype,
@@ -228,7 +267,7 @@ std::optional<WatchChange> Session::changed_watch() {
                            (*now)[first],
                            changed,
                            now->size(),
-                           0,
+                           {},
                            {}};
     }
     watch.last = std::move(now);
@@ -254,7 +293,7 @@ Reply Session::run(const command::Delete& request) {
     breakpoints_.clear();
     watchpoints_.clear();
     mark_stops();
-    return reply::Done{"all breakpoints and watchpoints are deleted", 0, 0};
+    return reply::Done{"all breakpoints and watchpoints are deleted", 0, {}};
   }
   const auto is_it = [&](const auto& stop) { return stop.number == *request.number; };
   const std::size_t gone = std::erase_if(breakpoints_, is_it) + std::erase_if(watchpoints_, is_it);
@@ -262,7 +301,7 @@ Reply Session::run(const command::Delete& request) {
     return Error{ErrorKind::usage, fmt::format("there is no breakpoint {}", *request.number)};
   }
   mark_stops();
-  return reply::Done{fmt::format("{} is deleted", *request.number), 0, 0};
+  return reply::Done{fmt::format("{} is deleted", *request.number), 0, {}};
 }
 
 Reply Session::run(const command::Enable& request) {
@@ -281,7 +320,7 @@ Reply Session::run(const command::Enable& request) {
   }
   mark_stops();
   return reply::Done{
-      fmt::format("{} is {}", request.number, request.enabled ? "enabled" : "disabled"), 0, 0};
+      fmt::format("{} is {}", request.number, request.enabled ? "enabled" : "disabled"), 0, {}};
 }
 
 reply::Breakpoints Session::breakpoints() const {
@@ -289,13 +328,13 @@ reply::Breakpoints Session::breakpoints() const {
   for (const Breakpoint& breakpoint : breakpoints_) {
     shown.list.push_back(
         {breakpoint.number,
-         breakpoint.line ? fmt::format("line {}", *breakpoint.line) : breakpoint.mnemonic,
+         breakpoint.mnemonic, breakpoint.line.value_or(SourceLine{}),
          breakpoint.condition ? breakpoint.condition->text : "", breakpoint.hits,
          breakpoint.enabled, breakpoint.temporary, false});
   }
   for (const Watchpoint& watch : watchpoints_) {
     shown.list.push_back(
-        {watch.number, watch.what.text, "", watch.hits, watch.enabled, false, true});
+        {watch.number, watch.what.text, {}, watch.condition ? watch.condition->text : "", watch.hits, watch.enabled, false, true});
   }
   std::sort(shown.list.begin(), shown.list.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });

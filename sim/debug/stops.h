@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "sim/debug/command.h"
+#include "sim/debug/source_line.h"
 
 namespace tilevm::sim::debug {
 
 struct Breakpoint {
   int number = 0;
-  std::optional<int> line;  ///< else at every instruction of the mnemonic
+  std::optional<SourceLine> line;  ///< else at every instruction of the mnemonic
   std::string mnemonic;
   ExpressionPtr condition;
   std::uint64_t hits = 0, ignore = 0;
@@ -28,7 +29,8 @@ struct Watchpoint {
   bool everywhere = false;  ///< of global memory
   std::size_t launch = 0;
   std::uint64_t rank = 0;
-  std::uint64_t hits = 0;
+  ExpressionPtr condition;  ///< or null; of the block that makes the change
+  std::uint64_t hits = 0, ignore = 0;
   bool enabled = true;
   std::optional<std::vector<Element>> last;  ///< nothing while the block does not run
 };

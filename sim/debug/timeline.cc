@@ -190,6 +190,12 @@ void Timeline::edit(std::function<void(Machine&)> change) {
   std::erase_if(edits_, [&](const Edit& edit) { return edit.moment > now(); });
   machine_->change_future();
   reached_ = now();
+  if (!machine_->finished() && machine_->launch().compares_ordered()) {
+    // What blocks of this launch have accessed so far is compared with what they will access.
+    const Moment here = now();
+    go_back_to(machine_->state().launch_began);
+    run_to(here);
+  }
   edits_.push_back({now(), std::move(change)});
   edits_.back().change(*machine_);
 }

@@ -32,6 +32,7 @@ struct DataFlow {
     viewed,    ///< bit j of a thread is bit j of that thread in `viewed`
     moved,     ///< an element is the first of its sources, unchanged
     computed,  ///< an element is computed from its sources
+    selected,  ///< the first source, a bit, says which of the others an element is: 1 the second
     product,   ///< the first source is added to the products of the others, two by two
   };
   Kind kind = Kind::none;

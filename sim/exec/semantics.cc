@@ -42,7 +42,9 @@ DataFlow flow_of(const Inst& inst, const Preparation& preparation) {
   if constexpr (Inst::schema.description.result != isa::ResultKind::register_tile) {
     return {};
   } else if constexpr (Inst::schema.description.elementwise) {
-    return elementwise_flow(tile_operands(inst), preparation);
+    DataFlow flow = elementwise_flow(tile_operands(inst), preparation);
+    if constexpr (std::is_same_v<Inst, isa::Where>) flow.kind = DataFlow::Kind::selected;
+    return flow;
   } else if constexpr (touches_memory<Inst>()) {
     return {DataFlow::Kind::loaded, {}, {}};
   } else {

@@ -34,20 +34,6 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t block, std::uint64_t step)
   return x ^ (x >> 31);
 }
 
-/// "`turn[0, 2]`".
-std::string name_of(const SemaphoreUse& use) {
-  const auto rank = use.access->offsets.size();
-  return fmt::format(
-      "`{}[{}]`", use.access->view_name,
-      fmt::join(use.index.begin(), use.index.begin() + static_cast<std::ptrdiff_t>(rank), ", "));
-}
-
-/// A semaphore's value as the program writes it.
-std::string value_text(const SemaphoreUse& use, std::uint32_t bits) {
-  const bool is_signed = use.access->dtype == isa::i32;
-  return is_signed ? fmt::format("{}", static_cast<std::int32_t>(bits)) : fmt::format("{}", bits);
-}
-
 }  // namespace
 
 std::string to_string(const TurnOrder& order) {
@@ -80,7 +66,7 @@ BlockScheduler::BlockScheduler(const LaunchPlan& launch, const RunSettings& sett
   }
 }
 
-std::optional<BlockScheduler::BlockFault> BlockScheduler::run(
+std::optional<BlockFault> BlockScheduler::run(
     const std::function<void(std::uint64_t, isa::PrintRecords)>& ended) {
   std::optional<BlockFault> fault;
   const auto dismiss = [&](Resident& resident) {
@@ -97,10 +83,10 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::run(
     if (!fault) fault = take_turns();
   }
   std::erase_if(residents_, dismiss);
-  return fault || too_large_ || is_stopped() ? fault : find_lost_wait();
+  return fault || too_large_ || is_stopped() ? fault : lost_wait();
 }
 
-std::optional<BlockScheduler::BlockFault> BlockScheduler::run_singly(const TurnOrder& order) {
+std::optional<BlockFault> BlockScheduler::run_singly(const TurnOrder& order) {
   std::optional<BlockFault> fault;
   for (std::uint64_t step = 0; !fault && !too_large_ && !is_stopped(); ++step) {
     admit(static_cast<std::size_t>(-1));
@@ -113,7 +99,7 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::run_singly(const TurnO
       return true;
     });
   }
-  return fault || too_large_ || is_stopped() ? fault : find_lost_wait();
+  return fault || too_large_ || is_stopped() ? fault : lost_wait();
 }
 
 /// The block that runs next: one that does not wait, or whose value is there. Null if there is
@@ -143,7 +129,7 @@ BlockScheduler::Resident* BlockScheduler::choose(const TurnOrder& order, std::ui
 }
 
 /// Runs a block up to its next turn, and the turn.
-std::optional<BlockScheduler::BlockFault> BlockScheduler::run_turn(Resident& resident) {
+std::optional<BlockFault> BlockScheduler::run_turn(Resident& resident) {
   BlockInterpreter& machine = *machines_.front();
   const bool waited = resident.waits();
   machine.exchange(resident.state);
@@ -153,9 +139,9 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::run_turn(Resident& res
   const bool raced = detector_ && detector_->race();
   if (went_well && !resident.ended && !raced) went_well = machine.take_turn();
   machine.exchange(resident.state);
-  if (detector_ && detector_->race()) return find_race();
+  if (detector_ && detector_->race()) return locate_race(launch_, settings_, *detector_->race());
   std::optional<Fault> met = went_well ? std::nullopt : machine.take_fault();
-  if (met) return BlockFault{resident.rank, *std::move(met)};
+  if (met) return BlockFault{resident.rank, *std::move(met), 0, {}};
   return std::nullopt;
 }
 
@@ -220,22 +206,22 @@ void BlockScheduler::run_segment(Resident& resident, BlockInterpreter& machine) 
 }
 
 /// Compares the blocks' accesses before looking for faults, since a race may cause a fault.
-std::optional<BlockScheduler::BlockFault> BlockScheduler::look_at_segments() {
+std::optional<BlockFault> BlockScheduler::look_at_segments() {
   for (Resident& resident : residents_) {
     if (resident.waits()) continue;
     BlockInterpreter& machine = *machines_.front();
     machine.exchange(resident.state);
     machine.publish();
     machine.exchange(resident.state);
-    if (detector_ && detector_->race()) return find_race();
+    if (detector_ && detector_->race()) return locate_race(launch_, settings_, *detector_->race());
   }
   for (Resident& resident : residents_) {
-    if (resident.fault) return BlockFault{resident.rank, *std::move(resident.fault)};
+    if (resident.fault) return BlockFault{resident.rank, *std::move(resident.fault), 0, {}};
   }
   return std::nullopt;
 }
 
-std::optional<BlockScheduler::BlockFault> BlockScheduler::take_turns() {
+std::optional<BlockFault> BlockScheduler::take_turns() {
   for (Resident& resident : residents_) {
     const auto& wait = resident.state.wait;
     if (wait && load_semaphore(wait->address, launch_.memory) != wait->wanted) continue;
@@ -243,63 +229,22 @@ std::optional<BlockScheduler::BlockFault> BlockScheduler::take_turns() {
     machine.exchange(resident.state);
     const bool went_well = machine.take_turn();
     machine.exchange(resident.state);
-    if (detector_ && detector_->race()) return find_race();
-    if (!went_well) return BlockFault{resident.rank, *machine.take_fault()};
+    if (detector_ && detector_->race()) return locate_race(launch_, settings_, *detector_->race());
+    if (!went_well) return BlockFault{resident.rank, *machine.take_fault(), 0, {}};
   }
   return std::nullopt;
 }
 
-/// Runs both blocks again up to the race, to locate the race.
-BlockScheduler::BlockFault BlockScheduler::find_race() const {
-  const OrderedRace& race = *detector_->race();
-  Replay replay(launch_.memory, launch_.uses, launch_.plan.global_granule_shift);
-  BlockInterpreter machine(launch_.plan, launch_.memory, launch_.parameters,
-                           replay_settings(settings_, replay));
-  const auto run_again = [&](const OrderedParty& party) {
-    replay.watch(party);
-    machine.start(launch_.block(party.block), party.block);
-    machine.run_turns(party.turns + 1);
-  };
-  run_again(race.first);
-  replay.compare(launch_.block_index(race.first.block));
-  run_again(race.second);
-  auto fault = machine.take_fault();
-  TILEVM_CHECK(fault.has_value(), "a race between blocks that is not found again");
-  return {race.second.block, *std::move(fault)};
-}
-
-/// A wait that found its value only since another block was slow.
-std::optional<BlockScheduler::BlockFault> BlockScheduler::find_lost_wait() const {
-  const auto lost = detector_ ? detector_->lost_wait() : std::nullopt;
-  if (!lost) return std::nullopt;
-  Fault fault;
-  Diagnostic& diagnostic = fault.diagnostic;
-  diagnostic.code = Code::deadlock;
-  diagnostic.span = lost->wait.access->span;
-  diagnostic.message = fmt::format(
-      "`{}` may wait for ever: block [{}] waits until {} is {}, but block [{}] may make it {} "
-      "first",
-      lost->wait.access->mnemonic, fmt::join(launch_.block_index(lost->waiter.block), ", "),
-      name_of(lost->wait), value_text(lost->wait, lost->wait.before),
-      fmt::join(launch_.block_index(lost->writer.block), ", "),
-      value_text(lost->store, lost->store.after));
-  add_note(diagnostic,
-           fmt::format("`{}` overwrites the value here; nothing makes it wait until the "
-                       "value has been seen",
-                       lost->store.access->mnemonic),
-           lost->store.access->span);
-  add_note(diagnostic,
-           "give each wait a value or a semaphore of its own, or let the waiting block release "
-           "another one that the overwriting block locks before");
-  return BlockFault{lost->waiter.block, std::move(fault)};
+std::optional<BlockFault> BlockScheduler::lost_wait() const {
+  return detector_ ? find_lost_wait(launch_, *detector_) : std::nullopt;
 }
 
 /// All blocks that have begun wait, and no further block can begin.
-BlockScheduler::BlockFault BlockScheduler::deadlock() const {
+BlockFault BlockScheduler::deadlock() const {
   std::vector<WaitingBlock> waiting;
   for (const Resident& resident : residents_) waiting.push_back({resident.rank, &resident.state});
   auto [rank, fault] = explain_deadlock(launch_, waiting, log_, {next_, resident_});
-  return {rank, std::move(fault)};
+  return {rank, std::move(fault), 0, {}};
 }
 
 }  // namespace tilevm::sim

@@ -20,6 +20,7 @@
 #include "sim/checks/happens_before.h"
 #include "sim/launch/block_interpreter.h"
 #include "sim/launch/launch_plan.h"
+#include "sim/launch/ordered_faults.h"
 
 namespace tilevm::sim {
 
@@ -45,11 +46,6 @@ class BlockScheduler {
   BlockScheduler(const LaunchPlan& launch, const RunSettings& settings, std::uint64_t resident,
                  std::uint64_t threads);
 
-  /// A fault, and the rank in the launch order of the block that met the fault.
-  struct BlockFault {
-    std::uint64_t rank;
-    Fault fault;
-  };
   /// Runs all blocks, or stops in the first turn with faults and reports the fault of the block
   /// that is first in the launch order. Calls ended(rank, prints) for every block that has begun.
   std::optional<BlockFault> run(const std::function<void(std::uint64_t, isa::PrintRecords)>& ended);
@@ -79,12 +75,11 @@ class BlockScheduler {
   void admit(std::size_t enough);
   [[nodiscard]] Resident* choose(const TurnOrder& order, std::uint64_t step);
   [[nodiscard]] std::optional<BlockFault> run_turn(Resident& resident);
-  [[nodiscard]] std::optional<BlockFault> find_lost_wait() const;
+  [[nodiscard]] std::optional<BlockFault> lost_wait() const;
   [[nodiscard]] bool run_segments();
   void run_segment(Resident& resident, BlockInterpreter& machine);
   [[nodiscard]] std::optional<BlockFault> look_at_segments();
   [[nodiscard]] std::optional<BlockFault> take_turns();
-  [[nodiscard]] BlockFault find_race() const;
   [[nodiscard]] BlockFault deadlock() const;
 
   const LaunchPlan& launch_;

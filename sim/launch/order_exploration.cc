@@ -28,7 +28,7 @@ bool OrderExploration::is_possible(const LaunchPlan& launch, const RunSettings& 
          settings.observers.probes == nullptr;
 }
 
-std::optional<BlockScheduler::BlockFault> OrderExploration::run(std::uint64_t steps) const {
+std::optional<BlockFault> OrderExploration::run(std::uint64_t steps) const {
   const std::uint64_t cost = steps * static_cast<std::uint64_t>(launch_.plan.threads);
   const std::uint64_t orders = std::min<std::uint64_t>(most_orders_, max_cost / cost);
   if (orders == 0) return std::nullopt;

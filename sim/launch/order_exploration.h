@@ -30,7 +30,7 @@ class OrderExploration {
 
   /// After the launch ran well in so many steps: the first fault in another order, with a note that
   /// names the order. Without a fault, memory is as it was after the first run.
-  [[nodiscard]] std::optional<BlockScheduler::BlockFault> run(std::uint64_t steps) const;
+  [[nodiscard]] std::optional<BlockFault> run(std::uint64_t steps) const;
 
  private:
   const LaunchPlan& launch_;

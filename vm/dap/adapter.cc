@@ -43,6 +43,7 @@ const std::vector<Adapter::Request>& Adapter::requests() {
       {"setDataBreakpoints", &Adapter::set_data_breakpoints},
       {"dataBreakpointInfo", &Adapter::data_breakpoint_info},
       {"setExceptionBreakpoints", &Adapter::nothing, false},
+      {"breakpointLocations", &Adapter::breakpoint_locations},
       {"exceptionInfo", &Adapter::exception_info},
       {"continue", &Adapter::move_continue},
       {"next", &Adapter::move_next},
@@ -60,13 +61,14 @@ const std::vector<Adapter::Request>& Adapter::requests() {
       {"scopes", &Adapter::scopes},
       {"variables", &Adapter::variables},
       {"setVariable", &Adapter::set_variable},
+      {"setExpression", &Adapter::set_expression},
       {"evaluate", &Adapter::evaluate},
       {"completions", &Adapter::completions},
       {"readMemory", &Adapter::read_memory},
       {"writeMemory", &Adapter::write_memory},
       {"disassemble", &Adapter::disassemble},
       {"source", &Adapter::source},
-      {"loadedSources", &Adapter::nothing},
+      {"loadedSources", &Adapter::loaded_sources},
       {"cancel", &Adapter::nothing, false},
       {"terminate", &Adapter::terminate, false},
       {"disconnect", &Adapter::terminate, false},
@@ -86,15 +88,17 @@ bool Adapter::handle(const Object& message) {
   const Object& arguments = given != nullptr ? *given : none;
   for (const Request& request : requests()) {
     if (request.name != *command) continue;
-    if (request.needs_session && !session_) {
+    if (request.needs_session && session_ == nullptr) {
       respond(message, Error{ErrorKind::usage, "no program is launched"});
       return true;
     }
-    respond(message, (this->*request.answer)(arguments));
+    const Answer answer = (this->*request.answer)(arguments);
+    respond(message, answer);
     if (*command == "initialize") return true;
-    if (*command == "launch" && session_ && !configured_) event("initialized", Json::object());
+    const bool launches = *command == "launch" || *command == "attach";
+    if (launches && answer && !configured_) event("initialized", std::nullopt);
     if (*command == "disconnect") done_ = true;
-    if (*command == "terminate") event("terminated", Json::object());
+    if (*command == "terminate") event("terminated", std::nullopt);
     run_pending();
     return !done_;
   }
@@ -119,10 +123,11 @@ void Adapter::respond(const Object& request, const Answer& answer) {
   host_.send(response);
 }
 
-void Adapter::event(const char* name, Json body) {
+void Adapter::event(const char* name, std::optional<Json> body) {
   Json message = Json::object();
   message.set("seq", sequence_++).set("type", "event").set("event", name);
-  host_.send(message.set("body", std::move(body)));
+  if (body) message.set("body", *std::move(body));
+  host_.send(message);
 }
 
 void Adapter::output(const std::string& text, const char* category) {
@@ -131,7 +136,7 @@ void Adapter::output(const std::string& text, const char* category) {
 }
 
 void Adapter::tell(Progress progress, double seconds) {
-  if (!shows_progress_) return;
+  if (!client_.progress) return;
   Json body = Json::object();
   const std::string message = fmt::format("running for {:.1f} s", seconds);
   switch (progress) {
@@ -149,11 +154,21 @@ void Adapter::tell(Progress progress, double seconds) {
   }
 }
 
+/// Clients that say nothing of an ability do not have it.
+void Adapter::read_client(const Object& arguments) {
+  client_.lines_from_one = flag_in(arguments, "linesStartAt1", true);
+  client_.columns_from_one = flag_in(arguments, "columnsStartAt1", true);
+  client_.progress = flag_in(arguments, "supportsProgressReporting", false);
+  client_.styles = flag_in(arguments, "supportsANSIStyling", false);
+  client_.types = flag_in(arguments, "supportsVariableType", false);
+  client_.paging = flag_in(arguments, "supportsVariablePaging", false);
+  client_.memory_references = flag_in(arguments, "supportsMemoryReferences", false);
+  client_.memory_events = flag_in(arguments, "supportsMemoryEvent", false);
+  client_.invalidated_events = flag_in(arguments, "supportsInvalidatedEvent", false);
+}
+
 Adapter::Answer Adapter::initialize(const Object& arguments) {
-  lines_from_one_ = flag_in(arguments, "linesStartAt1", true);
-  columns_from_one_ = flag_in(arguments, "columnsStartAt1", true);
-  shows_progress_ = flag_in(arguments, "supportsProgressReporting", false);
-  styles_ = flag_in(arguments, "supportsANSIStyling", false);
+  read_client(arguments);
   Json body = Json::object();
   for (const char* capability :
        {"supportsConfigurationDoneRequest", "supportsFunctionBreakpoints",
@@ -162,7 +177,8 @@ Adapter::Answer Adapter::initialize(const Object& arguments) {
         "supportsGotoTargetsRequest", "supportsCompletionsRequest", "supportsExceptionInfoRequest",
         "supportsDataBreakpoints", "supportsReadMemoryRequest", "supportsDisassembleRequest",
         "supportsWriteMemoryRequest", "supportsTerminateRequest", "supportsCancelRequest",
-        "supportsValueFormattingOptions", "supportsANSIStyling"}) {
+        "supportsValueFormattingOptions", "supportsANSIStyling", "supportsSetExpression",
+        "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest"}) {
     body.set(capability, true);
   }
   body.set("supportsDataBreakpointBytes", true);
@@ -178,7 +194,7 @@ Adapter::Answer Adapter::initialize(const Object& arguments) {
 }
 
 Adapter::Answer Adapter::launch(const Object& arguments) {
-  if (session_) return Error{ErrorKind::usage, "a program is launched already"};
+  if (session_ != nullptr) return Error{ErrorKind::usage, "a program is launched already"};
   LaunchArguments launch;
   launch.program = text_in(arguments, "program").value_or("");
   if (launch.program.empty()) launch.program = text_in(arguments, "bundle").value_or("");
@@ -188,12 +204,29 @@ Adapter::Answer Adapter::launch(const Object& arguments) {
   launch.defines = definitions(arguments.if_contains("defines"));
   launch.inputs = definitions(arguments.if_contains("inputs"));
   launch.entry = text_in(arguments, "entry").value_or("");
+  launch.target = text_in(arguments, "target").value_or("");
   launch.wild = flag_in(arguments, "wild", false);
+  launch.exact = flag_in(arguments, "exact", false);
+  const auto count = [&](const char* name) -> std::optional<std::uint64_t> {
+    const auto number = integer_in(arguments, name);
+    return number && *number >= 0 ? std::optional(static_cast<std::uint64_t>(*number))
+                                  : std::nullopt;
+  };
+  launch.seed = count("seed").value_or(0);
+  launch.memory = std::min<std::uint64_t>(count("memory").value_or(512), 1U << 20);
+  launch.max_steps = count("maxSteps");
+  const Result<CodeKind> code = parse_code_kind(text_in(arguments, "code").value_or("cuda"));
+  if (!code) return code.error();
+  code_kind_ = *code;
   stops_on_entry_ = flag_in(arguments, "stopOnEntry", true);
   cuda_threads_ = text_in(arguments, "threads") == "cuda";
-  auto session = host_.open(launch);
-  if (!session) return session.error();
-  session_ = *std::move(session);
+  Result<Launched> launched = host_.open(launch);
+  if (!launched) return launched.error();
+  for (const std::string& note : launched->notes) output(note + '\n', "console");
+  console_ = std::make_unique<Debugger>(
+      std::move(launched->session), said_,
+      DebuggerOptions{false, client_.styles, std::move(launched->compare)});
+  session_ = &console_->session();
   return Json::object();
 }
 

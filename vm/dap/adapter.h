@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,8 @@
 
 #include "isa/base/result.h"
 #include "sim/debug/session.h"
+#include "vm/debug/code_listing.h"
+#include "vm/debug/debugger.h"
 #include "vm/text/json.h"
 
 namespace tilevm::vm::dap {
@@ -28,25 +31,31 @@ struct LaunchArguments {
   std::string program;  ///< or the folder of a bundle
   std::vector<std::string> defines, inputs;
   std::string entry;
+  std::string target;  ///< empty: the command's default
+  std::uint64_t seed = 0;
   bool wild = false;
+  bool exact = false;                            ///< numbers of files are not rounded
+  std::uint64_t memory = 512;                    ///< MiB that snapshots may take
+  std::optional<std::uint64_t> max_steps = {};   ///< of a block
+};
+
+/// What a launch gives.
+struct Launched {
+  std::unique_ptr<sim::debug::Session> session;
+  std::vector<std::string> notes = {};  ///< warnings, and what of the inputs was rounded
+  /// `diff` of the console (DebuggerOptions); may be null.
+  std::function<Result<std::string>(const std::string& engine)> compare = {};
 };
 
 /// What the adapter needs of the world around it.
 struct Host {
   /// Loads a program and makes a session. Errors are told to the client.
-  std::function<Result<std::unique_ptr<sim::debug::Session>>(const LaunchArguments& arguments)>
-      open;
+  std::function<Result<Launched>(const LaunchArguments& arguments)> open;
   std::function<void(const Json& message)> send;
 };
 
 class Adapter {
  public:
-  /// A line of emitted code, and the line of the program that it comes from.
-  struct EmittedLine {
-    int line = 0;
-    std::string text;
-  };
-
   explicit Adapter(Host host) : host_(std::move(host)) {}
 
   /// Answers a request; false after `disconnect`. Nothing that a client sends ends the adapter.
@@ -73,6 +82,7 @@ class Adapter {
   Answer configuration_done(const Object& arguments);
   Answer terminate(const Object& arguments);
   Answer nothing(const Object& arguments);
+  void read_client(const Object& arguments);
 
   // Stops (adapter_stops.cc).
   Answer set_breakpoints(const Object& arguments);
@@ -80,8 +90,12 @@ class Adapter {
   Answer set_data_breakpoints(const Object& arguments);
   Answer data_breakpoint_info(const Object& arguments);
   Answer exception_info(const Object& arguments);
+  Answer breakpoint_locations(const Object& arguments);
   Json place_breakpoint(sim::debug::command::Break request, const Object& wanted,
                         std::vector<int>& placed);
+  Json place_data_breakpoint(const Object& wanted);
+  void remove(std::vector<int>& placed);
+  [[nodiscard]] Result<std::string> watched_text(const Object& arguments);
 
   // Moving (adapter_move.cc).
   Answer move_continue(const Object& arguments);
@@ -107,14 +121,27 @@ class Adapter {
   Answer variables(const Object& arguments);
   Answer set_variable(const Object& arguments);
   Answer evaluate(const Object& arguments);
+  Answer set_expression(const Object& arguments);
+  Answer change(const std::string& what, const std::string& value);
   Answer completions(const Object& arguments);
+  Answer say_line(const std::string& text);
+  void tell_change();
   Answer read_memory(const Object& arguments);
   Answer write_memory(const Object& arguments);
-  Answer source(const Object& arguments);
   Answer disassemble(const Object& arguments);
-  [[nodiscard]] Json source_json();
+  [[nodiscard]] Result<const std::vector<CodeLine>*> code();
+  [[nodiscard]] std::optional<std::string> code_address(sim::debug::SourceLine line);
   void focus(const Object& arguments);
+  void focus_thread(std::int64_t id);
+  void focus_frame(const Object& arguments);
   [[nodiscard]] std::int64_t thread_id();
+  [[nodiscard]] Json frame_json(const std::string& name, Span span, int number);
+
+  // Files (adapter_files.cc).
+  Answer source(const Object& arguments);
+  Answer loaded_sources(const Object& arguments);
+  [[nodiscard]] Json source_json(std::size_t file);
+  [[nodiscard]] std::optional<std::size_t> file_of(const Object& arguments);
 
   /// What a reference to variables stands for.
   struct Container {
@@ -130,24 +157,35 @@ class Adapter {
   [[nodiscard]] Json tensor_json(const sim::debug::Tensor& tensor);
 
   void respond(const Object& request, const Answer& answer);
-  void event(const char* name, Json body);
+  void event(const char* name, std::optional<Json> body);
   void output(const std::string& text, const char* category);
 
   Host host_;
-  std::unique_ptr<sim::debug::Session> session_;
+  /// What the client understands: it is told nothing else.
+  struct Client {
+    bool lines_from_one = true, columns_from_one = true;
+    bool progress = false, styles = false, types = false, paging = false;
+    bool memory_references = false, memory_events = false, invalidated_events = false;
+  };
+
+  std::ostringstream said_;            ///< what the console said
+  std::unique_ptr<Debugger> console_;  ///< has the session
+  sim::debug::Session* session_ = nullptr;
   std::int64_t sequence_ = 1;
-  bool lines_from_one_ = true, columns_from_one_ = true;
+  Client client_;
   bool stops_on_entry_ = true, cuda_threads_ = false, configured_ = false;
-  bool shows_progress_ = false;
   std::int64_t progress_ = 0;                   ///< the number of the last progress that began
-  bool styles_ = false;                         ///< the client shows ANSI styles
   std::optional<sim::debug::Command> pending_;  ///< runs after the response is sent
-  std::vector<int> line_stops_, function_stops_, data_stops_;
+  std::map<std::size_t, std::vector<int>> line_stops_;  ///< by file
+  std::vector<int> function_stops_, data_stops_;
   std::map<int, std::string> logs_;  ///< messages of logpoints, by breakpoint
   std::optional<sim::Fault> fault_;  ///< of the last stop
   std::vector<Container> containers_;
+  std::vector<std::int64_t> frames_;         ///< their threads, by number of the frame
   std::vector<sim::debug::Moment> targets_;  ///< of the last gotoTargets, and of `why`
-  std::vector<EmittedLine> emitted_;
+  CodeKind code_kind_ = CodeKind::cuda;      ///< of `disassemble`
+  std::optional<std::vector<CodeLine>> code_;
+  std::optional<Error> no_code_;
   bool done_ = false;
 };
 

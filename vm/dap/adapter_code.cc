@@ -1,11 +1,10 @@
-// The CUDA C++ that statements become, in the place of a disassembly.
+// What statements become on a GPU, in the place of a disassembly.
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "backend/emit/emit.h"
 #include "vm/dap/adapter.h"
 #include "vm/dap/arguments.h"
 
@@ -15,72 +14,74 @@ namespace {
 
 constexpr std::int64_t most_instructions = 10'000, farthest = std::int64_t{1} << 40;
 
-/// Reads `#line N` or `#line N "FILE"`; false if a line is something else.
-bool read_line_directive(std::string_view line, int& number, std::string_view& file) {
-  constexpr std::string_view word = "#line ";
-  if (!line.starts_with(word)) return false;
-  line.remove_prefix(word.size());
-  const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), number);
-  if (error != std::errc{}) return false;
-  const std::size_t quote = line.find('"');
-  file = quote == std::string_view::npos ? std::string_view{} : line.substr(quote);
-  return true;
-}
-
-/// The lines of the kernels, each with the line of the program that it comes from.
-std::vector<Adapter::EmittedLine> lines_of_kernels(const std::string& text,
-                                                   const std::string& file) {
-  std::vector<Adapter::EmittedLine> lines;
-  bool in_program = false;
-  int number = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    std::string_view named;
-    if (read_line_directive(line, number, named)) {
-      if (!named.empty()) in_program = named.find(file) != std::string_view::npos;
-    } else if (in_program && !line.empty()) {
-      lines.push_back({number, std::string(line)});
-    }
-  }
-  return lines;
+/// An address is the number of a line of the code, in hexadecimal.
+std::optional<std::int64_t> parse_address(std::string_view text) {
+  if (!text.starts_with("0x")) return std::nullopt;
+  text.remove_prefix(2);
+  std::int64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 }  // namespace
 
-/// A reference is the number of a line of the program; the instructions are the lines of CUDA C++
-/// from the first one of this line on.
+/// The code of the kind that the client launched with; it is made once.
+Result<const std::vector<CodeLine>*> Adapter::code() {
+  if (no_code_) return *no_code_;
+  if (!code_) {
+    auto listed = list_code(session_->program(), code_kind_);
+    if (!listed) {
+      no_code_ = listed.error();
+      return *no_code_;
+    }
+    code_ = *std::move(listed);
+  }
+  return &*code_;
+}
+
+/// Where the code of a line begins; nothing if there is none.
+std::optional<std::string> Adapter::code_address(sim::debug::SourceLine line) {
+  const bool told = no_code_.has_value();
+  const auto listed = code();
+  if (!listed) {
+    if (!told) output("no code is shown: " + listed.error().message + "\n", "stderr");
+    return std::nullopt;
+  }
+  const auto begin =
+      std::ranges::find(**listed, line, [](const CodeLine& one) { return one.line; });
+  if (begin == (*listed)->end()) return std::nullopt;
+  return fmt::format("{:#x}", begin - (*listed)->begin());
+}
+
 Adapter::Answer Adapter::disassemble(const Object& arguments) {
-  if (emitted_.empty()) {
-    emitted_ = lines_of_kernels(backend::emit_cuda(session_->program()).text,
-                                session_->program().source().name());
+  const auto listed = code();
+  if (!listed) return listed.error();
+  const std::vector<CodeLine>& lines = **listed;
+  const auto reference = parse_address(text_in(arguments, "memoryReference").value_or(""));
+  if (!reference) {
+    return Error{ErrorKind::usage,
+                 "the code begins where a frame's instructionPointerReference says"};
   }
-  const std::string reference = text_in(arguments, "memoryReference").value_or("");
-  int line = 0;
-  const auto [stop, error] =
-      std::from_chars(reference.data(), reference.data() + reference.size(), line);
-  if (error != std::errc{} || stop != reference.data() + reference.size()) {
-    return Error{ErrorKind::usage, "an instruction's reference is the number of a line"};
-  }
-  const auto begin = std::find_if(emitted_.begin(), emitted_.end(),
-                                  [&](const EmittedLine& emitted) { return emitted.line == line; });
-  const std::int64_t first =
-      (begin - emitted_.begin()) +
-      std::clamp<std::int64_t>(integer_in(arguments, "instructionOffset").value_or(0), -farthest,
-                               farthest);
-  const std::int64_t count = std::clamp<std::int64_t>(
-      integer_in(arguments, "instructionCount").value_or(0), 0, most_instructions);
+  const auto clamped = [&](const char* name) {
+    return std::clamp<std::int64_t>(integer_in(arguments, name).value_or(0), -farthest, farthest);
+  };
+  const std::int64_t first = std::clamp<std::int64_t>(*reference, 0, farthest) +
+                             clamped("offset") + clamped("instructionOffset");
+  const std::int64_t count =
+      std::clamp<std::int64_t>(clamped("instructionCount"), 0, most_instructions);
   Json list = Json::array();
   for (std::int64_t i = first; i < first + count; ++i) {
     Json instruction = Json::object();
-    const bool known = i >= 0 && i < static_cast<std::int64_t>(emitted_.size());
-    instruction.set("address", fmt::format("{}", std::max<std::int64_t>(i, 0)));
+    const bool known = i >= 0 && i < static_cast<std::int64_t>(lines.size());
+    instruction.set("address", fmt::format("{:#x}", std::max<std::int64_t>(i, 0)));
     if (known) {
-      const EmittedLine& emitted = emitted_[static_cast<std::size_t>(i)];
-      instruction.set("instruction", emitted.text);
-      instruction.set("location", source_json());
-      instruction.set("line", emitted.line - (lines_from_one_ ? 0 : 1));
+      const CodeLine& line = lines[static_cast<std::size_t>(i)];
+      instruction.set("instruction", line.text);
+      if (line.line.line > 0) {
+        instruction.set("location", source_json(line.line.file));
+        instruction.set("line", line.line.line - (client_.lines_from_one ? 0 : 1));
+      }
     } else {
       instruction.set("instruction", "").set("presentationHint", "invalid");
     }

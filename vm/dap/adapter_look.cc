@@ -34,9 +34,11 @@ bool wants_hex(const object& arguments) {
   return format != nullptr && flag_in(*format, "hex", false);
 }
 
-Json variable(const std::string& name, const std::string& value, const std::string& type) {
+Json variable(const std::string& name, const std::string& value,
+              const std::optional<std::string>& type) {
   Json object = Json::object();
-  object.set("name", name).set("value", value).set("type", type);
+  object.set("name", name).set("value", value);
+  if (type) object.set("type", *type);
   return object.set("variablesReference", 0);
 }
 
@@ -44,12 +46,23 @@ Json variable(const std::string& name, const std::string& value, const std::stri
 
 /// The block that a request names gets the focus, or the CUDA thread.
 void Adapter::focus(const Object& arguments) {
-  const auto id = integer_in(arguments, "threadId");
-  if (!id || *id < 1) return;
+  if (const auto id = integer_in(arguments, "threadId")) focus_thread(*id);
+}
+
+void Adapter::focus_thread(std::int64_t id) {
+  if (id < 1) return;
   if (cuda_threads_) {
-    static_cast<void>(session_->execute(command::FocusThread{*id - 1}));
+    static_cast<void>(session_->execute(command::FocusThread{id - 1}));
   } else {
-    session_->focus_on(static_cast<std::uint64_t>(*id - 1));
+    session_->focus_on(static_cast<std::uint64_t>(id - 1));
+  }
+}
+
+/// The same for the block of a frame.
+void Adapter::focus_frame(const Object& arguments) {
+  const std::int64_t id = integer_in(arguments, "frameId").value_or(0);
+  if (id >= 1 && id <= static_cast<std::int64_t>(frames_.size())) {
+    focus_thread(frames_[static_cast<std::size_t>(id) - 1]);
   }
 }
 
@@ -83,36 +96,60 @@ Adapter::Answer Adapter::threads(const Object&) {
   return body.set("threads", std::move(list));
 }
 
-Json Adapter::source_json() {
-  const std::string& path = session_->program().source().name();
-  Json source = Json::object();
-  const std::size_t slash = path.find_last_of('/');
-  source.set("name", slash == std::string::npos ? path : path.substr(slash + 1));
-  return source.set("path", path);
+/// A frame at a span; the first one is number 0.
+Json Adapter::frame_json(const std::string& name, Span span, int number) {
+  const SourceFile& source = session_->program().source();
+  const sim::debug::SourceLine line = sim::debug::source_line(source, span.begin);
+  const int first = client_.lines_from_one ? 0 : 1, column = client_.columns_from_one ? 0 : 1;
+  frames_.push_back(thread_id());
+  Json frame = Json::object();
+  frame.set("id", frames_.size()).set("name", name).set("source", source_json(line.file));
+  // A call that is inlined has its place as a span of the copy; its end is in the same file.
+  const LineColumn begin = source.locate(span.begin), end = source.locate(span.end);
+  frame.set("line", begin.line - first).set("column", begin.column - column);
+  if (end.line >= begin.line) {
+    frame.set("endLine", end.line - first).set("endColumn", end.column - column);
+  }
+  if (number == 0) {
+    const auto address = code_address(root_line(source, session_->position()));
+    if (address) frame.set("instructionPointerReference", *address);
+  }
+  return frame;
 }
 
+/// The statement, and the calls of functions that it is in.
 Adapter::Answer Adapter::stack_trace(const Object& arguments) {
   focus(arguments);
   const sim::debug::Position position = session_->position();
+  const SourceFile& source = session_->program().source();
+  struct Frame {
+    std::string name;
+    Span span;
+  };
+  std::vector<Frame> all;
+  Span span = position.span;
+  for (const sim::debug::Position::Call& call : position.calls) {
+    all.push_back({call.function, span});
+    span = call.span;
+  }
+  all.push_back({position_text(position, source), span});
+  const std::int64_t start = std::max<std::int64_t>(integer_in(arguments, "startFrame").value_or(0), 0);
+  const std::int64_t levels = integer_in(arguments, "levels").value_or(0);
   Json frames = Json::array();
-  if (integer_in(arguments, "startFrame").value_or(0) == 0) {
-    const SourceFile& source = session_->program().source();
-    const LineColumn begin = source.locate(position.span.begin);
-    const LineColumn end = source.locate(position.span.end);
-    const int first = lines_from_one_ ? 0 : 1, column = columns_from_one_ ? 0 : 1;
-    Json frame = Json::object();
-    frame.set("id", thread_id()).set("name", position_text(position));
-    frame.set("source", source_json());
-    frame.set("line", std::max(position.line - first, 0));
-    frame.set("column", position.line > 0 ? begin.column - column : 0);
-    if (position.line > 0) {
-      frame.set("endLine", end.line - first).set("endColumn", end.column - column);
+  for (std::int64_t i = start; i < static_cast<std::int64_t>(all.size()); ++i) {
+    if (levels > 0 && i - start >= levels) break;
+    const Frame& frame = all[static_cast<std::size_t>(i)];
+    if (position.line.line > 0) {
+      frames.push(frame_json(frame.name, frame.span, static_cast<int>(i)));
+      continue;
     }
-    frame.set("instructionPointerReference", std::to_string(position.line));
-    frames.push(std::move(frame));
+    frames_.push_back(thread_id());  // at the end of a block or of the run: no line
+    Json nowhere = Json::object();
+    nowhere.set("id", frames_.size()).set("name", frame.name);
+    frames.push(std::move(nowhere.set("line", 0).set("column", 0)));
   }
   Json body = Json::object();
-  return body.set("stackFrames", std::move(frames)).set("totalFrames", 1);
+  return body.set("stackFrames", std::move(frames)).set("totalFrames", all.size());
 }
 
 std::int64_t Adapter::reference(Container container) {
@@ -120,17 +157,19 @@ std::int64_t Adapter::reference(Container container) {
   return static_cast<std::int64_t>(containers_.size());
 }
 
-Adapter::Answer Adapter::scopes(const Object&) {
+Adapter::Answer Adapter::scopes(const Object& arguments) {
+  focus_frame(arguments);
   Json list = Json::array();
-  const auto add = [&](const char* name, Container::Kind kind, bool expensive) {
+  const auto add = [&](const char* name, Container::Kind kind, const char* hint) {
     Json scope = Json::object();
     scope.set("name", name).set("variablesReference", reference({kind, {}, {}}));
-    list.push(scope.set("expensive", expensive));
+    if (hint != nullptr) scope.set("presentationHint", hint);
+    list.push(scope.set("expensive", kind == Container::Kind::global));
   };
-  add("Scalars", Container::Kind::scalars, false);
-  add("Registers", Container::Kind::registers, false);
-  add("Shared memory", Container::Kind::shared, false);
-  add("Global memory", Container::Kind::global, true);
+  add("Scalars", Container::Kind::scalars, "locals");
+  add("Registers", Container::Kind::registers, "registers");
+  add("Shared memory", Container::Kind::shared, nullptr);
+  add("Global memory", Container::Kind::global, nullptr);
   Json body = Json::object();
   return body.set("scopes", std::move(list));
 }
@@ -139,13 +178,13 @@ Json Adapter::tensor_json(const Tensor& tensor) {
   const std::string type =
       fmt::format("{}[{}]", isa::to_string(tensor.dtype), fmt::join(tensor.shape, ", "));
   Json object = Json::object();
-  object.set("name", tensor.name).set("value", type).set("type", type);
+  object.set("name", tensor.name).set("value", type);
+  if (client_.types) object.set("type", type);
   object.set("evaluateName", tensor.name);
-  if (!std::holds_alternative<sim::debug::RegisterPlace>(tensor.place)) {
-    object.set("memoryReference", tensor.name);
-  }
+  const bool in_registers = std::holds_alternative<sim::debug::RegisterPlace>(tensor.place);
+  if (!in_registers && client_.memory_references) object.set("memoryReference", tensor.name);
   if (tensor.shape.empty()) return std::move(object.set("variablesReference", 0));
-  object.set("indexedVariables", tensor.shape.front());
+  if (client_.paging) object.set("indexedVariables", tensor.shape.front());
   return std::move(
       object.set("variablesReference", reference({Container::Kind::tensor, tensor.name, {}})));
 }
@@ -194,7 +233,7 @@ Result<Json> Adapter::list_elements(const Container& container, std::int64_t sta
       child.set("name", name);
       child.set("value",
                 fmt::format("{}[{}]", isa::to_string(tensor->dtype), fmt::join(rest, ", ")));
-      child.set("indexedVariables", rest.front());
+      if (client_.paging) child.set("indexedVariables", rest.front());
       child.set("variablesReference",
                 reference({Container::Kind::tensor, container.tensor, std::move(index)}));
       list.push(std::move(child));
@@ -203,9 +242,17 @@ Result<Json> Adapter::list_elements(const Container& container, std::int64_t sta
     const Element element = tensor->read(block, index);
     Json child =
         variable(name, element_text(tensor->dtype, element, hex ? Format::hex : Format::value),
-                 isa::to_string(tensor->dtype));
+                 client_.types ? std::optional(std::string(isa::to_string(tensor->dtype)))
+                               : std::nullopt);
     child.set("evaluateName", container.tensor + name);
     list.push(std::move(child));
+  }
+  if (end > start + most_children && !client_.paging) {  // who pages asks for the next ones
+    list.push(variable("..",
+                       fmt::format("{} more; ask for a part of them, as {}[{}:{}]",
+                                   end - start - most_children, container.tensor,
+                                   start + most_children, start + 2 * most_children),
+                       std::nullopt));
   }
   return list;
 }
@@ -225,7 +272,9 @@ Adapter::Answer Adapter::variables(const Object& arguments) {
           Json child = variable(scalar.name,
                                 wants_hex(arguments) ? fmt::format("{:#x}", scalar.value.bits)
                                                      : isa::to_string(scalar.value),
-                                std::string(isa::to_string(scalar.value.kind)));
+                                client_.types
+                                    ? std::optional(std::string(isa::to_string(scalar.value.kind)))
+                                    : std::nullopt);
           list.push(child.set("evaluateName", scalar.name));
         }
       }
@@ -257,9 +306,20 @@ Adapter::Answer Adapter::set_variable(const Object& arguments) {
     const Container& container = containers_[static_cast<std::size_t>(number - 1)];
     if (container.kind == Container::Kind::tensor) name = container.tensor + name;
   }
+  return change(name, text_in(arguments, "value").value_or(""));
+}
+
+Adapter::Answer Adapter::set_expression(const Object& arguments) {
+  focus_frame(arguments);
+  return change(text_in(arguments, "expression").value_or(""),
+                text_in(arguments, "value").value_or(""));
+}
+
+/// Changes an element, a part of a tensor, or a scalar.
+Adapter::Answer Adapter::change(const std::string& name, const std::string& text) {
   const auto what = parse_selection(name);
   if (!what) return Error{ErrorKind::usage, fmt::format("`{}` cannot be changed", name)};
-  const auto value = parse_debug_expression(text_in(arguments, "value").value_or(""));
+  const auto value = parse_debug_expression(text);
   if (!value) return value.error();
   const sim::debug::Reply answer = session_->execute(command::Set{*what, *value});
   if (const auto* error = std::get_if<Error>(&answer)) return *error;
@@ -268,28 +328,28 @@ Adapter::Answer Adapter::set_variable(const Object& arguments) {
     body.set("value", element_text(tile->dtype, tile->elements.front(), Format::value));
   } else if (const auto* scalars = std::get_if<reply::Scalars>(&answer)) {
     body.set("value", isa::to_string(scalars->scalars.front().value));
+  } else {
+    body.set("value", text);
   }
-  Json areas = Json::array();
-  areas.push("variables");
-  Json changed = Json::object();
-  event("invalidated", std::move(changed.set("areas", std::move(areas))));
+  tell_change();
   return body;
 }
 
+/// Views of variables are out of date.
+void Adapter::tell_change() {
+  if (!client_.invalidated_events) return;
+  Json areas = Json::array(), changed = Json::object();
+  areas.push("variables");
+  event("invalidated", std::move(changed.set("areas", std::move(areas))));
+}
+
 Adapter::Answer Adapter::evaluate(const Object& arguments) {
+  focus_frame(arguments);
   const std::string text = text_in(arguments, "expression").value_or("");
-  const std::string context = text_in(arguments, "context").value_or("repl");
+  if (text_in(arguments, "context").value_or("repl") == "repl") return say_line(text);
   sim::debug::Reply answer;
-  Format format = wants_hex(arguments) ? Format::hex : Format::value;
-  if (context == "repl") {
-    const auto input = parse_line(text);
-    if (!input) return input.error();
-    const auto* request = std::get_if<sim::debug::Command>(&input->request);
-    if (request == nullptr) return Error{ErrorKind::usage, "this word has no meaning here"};
-    format = input->format;
-    answer = session_->execute(*request);
-    if (const auto* stop = std::get_if<reply::Stopped>(&answer)) tell_stop(*stop);
-  } else if (const auto what = parse_selection(text)) {
+  const Format format = wants_hex(arguments) ? Format::hex : Format::value;
+  if (const auto what = parse_selection(text)) {
     answer = session_->execute(command::Print{*what});
   } else {
     const auto expression = parse_debug_expression(text);
@@ -297,17 +357,34 @@ Adapter::Answer Adapter::evaluate(const Object& arguments) {
     answer = session_->execute(command::Compute{*expression});
   }
   if (const auto* error = std::get_if<Error>(&answer)) return *error;
-  std::string shown =
-      render_reply(answer, session_->program(), {format, styles_ && context == "repl"});
-  if (context != "repl") {
-    if (const auto* tile = std::get_if<reply::Tile>(&answer);
-        tile != nullptr && tile->elements.size() == 1) {
-      shown = element_text(tile->dtype, tile->elements.front(), format);
-    }
-    if (const auto* value = std::get_if<reply::Computed>(&answer)) {
-      shown = sim::debug::to_string(value->value);
-    }
+  std::string shown = render_reply(answer, session_->program(), {format, false});
+  if (const auto* tile = std::get_if<reply::Tile>(&answer);
+      tile != nullptr && tile->elements.size() == 1) {
+    shown = element_text(tile->dtype, tile->elements.front(), format);
   }
+  if (const auto* value = std::get_if<reply::Computed>(&answer)) {
+    const auto* integer = std::get_if<std::int64_t>(&value->value);
+    shown = integer != nullptr && format == Format::hex ? fmt::format("{:#x}", *integer)
+                                                        : sim::debug::to_string(value->value);
+  }
+  while (shown.ends_with('\n')) shown.pop_back();
+  Json body = Json::object();
+  return body.set("result", shown).set("variablesReference", 0);
+}
+
+/// A line of the console: the words of `tilevm debug`.
+Adapter::Answer Adapter::say_line(const std::string& text) {
+  said_.str({});
+  const bool goes_on = console_->line(text);
+  std::string shown = said_.str();
+  const std::optional<Error> error = console_->take_error();
+  if (const auto stop = console_->take_stop()) {
+    tell_stop(*stop);
+  } else if (trim(text).starts_with("set")) {
+    tell_change();
+  }
+  if (!goes_on) event("terminated", std::nullopt);
+  if (error) return *error;
   while (shown.ends_with('\n')) shown.pop_back();
   Json body = Json::object();
   return body.set("result", shown).set("variablesReference", 0);
@@ -317,7 +394,7 @@ Adapter::Answer Adapter::completions(const Object& arguments) {
   std::string text = text_in(arguments, "text").value_or("");
   const std::int64_t column =
       std::max<std::int64_t>(integer_in(arguments, "column").value_or(0), 0) -
-      (columns_from_one_ ? 1 : 0);
+      (client_.columns_from_one ? 1 : 0);
   if (column >= 0 && column < static_cast<std::int64_t>(text.size())) {
     text.resize(static_cast<std::size_t>(column));
   }

@@ -110,13 +110,8 @@ Adapter::Answer Adapter::write_memory(const Object& arguments) {
   session_->write_bytes(region->tensor, static_cast<std::size_t>(offset), *bytes);
   Json changed = Json::object(), body = Json::object();
   changed.set("memoryReference", region->tensor.name).set("offset", offset).set("count", size);
-  event("memory", std::move(changed));
+  if (client_.memory_events) event("memory", std::move(changed));
   return body.set("bytesWritten", size);
-}
-
-Adapter::Answer Adapter::source(const Object&) {
-  Json body = Json::object();
-  return body.set("content", session_->program().source().text());
 }
 
 }  // namespace tilevm::vm::dap

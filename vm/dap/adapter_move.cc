@@ -89,7 +89,10 @@ Adapter::Answer Adapter::goto_targets(const Object& arguments) {
   if (!line || *line < 0 || *line > 1'000'000'000) {
     return Error{ErrorKind::usage, "gotoTargets needs a line"};
   }
-  const int wanted = static_cast<int>(*line) + (lines_from_one_ ? 0 : 1);
+  const auto file = file_of(arguments);
+  if (!file) return Error{ErrorKind::usage, "this is no file of the program"};
+  const sim::debug::SourceLine wanted{static_cast<int>(*line) + (client_.lines_from_one ? 0 : 1),
+                                      *file};
   // The last time that a statement of the line was about to run, of any block.
   sim::debug::Timeline& timeline = session_->timeline();
   const sim::debug::Moment origin = timeline.now();
@@ -99,8 +102,8 @@ Adapter::Answer Adapter::goto_targets(const Object& arguments) {
         if (last || !machine.has_current()) return std::nullopt;
         const auto& records = machine.launch().records();
         const std::size_t next = machine.next_record();
-        if (next >= records.size() || !records[next].first_of_line) return std::nullopt;
-        return records[next].line == wanted ? std::optional(timeline.now()) : std::nullopt;
+        if (next >= records.size() || !records.begins(next, wanted)) return std::nullopt;
+        return timeline.now();
       });
   timeline.go_back_to(origin);
   Json targets = Json::array();
@@ -108,7 +111,7 @@ Adapter::Answer Adapter::goto_targets(const Object& arguments) {
     targets_.push_back(*found);
     Json target = Json::object();
     target.set("id", targets_.size());
-    target.set("label", fmt::format("the last time at line {}, moment {}", wanted, *found));
+    target.set("label", fmt::format("the last time at line {}, moment {}", wanted.line, *found));
     targets.push(target.set("line", *line));
   }
   Json body = Json::object();
@@ -177,13 +180,14 @@ bool Adapter::log_and_go_on(const reply::Stopped& stop) {
 
 void Adapter::tell_stop(const reply::Stopped& stop) {
   containers_.clear();
+  frames_.clear();
   fault_ = stop.fault;
   if (stop.reason == Reason::run_end) {
-    output(position_text(stop.position) + "; the past can still be gone back to\n", "console");
+    output(position_text(stop.position, session_->program().source()) + "; the past can still be gone back to\n", "console");
   }
   Json body = Json::object();
   body.set("reason", stop.reason == Reason::run_end ? "pause" : reason_of(stop));
-  body.set("description", position_text(stop.position));
+  body.set("description", position_text(stop.position, session_->program().source()));
   body.set("threadId", thread_id()).set("allThreadsStopped", true);
   if (stop.breakpoint > 0 || stop.change) {
     Json ids = Json::array();

@@ -16,6 +16,7 @@
 #include "isa/base/render.h"
 #include "vm/dap/adapter.h"
 #include "vm/dap/transport.h"
+#include "vm/debug/compare.h"
 #include "vm/debug/open.h"
 #include "vm/debug/target.h"
 
@@ -24,23 +25,37 @@ namespace tilevm::vm::dap {
 namespace {
 
 /// Loads what a client launches.
-Result<std::unique_ptr<sim::debug::Session>> open(const LaunchArguments& launch,
-                                                  std::function<bool()> tick) {
+Result<Launched> open(const LaunchArguments& launch, std::function<bool()> tick) {
   TargetRequest request;
   request.path = launch.program;
   request.defines = launch.defines;
   request.entry = launch.entry;
   request.data.inputs = launch.inputs;
-  request.seeding.wild = launch.wild;
+  request.seeding = {launch.seed, launch.wild};
+  request.exact = launch.exact;
+  if (!launch.target.empty()) request.architecture = launch.target;
   Result<FoundTarget> found = find_target(request);
   if (!found) return found.error();
   if (!found->target) {
     return Error{ErrorKind::program, render(found->diagnostics, *found->source, false)};
   }
+  Launched launched;
+  if (found->source && !found->diagnostics.sorted().empty()) {
+    launched.notes.push_back(render(found->diagnostics, *found->source, false));
+  }
+  for (const DataNote& note : found->notes) {
+    launched.notes.push_back(fmt::format("note: {} [{}]", note.message, to_string(note.code)));
+  }
   DebugOptions options;
+  options.timeline.memory = launch.memory << 20;
   options.timeline.tick = std::move(tick);
-  return open_session(found->target->program, found->target->entry,
-                      std::move(found->target->tensors), options);
+  options.run.max_steps = launch.max_steps.value_or(options.run.max_steps);
+  auto session = open_session(found->target->program, found->target->entry,
+                              std::move(found->target->tensors), options);
+  if (!session) return session.error();
+  launched.session = *std::move(session);
+  launched.compare = [request](const std::string& engine) { return compare_with(request, engine); };
+  return launched;
 }
 
 }  // namespace

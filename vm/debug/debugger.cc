@@ -15,6 +15,7 @@ namespace tilevm::vm {
 namespace {
 
 constexpr int max_depth = 8;
+constexpr int most_code_lines = 200;
 constexpr std::uint64_t max_script = std::uint64_t{1} << 22;
 
 }  // namespace
@@ -68,9 +69,13 @@ void Debugger::write(Json object, std::string_view text) {
 }
 
 void Debugger::show(const sim::debug::Reply& reply, std::string_view text, Format format) {
-  if (std::holds_alternative<Error>(reply)) had_error_ = true;
+  if (const auto* error = std::get_if<Error>(&reply)) {
+    had_error_ = true;
+    error_ = *error;
+  }
   if (const auto* stop = std::get_if<sim::debug::reply::Stopped>(&reply)) {
     met_fault_ = met_fault_ || stop->fault.has_value();
+    stop_ = *stop;
     listed_.reset();
   }
   if (options_.json) {
@@ -126,15 +131,22 @@ void Debugger::run(const HelpWord& request, const Input&, std::string_view text)
   say(*help);
 }
 
-void Debugger::run(const ListLines& request, const Input&, std::string_view) {
+void Debugger::run(const ListLines& request, const Input&, std::string_view as_typed) {
   const SourceFile& source = session_->program().source();
-  const int here = session_->position().line;
-  const int around = request.line.value_or(listed_.value_or(std::max(here, 1)));
-  const int first = request.line || !listed_ ? std::max(around - 5, 1) : around;
+  const sim::debug::SourceLine here = session_->position().line;
+  sim::debug::SourceLine line = listed_.value_or(here);
+  if (request.line) {
+    const auto named = session_->find_line(*request.line);
+    if (!named) return say_error(named.error(), as_typed);
+    line = *named;
+  }
+  if (request.line || !listed_) line.line = std::max(line.line - 5, 1);
   std::string text;
-  int line = first;
-  for (; line < first + 10 && line <= source.line_count(); ++line) {
-    text += fmt::format("{}{:>4}  {}\n", line == here ? '>' : ' ', line, source.line(line));
+  const std::vector<std::string_view> lines = sim::debug::lines_of(source, line.file);
+  const int end = std::min(line.line + 10, static_cast<int>(lines.size()) + 1);
+  for (; line.line < end; ++line.line) {
+    text += fmt::format("{}{:>4}  {}\n", line == here ? '>' : ' ', line.line,
+                        lines[static_cast<std::size_t>(line.line) - 1]);
   }
   listed_ = line;
   say(text);
@@ -168,6 +180,37 @@ void Debugger::run(const CompareWord& request, const Input&, std::string_view te
   const Result<std::string> found = options_.compare(request.engine);
   if (!found) return say_error(found.error(), text);
   say(*found);
+}
+
+void Debugger::run(const CodeWord& request, const Input&, std::string_view text) {
+  const sim::debug::Position position = session_->position();
+  sim::debug::SourceLine line = root_line(session_->program().source(), position);
+  if (request.line) {
+    const auto named = session_->find_line(*request.line);
+    if (!named) return say_error(named.error(), text);
+    line = *named;
+  }
+  if (line.line == 0) {
+    return say_error({ErrorKind::usage, "no statement is in focus; name a line"}, text);
+  }
+  if (!code_.contains(request.kind)) {
+    auto listed = list_code(session_->program(), request.kind);
+    if (!listed) return say_error(listed.error(), text);
+    code_[request.kind] = *std::move(listed);
+  }
+  std::string shown;
+  int count = 0;
+  for (const CodeLine& one : code_[request.kind]) {
+    if (one.line != line || ++count > most_code_lines) continue;
+    shown += fmt::format("{:>8}  {}\n", one.address, one.text);
+  }
+  const std::string where = line_text(session_->program().source(), line);
+  if (count == 0) {
+    shown = fmt::format("line {} becomes no code of its own{}\n", where,
+                        line.file == 0 ? "" : "; that of a function is at the lines that call it");
+  }
+  if (count > most_code_lines) shown += fmt::format("and {} more\n", count - most_code_lines);
+  say(shown);
 }
 
 std::vector<std::string> complete_line(sim::debug::Session& session, std::string_view line) {

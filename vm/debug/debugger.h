@@ -4,13 +4,16 @@
 
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/debug/session.h"
+#include "vm/debug/code_listing.h"
 #include "vm/debug/words.h"
 #include "vm/text/json.h"
 
@@ -41,6 +44,12 @@ class Debugger {
   /// prompt. `#` begins a comment.
   bool script(std::string_view text);
 
+  /// The last stop since this was asked, for a client that shows where the run is.
+  [[nodiscard]] std::optional<sim::debug::reply::Stopped> take_stop() {
+    return std::exchange(stop_, std::nullopt);
+  }
+  /// The last error since this was asked.
+  [[nodiscard]] std::optional<Error> take_error() { return std::exchange(error_, std::nullopt); }
   /// Whether a fault was met / a line was not understood or could not be done.
   [[nodiscard]] bool met_fault() const { return met_fault_; }
   [[nodiscard]] bool had_error() const { return had_error_; }
@@ -67,6 +76,7 @@ class Debugger {
   void run(const SourceWord& request, const Input& input, std::string_view text);
   void run(const GoToStep& request, const Input& input, std::string_view text);
   void run(const CompareWord& request, const Input& input, std::string_view text);
+  void run(const CodeWord& request, const Input& input, std::string_view text);
 
   std::unique_ptr<sim::debug::Session> session_;
   std::ostream& out_;
@@ -74,7 +84,10 @@ class Debugger {
   std::string last_;  // the line that an empty one repeats
   std::vector<std::string> history_;
   std::vector<sim::debug::Moment> steps_;  // of the last `why` or `trace`
-  std::optional<int> listed_;              // the line after the last that `list` showed
+  std::optional<sim::debug::SourceLine> listed_;  // the line after the last that `list` showed
+  std::optional<sim::debug::reply::Stopped> stop_;
+  std::optional<Error> error_;
+  std::map<CodeKind, std::vector<CodeLine>> code_;
   int depth_ = 0;                          // of scripts that run scripts
   bool met_fault_ = false, had_error_ = false, quit_ = false;
 };

@@ -64,7 +64,9 @@ class Renderer {
     return text + place(stop.position);
   }
 
-  std::string operator()(const reply::Tile& tile) const { return tile_text(tile, options_.format); }
+  std::string operator()(const reply::Tile& tile) const {
+    return tile_text(tile, program_.source(), options_.format);
+  }
   std::string operator()(const reply::ThreadTile& tile) const {
     return options_.format == Format::bits ? thread_bits_text(tile)
                                            : thread_text(tile, options_.format);
@@ -97,7 +99,7 @@ class Renderer {
   }
 
   std::string operator()(const reply::MemoryShown& shown) const {
-    return memory_text(shown, options_.format);
+    return memory_text(shown, program_.source(), options_.format);
   }
 
   std::string operator()(const reply::Blocks& blocks) const {
@@ -108,7 +110,7 @@ class Renderer {
     for (const reply::BlockInfo& info : blocks.residents) {
       text +=
           fmt::format("{} {}  {}, {} steps", info.focus ? '*' : ' ', block_text(info.block),
-                      info.ended ? "at its end" : fmt::format("line {}", info.line), info.steps);
+                      info.ended ? "at its end" : "line " + line(info.line), info.steps);
       if (!info.waits_for.empty()) text += ", waits for " + info.waits_for;
       text += '\n';
     }
@@ -129,8 +131,8 @@ class Renderer {
                                 : copy.stage == sim::PendingCopy::Stage::committed
                                     ? fmt::format("group {}, in flight", copy.group)
                                     : fmt::format("group {}, retired, no barrier yet", copy.group);
-      text += fmt::format("  line {:<4} to {}: {} bytes, {}\n", copy.line, copy.tensor, copy.bytes,
-                          stage);
+      text += fmt::format("  line {:<4} to {}: {} bytes, {}\n", line(copy.line), copy.tensor,
+                          copy.bytes, stage);
     }
     return text;
   }
@@ -139,7 +141,8 @@ class Renderer {
     std::string text =
         fmt::format("this block has passed {} barriers; by all blocks:\n", barriers.epoch);
     for (const reply::BarrierInfo& info : barriers.barriers) {
-      text += fmt::format("  line {:<4} {}, {} times\n", info.line, info.mnemonic, info.executed);
+      text += fmt::format("  line {:<4} {}, {} times\n", line(info.line), info.mnemonic,
+                          info.executed);
     }
     return text;
   }
@@ -147,7 +150,8 @@ class Renderer {
   std::string operator()(const reply::Stats& stats) const {
     std::string text = fmt::format("{} steps in all; of this launch:\n", stats.steps);
     for (const reply::StatInfo& info : stats.statements) {
-      text += fmt::format("  line {:<4} {:>10}  {}\n", info.line, info.executed, info.mnemonic);
+      text += fmt::format("  line {:<4} {:>10}  {}\n", line(info.line), info.executed,
+                          info.mnemonic);
     }
     return text;
   }
@@ -188,7 +192,8 @@ class Renderer {
     std::string text;
     for (const reply::BreakInfo& info : breakpoints.list) {
       text +=
-          fmt::format("{:>3}  {} {}", info.number, info.is_watch ? "watch" : "break", info.what);
+          fmt::format("{:>3}  {} {}", info.number, info.is_watch ? "watch" : "break",
+                          info.line.line > 0 ? "line " + line(info.line) : info.what);
       if (!info.condition.empty()) text += " if " + info.condition;
       text += fmt::format(", {} hits{}{}\n", info.hits, info.temporary ? ", temporary" : "",
                           info.enabled ? "" : ", disabled");
@@ -210,6 +215,7 @@ class Renderer {
     int number = 0;
     for (const reply::Cause& cause : why.causes) text += cause_text(cause, ++number);
     if (why.more) text += "the way goes on; `levels N` shows more\n";
+    if (why.branches) text += "`why N.K` follows branch (K) of step N\n";
     return text;
   }
 
@@ -223,15 +229,15 @@ class Renderer {
     std::string text;
     int number = 0;
     for (const reply::Traced& step : trace.steps) {
-      std::string line = fmt::format("{:>3}  @{:<6} line {:<4} {}", ++number, step.position.moment,
-                                     step.position.line, step.position.mnemonic);
+      std::string shown = fmt::format("{:>3}  @{:<6} line {:<4} {}", ++number, step.position.moment,
+                                      line(step.position.line), step.position.mnemonic);
       const char* separator = step.position.mnemonic.empty() ? "" : " -> ";
       for (const Written& written : step.wrote) {
-        line += separator + written_text(written);
+        shown += separator + written_text(written);
         separator = ", ";
       }
-      while (line.ends_with(' ')) line.pop_back();
-      text += line + '\n';
+      while (shown.ends_with(' ')) shown.pop_back();
+      text += shown + '\n';
     }
     return text.empty() ? "this block has run nothing yet\n" : text;
   }
@@ -250,7 +256,11 @@ class Renderer {
     return isa::to_string(scalar);
   }
 
-  [[nodiscard]] static std::string reason(const reply::Stopped& stop) {
+  [[nodiscard]] std::string line(sim::debug::SourceLine at) const {
+    return line_text(program_.source(), at);
+  }
+
+  [[nodiscard]] std::string reason(const reply::Stopped& stop) const {
     using Reason = reply::Stopped::Reason;
     switch (stop.reason) {
       case Reason::breakpoint:
@@ -258,7 +268,7 @@ class Renderer {
                              : fmt::format("breakpoint {}", stop.breakpoint);
       case Reason::watch:
         return fmt::format("watchpoint {}, changed by line {} of block {}", stop.change->number,
-                           stop.change->line, block_text(stop.change->block));
+                           line(stop.change->line), block_text(stop.change->block));
       case Reason::fault:
         return "fault: the next step cannot be made";
       case Reason::interrupted:
@@ -278,9 +288,10 @@ class Renderer {
 
   /// Where one is, and the line of the program.
   [[nodiscard]] std::string place(const Position& position) const {
-    std::string text = position_text(position) + '\n';
-    if (position.line > 0) {
-      text += fmt::format("{:>4}  {}\n", position.line, program_.source().line(position.line));
+    std::string text = position_text(position, program_.source()) + '\n';
+    if (position.line.line > 0) {
+      text += fmt::format("{:>4}  {}\n", position.line.line,
+                          program_.source().line_at(position.span.begin));
     }
     return paint_place(text);
   }
@@ -308,10 +319,10 @@ class Renderer {
     using Kind = reply::Cause::Kind;
     switch (cause.kind) {
       case Kind::statement:
-        text += fmt::format("       by line {}, {} {}, moment {}:  {}\n", cause.position.line,
+        text += fmt::format("       by line {}, {} {}, moment {}:  {}\n", line(cause.position.line),
                             cause.position.kernel, block_text(cause.position.block),
                             cause.position.moment,
-                            trimmed(program_.source().line(cause.position.line)));
+                            trimmed(program_.source().line_at(cause.position.span.begin)));
         break;
       case Kind::input:
         text += "       as it was when the run began\n";
@@ -323,7 +334,27 @@ class Renderer {
         text += "       nothing is known before\n";
         break;
     }
-    for (const std::string& operand : cause.operands) text += fmt::format("         {}\n", operand);
+    return text + sources_text(cause);
+  }
+
+  /// What the value was made of; with several sources each has a number, by which it is followed.
+  [[nodiscard]] static std::string sources_text(const reply::Cause& cause) {
+    std::string text;
+    for (const reply::Cause::Source& source : cause.sources) {
+      text += "         ";
+      if (cause.branches > 1) {
+        text += fmt::format("({}) ", fmt::join(source.branches, ", "));
+      }
+      text += source.text;
+      const auto& numbers = source.branches;
+      const bool followed =
+          cause.branches > 1 && std::ranges::find(numbers, cause.followed) != numbers.end();
+      if (followed) {
+        text += numbers.size() == 1 ? ", followed" : fmt::format(", {} followed", cause.followed);
+      }
+      text += '\n';
+    }
+    if (cause.more > 0) text += fmt::format("         and {} smaller ones\n", cause.more);
     return text;
   }
 
@@ -338,7 +369,7 @@ class Renderer {
 
 }  // namespace
 
-std::string position_text(const Position& position) {
+std::string position_text(const Position& position, const SourceFile& source) {
   const std::string where =
       position.launches > 1 && position.kind != Position::Kind::run_end
           ? fmt::format("launch {} of {}, ", position.launch + 1, position.launches)
@@ -351,21 +382,19 @@ std::string position_text(const Position& position) {
                          block_text(position.block), position.moment);
     case Position::Kind::waiting:
       return fmt::format("{}{} {}, waiting at line {}, moment {}", where, position.kernel,
-                         block_text(position.block), position.line, position.moment);
+                         block_text(position.block), line_text(source, position.line),
+                         position.moment);
     case Position::Kind::stuck:
     case Position::Kind::statement:
       break;
   }
-  return fmt::format("{}{} {}, line {}, moment {}", where, position.kernel,
-                     block_text(position.block), position.line, position.moment);
-}
-
-std::string source_lines(const SourceFile& source, int line, int before, int after) {
-  std::string text;
-  for (int i = std::max(line - before, 1); i <= std::min(line + after, source.line_count()); ++i) {
-    text += fmt::format("{}{:>4}  {}\n", i == line ? '>' : ' ', i, source.line(i));
+  std::string calls;
+  for (const Position::Call& call : position.calls) {
+    calls += fmt::format(" in `{}`, called at line {}", call.function, line_text(source, call.line));
   }
-  return text;
+  return fmt::format("{}{} {}, line {}{}, moment {}", where, position.kernel,
+                     block_text(position.block), line_text(source, position.line), calls,
+                     position.moment);
 }
 
 std::string render_reply(const sim::debug::Reply& reply, const isa::VerifiedProgram& program,

@@ -23,10 +23,8 @@ struct RenderOptions {
 /// A reply as an object with its kind under "reply".
 [[nodiscard]] Json reply_json(const sim::debug::Reply& reply, const isa::VerifiedProgram& program);
 
-/// "matmul [0, 0], line 14, moment 37".
-[[nodiscard]] std::string position_text(const sim::debug::Position& position);
-
-/// Lines of the program around one, which is marked.
-[[nodiscard]] std::string source_lines(const SourceFile& source, int line, int before, int after);
+/// "matmul [0, 0], line 14, moment 37"; with the calls of functions that it is in.
+[[nodiscard]] std::string position_text(const sim::debug::Position& position,
+                                        const SourceFile& source);
 
 }  // namespace tilevm::vm

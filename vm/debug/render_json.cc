@@ -85,12 +85,26 @@ std::string_view reason_name(reply::Stopped::Reason reason) {
   TILEVM_NO_ENUMERATOR();
 }
 
-Json position_json(const Position& position) {
+/// "line", and "file" unless it is the program's own.
+void set_line(Json& object, const SourceFile& source, sim::debug::SourceLine line) {
+  object.set("line", line.line);
+  if (line.file != 0) object.set("file", source.files()[line.file].name);
+}
+
+Json position_json(const Position& position, const SourceFile& source) {
   Json object = Json::object();
   object.set("at", kind_name(position.kind)).set("moment", position.moment);
   object.set("launch", position.launch).set("kernel", position.kernel);
-  object.set("block", numbers(position.block)).set("line", position.line);
+  object.set("block", numbers(position.block));
+  set_line(object, source, position.line);
   object.set("mnemonic", position.mnemonic);
+  if (position.calls.empty()) return object;
+  object.set("calls", list(position.calls, [&](const Position::Call& call) {
+               Json item = Json::object();
+               item.set("function", call.function);
+               set_line(item, source, call.line);
+               return item;
+             }));
   return object;
 }
 
@@ -105,12 +119,13 @@ Json written_json(const std::vector<sim::debug::Written>& written) {
   });
 }
 
-Json change_json(const sim::debug::WatchChange& change) {
+Json change_json(const sim::debug::WatchChange& change, const SourceFile& source) {
   Json object = Json::object();
   object.set("number", change.number).set("text", change.text).set("index", numbers(change.index));
   object.set("before", element_json(change.dtype, change.before));
   object.set("after", element_json(change.dtype, change.after));
-  object.set("changed", change.changed).set("line", change.line);
+  object.set("changed", change.changed);
+  set_line(object, source, change.line);
   return object.set("block", numbers(change.block));
 }
 
@@ -126,9 +141,9 @@ class Writer {
     object.set("reason", reason_name(stop.reason));
     if (stop.breakpoint > 0) object.set("breakpoint", stop.breakpoint);
     if (stop.hits > 0) object.set("hits", stop.hits);
-    object.set("position", position_json(stop.position));
+    object.set("position", position_json(stop.position, program_.source()));
     if (!stop.wrote.empty()) object.set("wrote", written_json(stop.wrote));
-    if (stop.change) object.set("change", change_json(*stop.change));
+    if (stop.change) object.set("change", change_json(*stop.change, program_.source()));
     if (stop.fault) {
       object.set("code", to_string(stop.fault->diagnostic.code));
       object.set("message", stop.fault->diagnostic.message);
@@ -183,7 +198,8 @@ class Writer {
                  Json item = element_json(shown.dtype, element.element);
                  item.set("index", numbers(element.index)).set("bit", element.bit);
                  item.set("in_flight", element.in_flight).set("group", element.group);
-                 item.set("visible", element.visible).set("line", element.line);
+                 item.set("visible", element.visible);
+                 set_line(item, program_.source(), element.line);
                  if (element.writer) item.set("writer", *element.writer);
                  return item;
                }));
@@ -193,9 +209,10 @@ class Writer {
   Json operator()(const reply::Blocks& blocks) const {
     Json object = make("blocks").set("launch", blocks.launch).set("kernel", blocks.kernel);
     object.set("begun", blocks.begun).set("total", blocks.total);
-    object.set("residents", list(blocks.residents, [](const reply::BlockInfo& info) {
+    object.set("residents", list(blocks.residents, [&](const reply::BlockInfo& info) {
                  Json item = Json::object();
-                 item.set("block", numbers(info.block)).set("line", info.line);
+                 item.set("block", numbers(info.block));
+                 set_line(item, program_.source(), info.line);
                  item.set("steps", info.steps).set("focus", info.focus).set("ended", info.ended);
                  return item.set("waits_for", info.waits_for);
                }));
@@ -210,9 +227,10 @@ class Writer {
 
   Json operator()(const reply::Groups& groups) const {
     Json object = make("groups").set("committed", groups.committed);
-    object.set("copies", list(groups.copies, [](const reply::CopyInfo& copy) {
+    object.set("copies", list(groups.copies, [&](const reply::CopyInfo& copy) {
                  Json item = Json::object();
-                 item.set("line", copy.line).set("tensor", copy.tensor).set("group", copy.group);
+                 set_line(item, program_.source(), copy.line);
+                 item.set("tensor", copy.tensor).set("group", copy.group);
                  item.set("retired", copy.stage == sim::PendingCopy::Stage::retired);
                  return item.set("bytes", copy.bytes);
                }));
@@ -221,9 +239,10 @@ class Writer {
 
   Json operator()(const reply::Barriers& barriers) const {
     Json object = make("barriers").set("passed", barriers.epoch);
-    object.set("barriers", list(barriers.barriers, [](const reply::BarrierInfo& info) {
+    object.set("barriers", list(barriers.barriers, [&](const reply::BarrierInfo& info) {
                  Json item = Json::object();
-                 item.set("line", info.line).set("mnemonic", info.mnemonic);
+                 set_line(item, program_.source(), info.line);
+                 item.set("mnemonic", info.mnemonic);
                  return item.set("executed", info.executed);
                }));
     return object;
@@ -231,16 +250,17 @@ class Writer {
 
   Json operator()(const reply::Stats& stats) const {
     Json object = make("stats").set("steps", stats.steps);
-    object.set("statements", list(stats.statements, [](const reply::StatInfo& info) {
+    object.set("statements", list(stats.statements, [&](const reply::StatInfo& info) {
                  Json item = Json::object();
-                 item.set("line", info.line).set("mnemonic", info.mnemonic);
+                 set_line(item, program_.source(), info.line);
+                 item.set("mnemonic", info.mnemonic);
                  return item.set("executed", info.executed);
                }));
     return object;
   }
 
   Json operator()(const reply::Cost& cost) const {
-    Json object = make("cost").set("position", position_json(cost.position));
+    Json object = make("cost").set("position", position_json(cost.position, program_.source()));
     for (std::size_t t = 0; t < cost.counts.size(); ++t) {
       const sim::AccessCount& count = cost.counts[t];
       if (count.requests == 0) continue;
@@ -269,9 +289,12 @@ class Writer {
   }
 
   Json operator()(const reply::Breakpoints& breakpoints) const {
-    return make("breakpoints").set("list", list(breakpoints.list, [](const reply::BreakInfo& info) {
+    return make("breakpoints").set("list", list(breakpoints.list, [&](const reply::BreakInfo& info) {
                                      Json item = Json::object();
-                                     item.set("number", info.number).set("what", info.what);
+                                     item.set("number", info.number);
+                                     item.set("what", info.line.line > 0
+                                                          ? "line " + line_text(program_.source(), info.line)
+                                                          : info.what);
                                      item.set("condition", info.condition).set("hits", info.hits);
                                      item.set("enabled", info.enabled)
                                          .set("temporary", info.temporary);
@@ -287,7 +310,7 @@ class Writer {
 
   Json operator()(const reply::WhyShown& why) const {
     Json object = make("why").set("text", why.text).set("more", why.more);
-    object.set("steps", list(why.causes, [](const reply::Cause& cause) {
+    object.set("steps", list(why.causes, [&](const reply::Cause& cause) {
                  using Kind = reply::Cause::Kind;
                  Json item = Json::object();
                  item.set("kind", cause.kind == Kind::statement ? "statement"
@@ -301,10 +324,16 @@ class Writer {
                  }
                  if (cause.thread) item.set("thread", *cause.thread).set("local", *cause.local);
                  if (cause.kind == Kind::statement) {
-                   item.set("position", position_json(cause.position));
+                   item.set("position", position_json(cause.position, program_.source()));
                  }
-                 item.set("operands",
-                          list(cause.operands, [](const std::string& text) { return Json(text); }));
+                 item.set("sources", list(cause.sources, [](const reply::Cause::Source& source) {
+                            Json one = Json::object();
+                            one.set("text", source.text);
+                            return std::move(one.set("branches", list(source.branches, [](std::size_t n) {
+                                                       return Json(n);
+                                                     })));
+                          }));
+                 item.set("more_sources", cause.more).set("followed", cause.followed);
                  return item.set("skipped", cause.skipped);
                }));
     return object;
@@ -312,14 +341,14 @@ class Writer {
 
   Json operator()(const reply::Changed& changed) const {
     Json object = make("changed").set("text", changed.text);
-    object.set("change", changed.change ? change_json(*changed.change) : Json());
-    if (changed.change) object.set("position", position_json(changed.position));
+    object.set("change", changed.change ? change_json(*changed.change, program_.source()) : Json());
+    if (changed.change) object.set("position", position_json(changed.position, program_.source()));
     return object;
   }
 
   Json operator()(const reply::TraceShown& trace) const {
-    return make("trace").set("steps", list(trace.steps, [](const reply::Traced& step) {
-                               Json item = position_json(step.position);
+    return make("trace").set("steps", list(trace.steps, [&](const reply::Traced& step) {
+                               Json item = position_json(step.position, program_.source());
                                return std::move(item.set("wrote", written_json(step.wrote)));
                              }));
   }

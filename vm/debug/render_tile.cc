@@ -90,12 +90,13 @@ std::string element_text(const isa::DType& dtype, const Element& element, Format
   TILEVM_NO_ENUMERATOR();
 }
 
-std::string tile_text(const reply::Tile& tile, Format format) {
-  if (tile.overwritten > 0) {
+std::string tile_text(const reply::Tile& tile, const SourceFile& source, Format format) {
+  if (tile.overwritten.line > 0) {
     reply::Tile shown = tile;
-    shown.overwritten = 0;
-    return fmt::format("line {} has written these registers again since\n", tile.overwritten) +
-           tile_text(shown, format);
+    shown.overwritten = {};
+    return fmt::format("line {} has written these registers again since\n",
+                       line_text(source, tile.overwritten)) +
+           tile_text(shown, source, format);
   }
   if (tile.elements.empty()) return fmt::format("{}: {}, no element\n", tile.text, tile.type);
   if (tile.shape.empty()) {
@@ -175,7 +176,7 @@ std::string thread_bits_text(const reply::ThreadTile& tile) {
   return text;
 }
 
-std::string memory_text(const reply::MemoryShown& memory, Format format) {
+std::string memory_text(const reply::MemoryShown& memory, const SourceFile& source, Format format) {
   std::string text = fmt::format("{}: {}, in {} memory\n", memory.text, memory.type,
                                  memory.shared ? "shared" : "global");
   for (const reply::MemoryElement& element : memory.elements) {
@@ -187,10 +188,10 @@ std::string memory_text(const reply::MemoryShown& memory, Format format) {
     if (element.in_flight) {
       text += element.group > 0 ? fmt::format(", in flight from group {}", element.group)
                                 : std::string(", in flight, not committed");
-      text += fmt::format(" (line {})", element.line);
+      text += fmt::format(" (line {})", line_text(source, element.line));
     } else if (element.writer) {
       text += fmt::format(", written by thread {} at line {}, seen by others after a barrier",
-                          *element.writer, element.line);
+                          *element.writer, line_text(source, element.line));
     }
     text += '\n';
   }

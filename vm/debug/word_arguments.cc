@@ -47,12 +47,10 @@ Result<Input> parse_stop(const WordText& text, bool temporary) {
   const std::size_t blank = text.arguments.find(' ');
   const std::string_view where = text.arguments.substr(0, blank);
   if (where.empty()) return wrong("name a line or an instruction, as `break 14` or `break Dot`");
-  if (const auto line = parse_integer(where)) {
-    if (*line < 1 || *line > 1'000'000'000) return wrong(fmt::format("`{}` is no line", where));
-    stop.line = static_cast<int>(*line);
-  } else {
-    stop.mnemonic = where;
-  }
+  const auto line = line_of(where);
+  if (!line) return line.error();
+  stop.line = *line;
+  if (!stop.line) stop.mnemonic = where;
   std::string_view rest =
       blank == std::string_view::npos ? std::string_view{} : trim(text.arguments.substr(blank));
   if (rest.starts_with("ignore ")) {
@@ -75,13 +73,19 @@ Result<Input> parse_stop(const WordText& text, bool temporary) {
 
 Result<Input> parse_watch(const WordText& text) {
   command::Watch watch;
-  const std::size_t plus = text.arguments.find('+');
-  const auto what = need_selection(text.arguments.substr(0, plus));
+  const auto [watched, condition] = split_at(text.arguments, " if ");
+  if (!condition.empty()) {
+    const auto expression = parse_debug_expression(condition);
+    if (!expression) return expression.error();
+    watch.condition = *expression;
+  }
+  const std::size_t plus = watched.find('+');
+  const auto what = need_selection(watched.substr(0, plus));
   if (!what) return what.error();
   watch.what = *what;
-  watch.what.text = text.arguments;
+  watch.what.text = watched;
   if (plus == std::string_view::npos) return engine(std::move(watch));
-  const std::string_view range = text.arguments.substr(plus + 1);
+  const std::string_view range = watched.substr(plus + 1);
   const std::size_t colon = range.find(':');
   const auto begin = parse_integer(range.substr(0, colon));
   const auto bytes = colon == std::string_view::npos ? std::optional<std::int64_t>(1)
@@ -89,7 +93,7 @@ Result<Input> parse_watch(const WordText& text) {
   constexpr std::int64_t most = std::int64_t{1} << 48;
   if (!begin || !bytes || *begin < 0 || *bytes < 1 || *begin > most || *bytes > most ||
       !what->ranges.empty()) {
-    return wrong(fmt::format("`{}` names no bytes; write them as s+0x40:16", text.arguments));
+    return wrong(fmt::format("`{}` names no bytes; write them as s+0x40:16", watched));
   }
   watch.begin = static_cast<std::size_t>(*begin);
   watch.end = static_cast<std::size_t>(*begin + *bytes);
@@ -100,9 +104,18 @@ Result<Input> parse_why(const WordText& text) {
   const auto [before, via] = split_at(text.arguments, " via ");
   const auto [what, levels] = split_at(before, " levels ");
   command::Why why;
-  const auto selection = need_selection(what);
-  if (!selection) return selection.error();
-  why.what = *selection;
+  const std::size_t dot = what.find('.');
+  const auto step = dot == std::string_view::npos ? std::nullopt : parse_integer(what.substr(0, dot));
+  const auto branch =
+      dot == std::string_view::npos ? std::nullopt : parse_integer(what.substr(dot + 1));
+  if (step && branch && *step > 0 && *branch > 0) {
+    why.from = {static_cast<std::size_t>(*step), static_cast<std::size_t>(*branch)};
+    why.what.text = what;
+  } else {
+    const auto selection = need_selection(what);
+    if (!selection) return selection.error();
+    why.what = *selection;
+  }
   why.via = via;
   if (!levels.empty()) {
     const auto number = parse_integer(levels);
@@ -115,6 +128,24 @@ Result<Input> parse_why(const WordText& text) {
     return wrong("`why/a` shows copies, too; there are no other forms");
   }
   return engine(std::move(why));
+}
+
+/// `[cuda|ptx|sass] [LINE]`
+Result<Input> parse_code(const WordText& text) {
+  CodeWord code;
+  std::string_view rest = text.arguments;
+  const std::size_t blank = std::min(rest.find(' '), rest.size());
+  const Result<CodeKind> kind = parse_code_kind(rest.substr(0, blank));
+  if (kind) {
+    code.kind = *kind;
+    rest = trim(rest.substr(blank));
+  }
+  if (rest.empty()) return Input{code, {}};
+  const auto line = line_of(rest);
+  if (!line) return line.error();
+  if (!*line) return kind ? wrong(fmt::format("`{}` is no line", rest)) : kind.error();
+  code.line = *line;
+  return Input{code, {}};
 }
 
 Result<Input> parse_who(const WordText& text) {

@@ -11,6 +11,7 @@ namespace tilevm::vm {
 
 // "N" or "@M"; "X,Y,Z"; "LINE|MNEMONIC [ignore N] [if EXPR]"; "T[i, j]" or "T+BYTE:BYTES"; "T[i, j]
 // [levels N] [via V]"; "wrote T[i, j]"; "did T[i, j] last change". Errors (usage).
+[[nodiscard]] Result<Input> parse_code(const WordText& text);
 [[nodiscard]] Result<Input> parse_goto(const WordText& text);
 [[nodiscard]] Result<Input> parse_block(const WordText& text);
 [[nodiscard]] Result<Input> parse_stop(const WordText& text, bool temporary);

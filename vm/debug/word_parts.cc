@@ -1,6 +1,7 @@
 #include "vm/debug/word_parts.h"
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -75,6 +76,19 @@ Result<command::Topic> topic_of(std::string_view text) {
   std::vector<std::string_view> names;
   for (const NamedTopic& topic : topics) names.push_back(topic.name);
   return wrong(fmt::format("`info` takes one of: {}", fmt::join(names, ", ")));
+}
+
+Result<std::optional<command::NamedLine>> line_of(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  const bool has_file = colon != std::string_view::npos;
+  const std::string_view digits = has_file ? text.substr(colon + 1) : text;
+  const auto line = parse_integer(digits);
+  if (!line && !has_file) return std::optional<command::NamedLine>();
+  if (!line || *line < 1 || *line > 1'000'000'000 || colon == 0) {
+    return wrong(fmt::format("`{}` is no line; write 14, or layouts.tile:14", text));
+  }
+  return std::optional(command::NamedLine{
+      has_file ? std::string(text.substr(0, colon)) : std::string(), static_cast<int>(*line)});
 }
 
 std::pair<std::string_view, std::string_view> split_at(std::string_view text,

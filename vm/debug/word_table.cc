@@ -20,6 +20,13 @@ Error no_arguments(const WordText& text) {
   return wrong(fmt::format("nothing may follow this word, but `{}` does", text.arguments));
 }
 
+Result<command::NamedLine> need_line(std::string_view text) {
+  const auto line = line_of(text);
+  if (!line) return line.error();
+  if (!*line) return wrong(fmt::format("`{}` is no line; write 14, or layouts.tile:14", text));
+  return **line;
+}
+
 template <bool over, bool back>
 Result<Input> parse_step(const WordText& text) {
   const auto count = count_of(text.arguments);
@@ -42,11 +49,9 @@ Result<Input> parse_finish(const WordText& text) {
 
 Result<Input> parse_until(const WordText& text) {
   if (text.arguments.empty()) return engine(command::Until{});
-  const auto line = parse_integer(text.arguments);
-  if (!line || *line < 1 || *line > 1'000'000'000) {
-    return wrong(fmt::format("`{}` is no line", text.arguments));
-  }
-  return engine(command::Until{static_cast<int>(*line)});
+  const auto line = need_line(text.arguments);
+  if (!line) return line.error();
+  return engine(command::Until{*line});
 }
 
 template <class Plain>
@@ -147,11 +152,9 @@ Result<Input> parse_trace(const WordText& text) {
 
 Result<Input> parse_list(const WordText& text) {
   if (text.arguments.empty()) return Input{ListLines{}, {}};
-  const auto line = parse_integer(text.arguments);
-  if (!line || *line < 1 || *line > 1'000'000'000) {
-    return wrong(fmt::format("`{}` is no line", text.arguments));
-  }
-  return Input{ListLines{static_cast<int>(*line)}, {}};
+  const auto line = need_line(text.arguments);
+  if (!line) return line.error();
+  return Input{ListLines{*line}, {}};
 }
 
 Result<Input> parse_help(const WordText& text) {
@@ -181,7 +184,7 @@ std::span<const Word> debug_words() {
       {"next",
        {"n"},
        "next [N]",
-       "likewise, with a loop or a branch as one statement",
+       "likewise, with a loop, a branch or a call as one statement",
        true,
        parse_step<true, false>},
       {"continue",
@@ -199,7 +202,7 @@ std::span<const Word> debug_words() {
       {"finish",
        {"fin"},
        "finish",
-       "runs to the end of the innermost loop, or of the block",
+       "runs to the end of the innermost loop or function, or of the block",
        true,
        parse_finish<false>},
       {"run",
@@ -217,7 +220,7 @@ std::span<const Word> debug_words() {
       {"reverse-next",
        {"rn"},
        "reverse-next [N]",
-       "likewise, with a loop or a branch as one statement",
+       "likewise, with a loop, a branch or a call as one statement",
        true,
        parse_step<true, true>},
       {"reverse-continue",
@@ -229,7 +232,7 @@ std::span<const Word> debug_words() {
       {"reverse-finish",
        {},
        "reverse-finish",
-       "goes back to the begin of the innermost loop, or of the block",
+       "goes back to the begin of the innermost loop or function, or of the block",
        true,
        parse_finish<true>},
       {"goto",
@@ -240,7 +243,7 @@ std::span<const Word> debug_words() {
        parse_goto},
       {"break",
        {"b"},
-       "break LINE|MNEMONIC [ignore N] [if EXPR]",
+       "break LINE|FILE:LINE|MNEMONIC [ignore N] [if EXPR]",
        "stops before a line or an instruction",
        false,
        parse_break<false>},
@@ -252,7 +255,7 @@ std::span<const Word> debug_words() {
        parse_break<true>},
       {"watch",
        {},
-       "watch T[i, j] | T+BYTE:BYTES",
+       "watch T[i, j] | T+BYTE:BYTES [if EXPR]",
        "stops after elements change: of a tile or a shared tensor of "
        "this block, or of global memory",
        false,
@@ -306,8 +309,9 @@ std::span<const Word> debug_words() {
       {"set", {}, "set T[i, j] = EXPR", "changes elements or a scalar", false, parse_set},
       {"why",
        {},
-       "why[/a] T[i, j] [levels N] [via V]",
-       "where a value comes from; /a shows copies; `via` chooses among several sources",
+       "why[/a] T[i, j] | N.K [levels N] [via V]",
+       "where a value comes from, or branch K of step N of the last answer; /a shows copies; `via` "
+       "chooses among several sources",
        false,
        parse_why},
       {"who",
@@ -331,6 +335,12 @@ std::span<const Word> debug_words() {
        "compares with another engine, or with the values without rounding",
        false,
        parse_diff},
+      {"disassemble",
+       {"disas"},
+       "disassemble [cuda|ptx|sass] [LINE]",
+       "what a line becomes on a GPU; PTX and machine code need CUDA's tools",
+       false,
+       parse_code},
       {"hash", {}, "hash", "a hash of the whole state", false, parse_plain<command::Hash>},
       {"history", {}, "history", "the commands so far", false, parse_history},
       {"source", {}, "source FILE", "runs the commands of a file", false, parse_source},

@@ -14,6 +14,7 @@
 
 #include "isa/base/result.h"
 #include "sim/debug/command.h"
+#include "vm/debug/code_listing.h"
 
 namespace tilevm::vm {
 
@@ -25,7 +26,7 @@ struct HelpWord {
   std::string word;  ///< empty: all
 };
 struct ListLines {
-  std::optional<int> line;  ///< nothing: around the present
+  std::optional<sim::debug::command::NamedLine> line;  ///< nothing: around the present
 };
 struct QuitWord {};
 struct HistoryWord {};
@@ -41,8 +42,14 @@ struct CompareWord {
   std::string engine;
 };
 
+/// What a line becomes on a GPU.
+struct CodeWord {
+  CodeKind kind = CodeKind::cuda;
+  std::optional<sim::debug::command::NamedLine> line;  ///< nothing: the present one
+};
+
 using Request = std::variant<sim::debug::Command, HelpWord, ListLines, QuitWord, HistoryWord,
-                             SourceWord, GoToStep, CompareWord>;
+                             SourceWord, GoToStep, CompareWord, CodeWord>;
 
 struct Input {
   Request request;
