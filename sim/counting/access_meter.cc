@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -333,6 +334,68 @@ std::vector<SharedRequest> shared_requests(const isa::VerifiedProgram& program, 
                     }
                     return AccessCount{};
                   });
+    }
+  }
+  return requests;
+}
+
+namespace {
+
+/// The view that a statement moves a tile from or to, if all of it is known before the run.
+std::optional<GlobalView> static_view(const isa::Kernel& kernel, const isa::InstStmt& stmt) {
+  const auto move = isa::tile_move(stmt);
+  if (!move) return std::nullopt;
+  const auto* registers = std::get_if<isa::RegisterMove>(&*move);
+  const isa::VarId var =
+      registers != nullptr ? registers->tensor : std::get_if<isa::CopyMove>(&*move)->view;
+  const auto* type = std::get_if<isa::GlobalType>(&kernel.variable(var).type);
+  const auto shape = type != nullptr ? type->static_shape() : std::nullopt;
+  if (!shape) return std::nullopt;
+  GlobalView view;
+  view.rank = type->rank();
+  std::copy(shape->begin(), shape->end(), view.extents.begin());
+  view.layout = type->layout.memory_layout();
+  if (const auto* strides = type->layout.strides()) {
+    for (std::size_t d = 0; d < strides->size(); ++d) {
+      const auto stride = (*strides)[d].constant_int();
+      if (!stride) return std::nullopt;
+      view.strides[d] = *stride;
+    }
+  }
+  return view;
+}
+
+}  // namespace
+
+std::vector<GlobalRequest> global_requests(const isa::VerifiedProgram& program, int kernel,
+                                           const isa::InstStmt& stmt) {
+  SharedTables tables;
+  std::vector<GlobalRequest> requests;
+  const std::optional<MeteredAccess> access =
+      find_access(program, kernel, stmt, tables, nullptr, 0);
+  if (!access || !access->global || access->indexed) return requests;
+  const auto view = static_view(program.kernel(kernel), stmt);
+  if (!view) return requests;
+  const GlobalSide& side = *access->global;
+  const isa::AccessPlan& plan = access->grid.plan();
+  const GlobalAddresses tile(side.position, *view, side.bits, Coordinates{});
+  const auto keep = [&](std::int64_t warp, const WarpAccess& request) {
+    if (!request.empty()) requests.push_back({warp, access->stores, request});
+    return AccessCount{};
+  };
+  for (std::int64_t i = 0; i < plan.count; ++i) {
+    for (std::int64_t t = 0; t < access->grid.threads(); t += warp_size) {
+      if (plan.form == AccessForm::copy) {
+        const auto find = [&](const isa::Index& index, ActiveLane& lane) {
+          lane.elements = tile.elements_inside(index, plan.elements);
+          lane.bit = lane.elements == 0 ? 0 : tile.bit(index);
+          return lane.elements > 0;
+        };
+        keep(t / warp_size, bytes_of(active_lanes(access->grid, t, i, find), side.bits));
+        continue;
+      }
+      count_moves(lanes_in(tile, access->grid, t, i), plan, side.bits, access->stores,
+                  [&](const WarpAccess& request, unsigned) { return keep(t / warp_size, request); });
     }
   }
   return requests;

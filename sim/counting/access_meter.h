@@ -58,6 +58,19 @@ struct SharedRequest {
 [[nodiscard]] std::vector<SharedRequest> shared_requests(const isa::VerifiedProgram& program,
                                                          int kernel, const isa::InstStmt& stmt);
 
+/// What a warp asks of global memory at once. Addresses count from a cache line's begin.
+struct GlobalRequest {
+  std::int64_t warp = 0;
+  bool stores = false;
+  WarpAccess lanes;
+};
+
+/// The requests of one execution of a statement, as if its tile began at index 0 of the view: those
+/// that a meter counts, in its order. None if it moves no tile to or from global memory, if an index
+/// says where its elements are, or if the view's extents and strides are known at run time only.
+[[nodiscard]] std::vector<GlobalRequest> global_requests(const isa::VerifiedProgram& program,
+                                                         int kernel, const isa::InstStmt& stmt);
+
 /// Which warps take part in the accesses of a statement, by warp; empty if it moves no tile. Bounds
 /// of views are not looked at.
 [[nodiscard]] std::vector<bool> warps_that_move(const isa::VerifiedProgram& program, int kernel,

@@ -239,7 +239,7 @@ void Machine::restore(const MachineState& state) {
 
 void Machine::change_future() {
   unload();
-  for (const auto& launch : launches_) launch->forget_accesses();
+  for (const auto& launch : launches_) launch->forget_accesses(state_.moment);
   std::erase_if(writes_.history,
                 [&](const GlobalWrite& write) { return write.moment > state_.moment; });
 }

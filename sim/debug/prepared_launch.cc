@@ -80,30 +80,32 @@ void PreparedLaunch::prepare(const Options& options, AccessObserver* accesses) {
   settings_.turns = &turns_;
   settings_.observers.accesses = accesses;
   if (options.checks.races) settings_.uses = &launch_->uses;
-  forget_accesses();
+  forget_accesses(0);
 }
 
-void PreparedLaunch::forget_accesses() {
+void PreparedLaunch::forget_accesses(std::uint64_t now) {
   if (grid_fault_) return;
-  compared_ = 0;
+  compared_ = plan().orders_blocks ? 0 : now;
   raced_at_.reset();
   const std::uint64_t blocks = launch_->grid.blocks();
   if (settings_.uses != nullptr && plan().orders_blocks) {
     ordered_.emplace(memory_.buffers, launch_->uses, plan().global_granule_shift);
-    settings_.observers.block_races = settings_.observers.happens_before = &*ordered_;
+    first_time_.sink = settings_.observers.happens_before = &*ordered_;
+    settings_.observers.block_races = &first_time_;
   }
   if (settings_.uses != nullptr && !plan().orders_blocks && blocks > 1 &&
       blocks < BlockRaceDetector::max_blocks) {
     detector_.emplace(memory_.buffers, launch_->uses, plan().global_granule_shift);
-    settings_.observers.block_races = &*detector_;
+    first_time_.sink = &*detector_;
+    settings_.observers.block_races = &first_time_;
   }
   interpreter_ =
       std::make_unique<BlockInterpreter>(plan(), memory_.buffers, parameters_, settings_);
 }
 
 void PreparedLaunch::begin_step(std::uint64_t moment) {
-  if (!ordered_) return;
-  ordered_->listen(moment > compared_);
+  first_time_.open = moment > compared_;
+  if (ordered_) ordered_->listen(first_time_.open);
   compared_ = std::max(compared_, moment);
 }
 

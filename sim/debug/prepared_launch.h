@@ -37,6 +37,21 @@ struct KernelPlan {
   RecordTable records;
 };
 
+/// Passes on what blocks access the first time that they do.
+class FirstTimeSink final : public AccessSink {
+ public:
+  void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
+            const IntervalSet& written) override {
+    if (open && sink != nullptr) sink->note(buffer, block, read, written);
+  }
+  [[nodiscard]] std::vector<Interval> written(std::size_t buffer) const override {
+    return sink != nullptr ? sink->written(buffer) : std::vector<Interval>();
+  }
+
+  AccessSink* sink = nullptr;
+  bool open = true;
+};
+
 class PreparedLaunch {
  public:
   /// `buffers` and `accesses` must outlive the launch. Errors: arguments that do not fit (usage),
@@ -73,8 +88,9 @@ class PreparedLaunch {
   [[nodiscard]] std::optional<BlockFault> ordered_race(std::uint64_t moment);
   /// After the last block has ended: a wait that may never see its value.
   [[nodiscard]] std::optional<BlockFault> lost_wait() const;
-  /// Forgets what blocks have accessed: after a change by hand their future is another one.
-  void forget_accesses();
+  /// Forgets what blocks have accessed: after a change by hand their future is another one. What
+  /// was done before `now` is compared no more, unless blocks order themselves: they do it again.
+  void forget_accesses(std::uint64_t now);
 
  private:
   PreparedLaunch(const isa::VerifiedProgram& program, int kernel,
@@ -94,6 +110,7 @@ class PreparedLaunch {
   RunSettings settings_;
   std::optional<BlockRaceDetector> detector_;  // unless blocks order themselves
   std::optional<HappensBeforeDetector> ordered_;
+  FirstTimeSink first_time_;
   std::uint64_t compared_ = 0;            // the last moment whose step was compared
   std::optional<std::uint64_t> raced_at_;  // the moment at which a race was seen
   std::unique_ptr<BlockInterpreter> interpreter_;

@@ -64,6 +64,25 @@
   (eglot-format-buffer)
   (check "format" (progn (goto-char (point-min)) (search-forward "Add(a, a)" nil t)))
   (set-buffer-modified-p nil)
+  ;; A function of an included file: its definition, and a new name in both files.
+  (let ((library (expand-file-name "lib.tile" folder)) (user (expand-file-name "user.tile" folder)))
+    (with-temp-file library (insert "def double(x) -> tile:\n    return Add(x, x)\n"))
+    (with-temp-file user
+      (insert "include \"lib.tile\"\n\ndef f<1>(f16* c_ptr):\n"
+              "    a = double(AllocateRegister(f16, layout=spatial(32), init=1.0))\n"
+              "    StoreGlobal(a, ViewGlobal(c_ptr, shape=[32]))\n"))
+    (find-file user)
+    (go-to "double")
+    (xref-find-definitions "double")
+    (check "a definition in another file" (equal (file-name-nondirectory buffer-file-name) "lib.tile"))
+    (find-file user)
+    (go-to "double")
+    (eglot-rename "twice")
+    (check "a new name where it is used" (save-excursion (goto-char (point-min)) (search-forward "twice(" nil t)))
+    (with-current-buffer (find-file-noselect library)
+      (check "a new name where it is defined" (progn (goto-char (point-min)) (search-forward "def twice(x)" nil t)))
+      (set-buffer-modified-p nil))
+    (set-buffer-modified-p nil))
   (eglot-shutdown (eglot-current-server))
   (delete-directory folder t))
 ;;; eglot_test.el ends here

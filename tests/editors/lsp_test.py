@@ -3,6 +3,7 @@
 import json
 import pathlib
 import sys
+import tempfile
 import unittest
 
 from lsp_client import Client
@@ -270,6 +271,127 @@ class ShippedPrograms(unittest.TestCase):
                     client.open("file:///renamed.tile", apply(text, edit["changes"][uri]))
                     after = [d["code"] for d in client.diagnostics("file:///renamed.tile")]
                     self.assertEqual(after, before, f"{file.name}:{found}")
+
+
+LIBRARY = """\
+const WIDTH = 64
+
+# Adds a tile to itself.
+def double(x) -> tile:
+    y = Add(x, x)
+    return y
+"""
+MAIN = """\
+include "lib.tile"
+include "std/fragments.tile"
+
+def scale<1>(f32* a_ptr, f32* c_ptr):
+    ga = ViewGlobal(a_ptr, dtype=f32, shape=[WIDTH])
+    gc = ViewGlobal(c_ptr, dtype=f32, shape=[WIDTH])
+    a = LoadGlobal(ga, layout=spatial(WIDTH), offset=[0:])
+    b = double(a)
+    StoreGlobal(b, gc, offset=[0:])
+"""
+
+
+class AcrossFiles(unittest.TestCase):
+    """A program, a file that it includes, and another program that includes the same file and is not open."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name).resolve()
+        self.uris, self.texts = {}, {"lib.tile": LIBRARY, "main.tile": MAIN,
+                                     "other program.tile": MAIN.replace("scale", "other")}
+        for name, text in self.texts.items():
+            (self.folder / name).write_text(text)
+            self.uris[name] = (self.folder / name).as_uri()
+        self.client = Client(TILEVM)
+        self.addCleanup(self.client.__exit__)
+        self.main, self.library = self.uris["main.tile"], self.uris["lib.tile"]
+        self.client.open(self.main, MAIN)
+        self.assertEqual(self.client.diagnostics(self.main), [])
+
+    def at(self, method, text, word, uri=None, occurrence=0, **more):
+        return self.client.at("textDocument/" + method, uri or self.main, *position(text, word, occurrence), **more)
+
+    def test_definition_and_hover(self):
+        found = self.at("definition", MAIN, "double")
+        self.assertEqual((found["uri"], found["range"]["start"]), (self.library, {"line": 3, "character": 4}))
+        self.assertEqual(self.at("definition", MAIN, "WIDTH")["uri"], self.library)
+        hover = self.at("hover", MAIN, "double")["contents"]["value"]
+        for part in ("def double(x) -> tile:", "Adds a tile to itself.", "from `", "lib.tile"):
+            self.assertIn(part, hover)
+        self.assertIn("const WIDTH = 64", self.at("hover", MAIN, "WIDTH")["contents"]["value"])
+        self.assertIn("f32[64]", self.at("hover", MAIN, "b = double")["contents"]["value"])
+
+    def test_references_in_open_and_other_files_from_both_ends(self):
+        self.client.open(self.library, LIBRARY)
+        for uri, text in ((self.main, MAIN), (self.library, LIBRARY)):
+            found = self.at("references", text, "WIDTH", uri, context={"includeDeclaration": True})
+            by_file = {u: sum(one["uri"] == u for one in found) for u in self.uris.values()}
+            self.assertEqual(by_file, {self.main: 3, self.library: 1, self.uris["other program.tile"]: 3})
+        without = self.at("references", MAIN, "double", context={"includeDeclaration": False})
+        self.assertEqual(len(without), 2)
+        local = self.at("references", MAIN, "ga", context={"includeDeclaration": True})
+        self.assertEqual({one["uri"] for one in local}, {self.main})
+
+    def test_renaming_changes_every_file(self):
+        edit = self.at("rename", MAIN, "double", newName="twice")["changes"]
+        self.assertEqual(set(edit), set(self.uris.values()))
+        for name, uri in self.uris.items():
+            self.texts[name] = apply(self.texts[name], edit[uri])
+            (self.folder / name).write_text(self.texts[name])
+        self.assertIn("def twice(x)", self.texts["lib.tile"])
+        self.client.notify("textDocument/didChange", {
+            "textDocument": {"uri": self.main, "version": 2}, "contentChanges": [{"text": self.texts["main.tile"]}]})
+        self.assertEqual(self.client.diagnostics(self.main, 2), [])
+        for word, to, why in (("WIDTH", "scale", "exists already"), ("WIDTH", "a", "exists already")):
+            answer = self.client.ask("textDocument/rename", {
+                "textDocument": {"uri": self.main}, "newName": to,
+                "position": dict(zip(("line", "character"), position(self.texts["main.tile"], word)))})
+            self.assertIn(why, answer["error"]["message"])
+
+    def test_the_standard_library_is_known_and_not_renamed(self):
+        text = MAIN.replace("b = double(a)", "b = double(a)\n    c = AllocateRegister(f32, layout=fragment_c(), init=0.0)")
+        self.client.open(self.main, text)
+        self.client.diagnostics(self.main)
+        self.assertIsNone(self.at("definition", text, "fragment_c"))
+        self.assertIn("def fragment_c() -> layout:", self.at("hover", text, "fragment_c")["contents"]["value"])
+        answer = self.client.ask("textDocument/rename", {
+            "textDocument": {"uri": self.main}, "newName": "f",
+            "position": dict(zip(("line", "character"), position(text, "fragment_c")))})
+        self.assertIn("standard library", answer["error"]["message"])
+
+    def test_faults_are_told_where_they_are_as_the_library_is_edited(self):
+        self.client.open(self.library, LIBRARY)
+        self.assertEqual(self.client.diagnostics(self.library), [])
+        self.client.notify("textDocument/didChange", {
+            "textDocument": {"uri": self.library, "version": 2},
+            "contentChanges": [{"text": LIBRARY.replace("Add(x, x)", "Add(x, 1 + x + y2)")}]})
+        here = self.client.diagnostics(self.main)
+        self.assertEqual(here[0]["range"]["start"]["line"], 0)  # at the include
+        places = [one["location"] for one in here[0]["relatedInformation"]]
+        self.assertTrue(any(p["uri"] == self.library and p["range"]["start"]["line"] == 4 for p in places), places)
+        while True:
+            found = self.client.diagnostics(self.library)
+            if found:
+                break
+        self.assertEqual(found[0]["range"]["start"]["line"], 4)
+        self.client.notify("textDocument/didChange", {
+            "textDocument": {"uri": self.library, "version": 3}, "contentChanges": [{"text": LIBRARY}]})
+        self.assertEqual(self.client.diagnostics(self.main), [])
+        while self.client.diagnostics(self.library):
+            pass
+
+    def test_a_fault_of_a_file_that_is_not_open_is_told_of_that_file(self):
+        (self.folder / "lib.tile").write_text(LIBRARY.replace("return y", "return z"))
+        self.client.open(self.main, MAIN)
+        self.assertTrue(self.client.diagnostics(self.main))
+        found = self.client.diagnostics(self.library)
+        self.assertEqual(found[0]["range"]["start"]["line"], 5)
+        self.client.notify("textDocument/didClose", {"textDocument": {"uri": self.main}})
+        self.assertEqual(self.client.diagnostics(self.library), [])
 
 
 class WrongClients(unittest.TestCase):

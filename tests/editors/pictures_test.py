@@ -189,6 +189,24 @@ class Reports(unittest.TestCase):
         row = re.search(rf'<tr id="L{dots[0]["line"]}">.*?</tr>', text).group()
         self.assertIn(f'>{dots[0]["mma_instructions"]:,}<', row)
 
+    def test_sectors_in_the_picture_are_those_that_a_run_counts(self):
+        tiles = {"spatial(32, 1).local(1, 4)": (32, 4), "spatial(1, 32)": (4, 0), "spatial(4, 8).local(1, 2)": (8, 0),
+                 "column_spatial(32, 1)": (32, 7)}
+        for tile, (sectors, unused) in tiles.items():
+            with self.subTest(tile), tempfile.TemporaryDirectory() as folder:
+                program = pathlib.Path(folder) / "p.tile"
+                program.write_text("def f<1>(f32* x, f32* c):\n    vx = ViewGlobal(x, shape=[32, 64])\n"
+                                   "    vc = ViewGlobal(c, shape=[32, 64])\n"
+                                   f"    t = LoadGlobal(vx, layout={tile}, offset=[0:, 0:])\n"
+                                   "    StoreGlobal(t, vc, offset=[0:, 0:])\n")
+                text = self.report(str(program))
+                stats = json.loads(run("run", str(program), "--stats", "--json"))["stats"]["kernels"][0]["totals"]
+            section = text.split("<h2>Global memory</h2>")[1].split("<h2>")[0]
+            for traffic in ("global_load", "global_store"):
+                self.assertEqual(stats[traffic]["sectors"], sectors)
+            self.assertEqual(len(re.findall(rf">1 request of warps: {sectors} sectors, ", section)), 2, tile)
+            self.assertEqual(section.count("fetched with their sector, and not used"), 2 * sectors * unused, tile)
+
     def test_a_fault_is_told_and_marked_at_its_line(self):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "race.tile"

@@ -3,7 +3,7 @@
     pip install pytest-lsp pytest-asyncio
     TILEVM=build/tilevm pytest tests/editors/pytest_lsp_test.py
 
-By hand: these packages are not among those that `./dev` installs.
+`./dev test` installs these packages into .cache/editors (requirements.txt).
 """
 
 import os

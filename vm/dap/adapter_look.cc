@@ -362,6 +362,11 @@ Adapter::Answer Adapter::evaluate(const Object& arguments) {
       tile != nullptr && tile->elements.size() == 1) {
     shown = element_text(tile->dtype, tile->elements.front(), format);
   }
+  if (const auto* scalars = std::get_if<reply::Scalars>(&answer);
+      scalars != nullptr && scalars->scalars.size() == 1) {
+    const isa::Scalar& value = scalars->scalars.front().value;
+    shown = format == Format::hex ? fmt::format("{:#x}", value.bits) : isa::to_string(value);
+  }
   if (const auto* value = std::get_if<reply::Computed>(&answer)) {
     const auto* integer = std::get_if<std::int64_t>(&value->value);
     shown = integer != nullptr && format == Format::hex ? fmt::format("{:#x}", *integer)

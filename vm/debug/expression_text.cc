@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <memory>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -146,6 +147,9 @@ class Parser {
     }
     if (name == "true") return make(begin, sim::debug::Value(std::int64_t{1}));
     if (name == "false") return make(begin, sim::debug::Value(std::int64_t{0}));
+    using Double = std::numeric_limits<double>;
+    if (name == "nan") return make(begin, sim::debug::Value(Double::quiet_NaN()));
+    if (name == "inf") return make(begin, sim::debug::Value(Double::infinity()));
     return make(begin, Expression::Name{name});
   }
 

@@ -54,7 +54,9 @@ struct NamedTopic {
   std::string_view name;
   command::Topic topic;
 };
+// The first that begins with a word is meant: `info b` is gdb's.
 constexpr std::array<NamedTopic, 10> topics{{
+    {"breakpoints", command::Topic::breakpoints},
     {"blocks", command::Topic::blocks},
     {"races", command::Topic::races},
     {"groups", command::Topic::groups},
@@ -63,7 +65,6 @@ constexpr std::array<NamedTopic, 10> topics{{
     {"cost", command::Topic::cost},
     {"scalars", command::Topic::scalars},
     {"tensors", command::Topic::tensors},
-    {"breakpoints", command::Topic::breakpoints},
     {"snapshots", command::Topic::snapshots},
 }};
 

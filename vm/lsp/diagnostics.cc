@@ -21,9 +21,31 @@ int protocol_severity(Severity severity) {
 }
 
 Json to_protocol(const DocumentView& view, const Diagnostic& diagnostic) {
+  const Span own = view.analysis().bound->in_own_file(diagnostic.span);
+  return diagnostic_json(view, diagnostic, view.range(own));
+}
+
+std::size_t bound_place(const DocumentView& view, Span span) {
+  return view.analysis().bound->place_in_text(span.begin);
+}
+
+/// A note at its place; in the standard library, which is no file, at the `include`.
+void add_related(const DocumentView& view, Span span, const std::string& message, Json& related) {
+  const auto& files = view.analysis().bound->files();
+  const bool own = files.size() == 1 || bound_place(view, span) < files[1].begin;
+  const bool library = !own && view.place_in_file(span).path.empty();
+  const Span shown = own || library ? view.analysis().bound->in_own_file(span) : span;
+  Json place = Json::object();
+  related.push(place.set("location", view.location(shown)).set("message", message));
+}
+
+bool touches(Span a, Span b) { return a.begin <= b.end && b.begin <= a.end; }
+
+}  // namespace
+
+Json diagnostic_json(const DocumentView& view, const Diagnostic& diagnostic, const Json& range) {
   Json item = Json::object();
-  const SourceFile& bound = *view.analysis().bound;
-  item.set("range", view.range(bound.in_own_file(diagnostic.span)));
+  item.set("range", range);
   item.set("severity", protocol_severity(diagnostic.severity));
   item.set("code", to_string(diagnostic.code)).set("source", "tilevm");
   std::string message = diagnostic.message;
@@ -33,16 +55,13 @@ Json to_protocol(const DocumentView& view, const Diagnostic& diagnostic) {
       message += "\n" + note.message;
       continue;
     }
-    Json place = Json::object();
-    const Span span = bound.in_own_file(note.span);
-    related.push(place.set("location", view.location(span)).set("message", note.message));
+    add_related(view, note.span, note.message, related);
   }
+  // Where it is, if that is a file that the document includes.
+  const auto at = static_cast<std::uint32_t>(bound_place(view, diagnostic.span));
+  if (!view.analysis().names.is_own({at, at})) add_related(view, diagnostic.span, "here", related);
   return item.set("message", message).set("relatedInformation", std::move(related));
 }
-
-bool touches(Span a, Span b) { return a.begin <= b.end && b.begin <= a.end; }
-
-}  // namespace
 
 Json diagnostics_of(const DocumentView& view) {
   Json list = Json::array();

@@ -1,8 +1,14 @@
 #include "vm/lsp/document.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "frontend/syntax/grammar.h"
 #include "vm/run/load.h"
@@ -104,7 +110,7 @@ Analysis::Found Analysis::instruction_at(std::uint32_t offset) const {
 namespace {
 
 /// The path of `file:///home/a%20b.tile`; "-" for what is no file, which includes nothing.
-std::string path_of(std::string_view uri) {
+std::string plain_path_of(std::string_view uri) {
   constexpr std::string_view scheme = "file://";
   if (!uri.starts_with(scheme)) return "-";
   std::string path;
@@ -125,8 +131,9 @@ std::string path_of(std::string_view uri) {
 /// The variables of the kernels of `analysis.partial`.
 std::map<int, Analysis::Variables> index_variables(const Analysis& analysis) {
   std::map<std::uint32_t, int> item_of_kernel;
-  for (std::size_t i = 0; i < analysis.tree.items.size(); ++i) {
-    const auto* kernel = std::get_if<frontend::ast::Kernel>(&analysis.tree.items[i].node);
+  const auto items = all_items(analysis.tree);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto* kernel = std::get_if<frontend::ast::Kernel>(&items[i]->node);
     if (kernel != nullptr) item_of_kernel[kernel->name.span.begin] = static_cast<int>(i);
   }
   std::map<int, Analysis::Variables> index;
@@ -147,13 +154,35 @@ std::map<int, Analysis::Variables> index_variables(const Analysis& analysis) {
 
 }  // namespace
 
-Analysis analyse(const std::string& uri, std::string text, const Settings& settings) {
+std::string path_of(std::string_view uri) {
+  const std::string path = plain_path_of(uri);
+  std::error_code error;
+  return path == "-" ? path : std::filesystem::weakly_canonical(path, error).generic_string();
+}
+
+std::string uri_of(const std::string& path) {
+  std::string uri = "file://";
+  for (const char c : path) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                       std::string_view("/._-~+").find(c) != std::string_view::npos;
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri;
+}
+
+Analysis analyse_names(const std::string& uri, std::string text, const EditedText& edited) {
   Analysis result;
   result.source = std::make_shared<const SourceFile>(uri, std::move(text));
-  result.bound = with_includes(result.source, path_of(uri));
+  result.bound = with_includes(result.source, plain_path_of(uri), edited);
   result.tree = frontend::parse_partially(*result.bound, result.diagnostics);
   result.parsed = !result.diagnostics.has_errors();
-  result.names = find_names(result.tree, *result.source);
+  result.names = find_names(result.tree, *result.bound);
+  return result;
+}
+
+Analysis analyse(const std::string& uri, std::string text, const Settings& settings,
+                 const EditedText& edited) {
+  Analysis result = analyse_names(uri, std::move(text), edited);
   // Of a tree without its faulty lines, only types are asked: what is missing causes errors.
   Diagnostics of_faulty_tree;
   const frontend::BindOptions options{settings.defines, settings.target};
@@ -192,7 +221,41 @@ Json DocumentView::range(Span span) const {
   return object.set("start", place(span.begin)).set("end", place(span.end));
 }
 
+DocumentView::Place DocumentView::place_in_file(Span span) const {
+  const SourceFile& bound = *analysis_.bound;
+  const auto begin = static_cast<std::uint32_t>(bound.place_in_text(span.begin));
+  const auto file = std::prev(
+      std::ranges::upper_bound(bound.files(), begin, {}, &SourceFile::File::begin));
+  Place place;
+  if (file == bound.files().begin()) {
+    place.path = path_of(uri_);
+    place.uri = uri_;
+  } else if (!file->name.starts_with("std/")) {
+    std::error_code error;
+    place.path = std::filesystem::weakly_canonical(file->name, error).generic_string();
+    place.uri = find_uri_ ? find_uri_(place.path) : uri_of(place.path);
+  }
+  const SourceFile alone("", bound.text().substr(file->begin, file->end - file->begin));
+  const auto at = [&](std::uint32_t offset) {
+    const Position position = to_position(
+        alone, offset - std::min(offset, file->begin), encoding_);
+    Json object = Json::object();
+    return object.set("line", position.line).set("character", position.character);
+  };
+  place.range = Json::object();
+  place.range.set("start", at(begin));
+  place.range.set("end", at(begin + (span.end - span.begin)));
+  return place;
+}
+
 Json DocumentView::location(Span span) const {
+  const auto& files = analysis_.bound->files();
+  if (files.size() > 1 && analysis_.bound->place_in_text(span.begin) >= files[1].begin) {
+    const Place place = place_in_file(span);
+    if (place.path.empty()) return {};
+    Json object = Json::object();
+    return object.set("uri", place.uri).set("range", place.range);
+  }
   Json object = Json::object();
   return object.set("uri", uri_).set("range", range(span));
 }

@@ -16,6 +16,7 @@
 #include "isa/base/source.h"
 #include "isa/verify/verify.h"
 #include "vm/lsp/names.h"
+#include "vm/run/edited_files.h"
 #include "vm/text/json.h"
 
 namespace tilevm::vm {
@@ -75,13 +76,29 @@ struct Analysis {
 };
 
 /// Of a document, whose address (`file:///..`) tells where included files are.
-[[nodiscard]] Analysis analyse(const std::string& uri, std::string text, const Settings& settings);
+[[nodiscard]] Analysis analyse(const std::string& uri, std::string text, const Settings& settings,
+                               const EditedText& edited);
+/// The same without what takes long: the tree and the names.
+[[nodiscard]] Analysis analyse_names(const std::string& uri, std::string text,
+                                     const EditedText& edited);
+
+/// The canonical path of a file's address, so that two addresses of one file give the same; "-" for
+/// what is no file.
+[[nodiscard]] std::string path_of(std::string_view uri);
+/// The address of a file.
+[[nodiscard]] std::string uri_of(const std::string& path);
+/// As a client wrote it, if it has opened the file.
+using FindUri = std::function<std::string(const std::string& path)>;
 
 /// A view of an analysis in the units of a client; makes the protocol's objects.
 class DocumentView {
  public:
-  DocumentView(const Analysis& analysis, std::string uri, Encoding encoding)
-      : analysis_(analysis), uri_(std::move(uri)), encoding_(encoding) {}
+  /// `find_uri` gives the addresses of included files.
+  DocumentView(const Analysis& analysis, std::string uri, Encoding encoding, FindUri find_uri)
+      : analysis_(analysis),
+        uri_(std::move(uri)),
+        encoding_(encoding),
+        find_uri_(std::move(find_uri)) {}
 
   [[nodiscard]] const Analysis& analysis() const { return analysis_; }
   [[nodiscard]] const SourceFile& source() const { return *analysis_.source; }
@@ -93,8 +110,16 @@ class DocumentView {
   /// {"start": .., "end": ..}
   [[nodiscard]] Json range(Span span) const;
   [[nodiscard]] Json place(std::uint32_t offset) const;
-  /// {"uri": .., "range": ..}
+  /// {"uri": .., "range": ..}, in the document or in a file that it includes; null in the standard
+  /// library, which is no file.
   [[nodiscard]] Json location(Span span) const;
+  /// Where a span of an included file is.
+  struct Place {
+    std::string path;  ///< canonical; empty: of the standard library
+    std::string uri;
+    Json range;
+  };
+  [[nodiscard]] Place place_in_file(Span span) const;
   /// {"range": .., "newText": ..}
   [[nodiscard]] Json edit(Span span, std::string_view text) const;
   /// {"changes": {uri: [..]}}
@@ -106,6 +131,7 @@ class DocumentView {
   const Analysis& analysis_;
   std::string uri_;
   Encoding encoding_;
+  FindUri find_uri_;
   /// The last place that was counted: places mostly ascend, and a line may be as long as a file.
   mutable std::uint32_t last_offset_ = 0;
   mutable Position last_{};

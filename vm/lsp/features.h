@@ -32,12 +32,17 @@ struct OpenCall {
 [[nodiscard]] Json document_symbols(const DocumentView& view);
 /// The name at a place, if it can be renamed.
 [[nodiscard]] Json prepare_rename(const DocumentView& view, std::uint32_t offset);
+/// Error (program): the symbol, an index into the names, may not get this name in this document.
+[[nodiscard]] Status may_rename(const DocumentView& view, int symbol, const std::string& to);
 /// Error (program): nothing can be renamed here, or not so.
 [[nodiscard]] Result<Json> rename(const DocumentView& view, std::uint32_t offset,
                                   const std::string& to);
 
 // diagnostics.cc
 [[nodiscard]] Json diagnostics_of(const DocumentView& view);
+/// A diagnostic as the protocol wants it, at a range.
+[[nodiscard]] Json diagnostic_json(const DocumentView& view, const Diagnostic& diagnostic,
+                                   const Json& range);
 /// The fixes of the diagnostics that touch a span.
 [[nodiscard]] Json code_actions(const DocumentView& view, Span span);
 /// The whole text in canonical form; null if it has a fault or is canonical.

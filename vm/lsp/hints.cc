@@ -85,7 +85,7 @@ int token_type(NameKind kind) {
 
 Json inlay_hints(const DocumentView& view, Span span) {
   Json list = Json::array();
-  for (const Occurrence& one : view.analysis().names.occurrences) {
+  for (const Occurrence& one : view.analysis().names.own()) {
     if (!one.defines || one.kind != NameKind::variable) continue;
     if (one.span.end < span.begin || one.span.begin > span.end) continue;
     const isa::Type* type = view.analysis().type_of(one);
@@ -103,6 +103,7 @@ Json code_lenses(const DocumentView& view) {
   Json list = Json::array();
   for (const Symbol& symbol : view.analysis().names.symbols) {
     if (symbol.kind != NameKind::kernel && symbol.kind != NameKind::pipeline) continue;
+    if (!view.analysis().names.is_own(symbol.definition)) continue;
     const auto arguments = [&] {
       Json both = Json::array();
       both.push(view.uri());
@@ -118,7 +119,7 @@ Json code_lenses(const DocumentView& view) {
     const int kernel = static_cast<int>(k);
     isa::for_each_statement(program->kernel(kernel).body, [&](const isa::Stmt& stmt) {
       const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
-      if (inst == nullptr) return;
+      if (inst == nullptr || !view.analysis().names.is_own(stmt.span)) return;
       const std::string cost = cost_of(*program, kernel, *inst);
       if (!cost.empty()) list.push(lens(view, stmt.span, cost, "", Json::array()));
     });
@@ -137,7 +138,7 @@ Json token_legend() {
 Json semantic_tokens(const DocumentView& view) {
   Json data = Json::array();
   Position last;
-  for (const Occurrence& one : view.analysis().names.occurrences) {
+  for (const Occurrence& one : view.analysis().names.own()) {
     const int type = token_type(one.kind);
     if (type < 0 || one.span.end <= one.span.begin) continue;
     const Position at = view.position(one.span.begin);

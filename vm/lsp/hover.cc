@@ -104,12 +104,40 @@ std::string layout_page(const Analysis& analysis, std::uint32_t offset) {
   return page;
 }
 
+/// The line of a definition, the comment above it, and its file if it is another one.
+std::string definition_page(const Analysis& analysis, const Symbol& symbol) {
+  const SourceFile& bound = *analysis.bound;
+  const std::uint32_t at = symbol.definition.begin;
+  std::string text = fmt::format("```tilevm\n{}\n```\n", bound.line_at(at));
+  if (!is_of_file(symbol.kind)) return text;
+  // Lines that begin with `#`, right above.
+  std::vector<std::string_view> comment;
+  const auto* const begin_of_text = bound.text().data();
+  const auto place = static_cast<std::size_t>(bound.line_at(at).data() - begin_of_text);
+  for (std::size_t end = place; end > 1 && comment.size() < 16;) {
+    const std::string_view line = bound.line_at(end - 1);
+    if (!line.starts_with('#')) break;
+    comment.push_back(line.substr(std::min(line.find_first_not_of("# "), line.size())));
+    end = static_cast<std::size_t>(line.data() - begin_of_text);
+  }
+  for (auto line = comment.rbegin(); line != comment.rend(); ++line) {
+    text += fmt::format("{}\n", *line);
+  }
+  if (!analysis.names.is_own(symbol.definition)) {
+    text += fmt::format("\nfrom `{}`\n", bound.name_at(at));
+  }
+  return text;
+}
+
 std::string symbol_page(const Analysis& analysis, const Occurrence& occurrence) {
   const Symbol& symbol = analysis.names.symbols[static_cast<std::size_t>(occurrence.symbol)];
   if (const isa::Type* type = analysis.type_of(occurrence)) return type_page(symbol.name, *type);
   switch (symbol.kind) {
     case NameKind::constant: {
       std::string text = fmt::format("```tilevm\nconst {} = {}\n```\n", symbol.name, symbol.text);
+      if (!analysis.names.is_own(symbol.definition)) {
+        text += fmt::format("from `{}`\n", analysis.bound->name_at(symbol.definition.begin));
+      }
       for (const isa::Tunable& tunable : analysis.partial.tunables) {
         if (tunable.name != symbol.name) continue;
         text += fmt::format("a tunable: {}\n", fmt::join(tunable.choices, ", "));
@@ -121,9 +149,7 @@ std::string symbol_page(const Analysis& analysis, const Occurrence& occurrence) 
     case NameKind::function:
     case NameKind::parameter:
     case NameKind::variable: {
-      const Span line = analysis.tree.items.empty() ? Span{} : symbol.definition;
-      const LineColumn at = analysis.source->locate(line.begin);
-      return fmt::format("```tilevm\n{}\n```\n", analysis.source->line(at.line));
+      return definition_page(analysis, symbol);
     }
     case NameKind::keyword:
     case NameKind::instruction:

@@ -24,12 +24,14 @@ class NameFinder {
       : source_(source), words_(frontend::language_words()) {}
 
   Names run(const ast::Program& tree) {
-    for (const ast::Item& item : tree.items) declare_item(item);
-    for (std::size_t i = 0; i < tree.items.size(); ++i) {
+    const std::vector<const ast::Item*> items = all_items(tree);
+    for (const ast::Item* item : items) declare_item(*item);
+    for (std::size_t i = 0; i < items.size(); ++i) {
       item_ = static_cast<int>(i);
-      item_end_ = i + 1 < tree.items.size() ? begin_of(tree.items[i + 1]) : end_of_file();
-      std::visit([&](const auto& node) { visit(node, tree.items[i]); }, tree.items[i].node);
+      item_end_ = end_of_item(items, i);
+      std::visit([&](const auto& node) { visit(node, *items[i]); }, items[i]->node);
     }
+    names_.own_end = end_of_file();
     for (const ast::Comment& comment : tree.comments) add(comment.span, NameKind::comment);
     add_keywords();
     sort();
@@ -41,6 +43,18 @@ class NameFinder {
 
   /// Of the document, which included files follow in the text.
   std::uint32_t end_of_file() const { return source_.files().front().end; }
+
+  /// The begin of the next item of the same file, or the file's end.
+  std::uint32_t end_of_item(const std::vector<const ast::Item*>& items, std::size_t at) const {
+    const auto& files = source_.files();
+    const auto file = std::prev(std::ranges::upper_bound(files, items[at]->span.begin, {},
+                                                         &SourceFile::File::begin));
+    for (std::size_t k = at + 1; k < items.size(); ++k) {
+      const std::uint32_t begin = begin_of(*items[k]);
+      if (begin >= items[at]->span.end && begin < file->end) return begin;
+    }
+    return file->end;
+  }
 
   static std::uint32_t begin_of(const ast::Item& item) {
     const auto* kernel = std::get_if<ast::Kernel>(&item.node);
@@ -60,7 +74,7 @@ class NameFinder {
   // ---- the file
 
   void declare_item(const ast::Item& item) {
-    const Span file{0, end_of_file()};
+    const Span file{0, static_cast<std::uint32_t>(source_.text().size())};
     if (const auto* decl = std::get_if<ast::ConstDecl>(&item.node)) {
       for (std::size_t i = 0; i < decl->names.size(); ++i) {
         const std::string value =
@@ -74,22 +88,7 @@ class NameFinder {
       entries_.try_emplace(pipeline->name.text, declare(pipeline->name, NameKind::pipeline, file));
     } else if (const auto* function = std::get_if<ast::Function>(&item.node)) {
       entries_.try_emplace(function->name.text, declare(function->name, NameKind::function, file));
-    } else if (const auto* include = std::get_if<ast::Include>(&item.node)) {
-      remember_included(include->items);
     }
-  }
-
-  /// Names of other files are known, but are not defined in this document.
-  void remember_included(const std::vector<ast::Item>& items) {
-    ast::for_each<ast::ConstDecl>(items, [&](const ast::ConstDecl& node) {
-      for (const ast::Identifier& name : node.names) included_[name.text] = NameKind::constant;
-    });
-    ast::for_each<ast::Kernel>(
-        items, [&](const ast::Kernel& node) { included_[node.name.text] = NameKind::kernel; });
-    ast::for_each<ast::Pipeline>(
-        items, [&](const ast::Pipeline& node) { included_[node.name.text] = NameKind::pipeline; });
-    ast::for_each<ast::Function>(
-        items, [&](const ast::Function& node) { included_[node.name.text] = NameKind::function; });
   }
 
   void define(const ast::Identifier& name, const Scope& in) {
@@ -294,8 +293,6 @@ class NameFinder {
       add(span, NameKind::type);
     } else if (has(words_.layouts, name)) {
       add(span, NameKind::layout);
-    } else if (const auto found = included_.find(name); found != included_.end()) {
-      add(span, found->second);
     } else {
       add(span, has(words_.functions, name) ? NameKind::function : NameKind::unknown);
     }
@@ -408,7 +405,6 @@ class NameFinder {
   frontend::LanguageWords words_;
   Names names_;
   Scope global_, entries_;
-  std::map<std::string, NameKind, std::less<>> included_;
   std::vector<Scope> scopes_;
   std::vector<std::uint32_t> block_end_;
   int item_ = -1;
@@ -430,6 +426,24 @@ const Occurrence* Names::at(std::uint32_t offset) const {
   if (after == occurrences.begin()) return nullptr;
   const Occurrence& found = *std::prev(after);
   return offset <= found.span.end ? &found : nullptr;
+}
+
+std::span<const Occurrence> Names::own() const {
+  const auto end = std::ranges::lower_bound(occurrences, own_end, {},
+                                            [](const Occurrence& one) { return one.span.begin; });
+  return {occurrences.begin(), end};
+}
+
+std::vector<const ast::Item*> all_items(const ast::Program& tree) {
+  std::vector<const ast::Item*> all;
+  const auto add = [&](const auto& self, const std::vector<ast::Item>& items) -> void {
+    for (const ast::Item& item : items) {
+      all.push_back(&item);
+      if (const auto* include = std::get_if<ast::Include>(&item.node)) self(self, include->items);
+    }
+  };
+  add(add, tree.items);
+  return all;
 }
 
 Names find_names(const frontend::ast::Program& tree, const SourceFile& source) {

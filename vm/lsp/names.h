@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,14 +36,15 @@ enum class NameKind : std::uint8_t {
 /// variables.
 [[nodiscard]] bool is_of_file(NameKind kind);
 
-/// A constant, kernel, pipeline, function, parameter or variable of the file. A name that is
+/// A constant, kernel, pipeline, function, parameter or variable of the file, or of one that it
+/// includes. A name that is
 /// assigned again in its block is one symbol, whatever type it takes.
 struct Symbol {
   std::string name;
   NameKind kind = NameKind::variable;
   Span definition{};
   Span scope{};      ///< where the name may be used
-  int item = -1;     ///< of the tree, that it belongs to; -1: the file
+  int item = -1;     ///< of all_items(), that it belongs to; -1: the file
   std::string text;  ///< of a constant: its value as written; of a parameter: its type
 };
 
@@ -58,13 +60,24 @@ struct Occurrence {
 
 struct Names {
   std::vector<Symbol> symbols;
-  std::vector<Occurrence> occurrences;  ///< by place, none overlaps another
+  /// By place, none overlaps another; those of included files follow those of the document.
+  std::vector<Occurrence> occurrences;
+  std::uint32_t own_end = 0;  ///< of the document in the text
+
+  [[nodiscard]] bool is_own(Span span) const { return span.end <= own_end; }
+  /// Those of the document.
+  [[nodiscard]] std::span<const Occurrence> own() const;
 
   /// The occurrence at a place, or that ends there; null if there is none.
   [[nodiscard]] const Occurrence* at(std::uint32_t offset) const;
 };
 
-/// The names of a tree of this source, with its keywords, literals and comments.
+/// The items of a tree, those of included files after the `include` that brings them.
+[[nodiscard]] std::vector<const frontend::ast::Item*> all_items(
+    const frontend::ast::Program& tree);
+
+/// The names of a tree of this source, with included files, and the document's keywords, literals
+/// and comments.
 [[nodiscard]] Names find_names(const frontend::ast::Program& tree, const SourceFile& source);
 
 }  // namespace tilevm::vm

@@ -89,6 +89,7 @@ Json highlights(const DocumentView& view, std::uint32_t offset) {
   if (found == nullptr) return {};
   Json list = Json::array();
   for_each_use(view, found->symbol, [&](const Occurrence& use) {
+    if (!view.analysis().names.is_own(use.span)) return;
     Json item = Json::object();
     list.push(item.set("range", view.range(use.span)).set("kind", use.defines ? 3 : 2));
   });
@@ -98,7 +99,7 @@ Json highlights(const DocumentView& view, std::uint32_t offset) {
 Json document_symbols(const DocumentView& view) {
   Json list = Json::array();
   for (const Symbol& symbol : view.analysis().names.symbols) {
-    if (!is_of_file(symbol.kind)) continue;
+    if (!is_of_file(symbol.kind) || !view.analysis().names.is_own(symbol.definition)) continue;
     Json item = Json::object();
     item.set("name", symbol.name).set("kind", protocol_kind(symbol.kind));
     if (symbol.kind == NameKind::constant) item.set("detail", symbol.text);
@@ -116,6 +117,20 @@ Json prepare_rename(const DocumentView& view, std::uint32_t offset) {
       .set("placeholder", symbol_of(view, *found).name);
 }
 
+Status may_rename(const DocumentView& view, int symbol, const std::string& to) {
+  const Symbol& renamed = view.analysis().names.symbols[static_cast<std::size_t>(symbol)];
+  if (renamed.name == to) return Done{};
+  if (!view.analysis().parsed) {
+    return Error{ErrorKind::program,
+                 fmt::format("`{}` or a file that it includes has lines that cannot be read, where "
+                             "the name may occur too; correct them first",
+                             view.uri())};
+  }
+  const std::string why = obstacle(view.analysis().names, symbol, to);
+  if (why.empty()) return Done{};
+  return Error{ErrorKind::program, why + "; choose another name"};
+}
+
 Result<Json> rename(const DocumentView& view, std::uint32_t offset, const std::string& to) {
   const Occurrence* found = symbol_at(view, offset);
   if (found == nullptr) {
@@ -124,14 +139,9 @@ Result<Json> rename(const DocumentView& view, std::uint32_t offset, const std::s
         "only constants, kernels, pipelines, functions, parameters and variables have names to "
         "change"};
   }
-  if (!view.analysis().parsed) {
-    return Error{ErrorKind::program,
-                 "the file has lines that cannot be read, where the name may occur too; correct "
-                 "them first"};
-  }
   if (symbol_of(view, *found).name == to) return view.workspace_edit(Json::array());
-  const std::string why = obstacle(view.analysis().names, found->symbol, to);
-  if (!why.empty()) return Error{ErrorKind::program, why + "; choose another name"};
+  const Status allowed = may_rename(view, found->symbol, to);
+  if (!allowed) return allowed.error();
   Json edits = Json::array();
   for_each_use(view, found->symbol,
                [&](const Occurrence& use) { edits.push(view.edit(use.span, to)); });

@@ -1,5 +1,7 @@
 #include "vm/lsp/session.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <initializer_list>
 #include <string_view>
 
@@ -7,8 +9,10 @@
 #include <boost/json.hpp>
 
 #include "isa/numeric/target.h"
+#include "vm/lsp/across_files.h"
 #include "vm/lsp/features.h"
 #include "vm/lsp/wire.h"
+#include "vm/text/file.h"
 
 namespace tilevm::vm {
 
@@ -18,6 +22,7 @@ using Object = boost::json::object;
 using Value = boost::json::value;
 
 constexpr std::size_t most_documents = 512;
+constexpr std::uint64_t most_bytes = std::uint64_t{4} << 20;  ///< of a file that is not open
 
 std::string text_of(const Value& value) { return std::string(std::string_view(value.as_string())); }
 
@@ -61,10 +66,43 @@ Json Session::take_diagnostics() {
   dirty_.erase(dirty_.begin());
   Json params = Json::object();
   params.set("uri", uri);
+  Json list = Json::array();
+  std::set<std::string> seen;
   const auto found = documents_.find(uri);
-  if (found == documents_.end()) return params.set("diagnostics", Json::array());
-  const DocumentView view(analysis_of(uri, found->second), uri, encoding_);
-  return params.set("version", found->second.version).set("diagnostics", diagnostics_of(view));
+  if (found != documents_.end()) {
+    const DocumentView view = view_of(uri, found->second);
+    list = diagnostics_of(view);
+    for (const Diagnostic& one : view.analysis().diagnostics.sorted()) seen.insert(one.message);
+    share_diagnostics(uri, view);
+    params.set("version", found->second.version);
+  }
+  for (const auto& [other, by_file] : shared_) {
+    const auto here = by_file.find(uri);
+    if (other == uri || here == by_file.end()) continue;
+    for (const auto& [message, diagnostic] : here->second) {
+      if (seen.insert(message).second) list.push(diagnostic);
+    }
+  }
+  return params.set("diagnostics", std::move(list));
+}
+
+/// What a document says of files that it includes is told of those.
+void Session::share_diagnostics(const std::string& uri, const DocumentView& view) {
+  auto now = diagnostics_by_file(view);
+  auto& before = shared_[uri];
+  const auto text_of_file = [](const DiagnosticsByFile& by_file, const std::string& file) {
+    std::string text;
+    const auto found = by_file.find(file);
+    if (found == by_file.end()) return text;
+    for (const auto& [message, diagnostic] : found->second) text += diagnostic.text();
+    return text;
+  };
+  for (const auto* by_file : {&before, &now}) {
+    for (const auto& [file, list] : *by_file) {
+      if (text_of_file(before, file) != text_of_file(now, file)) dirty_.insert(file);
+    }
+  }
+  before = std::move(now);
 }
 
 Session::Open& Session::open_document(const Object& params) {
@@ -77,8 +115,73 @@ Session::Open& Session::open_document(const Object& params) {
 }
 
 const Analysis& Session::analysis_of(const std::string& uri, Open& open) const {
-  if (!open.analysis) open.analysis = analyse(uri, open.text, settings_);
+  if (!open.analysis) open.analysis = analyse(uri, open.text, settings_, edited());
   return *open.analysis;
+}
+
+DocumentView Session::view_of(const std::string& uri, Open& open) const {
+  return {analysis_of(uri, open), uri, encoding_, find_uri()};
+}
+
+/// The texts of open documents, which other documents include.
+EditedText Session::edited() const {
+  return [this](const std::string& path) -> std::optional<std::string> {
+    for (const auto& [uri, open] : documents_) {
+      if (open.path == path) return open.text;
+    }
+    return std::nullopt;
+  };
+}
+
+FindUri Session::find_uri() const {
+  return [this](const std::string& path) {
+    for (const auto& [uri, open] : documents_) {
+      if (open.path == path) return uri;
+    }
+    return uri_of(path);
+  };
+}
+
+/// The open documents, and the programs of the workspace that are not open.
+void Session::for_each_view(const DocumentView& asking, const std::string& name,
+                            const std::function<void(const DocumentView&)>& f) {
+  std::set<std::string> open_paths;
+  for (auto& [uri, open] : documents_) {
+    open_paths.insert(open.path);
+    f(view_of(uri, open));
+  }
+  std::vector<std::string> folders = folders_;
+  const std::string path = path_of(asking.uri());
+  if (folders.empty() && path != "-") {
+    folders.push_back(std::filesystem::path(path).parent_path().generic_string());
+  }
+  for (const std::string& file : program_files(folders)) {
+    if (open_paths.contains(file)) continue;
+    const auto bytes = read_file(file, most_bytes);
+    if (!bytes) continue;
+    std::string text(bytes->begin(), bytes->end());
+    const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
+    if (!has("include") || !has(name)) continue;
+    const Analysis names = analyse_names(uri_of(file), std::move(text), edited());
+    f({names, uri_of(file), encoding_, find_uri()});
+  }
+}
+
+/// A document and those that include it are judged anew.
+void Session::text_changed(const std::string& uri) {
+  dirty_.insert(uri);
+  const std::string path = path_of(uri);
+  for (auto& [other, open] : documents_) {
+    if (other == uri || !open.analysis) continue;
+    const auto& files = open.analysis->bound->files();
+    const bool includes = std::any_of(files.begin() + 1, files.end(), [&](const auto& file) {
+      std::error_code error;
+      return std::filesystem::weakly_canonical(file.name, error).generic_string() == path;
+    });
+    if (!includes) continue;
+    open.analysis.reset();
+    dirty_.insert(other);
+  }
 }
 
 /// Calls f(view) for the document of a request.
@@ -86,7 +189,7 @@ template <class F>
 Json Session::with_view(const Object& params, F&& f) {
   Open& open = open_document(params);
   const std::string uri = text_of(params.at("textDocument").as_object().at("uri"));
-  return f(DocumentView(analysis_of(uri, open), uri, encoding_));
+  return f(view_of(uri, open));
 }
 
 void Session::did_open(const Object& params) {
@@ -97,9 +200,9 @@ void Session::did_open(const Object& params) {
         Fault::invalid_params,
         fmt::format("more than {} files are open; `{}` is left out", most_documents, uri)};
   }
-  documents_[uri] = {text_of(document.at("text")),
+  documents_[uri] = {text_of(document.at("text")), path_of(uri),
                      document.at("version").to_number<std::int64_t>()};
-  dirty_.insert(uri);
+  text_changed(uri);
 }
 
 void Session::did_change(const Object& params) {
@@ -112,7 +215,7 @@ void Session::did_change(const Object& params) {
     if (version->is_number()) open.version = version->to_number<std::int64_t>();
   }
   open.analysis.reset();
-  dirty_.insert(text_of(document.at("uri")));
+  text_changed(text_of(document.at("uri")));
 }
 
 void Session::apply(const Object& change, std::string& text) const {
@@ -136,7 +239,9 @@ void Session::apply(const Object& change, std::string& text) const {
 void Session::did_close(const Object& params) {
   const std::string uri = text_of(params.at("textDocument").as_object().at("uri"));
   documents_.erase(uri);
-  dirty_.insert(uri);
+  for (const auto& [file, list] : shared_[uri]) dirty_.insert(file);
+  shared_.erase(uri);
+  text_changed(uri);
 }
 
 Json Session::initialize(const Object& params) {
@@ -144,6 +249,7 @@ Json Session::initialize(const Object& params) {
   if (const Value* options = params.if_contains("initializationOptions")) {
     if (options->is_object()) take_settings(options->get_object());
   }
+  take_folders(params);
   encoding_ = Encoding::utf16;
   boost::system::error_code missing;
   const Value whole(params);
@@ -160,6 +266,22 @@ Json Session::initialize(const Object& params) {
   info.set("name", "tilevm").set("version", version_);
   Json result = Json::object();
   return result.set("capabilities", capabilities()).set("serverInfo", std::move(info));
+}
+
+/// The folders that the editor has open.
+void Session::take_folders(const Object& params) {
+  const auto add = [&](const Value* uri) {
+    if (uri == nullptr || !uri->is_string()) return;
+    const std::string path = path_of(text_of(*uri));
+    if (path != "-") folders_.push_back(path);
+  };
+  const Value* folders = params.if_contains("workspaceFolders");
+  if (folders != nullptr && folders->is_array()) {
+    for (const Value& folder : folders->get_array()) {
+      if (folder.is_object()) add(folder.get_object().if_contains("uri"));
+    }
+  }
+  if (folders_.empty()) add(params.if_contains("rootUri"));
 }
 
 /// {"target": "sm_90a", "defines": {"M": "64"}}
@@ -212,8 +334,11 @@ Json Session::capabilities() const {
 }
 
 Json Session::rename_at(const DocumentView& view, const Object& params) {
-  Result<Json> edit =
-      rename(view, view.offset(position_of(params.at("position"))), text_of(params.at("newName")));
+  Result<Json> edit = rename_across(
+      view, view.offset(position_of(params.at("position"))), text_of(params.at("newName")),
+      [&](const std::string& name, const std::function<void(const DocumentView&)>& f) {
+        for_each_view(view, name, f);
+      });
   if (!edit) throw Refusal{Fault::request_failed, edit.error().message};
   return *std::move(edit);
 }
@@ -263,8 +388,11 @@ void Session::add_methods() {
   };
   requests_["textDocument/references"] = [this](const Object& params) {
     return with_view(params, [&](const DocumentView& view) {
-      return references(view, view.offset(position_of(params.at("position"))),
-                        wants_definitions(params));
+      return references_across(
+          view, view.offset(position_of(params.at("position"))), wants_definitions(params),
+          [&](const std::string& name, const std::function<void(const DocumentView&)>& f) {
+            for_each_view(view, name, f);
+          });
     });
   };
   requests_["textDocument/rename"] = [this](const Object& params) {

@@ -8,9 +8,11 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/json/fwd.hpp>
 
+#include "vm/lsp/across_files.h"
 #include "vm/lsp/document.h"
 #include "vm/text/json.h"
 
@@ -60,6 +62,7 @@ class Session {
  private:
   struct Open {
     std::string text;
+    std::string path;  ///< canonical; "-": it is no file
     std::int64_t version = 0;
     std::optional<Analysis> analysis{};
   };
@@ -67,6 +70,14 @@ class Session {
 
   Open& open_document(const Object& params);
   const Analysis& analysis_of(const std::string& uri, Open& open) const;
+  [[nodiscard]] DocumentView view_of(const std::string& uri, Open& open) const;
+  [[nodiscard]] EditedText edited() const;
+  [[nodiscard]] FindUri find_uri() const;
+  void for_each_view(const DocumentView& asking, const std::string& name,
+                     const std::function<void(const DocumentView&)>& f);
+  void text_changed(const std::string& uri);
+  void share_diagnostics(const std::string& uri, const DocumentView& view);
+  void take_folders(const Object& params);
   template <class F>
   Json with_view(const Object& params, F&& f);
   void did_open(const Object& params);
@@ -76,7 +87,7 @@ class Session {
   Json initialize(const Object& params);
   void take_settings(const Object& options);
   [[nodiscard]] Json capabilities() const;
-  static Json rename_at(const DocumentView& view, const Object& params);
+  Json rename_at(const DocumentView& view, const Object& params);
   void add_at_place(const std::string& name, AtPlace feature);
   void add_of_range(const std::string& name, Json (*feature)(const DocumentView&, Span));
   void add_of_document(const std::string& name, Json (*feature)(const DocumentView&));
@@ -89,6 +100,9 @@ class Session {
   std::map<std::string, Notification> notifications_;
   std::map<std::string, Open> documents_;
   std::set<std::string> dirty_;
+  /// By document: what it says of files that it includes, by their address.
+  std::map<std::string, DiagnosticsByFile> shared_;
+  std::vector<std::string> folders_;  ///< of the workspace
   bool initialized_ = false, shut_down_ = false;
   bool snippets_ = false;  ///< the client takes them
 };

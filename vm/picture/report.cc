@@ -11,6 +11,7 @@
 #include "vm/picture/canvas.h"
 #include "vm/picture/heat_map.h"
 #include "vm/picture/layout_svg.h"
+#include "vm/picture/sectors.h"
 #include "vm/text/table.h"
 
 namespace tilevm::vm {
@@ -51,7 +52,7 @@ std::map<int, LineCost> costs_of(const RunPage& page) {
   std::map<int, LineCost> costs;
   for (const KernelStats& kernel : page.report.kernels) {
     for (const sim::StatementCount& statement : kernel.counters.statements) {
-      LineCost& cost = costs[page.program.source().locate(statement.span.begin).line];
+      LineCost& cost = costs[page.program.source().root_line(statement.span.begin)];
       cost.executions = std::max(cost.executions, statement.executions);
       cost.mma += statement.mma_instructions;
       for (std::size_t t = 0; t < sim::traffic_count; ++t) {
@@ -78,7 +79,7 @@ std::multimap<int, std::string> words_by_line(const RunPage& page) {
   const auto add = [&](const Diagnostics& diagnostics) {
     for (const Diagnostic& one : diagnostics.sorted()) {
       words.emplace(
-          page.program.source().locate(one.span.begin).line,
+          page.program.source().root_line(one.span.begin),
           fmt::format("{}: {} [{}]", to_string(one.severity), one.message, to_string(one.code)));
     }
   };
@@ -169,16 +170,18 @@ std::string outputs(const RunPage& page) {
   return text;
 }
 
-/// Of the kernels that were launched.
-std::string accesses(const RunPage& page) {
+/// The accesses of the kernels that were launched, of one of the memories: `of` gives the picture of
+/// a statement. Those that move more than they must are open.
+template <class PictureOf>
+std::string access_pictures(const RunPage& page, PictureOf&& of) {
   std::string text;
   for (const KernelStats& kernel : page.report.kernels) {
     isa::for_each_statement(page.program.kernel(kernel.kernel).body, [&](const isa::Stmt& stmt) {
       const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
       if (inst == nullptr) return;
-      const auto access = shared_access_of(page.program, kernel.kernel, *inst);
+      const auto access = of(page.program, kernel.kernel, *inst);
       if (!access) return;
-      const int line = page.program.source().locate(stmt.span.begin).line;
+      const int line = page.program.source().root_line(stmt.span.begin);
       text += fmt::format(
           "<details{}><summary><a href=\"#L{}\">line {}</a>: {}, {}</summary>{}"
           "</details>\n",
@@ -186,10 +189,18 @@ std::string accesses(const RunPage& page) {
           isa::mnemonic(inst->inst), describe(*access), figure(draw_svg(*access)));
     });
   }
-  if (text.empty()) return "";
-  return "<h2>Shared memory</h2>\n<p>One execution of each statement, at the begin of its "
-         "tensor.</p>\n" +
-         text;
+  return text;
+}
+
+std::string accesses(const RunPage& page) {
+  constexpr std::string_view once =
+      "<p>One execution of each statement, at the begin of its tensor.</p>\n";
+  std::string text;
+  const std::string global = access_pictures(page, global_access_of);
+  if (!global.empty()) text += fmt::format("<h2>Global memory</h2>\n{}{}", once, global);
+  const std::string shared = access_pictures(page, shared_access_of);
+  if (!shared.empty()) text += fmt::format("<h2>Shared memory</h2>\n{}{}", once, shared);
+  return text;
 }
 
 /// The layouts of tiles that are loaded and stored, each once: which thread moves which element.
@@ -210,7 +221,7 @@ std::string layouts(const RunPage& page) {
       if (type == nullptr || type->layout.size() > most_elements) return;
       TypedLayout typed{type->dtype, type->layout,
                         isa::to_string(type->dtype) + " " + to_string(type->layout)};
-      const int line = page.program.source().locate(stmt.span.begin).line;
+      const int line = page.program.source().root_line(stmt.span.begin);
       lines[typed.text] += fmt::format(" <a href=\"#L{0}\">{0}</a>", line);
       pictures.emplace(typed.text, std::move(typed));
     });

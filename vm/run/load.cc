@@ -13,6 +13,7 @@
 
 #include "frontend/syntax/includes.h"
 #include "frontend/syntax/lines.h"
+#include "vm/run/edited_files.h"
 
 namespace tilevm::vm {
 
@@ -81,14 +82,23 @@ Result<frontend::FoundFile> find_file(const std::string& path, const std::string
 }  // namespace
 
 std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const SourceFile>& source,
-                                                const std::string& path) {
+                                                const std::string& path,
+                                                const EditedText& edited) {
   if (path == "-") return frontend::with_standard_library(source);
   std::error_code error;
   const auto key = std::filesystem::weakly_canonical(path, error).generic_string();
   return frontend::with_includes(source, key,
                                  [&](const std::string& name, const std::string& from) {
-                                   return find_file(name, from == key ? path : from);
+                                   auto found = find_file(name, from == key ? path : from);
+                                   if (!found || !edited) return found;
+                                   if (auto text = edited(found->key)) found->text = *std::move(text);
+                                   return found;
                                  });
+}
+
+std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const SourceFile>& source,
+                                                const std::string& path) {
+  return with_includes(source, path, {});
 }
 
 Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,

@@ -1,6 +1,8 @@
 // `tilevm dap`: a client's messages and what comes back, without an editor.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,15 @@ using namespace tilevm;
 using namespace tilevm::vm;
 namespace json = boost::json;
 
+/// Appends a message to the file that TILEVM_DAP_RECORD names: tests/editors/dap_test.py holds all of
+/// them against the protocol's schema.
+void record(const char* from, const json::object& message, bool valid) {
+  const char* path = std::getenv("TILEVM_DAP_RECORD");
+  if (path == nullptr) return;
+  const json::object entry{{"from", from}, {"message", message}, {"valid", valid}};
+  std::ofstream(path, std::ios::app) << json::serialize(entry) << '\n';
+}
+
 /// A client that keeps what it is sent.
 class Client {
  public:
@@ -25,16 +36,19 @@ class Client {
       : adapter_({[](const dap::LaunchArguments& launch) { return open(launch); },
                   [this](const Json& message) {
                     sent_.push_back(json::parse(message.text()).as_object());
+                    record("adapter", sent_.back(), true);
                   }}) {}
 
-  /// Sends a request; gives its response.
-  json::object request(const std::string& command, const std::string& arguments = "{}") {
+  /// Sends a request, which is as the protocol wants it unless it says so; gives its response.
+  json::object request(const std::string& command, const std::string& arguments = "{}",
+                       bool valid = true) {
     sent_.clear();
     json::object message;
     message["seq"] = ++sequence_;
     message["type"] = "request";
     message["command"] = command;
     message["arguments"] = json::parse(arguments);
+    record("client", message, valid);
     goes_on_ = adapter_.handle(message);
     for (const json::object& answer : sent_) {
       if (answer.at("type") != "response") continue;
@@ -73,7 +87,10 @@ class Client {
   /// Up to the first stop.
   void start(const std::string& program, const std::string& more = "") {
     const json::object can =
-        body("initialize", R"({"adapterID": "tilevm", "linesStartAt1": true})");
+        body("initialize", R"({"adapterID": "tilevm", "linesStartAt1": true,
+                               "supportsVariableType": true, "supportsVariablePaging": true,
+                               "supportsMemoryReferences": true, "supportsMemoryEvent": true,
+                               "supportsInvalidatedEvent": true})");
     CHECK(can.at("supportsStepBack").as_bool());
     CHECK(can.at("supportsDataBreakpoints").as_bool());
     body("launch",
@@ -84,7 +101,7 @@ class Client {
   }
 
  private:
-  static Result<std::unique_ptr<sim::debug::Session>> open(const dap::LaunchArguments& launch) {
+  static Result<dap::Launched> open(const dap::LaunchArguments& launch) {
     TargetRequest request;
     request.path = launch.program;
     request.defines = launch.defines;
@@ -93,8 +110,10 @@ class Client {
     Result<FoundTarget> found = find_target(request);
     if (!found) return found.error();
     if (!found->target) return Error{ErrorKind::program, "the program has an error"};
-    return open_session(found->target->program, found->target->entry,
-                        std::move(found->target->tensors), {});
+    auto session = open_session(found->target->program, found->target->entry,
+                                std::move(found->target->tensors), {});
+    if (!session) return session.error();
+    return dap::Launched{*std::move(session)};
   }
 
   std::vector<json::object> sent_;
@@ -111,7 +130,7 @@ TEST_CASE("dap: breakpoints, steps and steps back") {
   client.start("programs/figure2.tile", small_figure2);
   const json::object set = client.body(
       "setBreakpoints",
-      R"({"source": {"path": "x"}, "breakpoints": [{"line": 22, "condition": "bk == 1"}, {"line": 999}]})");
+      R"({"source": {}, "breakpoints": [{"line": 22, "condition": "bk == 1"}, {"line": 999}]})");
   CHECK(set.at("breakpoints").at(0).at("verified").as_bool());
   CHECK(set.at("breakpoints").at(0).at("line") == 22);
   CHECK_FALSE(set.at("breakpoints").at(1).at("verified").as_bool());
@@ -133,7 +152,7 @@ TEST_CASE("dap: breakpoints, steps and steps back") {
   CHECK(client.line() == 17);
   client.body("setBreakpoints", R"({"source": {}, "breakpoints": []})");
   client.body("setFunctionBreakpoints", R"({"breakpoints": [{"name": "StoreGlobal"}]})");
-  client.body("continue");
+  client.body("continue", R"({"threadId": 1})");
   CHECK(client.line() == 24);
   const json::object targets = client.body("gotoTargets", R"({"source": {}, "line": 16})");
   client.body("goto", json::serialize(json::object{
@@ -145,7 +164,7 @@ TEST_CASE("dap: scopes, tensors by dimensions, values, changes") {
   Client client;
   client.start("programs/figure2.tile", small_figure2);
   client.body("setFunctionBreakpoints", R"({"breakpoints": [{"name": "Dot"}]})");
-  client.body("continue");
+  client.body("continue", R"({"threadId": 1})");
   const json::object scopes = client.body("scopes", R"({"frameId": 1})");
   const auto variables = [&](const json::value& of, const std::string& more = "") {
     return client
@@ -192,7 +211,7 @@ TEST_CASE("dap: data breakpoints and memory") {
   const json::object info = client.body("dataBreakpointInfo", R"({"name": "s[0, 0]"})");
   client.body("setDataBreakpoints",
               json::serialize(json::object{{"breakpoints", {{{"dataId", info.at("dataId")}}}}}));
-  client.body("continue");
+  client.body("continue", R"({"threadId": 1})");
   CHECK(client.event("stopped").at("reason") == "data breakpoint");
   // s[0, 0] is x[3, 0] = 96, 0x42c00000.
   const json::object bytes =
@@ -208,7 +227,7 @@ TEST_CASE("dap: data breakpoints and memory") {
       "setDataBreakpoints",
       json::serialize(json::object{{"breakpoints", {{{"dataId", bytes_of_s.at("dataId")}}}}}));
   CHECK(placed.at("breakpoints").at(0).at("verified").as_bool());
-  client.body("reverseContinue");
+  client.body("reverseContinue", R"({"threadId": 1})");
   CHECK(client.line() == 12);
   const json::object past =
       client.body("readMemory", R"({"memoryReference": "s", "offset": 100000, "count": 4})");
@@ -221,11 +240,11 @@ TEST_CASE("dap: data breakpoints and memory") {
 TEST_CASE("dap: a fault stops, with its report") {
   Client client;
   client.start("tests/filetests/faults/race_read.tile");
-  client.body("continue");
+  client.body("continue", R"({"threadId": 1})");
   CHECK(client.event("stopped").at("reason") == "exception");
   const json::object info = client.body("exceptionInfo", R"({"threadId": 1})");
   CHECK(info.at("exceptionId") == "TV0406");
-  client.body("stepBack");
+  client.body("stepBack", R"({"threadId": 1})");
   CHECK(client.line() == 4);
   client.body("disconnect");
   CHECK_FALSE(client.goes_on());
@@ -235,7 +254,7 @@ TEST_CASE("dap: a statement as CUDA C++") {
   Client client;
   client.start("programs/figure2.tile", small_figure2);
   client.body("setFunctionBreakpoints", R"({"breakpoints": [{"name": "Dot"}]})");
-  client.body("continue");
+  client.body("continue", R"({"threadId": 1})");
   const json::object trace = client.body("stackTrace", R"({"threadId": 1})");
   const json::object shown = client.body(
       "disassemble",
@@ -245,7 +264,7 @@ TEST_CASE("dap: a statement as CUDA C++") {
   const json::value& first = shown.at("instructions").at(0);
   CHECK(std::string(first.at("instruction").as_string()).find("mma_m16n8k16") != std::string::npos);
   CHECK(first.at("line") == 22);
-  client.body("disassemble", R"({"memoryReference": "22", "instructionCount": 5,
+  client.body("disassemble", R"({"memoryReference": "0x0", "instructionCount": 5,
                                   "instructionOffset": -1000000})");
 }
 
@@ -254,14 +273,14 @@ TEST_CASE("dap: a logpoint tells and goes on") {
   client.start("programs/figure2.tile", small_figure2);
   client.body("setBreakpoints",
               R"({"source": {}, "breakpoints": [{"line": 18, "logMessage": "bk is {bk}"}]})");
-  client.body("continue");
+  client.body("continue", R"({"threadId": 1})");
   CHECK(std::string(client.event("output").at("output").as_string()).find("end of the run") !=
         std::string::npos);
 }
 
 TEST_CASE("dap: nothing that a client sends ends the adapter") {
   Client client;
-  CHECK_FALSE(client.request("next").at("success").as_bool());
+  CHECK_FALSE(client.request("next", R"({"threadId": 1})").at("success").as_bool());
   CHECK_FALSE(client.request("launch", "{}").at("success").as_bool());
   CHECK_FALSE(client.request("launch", R"({"program": "/no/such/file"})").at("success").as_bool());
   CHECK_FALSE(client.request("fly").at("success").as_bool());
@@ -273,9 +292,10 @@ TEST_CASE("dap: nothing that a client sends ends the adapter") {
         "readMemory", "writeMemory", "completions", "gotoTargets", "exceptionInfo", "stackTrace",
         "dataBreakpointInfo", "scopes", "threads", "pause", "cancel"}) {
     CAPTURE(command);
-    client.request(command);
+    client.request(command, "{}", false);
     client.request(command, R"({"breakpoints": 3, "variablesReference": -9, "line": "x",
-                                "text": 1, "column": 1e300, "threadId": 1e18, "start": -5})");
+                                "text": 1, "column": 1e300, "threadId": 1e18, "start": -5})",
+                   false);
     CHECK(client.goes_on());
   }
 }
