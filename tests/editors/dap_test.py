@@ -22,7 +22,7 @@ from dap_wire import DEADLINE, Child, Protocol, check_order, frame, published_sc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TILEVM = sys.argv.pop(1) if len(sys.argv) > 1 else "tilevm"
-UNIT_TESTS = sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else None
+UNIT_TESTS = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isfile(sys.argv[1]) else None
 FIGURE2 = str(ROOT / "programs" / "figure2.tile")
 SMALL = {"M": 16, "N": 8, "K": 32}
 EDITOR = {"clientID": "test", "adapterID": "tilevm", "linesStartAt1": True, "columnsStartAt1": True,
@@ -383,7 +383,11 @@ class DapPython(unittest.TestCase):
 
     def test_a_session(self):
         import dap
-        # Version 0.5.0 reads the list `appliesTo` of a breakpoint mode as one word.
+        # Version 0.5.0 looks for a whole response in the body of responses that need no body, and reads the list
+        # `appliesTo` of a breakpoint mode as one word.
+        for kind in vars(dap.responses).values():
+            if isinstance(kind, type) and issubclass(kind, dap.base.Response) and kind is not dap.base.Response:
+                kind.model_validate = classmethod(lambda cls, _body: cls.model_construct())
         dap.types.BreakpointMode.model_fields["appliesTo"].annotation = list[str]
         for model in (dap.types.BreakpointMode, dap.types.Capabilities, dap.responses.Initialized):
             model.model_rebuild(force=True)
@@ -405,8 +409,7 @@ class DapPython(unittest.TestCase):
         until(dap.responses.Initialized)
         client.send_request("launch", {"program": FIGURE2, "defines": SMALL})
         until(dap.events.InitializedEvent)
-        client.set_breakpoints(source=dap.types.Source(path=FIGURE2),
-                               breakpoints=[dap.types.SourceBreakpoint(line=22)])
+        client.set_breakpoints(source={"path": FIGURE2}, breakpoints=[{"line": 22}])
         self.assertTrue(until(dap.responses.SetBreakpointsResponse).breakpoints[0].verified)
         client.configuration_done()
         self.assertEqual(until(dap.events.StoppedEvent).reason, "entry")

@@ -204,7 +204,8 @@ class Reports(unittest.TestCase):
             section = text.split("<h2>Global memory</h2>")[1].split("<h2>")[0]
             for traffic in ("global_load", "global_store"):
                 self.assertEqual(stats[traffic]["sectors"], sectors)
-            self.assertEqual(len(re.findall(rf">1 request of warps: {sectors} sectors, ", section)), 2, tile)
+            # Of each of the two statements, in its picture and as its name.
+            self.assertEqual(len(re.findall(rf">1 request of warps: {sectors} sectors, ", section)), 4, tile)
             self.assertEqual(section.count("fetched with their sector, and not used"), 2 * sectors * unused, tile)
 
     def test_a_fault_is_told_and_marked_at_its_line(self):

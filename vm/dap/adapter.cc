@@ -96,9 +96,9 @@ bool Adapter::handle(const Object& message) {
     respond(message, answer);
     if (*command == "initialize") return true;
     const bool launches = *command == "launch" || *command == "attach";
-    if (launches && answer && !configured_) event("initialized", std::nullopt);
+    if (launches && answer && !configured_) event("initialized", Json::object());
     if (*command == "disconnect") done_ = true;
-    if (*command == "terminate") event("terminated", std::nullopt);
+    if (*command == "terminate") event("terminated", Json::object());
     run_pending();
     return !done_;
   }
@@ -123,11 +123,11 @@ void Adapter::respond(const Object& request, const Answer& answer) {
   host_.send(response);
 }
 
-void Adapter::event(const char* name, std::optional<Json> body) {
+/// Some clients want a body where the protocol needs none.
+void Adapter::event(const char* name, Json body) {
   Json message = Json::object();
   message.set("seq", sequence_++).set("type", "event").set("event", name);
-  if (body) message.set("body", *std::move(body));
-  host_.send(message);
+  host_.send(message.set("body", std::move(body)));
 }
 
 void Adapter::output(const std::string& text, const char* category) {

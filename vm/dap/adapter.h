@@ -157,7 +157,7 @@ class Adapter {
   [[nodiscard]] Json tensor_json(const sim::debug::Tensor& tensor);
 
   void respond(const Object& request, const Answer& answer);
-  void event(const char* name, std::optional<Json> body);
+  void event(const char* name, Json body);
   void output(const std::string& text, const char* category);
 
   Host host_;

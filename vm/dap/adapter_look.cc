@@ -388,7 +388,7 @@ Adapter::Answer Adapter::say_line(const std::string& text) {
   } else if (trim(text).starts_with("set")) {
     tell_change();
   }
-  if (!goes_on) event("terminated", std::nullopt);
+  if (!goes_on) event("terminated", Json::object());
   if (error) return *error;
   while (shown.ends_with('\n')) shown.pop_back();
   Json body = Json::object();

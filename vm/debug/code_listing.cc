@@ -78,17 +78,15 @@ std::vector<CodeLine> read_cuda(const SourceFile& source, std::string_view text)
   constexpr std::string_view directive = "#line ";
   std::vector<CodeLine> lines;
   SourceLine here;
-  int number = 0;
   std::string file;
   for_each_line(text, [&](std::string_view line) {
-    ++number;
     if (line.starts_with(directive)) {
       line.remove_prefix(directive.size());
       const int named = take_number(line).value_or(0);
       if (auto quoted = take_quoted(line)) file = *std::move(quoted);
       here = line_of_file(source, file, named);
     } else if (here.line > 0 && !line.empty()) {
-      lines.push_back({here, std::to_string(number), std::string(line)});
+      lines.push_back({here, std::to_string(lines.size() + 1), std::string(line)});
     }
   });
   return lines;
@@ -164,7 +162,6 @@ std::vector<CodeLine> read_ptx(const SourceFile& source, std::string_view text) 
   std::map<PtxPlace, PtxPlace> inlined;  // where the function that a place is in was called last
   std::vector<CodeLine> lines;
   SourceLine here;
-  int number = 0;
   const auto in_program = [&](PtxPlace place) -> SourceLine {
     for (int depth = 0; depth < 64; ++depth) {
       const auto file = files.find(place[0]);
@@ -177,7 +174,6 @@ std::vector<CodeLine> read_ptx(const SourceFile& source, std::string_view text) 
     return {};
   };
   for_each_line(text, [&](std::string_view line) {
-    ++number;
     const std::string_view word = without_blanks(line);
     if (word.starts_with(".loc")) {
       std::string_view rest = word.substr(4);
@@ -191,9 +187,9 @@ std::vector<CodeLine> read_ptx(const SourceFile& source, std::string_view text) 
       if (const SourceLine found = in_program(*place); found.line > 0) here = found;
     } else if (word.starts_with(".visible .entry") || word.starts_with(".entry")) {
       here = {};
-      lines.push_back({here, std::to_string(number), std::string(line)});
+      lines.push_back({here, std::to_string(lines.size() + 1), std::string(line)});
     } else if (!word.empty() && here.line > 0 && (word.front() != '.' && word.front() != '}')) {
-      lines.push_back({here, std::to_string(number), std::string(line)});
+      lines.push_back({here, std::to_string(lines.size() + 1), std::string(line)});
     }
   });
   return lines;

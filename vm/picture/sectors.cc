@@ -42,11 +42,13 @@ void draw_line(Canvas& canvas, std::int64_t y, std::uint64_t number, const LineW
       cell.label = fmt::format("{}{}", lanes.front(), lanes.size() > 1 ? "+" : "");
       cell.hover = fmt::format("{}: lane {}", bytes, list_lanes(lanes));
     } else if (fetched) {
-      cell.label = "x";
       cell.marked = true;
       cell.hover = bytes + ": fetched with their sector, and not used";
     }
     canvas.cell(cell);
+    if (cell.marked) {  // a word of the page, which is legible on dark, too
+      canvas.word(cell.x + cell_width / 2, y + 14, "x", number_size, Canvas::Anchor::middle);
+    }
   }
 }
 
