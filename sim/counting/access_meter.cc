@@ -1,3 +1,4 @@
+// More than 400 lines: requests that are drawn are those that are counted, by the same functions.
 #include "sim/counting/access_meter.h"
 
 #include <fmt/format.h>
@@ -394,8 +395,9 @@ std::vector<GlobalRequest> global_requests(const isa::VerifiedProgram& program, 
         keep(t / warp_size, bytes_of(active_lanes(access->grid, t, i, find), side.bits));
         continue;
       }
-      count_moves(lanes_in(tile, access->grid, t, i), plan, side.bits, access->stores,
-                  [&](const WarpAccess& request, unsigned) { return keep(t / warp_size, request); });
+      count_moves(
+          lanes_in(tile, access->grid, t, i), plan, side.bits, access->stores,
+          [&](const WarpAccess& request, unsigned) { return keep(t / warp_size, request); });
     }
   }
   return requests;

@@ -66,8 +66,9 @@ struct GlobalRequest {
 };
 
 /// The requests of one execution of a statement, as if its tile began at index 0 of the view: those
-/// that a meter counts, in its order. None if it moves no tile to or from global memory, if an index
-/// says where its elements are, or if the view's extents and strides are known at run time only.
+/// that a meter counts, in its order. None if it moves no tile to or from global memory, if an
+/// index says where its elements are, or if the view's extents and strides are known at run time
+/// only.
 [[nodiscard]] std::vector<GlobalRequest> global_requests(const isa::VerifiedProgram& program,
                                                          int kernel, const isa::InstStmt& stmt);
 

@@ -111,7 +111,7 @@ class PreparedLaunch {
   std::optional<BlockRaceDetector> detector_;  // unless blocks order themselves
   std::optional<HappensBeforeDetector> ordered_;
   FirstTimeSink first_time_;
-  std::uint64_t compared_ = 0;            // the last moment whose step was compared
+  std::uint64_t compared_ = 0;             // the last moment whose step was compared
   std::optional<std::uint64_t> raced_at_;  // the moment at which a race was seen
   std::unique_ptr<BlockInterpreter> interpreter_;
 };

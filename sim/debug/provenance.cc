@@ -341,9 +341,9 @@ void Provenance::branch_off_rest(const Trail& trail, const Writer& writer, Momen
   if (rest.bits.empty()) return;
   branches.push_back({rest, origin});
   cause.branches = branches.size();
-  cause.sources.push_back({fmt::format("{} of it were written by another thread or statement",
-                                       bit_ranges(rest.bits)),
-                           {branches.size()}});
+  cause.sources.push_back(
+      {fmt::format("{} of it were written by another thread or statement", bit_ranges(rest.bits)),
+       {branches.size()}});
 }
 
 std::optional<Trail> Provenance::through_elements(const Trail& trail, const std::string& via,

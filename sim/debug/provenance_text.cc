@@ -203,10 +203,10 @@ void Provenance::list_terms(const std::vector<ElementSource>& sources, reply::Ca
   for (std::size_t i = 0; i < std::min(terms.size(), most_terms); ++i) {
     const std::size_t at = terms[i].first;
     listed.insert(listed.end(), {at, at + 1});
-    cause.sources.push_back({fmt::format("{} * {} = {} * {}", text_of(sources[at]),
-                                         text_of(sources[at + 1]), value_text(sources[at]),
-                                         value_text(sources[at + 1])),
-                             {listed.size() - 1, listed.size()}});
+    cause.sources.push_back(
+        {fmt::format("{} * {} = {} * {}", text_of(sources[at]), text_of(sources[at + 1]),
+                     value_text(sources[at]), value_text(sources[at + 1])),
+         {listed.size() - 1, listed.size()}});
   }
   cause.more = terms.size() - std::min(terms.size(), most_terms);
 }
@@ -241,8 +241,8 @@ std::size_t Provenance::choose(const std::vector<ElementSource>& sources,
     return std::nullopt;
   };
   if (!via.empty()) {
-    const auto named = find(
-        [&](const ElementSource& source) { return kernel.variable(source.var).name == via; });
+    const auto named =
+        find([&](const ElementSource& source) { return kernel.variable(source.var).name == via; });
     if (named) return *named;
   }
   if (kind == DataFlow::Kind::selected) return read(sources.front()).code != 0 ? 1 : 2;

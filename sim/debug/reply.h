@@ -257,7 +257,7 @@ struct Cause {
   std::size_t more = 0;      ///< sources that are not listed
   std::size_t branches = 0;  ///< how many values can be followed
   std::size_t followed = 0;  ///< the branch that the next step is; 0: there is none
-  std::size_t skipped = 0;  ///< copies between this step and the one before
+  std::size_t skipped = 0;   ///< copies between this step and the one before
 };
 struct WhyShown {
   std::string text;

@@ -266,8 +266,8 @@ Reply Session::run(const command::Finish& finish) {
   if (!resident) return Error{ErrorKind::usage, "no block runs any more"};
   const std::size_t next = machine().state().residents[*resident]->state.next;
   const std::size_t records = machine().launch().records().size();
-  const RecordRange part = next < records ? innermost(machine().launch().records()[next])
-                                          : RecordRange{0, records};
+  const RecordRange part =
+      next < records ? innermost(machine().launch().records()[next]) : RecordRange{0, records};
   const bool in_part = part.size() != records;
   if (!finish.back) {
     return run_until([this, part, in_part, records] {

@@ -326,15 +326,20 @@ Reply Session::run(const command::Enable& request) {
 reply::Breakpoints Session::breakpoints() const {
   reply::Breakpoints shown;
   for (const Breakpoint& breakpoint : breakpoints_) {
-    shown.list.push_back(
-        {breakpoint.number,
-         breakpoint.mnemonic, breakpoint.line.value_or(SourceLine{}),
-         breakpoint.condition ? breakpoint.condition->text : "", breakpoint.hits,
-         breakpoint.enabled, breakpoint.temporary, false});
+    shown.list.push_back({breakpoint.number, breakpoint.mnemonic,
+                          breakpoint.line.value_or(SourceLine{}),
+                          breakpoint.condition ? breakpoint.condition->text : "", breakpoint.hits,
+                          breakpoint.enabled, breakpoint.temporary, false});
   }
   for (const Watchpoint& watch : watchpoints_) {
-    shown.list.push_back(
-        {watch.number, watch.what.text, {}, watch.condition ? watch.condition->text : "", watch.hits, watch.enabled, false, true});
+    shown.list.push_back({watch.number,
+                          watch.what.text,
+                          {},
+                          watch.condition ? watch.condition->text : "",
+                          watch.hits,
+                          watch.enabled,
+                          false,
+                          true});
   }
   std::sort(shown.list.begin(), shown.list.end(),
             [](const auto& a, const auto& b) { return a.number < b.number; });

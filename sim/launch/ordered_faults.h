@@ -15,7 +15,7 @@ namespace tilevm::sim {
 struct BlockFault {
   std::uint64_t rank = 0;
   Fault fault;
-  std::uint64_t steps = 0;  ///< that the block had made before; not of a lost wait
+  std::uint64_t steps = 0;                 ///< that the block had made before; not of a lost wait
   std::optional<std::uint64_t> turn = {};  ///< of a lost wait: the turns that the block had taken
 };
 

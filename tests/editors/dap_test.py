@@ -383,13 +383,15 @@ class DapPython(unittest.TestCase):
 
     def test_a_session(self):
         import dap
-        # Version 0.5.0 looks for a whole response in the body of responses that need no body, and reads the list
-        # `appliesTo` of a breakpoint mode as one word.
+        # Version 0.5.0 looks for a whole response in the body of responses that need no body, reads the list
+        # `appliesTo` of a breakpoint mode as one word, and numbers of breakpoints as words.
         for kind in vars(dap.responses).values():
             if isinstance(kind, type) and issubclass(kind, dap.base.Response) and kind is not dap.base.Response:
                 kind.model_validate = classmethod(lambda cls, _body: cls.model_construct())
         dap.types.BreakpointMode.model_fields["appliesTo"].annotation = list[str]
-        for model in (dap.types.BreakpointMode, dap.types.Capabilities, dap.responses.Initialized):
+        dap.events.StoppedEvent.model_fields["hitBreakpointIds"].annotation = list[int]
+        for model in (dap.types.BreakpointMode, dap.types.Capabilities, dap.responses.Initialized,
+                      dap.events.StoppedEvent):
             model.model_rebuild(force=True)
         child = Child(TILEVM)
         self.addCleanup(child.close)

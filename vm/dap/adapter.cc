@@ -170,15 +170,28 @@ void Adapter::read_client(const Object& arguments) {
 Adapter::Answer Adapter::initialize(const Object& arguments) {
   read_client(arguments);
   Json body = Json::object();
-  for (const char* capability :
-       {"supportsConfigurationDoneRequest", "supportsFunctionBreakpoints",
-        "supportsConditionalBreakpoints", "supportsHitConditionalBreakpoints", "supportsLogPoints",
-        "supportsEvaluateForHovers", "supportsStepBack", "supportsSetVariable",
-        "supportsGotoTargetsRequest", "supportsCompletionsRequest", "supportsExceptionInfoRequest",
-        "supportsDataBreakpoints", "supportsReadMemoryRequest", "supportsDisassembleRequest",
-        "supportsWriteMemoryRequest", "supportsTerminateRequest", "supportsCancelRequest",
-        "supportsValueFormattingOptions", "supportsANSIStyling", "supportsSetExpression",
-        "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest"}) {
+  for (const char* capability : {"supportsConfigurationDoneRequest",
+                                 "supportsFunctionBreakpoints",
+                                 "supportsConditionalBreakpoints",
+                                 "supportsHitConditionalBreakpoints",
+                                 "supportsLogPoints",
+                                 "supportsEvaluateForHovers",
+                                 "supportsStepBack",
+                                 "supportsSetVariable",
+                                 "supportsGotoTargetsRequest",
+                                 "supportsCompletionsRequest",
+                                 "supportsExceptionInfoRequest",
+                                 "supportsDataBreakpoints",
+                                 "supportsReadMemoryRequest",
+                                 "supportsDisassembleRequest",
+                                 "supportsWriteMemoryRequest",
+                                 "supportsTerminateRequest",
+                                 "supportsCancelRequest",
+                                 "supportsValueFormattingOptions",
+                                 "supportsANSIStyling",
+                                 "supportsSetExpression",
+                                 "supportsLoadedSourcesRequest",
+                                 "supportsBreakpointLocationsRequest"}) {
     body.set(capability, true);
   }
   body.set("supportsDataBreakpointBytes", true);

@@ -34,9 +34,9 @@ struct LaunchArguments {
   std::string target;  ///< empty: the command's default
   std::uint64_t seed = 0;
   bool wild = false;
-  bool exact = false;                            ///< numbers of files are not rounded
-  std::uint64_t memory = 512;                    ///< MiB that snapshots may take
-  std::optional<std::uint64_t> max_steps = {};   ///< of a block
+  bool exact = false;                           ///< numbers of files are not rounded
+  std::uint64_t memory = 512;                   ///< MiB that snapshots may take
+  std::optional<std::uint64_t> max_steps = {};  ///< of a block
 };
 
 /// What a launch gives.
@@ -114,7 +114,7 @@ class Adapter {
   void tell_stop(const sim::debug::reply::Stopped& stop);
   [[nodiscard]] bool log_and_go_on(const sim::debug::reply::Stopped& stop);
 
-  // Looking (adapter_look.cc, adapter_memory.cc, adapter_code.cc).
+  // Looking (adapter_look.cc, adapter_values.cc, adapter_memory.cc, adapter_code.cc).
   Answer threads(const Object& arguments);
   Answer stack_trace(const Object& arguments);
   Answer scopes(const Object& arguments);

@@ -66,8 +66,8 @@ Adapter::Answer Adapter::disassemble(const Object& arguments) {
   const auto clamped = [&](const char* name) {
     return std::clamp<std::int64_t>(integer_in(arguments, name).value_or(0), -farthest, farthest);
   };
-  const std::int64_t first = std::clamp<std::int64_t>(*reference, 0, farthest) +
-                             clamped("offset") + clamped("instructionOffset");
+  const std::int64_t first = std::clamp<std::int64_t>(*reference, 0, farthest) + clamped("offset") +
+                             clamped("instructionOffset");
   const std::int64_t count =
       std::clamp<std::int64_t>(clamped("instructionCount"), 0, most_instructions);
   Json list = Json::array();

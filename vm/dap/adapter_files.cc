@@ -38,8 +38,8 @@ Json Adapter::source_json(std::size_t file) {
   return std::move(source.set("path", name).set("sourceReference", file + 1));
 }
 
-/// The file that `source` names; the program's own if it names none, nothing if it is no file of the
-/// program.
+/// The file that `source` names; the program's own if it names none, nothing if it is no file of
+/// the program.
 std::optional<std::size_t> Adapter::file_of(const Object& arguments) {
   const auto& files = session_->program().source().files();
   const Object* source = object_in(arguments, "source");
@@ -73,7 +73,8 @@ Adapter::Answer Adapter::source(const Object& arguments) {
   const SourceFile& source = session_->program().source();
   Object named = arguments;
   if (object_in(arguments, "source") == nullptr) {  // older clients name the reference alone
-    named["source"] = Object{{"sourceReference", integer_in(arguments, "sourceReference").value_or(0)}};
+    named["source"] =
+        Object{{"sourceReference", integer_in(arguments, "sourceReference").value_or(0)}};
   }
   const auto file = file_of(named);
   if (!file) return Error{ErrorKind::usage, "this is no file of the program"};

@@ -183,7 +183,9 @@ void Adapter::tell_stop(const reply::Stopped& stop) {
   frames_.clear();
   fault_ = stop.fault;
   if (stop.reason == Reason::run_end) {
-    output(position_text(stop.position, session_->program().source()) + "; the past can still be gone back to\n", "console");
+    output(position_text(stop.position, session_->program().source()) +
+               "; the past can still be gone back to\n",
+           "console");
   }
   Json body = Json::object();
   body.set("reason", stop.reason == Reason::run_end ? "pause" : reason_of(stop));

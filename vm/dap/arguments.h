@@ -39,4 +39,10 @@ using boost::json::object;
   return value != nullptr && value->is_bool() ? value->get_bool() : otherwise;
 }
 
+/// Whether a request wants numbers in hexadecimal.
+[[nodiscard]] inline bool wants_hex(const object& arguments) {
+  const object* format = object_in(arguments, "format");
+  return format != nullptr && flag_in(*format, "hex", false);
+}
+
 }  // namespace tilevm::vm::dap

@@ -1,5 +1,6 @@
 #include "vm/debug/code_listing.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -79,13 +80,18 @@ std::vector<CodeLine> read_cuda(const SourceFile& source, std::string_view text)
   std::vector<CodeLine> lines;
   SourceLine here;
   std::string file;
+  std::size_t begun = std::string::npos;  // the first line of a statement that has no #line yet
   for_each_line(text, [&](std::string_view line) {
     if (line.starts_with(directive)) {
       line.remove_prefix(directive.size());
       const int named = take_number(line).value_or(0);
       if (auto quoted = take_quoted(line)) file = *std::move(quoted);
       here = line_of_file(source, file, named);
+      for (std::size_t i = begun; i < lines.size(); ++i) lines[i].line = here;
+      begun = std::string::npos;
     } else if (here.line > 0 && !line.empty()) {
+      // The comment that quotes a statement is before its first #line.
+      if (without_blanks(line).starts_with("//")) begun = std::min(begun, lines.size());
       lines.push_back({here, std::to_string(lines.size() + 1), std::string(line)});
     }
   });
@@ -122,10 +128,11 @@ std::map<int, std::string> ptx_files(std::string_view text) {
 Result<std::string> disassemble(const std::string& cubin) {
   const Result<std::string> tool = backend::find_tool("nvdisasm");
   if (!tool) {
-    return Error{ErrorKind::unavailable,
-                 tool.error().message +
-                     "; it is part of the CUDA toolkit and reads machine code (PTX and CUDA C++ need "
-                     "no such tool)"};
+    return Error{
+        ErrorKind::unavailable,
+        tool.error().message +
+            "; it is part of the CUDA toolkit and reads machine code (PTX and CUDA C++ need "
+            "no such tool)"};
   }
   const auto folder = backend::TemporaryFolder::make();
   if (!folder) return folder.error();

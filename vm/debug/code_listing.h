@@ -1,5 +1,5 @@
-// What the statements of a program become: CUDA C++, PTX or machine code, each line with the line of
-// the program that it comes from.
+// What the statements of a program become: CUDA C++, PTX or machine code, each line with the line
+// of the program that it comes from.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ struct CodeLine {
 [[nodiscard]] sim::debug::SourceLine root_line(const SourceFile& source,
                                                const sim::debug::Position& position);
 
-/// All kernels of a program, in the order of the code. CUDA C++ is always there. Errors: unavailable
-/// (PTX needs NVRTC or nvcc, machine code needs `nvdisasm` as well: what was looked for), program
-/// (the compiler refuses the target), limit (it takes too long).
+/// All kernels of a program, in the order of the code. CUDA C++ is always there. Errors:
+/// unavailable (PTX needs NVRTC or nvcc, machine code needs `nvdisasm` as well: what was looked
+/// for), program (the compiler refuses the target), limit (it takes too long).
 [[nodiscard]] Result<std::vector<CodeLine>> list_code(const isa::VerifiedProgram& program,
                                                       CodeKind kind);
 

@@ -83,12 +83,12 @@ class Debugger {
   DebuggerOptions options_;
   std::string last_;  // the line that an empty one repeats
   std::vector<std::string> history_;
-  std::vector<sim::debug::Moment> steps_;  // of the last `why` or `trace`
+  std::vector<sim::debug::Moment> steps_;         // of the last `why` or `trace`
   std::optional<sim::debug::SourceLine> listed_;  // the line after the last that `list` showed
   std::optional<sim::debug::reply::Stopped> stop_;
   std::optional<Error> error_;
   std::map<CodeKind, std::vector<CodeLine>> code_;
-  int depth_ = 0;                          // of scripts that run scripts
+  int depth_ = 0;  // of scripts that run scripts
   bool met_fault_ = false, had_error_ = false, quit_ = false;
 };
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <memory>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 

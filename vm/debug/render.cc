@@ -108,9 +108,8 @@ class Renderer {
         fmt::format("launch {} of {}, `{}`: {} of {} blocks have begun\n", blocks.launch + 1,
                     blocks.launches, blocks.kernel, blocks.begun, blocks.total);
     for (const reply::BlockInfo& info : blocks.residents) {
-      text +=
-          fmt::format("{} {}  {}, {} steps", info.focus ? '*' : ' ', block_text(info.block),
-                      info.ended ? "at its end" : "line " + line(info.line), info.steps);
+      text += fmt::format("{} {}  {}, {} steps", info.focus ? '*' : ' ', block_text(info.block),
+                          info.ended ? "at its end" : "line " + line(info.line), info.steps);
       if (!info.waits_for.empty()) text += ", waits for " + info.waits_for;
       text += '\n';
     }
@@ -141,8 +140,8 @@ class Renderer {
     std::string text =
         fmt::format("this block has passed {} barriers; by all blocks:\n", barriers.epoch);
     for (const reply::BarrierInfo& info : barriers.barriers) {
-      text += fmt::format("  line {:<4} {}, {} times\n", line(info.line), info.mnemonic,
-                          info.executed);
+      text +=
+          fmt::format("  line {:<4} {}, {} times\n", line(info.line), info.mnemonic, info.executed);
     }
     return text;
   }
@@ -150,8 +149,8 @@ class Renderer {
   std::string operator()(const reply::Stats& stats) const {
     std::string text = fmt::format("{} steps in all; of this launch:\n", stats.steps);
     for (const reply::StatInfo& info : stats.statements) {
-      text += fmt::format("  line {:<4} {:>10}  {}\n", line(info.line), info.executed,
-                          info.mnemonic);
+      text +=
+          fmt::format("  line {:<4} {:>10}  {}\n", line(info.line), info.executed, info.mnemonic);
     }
     return text;
   }
@@ -191,8 +190,7 @@ class Renderer {
   std::string operator()(const reply::Breakpoints& breakpoints) const {
     std::string text;
     for (const reply::BreakInfo& info : breakpoints.list) {
-      text +=
-          fmt::format("{:>3}  {} {}", info.number, info.is_watch ? "watch" : "break",
+      text += fmt::format("{:>3}  {} {}", info.number, info.is_watch ? "watch" : "break",
                           info.line.line > 0 ? "line " + line(info.line) : info.what);
       if (!info.condition.empty()) text += " if " + info.condition;
       text += fmt::format(", {} hits{}{}\n", info.hits, info.temporary ? ", temporary" : "",
@@ -293,9 +291,6 @@ class Renderer {
       text += fmt::format("{:>4}  {}\n", position.line.line,
                           program_.source().line_at(position.span.begin));
     }
-    return paint_place(text);
-  }
-  [[nodiscard]] std::string paint_place(const std::string& text) const {
     return options_.color ? paint(text, Style::bold, true) : text;
   }
 
@@ -342,9 +337,7 @@ class Renderer {
     std::string text;
     for (const reply::Cause::Source& source : cause.sources) {
       text += "         ";
-      if (cause.branches > 1) {
-        text += fmt::format("({}) ", fmt::join(source.branches, ", "));
-      }
+      if (cause.branches > 1) text += fmt::format("({}) ", fmt::join(source.branches, ", "));
       text += source.text;
       const auto& numbers = source.branches;
       const bool followed =
@@ -390,7 +383,8 @@ std::string position_text(const Position& position, const SourceFile& source) {
   }
   std::string calls;
   for (const Position::Call& call : position.calls) {
-    calls += fmt::format(" in `{}`, called at line {}", call.function, line_text(source, call.line));
+    calls +=
+        fmt::format(" in `{}`, called at line {}", call.function, line_text(source, call.line));
   }
   return fmt::format("{}{} {}, line {}{}, moment {}", where, position.kernel,
                      block_text(position.block), line_text(source, position.line), calls,

@@ -289,17 +289,17 @@ class Writer {
   }
 
   Json operator()(const reply::Breakpoints& breakpoints) const {
-    return make("breakpoints").set("list", list(breakpoints.list, [&](const reply::BreakInfo& info) {
-                                     Json item = Json::object();
-                                     item.set("number", info.number);
-                                     item.set("what", info.line.line > 0
-                                                          ? "line " + line_text(program_.source(), info.line)
-                                                          : info.what);
-                                     item.set("condition", info.condition).set("hits", info.hits);
-                                     item.set("enabled", info.enabled)
-                                         .set("temporary", info.temporary);
-                                     return item.set("watch", info.is_watch);
-                                   }));
+    return make("breakpoints")
+        .set("list", list(breakpoints.list, [&](const reply::BreakInfo& info) {
+               Json item = Json::object();
+               item.set("number", info.number);
+               item.set("what", info.line.line > 0
+                                    ? "line " + line_text(program_.source(), info.line)
+                                    : info.what);
+               item.set("condition", info.condition).set("hits", info.hits);
+               item.set("enabled", info.enabled).set("temporary", info.temporary);
+               return item.set("watch", info.is_watch);
+             }));
   }
 
   Json operator()(const reply::Snapshots& shown) const {
@@ -310,32 +310,32 @@ class Writer {
 
   Json operator()(const reply::WhyShown& why) const {
     Json object = make("why").set("text", why.text).set("more", why.more);
-    object.set("steps", list(why.causes, [&](const reply::Cause& cause) {
-                 using Kind = reply::Cause::Kind;
-                 Json item = Json::object();
-                 item.set("kind", cause.kind == Kind::statement ? "statement"
-                                  : cause.kind == Kind::input   ? "input"
-                                  : cause.kind == Kind::zeros   ? "zeros"
-                                                                : "unknown");
-                 item.set("place", cause.place).set("bits", cause.bits).set("copy", cause.copy);
-                 if (cause.has_element) {
-                   item.set("element", element_json(cause.dtype, cause.element));
-                   item.set("dtype", isa::to_string(cause.dtype));
-                 }
-                 if (cause.thread) item.set("thread", *cause.thread).set("local", *cause.local);
-                 if (cause.kind == Kind::statement) {
-                   item.set("position", position_json(cause.position, program_.source()));
-                 }
-                 item.set("sources", list(cause.sources, [](const reply::Cause::Source& source) {
-                            Json one = Json::object();
-                            one.set("text", source.text);
-                            return std::move(one.set("branches", list(source.branches, [](std::size_t n) {
-                                                       return Json(n);
-                                                     })));
-                          }));
-                 item.set("more_sources", cause.more).set("followed", cause.followed);
-                 return item.set("skipped", cause.skipped);
-               }));
+    object.set(
+        "steps", list(why.causes, [&](const reply::Cause& cause) {
+          using Kind = reply::Cause::Kind;
+          Json item = Json::object();
+          item.set("kind", cause.kind == Kind::statement ? "statement"
+                           : cause.kind == Kind::input   ? "input"
+                           : cause.kind == Kind::zeros   ? "zeros"
+                                                         : "unknown");
+          item.set("place", cause.place).set("bits", cause.bits).set("copy", cause.copy);
+          if (cause.has_element) {
+            item.set("element", element_json(cause.dtype, cause.element));
+            item.set("dtype", isa::to_string(cause.dtype));
+          }
+          if (cause.thread) item.set("thread", *cause.thread).set("local", *cause.local);
+          if (cause.kind == Kind::statement) {
+            item.set("position", position_json(cause.position, program_.source()));
+          }
+          item.set("sources", list(cause.sources, [](const reply::Cause::Source& source) {
+                     Json one = Json::object();
+                     one.set("text", source.text);
+                     return std::move(one.set(
+                         "branches", list(source.branches, [](std::size_t n) { return Json(n); })));
+                   }));
+          item.set("more_sources", cause.more).set("followed", cause.followed);
+          return item.set("skipped", cause.skipped);
+        }));
     return object;
   }
 

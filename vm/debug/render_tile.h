@@ -12,8 +12,8 @@ namespace tilevm::vm {
 [[nodiscard]] std::string element_text(const isa::DType& dtype, const sim::debug::Element& element,
                                        Format format);
 
-[[nodiscard]] std::string tile_text(const sim::debug::reply::Tile& tile,
-                                    const SourceFile& source, Format format);
+[[nodiscard]] std::string tile_text(const sim::debug::reply::Tile& tile, const SourceFile& source,
+                                    Format format);
 [[nodiscard]] std::string thread_text(const sim::debug::reply::ThreadTile& tile, Format format);
 /// The thread's bit stream, and which bits are which element.
 [[nodiscard]] std::string thread_bits_text(const sim::debug::reply::ThreadTile& tile);

@@ -105,7 +105,8 @@ Result<Input> parse_why(const WordText& text) {
   const auto [what, levels] = split_at(before, " levels ");
   command::Why why;
   const std::size_t dot = what.find('.');
-  const auto step = dot == std::string_view::npos ? std::nullopt : parse_integer(what.substr(0, dot));
+  const auto step =
+      dot == std::string_view::npos ? std::nullopt : parse_integer(what.substr(0, dot));
   const auto branch =
       dot == std::string_view::npos ? std::nullopt : parse_integer(what.substr(dot + 1));
   if (step && branch && *step > 0 && *branch > 0) {

@@ -25,8 +25,8 @@ namespace tilevm::vm {
 [[nodiscard]] Result<sim::debug::Selection> need_selection(std::string_view text);
 /// A topic of `info`, or its beginning.
 [[nodiscard]] Result<sim::debug::command::Topic> topic_of(std::string_view text);
-/// A line: "14", or "layouts.tile:14"; nothing if it is another word. Error (usage): what looks like
-/// a line and is none.
+/// A line: "14", or "layouts.tile:14"; nothing if it is another word. Error (usage): what looks
+/// like a line and is none.
 [[nodiscard]] Result<std::optional<sim::debug::command::NamedLine>> line_of(std::string_view text);
 /// The text up to a word, and what follows the word.
 [[nodiscard]] std::pair<std::string_view, std::string_view> split_at(std::string_view text,

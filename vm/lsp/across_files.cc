@@ -74,9 +74,9 @@ Result<Json> rename_across(const DocumentView& view, std::uint32_t offset, const
   const Symbol* symbol = symbol_at(view, offset);
   if (symbol == nullptr || !is_of_file(symbol->kind)) return rename(view, offset, to);
   if (view.place_in_file(symbol->definition).path.empty()) {
-    return Error{ErrorKind::program,
-                 fmt::format("`{}` is of the standard library, which cannot be changed",
-                             symbol->name)};
+    return Error{
+        ErrorKind::program,
+        fmt::format("`{}` is of the standard library, which cannot be changed", symbol->name)};
   }
   std::set<std::string> seen;
   std::map<std::string, Json> edits;
@@ -105,7 +105,8 @@ DiagnosticsByFile diagnostics_by_file(const DocumentView& view) {
   DiagnosticsByFile found;
   for (const Diagnostic& diagnostic : view.analysis().diagnostics.sorted()) {
     const SourceFile& bound = *view.analysis().bound;
-    const auto place_in_text = static_cast<std::uint32_t>(bound.place_in_text(diagnostic.span.begin));
+    const auto place_in_text =
+        static_cast<std::uint32_t>(bound.place_in_text(diagnostic.span.begin));
     if (view.analysis().names.is_own({place_in_text, place_in_text})) continue;
     const DocumentView::Place place = view.place_in_file(diagnostic.span);
     if (place.path.empty()) continue;

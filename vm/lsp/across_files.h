@@ -14,8 +14,8 @@ namespace tilevm::vm {
 
 /// Calls a function with every document that may use a name: the open ones, and those of the
 /// workspace.
-using ForEachView = std::function<void(const std::string& name,
-                                       const std::function<void(const DocumentView&)>& f)>;
+using ForEachView =
+    std::function<void(const std::string& name, const std::function<void(const DocumentView&)>& f)>;
 
 /// The uses of the symbol at a place in every document, as the protocol's locations; null if there
 /// is no symbol.

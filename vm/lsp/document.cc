@@ -224,8 +224,8 @@ Json DocumentView::range(Span span) const {
 DocumentView::Place DocumentView::place_in_file(Span span) const {
   const SourceFile& bound = *analysis_.bound;
   const auto begin = static_cast<std::uint32_t>(bound.place_in_text(span.begin));
-  const auto file = std::prev(
-      std::ranges::upper_bound(bound.files(), begin, {}, &SourceFile::File::begin));
+  const auto file =
+      std::prev(std::ranges::upper_bound(bound.files(), begin, {}, &SourceFile::File::begin));
   Place place;
   if (file == bound.files().begin()) {
     place.path = path_of(uri_);
@@ -237,8 +237,7 @@ DocumentView::Place DocumentView::place_in_file(Span span) const {
   }
   const SourceFile alone("", bound.text().substr(file->begin, file->end - file->begin));
   const auto at = [&](std::uint32_t offset) {
-    const Position position = to_position(
-        alone, offset - std::min(offset, file->begin), encoding_);
+    const Position position = to_position(alone, offset - std::min(offset, file->begin), encoding_);
     Json object = Json::object();
     return object.set("line", position.line).set("character", position.character);
   };

@@ -47,8 +47,8 @@ class NameFinder {
   /// The begin of the next item of the same file, or the file's end.
   std::uint32_t end_of_item(const std::vector<const ast::Item*>& items, std::size_t at) const {
     const auto& files = source_.files();
-    const auto file = std::prev(std::ranges::upper_bound(files, items[at]->span.begin, {},
-                                                         &SourceFile::File::begin));
+    const auto file = std::prev(
+        std::ranges::upper_bound(files, items[at]->span.begin, {}, &SourceFile::File::begin));
     for (std::size_t k = at + 1; k < items.size(); ++k) {
       const std::uint32_t begin = begin_of(*items[k]);
       if (begin >= items[at]->span.end && begin < file->end) return begin;

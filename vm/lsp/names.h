@@ -73,8 +73,7 @@ struct Names {
 };
 
 /// The items of a tree, those of included files after the `include` that brings them.
-[[nodiscard]] std::vector<const frontend::ast::Item*> all_items(
-    const frontend::ast::Program& tree);
+[[nodiscard]] std::vector<const frontend::ast::Item*> all_items(const frontend::ast::Program& tree);
 
 /// The names of a tree of this source, with included files, and the document's keywords, literals
 /// and comments.

@@ -170,8 +170,8 @@ std::string outputs(const RunPage& page) {
   return text;
 }
 
-/// The accesses of the kernels that were launched, of one of the memories: `of` gives the picture of
-/// a statement. Those that move more than they must are open.
+/// The accesses of the kernels that were launched, of one of the memories: `of` gives the picture
+/// of a statement. Those that move more than they must are open.
 template <class PictureOf>
 std::string access_pictures(const RunPage& page, PictureOf&& of) {
   std::string text;

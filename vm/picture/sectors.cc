@@ -37,7 +37,8 @@ void draw_line(Canvas& canvas, std::int64_t y, std::uint64_t number, const LineW
     const auto& lanes = words[word];
     Canvas::Cell cell{x_of(word), y, cell_width, cell_height,
                       lanes.empty() ? "none" : palette(lanes.front())};
-    const std::string bytes = fmt::format("bytes {}..{} of line {}", word * 4, word * 4 + 3, number);
+    const std::string bytes =
+        fmt::format("bytes {}..{} of line {}", word * 4, word * 4 + 3, number);
     if (!lanes.empty()) {
       cell.label = fmt::format("{}{}", lanes.front(), lanes.size() > 1 ? "+" : "");
       cell.hover = fmt::format("{}: lane {}", bytes, list_lanes(lanes));
@@ -105,14 +106,15 @@ std::string draw_svg(const GlobalAccessPicture& picture) {
   };
   heading(fmt::format("{} of the tile: {}", request.stores ? "store" : "load", picture.how), false);
   heading(describe(picture), false);
-  heading(fmt::format("request {}: warp {}; a row is a cache line of 128 bytes, a group a sector of "
-                      "32, a cell 4 bytes, a number the lane",
-                      picture.worst, request.warp),
-          true);
+  heading(
+      fmt::format("request {}: warp {}; a row is a cache line of 128 bytes, a group a sector of "
+                  "32, a cell 4 bytes, a number the lane",
+                  picture.worst, request.warp),
+      true);
   y += 14;
   for (unsigned sector = 0; sector < words_of_line / words_of_sector; ++sector) {
-    canvas.word(x_of(sector * words_of_sector), y - 4, fmt::format("sector {}", sector), number_size,
-                Canvas::Anchor::start, true);
+    canvas.word(x_of(sector * words_of_sector), y - 4, fmt::format("sector {}", sector),
+                number_size, Canvas::Anchor::start, true);
   }
   std::size_t drawn = 0;
   for (const auto& [number, words] : lines) {

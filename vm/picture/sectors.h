@@ -1,5 +1,5 @@
-// How a tile in registers meets the cache lines of global memory: which threads of a warp touch which
-// sectors, and what is fetched for nothing.
+// How a tile in registers meets the cache lines of global memory: which threads of a warp touch
+// which sectors, and what is fetched for nothing.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@
 
 namespace tilevm::vm {
 
-inline constexpr unsigned words_of_line = sim::line_bytes / 4, words_of_sector = sim::sector_bytes / 4;
+inline constexpr unsigned words_of_line = sim::line_bytes / 4,
+                          words_of_sector = sim::sector_bytes / 4;
 
 /// A cache line of 128 bytes: the lanes that touch each of its words of 4 bytes.
 using LineWords = std::array<std::vector<unsigned>, words_of_line>;

@@ -82,8 +82,7 @@ Result<frontend::FoundFile> find_file(const std::string& path, const std::string
 }  // namespace
 
 std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const SourceFile>& source,
-                                                const std::string& path,
-                                                const EditedText& edited) {
+                                                const std::string& path, const EditedText& edited) {
   if (path == "-") return frontend::with_standard_library(source);
   std::error_code error;
   const auto key = std::filesystem::weakly_canonical(path, error).generic_string();
@@ -91,7 +90,8 @@ std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const Sour
                                  [&](const std::string& name, const std::string& from) {
                                    auto found = find_file(name, from == key ? path : from);
                                    if (!found || !edited) return found;
-                                   if (auto text = edited(found->key)) found->text = *std::move(text);
+                                   if (auto text = edited(found->key))
+                                     found->text = *std::move(text);
                                    return found;
                                  });
 }

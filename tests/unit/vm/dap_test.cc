@@ -20,8 +20,8 @@ using namespace tilevm;
 using namespace tilevm::vm;
 namespace json = boost::json;
 
-/// Appends a message to the file that TILEVM_DAP_RECORD names: tests/editors/dap_test.py holds all of
-/// them against the protocol's schema.
+/// Appends a message to the file that TILEVM_DAP_RECORD names: tests/editors/dap_test.py holds all
+/// of them against the protocol's schema.
 void record(const char* from, const json::object& message, bool valid) {
   const char* path = std::getenv("TILEVM_DAP_RECORD");
   if (path == nullptr) return;
@@ -86,8 +86,7 @@ class Client {
 
   /// Up to the first stop.
   void start(const std::string& program, const std::string& more = "") {
-    const json::object can =
-        body("initialize", R"({"adapterID": "tilevm", "linesStartAt1": true,
+    const json::object can = body("initialize", R"({"adapterID": "tilevm", "linesStartAt1": true,
                                "supportsVariableType": true, "supportsVariablePaging": true,
                                "supportsMemoryReferences": true, "supportsMemoryEvent": true,
                                "supportsInvalidatedEvent": true})");
