@@ -233,9 +233,10 @@ class Sessions(unittest.TestCase):
         self.child.stop_of("continue")
         at = self.trace()[0]["instructionPointerReference"]
         code = self.child.body("disassemble", {"memoryReference": at, "instructionOffset": -1,
-                                               "instructionCount": 3})["instructions"]
-        self.assertIn("mma_m16n8k16", code[1]["instruction"])
-        self.assertEqual((code[1]["address"], code[1]["line"]), (at, 22))
+                                               "instructionCount": 6})["instructions"]
+        self.assertIn("// Dot(a, b2, acc, out=acc)", code[1]["instruction"])
+        self.assertTrue(any("mma_m16n8k16" in one["instruction"] for one in code), code)
+        self.assertEqual((code[0]["line"], code[1]["address"], code[1]["line"]), (21, at, 22))
         far = self.child.body("disassemble", {"memoryReference": at, "instructionOffset": 1 << 30,
                                               "instructionCount": 2})["instructions"]
         self.assertEqual([one["presentationHint"] for one in far], ["invalid"] * 2)
