@@ -86,6 +86,22 @@ expect 0 '[2, 1]' layout '[local(2, 1)]'
 expect 0 '__global__' compile $add
 expect 1 'TV0104' check programs/figure9_as_printed.tile
 
+# Assertions that are left out.
+failing=tests/filetests/faults/assert_scalar.tile
+expect 1 'TV0415' run $failing --in n=1
+expect 0 'y_ptr: i32[2, 32]' run $failing --in n=1 --no-assert
+"$tilevm" compile $failing --no-assert -o "$folder/plain.cu"
+if ! grep -q 'block_x()' "$folder/plain.cu" ||
+  grep -q 'tv::assertion_failed(assertions_' "$folder/plain.cu"; then
+  failed=$((failed + 1))
+  echo "FAIL --no-assert: an assertion is left"
+fi
+
+# Floats that are added to memory in any order.
+sums=tests/filetests/run/scatter_op.tile
+expect 2 'adds floats to memory in line' diff $sums --entry floats --backends sim,sim
+expect 0 'y_ptr: exact' diff $sums --entry floats --backends sim,sim --unordered-sums
+
 # What compile takes.
 expect 2 '--emit cubin is for one target; --emit fatbin takes several' compile $add --target sm_80,sm_90 --emit cubin -o x
 expect 2 '--target names sm_90a twice' compile $add --target sm_90,sm_90a --emit fatbin -o x

@@ -15,6 +15,13 @@ namespace {
 using isa::AccessDigit;
 using isa::AddressForm;
 
+/// What atomic instructions take elements of a type for.
+std::string number_type(const isa::DType& dtype) {
+  if (dtype == isa::f32) return "float";
+  if (dtype == isa::f64) return "double";
+  return fmt::format("tv::{}", to_string(dtype));
+}
+
 class AccessEmission {
  public:
   AccessEmission(const TileAccess& access, AddressForm address, const isa::InstStmt& stmt,
@@ -49,6 +56,21 @@ class AccessEmission {
                                  bits(), memory_.data(), memory_.element(), tile_, local_place(),
                                  kernel_.writer()));
         });
+  }
+
+  /// Each element once, by the first thread that holds it.
+  void write_combinations(isa::ReduceOp op) {
+    const isa::DType& dtype = plan_.mapping.dtype;
+    const auto& layout = kernel_.type<isa::RegisterType>(access_.tile).layout;
+    const std::string first = first_holder(layout);
+    write([] {},
+          [&] {
+            if (!first.empty()) out().open_plain(fmt::format("if ({})", first));
+            out().line(fmt::format("{}{}combine<tv::Combination::{}, {}>({}, tv::get<{}>({}, {}));",
+                                   guard(), kernel_.writer(), to_string(op), number_type(dtype),
+                                   memory_.address(0), bits(), tile_, local_place()));
+            if (!first.empty()) out().close();
+          });
   }
 
   void write_matrices() {
@@ -134,6 +156,10 @@ class AccessEmission {
   void open() {
     order_warp();
     out().open_plain();
+    if (access_.cache != isa::CacheHint::normal && access_.plan->form == isa::AccessForm::bytes) {
+      out().line(fmt::format("const tv::u64 policy_ = tv::{}();", to_string(access_.cache)));
+      policy_ = ", policy_";
+    }
     memory_.declare_base();
     declare_index_places();
     if (plan_.count > 1) out().open_unrolled("l_", plan_.count);
@@ -182,9 +208,9 @@ class AccessEmission {
   void load_to(std::string_view words, const std::string& begin) {
     std::int64_t at = 0;
     for (const std::int64_t width : plan_.widths) {
-      out().line(fmt::format("tv::load_bytes<{}>({}, {}, {}, {});", width, words,
+      out().line(fmt::format("tv::load_bytes<{}>({}, {}, {}, {}{});", width, words,
                              sum(begin, at == 0 ? "" : fmt::format("{}", at)), memory_.address(at),
-                             inside()));
+                             inside(), policy_));
       at += width;
     }
   }
@@ -192,9 +218,9 @@ class AccessEmission {
   void store_from(std::string_view words, const std::string& begin) {
     std::int64_t at = 0;
     for (const std::int64_t width : plan_.widths) {
-      out().line(fmt::format("{}{}store_bytes<{}>({}, {}, {});", guard(), kernel_.writer(), width,
+      out().line(fmt::format("{}{}store_bytes<{}>({}, {}, {}{});", guard(), kernel_.writer(), width,
                              memory_.address(at), words,
-                             sum(begin, at == 0 ? "" : fmt::format("{}", at))));
+                             sum(begin, at == 0 ? "" : fmt::format("{}", at)), policy_));
       at += width;
     }
   }
@@ -210,6 +236,7 @@ class AccessEmission {
   const isa::InstStmt& stmt_;
   const std::string& tile_;
   AddressEmission memory_;
+  std::string policy_;  ///< the last argument of an access with a cache hint
 };
 
 /// Writes a Prefetch: piece_ counts what one prefetch is for, neighbours in neighbouring threads.
@@ -270,6 +297,11 @@ void emit_form(const ElementAccesses& form, const isa::InstStmt& stmt, KernelEmi
 template <>
 void emit_form(const WideAccesses& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
   AccessEmission(form.access, form.access.plan->address, stmt, kernel).write_wide();
+}
+
+template <>
+void emit_form(const CombiningAccesses& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  AccessEmission(form.access, form.access.plan->address, stmt, kernel).write_combinations(form.op);
 }
 
 template <>

@@ -171,6 +171,16 @@ void emit_plain(const isa::Iota& inst, const isa::InstStmt& stmt, KernelEmission
 }
 
 template <>
+void emit_plain(const isa::Philox& inst, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const auto& layout = kernel.type<isa::RegisterType>(inst.counter.var).layout;
+  kernel.declare_tile(stmt);
+  kernel.out.line(fmt::format("tv::philox_tile<{}>({}, {}, {}, {});", layout.num_locals(),
+                              kernel.name(stmt.results[0]), kernel.name(inst.counter.var),
+                              inst.stream ? kernel.index(inst.stream->value) : "0",
+                              kernel.index(inst.key.value)));
+}
+
+template <>
 void emit_plain(const isa::AllocateRegister& inst, const isa::InstStmt& stmt,
                 KernelEmission& kernel) {
   kernel.declare_tile(stmt);

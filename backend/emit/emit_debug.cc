@@ -16,9 +16,7 @@ std::string shown_only(const isa::PrintSite& site, const isa::RegisterLayout& la
   const auto require = [&](std::string&& condition) {
     text += (text.empty() ? "if (" : " && ") + condition;
   };
-  for (const auto& term : layout.replica_terms()) {
-    require(fmt::format("tv::thread() / {} % {} == 0", term.divisor, term.size));
-  }
+  if (std::string first = first_holder(layout); !first.empty()) require(std::move(first));
   for (std::size_t d = 0; d < site.shape.size(); ++d) {
     if (site.shown[d] != site.shape[d]) require(fmt::format("p{}_ < {}", d, site.shown[d]));
   }

@@ -28,6 +28,15 @@ std::string share(std::string_view x, std::int64_t bound, const Terms& terms, in
   return text;
 }
 
+std::string first_holder(const isa::RegisterLayout& layout) {
+  std::string text;
+  for (const auto& term : layout.replica_terms()) {
+    text += fmt::format("{}tv::thread() / {} % {} == 0", text.empty() ? "" : " && ", term.divisor,
+                        term.size);
+  }
+  return text;
+}
+
 std::string sum(const std::string& a, const std::string& b) {
   if (a.empty() || a == "0") return b.empty() ? "0" : b;
   return b.empty() ? a : fmt::format("{} + {}", a, b);

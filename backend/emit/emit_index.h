@@ -15,6 +15,10 @@ namespace tilevm::backend {
 [[nodiscard]] std::string share(std::string_view x, std::int64_t bound,
                                 const std::vector<isa::RegisterLayout::Term>& terms, int dim);
 
+/// Whether the thread is the first that holds its elements: "tv::thread() / 4 % 2 == 0", or "" if
+/// every thread is.
+[[nodiscard]] std::string first_holder(const isa::RegisterLayout& layout);
+
 /// "a + b", without what is empty or zero.
 [[nodiscard]] std::string sum(const std::string& a, const std::string& b);
 

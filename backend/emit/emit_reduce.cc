@@ -45,14 +45,21 @@ class ReduceEmission {
         stmt_(stmt),
         kernel_(kernel),
         source_(kernel.type<isa::RegisterType>(inst_.src.var)),
-        accumulator_(isa::accumulator(inst_.op, source_.dtype)) {}
+        accumulator_(isa::accumulator(inst_.op, source_.dtype)),
+        by_warp_(form.by_warp) {}
 
   void run() {
     declare_results();
     kernel_.out.open_plain();
     kernel_.out.line(fmt::format("typedef {} Order_;", combining()));
     take_elements();
+    if (by_warp_) {
+      write_loop(kernel_, plan_.results,
+                 fmt::format("part_[l_] = tv::over_warp<tv::Combination::{}, {}>(part_[l_]);",
+                             to_string(inst_.op), accumulator_.is_signed_int()));
+    }
     for (const isa::ReductionStep& step : plan_.lanes) {
+      if (by_warp_) break;
       kernel_.out.line(fmt::format("tv::combine_lanes<Order_, {}>(part_, {}, {});", plan_.results,
                                    step.distance, kernel_.threads()));
     }
@@ -172,6 +179,7 @@ class ReduceEmission {
   KernelEmission& kernel_;
   const isa::RegisterType& source_;
   isa::DType accumulator_;
+  bool by_warp_;
 };
 
 /// Writes one Scan. `acc_` are the thread's elements in the order of the plan, `all_` their totals.

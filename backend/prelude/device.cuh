@@ -86,6 +86,34 @@ TV_FN void store_bits(u8* address, u32 mask, u32 value) {
   atomicOr(word, value);
 }
 
+/// How an element is combined with the one in memory.
+enum class Combination { add, max, min, bit_and, bit_or, bit_xor };
+/// Combines the code of a T (i32, u32, i64, u64, float or double) with the element at an address, as
+/// one step.
+template <Combination op, class T, class Word>
+TV_FN void combine(u8* address, Word code) {
+  constexpr bool is_float = T(0.5) != T(0);
+  Word* const word = reinterpret_cast<Word*>(address);
+  T* const number = reinterpret_cast<T*>(address);
+  if constexpr (op == Combination::add && is_float && sizeof(T) == 4) {
+    atomicAdd(number, __uint_as_float(code));
+  } else if constexpr (op == Combination::add && is_float) {
+    atomicAdd(number, __longlong_as_double(static_cast<i64>(code)));
+  } else if constexpr (op == Combination::add) {
+    atomicAdd(word, code);
+  } else if constexpr (op == Combination::max) {
+    atomicMax(number, static_cast<T>(code));
+  } else if constexpr (op == Combination::min) {
+    atomicMin(number, static_cast<T>(code));
+  } else if constexpr (op == Combination::bit_and) {
+    atomicAnd(word, code);
+  } else if constexpr (op == Combination::bit_or) {
+    atomicOr(word, code);
+  } else {
+    atomicXor(word, code);
+  }
+}
+
 /// Adds 1 to 64 bits that all blocks share.
 TV_FN void count(u8* address) { atomicAdd(reinterpret_cast<u64*>(address), u64{1}); }
 
@@ -106,6 +134,30 @@ TV_FN u32 from_before(u32 value, u32 distance, u32 lanes) {
 }
 /// The value of one thread.
 TV_FN u32 from_thread(u32 value, u32 lane, u32 lanes) { return __shfl_sync(lanes, value, lane); }
+
+/// What all lanes of a full warp have, combined.
+template <Combination op, bool is_signed>
+TV_FN u32 over_warp(u32 value) {
+  u32 d;
+  if constexpr (op == Combination::add) {
+    asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;" : "=r"(d) : "r"(value));
+  } else if constexpr (op == Combination::max && is_signed) {
+    asm volatile("redux.sync.max.s32 %0, %1, 0xffffffff;" : "=r"(d) : "r"(value));
+  } else if constexpr (op == Combination::max) {
+    asm volatile("redux.sync.max.u32 %0, %1, 0xffffffff;" : "=r"(d) : "r"(value));
+  } else if constexpr (op == Combination::min && is_signed) {
+    asm volatile("redux.sync.min.s32 %0, %1, 0xffffffff;" : "=r"(d) : "r"(value));
+  } else if constexpr (op == Combination::min) {
+    asm volatile("redux.sync.min.u32 %0, %1, 0xffffffff;" : "=r"(d) : "r"(value));
+  } else if constexpr (op == Combination::bit_and) {
+    asm volatile("redux.sync.and.b32 %0, %1, 0xffffffff;" : "=r"(d) : "r"(value));
+  } else if constexpr (op == Combination::bit_or) {
+    asm volatile("redux.sync.or.b32 %0, %1, 0xffffffff;" : "=r"(d) : "r"(value));
+  } else {
+    asm volatile("redux.sync.xor.b32 %0, %1, 0xffffffff;" : "=r"(d) : "r"(value));
+  }
+  return d;
+}
 
 /// Adds n to 64 bits that all blocks share, once for this block; gives what was there before to all
 /// its threads, for which it waits.
@@ -253,6 +305,37 @@ TV_FN void copy_async(u8* to, const u8* from, u32 valid, u64 policy) {
   } else {
     asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3, %4;"
                  :: "r"(shared), "l"(global), "n"(bytes), "r"(valid), "l"(policy) : "memory");
+  }
+}
+/// Loads and stores of global memory with such a policy.
+template <int bytes>
+TV_FN void load_words(u32* words, const u8* address, u64 policy) {
+  const u64 global = __cvta_generic_to_global(address);
+  if constexpr (bytes == 16) {
+    asm volatile("ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "l"(global), "l"(policy) : "memory");
+  } else if constexpr (bytes == 8) {
+    asm volatile("ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;"
+                 : "=r"(words[0]), "=r"(words[1]) : "l"(global), "l"(policy) : "memory");
+  } else {
+    asm volatile("ld.global.L2::cache_hint.b32 %0, [%1], %2;"
+                 : "=r"(words[0]) : "l"(global), "l"(policy) : "memory");
+  }
+}
+template <int bytes>
+TV_FN void store_words(u8* address, const u32* words, u64 policy) {
+  const u64 global = __cvta_generic_to_global(address);
+  if constexpr (bytes == 16) {
+    asm volatile("st.global.L2::cache_hint.v4.b32 [%0], {%1, %2, %3, %4}, %5;"
+                 :: "l"(global), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]),
+                    "l"(policy) : "memory");
+  } else if constexpr (bytes == 8) {
+    asm volatile("st.global.L2::cache_hint.v2.b32 [%0], {%1, %2}, %3;"
+                 :: "l"(global), "r"(words[0]), "r"(words[1]), "l"(policy) : "memory");
+  } else {
+    asm volatile("st.global.L2::cache_hint.b32 [%0], %1, %2;"
+                 :: "l"(global), "r"(words[0]), "l"(policy) : "memory");
   }
 }
 /// Lets the L2 cache fetch what is around an address of global memory.

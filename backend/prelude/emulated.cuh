@@ -107,6 +107,36 @@ TV_FN void store_bits(u8* address, u32 mask, u32 value) {
   __atomic_fetch_or(word, value, __ATOMIC_RELAXED);
 }
 
+enum class Combination { add, max, min, bit_and, bit_or, bit_xor };
+template <Combination op, class T>
+TV_FN T combined(T a, T b) {
+  if constexpr (op == Combination::max) return a < b ? b : a;
+  if constexpr (op == Combination::min) return b < a ? b : a;
+  if constexpr (op == Combination::bit_and) return a & b;
+  if constexpr (op == Combination::bit_or) return a | b;
+  if constexpr (op == Combination::bit_xor) return a ^ b;
+  return a + b;
+}
+template <Combination op, class T, class Word>
+TV_FN void combine(u8* address, Word code) {
+  check<sizeof(Word)>(address, true);
+  constexpr bool wraps = op == Combination::add && !(T(0.5) != T(0));
+  Word* const word = reinterpret_cast<Word*>(address);
+  Word seen = __atomic_load_n(word, __ATOMIC_RELAXED), next;
+  do {
+    if constexpr (wraps) {
+      next = seen + code;
+    } else {
+      T a, b;
+      __builtin_memcpy(&a, &seen, sizeof(T));
+      __builtin_memcpy(&b, &code, sizeof(T));
+      a = combined<op>(a, b);
+      __builtin_memcpy(&next, &a, sizeof(T));
+    }
+  } while (!__atomic_compare_exchange_n(word, &seen, next, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+}
+
 template <class T>
 TV_FN T add_atomically(u8* address, T value) {
   check<sizeof(T)>(address, true);
@@ -121,6 +151,19 @@ TV_FN u32 from_lane(u32 value, u32 source, TV_LINE) {
 
 TV_FN u32 from_neighbour(u32 value, u32 distance, u32, TV_LINE) {
   return from_lane(value, thread() % 32 ^ distance, line);
+}
+
+template <Combination op, bool is_signed>
+TV_FN u32 over_warp(u32 value, TV_LINE) {
+  for (u32 distance = 1; distance < 32; distance *= 2) {
+    const u32 other = from_neighbour(value, distance, 0xffffffffu, line);
+    if constexpr (is_signed && (op == Combination::max || op == Combination::min)) {
+      value = static_cast<u32>(combined<op>(static_cast<i32>(value), static_cast<i32>(other)));
+    } else {
+      value = combined<op>(value, other);
+    }
+  }
+  return value;
 }
 
 TV_FN u32 from_before(u32 value, u32 distance, u32, TV_LINE) {
@@ -188,6 +231,14 @@ TV_FN u64 evict_last() { return 0; }
 template <int bytes>
 TV_FN void copy_async(u8* to, const u8* from, u32 valid, u64) {
   copy_async<bytes>(to, from, valid);
+}
+template <int bytes>
+TV_FN void load_words(u32* words, const u8* address, u64) {
+  load_words<bytes>(words, address);
+}
+template <int bytes>
+TV_FN void store_words(u8* address, const u32* words, u64) {
+  store_words<bytes>(address, words);
 }
 TV_FN void prefetch(const u8*) {}
 TV_FN void copy_async_commit() { lane()->operations->copy_async_commit(lane()); }

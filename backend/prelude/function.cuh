@@ -1,4 +1,5 @@
-// The machine, part 5, in plain C++: the functions of the part before, on elements of every type.
+// The machine, part 5, in plain C++: the functions of the part before, on elements of every type,
+// and random numbers.
 
 namespace tv {
 
@@ -62,5 +63,27 @@ struct Rcp : Function<Rcp> {
   static TV_FN u32 f32(u32 a) { return tilevm::functions::rcp<Machine>(a); }
   static TV_FN u64 f64(u64 a) { return f64_div(0x3ff0000000000000ull, a); }
 };
+
+struct Erf : Function<Erf> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::erf<Machine>(a); }
+};
+struct Exp2Approximate : Function<Exp2Approximate> {
+  static TV_FN u32 f32(u32 a) { return tilevm::functions::exp2_approximate<Machine>(a); }
+};
+
+TV_LONG_FN u32 f32_pow(u32 a, u32 b) { return tilevm::functions::pow<Machine>(a, b); }
+struct Pow : OnValues {
+  static TV_FN u32 f32(u32 a, u32 b) { return f32_pow(a, b); }
+};
+
+/// The words 0 of all counters, then the words 1 and so on.
+template <int count>
+TV_FN void philox_tile(u32* d, const u32* counters, u64 stream, u64 key) {
+  TV_UNROLL_UP_TO(count)
+  for (int i = 0; i < count; ++i) {
+    const auto words = tilevm::functions::philox(counters[i], 0, stream, key);
+    TV_UNROLL for (int w = 0; w < 4; ++w) d[w * count + i] = words.word[w];
+  }
+}
 
 }  // namespace tv

@@ -165,12 +165,33 @@ TV_FN void load_bytes(u32* words, int byte, const u8* at, bool inside) {
   }
 }
 
+/// With a policy for the L2 cache; accesses of less than a word have none.
+template <int n>
+TV_FN void load_bytes(u32* words, int byte, const u8* at, bool inside, u64 policy) {
+  if constexpr (n >= 4) {
+    u32 value[n / 4] = {};
+    if (inside) load_words<n>(value, at, policy);
+    TV_UNROLL for (int i = 0; i < n / 4; ++i) words[byte / 4 + i] = value[i];
+  } else {
+    load_bytes<n>(words, byte, at, inside);
+  }
+}
+
 template <int n>
 TV_FN void store_bytes(u8* at, const u32* words, int byte) {
   if constexpr (n >= 4) {
     store_words<n>(at, words + byte / 4);
   } else {
     store<n * 8>(at, 0u, get<n * 8>(words, byte / n));
+  }
+}
+
+template <int n>
+TV_FN void store_bytes(u8* at, const u32* words, int byte, u64 policy) {
+  if constexpr (n >= 4) {
+    store_words<n>(at, words + byte / 4, policy);
+  } else {
+    store_bytes<n>(at, words, byte);
   }
 }
 

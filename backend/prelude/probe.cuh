@@ -122,14 +122,19 @@ struct Probe {
     }
     tv::store<n>(data, index, code);
   }
-  template <int n>
-  TV_FN void store_bytes(u8* at, const u32* words, int byte) {
+  template <Combination op, class T, class Word>
+  TV_FN void combine(u8* address, Word code) {
+    bytes_at<sizeof(Word)>(address, code);
+    tv::combine<op, T>(address, code);
+  }
+  template <int n, class... Policy>
+  TV_FN void store_bytes(u8* at, const u32* words, int byte, Policy... policy) {
     if constexpr (n >= 4) {
       TV_UNROLL for (int i = 0; i < n / 4; ++i) word(at + i * 4, ~0u, words[byte / 4 + i]);
     } else {
       part(at, n, get<n * 8>(words, byte / n));
     }
-    tv::store_bytes<n>(at, words, byte);
+    tv::store_bytes<n>(at, words, byte, policy...);
   }
   /// The words of a matrix's row lie in four threads.
   template <int count, bool transposed>

@@ -45,10 +45,21 @@ bool* fence_of(Form& form) {
   if (auto* accesses = std::get_if<ElementAccesses>(&form)) return &accesses->access.fenced;
   if (auto* accesses = std::get_if<WideAccesses>(&form)) return &accesses->access.fenced;
   if (auto* accesses = std::get_if<MatrixAccesses>(&form)) return &accesses->access.fenced;
+  if (auto* accesses = std::get_if<CombiningAccesses>(&form)) return &accesses->access.fenced;
   if (auto* copy = std::get_if<PieceCopy>(&form)) return &copy->fenced;
   if (auto* copy = std::get_if<ElementCopy>(&form)) return &copy->fenced;
   if (auto* wait = std::get_if<GroupWait>(&form)) return &wait->fenced;
   return nullptr;
+}
+
+/// Whether a statement stores what bulk copies may read, or where they write later.
+bool stores_near(const InstStmt& stmt, const BulkTargets& targets, const Selection& selection) {
+  const auto move = isa::tile_move(stmt);
+  const auto* store = move ? std::get_if<isa::RegisterMove>(&*move) : nullptr;
+  if (store == nullptr || !store->stores) return false;
+  const isa::Type& type = selection.kernel.variable(store->tensor).type;
+  return std::holds_alternative<isa::GlobalType>(type) ||
+         overlaps(store->tensor, targets, selection);
 }
 
 }  // namespace
@@ -61,13 +72,11 @@ void place_bulk_fences(Selection& selection) {
     const InstStmt* stmt = selection.statements.instruction(id);
     if (stmt == nullptr) continue;
     const auto* copy = std::get_if<isa::CopyAsync>(&stmt->inst);
-    const auto* store = std::get_if<isa::StoreShared>(&stmt->inst);
     if (std::holds_alternative<isa::CopyAsyncWaitGroup>(stmt->inst)) waits.push_back(id);
     const bool pieces = copy != nullptr && selection.form<BulkCopy>(id) == nullptr &&
                         overlaps(copy->dst.var, targets, selection);
-    const bool stores = store != nullptr && overlaps(store->dst.var, targets, selection);
     in_pieces = in_pieces || pieces;
-    if (pieces || stores || std::holds_alternative<isa::StoreGlobal>(stmt->inst)) {
+    if (pieces || stores_near(*stmt, targets, selection)) {
       *fence_of(selection.result.forms[id]) = true;
     }
   }

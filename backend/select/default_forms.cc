@@ -13,7 +13,9 @@ namespace {
 
 Form select_move(const isa::RegisterMove& move, const isa::AccessPlan& plan) {
   TileAccess access{.tile = move.tile, .tensor = move.tensor, .plan = &plan, .stores = move.stores};
+  access.cache = move.cache.value_or(isa::CacheHint::normal);
   if (move.indexed) access.index = move.indexed->index;
+  if (move.combines) return CombiningAccesses{access, *move.combines};
   switch (plan.form) {
     case isa::AccessForm::bits:
       return ElementAccesses{access};
@@ -139,9 +141,28 @@ Form select_form(const isa::DotSparse& inst, const InstStmt& stmt, const Selecti
   return MmaDot{{&selection.info.dot_plan(stmt), beside}};
 }
 
+namespace {
+
+/// Whether one instruction (redux) combines elements over a warp: integers of 32 bits, whose order
+/// does not matter, over all lanes. Over fewer lanes it is not faster than shuffles.
+bool combines_warps(const isa::Reduce& inst, const isa::ReductionPlan& plan,
+                    const isa::DType& element) {
+  const isa::DType type = isa::accumulator(inst.op, element);
+  const bool has_instruction = !isa::gives_index(inst.op) && inst.op != isa::ReduceOp::mul &&
+                               (type == isa::i32 || type == isa::u32);
+  std::int64_t lanes = 1;
+  for (const isa::ReductionStep& step : plan.lanes) lanes *= step.size;
+  return has_instruction && lanes == isa::warp_size;
+}
+
+}  // namespace
+
 Form select_form(const isa::Reduce& inst, const InstStmt& stmt, const Selection& selection) {
-  return CombinedElements{isa::plan_reduction(selection.tile(inst.src.var).layout, inst.dims.dims,
-                                              selection.tile(stmt.results[0]).layout)};
+  const isa::RegisterType& source = selection.tile(inst.src.var);
+  CombinedElements form{
+      isa::plan_reduction(source.layout, inst.dims.dims, selection.tile(stmt.results[0]).layout)};
+  form.by_warp = combines_warps(inst, form.plan, source.dtype);
+  return form;
 }
 
 Form select_form(const isa::Scan& inst, const InstStmt&, const Selection& selection) {

@@ -41,6 +41,7 @@ struct TileAccess {
   std::optional<isa::VarId> index{};     ///< a tile that says where elements are
   std::optional<std::size_t> hoisted{};  ///< the thread's address, in SelectedKernel::hoisted
   bool fenced = false;                   ///< a fence for later bulk copies follows
+  isa::CacheHint cache = isa::CacheHint::normal;
 };
 
 /// Single elements, narrower than a byte.
@@ -50,6 +51,11 @@ struct ElementAccesses {
 /// Machine accesses of up to 16 bytes.
 struct WideAccesses {
   TileAccess access;
+};
+/// Single elements that atomic instructions combine with those of memory.
+struct CombiningAccesses {
+  TileAccess access;
+  isa::ReduceOp op = isa::ReduceOp::add;
 };
 /// ldmatrix and stmatrix: rows of 16 bytes, by the threads of a warp together.
 struct MatrixAccesses {
@@ -215,6 +221,7 @@ struct ChainDot {
 /// A Reduce by its plan: in a thread, by shuffles, then through shared memory.
 struct CombinedElements {
   isa::ReductionPlan plan;
+  bool by_warp = false;  ///< all lanes of a warp by one instruction instead of shuffles
 };
 
 /// A Scan by its plan.
@@ -235,6 +242,7 @@ struct CountedLoop {};
 /// THE list of forms.
 using Form = std::variant<Plain,                                             //
                           ElementAccesses, WideAccesses, MatrixAccesses,     //
+                          CombiningAccesses,                                 //
                           PieceCopy, ElementCopy, BulkCopy,                  //
                           GroupCommit, GroupWait,                            //
                           FullBarrier, SplitBarrier, EarlyExit,              //

@@ -93,6 +93,10 @@ class FormWords {
   [[nodiscard]] MaybeWords of(const WideAccesses& form) const {
     return of_access(form.access, bytes_text(*form.access.plan));
   }
+  [[nodiscard]] MaybeWords of(const CombiningAccesses& form) const {
+    return of_access(form.access, fmt::format("{} by atomic {}", bytes_text(*form.access.plan),
+                                              to_string(form.op)));
+  }
   [[nodiscard]] MaybeWords of(const MatrixAccesses& form) const {
     const isa::AccessPlan& plan = *form.access.plan;
     return of_access(form.access, fmt::format("{}matrix.x{}{}", form.access.stores ? "st" : "ld",
@@ -175,7 +179,11 @@ class FormWords {
     if (form.plan.elements > 1) {
       parts.push_back(fmt::format("{} operations in a thread", form.plan.elements - 1));
     }
-    if (!form.plan.lanes.empty()) parts.push_back(fmt::format("{} x shfl", form.plan.lanes.size()));
+    if (form.by_warp) {
+      parts.emplace_back("1 x redux");
+    } else if (!form.plan.lanes.empty()) {
+      parts.push_back(fmt::format("{} x shfl", form.plan.lanes.size()));
+    }
     for (const isa::ReductionExchange& exchange : form.plan.exchanges) {
       parts.push_back(fmt::format("{} values through shared memory", exchange.partials));
     }
@@ -220,6 +228,13 @@ class FormWords {
   }
   [[nodiscard]] MaybeWords of_access(const TileAccess& access, const std::string& one) const {
     std::string text = access_text(*access.plan, one);
+    if (access.cache != isa::CacheHint::normal) {
+      const auto& widths = access.plan->widths;
+      const bool wide =
+          std::any_of(widths.begin(), widths.end(), [](std::int64_t width) { return width >= 4; });
+      text +=
+          wide ? fmt::format(", {} in L2", to_string(access.cache)) : ", which take no cache hint";
+    }
     if (access.index) text += fmt::format(", where `{}` says", name(*access.index));
     if (access.index && access.plan->mapping.shared) text += ": 1 to 32 wavefronts each";
     return with_missed(std::move(text), *access.plan, access.tensor);

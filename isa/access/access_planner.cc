@@ -141,6 +141,10 @@ AccessPlan AccessPlanner::plan_move(const RegisterMove& move) const {
   plan.mapping = view != nullptr ? map_tile(*view, move.offset, tile.shape(), facts_, index)
                                  : map_tile(*std::get_if<SharedType>(&type), move.offset,
                                             tile.shape(), facts_, index);
+  if (move.combines) {
+    plan_elements(plan, tile.layout);
+    return plan;
+  }
   plan_runs(plan, tile.layout, move.stores);
   constexpr int first_to_store = 90;
   if (index) return plan;

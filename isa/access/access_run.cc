@@ -72,9 +72,9 @@ void find_widths(AccessPlan& plan, const Run& run) {
   if (*std::max_element(plan.widths.begin(), plan.widths.end()) == widest) plan.missed = {};
 }
 
-}  // namespace
-
-void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
+/// `limit`: the most elements of a run.
+void plan_runs_up_to(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order,
+                     std::int64_t limit) {
   const TileMapping& mapping = plan.mapping;
   plan.threads = mapping.tensor_terms(tile.thread_terms());
   auto places = mapping.tensor_terms(tile.local_terms());
@@ -85,7 +85,6 @@ void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
   const RunSearch search(mapping, begins, places, keeps_order && mapping.may_overlap());
   Run run;
   run.rest = places;
-  const std::int64_t limit = widest_access_bits / power_of_two_in(mapping.dtype.bits);
   const auto found = longest_run(search, mapping, limit, run.missed);
   if (found) run = *found;
   plan.form = found ? AccessForm::bytes : AccessForm::bits;
@@ -97,6 +96,18 @@ void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
   plan.missed = run.missed;
   if (found) find_widths(plan, run);
   choose_address(plan);
+}
+
+}  // namespace
+
+void plan_runs(AccessPlan& plan, const RegisterLayout& tile, bool keeps_order) {
+  plan_runs_up_to(plan, tile, keeps_order,
+                  widest_access_bits / power_of_two_in(plan.mapping.dtype.bits));
+}
+
+void plan_elements(AccessPlan& plan, const RegisterLayout& tile) {
+  plan_runs_up_to(plan, tile, false, 1);
+  plan.missed = {};
 }
 
 std::vector<RegisterLayout::Term> piece_terms(const Shape& pieces, std::int64_t elements) {

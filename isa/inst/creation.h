@@ -119,8 +119,29 @@ struct ViewGlobal {
   friend bool operator==(const ViewGlobal&, const ViewGlobal&) = default;
 };
 
+struct Philox {
+  RegisterOperand counter;
+  ScalarOperand key;
+  std::optional<ScalarOperand> stream;
+
+  static constexpr auto schema = define<Philox>(
+      {.mnemonic = "Philox",
+       .category = Category::creation,
+       .result = ResultKind::register_tile,
+       .summary = "Makes four random words of every counter.",
+       .detail = "Philox 4x32 of 10 rounds (Random123): the same counter, stream and key give the "
+                 "same words, in any order and on every engine. The result is a tile of `u32` with "
+                 "one more dimension, of extent 4, in front: word w for `counter[x]` is element "
+                 "[w, x]; the layout is `local(4, 1, ..).L`, L that of the counters. `Slice` takes "
+                 "one of the words."},
+      slot("counter", &Philox::counter, "a tile of u32: word 0 of the counter; word 1 is 0"),
+      slot("key", &Philox::key, "an integer of 64 bits; narrower signed ones are extended"),
+      slot("stream", &Philox::stream, "words 2 and 3 of the counter, likewise; 0 if left out"));
+  friend bool operator==(const Philox&, const Philox&) = default;
+};
+
 /// Its instructions, in the order of the reference.
 using CreationInstructions =
-    InstructionList<AllocateGlobal, AllocateShared, AllocateRegister, Iota, ViewGlobal>;
+    InstructionList<AllocateGlobal, AllocateShared, AllocateRegister, Iota, Philox, ViewGlobal>;
 
 }  // namespace tilevm::isa

@@ -106,6 +106,13 @@ constexpr Description describe(BinaryOp op) {
     case BinaryOp::ge:
       return elementwise("Ge", "Tells where the first tile is greater than the second, or equal.",
                          comparison_detail);
+    case BinaryOp::pow:
+      return elementwise(
+          "Pow", "Raises the elements of the first tile to the powers of the second.",
+          "A fixed sequence of f32 operations, the same on every engine; docs/semantics.md, "
+          "Functions, has its largest error. 1 where the power is 0 or the base is 1; NaN where "
+          "the base is negative and the power no integer. Defined on floats but f64. Layouts and "
+          "narrow types are as for Add.");
   }
   return {};
 }
@@ -139,6 +146,7 @@ using Lt = Binary<BinaryOp::lt>;
 using Le = Binary<BinaryOp::le>;
 using Gt = Binary<BinaryOp::gt>;
 using Ge = Binary<BinaryOp::ge>;
+using Pow = Binary<BinaryOp::pow>;
 
 /// What differs between the members of the family b = Op(a).
 constexpr Description describe(UnaryOp op) {
@@ -187,6 +195,15 @@ constexpr Description describe(UnaryOp op) {
     case UnaryOp::trunc:
       return elementwise("Trunc", "Cuts off the fraction of every element.",
                          detail::integral_detail);
+    case UnaryOp::erf:
+      return elementwise("Erf", "Takes the error function of every element.", function_detail);
+    case UnaryOp::exp2_approximate:
+      return elementwise(
+          "Exp2Approximate", "Raises 2 to the power of every element, to 13 bits or so.",
+          "A fixed sequence of f32 operations, the same on every engine, two thirds as long as "
+          "that "
+          "of Exp2: for results that are cast to 16 bits. Relative errors are up to 1.02e-4; "
+          "results below 2^-126 are off by up to 2^-127. Types are those of Exp2.");
   }
   return {};
 }
@@ -216,6 +233,8 @@ using Floor = Unary<UnaryOp::floor>;
 using Ceil = Unary<UnaryOp::ceil>;
 using Round = Unary<UnaryOp::round>;
 using Trunc = Unary<UnaryOp::trunc>;
+using Erf = Unary<UnaryOp::erf>;
+using Exp2Approximate = Unary<UnaryOp::exp2_approximate>;
 
 struct Fma {
   RegisterOperand a;
@@ -254,6 +273,6 @@ struct Where {
 using ElementwiseInstructions =
     InstructionList<Add, Sub, Mul, Div, Mod, Fma, Neg, Abs, Min, Max, And, Or, Xor, Shl, Shr, Eq,
                     Ne, Lt, Le, Gt, Ge, Where, Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid, Sqrt,
-                    Rsqrt, Rcp, Floor, Ceil, Round, Trunc>;
+                    Rsqrt, Rcp, Floor, Ceil, Round, Trunc, Erf, Exp2Approximate, Pow>;
 
 }  // namespace tilevm::isa

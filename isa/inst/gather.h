@@ -46,6 +46,7 @@ struct Scatter {
   RegisterOperand index;
   DimList dim;
   std::optional<OffsetList> offset;
+  std::optional<ReduceOp> op = {};
 
   static constexpr auto schema = define<Scatter>(
       {.mnemonic = "Scatter",
@@ -55,7 +56,14 @@ struct Scatter {
            "Element x of `src` goes to the place of `dst` from which `Gather` would take it. "
            "Elements outside of a view, at a negative index too, are skipped; of a shared tile "
            "they are a fault (TV0401). Two elements of different threads in one place are a fault "
-           "(TV0406); of one thread the later one stays. All indices must have a value (TV0404)."},
+           "(TV0406); of one thread the later one stays. All indices must have a value (TV0404). "
+           "With `op`, which is `add`, `max`, `min`, `bit_and`, `bit_or` or `bit_xor`, each "
+           "element "
+           "is combined with the one in memory as one step, whoever else combines there: any "
+           "number "
+           "of elements may have one place. Elements are `i32`, `u32`, `i64`, `u64`, or with `add` "
+           "`f32` and `f64`, whose sums depend on an order that nothing defines "
+           "(docs/semantics.md, Gather, Scatter)."},
       slot("src", &Scatter::src, "the tile to store"),
       slot("dst", &Scatter::dst, "a view of global memory or a shared tile", Access::write),
       slot("index", &Scatter::index,
@@ -63,7 +71,9 @@ struct Scatter {
       slot("dim", &Scatter::dim, "the dimension of `dst` along which the index counts, a constant"),
       slot("offset", &Scatter::offset,
            "where the tile begins in `dst`, with a colon for each dimension of the tile; zero if "
-           "left out"));
+           "left out"),
+      slot("op", &Scatter::op,
+           "how an element is combined with the one in memory; it replaces that if left out"));
   friend bool operator==(const Scatter&, const Scatter&) = default;
 };
 

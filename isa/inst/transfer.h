@@ -13,6 +13,7 @@ struct LoadGlobal {
   std::optional<RegisterLayout> layout;
   std::optional<OffsetList> offset;
   std::optional<TileShape> shape;
+  std::optional<CacheHint> cache = {};
 
   static constexpr auto schema = define<LoadGlobal>(
       {.mnemonic = "LoadGlobal",
@@ -24,7 +25,10 @@ struct LoadGlobal {
       slot("src", &LoadGlobal::src, "the view to read", Access::read),
       slot("layout", &LoadGlobal::layout, "the register layout of the tile; `out`'s if left out"),
       slot("offset", &LoadGlobal::offset, "where the tile begins; zero if left out"),
-      slot("shape", &LoadGlobal::shape, "the tile's extents; must agree with the layout"));
+      slot("shape", &LoadGlobal::shape, "the tile's extents; must agree with the layout"),
+      slot("cache", &LoadGlobal::cache,
+           "`evict_first` or `evict_last`: which lines a GPU's L2 cache drops first, as for "
+           "CopyAsync; `normal` if left out"));
   friend bool operator==(const LoadGlobal&, const LoadGlobal&) = default;
 };
 
@@ -52,6 +56,7 @@ struct StoreGlobal {
   RegisterOperand src;
   GlobalOperand dst;
   std::optional<OffsetList> offset;
+  std::optional<CacheHint> cache = {};
 
   static constexpr auto schema = define<StoreGlobal>(
       {.mnemonic = "StoreGlobal",
@@ -61,7 +66,10 @@ struct StoreGlobal {
                  "change only their own bits, whoever owns the neighbours."},
       slot("src", &StoreGlobal::src, "the tile to store"),
       slot("dst", &StoreGlobal::dst, "the view to write", Access::write),
-      slot("offset", &StoreGlobal::offset, "where the tile begins; zero if left out"));
+      slot("offset", &StoreGlobal::offset, "where the tile begins; zero if left out"),
+      slot("cache", &StoreGlobal::cache,
+           "`evict_first` or `evict_last`: which lines a GPU's L2 cache drops first, as for "
+           "CopyAsync; `normal` if left out"));
   friend bool operator==(const StoreGlobal&, const StoreGlobal&) = default;
 };
 

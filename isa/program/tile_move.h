@@ -24,6 +24,9 @@ struct RegisterMove {
   std::optional<OffsetList> offset;        ///< in the tensor
   bool stores = false;                     ///< from registers to memory
   std::optional<IndexedDim> indexed = {};  ///< none of the tile's own dimensions is along it
+  /// How a stored element is combined with the one in memory; it replaces that if there is none.
+  std::optional<ReduceOp> combines = {};
+  std::optional<CacheHint> cache = {};
 };
 
 /// From a view of global memory to a shared tensor; `offset` is that in the tensor, whose extents

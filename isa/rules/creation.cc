@@ -166,6 +166,43 @@ RuleResult result_types(const Iota& inst, const RuleContext& context) {
 }
 
 template <>
+RuleResult result_types(const Philox& inst, const RuleContext& context) {
+  const RegisterType& counter = context.type(inst.counter);
+  if (counter.dtype != u32) {
+    add_note(
+        context.error(Code::type_mismatch, position_of(&Philox::counter),
+                      fmt::format("{} is {}; counters are u32", context.name(inst.counter.var),
+                                  to_string(counter.dtype))),
+        fmt::format("convert it first: `Cast({}, u32)`", context.variable(inst.counter.var).name));
+    return std::nullopt;
+  }
+  const auto check_integer = [&](const ScalarOperand& operand, std::string_view name,
+                                 std::size_t slot) {
+    if (is_integer(operand.value.kind())) return true;
+    context.error(
+        Code::scalar_type, slot,
+        fmt::format("`{}` is {}; it is an integer", name, to_string(operand.value.kind())));
+    return false;
+  };
+  if (!check_integer(inst.key, "key", position_of(&Philox::key))) return std::nullopt;
+  if (inst.stream && !check_integer(*inst.stream, "stream", position_of(&Philox::stream))) {
+    return std::nullopt;
+  }
+  Shape words(counter.shape().size() + 1, 1);
+  words[0] = 4;
+  const auto factor = local(words);
+  const auto inner = unsqueeze(counter.layout, {0});
+  const auto layout = factor && inner ? compose(*factor, *inner) : inner;
+  if (!layout) {
+    context.error(Code::bad_layout, position_of(&Philox::counter), layout.error().message);
+    return std::nullopt;
+  }
+  const auto tile = make_tile(u32, *layout, position_of(&Philox::counter), context);
+  if (!tile) return std::nullopt;
+  return std::vector<Type>{*tile};
+}
+
+template <>
 RuleResult result_types(const ViewGlobal& inst, const RuleContext& context) {
   constexpr auto shape_slot = position_of(&ViewGlobal::shape);
   const DType dtype = inst.dtype.value_or(context.type(inst.ptr).dtype);

@@ -206,6 +206,10 @@ RuleResult binary_types(BinaryOp op, RegisterOperand a, RegisterOperand b,
                                         context.variable(a.var).name, int{type.bits}),
                             context);
   }
+  if (!is_defined(op, type) && class_of(op) == BinaryClass::power) {
+    return report_undefined(mnemonic, "defined on floats of at most 32 bits", a,
+                            convert_first(a, "f32", context), context);
+  }
   if (!is_defined(op, type)) {
     return report_undefined(mnemonic, "not defined on bipolar integers", a,
                             convert_first(a, "i32", context), context);
@@ -221,6 +225,10 @@ RuleResult unary_types(UnaryOp op, RegisterOperand a, const RuleContext& context
   if (!is_defined(op, type.dtype) && is_function(op)) {
     return report_undefined(mnemonic, "defined on floats of at most 32 bits", a,
                             convert_first(a, "f32", context), context);
+  }
+  if (!is_defined(op, type.dtype) && class_of(op) == UnaryClass::integral) {
+    return report_undefined(mnemonic, "defined on floats", a, convert_first(a, "f32", context),
+                            context);
   }
   if (!is_defined(op, type.dtype)) {
     return report_undefined(mnemonic, "not defined on bipolar integers", a,

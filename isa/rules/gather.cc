@@ -81,6 +81,42 @@ bool check_indexed(const RegisterOperand& index, const DimList& dim,
          check_broadcast(index, tile, slots.index, context);
 }
 
+/// Whether a GPU combines elements of a type with those in memory as one step.
+bool combines_in_memory(ReduceOp op, const DType& type) {
+  if (type == f32 || type == f64) return op == ReduceOp::add;
+  return type.is_integer() && type.bits >= 32;
+}
+
+bool check_combination(ReduceOp op, RegisterOperand src, const RuleContext& context) {
+  const std::size_t slot = position_of(&Scatter::op);
+  if (gives_index(op) || op == ReduceOp::mul) {
+    add_note(context.error(Code::not_supported, slot,
+                           fmt::format("`Scatter` combines no elements by `{}`", to_string(op))),
+             "it has `add`, `max`, `min`, `bit_and`, `bit_or` and `bit_xor`");
+    return false;
+  }
+  const DType& type = context.type(src).dtype;
+  if (combines_in_memory(op, type)) return true;
+  const bool bits = is_bit_by_bit(combination(op));
+  auto& diagnostic = context.error(
+      Code::type_mismatch, position_of(&Scatter::src),
+      fmt::format("{} is {}; elements in memory are combined by `{}` as {}", context.name(src.var),
+                  to_string(type), to_string(op),
+                  op == ReduceOp::add ? "i32, u32, i64, u64, f32 or f64" : "i32, u32, i64 or u64"));
+  if (type.is_float() && !bits && op != ReduceOp::add) {
+    add_note(diagnostic,
+             "the order of floats of one sign is that of their bits: `View(x, dtype=i32)` of f32 "
+             "that are not negative has the same maximum");
+  } else {
+    add_note(diagnostic, fmt::format("convert it first, `Cast({}, {})`, with memory of that type",
+                                     context.variable(src.var).name,
+                                     type.is_float()        ? "f32"
+                                     : type.is_signed_int() ? "i32"
+                                                            : "u32"));
+  }
+  return false;
+}
+
 IndexedDim indexed_dim(RegisterOperand index, const DimList& dim) {
   return {index.var, dim.dims.front()};
 }
@@ -127,6 +163,7 @@ RuleResult result_types(const Scatter& inst, const RuleContext& context) {
   if (!check_indexed(inst.index, inst.dim, inst.offset, *tensor, source.layout, slots, context)) {
     return std::nullopt;
   }
+  if (inst.op && !check_combination(*inst.op, inst.src, context)) return std::nullopt;
   return std::vector<Type>{};
 }
 
@@ -138,8 +175,10 @@ TileMove tile_move(const Gather& inst, const InstStmt& stmt) {
 
 template <>
 TileMove tile_move(const Scatter& inst, const InstStmt&) {
-  return RegisterMove{inst.src.var, variable_of(inst.dst), inst.offset, true,
-                      indexed_dim(inst.index, inst.dim)};
+  RegisterMove move{inst.src.var, variable_of(inst.dst), inst.offset, true,
+                    indexed_dim(inst.index, inst.dim)};
+  move.combines = inst.op;
+  return move;
 }
 
 }  // namespace tilevm::isa

@@ -117,7 +117,9 @@ RuleResult result_types(const Prefetch& inst, const RuleContext& context) {
 
 template <>
 TileMove tile_move(const LoadGlobal& inst, const InstStmt& stmt) {
-  return RegisterMove{stmt.results[0], inst.src.var, inst.offset, false};
+  RegisterMove move{stmt.results[0], inst.src.var, inst.offset, false};
+  move.cache = inst.cache;
+  return move;
 }
 
 template <>
@@ -127,7 +129,9 @@ TileMove tile_move(const LoadShared& inst, const InstStmt& stmt) {
 
 template <>
 TileMove tile_move(const StoreGlobal& inst, const InstStmt&) {
-  return RegisterMove{inst.src.var, inst.dst.var, inst.offset, true};
+  RegisterMove move{inst.src.var, inst.dst.var, inst.offset, true};
+  move.cache = inst.cache;
+  return move;
 }
 
 template <>

@@ -219,6 +219,8 @@ std::uint64_t apply(BinaryOp op, const DType& type, std::uint64_t a, std::uint64
       return compare(type, a, b, [](auto x, auto y) { return x > y; });
     case BinaryOp::ge:
       return compare(type, a, b, [](auto x, auto y) { return x >= y; });
+    case BinaryOp::pow:
+      return apply_power(type, a, b);
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -240,6 +242,8 @@ RealFunction2 unrounded(BinaryOp op, const DType& type) {
       return [](double a, double b) { return std::fmin(a, b); };
     case BinaryOp::max:
       return [](double a, double b) { return std::fmax(a, b); };
+    case BinaryOp::pow:
+      return [](double a, double b) { return std::pow(a, b); };
     case BinaryOp::bit_and:
     case BinaryOp::bit_or:
     case BinaryOp::bit_xor:

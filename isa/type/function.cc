@@ -38,4 +38,11 @@ std::uint64_t apply_function(UnaryOp op, const DType& type, std::uint64_t code) 
   });
 }
 
+std::uint64_t apply_power(const DType& type, std::uint64_t a, std::uint64_t b) {
+  const auto wide = [&](std::uint64_t code) {
+    return static_cast<std::uint32_t>(cast(type, f32, code));
+  };
+  return cast(f32, type, functions::pow<Machine>(wide(a), wide(b)));
+}
+
 }  // namespace tilevm::isa

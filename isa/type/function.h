@@ -104,6 +104,23 @@ struct Function<UnaryOp::rcp> {
   static double real(double x) { return 1 / x; }
 };
 
+template <>
+struct Function<UnaryOp::erf> {
+  template <class M>
+  TILEVM_FUNCTION static std::uint32_t f32(std::uint32_t x) {
+    return functions::erf<M>(x);
+  }
+  static double real(double x) { return std::erf(x); }
+};
+template <>
+struct Function<UnaryOp::exp2_approximate> {
+  template <class M>
+  TILEVM_FUNCTION static std::uint32_t f32(std::uint32_t x) {
+    return functions::exp2_approximate<M>(x);
+  }
+  static double real(double x) { return std::exp2(x); }
+};
+
 /// Calls f(Function<op>{}).
 template <class F>
 decltype(auto) with_function(UnaryOp op, F&& f) {
@@ -130,6 +147,10 @@ decltype(auto) with_function(UnaryOp op, F&& f) {
       return f(Function<UnaryOp::rsqrt>{});
     case UnaryOp::rcp:
       return f(Function<UnaryOp::rcp>{});
+    case UnaryOp::erf:
+      return f(Function<UnaryOp::erf>{});
+    case UnaryOp::exp2_approximate:
+      return f(Function<UnaryOp::exp2_approximate>{});
     case UnaryOp::neg:
     case UnaryOp::abs:
     case UnaryOp::floor:
@@ -143,5 +164,8 @@ decltype(auto) with_function(UnaryOp op, F&& f) {
 
 /// A function on a code of a type that it is defined on.
 [[nodiscard]] std::uint64_t apply_function(UnaryOp op, const DType& type, std::uint64_t code);
+
+/// a to the power of b, of a type that has it (BinaryClass::power).
+[[nodiscard]] std::uint64_t apply_power(const DType& type, std::uint64_t a, std::uint64_t b);
 
 }  // namespace tilevm::isa

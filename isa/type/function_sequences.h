@@ -1,6 +1,6 @@
-// The functions Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid, Sqrt, Rsqrt and Rcp on f32, as fixed
-// sequences of IEEE operations: whoever computes them gets the same bits. This text is compiled
-// into the simulator and stands in every emitted program as well.
+// The functions Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid, Erf, Sqrt, Rsqrt, Rcp and Pow on
+// f32, as fixed sequences of IEEE operations, and random numbers: whoever computes them gets the
+// same bits. This text is compiled into the simulator and stands in every emitted program as well.
 //
 // Numbers are bit patterns of f32. M is the machine, a class of static functions:
 //   add sub mul div (a, b), fma(a, b, c), sqrt(a)   rounded once, to nearest even, subnormals kept
@@ -8,6 +8,8 @@
 //   leading_zeros(x)                                of 64 bits, x not 0
 // Whatever NaN the machine makes, that of a result is 0x7fffffff. There are no branches but those
 // around far arguments of Sin and Cos, so that loops over these functions vectorise.
+//
+// More than 400 lines: it is one text, which emitted programs contain.
 //
 // Polynomials are minimax approximations in f32 coefficients; docs/semantics.md has the errors.
 #pragma once
@@ -82,6 +84,17 @@ TILEVM_FUNCTION Bits exp(Bits x) {
   const Bits p =
       polynomial<M>(r, 0x3ab55cb7u, 0x3c09368fu, 0x3d2aac4du, 0x3e2aaa05u, 0x3efffffdu, one, one);
   return is_nan(x) ? nan : scaled<M>(p, static_cast<int>(t - magic));
+}
+
+/// A polynomial of degree 3 whose exponent a power of two is added to. So results beyond the
+/// largest number are Inf, and those below 2^-126 are wrong by up to 2^-127.
+template <class M>
+TILEVM_FUNCTION Bits exp2_approximate(Bits x) {
+  const Bits z = clamped<M>(x, 0xc2fe0000u, 0x43000000u);  // -127, 128
+  const Bits t = M::add(z, magic);
+  const Bits f = M::sub(z, M::sub(t, magic));
+  const Bits p = polynomial<M>(f, 0x3d615126u, 0x3e780625u, 0x3f317afdu, one);
+  return is_nan(x) ? nan : p + ((t - magic) << 23);
 }
 
 // ---- Logarithms ---------------------------------------------------------------------------------
@@ -253,6 +266,121 @@ TILEVM_FUNCTION Bits sigmoid(Bits x) {
   return is_nan(x) ? nan : y;
 }
 
+/// Near zero x + x q(x^2); elsewhere 1 - exp(g), where g is the logarithm of 1 - erf(|x|).
+template <class M>
+TILEVM_FUNCTION Bits erf(Bits x) {
+  const Bits a = magnitude(x), z = M::mul(a, a);
+  const Bits q = polynomial<M>(z, 0x38a4fe46u, 0xba526844u, 0x3baa18c5u, 0xbcdbffc8u, 0x3de716aeu,
+                               0xbec093a0u, 0x3e0375d4u);
+  const Bits small = M::fma(q, a, a);
+  const Bits b = a < 0x40800000u ? a : 0x40800000u;  // 4
+  const Bits g = polynomial<M>(b, 0x3952be9du, 0xbb4aa65eu, 0x3cb7aa07u, 0xbdd5a975u, 0xbf23013bu,
+                               0xbf906035u, 0xb90c1607u);
+  const Bits large = M::sub(one, exp<M>(g));
+  const Bits y = a < 0x3f600000u ? small : large;  // 0.875
+  return is_nan(x) ? nan : y | (x & sign_bit);
+}
+
+// ---- Powers -------------------------------------------------------------------------------------
+
+/// high + low, where low is at most half a unit in the last place of high.
+struct Pair {
+  Bits high, low;
+};
+
+/// a + b, exactly, where |a| >= |b| or a is 0.
+template <class M>
+TILEVM_FUNCTION Pair fast_sum(Bits a, Bits b) {
+  const Bits sum = M::add(a, b);
+  return {sum, M::sub(b, M::sub(sum, a))};
+}
+
+/// a b, exactly.
+template <class M>
+TILEVM_FUNCTION Pair product(Bits a, Bits b) {
+  const Bits high = M::mul(a, b);
+  return {high, M::fma(a, b, negated(high))};
+}
+
+/// The logarithm to the base 2 of a positive number, with twenty bits more than an f32 has: of x =
+/// 2^e m by s = (m - 1) / (m + 1), log(m) = 2 s + 2/3 s^3 + s^5 q(s^2).
+template <class M>
+TILEVM_FUNCTION Pair log2_pair(Bits x) {
+  const bool subnormal = x < 0x00800000u;
+  const Bits y = subnormal ? M::mul(x, 0x4b000000u) : x;  // * 2^23
+  const int exponent = static_cast<int>(y - 0x3f3504f3u) >> 23;
+  const Bits m = y - (static_cast<Bits>(exponent) << 23);
+  const Bits e = M::sub(magic + static_cast<Bits>(subnormal ? exponent - 23 : exponent), magic);
+  const Bits f = M::sub(m, one);
+  const Pair d = fast_sum<M>(m < one ? one : m, m < one ? m : one);
+  const Bits s = M::div(f, d.high);
+  const Bits rest = M::fma(negated(s), d.low, M::fma(negated(s), d.high, f));
+  const Bits s_low = M::div(rest, d.high);
+  // z = s^2 and the term of s^3 in two parts; what follows needs one.
+  const Pair square = product<M>(s, s);
+  const Bits square_low = M::fma(M::add(s, s), s_low, square.low);
+  const Pair third = product<M>(square.high, 0x3eaaaaabu);  // 1/3
+  const Bits third_low =
+      M::fma(square.high, 0xb2aaaaabu, M::fma(square_low, 0x3eaaaaabu, third.low));
+  const Bits q = polynomial<M>(square.high, 0x3dba2e8cu, 0x3de38e39u, 0x3e124925u, 0x3e4ccccdu);
+  // w = s^2 / 3 + s^4 q, so that log(m) = 2 s (1 + w).
+  const Bits fourth = M::mul(M::mul(square.high, square.high), q);
+  const Pair w = fast_sum<M>(third.high, M::add(fourth, third_low));
+  const Pair sw = product<M>(s, w.high);
+  const Bits sw_low = M::fma(s, w.low, M::fma(s_low, w.high, sw.low));
+  const Pair sum = fast_sum<M>(s, sw.high);
+  const Bits sum_low = M::add(sum.low, M::add(s_low, sw_low));
+  // 2 / log(2) in two parts.
+  const Pair scaled_sum = product<M>(sum.high, 0x4038aa3bu);
+  const Bits scaled_low =
+      M::fma(sum.high, 0x33257060u, M::fma(sum_low, 0x4038aa3bu, scaled_sum.low));
+  const Pair first = fast_sum<M>(e, scaled_sum.high);  // |e| >= 1, or e is 0
+  const Pair all = fast_sum<M>(first.high, M::add(first.low, scaled_low));
+  return all;
+}
+
+/// |x|^y for a positive number x and a number y.
+template <class M>
+TILEVM_FUNCTION Bits power_of(Bits x, Bits y) {
+  const Pair l = log2_pair<M>(x);
+  const Pair whole = product<M>(y, l.high);
+  const bool far = magnitude(whole.high) > 0x43200000u;  // 160, or y is so large
+  const Bits low = far ? 0 : M::fma(y, l.low, whole.low);
+  const Bits z = clamped<M>(whole.high, 0xc3200000u, 0x43200000u);
+  const Bits t = M::add(z, magic);
+  const Bits f = M::add(M::sub(z, M::sub(t, magic)), low);
+  const Bits p = polynomial<M>(f, 0x3920e99au, 0x3aafa2b5u, 0x3c1d96deu, 0x3d63576au, 0x3e75fdedu,
+                               0x3f317218u, one);
+  return scaled<M>(p, static_cast<int>(t - magic));
+}
+
+/// Of a number: 0 if it is no integer, 1 if it is odd, 2 if it is even.
+TILEVM_FUNCTION Bits parity(Bits y) {
+  const Bits exponent = magnitude(y) >> 23;  // less than 127: below 1
+  const Bits shift = exponent < 127 ? 0 : exponent > 150 ? 24 : exponent - 127;
+  const Bits significand = (y & 0x007fffffu) | 0x00800000u;
+  const Bits bits = significand << shift;  // the last bit before the point is bit 23
+  const bool whole = exponent >= 127 ? (bits & 0x007fffffu) == 0 : magnitude(y) == 0;
+  const bool odd = exponent >= 127 && exponent <= 150 && (bits & 0x00800000u) != 0;
+  return !whole ? 0 : odd ? 1 : 2;
+}
+
+/// As IEEE 754 has it: 1 if y is 0 or x is 1, whatever the other is; NaN for a negative number x
+/// and y that is no integer.
+template <class M>
+TILEVM_FUNCTION Bits pow(Bits x, Bits y) {
+  const Bits a = magnitude(x), b = magnitude(y), kind = parity(y);
+  const Bits sign = kind == 1 ? x & sign_bit : 0;
+  const bool grows = (a > one) == ((y & sign_bit) == 0);
+  const Bits limit = a == one ? one : grows ? infinity : 0;  // where x or y is 0 or infinite
+  const bool special = a == 0 || a >= infinity || b >= infinity;
+  const Bits value = special ? limit : power_of<M>(a, y);
+  const bool root = (x & sign_bit) != 0 && a - 1 < infinity - 1 && kind == 0;
+  const bool invalid = is_nan(x) || is_nan(y) || root;
+  const Bits number = invalid ? nan : value | sign;
+  return b == 0 || x == one ? one : number;
+}
+
 // ---- Roots and reciprocals: rounded correctly ---------------------------------------------------
 
 template <class M>
@@ -275,6 +403,29 @@ TILEVM_FUNCTION Bits rsqrt(Bits x) {
   const Bits step = M::fma(M::mul(0x3ec00000u, error), error, M::mul(half, error));
   const Bits better = M::fma(y, step, y);
   return x - 1 < infinity - 1 ? better : canonical(y);
+}
+
+// ---- Random numbers -----------------------------------------------------------------------------
+
+/// Four words that a counter and a key give: Philox 4x32 of 10 rounds (Salmon et al., Parallel
+/// Random Numbers: As Easy as 1, 2, 3).
+struct RandomWords {
+  Bits word[4];
+};
+TILEVM_FUNCTION RandomWords philox(Bits c0, Bits c1, Wide stream, Wide key) {
+  Bits c2 = static_cast<Bits>(stream), c3 = static_cast<Bits>(stream >> 32);
+  Bits k0 = static_cast<Bits>(key), k1 = static_cast<Bits>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const Wide even = static_cast<Wide>(0xd2511f53u) * c0;
+    const Wide odd = static_cast<Wide>(0xcd9e8d57u) * c2;
+    c0 = static_cast<Bits>(odd >> 32) ^ c1 ^ k0;
+    c2 = static_cast<Bits>(even >> 32) ^ c3 ^ k1;
+    c1 = static_cast<Bits>(odd);
+    c3 = static_cast<Bits>(even);
+    k0 += 0x9e3779b9u;
+    k1 += 0xbb67ae85u;
+  }
+  return {{c0, c1, c2, c3}};
 }
 
 }  // namespace tilevm::functions

@@ -28,6 +28,7 @@ enum class BinaryOp : std::uint8_t {
   le,
   gt,
   ge,
+  pow,
 };
 
 enum class UnaryOp : std::uint8_t {
@@ -48,6 +49,8 @@ enum class UnaryOp : std::uint8_t {
   ceil,
   round,  ///< to the nearest integer, ties to even
   trunc,
+  erf,
+  exp2_approximate,
 };
 
 /// What an operation of two operands is; decides where it is defined and what its result is.
@@ -57,6 +60,7 @@ enum class BinaryClass : std::uint8_t {
   bit_by_bit,  ///< each bit of the result comes from the same bits of the operands
   shift,
   comparison,
+  power,  ///< of floats, by way of f32 (isa/type/function_sequences.h)
 };
 [[nodiscard]] constexpr BinaryClass class_of(BinaryOp op) {
   switch (op) {
@@ -83,6 +87,8 @@ enum class BinaryClass : std::uint8_t {
     case BinaryOp::gt:
     case BinaryOp::ge:
       return BinaryClass::comparison;
+    case BinaryOp::pow:
+      return BinaryClass::power;
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -120,6 +126,8 @@ enum class UnaryClass : std::uint8_t {
     case UnaryOp::tanh:
     case UnaryOp::sigmoid:
     case UnaryOp::rsqrt:
+    case UnaryOp::erf:
+    case UnaryOp::exp2_approximate:
       return UnaryClass::function;
     case UnaryOp::sqrt:
     case UnaryOp::rcp:
@@ -137,8 +145,9 @@ enum class UnaryClass : std::uint8_t {
 }
 
 /// Whether an operation is defined on elements of a type: none on bipolar integers, whose sums are
-/// no bipolar integers; bitwise ones on integers only.
+/// no bipolar integers; bitwise ones on integers only; powers on floats of at most 32 bits.
 [[nodiscard]] constexpr bool is_defined(BinaryOp op, const DType& type) {
+  if (class_of(op) == BinaryClass::power) return type.is_float() && type.bits <= 32;
   return is_bitwise(op) ? type.is_integer() : !type.is_bipolar();
 }
 /// Signs change on all types but bipolar integers. Functions are defined on floats of at most 32

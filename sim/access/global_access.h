@@ -33,6 +33,7 @@ struct GlobalAccess {
   std::vector<int> tile_dims;                    ///< the tile's dimension along it, or -1
   std::vector<std::int64_t> extents;             ///< the tile's extent along it, or 1
   std::shared_ptr<const IndexedAccess> indexed;  ///< null if no index places elements
+  std::optional<isa::ReduceOp> combines{};       ///< of a store: with the elements of memory
 };
 
 /// What an index tile needs to know of a view.

@@ -239,6 +239,8 @@ LaneLoop2 binary_loop(BinaryOp op, const DType& type, SimdLevel level) {
       return exchanged(less_loop(false, type, level));
     case BinaryOp::ge:
       return exchanged(less_loop(true, type, level));
+    case BinaryOp::pow:
+      return power_loop(type, level);
   }
   TILEVM_NO_ENUMERATOR();
 }

@@ -21,6 +21,9 @@ namespace tilevm::sim {
 /// The part of unary_loop for functions.
 [[nodiscard]] LaneLoop1 function_loop(isa::UnaryOp op, const isa::DType& type, SimdLevel level);
 
+/// The part of binary_loop for powers.
+[[nodiscard]] LaneLoop2 power_loop(const isa::DType& type, SimdLevel level);
+
 /// The parts of binary_loop for min, max and comparisons. `exchanged` turns less into greater.
 [[nodiscard]] LaneLoop2 choice_loop(bool largest, const isa::DType& type, SimdLevel level);
 [[nodiscard]] LaneLoop2 equal_loop(bool negate, const isa::DType& type, SimdLevel level);

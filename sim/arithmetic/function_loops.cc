@@ -115,6 +115,20 @@ LaneLoop1 f32_loop(UnaryOp op, SimdLevel level) {
       op, [level]<UnaryOp function>(isa::Function<function>) { return f32_loop<function>(level); });
 }
 
+template <class M>
+struct Power {
+  TILEVM_INLINE std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
+    return functions::pow<M>(a, b);
+  }
+};
+
+LaneLoop2 f32_power_loop(SimdLevel level) {
+  if (level == SimdLevel::portable) {
+    return loop2<std::uint32_t, std::uint32_t>(level, Power<PlainMachine>{});
+  }
+  return loop2<std::uint32_t, std::uint32_t>(level, Power<FusedMachine>{});
+}
+
 /// By way of f32.
 LaneLoop1 through_f32(const DType& type, LaneLoop1 function, SimdLevel level) {
   return [widen = cast_loop(type, isa::f32, level), narrow = cast_loop(isa::f32, type, level),
@@ -132,6 +146,23 @@ LaneLoop1 through_f32(const DType& type, LaneLoop1 function, SimdLevel level) {
 }
 
 }  // namespace
+
+LaneLoop2 power_loop(const DType& type, SimdLevel level) {
+  if (type == isa::f32) return f32_power_loop(level);
+  return [widen = cast_loop(type, isa::f32, level), narrow = cast_loop(isa::f32, type, level),
+          power = f32_power_loop(level), bytes = lane_bytes(type.bits)](
+             const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* out, std::size_t n) {
+    constexpr std::size_t most = 512;
+    std::array<std::uint8_t, most * 4> base, exponent;
+    for (std::size_t begin = 0; begin < n; begin += most) {
+      const std::size_t count = n - begin < most ? n - begin : most;
+      widen(a + begin * bytes, base.data(), count);
+      widen(b + begin * bytes, exponent.data(), count);
+      power(base.data(), exponent.data(), base.data(), count);
+      narrow(base.data(), out + begin * bytes, count);
+    }
+  };
+}
 
 LaneLoop1 function_loop(UnaryOp op, const DType& type, SimdLevel level) {
   if (type == isa::f32) return f32_loop(op, level);

@@ -14,11 +14,11 @@
 namespace tilevm::sim {
 namespace {
 
-/// Adds a block to the two earliest readers; 0 is no reader.
-std::uint64_t add_reader(std::uint64_t readers, std::uint32_t block) {
-  auto first = static_cast<std::uint32_t>(readers);
-  auto second = static_cast<std::uint32_t>(readers >> 32);
-  if (first == block || second == block) return readers;
+/// Adds a block to the two earliest; 0 is none.
+std::uint64_t add_block(std::uint64_t blocks, std::uint32_t block) {
+  auto first = static_cast<std::uint32_t>(blocks);
+  auto second = static_cast<std::uint32_t>(blocks >> 32);
+  if (first == block || second == block) return blocks;
   if (first == 0 || block < first) {
     second = first;
     first = block;
@@ -39,45 +39,66 @@ BlockRaceDetector::BlockRaceDetector(const Memory& memory, const std::vector<Buf
     const std::uint64_t granules = granules_in(memory[b], shift_);
     auto buffer = std::make_unique<Buffer>();
     buffer->writers = OwnerMap<std::uint32_t>(granules);
+    buffer->granules = granules;
     buffer->is_read = uses[b].read;
     if (uses[b].read) buffer->readers = OwnerMap<std::uint64_t>(granules);
     buffers_.back() = std::move(buffer);
   }
 }
 
-void BlockRaceDetector::note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
-                             const IntervalSet& written) {
+void BlockRaceDetector::note(std::size_t buffer, std::uint64_t block, const TouchedBits& touched) {
   Buffer& tracked = *buffers_[buffer];
   const auto me = static_cast<std::uint32_t>(std::min(block, max_blocks - 1) + 1);
   const auto note_other = [&](std::uint32_t other) {
     if (other != 0 && other != me) conflict(block, other - 1);
   };
-  const std::lock_guard lock(tracked.mutex);
-  for_each_range(written, shift_, [&](std::uint64_t begin, std::uint64_t end) {
-    tracked.writers.update(begin, end, [&](std::uint32_t writer) {
-      note_other(writer);
-      return writer == 0 ? me : std::min(writer, me);
-    });
-    if (!tracked.is_read) return;
-    tracked.readers.update(begin, end, [&](std::uint64_t readers) {
-      note_other(static_cast<std::uint32_t>(readers));
-      note_other(static_cast<std::uint32_t>(readers >> 32));
-      return readers;
-    });
-  });
-  for_each_range(read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+  const auto look_at_writers = [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](std::uint32_t writer) {
       note_other(writer);
       return writer;
     });
-    tracked.readers.update(begin, end,
-                           [&](std::uint64_t readers) { return add_reader(readers, me); });
+  };
+  const auto look_at_pairs = [&](OwnerMap<std::uint64_t>& blocks, std::uint64_t begin,
+                                 std::uint64_t end) {
+    blocks.update(begin, end, [&](std::uint64_t pair) {
+      note_other(static_cast<std::uint32_t>(pair));
+      note_other(static_cast<std::uint32_t>(pair >> 32));
+      return pair;
+    });
+  };
+  const auto add_me = [&](OwnerMap<std::uint64_t>& blocks, std::uint64_t begin, std::uint64_t end) {
+    blocks.update(begin, end, [&](std::uint64_t pair) { return add_block(pair, me); });
+  };
+  const std::lock_guard lock(tracked.mutex);
+  for_each_range(touched.written, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+    tracked.writers.update(begin, end, [&](std::uint32_t writer) {
+      note_other(writer);
+      return writer == 0 ? me : std::min(writer, me);
+    });
+    if (tracked.is_read) look_at_pairs(tracked.readers, begin, end);
+    if (tracked.is_combined) look_at_pairs(tracked.combiners, begin, end);
+  });
+  for_each_range(touched.combined, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+    look_at_writers(begin, end);
+    if (tracked.is_read) look_at_pairs(tracked.readers, begin, end);
+    if (!tracked.is_combined) tracked.combiners = OwnerMap<std::uint64_t>(tracked.granules);
+    tracked.is_combined = true;
+    add_me(tracked.combiners, begin, end);
+  });
+  for_each_range(touched.read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+    look_at_writers(begin, end);
+    if (tracked.is_combined) look_at_pairs(tracked.combiners, begin, end);
+    add_me(tracked.readers, begin, end);
   });
 }
 
 std::vector<Interval> BlockRaceDetector::written(std::size_t buffer) const {
   if (!buffers_[buffer]) return {};
-  return owned_bits(buffers_[buffer]->writers, shift_);
+  std::vector<Interval> found = owned_bits(buffers_[buffer]->writers, shift_);
+  const std::vector<Interval> combined = owned_bits(buffers_[buffer]->combiners, shift_);
+  found.insert(found.end(), combined.begin(), combined.end());
+  merge_intervals(found);
+  return found;
 }
 
 void BlockRaceDetector::conflict(std::uint64_t a, std::uint64_t b) {
@@ -101,8 +122,22 @@ Replay::Replay(const Memory& memory, const std::vector<BufferUse>& uses, unsigne
   for (std::size_t b = 0; b < memory.size(); ++b) {
     if (!uses[b].written) continue;
     const std::uint64_t granules = granules_in(memory[b], shift_);
-    buffers_[b] = {OwnerMap<std::uint32_t>(granules), OwnerMap<std::uint32_t>(granules)};
+    for (const AccessKind kind : all_access_kinds) {
+      buffers_[b].of(kind) = OwnerMap<std::uint32_t>(granules);
+    }
   }
+}
+
+OwnerMap<std::uint32_t>& Replay::Buffer::of(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::read:
+      return readers;
+    case AccessKind::combine:
+      return combiners;
+    case AccessKind::write:
+      return writers;
+  }
+  TILEVM_NO_ENUMERATOR();
 }
 
 void Replay::compare(std::vector<std::int64_t> first_block) {
@@ -112,7 +147,7 @@ void Replay::compare(std::vector<std::int64_t> first_block) {
 
 void Replay::record(const GlobalFootprint& footprint, const TouchedIntervals& pieces) {
   Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
-  auto& owners = writes(footprint.use) ? buffer.writers : buffer.readers;
+  auto& owners = buffer.of(kind_of(footprint.use));
   const std::uint32_t statement = footprint.access->statement + 1;
   for (const Interval& piece : pieces.bits) {
     owners.update(piece.begin >> shift_, ((piece.end - 1) >> shift_) + 1,
@@ -141,8 +176,9 @@ bool Replay::check(const GlobalFootprint& footprint, const TouchedIntervals& pie
   };
   for (const Interval& piece : pieces.bits) {
     const std::uint64_t begin = piece.begin >> shift_, end = ((piece.end - 1) >> shift_) + 1;
-    buffer.writers.update(begin, end, look);
-    if (writes(footprint.use)) buffer.readers.update(begin, end, look);
+    for (const AccessKind kind : all_access_kinds) {
+      if (conflict(kind, kind_of(footprint.use))) buffer.of(kind).update(begin, end, look);
+    }
   }
   return !races || report(footprint, context);
 }
@@ -150,7 +186,7 @@ bool Replay::check(const GlobalFootprint& footprint, const TouchedIntervals& pie
 bool Replay::report(const GlobalFootprint& footprint, Context& context) {
   const GlobalAccess& access = *footprint.access;
   Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
-  const bool is_write = writes(footprint.use);
+  const AccessKind mine = kind_of(footprint.use);
   TileInView cursor(access, footprint.view, context, footprint.origin);
   const auto racing = find_offenders(
       access.parts->first_threads, access.tile.locals,
@@ -159,14 +195,13 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
         ConflictingAccess here;
         const std::uint64_t begin = cursor.bit() >> shift_,
                             end = ((cursor.bit() + access.tile.bits - 1) >> shift_) + 1;
-        const auto find = [&](bool wrote) {
-          return [&here, wrote](std::uint32_t statement) {
-            if (statement != 0) here = {0, statement, wrote};
+        for (const AccessKind kind : all_access_kinds) {  // writers last: they are named
+          if (!conflict(kind, mine)) continue;
+          buffer.of(kind).update(begin, end, [&here, kind](std::uint32_t statement) {
+            if (statement != 0) here = {0, statement, kind};
             return statement;
-          };
-        };
-        if (is_write) buffer.readers.update(begin, end, find(false));
-        buffer.writers.update(begin, end, find(true));
+          });
+        }
         if (here.statement == 0) return std::nullopt;
         return Offender<ConflictingAccess>{cursor.index(), here};
       });
@@ -176,14 +211,13 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
       fmt::format("`{}` races with another block for {}, first {}: it {} what block [{}] {}, and "
                   "{}",
                   access.mnemonic, elements_text(racing.count, access.view_name),
-                  element_text(access.view_name, racing.first), is_write ? "writes" : "reads",
-                  fmt::join(first_block_, ", "), other.wrote ? "writes" : "reads",
+                  element_text(access.view_name, racing.first), verb(mine),
+                  fmt::join(first_block_, ", "), verb(other.kind),
                   party_ ? "no semaphore orders the two" : "blocks run in any order"));
   context.fault->thread = static_cast<std::int64_t>(racing.thread);
   const MemoryStatement& partner = (*context.settings.memory_statements)[other.statement - 1];
   add_note(context.fault->diagnostic,
-           fmt::format("`{}` {} them here", partner.mnemonic, other.wrote ? "writes" : "reads"),
-           partner.span);
+           fmt::format("`{}` {} them here", partner.mnemonic, verb(other.kind)), partner.span);
   add_note(context.fault->diagnostic,
            party_ ? "let the block that comes first release a semaphore after its access, and the "
                     "other one lock it before its own"

@@ -1,10 +1,10 @@
-// Races between blocks in global memory. Two accesses of different blocks to an element race if one
-// of them is a write, whatever the order in which the blocks run.
+// Races between blocks in global memory. Two accesses of different blocks to an element race if
+// their kinds conflict (access_record.h), whatever the order in which the blocks run.
 //
 // Blocks are named by their rank in the launch order. The reported race does not depend on the
-// number of host threads. For each element the earliest writer and the two earliest readers are
-// kept, so the earliest block that races with an earlier one is found once all blocks up to that
-// block have run.
+// number of host threads. For each element the earliest writer, the two earliest readers and the
+// two earliest blocks that combine are kept, so the earliest block that races with an earlier one
+// is found once all blocks up to that block have run.
 #pragma once
 
 #include <atomic>
@@ -66,8 +66,7 @@ class BlockRaceDetector final : public AccessSink {
                     unsigned granule_shift);
 
   /// Records what a block touched. Any host thread may call this.
-  void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
-            const IntervalSet& written) override;
+  void note(std::size_t buffer, std::uint64_t block, const TouchedBits& touched) override;
 
   [[nodiscard]] std::vector<Interval> written(std::size_t buffer) const override;
 
@@ -79,8 +78,11 @@ class BlockRaceDetector final : public AccessSink {
   struct Buffer {
     std::mutex mutex;
     OwnerMap<std::uint32_t> writers;  ///< the earliest block, counted from 1
-    OwnerMap<std::uint64_t> readers;  ///< the two earliest blocks, the first in the low half
+    /// The two earliest blocks, the first in the low half.
+    OwnerMap<std::uint64_t> readers, combiners;
+    std::uint64_t granules = 0;
     bool is_read = false;
+    bool is_combined = false;  ///< so far
   };
   void conflict(std::uint64_t a, std::uint64_t b);
 
@@ -113,8 +115,11 @@ class Replay {
   bool check(const GlobalFootprint& footprint, const TouchedIntervals& pieces, Context& context);
 
  private:
+  /// The last access's statement, counted from 1.
   struct Buffer {
-    OwnerMap<std::uint32_t> writers, readers;  ///< the last access's statement, counted from 1
+    OwnerMap<std::uint32_t> writers, readers, combiners;
+
+    [[nodiscard]] OwnerMap<std::uint32_t>& of(AccessKind kind);
   };
   [[nodiscard]] bool is_watched(const GlobalFootprint& footprint, const Context& context) const;
   void record(const GlobalFootprint& footprint, const TouchedIntervals& pieces);

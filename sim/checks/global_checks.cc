@@ -36,8 +36,9 @@ Offenders<ConflictingAccess> find_race(const GlobalFootprint& footprint, const C
         while (granule <= end && !is_race(history, footprint, thread, granule, context)) ++granule;
         if (granule > end) return std::nullopt;
         elements.insert(cursor.bit());
-        return Offender<ConflictingAccess>{cursor.index(),
-                                           conflicting_access(history.marks.at(granule), thread)};
+        return Offender<ConflictingAccess>{
+            cursor.index(),
+            conflicting_access(history.marks.at(granule), thread, kind_of(footprint.use))};
       });
   found.count = elements.size();
   return found;
@@ -54,8 +55,7 @@ bool report_race(const GlobalFootprint& footprint, Context& context) {
                   access.mnemonic, elements_text(found.count, access.view_name),
                   element_text(access.view_name, found.first),
                   is_copy ? "any thread" : fmt::format("thread {}", found.thread),
-                  writes(footprint.use) ? "writes" : "reads", found.detail.thread,
-                  found.detail.wrote ? "wrote" : "read"));
+                  verb(kind_of(footprint.use)), found.detail.thread, past_verb(found.detail.kind)));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
   explain_conflicting_access(found.detail, access.statement, context);
   return false;
@@ -97,7 +97,9 @@ bool check_global(const GlobalFootprint& footprint, const TouchedIntervals& piec
   if (context.settings.threads == 1) {
     add_intervals(history, footprint, pieces);
   } else {
-    if (writes(footprint.use) && pieces.overlap && !check_overlap(footprint, context)) return false;
+    if (kind_of(footprint.use) == AccessKind::write && pieces.overlap &&
+        !check_overlap(footprint, context))
+      return false;
     if (conflicts_with_history(history, footprint, pieces, context))
       return report_race(footprint, context);
   }

@@ -53,8 +53,7 @@ void mark(BufferHistory& history, const GlobalFootprint& footprint, const Contex
       for_each_granule(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
         if (history.marks.size() >= max_marks) return false;
         AccessRecord& record = history.marks[granule];
-        writes(footprint.use) ? add_writer(record, thread, statement)
-                              : add_reader(record, thread, statement);
+        add_access(record, thread, statement, kind_of(footprint.use));
         return true;
       }));
 }
@@ -94,15 +93,18 @@ bool reads_own(const BufferHistory& history, std::size_t thread, std::uint64_t g
 /// same tile did.
 bool is_apart(const BufferHistory& history, const GlobalFootprint& footprint,
               const TouchedIntervals& pieces) {
+  const AccessKind kind = kind_of(footprint.use);
+  const TouchedBits& touched = history.touched;
   const bool meets =
       std::any_of(pieces.bits.begin(), pieces.bits.end(), [&](const Interval& interval) {
-        return history.written.meets(interval) ||
-               (writes(footprint.use) && history.read.meets(interval));
+        return touched.written.meets(interval) ||
+               (conflict(kind, AccessKind::read) && touched.read.meets(interval)) ||
+               (conflict(kind, AccessKind::combine) && touched.combined.meets(interval));
       });
   if (!meets) return true;
   return !pieces.overlap &&
          std::all_of(history.recent.begin(), history.recent.end(), [&](const auto& recent) {
-           return same_owners(recent, footprint) || (!writes(recent.use) && !writes(footprint.use));
+           return same_owners(recent, footprint) || !conflict(kind_of(recent.use), kind);
          });
 }
 
@@ -111,7 +113,7 @@ bool is_apart(const BufferHistory& history, const GlobalFootprint& footprint,
 bool is_race(const BufferHistory& history, const GlobalFootprint& footprint, std::size_t thread,
              std::uint64_t granule, const Context& context) {
   const auto found = history.marks.find(granule);
-  if (found == history.marks.end() || !races(found->second, thread, writes(footprint.use))) {
+  if (found == history.marks.end() || !races(found->second, thread, kind_of(footprint.use))) {
     return false;
   }
   return footprint.use != GlobalUse::load || history.replicated.empty() ||
@@ -120,7 +122,7 @@ bool is_race(const BufferHistory& history, const GlobalFootprint& footprint, std
 
 void add_intervals(BufferHistory& history, const GlobalFootprint& footprint,
                    const TouchedIntervals& pieces) {
-  IntervalSet& set = writes(footprint.use) ? history.written : history.read;
+  IntervalSet& set = history.touched.of(kind_of(footprint.use));
   for (const Interval& interval : pieces.bits) set.add(interval);
 }
 
@@ -156,14 +158,8 @@ void forget_history(GlobalHistory& history) {
   for (std::size_t b = 0; b < history.since_barrier.size(); ++b) {
     BufferHistory& since = history.since_barrier[b];
     if (since.empty()) continue;
-    GlobalHistory::Block& block = history.block[b];
-    if (block.read.empty() && block.written.empty()) {
-      std::swap(block.read, since.read);
-      std::swap(block.written, since.written);
-    } else {
-      block.read.add(since.read);
-      block.written.add(since.written);
-    }
+    TouchedBits& block = history.block[b];
+    block.empty() ? std::swap(block, since.touched) : block.add(since.touched);
     since.clear();
   }
 }
@@ -172,16 +168,13 @@ void publish_accesses(Context& context) {
   GlobalHistory& history = context.state.global;
   AccessSink* sink = context.settings.observers.block_races;
   for (std::size_t b = 0; b < history.block.size(); ++b) {
-    GlobalHistory::Block& block = history.block[b];
+    TouchedBits& block = history.block[b];
     BufferHistory& since = history.since_barrier[b];
     if (sink != nullptr) {
-      if (!block.read.empty() || !block.written.empty()) {
-        sink->note(b, context.state.order, block.read, block.written);
-      }
-      if (!since.empty()) sink->note(b, context.state.order, since.read, since.written);
+      if (!block.empty()) sink->note(b, context.state.order, block);
+      if (!since.empty()) sink->note(b, context.state.order, since.touched);
     }
-    block.read.clear();
-    block.written.clear();
+    block.clear();
     since.clear();
   }
 }

@@ -13,8 +13,9 @@ HappensBeforeDetector::HappensBeforeDetector(const Memory& memory,
     buffers_.emplace_back();
     if (!uses[b].written) continue;
     const std::uint64_t granules = granules_in(memory[b], shift_);
-    buffers_.back() = std::make_unique<Buffer>(
-        Buffer{OwnerMap<SegmentId>(granules), OwnerMap<std::uint32_t>(granules)});
+    buffers_.back() = std::make_unique<Buffer>(Buffer{OwnerMap<SegmentId>(granules),
+                                                      OwnerMap<std::uint32_t>(granules),
+                                                      OwnerMap<std::uint32_t>(granules)});
   }
 }
 
@@ -71,37 +72,63 @@ std::uint32_t HappensBeforeDetector::add_reader(std::uint32_t set, SegmentId rea
   return known->second;
 }
 
-void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
-                                 const IntervalSet& written) {
+void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block,
+                                 const TouchedBits& touched) {
   if (!listens_) return;
   Block& now = blocks_[block];
   const Present present{block, now, false};
   const SegmentId me = segment_of(block, now);
   Buffer& tracked = *buffers_[buffer];
-  check_turns_ordered(buffer, written, true, present);
-  check_turns_ordered(buffer, read, false, present);
-  for_each_range(written, shift_, [&](std::uint64_t begin, std::uint64_t end) {
-    tracked.writers.update(begin, end, [&](SegmentId writer) {
-      if (writer != 0) check_ordered(segments_[writer], false, present);
-      return me;
-    });
-    tracked.readers.update(begin, end, [&](std::uint32_t set) {
-      check_readers_ordered(set, present);
-      return 0U;
-    });
-  });
-  for_each_range(read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+  check_turns_ordered(buffer, touched.written, true, present);
+  check_turns_ordered(buffer, touched.combined, true, present);
+  check_turns_ordered(buffer, touched.read, false, present);
+  const auto look_at_writers = [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](SegmentId writer) {
       if (writer != 0) check_ordered(segments_[writer], false, present);
       return writer;
     });
-    tracked.readers.update(begin, end, [&](std::uint32_t set) { return add_reader(set, me, now); });
+  };
+  const auto look_at_set = [&](OwnerMap<std::uint32_t>& sets, std::uint64_t begin,
+                               std::uint64_t end) {
+    sets.update(begin, end, [&](std::uint32_t set) {
+      check_readers_ordered(set, present);
+      return set;
+    });
+  };
+  const auto add_me = [&](OwnerMap<std::uint32_t>& sets, std::uint64_t begin, std::uint64_t end) {
+    sets.update(begin, end, [&](std::uint32_t set) { return add_reader(set, me, now); });
+  };
+  for_each_range(touched.written, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+    tracked.writers.update(begin, end, [&](SegmentId writer) {
+      if (writer != 0) check_ordered(segments_[writer], false, present);
+      return me;
+    });
+    for (OwnerMap<std::uint32_t>* const sets : {&tracked.readers, &tracked.combiners}) {
+      sets->update(begin, end, [&](std::uint32_t set) {
+        check_readers_ordered(set, present);
+        return 0U;
+      });
+    }
+  });
+  for_each_range(touched.combined, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+    look_at_writers(begin, end);
+    look_at_set(tracked.readers, begin, end);
+    add_me(tracked.combiners, begin, end);
+  });
+  for_each_range(touched.read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+    look_at_writers(begin, end);
+    look_at_set(tracked.combiners, begin, end);
+    add_me(tracked.readers, begin, end);
   });
 }
 
 std::vector<Interval> HappensBeforeDetector::written(std::size_t buffer) const {
   if (!buffers_[buffer]) return {};
-  return owned_bits(buffers_[buffer]->writers, shift_);
+  std::vector<Interval> found = owned_bits(buffers_[buffer]->writers, shift_);
+  const std::vector<Interval> combined = owned_bits(buffers_[buffer]->combiners, shift_);
+  found.insert(found.end(), combined.begin(), combined.end());
+  merge_intervals(found);
+  return found;
 }
 
 void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& address,
@@ -119,6 +146,10 @@ void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& 
     });
     tracked->readers.update(begin, end, [&](std::uint32_t set) {
       if (wrote) check_readers_ordered(set, present);
+      return set;
+    });
+    tracked->combiners.update(begin, end, [&](std::uint32_t set) {
+      check_readers_ordered(set, present);
       return set;
     });
   }

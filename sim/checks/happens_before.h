@@ -1,12 +1,13 @@
-// Races between blocks that order themselves by semaphores: two accesses to an element, one of them
-// a write, race unless one happens before the other.
+// Races between blocks that order themselves by semaphores: two accesses to an element whose kinds
+// conflict (access_record.h) race unless one happens before the other.
 //
 // A block's turns, the instructions that order blocks, divide its work into segments. A vector
 // clock gives for each block the number of its segments that have happened before. A release stores
 // the block's clock in the semaphore; an acquire joins what every store that it may have found has
 // in common (semaphore_history.h). For each element two
-// things are kept: the last segment that wrote it, and the later readers that do not happen before
-// one another. An access that races with any earlier access races with one of these.
+// things are kept: the last segment that wrote it, and the later readers, and segments that
+// combined it, that do not happen before one another. An access that races with any earlier access
+// races with one of these.
 //
 // All functions are called between turns, in an order that does not depend on host threads.
 #pragma once
@@ -52,8 +53,7 @@ class HappensBeforeDetector final : public AccessSink {
                         unsigned granule_shift);
 
   /// Records what a block touched in its present segment.
-  void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
-            const IntervalSet& written) override;
+  void note(std::size_t buffer, std::uint64_t block, const TouchedBits& touched) override;
   [[nodiscard]] std::vector<Interval> written(std::size_t buffer) const override;
   /// A block runs an instruction on a semaphore, which ends its segment.
   void take_turn(std::uint64_t block, const MemoryAddress& address, Ordering ordering,
@@ -72,7 +72,7 @@ class HappensBeforeDetector final : public AccessSink {
   using ReaderSet = std::vector<SegmentId>;
   struct Buffer {
     OwnerMap<SegmentId> writers;
-    OwnerMap<std::uint32_t> readers;  // by position in reader_sets_
+    OwnerMap<std::uint32_t> readers, combiners;  // by position in reader_sets_
   };
   struct Block {
     BlockClock clock;

@@ -61,10 +61,11 @@ bool fills(const CounterfactualCopy& copy, const SharedAccess& access, const Tab
   return false;
 }
 
-/// Whether a store writes what a copy reads.
+/// Whether a store changes what a copy reads.
 bool reads(const CounterfactualCopy& copy, const GlobalFootprint& footprint,
            const TouchedIntervals& pieces, const Context& context) {
-  if (footprint.use != GlobalUse::store || copy.source.buffer != footprint.view.buffer) {
+  const bool stores = writes(footprint.use) && !orders_blocks(footprint.use);
+  if (!stores || copy.source.buffer != footprint.view.buffer) {
     return false;
   }
   const GlobalAccess& source = copy.plan->source;

@@ -15,9 +15,10 @@
 namespace tilevm::sim {
 namespace {
 
-bool conflicts(const SharedHistory& set, std::uint64_t granule, std::size_t thread, bool is_write) {
+bool conflicts(const SharedHistory& set, std::uint64_t granule, std::size_t thread,
+               AccessKind kind) {
   const AccessRecord& record = set.records[granule];
-  return record.epoch == set.epoch && races(record, thread, is_write);
+  return record.epoch == set.epoch && races(record, thread, kind);
 }
 
 /// Calls f(thread, granule) for all granules of all threads until f returns false.
@@ -47,13 +48,11 @@ AccessRecord& current(SharedHistory& set, std::uint64_t granule) {
   return record;
 }
 
-void mark(SharedHistory& set, const SharedAccess& access, const TableLookup& runs, bool is_write,
+void mark(SharedHistory& set, const SharedAccess& access, const TableLookup& runs, AccessKind kind,
           const Context& context) {
   static_cast<void>(
       for_each_granule(access, runs, context, [&](std::size_t thread, std::uint64_t granule) {
-        AccessRecord& record = current(set, granule);
-        is_write ? add_writer(record, thread, access.statement)
-                 : add_reader(record, thread, access.statement);
+        add_access(current(set, granule), thread, access.statement, kind);
         return true;
       }));
 }
@@ -110,7 +109,7 @@ bool reads_own(const SharedHistory& set, const SharedAccess& access, const TileO
 bool is_race(const SharedHistory& set, const SharedAccess& access, const TileOrigin& origin,
              SharedUse use, std::size_t thread, std::uint64_t granule, Context& context) {
   const std::size_t party = use == SharedUse::copy ? AccessRecord::any_thread : thread;
-  if (!conflicts(set, granule, party, writes(use))) return false;
+  if (!conflicts(set, granule, party, kind_of(use))) return false;
   return use != SharedUse::read || set.joint_writes.empty() ||
          !reads_own(set, access, origin, thread, granule, context);
 }
@@ -122,7 +121,7 @@ bool has_conflict(const SharedHistory& set, const SharedAccess& access, const Ti
   if (use != SharedUse::read || set.joint_writes.empty()) {
     return !for_each_granule(access, runs, context, [&](std::size_t t, std::uint64_t granule) {
       return !conflicts(set, granule, use == SharedUse::copy ? AccessRecord::any_thread : t,
-                        writes(use));
+                        kind_of(use));
     });
   }
   // Looking for a thread's own writes may replace the table of the runs.
@@ -147,7 +146,7 @@ bool has_conflict(const SharedHistory& set, const SharedAccess& access, const Ti
 /// Marks the accesses since the last barrier by granule; later accesses are marked at once.
 void mark_recent(SharedHistory& set, Context& context) {
   for (const RecentAccess& recent : set.recent) {
-    mark(set, *recent.access, find_runs(*recent.access, context, recent.origin), recent.writes,
+    mark(set, *recent.access, find_runs(*recent.access, context, recent.origin), recent.kind,
          context);
   }
   set.recent.clear();
@@ -155,9 +154,9 @@ void mark_recent(SharedHistory& set, Context& context) {
 }
 
 /// Whether no conflicting access since the last barrier overlaps this range of granules.
-bool is_apart(const SharedHistory& set, const GranuleRange& range, bool is_write) {
+bool is_apart(const SharedHistory& set, const GranuleRange& range, AccessKind kind) {
   return std::none_of(set.recent.begin(), set.recent.end(), [&](const RecentAccess& recent) {
-    return (is_write || recent.writes) && range.begin < recent.high && recent.low < range.end;
+    return conflict(kind, recent.kind) && range.begin < recent.high && recent.low < range.end;
   });
 }
 
@@ -166,7 +165,8 @@ bool is_apart(const SharedHistory& set, const GranuleRange& range, bool is_write
 /// barrier of its own.
 bool repeats_read(SharedHistory& set, const SharedAccess& access, const TileOrigin& origin) {
   const auto is_same = [&](const RecentAccess& each) {
-    if (each.access != &access || each.writes || each.origin.begin != origin.begin) return false;
+    if (each.access != &access || each.kind != AccessKind::read) return false;
+    if (each.origin.begin != origin.begin) return false;
     return origin.places == nullptr ||
            each.origin.places->table.run_bits == origin.places->table.run_bits;
   };
@@ -180,22 +180,22 @@ bool repeats_read(SharedHistory& set, const SharedAccess& access, const TileOrig
 bool report_race(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
                  Context& context) {
   const SharedHistory& set = context.state.shared.since_barrier;
-  const bool is_write = writes(use), is_copy = use == SharedUse::copy;
+  const bool is_copy = use == SharedUse::copy;
   const auto thread_of = [&](std::size_t t) { return is_copy ? AccessRecord::any_thread : t; };
   const auto found = find_elements(access, origin, context.settings.granule_shift,
                                    [&](std::size_t t, std::uint64_t granule) {
                                      return is_race(set, access, origin, use, t, granule, context);
                                    });
   const ConflictingAccess other =
-      conflicting_access(set.records[found.detail], thread_of(found.thread));
+      conflicting_access(set.records[found.detail], thread_of(found.thread), kind_of(use));
   const std::string who = is_copy ? "any thread" : fmt::format("thread {}", found.thread);
   context.fail(
       Code::race, access.span,
       fmt::format("`{}` races for {}, first {}: {} {} what thread {} {}, with no `Synchronize` "
                   "in between",
                   access.mnemonic, elements_text(found.count, access.tensor),
-                  element_text(access.tensor, found.first), who, is_write ? "writes" : "reads",
-                  other.thread, other.wrote ? "wrote" : "read"));
+                  element_text(access.tensor, found.first), who, verb(kind_of(use)), other.thread,
+                  past_verb(other.kind)));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
   explain_shared_address(access, found.first, context);
   explain_conflicting_access(other, access.statement, context);
@@ -277,10 +277,9 @@ void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t st
   const std::string_view when = other.statement == statement  ? ", when it ran before"
                                 : other.statement > statement ? ", in an earlier iteration"
                                                               : "";
-  add_note(
-      context.fault->diagnostic,
-      fmt::format("`{}` {} them here{}", partner.mnemonic, other.wrote ? "wrote" : "read", when),
-      partner.span);
+  add_note(context.fault->diagnostic,
+           fmt::format("`{}` {} them here{}", partner.mnemonic, past_verb(other.kind), when),
+           partner.span);
   add_note(context.fault->diagnostic,
            "insert `Synchronize()` between the two, such as right before this line");
 }
@@ -289,20 +288,22 @@ bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
                             const TileOrigin& origin, SharedUse use, Context& context) {
   const TableLookup runs = find_runs(access, context, origin);
   const GranuleRange range = granules_of(runs, context);
-  const bool is_write = writes(use);
+  const AccessKind kind = kind_of(use);
   constexpr std::size_t most_recent = 64;
-  if (!set.marking && set.recent.size() < most_recent && is_apart(set, range, is_write)) {
+  if (!set.marking && set.recent.size() < most_recent && is_apart(set, range, kind)) {
     if (use == SharedUse::copy) return false;
-    if (!is_write && repeats_read(set, access, origin)) return false;
-    set.recent.push_back({&access, origin, is_write, range.begin, range.end});
-    if (is_write) keep_joint_write(set, set.recent.back());
+    if (kind == AccessKind::read && repeats_read(set, access, origin)) return false;
+    set.recent.push_back({&access, origin, kind, range.begin, range.end});
+    if (kind == AccessKind::write) keep_joint_write(set, set.recent.back());
     return false;
   }
   mark_recent(set, context);
   if (has_conflict(set, access, origin, use, context)) return true;
   if (use == SharedUse::copy) return false;
-  mark(set, access, find_runs(access, context, origin), is_write, context);
-  if (is_write) keep_joint_write(set, {&access, origin, true, range.begin, range.end});
+  mark(set, access, find_runs(access, context, origin), kind, context);
+  if (kind == AccessKind::write) {
+    keep_joint_write(set, {&access, origin, kind, range.begin, range.end});
+  }
   return false;
 }
 

@@ -7,17 +7,21 @@
 namespace tilevm::sim {
 
 /// How a tile of shared memory is used. A copy writes from an unknown thread.
-enum class SharedUse : std::uint8_t { read, write, copy };
-[[nodiscard]] constexpr bool writes(SharedUse use) {
+enum class SharedUse : std::uint8_t { read, write, combine, copy };
+[[nodiscard]] constexpr AccessKind kind_of(SharedUse use) {
   switch (use) {
     case SharedUse::read:
-      return false;
+      return AccessKind::read;
+    case SharedUse::combine:
+      return AccessKind::combine;
     case SharedUse::write:
     case SharedUse::copy:
-      return true;
+      return AccessKind::write;
   }
   TILEVM_NO_ENUMERATOR();
 }
+/// Whether memory changes.
+[[nodiscard]] constexpr bool writes(SharedUse use) { return kind_of(use) != AccessKind::read; }
 
 /// Whether an access races with the history. If not, the access is added, unless it is a copy: a
 /// copy is in flight. Invalidates runs found before.

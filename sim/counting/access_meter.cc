@@ -286,6 +286,31 @@ Meter make(MeteredAccess access) {
   };
 }
 
+/// What a LoadScalar asks of memory: every thread reads the element, at one address.
+std::optional<AccessCounts> count_scalar_load(const isa::Kernel& kernel, const isa::InstStmt& stmt,
+                                              std::int64_t threads) {
+  const auto* inst = std::get_if<isa::LoadScalar>(&stmt.inst);
+  if (inst == nullptr) return std::nullopt;
+  const auto* view = std::get_if<isa::GlobalOperand>(&inst->src.value);
+  const auto* shared = std::get_if<isa::SharedOperand>(&inst->src.value);
+  if (view == nullptr && shared == nullptr) return std::nullopt;
+  const isa::Type& type = kernel.variable(view != nullptr ? view->var : shared->var).type;
+  const isa::DType& element = view != nullptr ? std::get_if<isa::GlobalType>(&type)->dtype
+                                              : std::get_if<isa::SharedType>(&type)->dtype;
+  const unsigned bytes = std::max(1U, element.bits / 8U);
+  AccessCounts counts{};
+  for (std::int64_t first = 0; first < threads; first += warp_size) {
+    WarpAccess access;
+    for (std::int64_t lane = 0; lane < warp_size && first + lane < threads; ++lane) {
+      access.push_back({static_cast<unsigned>(lane), 0, bytes});
+    }
+    const Traffic traffic = view != nullptr ? Traffic::global_load : Traffic::shared_load;
+    counts[static_cast<std::size_t>(traffic)] +=
+        view != nullptr ? count_sectors(access) : count_wavefronts(access, bytes);
+  }
+  return counts;
+}
+
 }  // namespace
 
 const AccessCounts* MeterCache::find(const Key& key) const {
@@ -301,6 +326,10 @@ const AccessCounts& MeterCache::keep(const Key& key, const AccessCounts& counts)
 
 Meter make_meter(const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt,
                  SharedTables& tables, const RegisterFile& registers, std::size_t id) {
+  if (const auto scalar =
+          count_scalar_load(program.kernel(kernel), stmt, program.info(kernel).num_threads)) {
+    return [counts = *scalar](const BlockState&, MeterCache&, AccessCounts& sum) { sum += counts; };
+  }
   std::optional<MeteredAccess> access =
       find_access(program, kernel, stmt, tables, &registers, static_cast<std::int64_t>(id));
   Meter moves = access ? make(std::move(*access)) : Meter{};

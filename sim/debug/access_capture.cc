@@ -3,21 +3,30 @@
 namespace tilevm::sim::debug {
 namespace {
 
-/// The first replica of each element is looked at.
-template <class Access, class BitOf>
-std::optional<std::pair<MovedElement, unsigned>> search_element(const Access& access,
-                                                                std::uint64_t bit,
-                                                                const BitOf& first_bit) {
+/// Calls f(element, number of the bit in it) for the elements that have a bit, until f returns
+/// false. The first replica of each element is looked at.
+template <class Access, class BitOf, class F>
+void search_elements(const Access& access, std::uint64_t bit, const BitOf& first_bit, F&& f) {
   for (const std::int32_t thread : access.parts->first_threads) {
     for (std::size_t place = 0; place < access.tile.locals; ++place) {
       const MovedElement element{static_cast<std::size_t>(thread), place};
       const std::optional<std::uint64_t> begin = first_bit(element);
-      if (begin && *begin <= bit && bit < *begin + access.tile.bits) {
-        return std::pair{element, static_cast<unsigned>(bit - *begin)};
-      }
+      if (!begin || *begin > bit || bit >= *begin + access.tile.bits) continue;
+      if (!f(element, static_cast<unsigned>(bit - *begin))) return;
     }
   }
-  return std::nullopt;
+}
+
+template <class Access, class BitOf>
+std::optional<std::pair<MovedElement, unsigned>> search_element(const Access& access,
+                                                                std::uint64_t bit,
+                                                                const BitOf& first_bit) {
+  std::optional<std::pair<MovedElement, unsigned>> found;
+  search_elements(access, bit, first_bit, [&](const MovedElement& element, unsigned number) {
+    found = std::pair{element, number};
+    return false;
+  });
+  return found;
 }
 
 }  // namespace
@@ -35,6 +44,28 @@ void AccessCapture::shared(const SharedAccess& access, const TileOrigin& origin,
 void AccessCapture::clear() {
   in_global.reset();
   in_shared.reset();
+}
+
+bool AccessCapture::combines() const {
+  return (in_global && in_global->access->combines) || (in_shared && in_shared->access->combines);
+}
+
+std::vector<MovedElement> elements_at(const AccessCapture& capture, std::uint64_t bit) {
+  std::vector<MovedElement> found;
+  const auto keep = [&](const MovedElement& element, unsigned) {
+    found.push_back(element);
+    return true;
+  };
+  if (const auto& shared = capture.in_shared) {
+    search_elements(
+        *shared->access, bit,
+        [&](const MovedElement& element) { return std::optional(bit_of(*shared, element)); }, keep);
+  } else if (const auto& global = capture.in_global) {
+    search_elements(
+        *global->access, bit, [&](const MovedElement& element) { return bit_of(*global, element); },
+        keep);
+  }
+  return found;
 }
 
 std::optional<std::uint64_t> bit_of(const GlobalFootprint& footprint, const MovedElement& element) {

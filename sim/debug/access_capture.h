@@ -30,6 +30,8 @@ class AccessCapture final : public AccessObserver {
   void shared(const SharedAccess& access, const TileOrigin& origin, bool is_write,
               const Context& context) override;
   void clear();
+  /// Whether a store combines elements with those of memory.
+  [[nodiscard]] bool combines() const;
 
   std::optional<GlobalFootprint> in_global;
   const std::uint8_t* buffer = nullptr;  ///< behind the footprint
@@ -48,5 +50,9 @@ class AccessCapture final : public AccessObserver {
     const GlobalFootprint& footprint, std::uint64_t bit);
 [[nodiscard]] std::optional<std::pair<MovedElement, unsigned>> element_at(
     const AccessCapture::Shared& access, std::uint64_t bit);
+
+/// All elements that have it, each by its first replica.
+[[nodiscard]] std::vector<MovedElement> elements_at(const AccessCapture& capture,
+                                                    std::uint64_t bit);
 
 }  // namespace tilevm::sim::debug

@@ -76,12 +76,10 @@ std::size_t bytes_of(const Resident& resident) {
   bytes += shared.since_barrier.recent.size() * sizeof(RecentAccess);
   for (const PendingCopy& copy : shared.copies) bytes += sizeof(PendingCopy) + copy.data.size();
   for (const BufferHistory& history : state.global.since_barrier) {
-    bytes += (history.read.size() + history.written.size()) * 64;
+    bytes += history.touched.size() * 64;
     bytes += history.recent.size() * sizeof(GlobalFootprint) + history.marks.size() * 64;
   }
-  for (const GlobalHistory::Block& block : state.global.block) {
-    bytes += (block.read.size() + block.written.size()) * 64;
-  }
+  for (const TouchedBits& block : state.global.block) bytes += block.size() * 64;
   return bytes;
 }
 

@@ -40,9 +40,8 @@ struct KernelPlan {
 /// Passes on what blocks access the first time that they do.
 class FirstTimeSink final : public AccessSink {
  public:
-  void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
-            const IntervalSet& written) override {
-    if (open && sink != nullptr) sink->note(buffer, block, read, written);
+  void note(std::size_t buffer, std::uint64_t block, const TouchedBits& touched) override {
+    if (open && sink != nullptr) sink->note(buffer, block, touched);
   }
   [[nodiscard]] std::vector<Interval> written(std::size_t buffer) const override {
     return sink != nullptr ? sink->written(buffer) : std::vector<Interval>();

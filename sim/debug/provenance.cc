@@ -8,43 +8,12 @@
 #include <fmt/ranges.h>
 
 #include "isa/program/tile_move.h"
+#include "isa/type/number.h"
 #include "sim/debug/access_capture.h"
+#include "sim/debug/bit_ranges.h"
 
 namespace tilevm::sim::debug {
 namespace {
-
-/// Appends bits, in one range with those before if they follow them.
-void append(std::vector<BitRange>& bits, std::uint64_t begin, std::uint64_t count) {
-  if (!bits.empty() && bits.back().end == begin) {
-    bits.back().end += count;
-  } else {
-    bits.push_back({begin, begin + count});
-  }
-}
-
-/// Calls f(element, first bit in the element, how many bits) for the elements of n bits that ranges
-/// of a stream touch.
-template <class F>
-void for_each_element(const std::vector<BitRange>& bits, unsigned n, F&& f) {
-  for (const BitRange& range : bits) {
-    for (std::uint64_t at = range.begin; at < range.end;) {
-      const std::uint64_t element = at / n, end = std::min(range.end, (element + 1) * n);
-      f(static_cast<std::size_t>(element), at - element * n, end - at);
-      at = end;
-    }
-  }
-}
-
-/// "bits 4..7, bit 12".
-std::string bit_ranges(const std::vector<BitRange>& bits) {
-  std::vector<std::string> parts;
-  for (const BitRange& range : bits) {
-    parts.push_back(range.end - range.begin == 1
-                        ? fmt::format("bit {}", range.begin)
-                        : fmt::format("bits {}..{}", range.begin, range.end - 1));
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
 
 const isa::InstStmt* find_statement(const isa::Block& block, isa::StmtId id) {
   const isa::InstStmt* found = nullptr;
@@ -131,6 +100,11 @@ reply::Cause Provenance::step(Trail trail, const std::string& via, std::optional
     return cause;
   }
   cause.position = make_position(machine(), machine().state().position);
+  if (writer->capture.combines()) {
+    next = through_combination(trail, *writer, via, cause, branches);
+    cause.branches = branches.size();
+    return cause;
+  }
   cause.copy = true;
   next = through_store(trail, *writer);
   if (next) {
@@ -344,6 +318,42 @@ void Provenance::branch_off_rest(const Trail& trail, const Writer& writer, Momen
   cause.sources.push_back(
       {fmt::format("{} of it were written by another thread or statement", bit_ranges(rest.bits)),
        {branches.size()}});
+}
+
+/// The machine is before a store that combines: what it makes of the element comes from what was
+/// there, and from the elements of the tile that have this place. One of them is followed.
+std::optional<Trail> Provenance::through_combination(const Trail& trail, const Writer& writer,
+                                                     const std::string& via, reply::Cause& cause,
+                                                     std::vector<TrailBranch>& branches) {
+  const PlanOp& op = machine().launch().plan().records[machine().next_record()];
+  const isa::InstStmt* stmt = find_statement(machine().launch().kernel().body, op.statement);
+  const auto move = stmt != nullptr ? isa::tile_move(*stmt) : std::nullopt;
+  const auto* store = move ? std::get_if<isa::RegisterMove>(&*move) : nullptr;
+  if (store == nullptr) return std::nullopt;
+  std::vector<ElementSource> sources;
+  for (const MovedElement& element : elements_at(writer.capture, trail.bits.front().begin)) {
+    sources.push_back({store->tile, element.thread, element.place});
+  }
+  Trail here = trail;
+  here.launch = machine().launch_index();
+  here.rank = machine().current().rank;
+  std::vector<std::size_t> listed;
+  list_sources(sources, cause, listed);
+  for (const std::size_t source : listed) {
+    branches.push_back({of_element(sources[source], here), timeline_.now()});
+  }
+  reply::Cause before;
+  describe(trail, before);
+  if (before.has_element) {
+    branches.push_back({trail, timeline_.now()});
+    cause.sources.push_back({fmt::format("{} = {} before", before.place,
+                                         isa::format_value(before.dtype, before.element.code)),
+                             {branches.size()}});
+  }
+  if (listed.empty()) return std::nullopt;
+  const std::size_t chosen = choose(sources, listed, DataFlow::Kind::computed, via, cause);
+  cause.followed = chosen + 1;
+  return branches[chosen].trail;
 }
 
 std::optional<Trail> Provenance::through_elements(const Trail& trail, const std::string& via,

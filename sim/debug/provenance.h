@@ -85,6 +85,10 @@ class Provenance {
   void branch_off_rest(const Trail& trail, const Writer& writer, Moment origin, reply::Cause& cause,
                        std::vector<TrailBranch>& branches);
   [[nodiscard]] std::optional<Trail> through_store(const Trail& trail, const Writer& writer);
+  [[nodiscard]] std::optional<Trail> through_combination(const Trail& trail, const Writer& writer,
+                                                         const std::string& via,
+                                                         reply::Cause& cause,
+                                                         std::vector<TrailBranch>& branches);
   [[nodiscard]] Trail of_element(const ElementSource& source, const Trail& trail);
   [[nodiscard]] std::string text_of(const ElementSource& source);
   [[nodiscard]] Element read(const ElementSource& source);

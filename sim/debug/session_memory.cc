@@ -37,7 +37,7 @@ void for_each_bit(const SharedAccess& access, const TileOrigin& origin, F&& f) {
 KnownByBit what_is_known(const SharedMemory& shared) {
   KnownByBit known;
   for (const RecentAccess& recent : shared.since_barrier.recent) {
-    if (!recent.writes) continue;
+    if (recent.kind == AccessKind::read) continue;
     for_each_bit(*recent.access, recent.origin, [&](std::uint64_t bit, std::size_t thread) {
       known[bit].writer = thread;
       known[bit].statement = recent.access->statement;
@@ -56,10 +56,12 @@ void look_at_marks(const SharedMemory& shared, std::uint64_t bit, unsigned shift
   const std::uint64_t granule = bit / 8 >> shift;
   if (granule >= history.records.size()) return;
   const AccessRecord& record = history.records[granule];
-  if (record.epoch != history.epoch || record.writers[0] == AccessRecord::nobody) return;
-  if (record.writers[0] == AccessRecord::any_thread) return;
-  known.writer = record.writers[0];
-  known.statement = record.writing;
+  if (record.epoch != history.epoch) return;
+  const bool combined = record.writers[0] == AccessRecord::nobody;
+  const std::uint16_t writer = combined ? record.combiners[0] : record.writers[0];
+  if (writer == AccessRecord::nobody || writer == AccessRecord::any_thread) return;
+  known.writer = writer;
+  known.statement = combined ? record.combining : record.writing;
 }
 
 }  // namespace

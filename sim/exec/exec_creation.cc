@@ -9,8 +9,11 @@
 #include "isa/layout/element_values.h"
 #include "isa/rules/support.h"
 #include "isa/type/bits.h"
+#include "isa/type/function_sequences.h"
 #include "isa/type/number.h"
+#include "sim/exec/move_elements.h"
 #include "sim/exec/semantics.h"
+#include "sim/tiles/lane_tiles.h"
 
 namespace tilevm::sim {
 namespace {
@@ -128,6 +131,15 @@ void fill(const Tile& tile, const std::vector<std::uint64_t>& codes,
   }
 }
 
+/// Of each random word, the counter that it is made of.
+std::shared_ptr<const ElementMoves> counter_moves(const isa::Philox& inst,
+                                                  const Preparation& preparation) {
+  return make_moves({inst.counter.var}, preparation, [](isa::Index& index) -> std::uint32_t {
+    index.erase(index.begin());
+    return 0;
+  });
+}
+
 /// A scalar that becomes the code of an element.
 struct InitialValue {
   ScalarCode value;
@@ -225,6 +237,33 @@ Action prepare(const isa::Iota& inst, const Preparation& preparation) {
   };
 }
 
+/// A thread has the words 0 of all its counters, then the words 1 and so on.
+template <>
+Action prepare(const isa::Philox& inst, const Preparation& preparation) {
+  const ScalarCode key = as_integer(inst.key.value);
+  const ScalarCode stream =
+      inst.stream ? as_integer(inst.stream->value) : as_integer(isa::Expr::constant(0));
+  return [counter = preparation.tile(inst.counter.var), result = preparation.result_tile(), key,
+          stream](Context& context) {
+    std::int64_t key_bits = 0, stream_bits = 0;
+    if (!context.evaluate(key, key_bits) || !context.evaluate(stream, stream_bits)) return false;
+    const std::uint8_t* from = context.state.registers.at(counter.offset);
+    std::uint8_t* to = context.state.registers.at(result.offset);
+    for (std::size_t t = 0; t < counter.threads; ++t) {
+      for (std::size_t i = 0; i < counter.locals; ++i) {
+        const auto number = load_lane<std::uint32_t>(from, t * counter.locals + i);
+        const functions::RandomWords words =
+            functions::philox(number, 0, static_cast<std::uint64_t>(stream_bits),
+                              static_cast<std::uint64_t>(key_bits));
+        for (std::size_t w = 0; w < 4; ++w) {
+          store_lane(to, t * result.locals + w * counter.locals + i, words.word[w]);
+        }
+      }
+    }
+    return true;
+  };
+}
+
 /// Extents and strides are evaluated here, once; memory is not accessed.
 template <>
 Action prepare(const isa::ViewGlobal& inst, const Preparation& preparation) {
@@ -250,6 +289,16 @@ UndefinedTransfer undefined_transfer(const isa::Iota&, const Preparation& prepar
 }
 
 template <>
+UndefinedTransfer undefined_transfer(const isa::Philox& inst, const Preparation& preparation) {
+  return move_undefined(counter_moves(inst, preparation));
+}
+
+template <>
+ShadowFlow shadow_flow(const isa::Philox&, const Preparation& preparation) {
+  return restarted(preparation);
+}
+
+template <>
 ShadowFlow shadow_flow(const isa::Iota&, const Preparation& preparation) {
   return restarted(preparation);
 }
@@ -262,6 +311,13 @@ ShadowFlow shadow_flow(const isa::AllocateRegister& inst, const Preparation& pre
 template <>
 DataFlow data_flow(const isa::Iota&, const Preparation&) {
   return {DataFlow::Kind::created, {}, {}};
+}
+
+template <>
+DataFlow data_flow(const isa::Philox& inst, const Preparation& preparation) {
+  DataFlow flow = moved_flow({inst.counter.var}, counter_moves(inst, preparation));
+  flow.kind = DataFlow::Kind::computed;
+  return flow;
 }
 
 template <>

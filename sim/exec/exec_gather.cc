@@ -34,6 +34,7 @@ GlobalAccess in_view(const isa::RegisterMove& move, std::string_view mnemonic,
       preparation.parts(move.tile), preparation, move.indexed->dim);
   access.tile_name = preparation.name(move.tile);
   access.indexed = index_of(move, access.tile_dims, preparation);
+  access.combines = move.combines;
   return access;
 }
 
@@ -44,6 +45,7 @@ SharedAccess in_shared(const isa::RegisterMove& move, std::string_view mnemonic,
       mnemonic, move.tensor, layout.shape(), move.offset, preparation.tile(move.tile),
       preparation.parts(move.tile), preparation, move.indexed->dim);
   access.indexed = index_of(move, access.geometry.tile_dims, preparation);
+  access.combines = move.combines;
   return access;
 }
 

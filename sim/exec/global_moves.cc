@@ -1,3 +1,4 @@
+// More than 400 lines: beside the moves stand the reports of all that may be wrong with them.
 #include "sim/exec/global_moves.h"
 
 #include <fmt/format.h>
@@ -7,8 +8,10 @@
 #include <optional>
 
 #include "isa/type/bits.h"
+#include "sim/access/access_reports.h"
 #include "sim/access/placed_tile.h"
 #include "sim/access/tile_in_view.h"
+#include "sim/arithmetic/combine_bits.h"
 #include "sim/checks/defined_elements.h"
 #include "sim/checks/global_checks.h"
 #include "sim/checks/shared_checks.h"
@@ -44,99 +47,6 @@ bool evaluate_origin(const GlobalAccess& access, Context& context, TileOrigin& o
   origin.places =
       read_index(*access.indexed, table, origin[dim], view.extents[dim], context).places;
   return true;
-}
-
-/// Says what of a view reaches beyond its buffer: its extents, or strides that lay out few elements
-/// over too much memory.
-void explain_reach(const GlobalAccess& access, const TileInView& cursor, Context& context) {
-  const GlobalView& view = cursor.view();
-  const auto rank = static_cast<std::size_t>(view.rank);
-  std::uint64_t elements = 1;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const auto extent = static_cast<std::uint64_t>(std::max<std::int64_t>(view.extents[d], 0));
-    if (__builtin_mul_overflow(elements, extent, &elements)) elements = ~std::uint64_t{0};
-  }
-  const std::uint64_t held = std::uint64_t{cursor.buffer().bytes} * 8 / access.tile.bits;
-  std::string note = fmt::format(
-      "`{}` is viewed here; a view's extents must not reach beyond its buffer", access.view_name);
-  if (elements <= held && view.layout == nullptr) {
-    Coordinates dense{};
-    std::int64_t stride = 1;
-    for (std::size_t d = rank; d-- > 0; stride *= view.extents[d]) dense[d] = stride;
-    note = fmt::format(
-        "the {} elements of this view fit the buffer, which has {}, but its strides "
-        "[{}] reach beyond it; dense ones are [{}]",
-        elements, held, fmt::join(view.strides.begin(), view.strides.begin() + view.rank, ", "),
-        fmt::join(dense.begin(), dense.begin() + view.rank, ", "));
-  }
-  add_note(context.fault->diagnostic, std::move(note), access.view_span);
-}
-
-/// Reports elements inside the view but outside of the buffer.
-bool report_out_of_bounds(const GlobalAccess& access, TileInView& cursor, Context& context) {
-  using Outside = Offender<std::int64_t>;  // the detail is the byte of the access
-  const auto outside = find_offenders(access.parts->first_threads, access.tile.locals,
-                                      [&](std::size_t t, std::size_t i) -> std::optional<Outside> {
-                                        if (!cursor.locate(t, i) || cursor.in_buffer())
-                                          return std::nullopt;
-                                        return Outside{cursor.index(), cursor.byte()};
-                                      });
-  const std::size_t total = access.parts->first_threads.size() * access.tile.locals;
-  context.fail(Code::out_of_bounds, access.span,
-               fmt::format("`{}` touches memory outside of buffer `{}`: {} of {} elements of the "
-                           "tile, first {}, at byte {} of {}",
-                           access.mnemonic, cursor.buffer().name, outside.count, total,
-                           element_text(access.view_name, outside.first), outside.detail,
-                           cursor.buffer().bytes));
-  context.fault->thread = static_cast<std::int64_t>(outside.thread);
-  explain_reach(access, cursor, context);
-  return false;
-}
-
-/// Reports an element that must be inside the view.
-bool report_outside_view(const GlobalAccess& access, const GlobalView& view,
-                         const Coordinates& index, Context& context) {
-  const auto rank = static_cast<std::size_t>(view.rank);
-  context.fail(Code::out_of_bounds, access.span,
-               fmt::format("`{}` reaches `{}[{}]`, which lies outside of the view; its extents are "
-                           "[{}]",
-                           access.mnemonic, access.view_name,
-                           fmt::join(index.begin(), index.begin() + rank, ", "),
-                           fmt::join(view.extents.begin(), view.extents.begin() + rank, ", ")));
-  add_note(context.fault->diagnostic, fmt::format("`{}` is made here", access.view_name),
-           access.view_span);
-  return false;
-}
-
-/// What to do about elements of memory that nothing has written. If blocks wait for one another,
-/// the block that writes them may come later.
-std::string_view advice_on_unwritten(const Context& context) {
-  return context.settings.turns == nullptr
-             ? "store them before"
-             : "store them before, or, if another block does, lock a semaphore that it releases "
-               "after its store";
-}
-
-/// Reports elements of a copy's source that nothing has written.
-bool report_unwritten(const GlobalAccess& access, TileInView& cursor, const std::uint8_t* mask,
-                      Context& context) {
-  const auto unwritten =
-      find_offenders(access.tile.threads, access.tile.locals,
-                     [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
-                       const unsigned bits = access.tile.bits;
-                       if (isa::get_bits(mask, i * bits, bits) == 0) return std::nullopt;
-                       static_cast<void>(cursor.locate(t, i));
-                       return Offender<>{cursor.index()};
-                     });
-  context.fail(Code::uninitialized_read, access.span,
-               fmt::format("`{}` copies {} of {} elements of `{}` that have no defined value, "
-                           "first {}",
-                           access.mnemonic, unwritten.count, access.tile.locals, access.view_name,
-                           element_text(access.view_name, unwritten.first)));
-  add_note(context.fault->diagnostic,
-           fmt::format("nothing had written them; {}", advice_on_unwritten(context)),
-           access.view_span);
-  return false;
 }
 
 /// The first bits of the tile's elements inside the view, ascending.
@@ -220,6 +130,11 @@ bool move_in(PlacedTile& placed, const std::uint8_t* memory, std::uint8_t* regis
   return true;
 }
 
+/// The buffer's undefined mask; null if all bits are defined or unchecked, as in a replay.
+std::uint8_t* undefined_bits(const TileInView& cursor, const Context& context) {
+  return context.settings.checks.uninitialized ? cursor.buffer().undefined : nullptr;
+}
+
 /// Writes a tile, or its undefined mask, to memory; nothing outside the view.
 bool move_out(PlacedTile& placed, const std::uint8_t* registers, std::uint8_t* memory,
               Context& context) {
@@ -238,17 +153,16 @@ bool move_out(PlacedTile& placed, const std::uint8_t* registers, std::uint8_t* m
         if (context.settings.checks.bounds) return report_out_of_bounds(access, cursor, context);
         continue;
       }
-      isa::put_bits_atomic(
-          memory, cursor.bit(), tile.bits,
-          isa::get_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits));
+      const std::uint64_t code =
+          isa::get_bits(registers + t * tile.thread_bytes, i * tile.bits, tile.bits);
+      if (access.combines) {
+        combine_bits(memory, cursor.bit(), access.dtype, *access.combines, code);
+      } else {
+        isa::put_bits_atomic(memory, cursor.bit(), tile.bits, code);
+      }
     }
   }
   return true;
-}
-
-/// The buffer's undefined mask; null if all bits are defined or unchecked, as in a replay.
-std::uint8_t* undefined_bits(const TileInView& cursor, const Context& context) {
-  return context.settings.checks.uninitialized ? cursor.buffer().undefined : nullptr;
 }
 
 /// The bits that the access touches.
@@ -360,7 +274,8 @@ bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& c
 bool store(const GlobalAccess& access, Context& context) {
   TileOrigin origin{};
   if (!evaluate_origin(access, context, origin)) return false;
-  tell_observer({&access, context.state.views[access.view], origin, GlobalUse::store}, context);
+  const GlobalUse use = access.combines ? GlobalUse::combine : GlobalUse::store;
+  tell_observer({&access, context.state.views[access.view], origin, use}, context);
   PlacedTile placed(access, context, origin);
   TileInView& cursor = placed.cursor;
   StoreCount& count = context.scratch.stores[access.statement];
@@ -373,11 +288,18 @@ bool store(const GlobalAccess& access, Context& context) {
       check_defined(access.mnemonic, access.span, access.tile_name, tile, *access.parts, context,
                     [&](std::size_t t, std::size_t i) { return cursor.locate(t, i); });
   if (!defined) return false;
+  const bool may_lack = undefined_bits(cursor, context) != nullptr;
+  if (access.combines && may_lack &&
+      !check_memory_defined(access, cursor, undefined_bits(cursor, context), context)) {
+    return false;
+  }
+  const bool keeps_shadow = context.state.shadow.kept;
+  if (keeps_shadow && access.combines) combine_shadow(access, cursor, context);
   const std::uint8_t* registers = context.state.registers.at(tile.offset);
   if (!move_out(placed, registers, cursor.buffer().data, context)) return false;
-  if (context.state.shadow.kept) store_shadow(access, cursor, context);
-  if (!check_access(placed, GlobalUse::store, context)) return false;
-  if (undefined_bits(cursor, context) == nullptr) return true;
+  if (keeps_shadow && !access.combines) store_shadow(access, cursor, context);
+  if (!check_access(placed, use, context)) return false;
+  if (!may_lack || access.combines) return true;
   // Stored elements are defined; undefined elements of the tile are outside of the view.
   return move_out(placed, undefined.at(tile.offset), undefined_bits(cursor, context), context);
 }

@@ -37,8 +37,9 @@ void tell_observer(const GlobalFootprint& footprint, const Context& context);
 /// race.
 [[nodiscard]] bool keep_reading(const PendingCopy& copy, Context& context);
 
-/// Writes each element once; elements outside the view's extents are skipped. Faults as load,
-/// and in_flight_access for elements that a pending copy reads.
+/// Writes each element once, or combines it with that of memory; elements outside the view's
+/// extents are skipped. Faults as load, in_flight_access for elements that a pending copy reads,
+/// and uninitialized_read if there is nothing to combine with.
 [[nodiscard]] bool store(const GlobalAccess& access, Context& context);
 
 }  // namespace tilevm::sim

@@ -1,9 +1,79 @@
 #include "sim/exec/shared_moves.h"
 
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "isa/type/bits.h"
+#include "sim/arithmetic/combine_bits.h"
+#include "sim/checks/granules.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/shadow/shadow_access.h"
 
 namespace tilevm::sim {
+
+namespace {
+
+/// The first bit of an element of a thread.
+std::uint64_t bit_of(const SharedAccess& access, const TableLookup& runs, std::size_t thread,
+                     std::size_t place) {
+  const RunTable& table = *runs.table;
+  return runs.base_bits + table.run_bits[thread * table.runs + place / table.run_elements] +
+         place % table.run_elements * access.tile.bits;
+}
+
+/// Whether all elements with which a store is to be combined have values; false after a fault.
+bool check_memory_defined(const SharedAccess& access, const TableLookup& runs,
+                          const TileOrigin& origin, Context& context) {
+  const std::uint8_t* const mask = context.state.shared.undefined.data();
+  const auto found = find_offenders(access.parts->first_threads, access.tile.locals,
+                                    [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
+                                      const std::uint64_t bit = bit_of(access, runs, t, i);
+                                      if (isa::get_bits(mask, bit, access.tile.bits) == 0)
+                                        return {};
+                                      return Offender<>{element_index(access, origin, t, i)};
+                                    });
+  if (found.count == 0) return true;
+  context.fail(Code::uninitialized_read, access.span,
+               fmt::format("`{}` combines with {} of {} elements of `{}` that have no defined "
+                           "value, first {}",
+                           access.mnemonic, found.count,
+                           access.parts->first_threads.size() * access.tile.locals, access.tensor,
+                           element_text(access.tensor, found.first)));
+  context.fault->thread = static_cast<std::int64_t>(found.thread);
+  add_note(context.fault->diagnostic, "nothing had written them; store them before");
+  return false;
+}
+
+/// Every element once, by the first thread that holds it.
+void combine_shared(const SharedAccess& access, const TableLookup& runs, Context& context) {
+  const std::uint8_t* const registers = context.state.registers.at(access.tile.offset);
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      const std::uint64_t code = isa::get_bits(registers + t * access.tile.thread_bytes,
+                                               i * access.tile.bits, access.tile.bits);
+      combine_bits(context.state.shared.bytes.data(), bit_of(access, runs, t, i), access.dtype,
+                   *access.combines, code);
+    }
+  }
+}
+
+bool combine_tile(const SharedAccess& access, Context& context) {
+  TileOrigin origin{};
+  if (!find_shared_origin(access, context, origin)) return false;
+  if (!check_shared_access(access, origin, SharedUse::combine, context)) return false;
+  const TableLookup runs = find_runs(access, context, origin);
+  if (may_be_undefined(access, context.state.shared) &&
+      !check_memory_defined(access, runs, origin, context)) {
+    return false;
+  }
+  if (context.state.shadow.kept) combine_shadow(runs, access, context);
+  combine_shared(access, runs, context);
+  return true;
+}
+
+}  // namespace
 
 bool load_tile(const SharedAccess& access, Context& context) {
   TileOrigin origin{};
@@ -24,6 +94,7 @@ bool load_tile(const SharedAccess& access, Context& context) {
 }
 
 bool store_tile(const SharedAccess& access, Context& context) {
+  if (access.combines) return combine_tile(access, context);
   TileOrigin origin{};
   if (!find_shared_origin(access, context, origin)) return false;
   if (!check_shared_access(access, origin, SharedUse::write, context)) return false;

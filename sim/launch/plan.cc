@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/analysis/combinations.h"
 #include "isa/analysis/operands.h"
 #include "isa/type/bits.h"
 #include "sim/exec/semantics.h"
@@ -84,6 +85,8 @@ class PlanBuilder {
     plan_.global_granule_shift = global_granule_shift(kernel_);
     plan_.counts_accesses = extras.count_accesses;
     plan_.keeps_shadow = extras.keep_shadow;
+    plan_.one_by_one = isa::find_unordered_sum(kernel_).has_value() ||
+                       (plan_.keeps_shadow && isa::combines_in_memory(kernel_));
     keeps_flows_ = extras.keep_flows;
     probes_ = extras.probes;
     if (!plan_.keeps_shadow) return;

@@ -42,8 +42,10 @@ class BlockRun {
         errors_(launch.plan.keeps_shadow ? launch.plan.records.size() : 0),
         stores_(launch.plan.memory_statements.size()),
         prints_(std::move(prints)) {
-    const auto wanted = static_cast<std::uint64_t>(
-        options.threads > 0 ? options.threads : std::thread::hardware_concurrency());
+    const auto wanted =
+        static_cast<std::uint64_t>(launch.plan.one_by_one ? 1
+                                   : options.threads > 0  ? options.threads
+                                                          : std::thread::hardware_concurrency());
     threads_ = std::clamp<std::uint64_t>(wanted, 1, std::min<std::uint64_t>(blocks_, 1024));
     share_ = std::clamp<std::uint64_t>(blocks_ / (threads_ * 8), 1, 256);
     const Checks& checks = options.checks;

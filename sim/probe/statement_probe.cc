@@ -112,12 +112,14 @@ std::uint64_t element_code(const BlockState& state, const Tile& tile, std::size_
                        place * tile.bits, tile.bits);
 }
 
-/// A store of a tile: every thread writes its elements, replicas too.
+/// A store of a tile: every thread writes its elements, replicas too; but each element is combined
+/// with memory once.
 struct StoreProbe {
   Tile tile;
   std::shared_ptr<const LayoutParts> parts;
   std::variant<ProbedView, ProbedShared> to;
   std::optional<IndexedTile> indexed{};  ///< if an index says where elements are
+  bool combines = false;
 
   void operator()(BlockState& state, const Memory&, const ProbeSink& sink) const {
     if (state.undefined.marked(tile)) state.probe.undefined = true;
@@ -157,8 +159,13 @@ struct StoreProbe {
   }
   template <class F>
   void for_each_element(F&& f) const {
-    for (std::size_t t = 0; t < tile.threads; ++t) {
+    const auto of_thread = [&](std::size_t t) {
       for (std::size_t i = 0; i < tile.locals; ++i) f(t, i, parts->index(t, i));
+    };
+    if (combines) {
+      for (const std::int32_t t : parts->first_threads) of_thread(static_cast<std::size_t>(t));
+    } else {
+      for (std::size_t t = 0; t < tile.threads; ++t) of_thread(t);
     }
   }
 };
@@ -229,10 +236,10 @@ MemoryProbe probe_of(const isa::RegisterMove& move, const ProbeInputs& making) {
   }
   if (making.type<isa::GlobalType>(move.tensor) != nullptr) {
     return StoreProbe{tile, parts, making.view(move.tensor, move.offset, type.shape(), dim),
-                      indexed};
+                      indexed, move.combines.has_value()};
   }
   return StoreProbe{tile, parts, making.shared(move.tensor, move.offset, type.shape(), dim),
-                    indexed};
+                    indexed, move.combines.has_value()};
 }
 
 MemoryProbe probe_of(const isa::CopyMove& move, const ProbeInputs& making) {

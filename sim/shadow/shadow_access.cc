@@ -1,5 +1,9 @@
 #include "sim/shadow/shadow_access.h"
 
+#include "isa/type/arith.h"
+#include "isa/type/bits.h"
+#include "isa/type/number.h"
+
 namespace tilevm::sim {
 namespace {
 
@@ -38,7 +42,47 @@ void store_shared(const TableLookup& runs, const SharedAccess& access, Context& 
   }
 }
 
+/// What a slot of memory becomes, by the element's code so far.
+ShadowSlot combined(isa::ReduceOp op, const isa::DType& type, const ShadowSlot& slot,
+                    std::uint64_t code, double value) {
+  const isa::RealFunction2 f = isa::unrounded(isa::combination(op), type);
+  if (f == nullptr) return {};
+  return ShadowSlot(f(slot.value().value_or(isa::to_double(isa::decode(type, code))), value));
+}
+
 }  // namespace
+
+void combine_shadow(const GlobalAccess& access, TileInView& cursor, Context& context) {
+  ShadowMemory* memory = cursor.buffer().shadow;
+  if (memory == nullptr) return;
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      if (!cursor.locate(t, i) || !cursor.in_buffer()) continue;
+      const std::uint64_t code =
+          isa::get_bits(cursor.buffer().data, cursor.bit(), access.tile.bits);
+      memory->store(
+          access.dtype, cursor.bit(),
+          combined(*access.combines, access.dtype, memory->load(access.dtype, cursor.bit()), code,
+                   context.state.shadow.at(access.tile, t, i)));
+    }
+  }
+}
+
+void combine_shadow(const TableLookup& runs, const SharedAccess& access, Context& context) {
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    for (std::size_t i = 0; i < access.tile.locals; ++i) {
+      const std::size_t number = shared_slot(runs, access, t, i);
+      ShadowSlot& slot = context.state.shadow.shared[number];
+      const std::uint64_t bit = access.tensor_bits + (number - access.shadow) * access.tile.bits;
+      const std::uint64_t code =
+          isa::get_bits(context.state.shared.bytes.data(), bit, access.tile.bits);
+      slot = combined(*access.combines, access.dtype, slot, code,
+                      context.state.shadow.at(access.tile, t, i));
+    }
+  }
+}
 
 void load_shadow(const GlobalAccess& access, TileInView& cursor, Context& context) {
   for (std::size_t t = 0; t < access.tile.threads; ++t) {

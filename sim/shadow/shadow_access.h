@@ -14,6 +14,9 @@ namespace tilevm::sim {
 
 void load_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
 void store_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
+/// Before the elements are combined. What bits become is no number: it begins anew.
+void combine_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
+void combine_shadow(const TableLookup& runs, const SharedAccess& access, Context& context);
 /// For a copy.
 [[nodiscard]] std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& cursor);
 

@@ -5,10 +5,49 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
+
+#include "isa/base/check.h"
 
 namespace tilevm::sim {
 
-/// For writers and for readers: a thread, and a different one if there is one. Two suffice to tell
+/// What an access does with elements. To combine is to replace an element by an operation on it, as
+/// one step.
+enum class AccessKind : std::uint8_t { read, combine, write };
+
+inline constexpr std::array all_access_kinds{AccessKind::read, AccessKind::combine,
+                                             AccessKind::write};
+
+/// Whether accesses to one element whose order nothing defines race.
+[[nodiscard]] constexpr bool conflict(AccessKind a, AccessKind b) {
+  return a != b || a == AccessKind::write;
+}
+
+/// "reads", "combines"; "read", "combined" of what was before.
+[[nodiscard]] constexpr std::string_view verb(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::read:
+      return "reads";
+    case AccessKind::combine:
+      return "combines";
+    case AccessKind::write:
+      return "writes";
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+[[nodiscard]] constexpr std::string_view past_verb(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::read:
+      return "read";
+    case AccessKind::combine:
+      return "combined";
+    case AccessKind::write:
+      return "wrote";
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
+/// For each kind of access: a thread, and a different one if there is one. Two suffice to tell
 /// whether a further thread races. Of readers, the ones of the latest statements: a barrier must
 /// stand after these.
 struct AccessRecord {
@@ -18,9 +57,10 @@ struct AccessRecord {
   using Parties = std::array<std::uint16_t, 2>;
 
   std::uint32_t epoch = 0;  ///< of the SharedHistory; an older record is empty
-  Parties writers{nobody, nobody}, readers{nobody, nobody};
+  Parties writers{nobody, nobody}, readers{nobody, nobody}, combiners{nobody, nobody};
   std::array<std::uint32_t, 2> reading{};  ///< the statements (Plan::memory_statements) of readers
   std::uint32_t writing = 0;               ///< the statement of the writers
+  std::uint32_t combining = 0;             ///< that of the combiners
 };
 
 /// The index of a party that is not `thread`, if there is one.
@@ -32,9 +72,11 @@ struct AccessRecord {
   return std::nullopt;
 }
 
-/// Whether a thread that reads or writes now races.
-[[nodiscard]] inline bool races(const AccessRecord& record, std::size_t thread, bool writes) {
-  return other_than(record.writers, thread) || (writes && other_than(record.readers, thread));
+/// Whether a thread's access now races.
+[[nodiscard]] inline bool races(const AccessRecord& record, std::size_t thread, AccessKind kind) {
+  return other_than(record.writers, thread) ||
+         (conflict(kind, AccessKind::read) && other_than(record.readers, thread)) ||
+         (conflict(kind, AccessKind::combine) && other_than(record.combiners, thread));
 }
 
 /// The first reader of the latest statement is in slot 0.
@@ -57,30 +99,50 @@ inline void add_reader(AccessRecord& record, std::size_t thread, std::uint32_t s
   first = number;
   record.reading[0] = statement;
 }
-inline void add_writer(AccessRecord& record, std::size_t thread, std::uint32_t statement) {
+/// To writers, or to combiners.
+inline void add_party(AccessRecord::Parties& parties, std::size_t thread) {
   const auto number = static_cast<std::uint16_t>(thread);
-  auto& [first, second] = record.writers;
+  auto& [first, second] = parties;
   if (first == AccessRecord::nobody) {
     first = number;
   } else if (first != number && second == AccessRecord::nobody) {
     second = number;
   }
-  record.writing = statement;
+}
+inline void add_access(AccessRecord& record, std::size_t thread, std::uint32_t statement,
+                       AccessKind kind) {
+  switch (kind) {
+    case AccessKind::read:
+      return add_reader(record, thread, statement);
+    case AccessKind::combine:
+      add_party(record.combiners, thread);
+      record.combining = statement;
+      return;
+    case AccessKind::write:
+      add_party(record.writers, thread);
+      record.writing = statement;
+      return;
+  }
 }
 
-/// The access that a race is with: its thread, its statement, and whether it was a write.
+/// The access that a race is with.
 struct ConflictingAccess {
   unsigned thread = 0;
   std::uint32_t statement = 0;
-  bool wrote = false;
+  AccessKind kind = AccessKind::read;
 };
+/// With which access one of this kind by the thread races.
 [[nodiscard]] inline ConflictingAccess conflicting_access(const AccessRecord& record,
-                                                          std::size_t thread) {
+                                                          std::size_t thread, AccessKind kind) {
   if (const auto writer = other_than(record.writers, thread)) {
-    return {record.writers[*writer], record.writing, true};
+    return {record.writers[*writer], record.writing, AccessKind::write};
+  }
+  const auto combiner = other_than(record.combiners, thread);
+  if (combiner && conflict(kind, AccessKind::combine)) {
+    return {record.combiners[*combiner], record.combining, AccessKind::combine};
   }
   const std::size_t reader = other_than(record.readers, thread).value_or(0);
-  return {record.readers[reader], record.reading[reader], false};
+  return {record.readers[reader], record.reading[reader], AccessKind::read};
 }
 
 }  // namespace tilevm::sim

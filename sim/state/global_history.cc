@@ -2,9 +2,20 @@
 
 namespace tilevm::sim {
 
-void BufferHistory::clear() {
+void TouchedBits::add(const TouchedBits& other) {
+  read.add(other.read);
+  combined.add(other.combined);
+  written.add(other.written);
+}
+
+void TouchedBits::clear() {
   read.clear();
+  combined.clear();
   written.clear();
+}
+
+void BufferHistory::clear() {
+  touched.clear();
   recent.clear();
   marks.clear();
   replicated.clear();

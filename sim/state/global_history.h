@@ -18,19 +18,23 @@ struct GlobalAccess;
 
 /// A copy reads from an unknown thread. `lock` and `release` are the load and the store of an
 /// instruction that orders blocks; only a replay checks them.
-enum class GlobalUse : std::uint8_t { load, store, copy, lock, release };
-[[nodiscard]] constexpr bool writes(GlobalUse use) {
+enum class GlobalUse : std::uint8_t { load, store, combine, copy, lock, release };
+[[nodiscard]] constexpr AccessKind kind_of(GlobalUse use) {
   switch (use) {
     case GlobalUse::store:
     case GlobalUse::release:
-      return true;
+      return AccessKind::write;
+    case GlobalUse::combine:
+      return AccessKind::combine;
     case GlobalUse::load:
     case GlobalUse::copy:
     case GlobalUse::lock:
-      return false;
+      return AccessKind::read;
   }
   TILEVM_NO_ENUMERATOR();
 }
+/// Whether memory changes.
+[[nodiscard]] constexpr bool writes(GlobalUse use) { return kind_of(use) != AccessKind::read; }
 /// Whether the access belongs to an instruction that orders blocks.
 [[nodiscard]] constexpr bool orders_blocks(GlobalUse use) {
   switch (use) {
@@ -39,6 +43,7 @@ enum class GlobalUse : std::uint8_t { load, store, copy, lock, release };
       return true;
     case GlobalUse::load:
     case GlobalUse::store:
+    case GlobalUse::combine:
     case GlobalUse::copy:
       return false;
   }
@@ -53,9 +58,30 @@ struct GlobalFootprint {
   GlobalUse use = GlobalUse::load;
 };
 
+/// What a block touched of one buffer.
+struct TouchedBits {
+  IntervalSet read, combined, written;
+
+  [[nodiscard]] IntervalSet& of(AccessKind kind) {
+    switch (kind) {
+      case AccessKind::read:
+        return read;
+      case AccessKind::combine:
+        return combined;
+      case AccessKind::write:
+        return written;
+    }
+    TILEVM_NO_ENUMERATOR();
+  }
+  [[nodiscard]] bool empty() const { return read.empty() && combined.empty() && written.empty(); }
+  [[nodiscard]] std::size_t size() const { return read.size() + combined.size() + written.size(); }
+  void add(const TouchedBits& other);
+  void clear();
+};
+
 /// What a block touched of one buffer since a barrier.
 struct BufferHistory {
-  IntervalSet read, written;
+  TouchedBits touched;
   std::vector<GlobalFootprint> recent;
   /// By granule, once intervals do not suffice. At most max_marks granules are marked; races in
   /// others are not found.
@@ -63,7 +89,7 @@ struct BufferHistory {
   bool marking = false;
   std::vector<GlobalFootprint> replicated;  ///< stores of replicas
 
-  [[nodiscard]] bool empty() const { return read.empty() && written.empty(); }
+  [[nodiscard]] bool empty() const { return touched.empty(); }
   void clear();
 };
 inline constexpr std::size_t max_marks = std::size_t{1} << 22;
@@ -72,19 +98,15 @@ inline constexpr std::size_t max_marks = std::size_t{1} << 22;
 struct GlobalHistory {
   std::vector<BufferHistory> since_barrier;
   std::vector<BufferHistory> without;  ///< since the barrier before Without::barrier
-  struct Block {
-    IntervalSet read, written;
-  };
-  std::vector<Block> block;  ///< since the block began, or since publish_accesses
+  std::vector<TouchedBits> block;      ///< since the block began, or since publish_accesses
 };
 
 /// Receives the access histories of blocks.
 class AccessSink {
  public:
   virtual ~AccessSink() = default;
-  virtual void note(std::size_t buffer, std::uint64_t block, const IntervalSet& read,
-                    const IntervalSet& written) = 0;
-  /// The bits of a buffer that any block has written, in whole granules; ascending.
+  virtual void note(std::size_t buffer, std::uint64_t block, const TouchedBits& touched) = 0;
+  /// The bits of a buffer that any block has written or combined, in whole granules; ascending.
   [[nodiscard]] virtual std::vector<Interval> written(std::size_t buffer) const = 0;
 };
 

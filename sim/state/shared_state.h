@@ -42,7 +42,7 @@ struct PendingCopy {
 struct RecentAccess {
   const SharedAccess* access = nullptr;
   TileOrigin origin{};
-  bool writes = false;
+  AccessKind kind = AccessKind::read;
   std::uint64_t low = 0, high = 0;  ///< its granules are in [low, high)
 };
 

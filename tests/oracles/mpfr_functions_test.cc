@@ -55,7 +55,7 @@ constexpr std::array functions{
     Function{UnaryOp::sin, mpfr_sin, 17},    Function{UnaryOp::cos, mpfr_cos, 17},
     Function{UnaryOp::tanh, mpfr_tanh, 4},   Function{UnaryOp::sigmoid, sigmoid, 7},
     Function{UnaryOp::sqrt, mpfr_sqrt, 4},   Function{UnaryOp::rsqrt, reciprocal_root, 4},
-    Function{UnaryOp::rcp, reciprocal, 128},
+    Function{UnaryOp::rcp, reciprocal, 128}, Function{UnaryOp::erf, mpfr_erf, 2},
 };
 
 struct Promise {

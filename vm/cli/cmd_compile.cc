@@ -150,8 +150,8 @@ Exit compile_with(const CompileOptions& options, Reporter& reporter) {
   if (!source) return reporter.fail(source.error());
   std::vector<CompileUnit> units;
   for (const isa::Target& target : *targets) {
-    const ProgramOptions program{options.program.file, options.program.defines,
-                                 isa::to_string(target)};
+    ProgramOptions program = options.program;
+    program.target = isa::to_string(target);
     const Result<Loaded> loaded = load_source(*source, program, "");
     if (!loaded) return reporter.fail(loaded.error());
     // What is worth a warning is so for every target.

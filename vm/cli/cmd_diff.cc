@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/analysis/combinations.h"
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
 #include "vm/cli/run_progress.h"
@@ -199,6 +200,25 @@ Result<Seeds> check_options(const DiffOptions& options) {
   return parse_seeds(options.seeds);
 }
 
+/// Sums of floats whose order nothing defines differ from run to run: there is nothing to compare
+/// bit for bit.
+Status check_order(const DiffCase& what, const DiffOptions& options) {
+  if (options.unordered_sums) return Done{};
+  for (const isa::Launch& launch : what.entry.launches) {
+    const isa::Kernel& kernel = what.program.kernel(launch.kernel);
+    const std::optional<Span> sum = isa::find_unordered_sum(kernel);
+    if (!sum) continue;
+    return Error{
+        ErrorKind::usage,
+        fmt::format("kernel `{}` adds floats to memory in line {}, in an order that nothing "
+                    "defines: the last bits may differ from run to run. Add integers, add "
+                    "parts in turn (LockSemaphore), or compare all the same with "
+                    "--unordered-sums",
+                    kernel.name, what.program.source().locate(sum->begin).line)};
+  }
+  return Done{};
+}
+
 EngineOptions engine_options_of(const DiffOptions& options, sim::Progress& progress) {
   EngineOptions engine{.threads = options.execution.threads, .max_steps = options.max_steps};
   engine.progress = &progress;
@@ -213,6 +233,7 @@ Exit repeat_bundle(const DiffOptions& options, Reporter& reporter) {
                                     {!options.bundle.empty(), "--bundle"},
                                     {!options.program.defines.empty(), "--define"},
                                     {!options.program.target.empty(), "--target"},
+                                    {options.program.no_assert, "--no-assert"},
                                     {!options.execution.data.inputs.empty(), "--in"}}) {
     if (given) {
       return reporter.fail(
@@ -225,6 +246,7 @@ Exit repeat_bundle(const DiffOptions& options, Reporter& reporter) {
   if (!bundle) return reporter.fail(bundle.error());
   const Result<DiffCase> what = load_bundle(*bundle);
   if (!what) return reporter.fail(what.error());
+  if (Status s = check_order(*what, options); !s) return reporter.fail(s.error());
   const std::string backends = options.backends.empty() ? bundle->backends() : options.backends;
   sim::Progress progress;
   const Result<Engines> engines = make_engines(backends, engine_options_of(options, progress));
@@ -258,6 +280,7 @@ Exit diff(const DiffOptions& options, Io& io) {
       resolve_entry(*loaded->program, options.execution.entry, options.execution.data);
   if (!entry) return reporter.fail(entry.error());
   const DiffCase what{*loaded->program, *std::move(entry)};
+  if (Status s = check_order(what, options); !s) return reporter.fail(s.error());
   reporter.set("entry", what.entry.name);
   reporter.set("target", isa::to_string(what.program.target()));
   return SeedLoop(what, *engines, options, progress, reporter).run(*seeds);

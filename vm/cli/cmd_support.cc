@@ -30,7 +30,8 @@ Result<Loaded> load_source(std::shared_ptr<const SourceFile> source, const Progr
   if (!target) return Error{ErrorKind::usage, target.error().message};
   const Result<std::vector<frontend::Define>> defines = parse_defines(options.defines);
   if (!defines) return defines.error();
-  return load(std::move(source), *defines, *target);
+  return load(std::move(source), *defines, *target,
+              options.no_assert ? Assertions::left_out : Assertions::kept);
 }
 
 Result<Loaded> load_program(const ProgramOptions& options, std::string_view target_if_none,

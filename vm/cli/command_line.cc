@@ -43,6 +43,10 @@ void add_program(CLI::App* app, ProgramOptions& options, const std::string& targ
       ->type_name("TARGET");
 }
 
+void add_no_assert(CLI::App* app, ProgramOptions& options) {
+  app->add_flag("--no-assert", options.no_assert, "leave assertions out");
+}
+
 /// CLI11 would read "-1" as 2^64 - 1.
 std::string is_seed(const std::string& text) {
   std::uint64_t value = 0;
@@ -178,6 +182,7 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     auto [app, o] = add_command<RunOptions>(root, commands, "run",
                                             "Runs a program and shows or writes its outputs.", run);
     add_program(app, o->program, "the device's, or sm_90, if left out");
+    add_no_assert(app, o->program);
     add_execution(app, o->execution);
     app->add_option("--backend", o->backend, "sim (default), emu or cuda")->type_name("NAME");
     app->add_option("--check", o->checks, check_help())->type_name("LIST");
@@ -265,6 +270,7 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     auto [app, o] = add_command<DiffOptions>(
         root, commands, "diff", "Runs a program on several backends and compares every bit.", diff);
     add_program(app, o->program, "the device's, or sm_90, if left out");
+    add_no_assert(app, o->program);
     add_execution(app, o->execution);
     app->add_option("--backends", o->backends,
                     "two or more to compare, with the first; cuda:O0 to cuda:O3 are levels of "
@@ -286,6 +292,9 @@ void add_running_commands(CLI::App& root, Commands& commands) {
     o->version = TILEVM_VERSION;
     app->add_flag("--bisect", o->bisect,
                   "find the first statement that differs, of the first seed that does");
+    app->add_flag("--unordered-sums", o->unordered_sums,
+                  "compare although a kernel adds floats to memory, in an order that nothing "
+                  "defines");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
 }
@@ -330,6 +339,7 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
     auto [app, o] = add_command<BenchOptions>(root, commands, "bench",
                                               "Times the kernels of a program on the GPU.", bench);
     add_device_program(app, o->program);
+    add_no_assert(app, o->program);
     add_entry(app, o->entry, o->inputs, o->exact, o->seed);
     app->add_option("--kernel", o->kernel, "time only this kernel")->type_name("NAME");
     app->add_option("--repeat", o->rounds, "timed launches of each kernel; 30 if left out")
@@ -425,6 +435,7 @@ void add_other_commands(CLI::App& root, Commands& commands) {
     auto [app, o] = add_command<CompileOptions>(
         root, commands, "compile", "Turns a program into CUDA C++, PTX or machine code.", compile);
     add_program(app, o->program, "sm_90a if left out; a fatbin takes several, as sm_80,sm_90a");
+    add_no_assert(app, o->program);
     app->add_option("--emit", o->emit,
                     "cuda (default), ptx, cubin or fatbin; with --explain and no -o, nothing")
         ->type_name("KIND");

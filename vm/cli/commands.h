@@ -19,6 +19,7 @@ struct ProgramOptions {
   std::string file;                  ///< "-" is standard input
   std::vector<std::string> defines;  ///< "NAME=VALUE"
   std::string target;                ///< empty: the command's default
+  bool no_assert = false;            ///< assertions are left out
 };
 
 struct CheckOptions {
@@ -153,6 +154,7 @@ struct DiffOptions {
   std::string bundle;  ///< a folder for the first seed that differs, else the first
   std::string version;
   bool bisect = false;
+  bool unordered_sums = false;  ///< floats that are added to memory in any order are no error
   bool json = false;
 };
 Exit diff(const DiffOptions& options, Io& io);

@@ -49,7 +49,9 @@ enum class Family : std::uint8_t {
   cast,         ///< a type to every type
   unary,        ///< every operation of one operand but these:
   rounding,     ///< to integers
-  binary,       ///< every operation of two, and Where
+  function,     ///< Erf, Exp2Approximate
+  binary,       ///< every operation of two but Pow, and Where
+  power,        ///< Pow
   ternary,      ///< Fma
 };
 

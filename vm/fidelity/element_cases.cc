@@ -152,23 +152,27 @@ std::vector<Op> operations() {
   return found;
 }
 
-bool rounds_to_integers(isa::UnaryOp op) {
-  return op == isa::UnaryOp::floor || op == isa::UnaryOp::ceil || op == isa::UnaryOp::round ||
-         op == isa::UnaryOp::trunc;
+/// Records keep the results of whole families, so what came later has one of its own.
+Family family_of(isa::UnaryOp op) {
+  if (class_of(op) == isa::UnaryClass::integral) return Family::rounding;
+  const bool is_late = op == isa::UnaryOp::erf || op == isa::UnaryOp::exp2_approximate;
+  return is_late ? Family::function : Family::unary;
+}
+Family family_of(isa::BinaryOp op) {
+  return class_of(op) == isa::BinaryClass::power ? Family::power : Family::binary;
 }
 
 /// The operations of one family of one operand, in one program: records keep the results of each.
-Case unary_case(const DType& type, Family family) {
+Case unary_case(const DType& type, Family family, std::string_view title) {
   ElementProgram program;
   program.load("a", type);
   for (const isa::UnaryOp op : operations<isa::UnaryOp>()) {
-    if (!is_defined(op, type) || rounds_to_integers(op) != (family == Family::rounding)) continue;
+    if (!is_defined(op, type) || family_of(op) != family) continue;
     const std::string name(isa::describe(op).mnemonic);
     program.store(name, name, name + "(a)", type);
   }
   const bool all = type == isa::f32;
-  Case made = program.finish(family, family == Family::rounding ? "Rounding" : "Unary",
-                             draw_one(type, all));
+  Case made = program.finish(family, title, draw_one(type, all));
   constexpr std::int64_t all_words = blocks_for(std::int64_t{1} << 32);
   set_sizes(type, all ? kept_draws + all_words : blocks_for(1 << 26), made);
   return made;
@@ -215,20 +219,22 @@ Draw draw_two(const DType& type) {
   };
 }
 
-Case binary_case(const DType& type) {
+Case binary_case(const DType& type, Family family, std::string_view title) {
   ElementProgram program;
   program.load("a", type);
   program.load("b", type);
   program.load("divisor", type);
   program.load("condition", isa::u1);
   for (const isa::BinaryOp op : operations<isa::BinaryOp>()) {
-    if (!is_defined(op, type)) continue;
+    if (!is_defined(op, type) || family_of(op) != family) continue;
     const std::string name(isa::describe(op).mnemonic);
     const char* const right = faults_on_zero(op, type) ? "divisor" : "b";
     program.store(name, name, fmt::format("{}(a, {})", name, right), result_type(op, type));
   }
-  program.store("Where", "Where", "Where(condition, a, b)", type);
-  Case made = program.finish(Family::binary, "Binary", draw_two(type));
+  if (family == Family::binary) {
+    program.store("Where", "Where", "Where(condition, a, b)", type);
+  }
+  Case made = program.finish(family, title, draw_two(type));
   if (type.bits <= 8) {
     made.kept = blocks_for(std::int64_t{1} << (2 * type.bits));
     return made;
@@ -279,14 +285,21 @@ std::vector<Case> element_cases() {
   std::vector<Case> cases;
   for (const DType& type : isa::all_dtypes()) cases.push_back(cast_case(type));
   for (const DType& type : isa::all_dtypes()) {
-    if (!type.is_bipolar()) cases.push_back(unary_case(type, Family::unary));
+    if (!type.is_bipolar()) cases.push_back(unary_case(type, Family::unary, "Unary"));
   }
-  for (const DType& type : isa::all_dtypes()) cases.push_back(binary_case(type));
+  for (const DType& type : isa::all_dtypes()) {
+    cases.push_back(binary_case(type, Family::binary, "Binary"));
+  }
   for (const DType& type : isa::all_dtypes()) {
     if (isa::has_fma(type)) cases.push_back(ternary_case(type));
   }
   for (const DType& type : isa::all_dtypes()) {
-    if (type.is_float()) cases.push_back(unary_case(type, Family::rounding));
+    if (type.is_float()) cases.push_back(unary_case(type, Family::rounding, "Rounding"));
+  }
+  for (const DType& type : isa::all_dtypes()) {
+    if (!is_defined(isa::UnaryOp::erf, type)) continue;
+    cases.push_back(unary_case(type, Family::function, "Function"));
+    cases.push_back(binary_case(type, Family::power, "Power"));
   }
   return cases;
 }

@@ -249,6 +249,19 @@ struct Maker<isa::Iota> {
 };
 
 template <>
+struct Maker<isa::Philox> {
+  static void make(KernelBuilder& builder) {
+    const RegisterLayout layout = builder.some_layout();
+    if (layout.num_locals() > most_places / 4 || layout.rank() == isa::max_layout_rank) return;
+    const Tile counter = builder.tile(isa::u32, layout);
+    if (!counter.var.valid()) return;
+    isa::Philox inst{{counter.var}, {builder.any_integer(2)}, {}};
+    if (builder.draw().chance(50)) inst.stream = isa::ScalarOperand{builder.any_integer(2)};
+    builder.compute(inst);
+  }
+};
+
+template <>
 struct Maker<isa::LoadScalar> {
   static void make(KernelBuilder& builder) { make_load_scalar(builder); }
 };

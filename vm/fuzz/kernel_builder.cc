@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "isa/base/check.h"
+#include "isa/base/enumerators.h"
 #include "isa/dot/mma_shapes.h"
 #include "isa/inst/limits.h"
 #include "isa/rules/rules.h"
@@ -335,7 +336,7 @@ Tile KernelBuilder::load(const isa::DType& dtype, const isa::RegisterLayout& lay
   std::optional<isa::OffsetList> offset;
   const bool fits = layout.shape().size() <= view.extents.size();
   if (!fits || draw_.chance(85)) offset = edge_offset(view.extents, layout.shape());
-  const VarId var = add(isa::LoadGlobal{{view.var}, layout, offset, shape});
+  const VarId var = add(isa::LoadGlobal{{view.var}, layout, offset, shape, some_cache_hint()});
   add_tile(var);
   return {var, {dtype, layout}};
 }
@@ -560,7 +561,13 @@ void KernelBuilder::store(const Tile& tile) {
     const isa::OffsetList inner = edge_offset(part.extents, shape);
     offset.entries.insert(offset.entries.end(), inner.entries.begin(), inner.entries.end());
   }
-  add(isa::StoreGlobal{{tile.var}, {part.view}, offset});
+  add(isa::StoreGlobal{{tile.var}, {part.view}, offset, some_cache_hint()});
+}
+
+std::optional<isa::CacheHint> KernelBuilder::some_cache_hint() {
+  if (!draw_.chance(15)) return std::nullopt;
+  return static_cast<isa::CacheHint>(
+      draw_.below(static_cast<std::int64_t>(enumerator_count<isa::CacheHint>())));
 }
 
 void KernelBuilder::synchronize() {

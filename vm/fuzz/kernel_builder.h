@@ -174,6 +174,7 @@ class KernelBuilder {
   isa::VarId pointer(const isa::DType& dtype, std::int64_t elements,
                      isa::PipelineTensor::Role role);
   isa::Expr leaf();
+  std::optional<isa::CacheHint> some_cache_hint();
 
   Draw& draw_;
   isa::Target target_;

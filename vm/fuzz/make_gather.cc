@@ -174,8 +174,67 @@ void make_gather(KernelBuilder& builder) {
   gather_from_input(builder);
 }
 
+namespace {
+
+/// An operation by which elements of a type are combined with those of memory, and whose result
+/// does not depend on their order.
+std::optional<isa::ReduceOp> some_combination(Draw& draw, const isa::DType& type) {
+  using isa::ReduceOp;
+  static const std::vector<ReduceOp> all = {ReduceOp::add,     ReduceOp::max,    ReduceOp::min,
+                                            ReduceOp::bit_and, ReduceOp::bit_or, ReduceOp::bit_xor};
+  if (!type.is_integer() || type.bits < 32) return std::nullopt;
+  return draw.pick(all);
+}
+
+/// Memory of a type that atomic instructions know, whose elements have values.
+OwnMemory* combining_memory(KernelBuilder& builder) {
+  std::vector<OwnMemory*> found;
+  for (OwnMemory& memory : builder.memories()) {
+    if (memory.defined && memory.dtype.is_integer() && memory.dtype.bits >= 32) {
+      found.push_back(&memory);
+    }
+  }
+  Draw& draw = builder.draw();
+  if (!found.empty()) return draw.pick(found);
+  static const std::vector<isa::DType> types = {isa::i32, isa::u32, isa::i64, isa::u64};
+  const bool shared = draw.chance(70);
+  return make_memory(builder, shared, draw.pick(types));
+}
+
+/// Elements combined with memory, any number of them in one place.
+bool scatter_combining(KernelBuilder& builder) {
+  Draw& draw = builder.draw();
+  OwnMemory* memory = combining_memory(builder);
+  if (memory == nullptr || !memory->defined) return false;
+  const auto op = some_combination(draw, memory->dtype);
+  if (!op) return false;
+  const auto dim =
+      static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(memory->shape.size())));
+  const auto bits =
+      static_cast<int>(std::bit_width(static_cast<std::uint64_t>(memory->shape[dim])) - 1);
+  TilePart part = part_inside(builder, *memory, dim, std::int64_t{1} << bits);
+  part.shape[dim] = draw.between(1, 2 * memory->shape[dim]);
+  const RegisterLayout layout = random_layout(draw, builder.threads(), part.shape);
+  const Tile tile = builder.tile(memory->dtype, layout);
+  const Tile index = indices_up_to(builder, bits, index_layout(draw, layout));
+  if (!tile.var.valid() || !index.var.valid()) return false;
+  builder.before_write(*memory);
+  const isa::Scatter inst{{tile.var},
+                          tensor_of(*memory),
+                          {index.var},
+                          {{dim_in(builder, *memory, dim)}},
+                          offset_of(part, draw),
+                          op};
+  builder.add(inst);
+  if (draw.chance(40)) builder.add(inst);  // without a barrier between the two
+  return true;
+}
+
+}  // namespace
+
 void make_scatter(KernelBuilder& builder) {
   Draw& draw = builder.draw();
+  if (draw.chance(45) && scatter_combining(builder)) return;
   OwnMemory* memory = own_memory(builder);
   if (memory == nullptr || !memory->defined) return;
   const auto dim =

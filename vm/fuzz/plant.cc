@@ -181,6 +181,21 @@ Report assertion(KernelBuilder& builder, bool faulty) {
   return ExpectedReport{Code::assertion_failed, fmt::format("Assert(t{})", holds.index)};
 }
 
+/// All threads add to one element.
+Report combined(KernelBuilder& builder, bool faulty) {
+  if (builder.threads() < 2) return std::nullopt;
+  const VarId shared = shared_tensor(builder);
+  const Tile tile = numbers(builder);
+  builder.add(isa::StoreShared{{tile.var}, {shared}, at(0)});
+  builder.synchronize();
+  const VarId index = builder.add(isa::AllocateRegister{
+      isa::i32, {}, side_by_side(builder), isa::ElementValues{{Expr::constant(0)}}});
+  builder.add(isa::Scatter{
+      {tile.var}, {isa::SharedOperand{shared}}, {index}, {{0}}, {}, isa::ReduceOp::add});
+  if (!faulty) builder.synchronize();
+  return reported(Code::race, load_all(builder, shared));
+}
+
 }  // namespace
 
 std::optional<ExpectedReport> plant(KernelBuilder& builder, Planted planted, bool faulty) {
@@ -211,6 +226,8 @@ std::optional<ExpectedReport> plant(KernelBuilder& builder, Planted planted, boo
       return unordered_places(builder, faulty);
     case Planted::assertion:
       return assertion(builder, faulty);
+    case Planted::no_barrier_after_add:
+      return combined(builder, faulty);
   }
   TILEVM_NO_ENUMERATOR();
 }

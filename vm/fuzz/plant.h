@@ -26,6 +26,7 @@ enum class Planted : std::uint8_t {
   deadlock,               ///< a block waits for a value that no block stores
   unordered_places,       ///< a pair of places of a DotSparse does not ascend
   assertion,              ///< an Assert of which one element does not hold
+  no_barrier_after_add,   ///< a shared tile is read without one after elements were added to it
 };
 [[nodiscard]] constexpr std::string_view to_string(Planted planted) {
   switch (planted) {
@@ -55,6 +56,8 @@ enum class Planted : std::uint8_t {
       return "unordered places";
     case Planted::assertion:
       return "assertion";
+    case Planted::no_barrier_after_add:
+      return "no barrier after additions";
   }
   return "";
 }

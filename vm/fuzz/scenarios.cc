@@ -101,12 +101,12 @@ Expr of_kind(const Expr& value, const isa::DType& dtype) {
 
 }  // namespace
 
-OwnMemory* make_memory(KernelBuilder& builder, bool shared) {
+OwnMemory* make_memory(KernelBuilder& builder, bool shared, std::optional<isa::DType> dtype) {
   if (builder.memories().size() >= most_memories) return nullptr;
   Draw& draw = builder.draw();
   OwnMemory memory;
   memory.shared = shared;
-  memory.dtype = builder.some_type();
+  memory.dtype = dtype.value_or(builder.some_type());
   const int rank = draw.chance(70) ? 2 : draw.chance(60) ? 1 : 3;
   memory.shape = random_shape(draw, rank, most_part_elements);
   Shape whole = memory.shape;

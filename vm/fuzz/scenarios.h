@@ -9,7 +9,7 @@
 namespace tilevm::vm::fuzz {
 
 /// A new shared tensor (or block's part of a workspace) whose every element is then stored.
-OwnMemory* make_memory(KernelBuilder& builder, bool shared);
+OwnMemory* make_memory(KernelBuilder& builder, bool shared, std::optional<isa::DType> dtype = {});
 /// Loads a part of such memory; a new one if there is none.
 void load_part(KernelBuilder& builder, bool shared);
 /// Stores a tile in a part of it.

@@ -49,6 +49,19 @@ struct NaiveTensor {
 /// What follows a statement.
 enum class Flow : std::uint8_t { next, leave_loop, next_iteration, end_block };
 
+/// Word w of Philox 4x32-10: one round after the other, as its paper writes them.
+std::uint64_t philox_word(std::uint64_t counter, std::uint64_t stream, std::uint64_t key, int w) {
+  std::array<std::uint64_t, 4> c{counter, 0, stream & isa::low_mask(32), stream >> 32};
+  std::array<std::uint64_t, 2> k{key & isa::low_mask(32), key >> 32};
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t p0 = c[0] * 0xd2511f53, p1 = c[2] * 0xcd9e8d57;
+    c = {(p1 >> 32) ^ c[1] ^ k[0], p1 & isa::low_mask(32), (p0 >> 32) ^ c[3] ^ k[1],
+         p0 & isa::low_mask(32)};
+    k = {(k[0] + 0x9e3779b9) & isa::low_mask(32), (k[1] + 0xbb67ae85) & isa::low_mask(32)};
+  }
+  return c[static_cast<std::size_t>(w)];
+}
+
 class NaiveBlock {
  public:
   NaiveBlock(NaiveLaunch& launch, const std::array<std::int64_t, 3>& block,
@@ -348,6 +361,15 @@ class NaiveBlock {
              isa::low_mask(inst.dtype.bits);
     });
   }
+  void execute(const isa::Philox& inst, const isa::InstStmt& stmt) {
+    const NaiveTile counters = tile(inst.counter);
+    const auto key = static_cast<std::uint64_t>(integer(inst.key.value));
+    const auto stream = static_cast<std::uint64_t>(inst.stream ? integer(inst.stream->value) : 0);
+    set_result(stmt, [&](const Index& index) {
+      const Index of_counter(index.begin() + 1, index.end());
+      return philox_word(at(counters, of_counter), stream, key, static_cast<int>(index[0]));
+    });
+  }
   void execute(const isa::AllocateRegister& inst, const isa::InstStmt& stmt) {
     const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);
     std::vector<std::uint64_t> values;
@@ -414,13 +436,15 @@ class NaiveBlock {
     if (!probe_) return;
     probe_->write(tensor.base, *bit, tensor.dtype.bits, code, static_cast<std::uint64_t>(threads));
   }
-  /// A probe has what is added: which value is found there is left to the order of the blocks.
-  void add(const NaiveTensor& tensor, const Index& index, std::uint64_t before,
-           std::uint64_t value) {
+  /// Combines an element with what is there. A probe has the element: which value is found there is
+  /// left to the order of the blocks.
+  void combine(const NaiveTensor& tensor, const Index& index, isa::BinaryOp op,
+               std::uint64_t code) {
     const auto bit = bit_of(tensor, index);
     if (!bit) return;
-    isa::put_bits(tensor.bytes->data(), *bit, tensor.dtype.bits, (before + value) & 0xffffffff);
-    if (probe_) probe_->write(tensor.base, *bit, tensor.dtype.bits, value, 1);
+    const std::uint64_t result = isa::apply(op, tensor.dtype, read(tensor, index), code);
+    isa::put_bits(tensor.bytes->data(), *bit, tensor.dtype.bits, result);
+    if (probe_) probe_->write(tensor.base, *bit, tensor.dtype.bits, code, 1);
   }
 
   /// Elements outside of a view are zero; outside of a shared tensor there is nothing.
@@ -522,7 +546,12 @@ class NaiveBlock {
         const Index index = layout.element(t, i);
         if (layout.first_thread_of(index) != t) continue;
         const Index place = element_place(indexed, index);
-        if (destination.contains(place)) write(destination, place, at(source, index), replicas);
+        if (!destination.contains(place)) continue;
+        if (inst.op) {
+          combine(destination, place, isa::combination(*inst.op), at(source, index));
+        } else {
+          write(destination, place, at(source, index), replicas);
+        }
       }
     }
   }
@@ -604,7 +633,7 @@ class NaiveBlock {
     const NaiveTensor view = tensor(inst.view.var);
     const Index index = semaphore_index(inst.offset, view);
     const std::uint64_t before = read(view, index);
-    add(view, index, before, semaphore_code(inst.value.value));
+    combine(view, index, isa::BinaryOp::add, semaphore_code(inst.value.value));
     const bool is_signed = view.dtype == isa::i32;
     scalars_[stmt.results[0].index] = is_signed
                                           ? isa::Scalar::i32(static_cast<std::int32_t>(before))

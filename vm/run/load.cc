@@ -8,6 +8,8 @@
 #include <istream>
 #include <map>
 #include <set>
+#include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -156,16 +158,38 @@ Diagnostics with_defines(const Diagnostics& diagnostics, const SourceFile& sourc
   return result;
 }
 
+void remove_assertions(isa::Block& block) {
+  std::erase_if(block, [](const isa::Stmt& stmt) {
+    const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
+    return inst != nullptr && std::holds_alternative<isa::Assert>(inst->inst);
+  });
+  for (isa::Stmt& stmt : block) {
+    isa::for_each_block_of(stmt, [](isa::Block& inner) { remove_assertions(inner); });
+  }
+}
+
+/// The same program without assertions.
+std::optional<isa::VerifiedProgram> without_assertions(const isa::VerifiedProgram& verified,
+                                                       const isa::Target& target) {
+  isa::Program program = verified.program();
+  for (isa::Kernel& kernel : program.kernels) remove_assertions(kernel.body);
+  Diagnostics said_before;
+  return isa::verify(std::move(program), target, said_before);
+}
+
 }  // namespace
 
 Loaded load(std::shared_ptr<const SourceFile> source, const std::vector<frontend::Define>& defines,
-            const isa::Target& target) {
+            const isa::Target& target, Assertions assertions) {
   Loaded loaded{std::move(source), Diagnostics{}, std::nullopt};
   std::shared_ptr<const SourceFile> with_calls;
   std::optional<isa::Program> program =
       frontend::load(loaded.source, {defines, target}, loaded.diagnostics, &with_calls);
   if (with_calls != nullptr) loaded.source = std::move(with_calls);
   if (program) loaded.program = isa::verify(*std::move(program), target, loaded.diagnostics);
+  if (loaded.program && assertions == Assertions::left_out) {
+    loaded.program = without_assertions(*loaded.program, target);
+  }
   if (loaded.diagnostics.has_errors() && loaded.diagnostics.dropped() == 0) {
     loaded.diagnostics = with_defines(loaded.diagnostics, *loaded.source, defines);
   }

@@ -1,6 +1,7 @@
 // Text to program: reading a file, the constants that the user defines, all checks.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -39,9 +40,13 @@ struct Loaded {
   std::optional<isa::VerifiedProgram> program;
 };
 
+/// Whether the assertions of a program become code. They are checked in any case.
+enum class Assertions : std::uint8_t { kept, left_out };
+
 /// parse, bind, verify.
 [[nodiscard]] Loaded load(std::shared_ptr<const SourceFile> source,
-                          const std::vector<frontend::Define>& defines, const isa::Target& target);
+                          const std::vector<frontend::Define>& defines, const isa::Target& target,
+                          Assertions assertions = Assertions::kept);
 
 /// Splits "NAME=TEXT" at the first `=`. Error (usage): there is no name or no `=`; `option` is the
 /// option's name for the message.

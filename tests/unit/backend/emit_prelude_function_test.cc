@@ -35,7 +35,32 @@ void check_all(std::uint64_t code) {
     check_function<tv::Tanh, T>(UnaryOp::tanh, code);
     check_function<tv::Sigmoid, T>(UnaryOp::sigmoid, code);
     check_function<tv::Rsqrt, T>(UnaryOp::rsqrt, code);
+    check_function<tv::Erf, T>(UnaryOp::erf, code);
+    check_function<tv::Exp2Approximate, T>(UnaryOp::exp2_approximate, code);
   }
+}
+
+template <class T>
+void check_power(std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t got = tv::binary<tv::Pow, T>(static_cast<tv::Code<T::bits>>(a),  //
+                                                   static_cast<tv::Code<T::bits>>(b));
+  const std::uint64_t wanted = isa::apply(isa::BinaryOp::pow, dtype_of<T>(), a, b);
+  if (got == wanted) return;
+  INFO(to_string(dtype_of<T>()), " ", a, " to the power of ", b);
+  CHECK(got == wanted);
+}
+
+TEST_CASE("powers on every float type are isa's") {
+  for_each_type<AllTypes>([]<class T>() {
+    if constexpr (T::kind == tv::floating && T::bits <= 32) {
+      const std::uint64_t mask = tv::low_mask<T::bits>();
+      CHECK(rc::check("random codes", [&](std::uint64_t a, std::uint64_t b) {
+        const auto shift = *rc::gen::inRange<int>(0, 64);
+        check_power<T>(a & mask, b & mask);
+        check_power<T>((a << shift) & mask, (b << shift) & mask);
+      }));
+    }
+  });
 }
 
 TEST_CASE("functions on every float type are isa's") {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ const std::vector<Case>& cases() {
       {UnaryOp::cos, [](double x) { return std::cos(x); }, 1.50},
       {UnaryOp::tanh, [](double x) { return std::tanh(x); }, 1.37},
       {UnaryOp::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 2.41},
+      {UnaryOp::erf, [](double x) { return std::erf(x); }, 1.09},
       {UnaryOp::sqrt, [](double x) { return std::sqrt(x); }, 0.5},
       {UnaryOp::rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.5},
       {UnaryOp::rcp, [](double x) { return 1 / x; }, 0.5},
@@ -94,7 +96,9 @@ TEST_CASE("functions at the edges") {
         Row{UnaryOp::log, minus | inf, minus | inf, inf, nan},
         Row{UnaryOp::sin, 0, minus, nan, nan}, Row{UnaryOp::cos, one, one, nan, nan},
         Row{UnaryOp::tanh, 0, minus, one, minus | one}, Row{UnaryOp::sigmoid, half, half, one, 0},
-        Row{UnaryOp::sqrt, 0, minus, inf, nan}, Row{UnaryOp::rsqrt, inf, minus | inf, 0, nan},
+        Row{UnaryOp::erf, 0, minus, one, minus | one},
+        Row{UnaryOp::exp2_approximate, one, one, inf, 0}, Row{UnaryOp::sqrt, 0, minus, inf, nan},
+        Row{UnaryOp::rsqrt, inf, minus | inf, 0, nan},
         Row{UnaryOp::rcp, inf, minus | inf, 0, minus}}) {
     const std::string name(describe(row.op).mnemonic);
     CAPTURE(name);
@@ -115,6 +119,77 @@ TEST_CASE("functions at the edges") {
   CHECK(at(UnaryOp::tanh, minus | 1) == (minus | 1));
   CHECK(at(UnaryOp::rcp, 1) == inf);
   CHECK(at(UnaryOp::sqrt, minus | 1) == nan);
+}
+
+TEST_CASE("the approximate exponential has 13 bits") {
+  double worst = 0;
+  for (std::uint64_t x = 0; x < std::uint64_t{1} << 32; x += 40009) {
+    const auto code = static_cast<std::uint32_t>(x);
+    const double argument = static_cast<double>(value(code));
+    const auto got = static_cast<double>(value(at(UnaryOp::exp2_approximate, code)));
+    if (argument >= 128) CHECK(std::isinf(got));
+    if (!(argument > -150) || argument >= 128) continue;
+    const double exact = std::exp2(argument), error = std::fabs(got - exact);
+    if (exact < 0x1p-126) {
+      CHECK(error <= 0x1p-127);
+    } else {
+      worst = std::max(worst, error / exact);
+    }
+  }
+  CHECK(worst < 1.02e-4);
+  CHECK(worst > 1.0e-4);  // as docs/semantics.md says
+  for (int n = -126; n <= 127; ++n) {
+    CHECK(at(UnaryOp::exp2_approximate, bits(static_cast<float>(n))) == bits(std::ldexp(1.0F, n)));
+  }
+}
+
+TEST_CASE("powers are as near to the exact result as the reference says") {
+  const auto power = [](float x, float y) {
+    return value(apply(BinaryOp::pow, f32, bits(x), bits(y)));
+  };
+  std::uint32_t state = 1;
+  const auto next = [&] { return state = state * 1664525 + 1013904223; };
+  std::uint64_t wrong = 0;
+  for (int i = 0; i < 400000; ++i) {
+    float x = value(next()), y = value(next());
+    if (i % 2 == 0) {  // near powers that are numbers
+      x = std::ldexp(1.0F + static_cast<float>(next() >> 9) * 0x1p-23F,
+                     static_cast<int>(next() % 9) - 4);
+      y = static_cast<float>(static_cast<std::int32_t>(next())) * 0x1p-26F;
+    }
+    const long double exact = std::pow(static_cast<long double>(x), static_cast<long double>(y));
+    const float got = power(x, y);
+    if (std::isnan(exact) || std::isnan(got)) {
+      wrong += std::isnan(exact) != std::isnan(got);
+    } else if (std::isinf(exact)) {
+      wrong += !std::isinf(got) || std::signbit(got) != std::signbit(exact);
+    } else {
+      wrong += error_in_ulp(got, static_cast<double>(exact)) > 1.1;
+      wrong += got != 0 && std::signbit(got) != std::signbit(exact);
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("powers at the edges are those of IEEE 754") {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const float x : {0.0F, -0.0F, 1.0F, -1.0F, 2.0F, -2.0F, 0.5F, -0.5F, inf, -inf, nan,
+                        0x1p-149F, -0x1p-149F, 0x1.fffffep127F, -0x1.fffffep127F}) {
+    for (const float y : {0.0F, -0.0F, 1.0F, -1.0F, 2.0F, -2.0F, 3.0F, -3.0F, 0.5F, -0.5F, inf,
+                          -inf, nan, 0x1.fffffep23F, -0x1.fffffep23F, 0x1p24F, 0x1.fffffep22F}) {
+      CAPTURE(x);
+      CAPTURE(y);
+      const float want = std::pow(x, y);
+      const auto got = static_cast<std::uint32_t>(apply(BinaryOp::pow, f32, bits(x), bits(y)));
+      const std::uint32_t code = std::isnan(want) ? 0x7fffffff : bits(want);
+      const bool is_special = std::isnan(want) || std::isinf(want) || want == 0;
+      CHECK((got == code || (!is_special && (got == code + 1 || got + 1 == code))));
+    }
+  }
+  CHECK_FALSE(is_defined(BinaryOp::pow, f64));
+  CHECK_FALSE(is_defined(BinaryOp::pow, i32));
+  CHECK(is_defined(BinaryOp::pow, f8e4m3));
 }
 
 TEST_CASE("laws: powers of two are exact, sines and tangents odd, cosines even") {

@@ -1,4 +1,5 @@
 // What programs cost, against a count that looks at every element of every execution.
+// More than 400 lines: one test for each way in which accesses are counted, beside the count by hand.
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
@@ -354,6 +355,26 @@ TEST_CASE("a copy that is no asynchronous one loads and stores") {
   CHECK(of(copy, Traffic::global_load).requests == 1);
   CHECK(of(copy, Traffic::global_load).transfers == 3);  // bytes 2 to 71
   CHECK(of(copy, Traffic::shared_store).transfers == 1);
+}
+
+TEST_CASE("every warp reads the element of a LoadScalar") {
+  const auto program = load(
+      "@threads(70)\ndef f<2>(f16* x_ptr, i32* n_ptr):\n    g = ViewGlobal(n_ptr, shape=[4])\n"
+      "    s = AllocateShared(i64, shape=[2])\n"
+      "    StoreShared(AllocateRegister(i64, layout=replicated(70).local(2), init=1), s)\n"
+      "    Synchronize()\n"
+      "    n = LoadScalar(g, offset=[3])\n"
+      "    m = LoadScalar(s, offset=[1])\n"
+      "    for i in range(n):\n        k = LoadScalar(Iota(i32, "
+      "layout=replicated(70).local(1)))\n");
+  const auto counters = count_run(program, 64);
+  const auto& global = statement(counters, program, "n = LoadScalar(g");
+  CHECK(of(global, Traffic::global_load).requests == 2 * 3);
+  CHECK(of(global, Traffic::global_load).transfers == 2 * 3);
+  CHECK(of(global, Traffic::global_load).bytes == std::uint64_t{2} * 70 * 4);
+  const auto& shared = statement(counters, program, "m = LoadScalar(s");
+  CHECK(of(shared, Traffic::shared_load).requests == 2 * 3);
+  CHECK(of(shared, Traffic::shared_load).transfers == of(shared, Traffic::shared_load).ideal);
 }
 
 TEST_CASE("every warp executes the instructions of a Dot, replicas too") {
