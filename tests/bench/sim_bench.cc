@@ -139,8 +139,8 @@ void gather(benchmark::State& state, const std::string& src) {
       "    for k in range(" +
       std::to_string(repeats) + "):\n        y = Gather(" + src +
       ", i, dim=0)\n"
-      "    StoreGlobal(y, ViewGlobal(y_ptr, shape=[8, 128, 64]), offset=[BlockIndices(), 0:, "
-      "0:])\n";
+      "    n = BlockIndices()\n"
+      "    StoreGlobal(y, ViewGlobal(y_ptr, shape=[8, 128, 64]), offset=[n, 0:, 0:])\n";
   const auto program = load(std::make_shared<const SourceFile>("gather.tile", text));
   run_kernel(state, program,
              {random_buffer("x", isa::u32, 256 * 64), random_buffer("i", isa::u8, elements),
@@ -151,89 +151,115 @@ BENCHMARK_CAPTURE(gather, global, "x")->ArgNames({"threads", "checks"})->Args({1
 BENCHMARK_CAPTURE(gather, shared, "t")->ArgNames({"threads", "checks"})->Args({1, 1})->Args({1, 0});
 
 /// c[128, 128] += a[128, k] b[k, 128] again and again, four warps two by two; fragments of
-/// m16n8k`step` with `e` elements in a register.
-void dot(benchmark::State& state, const std::string& types, int k, int step, int e) {
-  const std::string a = types.substr(0, types.find(' ')), c = types.substr(types.find(' ') + 1);
-  const std::string text =
-      "const K, S, E = " + std::to_string(k) + ", " + std::to_string(step) + ", " +
-      std::to_string(e) + "\n" +
-      "const A: layout = column_local(2, S / (4 * E)).spatial(8, 4).local(1, E)\n"
-      "const B: layout = local(S / (4 * E), 1).column_spatial(4, 8).local(E, 1)\n"
-      "const C: layout = local(2, 1).spatial(8, 4).local(1, 2)\n"
-      "def f<8>(" +
-      a + "* a_ptr, " + a + "* b_ptr, " + c + "* c_ptr):\n" +
-      "    a = LoadGlobal(ViewGlobal(a_ptr, shape=[128, K]),"
-      " layout=spatial(2, 1).replicated(2).local(4, K / S) * A)\n"
-      "    b = LoadGlobal(ViewGlobal(b_ptr, shape=[K, 128]),"
-      " layout=replicated(2).spatial(1, 2).local(K / S, 8) * B)\n"
-      "    n = BlockIndices()\n"
-      "    g = ViewGlobal(c_ptr, shape=[8, 128, 128])\n"
-      "    c = LoadGlobal(g, layout=spatial(2, 2).local(4, 8) * C, offset=[n, 0:, 0:])\n"
-      "    for i in range(16):\n"
-      "        Dot(a, b, c, out=c)\n"
-      "    StoreGlobal(c, g, offset=[n, 0:, 0:])\n";
-  const auto program = load(std::make_shared<const SourceFile>("dot.tile", text));
-  const isa::DType type = *isa::parse_dtype(a);
-  run_kernel(state, program,
-             {random_buffer("a", type, std::int64_t{128} * k),
-              random_buffer("b", type, std::int64_t{128} * k),
-              random_buffer("c", *isa::parse_dtype(c), std::int64_t{8} * 128 * 128)},
-             128.0 * 128 * k * 16 * 8);
-}
-/// The same of a sparse matrix; items are stored products. With 32 stored elements in a row of a.
-void dot_sparse(benchmark::State& state, const std::string& types, int step, int e,
-                const std::string& places) {
-  const std::string a = types.substr(0, types.find(' ')), c = types.substr(types.find(' ') + 1);
-  const std::string text =
-      "const K, S, E = 64, " + std::to_string(step) + ", " + std::to_string(e) + "\n" +
-      "const A: layout = column_local(2, S / (8 * E)).spatial(8, 4).local(1, E)\n"
-      "const B: layout = local(S / (4 * E), 1).column_spatial(4, 8).local(E, 1)\n"
-      "const C: layout = local(2, 1).spatial(8, 4).local(1, 2)\n"
-      "def f<8>(" +
-      a + "* a_ptr, " + a + "* b_ptr, " + c + "* c_ptr):\n" +
-      "    a = LoadGlobal(ViewGlobal(a_ptr, shape=[128, K / 2]),"
-      " layout=spatial(2, 1).replicated(2).local(4, K / S) * A)\n"
-      "    p = AllocateRegister(u2, layout=spatial(2, 1).replicated(2).local(4, 1) * " +
-      places + ", init=[0, 1, 2, 3, 1, 3])\n" +
-      "    b = LoadGlobal(ViewGlobal(b_ptr, shape=[K, 128]),"
-      " layout=replicated(2).spatial(1, 2).local(K / S, 8) * B)\n"
-      "    n = BlockIndices()\n"
-      "    g = ViewGlobal(c_ptr, shape=[8, 128, 128])\n"
-      "    c = LoadGlobal(g, layout=spatial(2, 2).local(4, 8) * C, offset=[n, 0:, 0:])\n"
-      "    for i in range(16):\n"
-      "        DotSparse(a, p, b, c, out=c)\n"
-      "    StoreGlobal(c, g, offset=[n, 0:, 0:])\n";
-  const auto program = load(std::make_shared<const SourceFile>("dot_sparse.tile", text));
-  const isa::DType type = *isa::parse_dtype(a);
-  run_kernel(state, program,
-             {random_buffer("a", type, std::int64_t{128} * 32),
-              random_buffer("b", type, std::int64_t{128} * 64),
-              random_buffer("c", *isa::parse_dtype(c), std::int64_t{8} * 128 * 128)},
-             128.0 * 128 * 32 * 16 * 8);
+/// m16n8k`step` with `e` elements in a register. With `places`, the layout of those of two steps, a
+/// is a sparse matrix of which half is stored, and its row in registers has the fragments of that.
+struct Product {
+  std::string a, c;  ///< types
+  int k, step, e;
+  std::string places{};
+
+  [[nodiscard]] bool sparse() const { return !places.empty(); }
+  [[nodiscard]] int stored() const { return sparse() ? k / 2 : k; }
+};
+
+std::string product_text(const Product& product) {
+  const std::string places =
+      product.sparse()
+          ? "    p = AllocateRegister(u2, layout=spatial(2, 1).replicated(2).local(4, 1) * " +
+                product.places + ", init=[0, 1, 2, 3, 1, 3])\n"
+          : "";
+  return "const K, STORED, S, E = " + std::to_string(product.k) + ", " +
+         std::to_string(product.stored()) + ", " + std::to_string(product.step) + ", " +
+         std::to_string(product.e) + "\n" +
+         "const A: layout = column_local(2, S * STORED / (4 * E * K)).spatial(8, 4).local(1, E)\n"
+         "const B: layout = local(S / (4 * E), 1).column_spatial(4, 8).local(E, 1)\n"
+         "const C: layout = local(2, 1).spatial(8, 4).local(1, 2)\n"
+         "def f<8>(" +
+         product.a + "* a_ptr, " + product.a + "* b_ptr, " + product.c + "* c_ptr):\n" +
+         "    a = LoadGlobal(ViewGlobal(a_ptr, shape=[128, STORED]),"
+         " layout=spatial(2, 1).replicated(2).local(4, K / S) * A)\n" +
+         places +
+         "    b = LoadGlobal(ViewGlobal(b_ptr, shape=[K, 128]),"
+         " layout=replicated(2).spatial(1, 2).local(K / S, 8) * B)\n"
+         "    n = BlockIndices()\n"
+         "    g = ViewGlobal(c_ptr, shape=[8, 128, 128])\n"
+         "    c = LoadGlobal(g, layout=spatial(2, 2).local(4, 8) * C, offset=[n, 0:, 0:])\n"
+         "    for i in range(16):\n" +
+         (product.sparse() ? "        DotSparse(a, p, b, c, out=c)\n"
+                           : "        Dot(a, b, c, out=c)\n") +
+         "    StoreGlobal(c, g, offset=[n, 0:, 0:])\n";
 }
 
+/// Items are multiply-adds, of a sparse matrix stored ones.
+void multiply(benchmark::State& state, const Product& product) {
+  const auto program = load(std::make_shared<const SourceFile>("dot.tile", product_text(product)));
+  const isa::DType type = *isa::parse_dtype(product.a);
+  run_kernel(state, program,
+             {random_buffer("a", type, std::int64_t{128} * product.stored()),
+              random_buffer("b", type, std::int64_t{128} * product.k),
+              random_buffer("c", *isa::parse_dtype(product.c), std::int64_t{8} * 128 * 128)},
+             128.0 * 128 * product.stored() * 16 * 8);
+}
+void dot(benchmark::State& state, const std::string& a, const std::string& c, int k, int step,
+         int e) {
+  multiply(state, {a, c, k, step, e});
+}
+void dot_sparse(benchmark::State& state, const std::string& a, const std::string& c, int step,
+                int e, const std::string& places) {
+  multiply(state, {a, c, 64, step, e, places});
+}
+
+/// Sums along a dimension of 64, in a thread and over 8 lanes: items are elements.
+void combine(benchmark::State& state, const std::string& instruction) {
+  constexpr int blocks = 8, repeats = 200;
+  constexpr std::int64_t elements = 64 * 64;
+  const std::string text =
+      "const L: layout = spatial(16, 8).local(4, 8)\n"
+      "def f<8>(f32* x_ptr, f32* y_ptr):\n"
+      "    x = LoadGlobal(ViewGlobal(x_ptr, shape=[64, 64]), layout=L)\n"
+      "    for k in range(" +
+      std::to_string(repeats) + "):\n        y = " + instruction +
+      "\n"
+      "        x = x + y\n"
+      "    n = BlockIndices()\n"
+      "    StoreGlobal(x, ViewGlobal(y_ptr, shape=[8, 64, 64]), offset=[n, 0:, 0:])\n";
+  const auto program = load(std::make_shared<const SourceFile>("combine.tile", text));
+  run_kernel(
+      state, program,
+      {random_buffer("x", isa::f32, elements), random_buffer("y", isa::f32, blocks * elements)},
+      static_cast<double>(blocks * repeats * elements));
+}
+BENCHMARK_CAPTURE(combine, scan, "Scan(x, add, dim=1)")
+    ->ArgNames({"threads", "checks"})
+    ->Args({1, 1})
+    ->Args({1, 0});
+BENCHMARK_CAPTURE(combine, reduce, "Reduce(x, add, dims=1, keep_dims=true)")
+    ->ArgNames({"threads", "checks"})
+    ->Args({1, 1})
+    ->Args({1, 0});
+
 // NOLINTBEGIN(bugprone-macro-parentheses)
-#define TILEVM_DOT_BENCHMARK(name, types, k, step, e) \
-  BENCHMARK_CAPTURE(dot, name, types, k, step, e)     \
-      ->Args({1, 1})                                  \
-      ->UseRealTime()                                 \
+#define TILEVM_DOT_BENCHMARK(name, a, c, k, step, e) \
+  BENCHMARK_CAPTURE(dot, name, a, c, k, step, e)     \
+      ->Args({1, 1})                                 \
+      ->UseRealTime()                                \
       ->Unit(benchmark::kMillisecond)
 // NOLINTEND(bugprone-macro-parentheses)
-TILEVM_DOT_BENCHMARK(f16, "f16 f32", 64, 16, 2);
-TILEVM_DOT_BENCHMARK(bf16, "bf16 f32", 64, 16, 2);
-TILEVM_DOT_BENCHMARK(f16_f16, "f16 f16", 64, 16, 2);
-TILEVM_DOT_BENCHMARK(tf32, "tf32 f32", 32, 8, 1);
-TILEVM_DOT_BENCHMARK(f8e4m3, "f8e4m3 f32", 64, 32, 4);
-TILEVM_DOT_BENCHMARK(i8, "i8 i32", 64, 32, 4);
-TILEVM_DOT_BENCHMARK(u4, "u4 i32", 128, 64, 8);
-TILEVM_DOT_BENCHMARK(b1, "b1 i32", 256, 256, 32);
-TILEVM_DOT_BENCHMARK(b3, "b3 i32", 256, 256, 32);
-TILEVM_DOT_BENCHMARK(f64, "f64 f64", 32, 16, 1);
-BENCHMARK_CAPTURE(dot_sparse, f16, "f16 f32", 32, 2, "local(2, 1).spatial(8, 4).local(1, 8)")
+TILEVM_DOT_BENCHMARK(f16, "f16", "f32", 64, 16, 2);
+TILEVM_DOT_BENCHMARK(bf16, "bf16", "f32", 64, 16, 2);
+TILEVM_DOT_BENCHMARK(f16_f16, "f16", "f16", 64, 16, 2);
+TILEVM_DOT_BENCHMARK(tf32, "tf32", "f32", 32, 8, 1);
+TILEVM_DOT_BENCHMARK(f8e4m3, "f8e4m3", "f32", 64, 32, 4);
+TILEVM_DOT_BENCHMARK(i8, "i8", "i32", 64, 32, 4);
+TILEVM_DOT_BENCHMARK(u4, "u4", "i32", 128, 64, 8);
+TILEVM_DOT_BENCHMARK(b1, "b1", "i32", 256, 256, 32);
+TILEVM_DOT_BENCHMARK(b3, "b3", "i32", 256, 256, 32);
+TILEVM_DOT_BENCHMARK(f64, "f64", "f64", 32, 16, 1);
+BENCHMARK_CAPTURE(dot_sparse, f16, "f16", "f32", 32, 2, "local(2, 1).spatial(8, 4).local(1, 8)")
     ->Args({1, 1})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(dot_sparse, i8, "i8 i32", 64, 4,
+BENCHMARK_CAPTURE(dot_sparse, i8, "i8", "i32", 64, 4,
                   "layout([16, 32], [2, 8, 2, 16], [1, 2, 0], [3])")
     ->Args({1, 1})
     ->UseRealTime()
