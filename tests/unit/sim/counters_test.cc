@@ -1,5 +1,6 @@
 // What programs cost, against a count that looks at every element of every execution.
-// More than 400 lines: one test for each way in which accesses are counted, beside the count by hand.
+// More than 400 lines: one test for each way in which accesses are counted, beside the count by
+// hand.
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
