@@ -1,5 +1,7 @@
 #include "sim/launch/block_scheduler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <new>
