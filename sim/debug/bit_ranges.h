@@ -1,13 +1,9 @@
 // Ranges of bits of a stream, ascending.
 #pragma once
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "sim/debug/provenance.h"
@@ -34,17 +30,6 @@ void for_each_element(const std::vector<BitRange>& bits, unsigned n, F&& f) {
       at = end;
     }
   }
-}
-
-/// "bits 4..7, bit 12".
-inline std::string bit_ranges(const std::vector<BitRange>& bits) {
-  std::vector<std::string> parts;
-  for (const BitRange& range : bits) {
-    parts.push_back(range.end - range.begin == 1
-                        ? fmt::format("bit {}", range.begin)
-                        : fmt::format("bits {}..{}", range.begin, range.end - 1));
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace tilevm::sim::debug

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "isa/program/tile_move.h"
 #include "isa/type/number.h"
@@ -316,7 +315,7 @@ void Provenance::branch_off_rest(const Trail& trail, const Writer& writer, Momen
   branches.push_back({rest, origin});
   cause.branches = branches.size();
   cause.sources.push_back(
-      {fmt::format("{} of it were written by another thread or statement", bit_ranges(rest.bits)),
+      {fmt::format("{}: written by another thread or statement", byte_ranges(rest.bits)),
        {branches.size()}});
 }
 

@@ -20,6 +20,9 @@ struct BitRange {
   std::uint64_t begin = 0, end = 0;
 };
 
+/// "bits 4..7 of byte 12, bits 0..1 of byte 44".
+[[nodiscard]] std::string byte_ranges(const std::vector<BitRange>& bits);
+
 /// Bits at one moment, in one of the memories.
 struct Trail {
   enum class Space : std::uint8_t { registers, shared, global };

@@ -37,7 +37,8 @@ std::string digits(const std::uint8_t* stream, const std::vector<BitRange>& bits
   return text;
 }
 
-/// "bits 4..7 of byte 12, bits 0..1 of byte 44".
+}  // namespace
+
 std::string byte_ranges(const std::vector<BitRange>& bits) {
   std::vector<std::string> parts;
   for (const BitRange& range : bits) {
@@ -56,8 +57,6 @@ std::string byte_ranges(const std::vector<BitRange>& bits) {
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
-
-}  // namespace
 
 void Provenance::describe(const Trail& trail, reply::Cause& cause) {
   if (trail.space == Trail::Space::registers) {
