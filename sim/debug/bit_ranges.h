@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/debug/provenance.h"
-
 namespace tilevm::sim::debug {
+
+struct BitRange {
+  std::uint64_t begin = 0, end = 0;
+};
 
 /// Appends bits, in one range with those before if they follow them.
 inline void append(std::vector<BitRange>& bits, std::uint64_t begin, std::uint64_t count) {

@@ -11,14 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "sim/debug/bit_ranges.h"
 #include "sim/debug/reply.h"
 #include "sim/debug/timeline.h"
 
 namespace tilevm::sim::debug {
-
-struct BitRange {
-  std::uint64_t begin = 0, end = 0;
-};
 
 /// "bits 4..7 of byte 12, bits 0..1 of byte 44".
 [[nodiscard]] std::string byte_ranges(const std::vector<BitRange>& bits);

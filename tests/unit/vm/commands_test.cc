@@ -288,11 +288,8 @@ TEST_CASE("every command names the included file, the line and the call of a mis
     CHECK(command(wrong, second.io) == Exit::fault);
     names_both(second.err.str(), "wrong.tile:5");
   };
-  check_both(
-      [](const std::string& file, Io& io) {
-        return check({{file, {}, ""}, false}, io);
-      },
-      Exit::ok);
+  check_both([](const std::string& file, Io& io) { return check({{file, {}, ""}, false}, io); },
+             Exit::ok);
   check_both(
       [](const std::string& file, Io& io) {
         RunOptions options;
