@@ -1,4 +1,5 @@
 #include "vm/debug/debugger.h"
+#include "vm/debug/word_parts.h"
 
 #include <algorithm>
 #include <ostream>
@@ -216,8 +217,11 @@ void Debugger::run(const CodeWord& request, const Input&, std::string_view text)
 std::vector<std::string> complete_line(sim::debug::Session& session, std::string_view line) {
   const std::size_t blank = line.find_last_of(" \t[(");
   if (blank == std::string_view::npos) return complete_word(line);
-  std::vector<std::string> found;
   const std::string_view begin = line.substr(blank + 1);
+  const Result<const Word*> word = find_word(line.substr(0, line.find_first_of(" \t")));
+  if (word && (*word)->name == "info") return complete_topic(begin);
+  if (word && (*word)->name == "help") return complete_word(begin);
+  std::vector<std::string> found;
   const sim::debug::Reply tensors =
       session.execute(sim::debug::command::Info{sim::debug::command::Topic::tensors});
   const sim::debug::Reply scalars =

@@ -79,6 +79,14 @@ Result<command::Topic> topic_of(std::string_view text) {
   return wrong(fmt::format("`info` takes one of: {}", fmt::join(names, ", ")));
 }
 
+std::vector<std::string> complete_topic(std::string_view begin) {
+  std::vector<std::string> found;
+  for (const NamedTopic& topic : topics) {
+    if (topic.name.starts_with(begin)) found.emplace_back(topic.name);
+  }
+  return found;
+}
+
 Result<std::optional<command::NamedLine>> line_of(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   const bool has_file = colon != std::string_view::npos;

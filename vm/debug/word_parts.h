@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "isa/base/result.h"
 #include "sim/debug/command.h"
@@ -25,6 +26,8 @@ namespace tilevm::vm {
 [[nodiscard]] Result<sim::debug::Selection> need_selection(std::string_view text);
 /// A topic of `info`, or its beginning.
 [[nodiscard]] Result<sim::debug::command::Topic> topic_of(std::string_view text);
+/// The topics of `info` that begin so.
+[[nodiscard]] std::vector<std::string> complete_topic(std::string_view begin);
 /// A line: "14", or "layouts.tile:14"; nothing if it is another word. Error (usage): what looks
 /// like a line and is none.
 [[nodiscard]] Result<std::optional<sim::debug::command::NamedLine>> line_of(std::string_view text);

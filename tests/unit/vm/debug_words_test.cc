@@ -33,6 +33,16 @@ std::unique_ptr<sim::debug::Session> open(const std::string& program,
   return *std::move(session);
 }
 
+TEST_CASE("debug: Tab completes words, topics and names") {
+  const auto session = open("programs/matmul_f16_pipelined.tile", {"M=64", "N=64", "K=64"});
+  using Words = std::vector<std::string>;
+  CHECK(complete_line(*session, "reverse-n") == Words{"reverse-next"});
+  CHECK(complete_line(*session, "info b") == Words{"breakpoints", "blocks", "barriers"});
+  CHECK(complete_line(*session, "help reverse-n") == Words{"reverse-next"});
+  CHECK(complete_line(*session, "print a_p") == Words{"a_ptr"});
+  CHECK(complete_line(*session, "print nothing").empty());
+}
+
 TEST_CASE("debug: any line gets an answer") {
   std::vector<std::string> parts{
       "a",         "acc",      "sa",          "ga",          "c",       "bi",         "b1",
