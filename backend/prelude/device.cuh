@@ -77,9 +77,9 @@ TV_FN void store_words(u8* address, const u32* words) {
   *reinterpret_cast<Words<bytes / 4>*>(address) = all;
 }
 /// Changes the bits of `mask` in the word to those of `value`, which has no others. Neighbours keep
-/// theirs, whoever changes them meanwhile. A loop around a compare-and-swap would do so in one step,
-/// but the processor may leave threads of a warp apart behind a loop that spins, and ptxas 13.0 does
-/// not bring them together before a tensor-core instruction.
+/// theirs, whoever changes them meanwhile. There is no loop around a compare-and-swap: threads of a
+/// warp may leave such a loop apart, and ptxas 13.0 does not always make them meet again before a
+/// tensor-core instruction.
 TV_FN void store_bits(u8* address, u32 mask, u32 value) {
   u32* const word = reinterpret_cast<u32*>(address);
   atomicAnd(word, ~mask);

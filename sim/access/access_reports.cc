@@ -102,6 +102,16 @@ bool report_unwritten(const GlobalAccess& access, TileInView& cursor, const std:
   return false;
 }
 
+void fail_undefined_target(std::string_view mnemonic, const Span& span, std::string_view tensor,
+                           std::size_t total, const Offenders<NoDetail>& found, Context& context) {
+  context.fail(
+      Code::uninitialized_read, span,
+      fmt::format("`{}` combines with {} of {} elements of `{}` that have no defined "
+                  "value, first {}",
+                  mnemonic, found.count, total, tensor, element_text(tensor, found.first)));
+  context.fault->thread = static_cast<std::int64_t>(found.thread);
+}
+
 bool check_memory_defined(const GlobalAccess& access, TileInView& cursor, const std::uint8_t* mask,
                           Context& context) {
   const auto found =
@@ -113,13 +123,8 @@ bool check_memory_defined(const GlobalAccess& access, TileInView& cursor, const 
                        return Offender<>{cursor.index()};
                      });
   if (found.count == 0) return true;
-  context.fail(Code::uninitialized_read, access.span,
-               fmt::format("`{}` combines with {} of {} elements of `{}` that have no defined "
-                           "value, first {}",
-                           access.mnemonic, found.count,
-                           access.parts->first_threads.size() * access.tile.locals,
-                           access.view_name, element_text(access.view_name, found.first)));
-  context.fault->thread = static_cast<std::int64_t>(found.thread);
+  fail_undefined_target(access.mnemonic, access.span, access.view_name,
+                        access.parts->first_threads.size() * access.tile.locals, found, context);
   add_note(context.fault->diagnostic,
            fmt::format("nothing had written them; {}", advice_on_unwritten(context)),
            access.view_span);

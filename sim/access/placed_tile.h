@@ -31,9 +31,7 @@ struct StridedPlace {
 /// A tile at its origin, with what an execution asks of it more than once.
 struct PlacedTile {
   PlacedTile(const GlobalAccess& its_access, Context& context, const TileOrigin& origin)
-      : access(its_access),
-        cursor(its_access, context, origin),
-        strided(find_strided_place(its_access, cursor, context)) {}
+      : PlacedTile(its_access, context.state.views[its_access.view], context, origin) {}
   PlacedTile(const GlobalAccess& its_access, const GlobalView& view, Context& context,
              const TileOrigin& origin)
       : access(its_access),

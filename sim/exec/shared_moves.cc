@@ -2,25 +2,15 @@
 
 #include <optional>
 
-#include <fmt/format.h>
-
 #include "isa/type/bits.h"
+#include "sim/access/access_reports.h"
 #include "sim/arithmetic/combine_bits.h"
 #include "sim/checks/granules.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/shadow/shadow_access.h"
 
 namespace tilevm::sim {
-
 namespace {
-
-/// The first bit of an element of a thread.
-std::uint64_t bit_of(const SharedAccess& access, const TableLookup& runs, std::size_t thread,
-                     std::size_t place) {
-  const RunTable& table = *runs.table;
-  return runs.base_bits + table.run_bits[thread * table.runs + place / table.run_elements] +
-         place % table.run_elements * access.tile.bits;
-}
 
 /// Whether all elements with which a store is to be combined have values; false after a fault.
 bool check_memory_defined(const SharedAccess& access, const TableLookup& runs,
@@ -28,19 +18,14 @@ bool check_memory_defined(const SharedAccess& access, const TableLookup& runs,
   const std::uint8_t* const mask = context.state.shared.undefined.data();
   const auto found = find_offenders(access.parts->first_threads, access.tile.locals,
                                     [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {
-                                      const std::uint64_t bit = bit_of(access, runs, t, i);
+                                      const std::uint64_t bit = runs.bit_of(t, i, access.tile.bits);
                                       if (isa::get_bits(mask, bit, access.tile.bits) == 0)
                                         return {};
                                       return Offender<>{element_index(access, origin, t, i)};
                                     });
   if (found.count == 0) return true;
-  context.fail(Code::uninitialized_read, access.span,
-               fmt::format("`{}` combines with {} of {} elements of `{}` that have no defined "
-                           "value, first {}",
-                           access.mnemonic, found.count,
-                           access.parts->first_threads.size() * access.tile.locals, access.tensor,
-                           element_text(access.tensor, found.first)));
-  context.fault->thread = static_cast<std::int64_t>(found.thread);
+  fail_undefined_target(access.mnemonic, access.span, access.tensor,
+                        access.parts->first_threads.size() * access.tile.locals, found, context);
   add_note(context.fault->diagnostic, "nothing had written them; store them before");
   return false;
 }
@@ -53,8 +38,8 @@ void combine_shared(const SharedAccess& access, const TableLookup& runs, Context
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
       const std::uint64_t code = isa::get_bits(registers + t * access.tile.thread_bytes,
                                                i * access.tile.bits, access.tile.bits);
-      combine_bits(context.state.shared.bytes.data(), bit_of(access, runs, t, i), access.dtype,
-                   *access.combines, code);
+      combine_bits(context.state.shared.bytes.data(), runs.bit_of(t, i, access.tile.bits),
+                   access.dtype, *access.combines, code);
     }
   }
 }

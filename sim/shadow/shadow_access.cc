@@ -24,22 +24,37 @@ void set_register(const Tile& tile, const isa::DType& type, std::size_t t, std::
 /// The index in ShadowValues::shared of an element of a thread.
 std::size_t shared_slot(const TableLookup& runs, const SharedAccess& access, std::size_t t,
                         std::size_t i) {
-  const RunTable& table = *runs.table;
-  const std::uint64_t bit =
-      runs.base_bits - access.tensor_bits + table.run_bits[t * table.runs + i / table.run_elements];
-  return access.shadow + bit / access.tile.bits + i % table.run_elements;
+  const unsigned bits = access.tile.bits;
+  return access.shadow + (runs.bit_of(t, i, bits) - access.tensor_bits) / bits;
+}
+
+/// Calls f(thread, place) for the first holder of each element.
+template <class Access, class F>
+void for_each_holder(const Access& access, F&& f) {
+  for (const std::int32_t first : access.parts->first_threads) {
+    for (std::size_t i = 0; i < access.tile.locals; ++i) f(static_cast<std::size_t>(first), i);
+  }
 }
 
 /// Stores value(thread, place) for the first holder of each element.
 template <class Value>
 void store_shared(const TableLookup& runs, const SharedAccess& access, Context& context,
                   Value&& value) {
-  for (const std::int32_t first : access.parts->first_threads) {
-    const auto t = static_cast<std::size_t>(first);
-    for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      context.state.shadow.shared[shared_slot(runs, access, t, i)] = value(t, i);
-    }
-  }
+  for_each_holder(access, [&](std::size_t t, std::size_t i) {
+    context.state.shadow.shared[shared_slot(runs, access, t, i)] = value(t, i);
+  });
+}
+
+/// The same in global memory, where the view and the buffer have the element, at which the cursor
+/// is then.
+template <class Value>
+void store_global(const GlobalAccess& access, TileInView& cursor, Value&& value) {
+  ShadowMemory* memory = cursor.buffer().shadow;
+  if (memory == nullptr) return;
+  for_each_holder(access, [&](std::size_t t, std::size_t i) {
+    if (!cursor.locate(t, i) || !cursor.in_buffer()) return;
+    memory->store(access.dtype, cursor.bit(), value(t, i));
+  });
 }
 
 /// What a slot of memory becomes, by the element's code so far.
@@ -53,35 +68,22 @@ ShadowSlot combined(isa::ReduceOp op, const isa::DType& type, const ShadowSlot& 
 }  // namespace
 
 void combine_shadow(const GlobalAccess& access, TileInView& cursor, Context& context) {
-  ShadowMemory* memory = cursor.buffer().shadow;
-  if (memory == nullptr) return;
-  for (const std::int32_t first : access.parts->first_threads) {
-    const auto t = static_cast<std::size_t>(first);
-    for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (!cursor.locate(t, i) || !cursor.in_buffer()) continue;
-      const std::uint64_t code =
-          isa::get_bits(cursor.buffer().data, cursor.bit(), access.tile.bits);
-      memory->store(
-          access.dtype, cursor.bit(),
-          combined(*access.combines, access.dtype, memory->load(access.dtype, cursor.bit()), code,
-                   context.state.shadow.at(access.tile, t, i)));
-    }
-  }
+  store_global(access, cursor, [&](std::size_t t, std::size_t i) {
+    const MemoryBuffer& buffer = cursor.buffer();
+    return combined(*access.combines, access.dtype, buffer.shadow->load(access.dtype, cursor.bit()),
+                    isa::get_bits(buffer.data, cursor.bit(), access.tile.bits),
+                    context.state.shadow.at(access.tile, t, i));
+  });
 }
 
 void combine_shadow(const TableLookup& runs, const SharedAccess& access, Context& context) {
-  for (const std::int32_t first : access.parts->first_threads) {
-    const auto t = static_cast<std::size_t>(first);
-    for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      const std::size_t number = shared_slot(runs, access, t, i);
-      ShadowSlot& slot = context.state.shadow.shared[number];
-      const std::uint64_t bit = access.tensor_bits + (number - access.shadow) * access.tile.bits;
-      const std::uint64_t code =
-          isa::get_bits(context.state.shared.bytes.data(), bit, access.tile.bits);
-      slot = combined(*access.combines, access.dtype, slot, code,
-                      context.state.shadow.at(access.tile, t, i));
-    }
-  }
+  store_shared(runs, access, context, [&](std::size_t t, std::size_t i) {
+    const unsigned bits = access.tile.bits;
+    return combined(*access.combines, access.dtype,
+                    context.state.shadow.shared[shared_slot(runs, access, t, i)],
+                    isa::get_bits(context.state.shared.bytes.data(), runs.bit_of(t, i, bits), bits),
+                    context.state.shadow.at(access.tile, t, i));
+  });
 }
 
 void load_shadow(const GlobalAccess& access, TileInView& cursor, Context& context) {
@@ -93,16 +95,9 @@ void load_shadow(const GlobalAccess& access, TileInView& cursor, Context& contex
 }
 
 void store_shadow(const GlobalAccess& access, TileInView& cursor, Context& context) {
-  ShadowMemory* memory = cursor.buffer().shadow;
-  if (memory == nullptr) return;
-  for (const std::int32_t first : access.parts->first_threads) {
-    const auto t = static_cast<std::size_t>(first);
-    for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      if (!cursor.locate(t, i) || !cursor.in_buffer()) continue;
-      memory->store(access.dtype, cursor.bit(),
-                    ShadowSlot(context.state.shadow.at(access.tile, t, i)));
-    }
-  }
+  store_global(access, cursor, [&](std::size_t t, std::size_t i) {
+    return ShadowSlot(context.state.shadow.at(access.tile, t, i));
+  });
 }
 
 std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& cursor) {

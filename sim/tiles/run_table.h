@@ -56,6 +56,12 @@ struct SharedTileLayout {
 struct TableLookup {
   const RunTable* table;
   std::uint64_t base_bits;
+
+  /// The first bit of an element of a thread, for elements of `bits` bits.
+  [[nodiscard]] std::uint64_t bit_of(std::size_t thread, std::size_t place, unsigned bits) const {
+    return base_bits + table->run_bits[thread * table->runs + place / table->run_elements] +
+           place % table->run_elements * bits;
+  }
 };
 [[nodiscard]] TableLookup find_table(RunTables& tables, const SharedTileLayout& tile,
                                      const LayoutParts& parts, const Coordinates& origin);
