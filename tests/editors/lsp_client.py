@@ -113,6 +113,14 @@ class Client:
                 raise EOFError("the server ended")
             self.notifications.append(message)
 
+    def diagnostics_when(self, uri, told):
+        """The first that the server publishes for a document and of which `told` holds. A change in an
+        included file is judged with the next change of its users, or before it, as time allows."""
+        while True:
+            found = self.diagnostics(uri)
+            if told(found):
+                return found
+
     def at(self, method, uri, line, character, **more):
         return self.request(method, {"textDocument": {"uri": uri},
                                      "position": {"line": line, "character": character}, **more})

@@ -369,29 +369,25 @@ class AcrossFiles(unittest.TestCase):
         self.client.notify("textDocument/didChange", {
             "textDocument": {"uri": self.library, "version": 2},
             "contentChanges": [{"text": LIBRARY.replace("Add(x, x)", "Add(x, 1 + x + y2)")}]})
-        here = self.client.diagnostics(self.main)
+        here = self.client.diagnostics_when(self.main, bool)
         self.assertEqual(here[0]["range"]["start"]["line"], 0)  # at the include
         places = [one["location"] for one in here[0]["relatedInformation"]]
         self.assertTrue(any(p["uri"] == self.library and p["range"]["start"]["line"] == 4 for p in places), places)
-        while True:
-            found = self.client.diagnostics(self.library)
-            if found:
-                break
+        found = self.client.diagnostics_when(self.library, bool)
         self.assertEqual(found[0]["range"]["start"]["line"], 4)
         self.client.notify("textDocument/didChange", {
             "textDocument": {"uri": self.library, "version": 3}, "contentChanges": [{"text": LIBRARY}]})
-        self.assertEqual(self.client.diagnostics(self.main), [])
-        while self.client.diagnostics(self.library):
-            pass
+        for uri in (self.main, self.library):
+            self.client.diagnostics_when(uri, lambda found: not found)
 
     def test_a_fault_of_a_file_that_is_not_open_is_told_of_that_file(self):
         (self.folder / "lib.tile").write_text(LIBRARY.replace("return y", "return z"))
         self.client.open(self.main, MAIN)
-        self.assertTrue(self.client.diagnostics(self.main))
-        found = self.client.diagnostics(self.library)
+        self.client.diagnostics_when(self.main, bool)
+        found = self.client.diagnostics_when(self.library, bool)
         self.assertEqual(found[0]["range"]["start"]["line"], 5)
         self.client.notify("textDocument/didClose", {"textDocument": {"uri": self.main}})
-        self.assertEqual(self.client.diagnostics(self.library), [])
+        self.client.diagnostics_when(self.library, lambda found: not found)
 
 
 class WrongClients(unittest.TestCase):
