@@ -13,16 +13,13 @@
 #include "backend/compile/toolchain.h"
 #include "backend/driver/device.h"
 #include "backend/host/subprocess.h"
+#include "tests/unit/sanitizers.h"
 
 namespace tilevm::backend {
 
 /// It is the CUDA compiler that takes long, and sanitizers see nothing of it: with them, the first
 /// case of several is enough.
-#ifdef __SANITIZE_ADDRESS__
-inline constexpr bool compiles_first_only = true;
-#else
-inline constexpr bool compiles_first_only = false;
-#endif
+inline bool compiles_first_only() { return tests::under_sanitizers(); }
 
 /// Sets an environment variable (or unsets it, without a value) until the end of the scope.
 class ScopedVariable {

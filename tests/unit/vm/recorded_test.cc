@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/unit/sanitizers.h"
 #include "vm/fidelity/record.h"
 
 namespace {
@@ -25,22 +26,12 @@ std::vector<std::filesystem::path> record_files() {
   return files;
 }
 
-/// Sanitizers make a run ten times as slow; there the first seed of each case must do.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t last_seed = 0;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr std::uint64_t last_seed = 0;
-#else
-constexpr std::uint64_t last_seed = std::numeric_limits<std::uint64_t>::max();
-#endif
-#else
-constexpr std::uint64_t last_seed = std::numeric_limits<std::uint64_t>::max();
-#endif
-
 }  // namespace
 
 TEST_CASE("the simulator gives what GPUs gave") {
+  // Under sanitizers the first seed of each case must do.
+  const std::uint64_t last_seed =
+      tests::under_sanitizers() ? 0 : std::numeric_limits<std::uint64_t>::max();
   const auto engine = make_engine("sim", {});
   REQUIRE(engine);
   int count = 0;
