@@ -42,5 +42,7 @@ def apt_llm(tilevm):
     for bits_w in range(1, 9):
         matmul(tilevm, 20, 33, 130, bits_w, (3 * bits_w) % 8 + 1, entries=("main", "native"), KEEP=bits_w % 2 if bits_w < 5 else 0)
         matmul(tilevm, 3, 9, 520, bits_w, 9 - bits_w, bipolar=0)
+    for bits_w, bits_a in ((3, 5), (6, 7)):  # rows of whole words
+        matmul(tilevm, 5, 9, 160, bits_w, bits_a)
     for fill in (0, 255):
         matmul(tilevm, 16, 32, 512, 4, 8, fill=fill, BN=32)
