@@ -30,23 +30,27 @@ def case(tilevm, m, n, k, group, blocks, reference=False, order=False, prepare=N
         check("marlin, reference", found, x @ weights, absolute=2.0**-22 * k * most)
 
 
-def sparse(tilevm, m, n, k, group, reference=False, **constants):
+def sparse(tilevm, m, n, k, group, blocks, reference=False, prepare=None, **constants):
     """Two of four weights are stored, with their places."""
     a, value = normal(m, k, dtype=np.float16), RANDOM.integers(-8, 8, (k // 4, 2, n), dtype=np.int8)
     place = np.sort(RANDOM.random((k // 4, 4, n)).argsort(axis=1)[:, :2], axis=1).astype(np.uint8)
     scale = np.abs(normal(-(-k // group), n, dtype=np.float16))
-    dense = np.zeros((k // 4, 4, n))
-    np.put_along_axis(dense, place.astype(np.int64), value, axis=1)
-    exact = dense.reshape(k, n) * np.repeat(scale, group, axis=0)[:k].astype(np.float64)
-    expected = a.astype(np.float64) @ exact.astype(np.float16).astype(np.float64)
+    if prepare:
+        prepare(a, value.reshape(k // 2, n), scale)
+    exact = value.reshape(k // 2, n) * np.repeat(scale, group // 2, axis=0)[: k // 2].astype(np.float64)
+    # The activations that stored weights meet: others take no part, whatever they are.
+    met = a.astype(np.float64).reshape(m, k // 4, 4)[:, np.arange(k // 4)[:, None, None], place].reshape(m, k // 2, n)
+    with np.errstate(invalid="ignore"):
+        expected = (met * exact.astype(np.float16).astype(np.float64)).sum(axis=1)
+        most = np.abs(met * exact).sum(axis=1).max(where=np.isfinite(expected), initial=0)
     inputs = {"a": a, "value": value.reshape(k // 2, n), "place": place.reshape(k // 2, n), "scale": scale}
     sizes = {"M": m, "N": n, "K": k, "GROUP": group}
-    most = (np.abs(a).astype(np.float64) @ np.abs(exact)).max()
-    found = tilevm.run("marlin/sparse_matmul", inputs, "c", entry="main", **sizes, **constants)
-    check(f"sparse {m} x {n} x {k} / {group} {constants}", found, expected, relative=2.0**-11, absolute=2.0**-20 * most)
+    parts = min(blocks, -(-k // 64)) + 1
+    found = tilevm.run("marlin/sparse_matmul", inputs, "c", entry="main", BLOCKS=blocks, **sizes, **constants)
+    check(f"sparse {m} x {n} x {k} / {group} BLOCKS={blocks} {constants}", found, expected, absolute=2.0**-12 * parts * most)
     if reference:
         found = tilevm.run("marlin/sparse_matmul", inputs, "c", entry="reference", **sizes)
-        check("sparse, reference", found, a.astype(np.float64) @ exact, absolute=2.0**-22 * k * most)
+        check("sparse, reference", found, (met * exact).sum(axis=1), absolute=2.0**-22 * k * most)
 
 
 def interleaved(tilevm):
@@ -75,6 +79,15 @@ def not_finite(a, q, scale):
     q[3] = 1
 
 
+def sparse_zeros(a, value, scale):
+    scale[0], value[32:] = 0, 0
+
+
+def sparse_not_finite(a, value, scale):
+    """They spoil the columns in which a weight that meets them is stored."""
+    a[1, 2], a[2, 3] = np.nan, np.inf
+
+
 def marlin(tilevm):
     interleaved(tilevm)
     # The paper's Figure 5: reductions that stripes need; one column of blocks each would leave most idle.
@@ -86,6 +99,9 @@ def marlin(tilevm):
     case(tilevm, 3, 40, 130, 64, 2, order=True)
     case(tilevm, 3, 20, 128, 64, 1, prepare=zeros)
     case(tilevm, 4, 20, 100, 64, 2, prepare=not_finite)
-    sparse(tilevm, 5, 200, 200, 64, reference=True, SPLIT=2)
-    sparse(tilevm, 1, 1, 4, 64)
-    sparse(tilevm, 33, 20, 68, 128, BM=32, BN=256)
+    sparse(tilevm, 5, 200, 200, 64, 3, reference=True, BN=128)
+    sparse(tilevm, 1, 1, 4, 64, 1)
+    sparse(tilevm, 33, 20, 68, 128, 3, BM=32, BN=256)
+    sparse(tilevm, 17, 40, 260, 64, 7, BM=32)
+    sparse(tilevm, 3, 20, 128, 64, 1, prepare=sparse_zeros)
+    sparse(tilevm, 4, 20, 100, 64, 2, prepare=sparse_not_finite)
