@@ -19,14 +19,25 @@ def layernorm(tilevm):
     expected = d / np.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5) * gamma + beta
     found = tilevm.run("layernorm", {"x": x, "gamma": gamma, "beta": beta}, "y", M=5, N=700)
     check("layernorm", found, expected, relative=4e-6, absolute=4e-6)
+    found = tilevm.run("layernorm", {"x": x[:, :1], "gamma": gamma[:1], "beta": beta[:1]}, "y", M=5, N=1)
+    check("layernorm of one column", found, np.tile(beta[:1], (5, 1)))
 
 
-def matmul_gelu(tilevm):
-    a, b, bias = normal(33, 50, dtype=np.float16), normal(50, 40, dtype=np.float16), normal(40)
-    x = a.astype(np.float64) @ b.astype(np.float64) + bias
-    expected = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
-    found = tilevm.run("matmul_gelu", {"a": a, "b": b, "bias": bias}, "c", M=33, N=40, K=50)
-    check("matmul_gelu", found, expected, relative=2**-10, absolute=1e-5)
+def matmul_gelu(tilevm, m=33, n=40, k=50, spoil=None):
+    a, b, bias = normal(m, k, dtype=np.float16), normal(k, n, dtype=np.float16), normal(n)
+    if spoil is not None:
+        a[2, 3] = spoil
+    with np.errstate(invalid="ignore"):
+        x = a.astype(np.float64) @ b.astype(np.float64) + bias
+        expected = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+    found = tilevm.run("matmul_gelu", {"a": a, "b": b, "bias": bias}, "c", M=m, N=n, K=k)
+    check(f"matmul_gelu {m} x {n} x {k} {spoil}", found, expected, relative=2**-10, absolute=1e-5)
+
+
+def matmul_gelus(tilevm):
+    matmul_gelu(tilevm)
+    matmul_gelu(tilevm, 1, 1, 1)
+    matmul_gelu(tilevm, 4, 3, 5, spoil=np.nan)
 
 
 def dequantize(tilevm):
@@ -37,7 +48,9 @@ def dequantize(tilevm):
 
 def scan(tilevm):
     x = RANDOM.integers(-9, 10, (3, 300)).astype(np.float32)
-    check("scan", tilevm.run("scan", {"x": x}, "y", M=3, N=300), np.cumsum(x, axis=1))
+    x[1, 270], x[2, 20] = np.nan, np.inf
+    for n in (300, 1):
+        check(f"scan of {n}", tilevm.run("scan", {"x": x[:, :n]}, "y", M=3, N=n), np.cumsum(x[:, :n], axis=1))
 
 
 def histogram(tilevm):
@@ -51,6 +64,7 @@ def rmsnorm(tilevm):
     for n in (700, 1):
         x, r, gamma = normal(5, n, dtype=np.float16), normal(5, n, dtype=np.float16), normal(n, dtype=np.float16)
         x[4] = r[4] = 0
+        x[2, 0], r[3, n - 1] = np.nan, np.nan
         h = x.astype(np.float64) + r
         y = h / np.sqrt((h * h).mean(axis=1, keepdims=True) + 1e-5) * gamma
         found = tilevm.run("rmsnorm_residual", {"x": x, "r": r, "gamma": gamma}, ["h", "y"], M=5, N=n)
@@ -60,6 +74,7 @@ def rmsnorm(tilevm):
 
 def rope(tilevm):
     x, position = normal(4, 3, 128), np.array([0, 1, 100, 100000], np.int32)
+    x[1, 0, 5] = np.nan
     a, b = x[..., :64].astype(np.float64), x[..., 64:]
     angle = position[:, None, None] * 10000.0 ** (-np.arange(64) / 64)
     expected = np.concatenate([a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)], axis=-1)
@@ -69,13 +84,20 @@ def rope(tilevm):
         check(f"rope at {p}", found[i], expected[i], absolute=1e-6 + 2.0**-21 * p)
 
 
-def matmul_swiglu(tilevm):
-    a, g, u = normal(70, 50, dtype=np.float16), normal(50, 100, dtype=np.float16), normal(50, 100, dtype=np.float16)
+def matmul_swiglu(tilevm, m=70, n=100, k=50, spoil=None, entries=("main",)):
+    a, g, u = normal(m, k, dtype=np.float16), normal(k, n, dtype=np.float16), normal(k, n, dtype=np.float16)
+    if spoil is not None:
+        a[2, 3] = spoil
     x, y = a.astype(np.float64) @ g, a.astype(np.float64) @ u
-    found = tilevm.run("matmul_swiglu", {"a": a, "g": g, "u": u}, "c", M=70, N=100, K=50)
-    check("matmul_swiglu", found, x / (1 + np.exp(-x)) * y, relative=2**-10, absolute=1e-4)
-    found = tilevm.run("matmul_swiglu", {"a": a, "g": g, "u": u}, "c", entry="reference", M=70, N=100, K=50)
-    check("matmul_swiglu, reference", found, x / (1 + np.exp(-x)) * y, relative=1e-5, absolute=1e-4)
+    for entry in entries:
+        found = tilevm.run("matmul_swiglu", {"a": a, "g": g, "u": u}, "c", entry=entry, M=m, N=n, K=k)
+        check(f"matmul_swiglu {m} x {n} x {k} {spoil} {entry}", found, x / (1 + np.exp(-x)) * y, relative=2**-10 if entry == "main" else 1e-5, absolute=1e-4)
+
+
+def matmul_swiglus(tilevm):
+    matmul_swiglu(tilevm, entries=("main", "reference"))
+    matmul_swiglu(tilevm, 1, 1, 1)
+    matmul_swiglu(tilevm, 4, 3, 5, spoil=np.nan)
 
 
 def top_k(tilevm, m=3, n=1000, top=5, logits=None):
@@ -91,8 +113,10 @@ def top_k(tilevm, m=3, n=1000, top=5, logits=None):
     check("top_k, token", token, order[np.arange(m), (sums <= u[:, None]).sum(axis=1)])
 
 
-def convolution(tilevm, b=2, h=5, w=9, c=20, o=40, r=3, pad=1, stride=1):
+def convolution(tilevm, b=2, h=5, w=9, c=20, o=40, r=3, pad=1, stride=1, spoil=False):
     x, k = normal(b, h, w, c, dtype=np.float16), normal(r, r, c, o, dtype=np.float16)
+    if spoil:
+        x[0, 2, 3, 0] = np.nan
     padded = np.pad(x.astype(np.float64), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (r, r), axis=(1, 2))[:, ::stride, ::stride]
     expected = np.einsum("bhwcrs,rsco->bhwo", windows, k.astype(np.float64))
@@ -108,6 +132,7 @@ def convolutions(tilevm):
     convolution(tilevm)
     convolution(tilevm, b=1, h=8, w=17, c=8, o=8, r=5, pad=1, stride=2)
     convolution(tilevm, b=1, h=7, w=8, c=3, o=5, r=2, pad=0, stride=3)
+    convolution(tilevm, b=1, h=6, w=7, c=8, o=8, spoil=True)
     convolution(tilevm, b=1, h=1, w=1, c=1, o=1, r=1, pad=0)
 
 
@@ -130,6 +155,6 @@ def not_finite(tilevm):
 
 
 def first_kernels(tilevm):
-    for kernel in (softmax, layernorm, rmsnorm, rope, matmul_gelu, matmul_swiglu, dequantize, scan, histogram, top_ks, convolutions,
+    for kernel in (softmax, layernorm, rmsnorm, rope, matmul_gelus, matmul_swiglus, dequantize, scan, histogram, top_ks, convolutions,
                    not_finite):
         kernel(tilevm)
