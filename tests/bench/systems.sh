@@ -34,6 +34,12 @@ for bits in 4 3 2; do
     matmul programs/flute/matmul.tile -D W=$bits $shape
   done
 done
+for shape in "$large" "$square"; do
+  # shellcheck disable=SC2086
+  matmul programs/flute/matmul.tile -D W=4 -D COPIES=32 $shape
+  # shellcheck disable=SC2086
+  bench programs/marlin/sparse_matmul.tile --kernel matmul $shape
+done
 # shellcheck disable=SC2086
 matmul programs/marlin/matmul.tile $large -D STAGES=5
 # shellcheck disable=SC2086
