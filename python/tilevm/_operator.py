@@ -1,14 +1,14 @@
 """The operator `tilevm::quantized_linear` of torch, and the kernels behind it.
 
 It is registered by `Library.define` and `impl`, with a fake, so that `torch.compile` traces it. Tensors of the CPU go
-through the simulator, those of a GPU are launched there: both give the same bits.
+through the simulator, those of a GPU are launched there: both give the same bits. With many rows the weights are
+dequantized by a kernel, and multiplied by torch.matmul.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-import re
 from typing import Any
 
 import torch
@@ -18,29 +18,24 @@ from ._errors import UsageError
 from ._host import dtype_of, is_packed
 from ._kernel import Kernel, load, loads
 from ._packing import pack_codes
+from ._tuned import bits_of, constants_of, zero_of
 
-PROGRAM = "matmul_quantized_pipelined.tile"
+DEQUANTIZE = "dequantize.tile"
 _registered: Any = None
 
 
-def bits_of(type_: str) -> int:
-    """Of a type of weights. UsageError: it has not 1 to 8 bits."""
-    digits = re.match(r"[iufb](\d+)", type_)
-    if digits is None or not 1 <= int(digits[1]) <= 8:
-        raise UsageError(f"`{type_}` is no type of 1 to 8 bits, as u4, i6, f6e3m2 and b1 are")
-    return int(digits[1])
-
-
-def zero_of(type_: str) -> int:
-    """The code whose weight is 0: the middle of unsigned codes, else 0."""
-    return 1 << bits_of(type_) - 1 if type_[0] == "u" else 0
-
-
 @functools.lru_cache(maxsize=256)
-def kernel_of(entry: str, rows: int, outputs: int, inputs: int, type_: str, group: int, constants: str) -> Kernel:
-    """A kernel of the program for a shape; `constants` is an object of JSON with others that it takes."""
-    own = {"M": rows, "N": outputs, "K": inputs, "Q": type_, "W": bits_of(type_), "ZERO": zero_of(type_), "GROUP": group}
-    return load(programs() / PROGRAM, entry=entry, **{**own, **json.loads(constants)})
+def kernel_of(entry: str, rows: int, outputs: int, inputs: int, type_: str, group: int, plan: str) -> Kernel:
+    """A kernel of a plan for a shape; `plan` is [program, constants] as JSON."""
+    program, constants = json.loads(plan)
+    own = constants_of(program, rows, outputs, inputs, type_, group)
+    return load(programs() / program, entry=entry, **{**constants, **own})
+
+
+@functools.lru_cache(maxsize=64)
+def dequantize_of(outputs: int, inputs: int, type_: str, group: int) -> Kernel:
+    """Makes float16 of packed codes in plain order: [inputs, outputs]."""
+    return load(programs() / DEQUANTIZE, N=outputs, K=inputs, G=group, Q=type_, ZERO=zero_of(type_))
 
 
 @functools.lru_cache(maxsize=None)
@@ -68,29 +63,56 @@ def rows_of(rows: int) -> int:
     return 1 << max(rows - 1, 0).bit_length()
 
 
-def _run(x: torch.Tensor, tiles: torch.Tensor, scale: torch.Tensor, type_: str, group: int, outputs: int,
-         constants: str) -> torch.Tensor:
+def typed_codes(codes: torch.Tensor, type_: str, inputs: int, outputs: int) -> Any:
+    """Packed codes as a kernel takes them: a tensor of a GPU, or an array of NumPy."""
+    if is_packed(type_):
+        return codes if codes.is_cuda else codes.numpy()
+    if codes.is_cuda:
+        signed = codes.view(torch.int8) if type_ == "i8" else codes
+        return signed.view(inputs, outputs)
+    return codes.numpy().view(dtype_of(type_)).reshape(inputs, outputs)
+
+
+def dequantize(codes: torch.Tensor, scale: torch.Tensor, inputs: int, type_: str, group: int) -> torch.Tensor:
+    """The weights as float16, [inputs, outputs]: each code's value less the zero, times its scale, rounded."""
+    outputs = scale.shape[1]
+    k = dequantize_of(outputs, inputs, type_, group)
+    q = typed_codes(codes, type_, inputs, outputs)
+    out = torch.empty((inputs, outputs), dtype=torch.float16, device=codes.device)
+    if codes.is_cuda:
+        k(q, scale.contiguous(), out)
+    else:
+        k(q, scale.contiguous().numpy(), out.numpy(), checks="none")
+    return out
+
+
+def _run(x: torch.Tensor, tiles: torch.Tensor, scales: torch.Tensor, codes: torch.Tensor, scale: torch.Tensor, type_: str,
+         group: int, outputs: int, plan: str, many: int) -> torch.Tensor:
     if x.dtype is not torch.float16:
         raise UsageError(f"`x` is {x.dtype}; this operator takes torch.float16, pass x.half()")
-    flat = x.reshape(-1, x.shape[-1])
+    flat = x.detach().reshape(-1, x.shape[-1])
     rows = flat.shape[0]
     if rows == 0:
         return x.new_empty((*x.shape[:-1], outputs))
+    if 0 < many <= rows:
+        return torch.matmul(flat, dequantize(codes, scale, flat.shape[1], type_, group)).reshape(*x.shape[:-1], outputs)
     wanted = rows_of(rows)
-    k = kernel_of("matmul", wanted, outputs, flat.shape[1], type_, group, constants)
+    k = kernel_of("matmul", wanted, outputs, flat.shape[1], type_, group, plan)
     if wanted != rows:
         flat = torch.nn.functional.pad(flat, (0, 0, 0, wanted - rows))
-    flat = flat.detach().contiguous()
+    flat = flat.contiguous()
+    # The transformations store [steps, tiles, rounds, bytes], of which the product reads the bytes of a step at once.
+    tiles, scales = (t.view(p.shape or ()) for t, p in zip((tiles, scales), k.parameters[1:3]))
     out = torch.empty((wanted, outputs), dtype=torch.float16, device=x.device)
     if x.is_cuda:
-        k(flat, tiles, scale, out)
+        k(flat, tiles, scales, out)
     else:
-        k(flat.numpy(), tiles.numpy(), scale.numpy(), out.numpy())
+        k(flat.numpy(), tiles.numpy(), scales.numpy(), out.numpy())
     return out[:rows].reshape(*x.shape[:-1], outputs)
 
 
-def _fake(x: torch.Tensor, tiles: torch.Tensor, scale: torch.Tensor, type_: str, group: int, outputs: int,
-          constants: str) -> torch.Tensor:
+def _fake(x: torch.Tensor, tiles: torch.Tensor, scales: torch.Tensor, codes: torch.Tensor, scale: torch.Tensor, type_: str,
+          group: int, outputs: int, plan: str, many: int) -> torch.Tensor:
     return x.new_empty((*x.shape[:-1], outputs))
 
 
@@ -100,8 +122,8 @@ def register() -> None:
     if _registered is not None:
         return
     library: Any = torch.library.Library("tilevm", "DEF")  # type: ignore[no-untyped-call]
-    library.define("quantized_linear(Tensor x, Tensor tiles, Tensor scale, str type, int group, int outputs, "
-                   "str constants) -> Tensor")
+    library.define("quantized_linear(Tensor x, Tensor tiles, Tensor scales, Tensor codes, Tensor scale, str type, "
+                   "int group, int outputs, str plan, int many) -> Tensor")
     library.impl("quantized_linear", _run, "CPU")
     library.impl("quantized_linear", _run, "CUDA")
     torch.library.register_fake("tilevm::quantized_linear", _fake, lib=library)

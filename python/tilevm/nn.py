@@ -7,44 +7,18 @@
 from __future__ import annotations
 
 import json
-import os
-import pathlib
-from typing import Any
+from typing import Any, Optional, Union
 
 import numpy
 import torch
 
 from ._errors import UsageError
-from ._host import dtype_of, is_packed
-from ._operator import bits_of, kernel_of, register, values_of
-from ._packing import pack_codes, unpack_codes
+from ._operator import dequantize, kernel_of, register, typed_codes, values_of
+from ._packing import pack_codes
+from ._tuned import PIPELINED, Plan, bits_of, choose, crossover, program_type
 
+__all__ = ["Plan", "QuantizedLinear", "choose", "crossover", "quantize"]
 register()
-
-
-def tuned_file() -> pathlib.Path:
-    """Where tuned constants are looked up: $TILEVM_TUNED, else tilevm/tuned.json in the user's folder of settings."""
-    named = os.environ.get("TILEVM_TUNED")
-    settings = os.environ.get("XDG_CONFIG_HOME") or pathlib.Path.home() / ".config"
-    return pathlib.Path(named) if named else pathlib.Path(settings) / "tilevm" / "tuned.json"
-
-
-def tuned_constants(device: str, type: str, in_features: int, out_features: int) -> dict[str, Any]:
-    """Constants of the program for a device by its name, a type and a shape, from the file; else none.
-
-    The file is a list of objects with device, type, in_features, out_features and constants. UsageError: it is none.
-    """
-    file = tuned_file()
-    if not file.is_file():
-        return {}
-    try:
-        for each in json.loads(file.read_text()):
-            key = (each["device"], each["type"], each["in_features"], each["out_features"])
-            if key == (device, type, in_features, out_features):
-                return dict(each["constants"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{file} is no list of tuned constants ({error!r}); correct or remove it") from None
-    return {}
 
 
 class QuantizedLinear(torch.nn.Module):
@@ -53,76 +27,109 @@ class QuantizedLinear(torch.nn.Module):
 
     A state dict has `weight_q`, the packed codes of q as [in_features, out_features], `scale` of [groups, out_features],
     and `bias`: plain tensors, which safetensors stores. The order in which the kernel reads the codes is made of them
-    when they are loaded. `constants` are those of programs/matmul_quantized_pipelined.tile; by default what
-    tuned_constants() has for the current GPU.
+    when they are loaded.
+
+    `plan` is the program that multiplies, with its constants; by default what choose() has for the current GPU and
+    about `rows` rows of x. From `many_rows` rows on the weights are dequantized by a kernel and multiplied by
+    torch.matmul; "tuned": what crossover() has for the GPU; None: never.
     """
 
     weight_q: torch.Tensor
     scale: torch.Tensor
     tiles: torch.Tensor
+    scales: torch.Tensor
 
     def __init__(self, in_features: int, out_features: int, type: str = "u4", group: int = 64, bias: bool = True,
-                 constants: dict[str, Any] | None = None) -> None:
+                 plan: Optional[Plan] = None, rows: int = 16, many_rows: Union[int, str, None] = "tuned") -> None:
         super().__init__()
-        if min(in_features, out_features) < 1 or group < 32 or group % 32 != 0:
-            raise UsageError(f"a layer of {in_features} x {out_features} with groups of {group} cannot be; features are "
-                             "at least 1, groups multiples of 32")
+        if min(in_features, out_features, rows) < 1 or group < 32 or group % 32 != 0:
+            raise UsageError(f"a layer of {in_features} x {out_features} for {rows} rows with groups of {group} cannot be; "
+                             "features and rows are at least 1, groups multiples of 32")
         self.in_features, self.out_features, self.weight_type, self.group = in_features, out_features, type, group
-        if constants is None:
-            name = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
-            constants = tuned_constants(name, type, in_features, out_features)
-        self._constants = json.dumps(constants)
         count = (in_features * out_features * bits_of(type) + 7) // 8
+        device = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+        self.many_rows = crossover(device) if many_rows == "tuned" else many_rows
+        if self.many_rows is not None and (not isinstance(self.many_rows, int) or self.many_rows < 1):
+            raise UsageError(f"`many_rows` is {many_rows!r}; it is a number of rows from 1 on, \"tuned\" or None")
+        self.plan = choose(device, type, in_features, out_features, group, rows) if plan is None else plan
+        self._plan = json.dumps([self.plan.program, self.plan.constants])
         groups = (in_features + group - 1) // group
         self.register_buffer("weight_q", torch.zeros(count, dtype=torch.uint8))
         self.register_buffer("scale", torch.ones((groups, out_features), dtype=torch.float16))
-        made = self._kernel("transform_q").parameters[1]
-        self.register_buffer("tiles", torch.zeros(made.shape, dtype=torch.uint8), persistent=False)
+        self.register_buffer("tiles", _empty(self._kernel("transform_q").parameters[1]), persistent=False)
+        scales = torch.ones_like(self.scale) if self._takes_plain_scales else \
+            _empty(self._kernel("transform_scale").parameters[1])
+        self.register_buffer("scales", scales, persistent=False)
         self.bias = torch.nn.Parameter(torch.zeros(out_features, dtype=torch.float16), requires_grad=False) if bias else None
         self.register_load_state_dict_post_hook(  # type: ignore[no-untyped-call]
             lambda module, _: module.order_weights())
 
     def _kernel(self, entry: str) -> Any:
-        return kernel_of(entry, 1, self.out_features, self.in_features, self.weight_type, self.group, self._constants)
+        return kernel_of(entry, 1, self.out_features, self.in_features, self.weight_type, self.group, self._plan)
+
+    @property
+    def _takes_plain_scales(self) -> bool:
+        return self.plan.program == PIPELINED
 
     @classmethod
-    def from_linear(cls, linear: torch.nn.Linear, type: str = "u4", group: int = 64,
-                    constants: dict[str, Any] | None = None) -> QuantizedLinear:
-        """Rounds the weights of a layer: the largest of a group decides its scale, each takes the nearest value."""
-        layer = cls(linear.in_features, linear.out_features, type, group, linear.bias is not None, constants)
+    def from_linear(cls, linear: torch.nn.Linear, type: str = "u4", group: int = 64, **options: Any) -> QuantizedLinear:
+        """Rounds the weights of a layer: the largest of a group decides its scale, each takes the nearest value.
+        `options` are others of the constructor."""
+        layer = cls(linear.in_features, linear.out_features, type, group, linear.bias is not None, **options)
         weight = linear.weight.detach().float().cpu().numpy().T  # [in, out]
         codes, scale = quantize(weight, type, group)
         layer.weight_q.copy_(torch.from_numpy(pack_codes(codes.reshape(-1), bits_of(type))))
         layer.scale.copy_(torch.from_numpy(scale))
         if linear.bias is not None and layer.bias is not None:
             layer.bias.data.copy_(linear.bias.detach())
+        layer.to(linear.weight.device)
         layer.order_weights()
-        return layer.to(linear.weight.device)
+        return layer
 
     def order_weights(self) -> None:
-        """Puts the codes into the order in which the kernel reads them; after `weight_q` was changed."""
-        k = self._kernel("transform_q")
-        q = self.weight_q.cpu().numpy()
-        if not is_packed(self.weight_type):
-            q = q.view(dtype_of(self.weight_type)).reshape(self.in_features, self.out_features)
-        self.tiles.copy_(torch.from_numpy(k(q, checks="none")))
+        """Puts codes and scales into the order in which the kernel reads them; after `weight_q` or `scale` was changed.
+        On a GPU the kernels run there."""
+        type_ = program_type(self.plan.program, self.weight_type)
+        codes = self.weight_q
+        if type_[0] == "i" and self.weight_type[0] == "u":  # a zero in the middle is an inverted first bit
+            bits = bits_of(type_)
+            first = pack_codes(numpy.full(8, 1 << bits - 1, "uint8"), bits)
+            pattern = torch.from_numpy(first).to(codes.device).repeat(-(-codes.numel() // bits))
+            codes = codes ^ pattern[:codes.numel()]
+            # Bits after the last code stay zero.
+            spare = 8 * codes.numel() - self.in_features * self.out_features * bits
+            codes[-1] &= 0xff >> spare
+        self._fill(self.tiles, "transform_q", typed_codes(codes, type_, self.in_features, self.out_features))
+        if self._takes_plain_scales:
+            self.scales.copy_(self.scale)
+        else:
+            scale = self.scale.reshape(self._kernel("transform_scale").parameters[0].shape)
+            self._fill(self.scales, "transform_scale", scale if scale.is_cuda else scale.numpy())
+
+    def _fill(self, buffer: torch.Tensor, entry: str, given: Any) -> None:
+        if buffer.is_cuda:
+            self._kernel(entry)(given, buffer)
+        else:
+            self._kernel(entry)(given, buffer.numpy(), checks="none")
 
     def dequantized(self) -> torch.Tensor:
         """The weights that the layer multiplies by, as [out_features, in_features] of float32."""
-        count = self.in_features * self.out_features
-        codes = unpack_codes(self.weight_q.cpu().numpy(), bits_of(self.weight_type), count)
-        values = values_of(self.weight_type)[codes].reshape(self.in_features, self.out_features).astype("float16")
-        scale = self.scale.cpu().numpy().repeat(self.group, axis=0)[:self.in_features]
-        return torch.from_numpy((values * scale).astype("float32").T.copy())
+        return dequantize(self.weight_q, self.scale, self.in_features, self.weight_type, self.group).T.float()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y: torch.Tensor = torch.ops.tilevm.quantized_linear(x, self.tiles, self.scale, self.weight_type, self.group,
-                                                            self.out_features, self._constants)
+        y: torch.Tensor = torch.ops.tilevm.quantized_linear(
+            x, self.tiles, self.scales, self.weight_q, self.scale, self.weight_type, self.group, self.out_features,
+            self._plan, self.many_rows or -1)
         return y if self.bias is None else y + self.bias
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}, type={self.weight_type}, group={self.group}, " \
-               f"bias={self.bias is not None}"
+               f"bias={self.bias is not None}, program={self.plan.program}, many_rows={self.many_rows}"
+
+
+def _empty(parameter: Any) -> torch.Tensor:
+    """A tensor for an output of a transformation, of zeros."""
+    return torch.zeros(parameter.shape, dtype={"u8": torch.uint8, "f16": torch.float16, "f32": torch.float32}[parameter.type])
 
 
 def quantize(weight: Any, type: str, group: int) -> tuple[Any, Any]:

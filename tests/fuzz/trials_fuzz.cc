@@ -17,7 +17,8 @@ void fuzz_trials(std::string_view bytes) {
   const Result<Trials> trials = vm::tuning::read_trials(file, "fuzz.jsonl", here);
   if (trials) {
     std::string text;
-    for (const auto& [key, trial] : *trials) text += vm::tuning::to_line(trial, here);
+    for (const auto& [key, trial] : *trials)
+      text += vm::tuning::to_line(trial, here, {"a.tile", {"N=1"}});
     std::istringstream written(text);
     const Result<Trials> again = vm::tuning::read_trials(written, "again.jsonl", here);
     require(again.ok() && again->size() == trials->size(), "written trials are read again");

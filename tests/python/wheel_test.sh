@@ -39,6 +39,6 @@ cd "$folder"
 "$venv/python" -m tilevm demo >"$folder/demo"
 grep -q 'try next' "$folder/demo"
 "$venv/python" -c 'import pathlib, tilevm; assert (pathlib.Path(tilevm.__file__).parent / "py.typed").exists()'
-for test in python device examples; do
+for test in python device tuned examples; do
   "$venv/python" -B "$OLDPWD/tests/python/${test}_test.py" installed "$driver"
 done

@@ -22,6 +22,12 @@ bool same_environment(const boost::json::object& object, const Environment& envi
                      text_of(object, "driver"), text_of(object, "compiler")} == environment;
 }
 
+/// A line that tests/bench/quantized_linear.py writes for tilevm.nn, beside the trials of a device.
+bool is_crossover(const boost::json::object& object) {
+  const auto* command = object.if_contains("command");
+  return command != nullptr && command->as_string() == "crossover";
+}
+
 /// Throws what Boost.JSON throws where a member is missing or of another type.
 Trial read_object(const boost::json::object& object) {
   Trial trial;
@@ -71,9 +77,12 @@ std::string ending(int status) {
 
 }  // namespace
 
-std::string to_line(const Trial& trial, const Environment& environment) {
+std::string to_line(const Trial& trial, const Environment& environment, const Problem& problem) {
+  Json defines = Json::array();
+  for (const std::string& define : problem.defines) defines.push(Json(define));
   Json object = Json::object();
   object.set("schema", 1).set("command", "tune").set("key", trial.key);
+  object.set("file", problem.file).set("defines", std::move(defines));
   object.set("point", trial.point).set("rounds", trial.rounds);
   object.set("us", trial.us ? Json(*trial.us) : Json()).set("reason", trial.reason);
   object.set("registers", trial.registers).set("spill_bytes", trial.spill_bytes);
@@ -96,6 +105,7 @@ Result<Trials> read_trials(std::istream& file, const std::string& path,
     ++number;
     try {
       const boost::json::object object = boost::json::parse(line).as_object();
+      if (is_crossover(object)) continue;
       if (!same_environment(object.at("environment").as_object(), environment)) continue;
       Trial trial = read_object(object);
       const std::pair at{trial.key, trial.rounds};

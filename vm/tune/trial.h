@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "isa/base/result.h"
 #include "vm/bench/bench.h"
@@ -27,12 +28,20 @@ struct Trial {
   friend bool operator==(const Trial&, const Trial&) = default;
 };
 
+/// What all points of a search have in common, for who reads the file without the program's text
+/// (python/tilevm/_tuned.py).
+struct Problem {
+  std::string file;
+  std::vector<std::string> defines;  ///< "N=57344", those that are not tuned
+};
+
 /// A line of JSON, with its break.
-[[nodiscard]] std::string to_line(const Trial& trial, const Environment& environment);
+[[nodiscard]] std::string to_line(const Trial& trial, const Environment& environment,
+                                  const Problem& problem);
 
 /// The trials of a file by key and rounds, the latest of each; only those of the same environment.
-/// One line may be damaged, by an interrupt. No file is no trials. Error (usage): the file holds
-/// something else.
+/// Crossovers of tilevm.nn are passed over. One line may be damaged, by an interrupt. No file is no
+/// trials. Error (usage): the file holds something else.
 using Trials = std::map<std::pair<std::string, int>, Trial>;
 [[nodiscard]] Result<Trials> read_trials(const std::string& path, const Environment& environment);
 /// The same of an opened file; `path` is its name in messages.

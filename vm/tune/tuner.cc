@@ -48,7 +48,12 @@ class Search {
  public:
   Search(const Environment& environment, const SearchSettings& settings, std::string folder,
          const std::function<void(const Progress&)>& tell)
-      : environment_(environment), settings_(settings), folder_(std::move(folder)), tell_(tell) {}
+      : environment_(environment), settings_(settings), folder_(std::move(folder)), tell_(tell) {
+    problem_.file = settings.file;
+    for (const frontend::Define& define : settings.fixed) {
+      problem_.defines.push_back(define.name + "=" + define.value);
+    }
+  }
 
   Status read_known() {
     Result<Trials> known = read_trials(settings_.output, environment_);
@@ -94,7 +99,7 @@ class Search {
           "not proved on the reduced problem: " +
           (ended ? read_refusal(ended->output, ended->exit_status) : ended.error().message);
     }
-    return append_line(settings_.output, to_line(trial, environment_));
+    return append_line(settings_.output, to_line(trial, environment_, problem_));
   }
 
   [[nodiscard]] std::size_t known_count() const { return known_count_; }
@@ -134,7 +139,8 @@ class Search {
       }
       Trial trial = time_one(*candidate, rounds);
       const std::lock_guard guard(mutex_);
-      if (Status kept = append_line(settings_.output, to_line(trial, environment_)); !kept) {
+      if (Status kept = append_line(settings_.output, to_line(trial, environment_, problem_));
+          !kept) {
         failure_ = kept.error();
       }
       finish(*candidate, std::move(trial));
@@ -194,6 +200,7 @@ class Search {
   const Environment& environment_;
   const SearchSettings& settings_;
   std::string folder_;
+  Problem problem_;
   const std::function<void(const Progress&)>& tell_;
   Trials known_;
   const Clock::time_point whole_begin_ = Clock::now();

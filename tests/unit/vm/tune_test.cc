@@ -205,6 +205,18 @@ TEST_CASE("a search goes on where it was interrupted, in the same environment on
   CHECK(foreign->empty());
 }
 
+TEST_CASE(
+    "a line of results names its program and what is not tuned, and may stand beside others") {
+  const Worker worker("*) answer 7 ;;");
+  write_text(worker.results(), "{\"command\": \"crossover\", \"rows\": 100}\n");
+  SearchSettings settings = worker.settings();
+  settings.fixed.push_back({"N", "256"});
+  CHECK(found(plan_of(all_points()), settings).known == 0);
+  const std::string text = read_text(worker.results());
+  CHECK(contains(text, "\"file\": \"" + settings.file + "\", \"defines\": [\"N=256\"]"));
+  CHECK(found(plan_of(all_points()), settings).known == 8);
+}
+
 TEST_CASE("a point that does not give the simulator's bits does not win") {
   const Worker worker("*T=64*V=1*W=1*) answer 1 ;;\n*) answer 7 ;;",
                       "case \"$all\" in *T=64*V=1*W=1*) echo '{\"exact\": false}'; exit 1 ;; "
