@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from . import _colors
+
 
 class Note(NamedTuple):
     """What a diagnostic says besides; `line` is 0 where it has no place."""
@@ -38,23 +40,33 @@ class Diagnostic(NamedTuple):
 
 
 class Error(Exception):
-    """Anything that tilevm refuses; `diagnostics` has places where the program is at fault."""
+    """Anything that tilevm refuses; `diagnostics` has places where the program is at fault.
 
-    def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
+    `str(error)` is plain; `painted` has escapes for the colours of a terminal. A traceback on a terminal and in Jupyter
+    shows those (_colors.py).
+    """
+
+    def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...] = (), painted: str = "") -> None:
         super().__init__(message)
         self.diagnostics = diagnostics
+        self.painted = painted or message
+
+    def __str__(self) -> str:
+        return self.painted if _colors.painting.on else super().__str__()
 
     def __reduce__(self) -> Any:
-        return type(self), (str(self), self.diagnostics)
+        return type(self), (super().__str__(), self.diagnostics, self.painted)
 
     def _repr_html_(self) -> str:
-        import html
-
-        return f"<pre style='color:#a00000'>{html.escape(str(self))}</pre>"
+        return _colors.to_html(self.painted)
 
 
 class ProgramError(Error):
     """The program or its data is wrong; the message is rendered with carets."""
+
+    def _render_traceback_(self) -> list[str]:
+        """The traceback that IPython shows: the calls of the user, without those within the package, and the message."""
+        return _colors.traceback_of(self)
 
 
 class UsageError(Error, TypeError):
@@ -69,4 +81,5 @@ class LimitError(Error):
     """A limit was reached, or memory is short."""
 
 
+_colors.paint_tracebacks(Error)
 OF_STATUS: dict[int, type[Error]] = {1: ProgramError, 2: UsageError, 3: UnavailableError, 4: LimitError}

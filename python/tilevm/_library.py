@@ -36,6 +36,7 @@ STATUS, TEXT, WORDS = c_int, POINTER(c_char_p), POINTER(c_char_p)
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "tilevm_version": (c_char_p, []),
     "tilevm_message": (c_char_p, []),
+    "tilevm_message_in_color": (c_char_p, []),
     "tilevm_diagnostics": (c_char_p, []),
     "tilevm_prints": (c_char_p, []),
     "tilevm_counters": (c_char_p, []),
@@ -96,7 +97,8 @@ def check(status: int) -> None:
     """Raises what this thread's last call failed with."""
     if status != 0:
         message = LIBRARY.tilevm_message().decode(errors="replace")
-        raise OF_STATUS.get(status, Error)(message, diagnostics())
+        painted = LIBRARY.tilevm_message_in_color().decode(errors="replace")
+        raise OF_STATUS.get(status, Error)(message, diagnostics(), painted)
 
 
 def text_of(text: str, what: str) -> bytes:

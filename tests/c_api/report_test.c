@@ -25,8 +25,12 @@ static void test_diagnostics(void) {
   CHECK(says(tilevm_diagnostics(),
              "[{\"code\": \"TV0102\", \"severity\": \"error\", \"file\": \"k.tile\", \"line\": 2, "
              "\"column\": 9"));
+  CHECK(says(tilevm_message(), "k.tile:2:9: error: "));
+  CHECK(says(tilevm_message_in_color(), "\x1b[1;31merror:\x1b[0m "));
+  CHECK(tilevm_open(NULL, NULL, NULL, NULL, &program) == TILEVM_USAGE);
+  CHECK(strcmp(tilevm_message_in_color(), "`text` is NULL") == 0);
   CHECK(tilevm_open(add, NULL, NULL, NULL, &program) == TILEVM_OK);
-  CHECK(strcmp(tilevm_diagnostics(), "[]") == 0);
+  CHECK(strcmp(tilevm_diagnostics(), "[]") == 0 && strcmp(tilevm_message_in_color(), "") == 0);
   tilevm_close(program);
   // Warnings of a program that is good otherwise, and notes of a run.
   const char* const needless =

@@ -7,6 +7,7 @@ import concurrent.futures
 import os
 import pathlib
 import pickle
+import pty
 import re
 import signal
 import subprocess
@@ -175,6 +176,77 @@ class Calls(unittest.TestCase):
     def test_the_module_is_the_command(self):
         said = subprocess.run([sys.executable, "-m", "tilevm", "--version"], capture_output=True, text=True, check=True)
         self.assertEqual(said.stdout.strip(), f"tilevm {tilevm.version()}")
+
+
+WRONG = "def f<1>(f32* p):\n    x = Lod(p)\n"
+RED = "\x1b[1;31merror:\x1b[0m"
+
+
+def on_a_terminal(script, **environment):
+    """What a script writes to a terminal that is its standard error."""
+    master, slave = pty.openpty()
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CLICOLOR_FORCE")}
+    process = subprocess.Popen([sys.executable, "-c", script], stderr=slave, env={**plain, "TERM": "xterm", **environment})
+    os.close(slave)
+    text = b""
+    try:
+        while piece := os.read(master, 4096):
+            text += piece
+    except OSError:  # the end of a terminal
+        pass
+    os.close(master)
+    process.wait()
+    return text.decode().replace("\r\n", "\n")
+
+
+class Colours(unittest.TestCase):
+    def error(self):
+        try:
+            tilevm.loads(WRONG)
+        except tilevm.ProgramError as error:
+            return error
+
+    def test_a_traceback_on_a_terminal(self):
+        script = f"import tilevm\ntilevm.loads({WRONG!r})"
+        painted = on_a_terminal(script)
+        self.assertIn("Traceback", painted)
+        self.assertIn(RED, painted)
+        self.assertNotIn("\x1b[1;31merror", on_a_terminal(script, NO_COLOR="1", PYTHON_COLORS="0"))
+        self.assertNotIn("\x1b[1;31merror", on_a_terminal(script, TERM="dumb", PYTHON_COLORS="0"))
+        cause = f"import tilevm\ntry: tilevm.loads({WRONG!r})\nexcept Exception as e: raise tilevm.UsageError('later') from e"
+        self.assertIn(RED, on_a_terminal(cause))
+        # A hook of the user's stays the one that prints.
+        silent = "import sys\nsys.excepthook = lambda *_: None\nimport tilevm\nraise tilevm.Error('x')"
+        self.assertEqual(on_a_terminal(silent), "")
+        piped = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False).stderr
+        self.assertIn("program.tile:2:9: error: ", piped)
+        self.assertNotIn("\x1b[1;31m", piped)
+
+    def test_texts_are_plain(self):
+        error = self.error()
+        self.assertNotIn("\x1b", str(error) + repr(error))
+        self.assertIn(RED, error.painted)
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((str(again), again.painted, again.diagnostics), (str(error), error.painted, error.diagnostics))
+
+    def test_notebooks(self):
+        error = self.error()
+        lines = error._render_traceback_()
+        self.assertIn(RED, lines[-1])
+        self.assertIn("python_test.py", "".join(lines))
+        self.assertNotIn("_kernel.py", "".join(lines))
+        self.assertIn('<span style="font-weight:bold;color:#c02020">error:</span>', error._repr_html_())
+        os.environ["NO_COLOR"] = "1"
+        try:
+            self.assertNotIn("\x1b", "".join(error._render_traceback_()) + error._repr_html_())
+            self.assertNotIn("color:", error._repr_html_())
+        finally:
+            del os.environ["NO_COLOR"]
+
+    def test_places_are_data(self):
+        first, = self.error().diagnostics
+        self.assertEqual((first.code, first.severity, first.file, first.line, first.column, first.end_column),
+                         ("TV0102", "error", "program.tile", 2, 9, 12))
 
 
 class Others(unittest.TestCase):

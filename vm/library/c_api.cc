@@ -61,6 +61,7 @@ namespace {
 /// What a thread was told last.
 struct Answer {
   std::string message, prints, target, counters, report;
+  std::string painted;  ///< the message in colours; empty: as it is
   std::string diagnostics = "[]";
 };
 Answer& answer() {
@@ -84,6 +85,7 @@ void say(const Diagnostics& diagnostics, const SourceFile& source) {
 tilevm_status fail(const vm::Failure& failure, const SourceFile& source) {
   if (const auto* error = std::get_if<Error>(&failure)) return fail(*error);
   answer().message = render(std::get<Diagnostics>(failure), source, false);
+  answer().painted = render(std::get<Diagnostics>(failure), source, true);
   say(std::get<Diagnostics>(failure), source);
   return static_cast<tilevm_status>(vm::exit_of(failure));
 }
@@ -95,6 +97,7 @@ tilevm_status guarded(const Body& body) {
   const DefaultFloatEnvironment environment;
   try {
     answer().message.clear();
+    answer().painted.clear();
     answer().diagnostics = "[]";
     return body();
   } catch (const std::bad_alloc&) {
@@ -256,6 +259,10 @@ tilevm_status report_run(RunReporter reporter, const tilevm_program* program, co
 const char* tilevm_version(void) { return TILEVM_VERSION; }
 
 const char* tilevm_message(void) { return answer().message.c_str(); }
+
+const char* tilevm_message_in_color(void) {
+  return answer().painted.empty() ? tilevm_message() : answer().painted.c_str();
+}
 
 const char* tilevm_diagnostics(void) { return answer().diagnostics.c_str(); }
 

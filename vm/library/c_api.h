@@ -44,6 +44,9 @@ TILEVM_API const char* tilevm_version(void);
 /// locations. Empty after success.
 TILEVM_API const char* tilevm_message(void);
 
+/// The same for a terminal: diagnostics have escapes for colours, as the command shows them.
+TILEVM_API const char* tilevm_message_in_color(void);
+
 /// What the thread's last call said of the program, as a JSON array of diagnostics with their
 /// places (docs/data.md): the errors that it failed with, else the warnings of tilevm_open or the
 /// notes of a run. "[]" if it said nothing.
