@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import ctypes
+import functools
 import json
 import os
 import sys
@@ -13,10 +14,11 @@ from typing import Any, Callable
 from . import _library
 from ._device import current_stream, is_on_device, is_torch, make_like, stream_of
 from ._errors import Diagnostic, Error, LimitError, UsageError
-from ._host import array_of
+from ._host import array_of, is_packed
 from ._launch import Launch
 from ._library import LIBRARY, CArgument, check, diagnostics, report, run_options, text_of, words
-from ._parameter import SCALARS, Parameter, set_scalar
+from ._parameter import SCALARS, Parameter, set_scalar, with_shape
+from ._program import Control, Program
 
 
 class Kernel:
@@ -26,9 +28,9 @@ class Kernel:
                  entry: str | None) -> None:
         self._recipe = (text, path, constants, target, entry)
         self._defines = [f"{name}={_constant(value)}" for name, value in constants.items()]
-        self._programs: dict[str | None, _Program] = {}
+        self._programs: dict[str | None, Program] = {}
         self._launches = threading.local()
-        self._program = _Program(self._recipe, self._defines, target)
+        self._program = Program(self._recipe, self._defines, target)
         self.warnings: str = LIBRARY.tilevm_warnings(self._program.handle).decode(errors="replace")
         self.name, self.parameters = self._find(entry)
 
@@ -58,33 +60,83 @@ class Kernel:
                  threads: int = 0, max_steps: int = 0, **named: Any) -> Any:
         """Runs on arrays of the host, or launches on tensors of a GPU.
 
-        Takes all parameters in order, or all that are no pure outputs, which are then made, as zeros. Returns the
-        output, or a tuple of them. Arrays of the host run on `backend`: sim (the default), emu, or cuda, which copies
+        Takes all parameters in order, or all that are no pure outputs, which are then made, as zeros; scalars of a
+        pipeline that the shapes of tensors tell may be left out. Returns the output, or a tuple of them. Arrays of the host run on `backend`: sim (the default), emu, or cuda, which copies
         them; `checks`, `threads` and `max_steps` are those of the simulator (`tilevm run --help`). Tensors of a GPU
         are launched there without copies, on `stream` or the framework's current one, and nothing waits.
 
         UsageError: an argument does not fit. ProgramError: the program has a fault. LimitError: too many steps.
         """
-        values = self._bind(arguments, named)
-        on_device = [value for p, value in zip(self.parameters, values) if not p.scalar and is_on_device(value)]
+        parameters, values = self._bind(arguments, named)
+        on_device = [value for p, value in zip(parameters, values) if not p.scalar and is_on_device(value)]
         if on_device:
-            return self._launch_on(values, on_device[0], backend, stream)
-        return self._run_on_host(values, backend or "sim", checks, threads, max_steps, False)
+            return self._launch_on(parameters, values, on_device[0], backend, stream)
+        return self._run_on_host(parameters, values, backend or "sim", checks, threads, max_steps, False)
 
-    def _bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+    def _bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Parameter, ...], list[Any]]:
+        """The parameters and their values, None for outputs that are to be made. Scalars that the shapes of tensors
+        tell may be left out; the parameters then have the shapes of this call."""
         names = [p.name for p in self.parameters]
         needed = [p.name for p in self.parameters if p.scalar or p.input or not p.output]
         if unknown := [name for name in named if name not in names]:
             raise UsageError(f"`{self.name}` has no parameter `{unknown[0]}`; it has {', '.join(names)}")
-        order = names if len(arguments) + len(named) == len(names) else needed
-        rest = [name for name in order if name not in named]
+        orders = [[name for name in order if name not in named] for order in (names, needed)]
+        if len(arguments) not in map(len, orders) and self._told_by_shapes:
+            orders.append([name for name in orders[1] if name not in self._told_by_shapes])
+        rest = next((order for order in orders if len(order) == len(arguments)), orders[1])
         if len(arguments) > len(rest):
             raise UsageError(f"`{self.name}` takes {', '.join(needed)}, or all of {', '.join(names)}; "
                              f"{len(arguments) + len(named)} arguments were given")
         given = {**dict(zip(rest, arguments)), **named}
-        if missing := [name for name in needed if name not in given]:
-            raise UsageError(f"`{self.name}` is not given `{missing[0]}`; it takes {', '.join(needed)}")
-        return [given.get(name) for name in names]
+        missing = [name for name in needed if name not in given]
+        if any(name not in self._told_by_shapes for name in missing):
+            name = next(name for name in missing if name not in self._told_by_shapes)
+            raise UsageError(f"`{self.name}` is not given `{name}`; it takes {', '.join(needed)}")
+        parameters = self.parameters
+        if missing or any(p.shape is None and not p.scalar and p.name not in given for p in parameters):
+            sizes = self.sizes(**given)
+            if untold := [name for name in missing if sizes[name] is None]:
+                raise UsageError(f"`{self.name}` is not given `{untold[0]}`, which the shape of no argument tells; it takes "
+                                 f"{', '.join(needed)}")
+            given.update((name, sizes[name]) for name in missing)
+            parameters = tuple(p if p.scalar or p.shape is not None else with_shape(p, sizes[p.name]) for p in parameters)
+        return parameters, [given.get(name) for name in names]
+
+    @functools.cached_property
+    def _told_by_shapes(self) -> frozenset[str]:
+        """Scalars of a pipeline that an extent of an input tells: n of `x: f32[2 * n]`."""
+        if not any(p.scalar for p in self.parameters):
+            return frozenset()
+        found = json.loads(report(LIBRARY.tilevm_sizes, self._program.handle, self.name.encode(), None))
+        return frozenset(each["name"] for each in found["scalars"] if each["can_be_told"])
+
+    def sizes(self, **known: Any) -> dict[str, Any]:
+        """What a call with these parameters has: each scalar's value, given or told by the shape of a tensor, and the
+        shape of each tensor; None where nothing tells it. Takes scalars, and tensors or their shapes as tuples.
+
+        UsageError: two shapes tell two values, or an extent cannot be.
+        """
+        texts = []
+        for p in self.parameters:
+            value = known.get(p.name)
+            if value is None:
+                continue
+            if p.scalar:
+                set_scalar(p, SCALARS[p.type](), value)
+                texts.append(f"{p.name}={float(value) if p.type == 'f32' else int(value)}")
+            elif isinstance(value, (tuple, list)):
+                texts.append(f"{p.name}={list(value)}")
+            elif not is_packed(p.type) and hasattr(value, "shape"):
+                texts.append(f"{p.name}={[int(extent) for extent in value.shape]}")
+        if unknown := [name for name in known if all(p.name != name for p in self.parameters)]:
+            raise UsageError(f"`{self.name}` has no parameter `{unknown[0]}`")
+        found = json.loads(report(LIBRARY.tilevm_sizes, self._program.handle, self.name.encode(), words(texts)))
+        sizes: dict[str, Any] = {p.name: None for p in self.parameters}
+        sizes.update((each["name"], each["value"]) for each in found["scalars"])
+        sizes.update((name, value) for name, value in known.items() if sizes[name] is None and value is not None
+                     and any(p.name == name and p.scalar for p in self.parameters))
+        sizes.update((each["name"], None if each["shape"] is None else tuple(each["shape"])) for each in found["tensors"])
+        return sizes
 
     # On a GPU.
 
@@ -97,7 +149,7 @@ class Kernel:
             check(3)
         name = target.decode()
         if name not in self._programs:
-            self._programs[name] = _Program(self._recipe, self._defines, name)
+            self._programs[name] = Program(self._recipe, self._defines, name)
         return self._programs[name].handle
 
     def prepare(self, device: int = -1) -> Launch:
@@ -108,17 +160,17 @@ class Kernel:
         """
         return Launch(self, device)
 
-    def _launch_on(self, values: list[Any], model: Any, backend: str | None, stream: Any) -> Any:
-        place = next(p for p, value in zip(self.parameters, values) if value is model)
+    def _launch_on(self, parameters: tuple[Parameter, ...], values: list[Any], model: Any, backend: str | None,
+                   stream: Any) -> Any:
+        place = next(p for p, value in zip(parameters, values) if value is model)
         if backend not in (None, "cuda"):
             raise UsageError(f"`{place.name}` is on a GPU, and `{backend}` reads memory of the host; pass x.cpu()")
         number = current_stream(model, _device_index(model)) if stream is None else stream_of(stream)
         device = _device_index(model)
-        made = [p.output and value is None for p, value in zip(self.parameters, values)]
-        values = [make_like(p, model, device) if new else value
-                  for p, value, new in zip(self.parameters, values, made)]
+        made = [p.output and value is None for p, value in zip(parameters, values)]
+        values = [make_like(p, model, device) if new else value for p, value, new in zip(parameters, values, made)]
         self._launch_for(device, number)(*values, stream=number)
-        outputs = [value for p, value in zip(self.parameters, values) if p.output]
+        outputs = [value for p, value in zip(parameters, values) if p.output]
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _launch_for(self, device: int, stream: int) -> Launch:
@@ -135,12 +187,12 @@ class Kernel:
 
     # On the host.
 
-    def _run_on_host(self, values: list[Any], backend: str, checks: str | None, threads: int, max_steps: int,
-                     counts: bool) -> Any:
+    def _run_on_host(self, parameters: tuple[Parameter, ...], values: list[Any], backend: str, checks: str | None,
+                     threads: int, max_steps: int, counts: bool) -> Any:
         kept: list[Any] = []
         outputs: list[tuple[int, Any, Any]] = []
         packed = (CArgument * len(values))()
-        for place, (parameter, value) in enumerate(zip(self.parameters, values)):
+        for place, (parameter, value) in enumerate(zip(parameters, values)):
             if parameter.scalar:
                 holder = SCALARS[parameter.type]()
                 set_scalar(parameter, holder, value)
@@ -171,7 +223,7 @@ class Kernel:
         private = {place: array.copy() for place, array, _ in outputs} if backend == "cuda" else {}
         for place, array in private.items():
             packed[place] = CArgument(array.ctypes.data, array.nbytes)
-        control = _Control()
+        control = Control()
         call = (*call, run_options(*options, control.handle))
         answer: list[Any] = []
         ended = _thread.allocate_lock()
@@ -218,8 +270,8 @@ class Kernel:
         "iota". Tensors that are not named are random then, by `seed`.
         """
         if arguments or any(hasattr(value, "__dlpack__") for value in inputs.values()):
-            values = self._bind(arguments, inputs)
-            return dict(json.loads(self._run_on_host(values, "sim", None, 0, 0, True)))
+            parameters, values = self._bind(arguments, inputs)
+            return dict(json.loads(self._run_on_host(parameters, values, "sim", None, 0, 0, True)))
         named = words(["{}={}".format(*each) for each in inputs.items()])
         return dict(json.loads(report(LIBRARY.tilevm_stats, self._program.handle, self.name.encode(), named, seed, None)))
 
@@ -295,44 +347,6 @@ class Page:
         import html
 
         return f'<iframe style="width:100%;height:40em;border:0" srcdoc="{html.escape(self.html)}"></iframe>'
-
-
-class _Program:
-    """A handle of a program, and what was said of it."""
-
-    def __init__(self, recipe: tuple[Any, ...], defines: list[str], target: str | None) -> None:
-        text, path = recipe[:2]
-        self.handle = ctypes.c_void_p()
-        wanted = None if target is None else text_of(target, "`target`")
-        if text is None:
-            if "\0" in path:
-                raise UsageError("the path has a zero character; remove it")
-            status = LIBRARY.tilevm_open_file(os.fsencode(path), words(defines), wanted, self.handle)
-        else:
-            status = LIBRARY.tilevm_open(text_of(text, "the program"), text_of(path, "`name`"), words(defines), wanted,
-                                         self.handle)
-        check(status)
-        self.diagnostics = diagnostics()
-
-    def __del__(self, close: Any = LIBRARY.tilevm_close) -> None:
-        if getattr(self, "handle", None):
-            close(self.handle)
-
-
-class _Control:
-    """A wish that a run end early; it lives as long as the run."""
-
-    def __init__(self) -> None:
-        self.handle = LIBRARY.tilevm_control_new()
-        if self.handle is None:
-            raise LimitError("memory is short")
-
-    def stop(self) -> None:
-        LIBRARY.tilevm_control_stop(self.handle)
-
-    def __del__(self, free: Any = LIBRARY.tilevm_control_free) -> None:
-        if getattr(self, "handle", None):
-            free(self.handle)
 
 
 def _finish(status: int) -> str:

@@ -52,6 +52,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "tilevm_stats": (STATUS, [c_void_p, c_char_p, WORDS, c_uint64, POINTER(CRunOptions), TEXT]),
     "tilevm_page": (STATUS, [c_void_p, c_char_p, WORDS, c_uint64, POINTER(CRunOptions), TEXT]),
     "tilevm_explain": (STATUS, [c_void_p, TEXT]),
+    "tilevm_sizes": (STATUS, [c_void_p, c_char_p, WORDS, TEXT]),
     "tilevm_layout": (STATUS, [c_char_p, c_char_p, TEXT]),
     "tilevm_target_of": (c_char_p, [c_int]),
     "tilevm_load_on": (STATUS, [c_void_p, c_char_p, c_int, POINTER(c_void_p)]),

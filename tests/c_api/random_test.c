@@ -39,6 +39,12 @@ static const char* const texts[] = {
     "    t = AllocateGlobal(f32, shape=[32])\n"
     "    add(a, t)\n"
     "    add(t, c)\n",
+    "def half<1>(f32* x_ptr, f32* y_ptr, i32 n):\n"
+    "    x = LoadGlobal(ViewGlobal(x_ptr, shape=[2 * n]), layout=local(4))\n"
+    "    StoreGlobal(x, ViewGlobal(y_ptr, shape=[n]))\n"
+    "\n"
+    "pipeline sized(n: i32, x: f32[2 * n]) -> (y: f32[n]):\n"
+    "    half(x, y, n)\n",
     "def codes<1>(u4* a_ptr, i32* n_ptr, u4* c_ptr, u64 n):\n"
     "    a = LoadGlobal(ViewGlobal(a_ptr, shape=[8]), layout=local(8))\n"
     "    for i in range(n):\n"
@@ -50,7 +56,8 @@ static const char* const texts[] = {
 static const char* const layouts[] = {
     "local(2, 1).spatial(8, 4).local(1, 2)", "(local(2, 1)) * (spatial(2, 2))", "i6 local(4).spatial(32)",
     "row_major(64, 64).swizzle(3, 3, 3)",    "f16 column_major(8, 8)",          "(local(4)) / (local(2))"};
-static const char* const names[] = {"add", "fill", "twice", "codes", "main", "", "sim"};
+static const char* const sizes[] = {"x=[8]", "n=4", "y=[2, 3]", "x=[9223372036854775807]", "s=0.5", "a=[32]"};
+static const char* const names[] = {"add", "sized", "fill", "twice", "codes", "main", "", "sim"};
 static const char* const backends[] = {"sim", "sim", "sim", "cuda", "smi", ""};
 static const char* const targets[] = {"sm_90", "sm_90a", "sm_80", "sm_91", ""};
 static const char* const forms[] = {"json", "text", "svg", "html", "pdf"};
@@ -169,7 +176,7 @@ static void call_report(tilevm_program* program) {
   tilevm_status status = TILEVM_OK;
   char* layout = NULL;
   char* input = NULL;
-  switch (below(3)) {
+  switch (below(4)) {
     case 0:
       layout = changed(ANY(layouts));
       status = tilevm_layout(layout, ANY(forms), &text);
@@ -184,6 +191,11 @@ static void call_report(tilevm_program* program) {
       } else {
         status = tilevm_stats(program, some_name(), once_in(3) ? NULL : inputs, next(), NULL, &text);
       }
+      break;
+    case 2:
+      input = changed(ANY(sizes));
+      const char* const known[] = {input, once_in(2) ? ANY(sizes) : NULL, NULL};
+      status = tilevm_sizes(program, some_name(), once_in(9) ? NULL : known, &text);
       break;
     default:
       if (once_in(10)) status = tilevm_explain(program, &text);

@@ -77,6 +77,40 @@ static void test_sizes(void) {
   tilevm_close(program);
 }
 
+/// What shapes tell of a call.
+static void test_told_sizes(void) {
+  tilevm_program* program = NULL;
+  const char* json = "before";
+  CHECK(tilevm_open(sized, NULL, NULL, NULL, &program) == TILEVM_OK);
+  CHECK(tilevm_sizes(program, NULL, NULL, &json) == TILEVM_OK);
+  CHECK(strcmp(json,
+               "{\"entry\": \"twice\", \"scalars\": [{\"name\": \"n\", \"type\": \"i32\", "
+               "\"can_be_told\": true, \"value\": null}, {\"name\": \"factor\", \"type\": \"f32\", "
+               "\"can_be_told\": false, \"value\": null}], \"tensors\": [{\"name\": \"x\", "
+               "\"shape\": null}]}") == 0);
+  const char* const shape[] = {"x=[200]", "factor=0.5", NULL};
+  CHECK(tilevm_sizes(program, NULL, shape, &json) == TILEVM_OK);
+  CHECK(strstr(json, "\"value\": 200}") != NULL && strstr(json, "\"shape\": [200]") != NULL);
+  const char* const given[] = {"n=7", "factor=0.5", NULL};
+  CHECK(tilevm_sizes(program, NULL, given, &json) == TILEVM_OK);
+  CHECK(strstr(json, "\"value\": 7") == NULL && strstr(json, "\"shape\": [7]") != NULL);
+  static const char* const wrong[][2] = {{"x=[2,", "it is a list as [64, 32]"},
+                                         {"x=[-1]", "it is a list as [64, 32]"},
+                                         {"n=x", "`x` is no i32"},
+                                         {"y=[2]", "`twice` has no parameter `y`"},
+                                         {"n", "NAME=VALUE"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+    const char* const known[] = {wrong[i][0], NULL};
+    CHECK(tilevm_sizes(program, NULL, known, &json) == TILEVM_USAGE && json == NULL);
+    CHECK(strstr(tilevm_message(), wrong[i][1]) != NULL);
+  }
+  const char* const none[] = {"x=[0]", "factor=0.5", NULL};
+  CHECK(tilevm_sizes(program, NULL, none, &json) == TILEVM_USAGE);
+  CHECK(tilevm_sizes(program, "scale", NULL, &json) == TILEVM_OK);
+  CHECK(strstr(json, "\"can_be_told\": false") != NULL);
+  tilevm_close(program);
+}
+
 static void test_run(void) {
   const char* const defines[] = {"N=3", NULL};
   tilevm_program* program = NULL;
@@ -258,6 +292,7 @@ static void test_prints(void) {
 
 int main(void) {
   test_sizes();
+  test_told_sizes();
   CHECK(strlen(tilevm_version()) >= 5);
   test_entries();
   test_run();

@@ -178,6 +178,54 @@ class Calls(unittest.TestCase):
         self.assertEqual(said.stdout.strip(), f"tilevm {tilevm.version()}")
 
 
+SIZED = """
+def scale<cdiv(n, 32)>(f32* x_ptr, f32* y_ptr, i32 n, f32 factor):
+    b = BlockIndices()
+    x = LoadGlobal(ViewGlobal(x_ptr, shape=[2 * n]), layout=spatial(32), offset=[b * 32:])
+    StoreGlobal(x * factor, ViewGlobal(y_ptr, shape=[n]), offset=[b * 32:])
+
+pipeline main(n: i32, factor: f32, x: f32[2 * n]) -> (y: f32[n]):
+    scale(x, y, n, factor)
+"""
+
+
+class Sizes(unittest.TestCase):
+    def setUp(self):
+        self.kernel = tilevm.loads(SIZED)
+        self.x = numpy.arange(200, dtype="float32")
+
+    def test_a_size_is_told_by_a_shape(self):
+        wanted = self.x[:100] * 3
+        y = numpy.zeros(100, "float32")
+        for made in (self.kernel(100, 3, self.x), self.kernel(3, self.x), self.kernel(self.x, factor=3),
+                     self.kernel(x=self.x, factor=3), self.kernel(3, self.x, y=y), self.kernel(100, 3, self.x, y)):
+            self.assertEqual(made.tolist(), wanted.tolist())
+        self.assertEqual(self.kernel.stats(self.x, factor=3)["kernels"][0]["totals"]["global_store"]["bytes"], 400)
+
+    def test_what_is_known_of_a_call(self):
+        self.assertEqual(self.kernel.sizes(), {"n": None, "factor": None, "x": None, "y": None})
+        self.assertEqual(self.kernel.sizes(x=self.x), {"n": 100, "factor": None, "x": None, "y": None})
+        whole = {"n": 100, "factor": 0.5, "x": (200,), "y": (100,)}
+        self.assertEqual(self.kernel.sizes(x=self.x, factor=0.5), whole)
+        self.assertEqual(self.kernel.sizes(y=(100,), factor=0.5), whole)
+        self.assertEqual(self.kernel.sizes(n=100, factor=0.5), whole)
+        flag = tilevm.loads("def f<1>(i32* p, bool on):\n    if on:\n        "
+                            "StoreGlobal(AllocateRegister(i32, layout=local(1), init=1), ViewGlobal(p, shape=[1]))\n"
+                            "pipeline main(on: bool) -> (p: i32[1]):\n    f(p, on)\n")
+        self.assertEqual(flag.sizes(on=True), {"on": True, "p": (1,)})
+
+    def test_what_is_not_told(self):
+        for arguments, named, words in (((self.x,), {}, "is not given `factor`"),
+                                        ((), {"factor": 3}, "is not given `x`"),
+                                        ((3, self.x[:199]), {}, "`n`, which the shape of no argument tells"),
+                                        ((3, self.x, numpy.zeros(99, "float32")), {}, "`factor` is a number, f32; it was given an object of ndarray"),
+                                        ((3, self.x), {"y": numpy.zeros(99, "float32")},
+                                         "`n` is 100 by dimension 0 of `x`, but 99"),
+                                        ((100, 3, self.x[:20]), {}, "f32\\[200\\]|of 800 bytes")):
+            with self.subTest(words), self.assertRaisesRegex(tilevm.UsageError, words):
+                self.kernel(*arguments, **named)
+
+
 WRONG = "def f<1>(f32* p):\n    x = Lod(p)\n"
 RED = "\x1b[1;31merror:\x1b[0m"
 

@@ -16,6 +16,7 @@
 #include "isa/base/render.h"
 #include "vm/library/callable.h"
 #include "vm/library/library_report.h"
+#include "vm/library/size_report.h"
 #include "vm/report/diagnostic_json.h"
 #include "vm/run/checks.h"
 #include "vm/run/engine_cuda.h"
@@ -351,6 +352,18 @@ tilevm_status tilevm_explain(const tilevm_program* program, const char** json) {
     *json = nullptr;
     if (program == nullptr) return missing("program");
     return hand_out(vm::report_compilation(program->program), json);
+  });
+}
+
+tilevm_status tilevm_sizes(const tilevm_program* program, const char* entry,
+                           const char* const* known, const char** json) {
+  return guarded([&] {
+    if (json == nullptr) return missing("json");
+    *json = nullptr;
+    if (program == nullptr) return missing("program");
+    std::vector<std::string> texts;
+    for (; known != nullptr && *known != nullptr; ++known) texts.emplace_back(*known);
+    return hand_out(vm::report_sizes(program->program, entry == nullptr ? "" : entry, texts), json);
   });
 }
 

@@ -157,6 +157,14 @@ TILEVM_API tilevm_status tilevm_page(const tilevm_program* program, const char* 
 /// says then what is missing.
 TILEVM_API tilevm_status tilevm_explain(const tilevm_program* program, const char** json);
 
+/// What the shapes of tensors tell of a call of a pipeline, as a JSON object: `scalars` with what
+/// the extents of `x: f32[2 * n]` tell of n as `value`, and `tensors` with their shapes, which are
+/// null if they depend on what is not known. `known` are texts that end with NULL: "n=100" of a
+/// scalar, "x=[200, 3]" of a tensor. For scalars that a caller leaves out, and outputs that it
+/// makes.
+TILEVM_API tilevm_status tilevm_sizes(const tilevm_program* program, const char* entry,
+                                      const char* const* known, const char** json);
+
 /// A layout, or the quotient or product of layouts, with or without the type of its elements before
 /// it. `form` is "json" (the object of `layouts` of `tilevm layout --json`), "text", "svg" or
 /// "html".

@@ -52,14 +52,8 @@ Status check_all_taken(const Entry& entry, const Texts& inputs, const Texts& out
 
 /// A scalar has no value: the error also names an input whose shape would tell it, if there is one.
 Error with_tensor_that_tells(Error error, const isa::Pipeline& pipeline, std::size_t scalar) {
-  for (const isa::PipelineTensor& tensor : pipeline.tensors) {
-    if (!tensor.is_input()) continue;
-    for (const isa::Expr& extent : tensor.extents) {
-      const auto solution = solve_extent(extent, 0);
-      if (!solution || static_cast<std::size_t>(solution->var.index) != scalar) continue;
-      error.message += fmt::format(", or a file for `{}`, whose shape tells it", tensor.name);
-      return error;
-    }
+  if (const isa::PipelineTensor* tensor = tensor_that_tells(pipeline, scalar)) {
+    error.message += fmt::format(", or a file for `{}`, whose shape tells it", tensor->name);
   }
   return error;
 }

@@ -88,18 +88,22 @@ struct SizeSource {
 
 class Sizes {
  public:
-  Sizes(const isa::Pipeline& pipeline, Texts inputs, Texts outputs)
-      : pipeline_(pipeline),
-        inputs_(std::move(inputs)),
-        outputs_(std::move(outputs)),
-        sources_(pipeline.scalars.size()) {}
+  Sizes(const isa::Pipeline& pipeline, const std::function<bool(std::size_t)>& is_given)
+      : pipeline_(pipeline), is_given_(is_given), sources_(pipeline.scalars.size()) {}
 
-  Result<std::vector<std::optional<isa::Scalar>>> run() {
-    for (const isa::PipelineTensor& tensor : pipeline_.tensors) {
-      if (!tensor.is_parameter()) continue;
-      if (Status status = look_at(tensor); !status) return status.error();
+  /// Another rank is reported where the data is read.
+  Status look_at(const isa::PipelineTensor& tensor, const isa::Shape& shape) {
+    if (shape.size() != tensor.extents.size()) return Done{};
+    for (std::size_t d = 0; d < tensor.extents.size(); ++d) {
+      const auto found = solve_extent(tensor.extents[d], shape[d]);
+      if (!found) continue;
+      if (Status s = take(*found, {found->value, tensor.name, d}); !s) return s;
     }
-    std::vector<std::optional<isa::Scalar>> values;
+    return Done{};
+  }
+
+  [[nodiscard]] ToldSizes values() const {
+    ToldSizes values;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       values.push_back(sources_[i] ? scalar_of(i, sources_[i]->value) : std::nullopt);
     }
@@ -107,39 +111,9 @@ class Sizes {
   }
 
  private:
-  Status look_at(const isa::PipelineTensor& tensor) {
-    if (!asks_for(tensor)) return Done{};
-    Texts none;
-    const Result<Choice> choice = take_choice(tensor.is_input() ? inputs_ : none,
-                                              tensor.is_output() ? outputs_ : none, tensor.name);
-    if (!choice) return choice.error();
-    const auto shape = shape_of_choice(*choice, tensor.name);
-    if (!shape) return shape.error();
-    // Another rank is reported where the data is read.
-    if (!*shape || (*shape)->size() != tensor.extents.size()) return Done{};
-    for (std::size_t d = 0; d < tensor.extents.size(); ++d) {
-      const auto found = solve_extent(tensor.extents[d], (**shape)[d]);
-      if (!found) continue;
-      if (Status s = take(*found, {found->value, tensor.name, d}); !s) return s;
-    }
-    return Done{};
-  }
-
-  /// Whether an extent has a scalar that no option gives.
-  [[nodiscard]] bool asks_for(const isa::PipelineTensor& tensor) const {
-    bool asks = false;
-    for (const isa::Expr& extent : tensor.extents) {
-      isa::for_each_variable(extent, [&](isa::VarId var) {
-        const isa::PipelineScalar& scalar = pipeline_.scalars[static_cast<std::size_t>(var.index)];
-        asks = asks || !inputs_.contains(scalar.name);
-      });
-    }
-    return asks;
-  }
-
   Status take(const ExtentSolution& found, SizeSource source) {
     const auto index = static_cast<std::size_t>(found.var.index);
-    if (inputs_.contains(pipeline_.scalars[index].name)) return Done{};
+    if (is_given_(index)) return Done{};
     std::optional<SizeSource>& known = sources_[index];
     if (known && known->value != source.value) {
       return Error{ErrorKind::usage,
@@ -161,9 +135,21 @@ class Sizes {
   }
 
   const isa::Pipeline& pipeline_;
-  Texts inputs_, outputs_;
+  const std::function<bool(std::size_t)>& is_given_;
   std::vector<std::optional<SizeSource>> sources_;
 };
+
+/// Whether an extent has a scalar that is not given.
+bool asks_for_size(const isa::PipelineTensor& tensor,
+                   const std::function<bool(std::size_t)>& is_given) {
+  bool asks = false;
+  for (const isa::Expr& extent : tensor.extents) {
+    isa::for_each_variable(extent, [&](isa::VarId var) {
+      asks = asks || !is_given(static_cast<std::size_t>(var.index));
+    });
+  }
+  return asks;
+}
 
 }  // namespace
 
@@ -179,10 +165,51 @@ std::optional<ExtentSolution> solve_extent(const isa::Expr& expr, std::int64_t v
   return binary != nullptr ? solve(*binary, value) : std::nullopt;
 }
 
-Result<std::vector<std::optional<isa::Scalar>>> sizes_of_data(const isa::Pipeline& pipeline,
-                                                              const Texts& inputs,
-                                                              const Texts& outputs) {
-  return Sizes(pipeline, inputs, outputs).run();
+Result<ToldSizes> sizes_of_shapes(const isa::Pipeline& pipeline,
+                                  const std::vector<std::optional<isa::Shape>>& shapes,
+                                  const std::function<bool(std::size_t)>& is_given) {
+  Sizes sizes(pipeline, is_given);
+  for (std::size_t i = 0; i < pipeline.tensors.size(); ++i) {
+    if (!shapes[i]) continue;
+    if (Status status = sizes.look_at(pipeline.tensors[i], *shapes[i]); !status) {
+      return status.error();
+    }
+  }
+  return sizes.values();
+}
+
+const isa::PipelineTensor* tensor_that_tells(const isa::Pipeline& pipeline, std::size_t scalar) {
+  for (const isa::PipelineTensor& tensor : pipeline.tensors) {
+    if (!tensor.is_input()) continue;
+    for (const isa::Expr& extent : tensor.extents) {
+      const auto solution = solve_extent(extent, 0);
+      if (solution && static_cast<std::size_t>(solution->var.index) == scalar) {
+        return &tensor;
+      }
+    }
+  }
+  return nullptr;
+}
+
+Result<ToldSizes> sizes_of_data(const isa::Pipeline& pipeline, const Texts& inputs,
+                                const Texts& outputs) {
+  const std::function<bool(std::size_t)> is_given = [&](std::size_t scalar) {
+    return inputs.contains(pipeline.scalars[scalar].name);
+  };
+  Texts in = inputs, out = outputs;  // from which each is taken once
+  std::vector<std::optional<isa::Shape>> shapes;
+  for (const isa::PipelineTensor& tensor : pipeline.tensors) {
+    shapes.emplace_back();
+    if (!tensor.is_parameter() || !asks_for_size(tensor, is_given)) continue;
+    Texts none;
+    const Result<Choice> choice =
+        take_choice(tensor.is_input() ? in : none, tensor.is_output() ? out : none, tensor.name);
+    if (!choice) return choice.error();
+    auto shape = shape_of_choice(*choice, tensor.name);
+    if (!shape) return shape.error();
+    shapes.back() = *std::move(shape);
+  }
+  return sizes_of_shapes(pipeline, shapes, is_given);
 }
 
 }  // namespace tilevm::vm

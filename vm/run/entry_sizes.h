@@ -2,7 +2,9 @@
 // `x: f32[2 * n]` is half of the extent of the file that `--in x=x.npy` names.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,11 +26,25 @@ struct ExtentSolution {
 [[nodiscard]] std::optional<ExtentSolution> solve_extent(const isa::Expr& extent,
                                                          std::int64_t value);
 
-/// One value or none for each of Pipeline::scalars. Those with a text among the inputs have none:
+/// One value or none for each of Pipeline::scalars.
+using ToldSizes = std::vector<std::optional<isa::Scalar>>;
+
+/// What shapes tell, one or none for each of Pipeline::tensors; `is_given` is of scalars that have
+/// a value already, by their index, which are told none. Error (usage): two extents tell two
+/// values.
+[[nodiscard]] Result<ToldSizes> sizes_of_shapes(
+    const isa::Pipeline& pipeline, const std::vector<std::optional<isa::Shape>>& shapes,
+    const std::function<bool(std::size_t)>& is_given);
+
+/// The first input whose shape can tell a scalar, by its index; or NULL.
+[[nodiscard]] const isa::PipelineTensor* tensor_that_tells(const isa::Pipeline& pipeline,
+                                                           std::size_t scalar);
+
+/// The same of what a user says. Those with a text among the inputs have none:
 /// the text holds. Shapes are those of files (.npy, .npz, .safetensors; not of standard input) and
 /// those that the user writes, as in `x=f32[100]=rand`. Error (usage): two extents
 /// tell two values; (program): a file cannot be read.
-[[nodiscard]] Result<std::vector<std::optional<isa::Scalar>>> sizes_of_data(
-    const isa::Pipeline& pipeline, const Texts& inputs, const Texts& outputs);
+[[nodiscard]] Result<ToldSizes> sizes_of_data(const isa::Pipeline& pipeline, const Texts& inputs,
+                                              const Texts& outputs);
 
 }  // namespace tilevm::vm
