@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
 from typing import Any
 
 from . import _library
-from ._device import (DeviceArray, check_device_array, current_stream, device_array, dtypes_of, interface_codes,
+from ._device import (CUDA, DeviceArray, check_device_array, current_stream, device_array, dtypes_of, interface_codes,
                       is_on_device, is_torch, shape_of, stream_of)
 from ._errors import UsageError
 from ._library import LIBRARY, check
@@ -16,6 +17,20 @@ from ._parameter import SCALARS, Parameter, set_scalar
 
 _launch = LIBRARY.tilevm_launch
 _thread = threading.get_ident
+
+
+FAST_INTERFACE = 1  # of the extension tilevm_fast (python/fast)
+DLPACK_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "float8_e4m3fn": 10, "float8_e5m2": 12}
+
+
+def dlpack_types(name: str) -> list[tuple[int, int]]:
+    """Codes of DLPack and bits that the elements of a tensor may have."""
+    found = []
+    for each in dtypes_of(name):
+        kind = each if each.startswith("float8") else each.rstrip("0123456789")
+        if kind in DLPACK_CODES:
+            found.append((DLPACK_CODES[kind], 8 if kind.startswith("float8") else int(each[len(kind):])))
+    return found
 
 
 class _Slot:
@@ -67,6 +82,28 @@ class Launch:
             else:
                 self._tensors.append(_Slot(parameter, place, torch))
 
+        self._fast = self._find_fast()
+
+    def _find_fast(self) -> Any:
+        """The same by the extension tilevm_fast, where it is installed and $TILEVM_FAST is not 0; else None."""
+        if os.environ.get("TILEVM_FAST") == "0" or not self._tensors:
+            return None
+        import importlib
+
+        try:
+            extension = importlib.import_module("tilevm_fast")
+        except ImportError:
+            return None
+        if extension.INTERFACE != FAST_INTERFACE:
+            return None
+        address = ctypes.cast(_launch, ctypes.c_void_p).value
+        fast = extension.Launcher(address, self._handle.value, ctypes.addressof(self._words), self._count, CUDA,
+                                    self.device)
+        for slot in self._tensors:
+            shape = None if slot.shape is None else list(slot.shape)
+            fast.add(slot.place, dlpack_types(slot.parameter.type), shape)
+        return fast.launch
+
     def __del__(self, unload: Any = LIBRARY.tilevm_unload) -> None:
         # What a child of a fork has of CUDA's is not its own.
         if getattr(self, "_handle", None) and self._forks == _library.forks:
@@ -91,6 +128,12 @@ class Launch:
             raise UsageError(f"`{self._kernel.name}` is launched with {names}; {len(arguments)} arguments were given")
         for parameter, place, holder in self._scalars:
             set_scalar(parameter, holder, arguments[place])
+        if self._fast is not None:
+            status = self._fast(arguments, None if stream is None else stream_of(stream))
+            if status == 0:
+                return
+            if status > 0:
+                check(status)
         words, kind, device = self._words, self._torch_tensor, self.device
         torch_only = kind is not None
         kept = None
