@@ -47,6 +47,15 @@ class Site(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
+    def test_blocks_of_code_are_blocks(self):
+        for file in self.pages:
+            self.assertNotRegex(re.sub(r"<(pre|code).*?</\1>", "", file.read_text(), flags=re.DOTALL), "```", file.name)
+
+    def test_links_have_titles(self):
+        home = (self.html / "index.html").read_text()
+        self.assertIn('<a href="first_kernel.html">A first kernel</a>', home)
+        self.assertNotRegex(home, r'<a href="\w+\.html">[^<]*\.md</a>')
+
     def test_links_and_anchors_lead_somewhere(self):
         count = 0
         for file, page in self.pages.items():

@@ -20,6 +20,11 @@ LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s#]+)?(#[^)\s]*)?(\))")
 WRONG = {"programs/figure9_as_printed.tile"}
 
 
+def title_of(page):
+    """The heading of a page."""
+    return re.search(r"^# (.*)$", page.read_text(), re.MULTILINE)[1]
+
+
 class Site:
     def __init__(self, tilevm, out):
         self.tilevm = str(pathlib.Path(tilevm).resolve())
@@ -56,7 +61,10 @@ class Site:
             path = (folder / target).resolve()
             if not path.exists():
                 raise SystemExit(f"{folder}: there is no {target}")
-            return found[1] + self.page_of(path) + (anchor if self.page_of(path) != "gallery.md" else "") + found[4]
+            opening = found[1]
+            if path.parent == ROOT / "docs" and path.suffix == ".md" and re.fullmatch(r"\[(docs/)?\w+\.md\]\(", opening):
+                opening = f"[{title_of(path)}]("  # a name of a file tells nothing here
+            return opening + self.page_of(path) + (anchor if self.page_of(path) != "gallery.md" else "") + found[4]
 
         parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
         return "".join(part if part.startswith("```") else LINK.sub(link, part) for part in parts)
@@ -64,13 +72,15 @@ class Site:
     def write(self, name, text):
         file = self.pages / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        # MkDocs takes "```tile scale.tile" for text: the name of the file is for the tests of pages.
+        file.write_text(re.sub(r"^(```\w+) \S.*$", r"\1", text, flags=re.MULTILINE))
 
     def stage(self):
         for page in sorted(ROOT.glob("docs/*.md")):
             self.write(page.name, self.with_links(page.read_text(), page.parent))
         for picture in ROOT.glob("docs/*.svg"):
             shutil.copy(picture, self.pages)
+        shutil.copy(pathlib.Path(__file__).with_name("site.css"), self.pages)
         self.write("index.md", self.with_links((ROOT / "README.md").read_text(), ROOT))
         self.write("CHANGELOG.md", self.with_links((ROOT / "CHANGELOG.md").read_text(), ROOT))
         self.write("gallery.md", self.gallery())
