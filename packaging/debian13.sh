@@ -1,7 +1,8 @@
 #!/bin/sh
 # debian13.sh [TARGET..] [-- CTEST_ARGUMENTS..]: builds this tree on Debian 13 (GCC 14) with its tests, and runs them, in a
 # root file system that mmdebstrap makes below .cache/debian13 (1.3 GB). The build is build-debian13. TARGETs are those of
-# the build, by default all; CTEST_ARGUMENTS choose tests, as `-R unit_`. On Debian, as root; mmdebstrap is installed first.
+# the build, by default all; CTEST_ARGUMENTS choose tests, as `-R unit_`; $CONFIGURE has more options of cmake, $JOBS the
+# number of compilers. On Debian, as root; mmdebstrap is installed first.
 set -eu
 cd "$(dirname "$0")/.."
 tree=$PWD
@@ -23,6 +24,7 @@ if [ ! -f "$folder/complete" ]; then
   rm -rf "$folder/root"
   mkdir -p "$folder"
   # Where this machine's own packages of Debian come from.
+  # shellcheck disable=SC2016  # apt's own variables
   mirror=$(apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
     sed -n 's/ main$//p' | grep -v security | head -n 1)
   # shellcheck disable=SC2086  # none is none
@@ -39,13 +41,13 @@ exec unshare -m sh -eu -c '
   mount --bind "$tree" "$root$tree"
   mount -t proc proc "$root/proc"
   mount --bind /dev "$root/dev"
-  exec chroot "$root" env -i HOME=/root PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 JOBS="${JOBS:-}" sh -eu -c "
+  exec chroot "$root" env -i HOME=/root PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 JOBS="${JOBS:-}" CONFIGURE="${CONFIGURE:-}" sh -eu -c "
     tree=\$1 targets=\$2
     shift 2
     cd \"\$tree\"
     g++ --version | head -n 1
-    cmake -S . -B build-debian13 -G Ninja -DCMAKE_BUILD_TYPE=Release -DTILEVM_SHARED=ON -DTILEVM_TESTS=ON
-    cmake --build build-debian13 --parallel \${JOBS:-\$(nproc)} \${targets:+--target \$targets}
+    cmake -S . -B build-debian13 -G Ninja -DCMAKE_BUILD_TYPE=Release -DTILEVM_SHARED=ON -DTILEVM_TESTS=ON \$CONFIGURE
+    cmake --build build-debian13 --parallel \${JOBS:-\$(nproc)} \${targets:+--target \$targets} -- -k 0
     ctest --test-dir build-debian13 --output-on-failure \"\$@\"
   " sh "$tree" "$targets" "$@"
 ' sh "$folder/root" "$tree" "$targets" "$@"

@@ -84,6 +84,8 @@ class Site(unittest.TestCase):
         reports = re.findall(r'href="(reports/[^"]*)"', text)
         self.assertGreater(len(reports), 20)
         for report in reports:
+            if report.endswith(".html"):
+                self.assertIn(f'src="{report[:-5]}.svg"', text)
             self.assertIn("<svg", (self.html / report).read_text(), report)
 
     def test_commands_and_codes_are_the_commands_own(self):

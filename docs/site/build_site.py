@@ -116,8 +116,18 @@ class Site:
         programs = sorted(each.relative_to(ROOT).as_posix() for each in ROOT.glob("programs/**/*.tile"))
         with concurrent.futures.ThreadPoolExecutor(max(os.cpu_count() or 1, 1)) as pool:
             entries = list(pool.map(self.entry, programs))
-        return "# Gallery\n\nEvery program: what it does, a command to copy, what a small run counts, and a report of that " \
-            "run with pictures.\n" + "".join(entries)
+        return "# Gallery\n\nEvery program: what it does, a command to copy, when a block of a small run executes what, what " \
+            "the run counts, and a report of it with pictures.\n" + "".join(entries)
+
+    def picture(self, report, title):
+        """The timeline of a report: which instructions a block executes, and when; a link to the report."""
+        part = (self.pages / report).read_text().partition("<h2>Timeline</h2>")[2]
+        drawn = re.search(r"<svg.*?</svg>", part, re.DOTALL)
+        if drawn is None:
+            raise SystemExit(f"{report} has no timeline")
+        picture = report.removesuffix(".html") + ".svg"
+        (self.pages / picture).write_text(drawn[0])
+        return f"[![Timeline of a block of {title}]({picture})]({report})\n\n"
 
     def entry(self, name):
         text = (ROOT / name).read_text()
@@ -147,6 +157,7 @@ class Site:
             stats = json.loads(done.stdout)["stats"]
         except (ValueError, KeyError):
             raise SystemExit(f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}") from None
+        section += self.picture(report, title)
         section += "| kernel | blocks | threads | bytes loaded | stored | bank conflicts | tensor cores |\n" \
             "|---|---|---|---|---|---|---|\n"
         for kernel in stats["kernels"]:
