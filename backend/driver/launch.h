@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,8 +26,12 @@ class LaunchArguments {
   LaunchArguments& add(std::int32_t value);
   LaunchArguments& add(std::uint32_t value) { return add_bits(value, 4); }
   LaunchArguments& add(std::int64_t value);
-  LaunchArguments& add(std::uint64_t value) { return add_bits(value, 8); }
-  LaunchArguments& add(cuda::DevicePointer address) { return add_bits(address, 8); }
+  /// Also an address on a device, which is the same type on some hosts.
+  template <std::unsigned_integral Word>
+    requires(sizeof(Word) == 8)
+  LaunchArguments& add(Word value) {
+    return add_bits(value, 8);
+  }
   LaunchArguments& add(float value);
   LaunchArguments& add(bool value) { return add_bits(value ? 1 : 0, 1); }
   LaunchArguments& add(const void* host_pointer) = delete;  // would pass as a bool

@@ -86,6 +86,7 @@ class Site:
         self.write("gallery.md", self.gallery())
         self.write("commands.md", self.commands())
         self.write("codes.md", self.codes())
+        self.add_playground()
         for path, page in self.files.items():
             if path.suffix == ".svg":
                 shutil.copy(path, self.pages / pathlib.Path(page).parent)
@@ -97,6 +98,16 @@ class Site:
                 fence = "````" if "```" in text else "```"
                 body = f"# {path.name}\n\n`{name}`\n\n{fence}\n{text}\n{fence}\n"
             self.write(page, body)
+
+    def add_playground(self):
+        """The page that `./dev playground` built, if it did."""
+        page = ROOT / ".cache/playground/index.html"
+        if not page.exists():
+            return
+        (self.pages / "playground").mkdir()
+        shutil.copy(page, self.pages / "playground/index.html")
+        text = (self.pages / "playground.md").read_text()
+        self.write("playground.md", text.replace("\n\n", "\n\n**[Open the playground](playground/index.html)**\n\n", 1))
 
     def commands(self):
         text = "# Commands\n\nWhat `tilevm COMMAND --help` says.\n"

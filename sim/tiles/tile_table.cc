@@ -129,12 +129,13 @@ void TileTable::prepare(const LayoutParts& parts, const Tile& tile,
 
 /// Few runs of many threads: a loop over threads then accesses memory in order.
 void TileTable::find_even_threads() {
-  thread_stride = thread_bits.size() > 1 ? thread_bits[1] / 8 : 0;
-  constexpr std::size_t most = std::size_t{1} << 48;  // no stride downward
-  even = byte_aligned && run_bits.size() < thread_bits.size() && thread_stride < most;
+  const std::uint64_t stride = thread_bits.size() > 1 ? thread_bits[1] / 8 : 0;
+  constexpr std::uint64_t most = std::numeric_limits<std::size_t>::max() >> 4;  // none downward
+  even = byte_aligned && run_bits.size() < thread_bits.size() && stride < most;
   for (std::size_t t = 0; t < thread_bits.size(); ++t) {
-    even = even && thread_bits[t] == t * thread_stride * 8;
+    even = even && thread_bits[t] == t * stride * 8;
   }
+  thread_stride = static_cast<std::size_t>(stride);
 }
 
 TouchedIntervals TileTable::pieces_at(const LayoutParts& parts, const Tile& tile,

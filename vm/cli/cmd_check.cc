@@ -19,12 +19,29 @@ std::string summary(const isa::VerifiedProgram& program) {
                      isa::to_string(program.target()));
 }
 
+/// The tiles of a kernel in registers and in shared memory; `type` is what `tilevm layout` draws.
+Json tiles_json(const isa::Kernel& kernel, const SourceFile& source) {
+  Json list = Json::array();
+  for (const isa::Variable& variable : kernel.variables) {
+    if (!std::holds_alternative<isa::RegisterType>(variable.type) &&
+        !std::holds_alternative<isa::SharedType>(variable.type)) {
+      continue;
+    }
+    Json item = Json::object();
+    item.set("name", variable.name).set("type", to_string(variable.type));
+    item.set("file", source.name_at(variable.span.begin));
+    list.push(std::move(item.set("line", source.locate(variable.span.begin).line)));
+  }
+  return list;
+}
+
 Json kernels_json(const isa::VerifiedProgram& program) {
   Json list = Json::array();
   for (std::size_t k = 0; k < program.program().kernels.size(); ++k) {
     Json item = Json::object();
     item.set("name", program.kernel(static_cast<int>(k)).name);
     item.set("threads", program.info(static_cast<int>(k)).num_threads);
+    item.set("tiles", tiles_json(program.kernel(static_cast<int>(k)), program.source()));
     list.push(std::move(item));
   }
   return list;

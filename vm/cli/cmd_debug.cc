@@ -15,21 +15,15 @@
 
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
+#include "vm/cli/open_debugger.h"
 #include "vm/dap/serve.h"
-#include "vm/debug/compare.h"
 #include "vm/debug/debugger.h"
 #include "vm/debug/expression_text.h"
 #include "vm/debug/line_editor.h"
-#include "vm/debug/open.h"
-#include "vm/debug/target.h"
-#include "vm/run/checks.h"
-#include "vm/text/file.h"
 
 namespace tilevm::vm {
 
 namespace {
-
-constexpr std::uint64_t max_script_bytes = std::uint64_t{1} << 22;
 
 std::atomic<bool> interrupted{false};
 extern "C" void on_interrupt(int) { interrupted = true; }
@@ -77,20 +71,6 @@ class Progress {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// What the options name.
-TargetRequest request_of(const DebugCommandOptions& options) {
-  TargetRequest request{options.program.file,
-                        options.program.defines,
-                        std::string(default_target),
-                        options.execution.entry,
-                        options.execution.data,
-                        {options.execution.seed, options.execution.wild},
-                        false};
-  request.exact = options.execution.exact;
-  if (!options.program.target.empty()) request.architecture = options.program.target;
-  return request;
-}
-
 Exit status_of(const Debugger& debugger) {
   if (debugger.had_error()) return Exit::usage;
   return debugger.met_fault() ? Exit::fault : Exit::ok;
@@ -127,39 +107,17 @@ Exit serve_dap(const DapOptions& options, Io& io) {
 }
 
 Exit debug(const DebugCommandOptions& options, Io& io) {
-  Result<sim::Checks> checks = parse_checks(options.checks);
-  if (!checks) return fail(io, checks.error());
-  std::string script;
-  if (!options.script.empty()) {
-    const auto bytes = read_file(options.script, max_script_bytes);
-    if (!bytes) return fail(io, bytes.error());
-    script.assign(bytes->begin(), bytes->end());
-  }
-  Result<FoundTarget> found = find_target(request_of(options));
-  if (!found) return fail(io, found.error());
-  if (found->source) show(io, found->diagnostics, *found->source);
-  if (!options.json) show(io, found->notes);
-  if (!found->target) return Exit::fault;
-  DebugTarget& target = *found->target;
   Progress progress(io);
-  DebugOptions settings;
-  settings.run.checks = *checks;
-  settings.run.max_steps = options.max_steps.value_or(settings.run.max_steps);
-  settings.timeline.memory = options.memory << 20;
-  settings.timeline.tick = [&] { return progress.tick(); };
-  auto session = open_session(target.program, target.entry, std::move(target.tensors), settings);
-  if (!session) return fail(io, session.error());
+  auto opened = open_debugger(options, io, [&] { return progress.tick(); });
+  if (const Exit* status = std::get_if<Exit>(&opened)) return *status;
+  auto& [found, debugger, script] = std::get<OpenDebugger>(opened);
   std::optional<InterruptGuard> guard;
   if (!options.batch) guard.emplace();
-  Debugger debugger(*std::move(session), io.out,
-                    {options.json, io.color_out, [&](const std::string& engine) {
-                       return compare_with(request_of(options), engine);
-                     }});
-  debugger.greet();
-  const bool goes_on = script.empty() || debugger.script(script);
+  const bool goes_on = script.empty() || debugger->script(script);
   io.out.flush();
-  if (goes_on && (!options.batch || options.script.empty())) talk(debugger, options, progress, io);
-  return options.batch ? status_of(debugger) : Exit::ok;
+  if (goes_on && (!options.batch || options.script.empty()))
+    talk(*debugger, options, progress, io);
+  return options.batch ? status_of(*debugger) : Exit::ok;
 }
 
 }  // namespace tilevm::vm

@@ -72,9 +72,9 @@ Result<HostTensor> make_tensor(const isa::DType& dtype, const isa::Shape& shape,
   const std::optional<std::uint64_t> count = checked_count(shape);
   const auto too_large = [&] {
     return Error{ErrorKind::limit,
-                 fmt::format("`{}` is too large: {} takes more than {} GiB of "
+                 fmt::format("`{}` is too large: {} takes more than {} MiB of "
                              "memory, or more than this machine has",
-                             name, format_type(dtype, shape), max_tensor_bytes >> 30)};
+                             name, format_type(dtype, shape), max_tensor_bytes >> 20)};
   };
   if (!count || *count > max_tensor_bytes * 8 / dtype.bits) return too_large();
   try {

@@ -4,8 +4,10 @@
 // [k * n, (k + 1) * n). Bits after the last element are zero.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,8 +19,10 @@
 
 namespace tilevm::vm {
 
-/// The largest tensor that is made, in bytes of data.
-inline constexpr std::uint64_t max_tensor_bytes = std::uint64_t{1} << 32;
+/// The largest tensor that is made, in bytes of data: what a std::size_t counts the bits of, and at
+/// most 4 GiB.
+inline constexpr std::uint64_t max_tensor_bytes = std::min(
+    std::uint64_t{1} << 32, std::uint64_t{std::numeric_limits<std::size_t>::max() >> 4} + 1);
 
 struct HostTensor {
   isa::DType dtype;
