@@ -49,6 +49,7 @@ def flute(tilevm):
         case(tilevm, 5, 300, 200, w, 64, 5, reference=w == 3)
         case(tilevm, 1, 1, 1, w, 32, 1, BN=128)
     case(tilevm, 17, 40, 200, 3, 128, 7, BN=128, SLICES=1)
+    case(tilevm, 5, 288, 200, 3, 64, 3)  # rows of whole words
     for w, copies in ((4, 32), (3, 8), (2, 1)):
         case(tilevm, 5, 300, 200, w, 64, 3, COPIES=copies)
     case(tilevm, 3, 20, 33, 4, 96, 2, BN=128, COPIES=16, prepare=unused)
