@@ -57,10 +57,8 @@ async function startDebugger() {
   say(statusText("Debugger", result), debugged === null);
   if (debugged === null) return false;
   at("debug-start").textContent = "Restart";
+  await send("", true);
   for (const line of editor.breakpoints) await send(`break ${line}`);
-  const first = /line (\d+), moment 0$/m.exec(result.out);
-  if (first) editor.show(+first[1]);
-  at("place").textContent = /^.*moment 0$/m.exec(result.out)[0];
   await showTensors();
   return true;
 }

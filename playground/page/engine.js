@@ -18,7 +18,7 @@ class Engine {
 
   async start() {
     if (this.instance) return;
-    this.streams = { in: new Uint8Array(), at: 0, out: [], err: [] };
+    this.streams = { out: [], err: [] };
     const streams = this.streams;
     this.instance = await this.factory({
       instantiateWasm: (imports, receive) => {
@@ -26,7 +26,7 @@ class Engine {
         receive(instance, this.module);
         return instance.exports;
       },
-      stdin: () => (streams.at < streams.in.length ? streams.in[streams.at++] : null),
+      stdin: () => null,
       stdout: (byte) => { if (byte !== null) streams.out.push(byte & 255); },
       stderr: (byte) => { if (byte !== null) streams.err.push(byte & 255); },
     });
@@ -69,10 +69,10 @@ class Engine {
   }
 
   // Calls f(pointers) with C strings of `words`, and gives what it gives; what breaks the module is a status.
-  async call(words, input, f) {
+  async call(words, f) {
     await this.start();
     const { instance, streams } = this;
-    Object.assign(streams, { in: new TextEncoder().encode(input), at: 0, out: [], err: [] });
+    Object.assign(streams, { out: [], err: [] });
     const pointers = words.map((word) => {
       const length = instance.lengthBytesUTF8(word) + 1;
       const pointer = instance._malloc(length);
@@ -95,9 +95,9 @@ class Engine {
              milliseconds: performance.now() - begin, broken: broken !== "" };
   }
 
-  // `tilevm` with the words of a command line.
-  command(words, input = "") {
-    return this.call(["tilevm", "--color", "never", ...words], input, (instance, pointers) => {
+  // `tilevm` with the words of a command line; standard input is empty.
+  command(words) {
+    return this.call(["tilevm", "--color", "never", ...words], (instance, pointers) => {
       const array = instance._malloc(4 * (pointers.length + 1));
       pointers.forEach((pointer, i) => { instance.HEAP32[array / 4 + i] = pointer; });
       instance.HEAP32[array / 4 + pointers.length] = 0;
@@ -110,7 +110,7 @@ class Engine {
   // A line for the debugger that `tilevm debug` opened; `stop` says where the run is then, if it moved.
   async debug(line) {
     let stop = null;
-    const result = await this.call([line], "", (instance, [pointer]) => {
+    const result = await this.call([line], (instance, [pointer]) => {
       const text = instance.UTF8ToString(instance._tilevm_debug(pointer));
       if (text !== "") stop = JSON.parse(text);
       return 0;

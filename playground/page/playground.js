@@ -148,6 +148,7 @@ const showReport = doing("Report", async () => {
   const result = await command(["run", file, ...ownWords(), "--report", page], [page]);
   at("report").hidden = !result.files[page];
   at("report-hint").hidden = !!result.files[page];
+  at("report").onload = () => { at("report").dataset.shown = file; };
   if (result.files[page]) at("report").srcdoc = result.files[page];
   else at("report-hint").textContent = result.err;
   showProblems(problemsIn(result.err, file));
@@ -185,17 +186,16 @@ const showCuda = doing("CUDA", async () => {
     at("cuda").textContent = result.out;
   } else {
     const all = at("prelude").getAttribute("aria-pressed") === "true";
-    at("cuda").replaceChildren(...readCuda(code, file).filter((row) => all || row.own).map(({ text, line }) =>
-      make("span", { className: line ? "row" : "row plain", onclick: () => line && linkLine(line, true) }, text + "\n")));
-    [...at("cuda").children].forEach((row, i) => { row.dataset.line = readCudaLine(i, all); });
+    at("cuda").replaceChildren(...readCuda(code, file).filter((row) => all || row.own).map(({ text, line }) => {
+      const row = make("span", { className: line ? "row" : "row plain", onclick: () => line && linkLine(line, true) },
+        text + "\n");
+      row.dataset.line = line;
+      return row;
+    }));
+    linkLine(editor.line());
   }
   say(statusText("CUDA", result), result.status !== 0);
 });
-
-function readCudaLine(i, all) {
-  const rows = readCuda(code, file).filter((row) => all || row.own);
-  return rows[i] ? rows[i].line : 0;
-}
 
 // Marks a line of the program and the rows of code that it became.
 function linkLine(line, fromCode = false) {

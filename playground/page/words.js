@@ -18,7 +18,7 @@ function splitWords(line) {
 // The options that a command's help lists: by name, whether they have a value.
 function readOptions(help) {
   const options = new Map();
-  for (const [, names, value] of help.matchAll(/^ {2}(-\S+)( \S.*)?$/gm)) {
+  for (const [, names, value] of help.matchAll(/^ {2}(-\S+)(?: (\S)| {2,}|$)/gm)) {
     for (const name of names.split(",")) options.set(name, value !== undefined);
   }
   return options;

@@ -9,11 +9,11 @@ const methods = {
     await engine.start();
     return {};
   },
-  async command({ words, input, files, wanted }) {
+  async command({ words, files, wanted }) {
     await engine.start();
     for (const [path, data] of Object.entries(files || {})) engine.write(path, data);
     for (const path of wanted || []) engine.remove(path);
-    const result = await engine.command(words, input);
+    const result = await engine.command(words);
     await engine.start();
     result.files = {};
     for (const path of wanted || []) {

@@ -68,7 +68,11 @@ class Browser {
     await page.send("Runtime.enable");
     await page.send("Network.enable");
     await page.send("Emulation.setDeviceMetricsOverride", { deviceScaleFactor: 1, ...size });
+    const loaded = new Promise((resolve) => {
+      this.listeners.push(({ method, sessionId: of }) => of === sessionId && method === "Page.loadEventFired" && resolve());
+    });
     await page.send("Page.navigate", { url: address });
+    await loaded;
     return page;
   }
 

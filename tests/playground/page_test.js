@@ -92,7 +92,7 @@ async function wrongPrograms(page, tilevm) {
   expect(files.length >= 20 && marked >= files.length - 2, `${marked} of ${files.length} wrong programs are marked`);
   console.log(`${files.length} wrong programs`);
   await paste(page, "def f<1>(f32* p):\n    x = LoadGlobl(p)\n");
-  await page.until("document.querySelector('#problems button')");
+  await page.until("/LoadGlobl/.test(at('problems').textContent)");
   await page.value("document.querySelector('#problems button').click()");
   const caret = await page.value("[document.activeElement.id, editor.line()]");
   expect(text(caret) === '["text",2]', `a fault leads to ${text(caret)}`);
@@ -173,7 +173,7 @@ async function report(page) {
   await page.value("choose('programs/transpose.tile')");
   await idle(page);
   await page.value("openTab('report')");
-  await page.until("!at('report').hidden && /<svg/.test(at('report').srcdoc)");
+  await page.until("at('report').dataset.shown === file && /<svg/.test(at('report').srcdoc)");
   await idle(page);
 }
 
@@ -196,7 +196,7 @@ async function links(page, browser, address) {
 }
 
 async function files(page) {
-  await page.value("choose('programs/vector_add.tile', '--out c=c.npy')");
+  await page.value("openTab('output'), choose('programs/vector_add.tile', '--out c=c.npy')");
   await click(page, "#run");
   await page.until("/c\\.npy/.test(at('files').textContent)");
   await setOptions(page, "--in a=c.npy");
