@@ -221,7 +221,8 @@ Reply Session::run(const command::Watch& request) {
   return reply::Done{fmt::format("watchpoint {}: {}{}{}", made.number, request.what.text,
                                  made.everywhere ? "" : " of this block",
                                  made.condition ? " if " + made.condition->text : ""),
-                     made.number, {}};
+                     made.number,
+                     {}};
 }
 
 void Session::remember_watches() {

@@ -15,7 +15,6 @@
 
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
-#include "vm/cli/open_debugger.h"
 #include "vm/dap/serve.h"
 #include "vm/debug/debugger.h"
 #include "vm/debug/expression_text.h"
@@ -115,8 +114,7 @@ Exit debug(const DebugCommandOptions& options, Io& io) {
   if (!options.batch) guard.emplace();
   const bool goes_on = script.empty() || debugger->script(script);
   io.out.flush();
-  if (goes_on && (!options.batch || options.script.empty()))
-    talk(*debugger, options, progress, io);
+  if (goes_on && (!options.batch || options.script.empty())) talk(*debugger, options, progress, io);
   return options.batch ? status_of(*debugger) : Exit::ok;
 }
 

@@ -1,11 +1,18 @@
 #include "vm/cli/cmd_support.h"
 
+#include <cstdint>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "isa/type/number.h"
 #include "vm/data/compare.h"
 #include "vm/data/hash.h"
 #include "vm/data/value_json.h"
+#include "vm/debug/compare.h"
+#include "vm/debug/open.h"
+#include "vm/run/checks.h"
+#include "vm/text/file.h"
 
 namespace tilevm::vm {
 
@@ -19,6 +26,22 @@ Json shape_json(const isa::Shape& shape) {
   Json list = Json::array();
   for (const std::int64_t extent : shape) list.push(extent);
   return list;
+}
+
+constexpr std::uint64_t max_script_bytes = std::uint64_t{1} << 22;
+
+/// What the options name.
+TargetRequest request_of(const DebugCommandOptions& options) {
+  TargetRequest request{options.program.file,
+                        options.program.defines,
+                        std::string(default_target),
+                        options.execution.entry,
+                        options.execution.data,
+                        {options.execution.seed, options.execution.wild},
+                        false};
+  request.exact = options.execution.exact;
+  if (!options.program.target.empty()) request.architecture = options.program.target;
+  return request;
 }
 
 }  // namespace
@@ -91,6 +114,40 @@ std::string output_line(const std::string& name, const HostTensor& tensor,
   if (summary.inf > 0) line += fmt::format(", {} Inf", summary.inf);
   if (unwritten.value_or(0) > 0) line += fmt::format(", {} unwritten", *unwritten);
   return line;
+}
+
+std::variant<OpenDebugger, Exit> open_debugger(const DebugCommandOptions& options, Io& io,
+                                               std::function<bool()> tick) {
+  Result<sim::Checks> checks = parse_checks(options.checks);
+  if (!checks) return fail(io, checks.error());
+  OpenDebugger opened;
+  if (!options.script.empty()) {
+    const auto bytes = read_file(options.script, max_script_bytes);
+    if (!bytes) return fail(io, bytes.error());
+    opened.script.assign(bytes->begin(), bytes->end());
+  }
+  Result<FoundTarget> found = find_target(request_of(options));
+  if (!found) return fail(io, found.error());
+  if (found->source) show(io, found->diagnostics, *found->source);
+  if (!options.json) show(io, found->notes);
+  if (!found->target) return Exit::fault;
+  opened.found = std::make_unique<FoundTarget>(*std::move(found));
+  DebugTarget& target = *opened.found->target;
+  DebugOptions settings;
+  settings.run.checks = *checks;
+  settings.run.max_steps = options.max_steps.value_or(settings.run.max_steps);
+  settings.timeline.memory = options.memory << 20;
+  settings.timeline.tick = std::move(tick);
+  auto session = open_session(target.program, target.entry, std::move(target.tensors), settings);
+  if (!session) return fail(io, session.error());
+  opened.debugger = std::make_unique<Debugger>(
+      *std::move(session), io.out,
+      DebuggerOptions{options.json, io.color_out,
+                      [request = request_of(options)](const std::string& engine) {
+                        return compare_with(request, engine);
+                      }});
+  opened.debugger->greet();
+  return opened;
 }
 
 }  // namespace tilevm::vm

@@ -1,14 +1,18 @@
 // What several commands share: loading a program as the options say.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "isa/base/result.h"
 #include "vm/cli/commands.h"
+#include "vm/debug/debugger.h"
+#include "vm/debug/target.h"
 
 namespace tilevm::vm {
 
@@ -49,5 +53,18 @@ struct PreparedRun {
 /// "c: f16[64, 64], hash 0123456789abcdef, from -1.5 to 2, 3 NaN, 1 Inf, 12 unwritten".
 [[nodiscard]] std::string output_line(const std::string& name, const HostTensor& tensor,
                                       std::optional<std::size_t> unwritten);
+
+/// A debugger as the options of `tilevm debug` ask for it. Who talks to it is the caller's
+/// business: a terminal, a script, or a page.
+struct OpenDebugger {
+  std::unique_ptr<FoundTarget> found;  ///< what is debugged
+  std::unique_ptr<Debugger> debugger;  ///< writes to the streams that it was opened with
+  std::string script;                  ///< the text of the options' script, or empty
+};
+
+/// Opens and greets; `tick` is called now and then while a run goes on, and ends it with false. The
+/// status where there is nothing to debug, which has been said.
+[[nodiscard]] std::variant<OpenDebugger, Exit> open_debugger(const DebugCommandOptions& options,
+                                                             Io& io, std::function<bool()> tick);
 
 }  // namespace tilevm::vm

@@ -218,7 +218,8 @@ std::string draw_svg(const isa::VerifiedProgram& program, const BlockTimeline& t
     for (const Flight& flight : timeline.flights) {
       if (flight.span.begin != begin) continue;
       const std::int64_t from = column(flight.begin), to = column(flight.end - 1) + 1;
-      canvas.cell({row_left + from * wide, y + 6, (to - from) * wide, row_height - 12, palette(0), "",
+      canvas.cell({row_left + from * wide, y + 6, (to - from) * wide, row_height - 12, palette(0),
+                   "",
                    fmt::format("{} copies in flight from {} to {}{}", flight.copies, flight.begin,
                                flight.end, flight.waited ? "" : ", never waited for")});
     }
@@ -227,8 +228,8 @@ std::string draw_svg(const isa::VerifiedProgram& program, const BlockTimeline& t
       const std::int64_t from = column(at);
       if (from == last) continue;
       last = from;
-      canvas.cell({row_left + from * wide, y + 2, wide, row_height - 4, palette(color_of(row.kind)), "",
-                   fmt::format("line {}: {} at {}", line, row.mnemonic, at)});
+      canvas.cell({row_left + from * wide, y + 2, wide, row_height - 4, palette(color_of(row.kind)),
+                   "", fmt::format("line {}: {} at {}", line, row.mnemonic, at)});
     }
     y += row_height;
   }

@@ -1,5 +1,5 @@
-// What emscripten's standard library (libc++ 13) lacks of C++20, and threads for a host that has one processor.
-// Every source of the module includes this first; a newer library makes it needless.
+// What emscripten's standard library (libc++ 13) lacks of C++20, and threads for a host that has
+// one processor. Every source of the module includes this first; a newer library makes it needless.
 #pragma once
 
 #include <algorithm>
@@ -135,17 +135,21 @@ constexpr void move(Range&& range, Output output) {
 }
 
 template <class Range, class Value, class Less = less, class Projection = identity>
-constexpr auto lower_bound(Range&& range, const Value& value, Less is_less = {}, Projection projection = {}) {
-  return std::lower_bound(std::begin(range), std::end(range), value, [&](const auto& element, const Value& wanted) {
-    return is_less(std::invoke(projection, element), wanted);
-  });
+constexpr auto lower_bound(Range&& range, const Value& value, Less is_less = {},
+                           Projection projection = {}) {
+  return std::lower_bound(std::begin(range), std::end(range), value,
+                          [&](const auto& element, const Value& wanted) {
+                            return is_less(std::invoke(projection, element), wanted);
+                          });
 }
 
 template <class Range, class Value, class Less = less, class Projection = identity>
-constexpr auto upper_bound(Range&& range, const Value& value, Less is_less = {}, Projection projection = {}) {
-  return std::upper_bound(std::begin(range), std::end(range), value, [&](const Value& wanted, const auto& element) {
-    return is_less(wanted, std::invoke(projection, element));
-  });
+constexpr auto upper_bound(Range&& range, const Value& value, Less is_less = {},
+                           Projection projection = {}) {
+  return std::upper_bound(std::begin(range), std::end(range), value,
+                          [&](const Value& wanted, const auto& element) {
+                            return is_less(wanted, std::invoke(projection, element));
+                          });
 }
 
 }  // namespace std::ranges

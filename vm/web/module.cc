@@ -7,8 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
-#include "vm/cli/open_debugger.h"
 #include "vm/debug/render.h"
 
 namespace tilevm::vm {
