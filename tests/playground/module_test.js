@@ -45,7 +45,7 @@ function firstDifference(a, b) {
 
 // What a compiler of CUDA adds to a report, where there is one.
 function withoutCompiler({ status, out }) {
-  return { status, out: out.replace(/^ {2}(registers|resident) .*\n/gm, ""), err: "" };
+  return { status, out: out.replace(/^( {2}(registers|resident)|compiled|not compiled:?) .*\n/gm, ""), err: "" };
 }
 
 function compare(line, own, other) {
