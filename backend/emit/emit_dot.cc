@@ -26,7 +26,9 @@ std::size_t first_of(const PackedOperand& operand, int register_index) {
 std::optional<std::int32_t> whole_word(const PackedOperand& operand, const isa::Fragment& fragment,
                                        int register_index) {
   const std::size_t first = first_of(operand, register_index);
-  if (operand.registers.bits != 32 || fragment[first] * operand.bits % 32 != 0) return std::nullopt;
+  const bool filled =
+      operand.registers.bits == 32 && operand.registers.element.bits == operand.bits;
+  if (!filled || fragment[first] * operand.bits % 32 != 0) return std::nullopt;
   for (int j = 1; j < operand.registers.elements; ++j) {
     if (fragment[first + static_cast<std::size_t>(j)] != fragment[first] + j) return std::nullopt;
   }
@@ -44,7 +46,9 @@ std::string gather(const PackedOperand& operand, const isa::Fragment& fragment,
     const auto place = fragment[first_of(operand, register_index) + static_cast<std::size_t>(j)];
     const std::string element =
         fmt::format("tv::get<{}>({}, {})", operand.bits, operand.tile, place);
-    text += j == 0 ? element : fmt::format(" | {} << {}", element, j * operand.bits);
+    const int shift = j * operand.registers.element.bits + operand.registers.element.shift;
+    text += fmt::format("{}{}", j == 0 ? "" : " | ", element);
+    if (shift != 0) text += fmt::format(" << {}", shift);
   }
   return text;
 }
@@ -101,24 +105,65 @@ void emit_canonical(const PackedOperand& c, const isa::RegisterType& type, Kerne
                               type.layout.num_locals(), c.tile));
 }
 
-/// The tiles of a product; places of a sparse one.
+/// The tiles of a product; places of a sparse one, scales of a block-scaled one.
 struct Product {
-  isa::VarId a, b, c, places;
+  isa::VarId a, b, c, places = {}, a_scales = {}, b_scales = {};
 };
 
 Product product_of(const isa::InstStmt& stmt) {
   if (const auto* dot = std::get_if<isa::DotSparse>(&stmt.inst)) {
     return {dot->a.var, dot->b.var, dot->c.var, dot->places.var};
   }
+  if (const auto* dot = std::get_if<isa::DotScaled>(&stmt.inst)) {
+    return {.a = dot->a.var,
+            .b = dot->b.var,
+            .c = dot->c.var,
+            .a_scales = dot->a_scales.var,
+            .b_scales = dot->b_scales.var};
+  }
   const isa::Dot& dot = *std::get_if<isa::Dot>(&stmt.inst);
-  return {dot.a.var, dot.b.var, dot.c.var, {}};
+  return {dot.a.var, dot.b.var, dot.c.var};
 }
 
 /// Of a sparse step, the register of places.
 std::string places_of(const isa::DotPlan& plan, const isa::DotPlan::Step& step, isa::VarId places,
                       KernelEmission& kernel) {
-  const PackedOperand operand{kernel.name(places), 2, {.bits = 32, .count = 1, .elements = 16}};
+  const PackedOperand operand{
+      kernel.name(places), 2, {.bits = 32, .count = 1, .elements = 16, .element = {2}}};
   return gather(operand, plan.places[static_cast<std::size_t>(step.places)], 0);
+}
+
+/// The scales of a step: a register, and the byte of it where they begin.
+struct ScaleRegister {
+  std::string value;
+  int byte = 0;
+};
+
+/// Scales that are neighbours in a word of the tile stay there; others are put together as bytes.
+ScaleRegister scales_of(const std::string& tile, int bits, const isa::Fragment& places) {
+  const auto count = static_cast<int>(places.size());
+  bool neighbours = bits == 8 && places[0] % 4 + count <= 4;
+  for (int i = 1; i < count; ++i) {
+    neighbours &= places[static_cast<std::size_t>(i)] == places[0] + i;
+  }
+  // An instruction takes two scales from an even byte.
+  if (neighbours && places[0] % count == 0) {
+    return {fmt::format("{}[{}]", tile, places[0] / 4), places[0] % 4};
+  }
+  const PackedOperand operand{tile, bits, {.count = 1, .elements = count, .element = {8}}};
+  return {gather(operand, places, 0)};
+}
+
+std::string call_scaled(const std::string& function, const isa::DotPlan& plan,
+                        const isa::DotPlan::Step& step, const Product& product,
+                        KernelEmission& kernel, std::string& inputs) {
+  const int bits = plan.shape->scale.bits;
+  const ScaleRegister a = scales_of(kernel.name(product.a_scales), bits,
+                                    plan.a_scales[static_cast<std::size_t>(step.a_scales)]);
+  const ScaleRegister b = scales_of(kernel.name(product.b_scales), bits,
+                                    plan.b_scales[static_cast<std::size_t>(step.b_scales)]);
+  inputs += fmt::format(", {}, {}", a.value, b.value);
+  return fmt::format("{}<{}, {}>", function, a.byte, b.byte);
 }
 
 void emit_mma_dot(const Product& product, const isa::DotPlan& plan, const std::string& target,
@@ -127,8 +172,10 @@ void emit_mma_dot(const Product& product, const isa::DotPlan& plan, const std::s
   const std::string function = kernel.mma_function(shape);
   const isa::VarId left = plan.transposed ? product.b : product.a;
   const isa::VarId right = plan.transposed ? product.a : product.b;
-  const PackedOperand a{kernel.name(left), shape.a.bits, mma_registers(shape.a, shape.a_layout)};
-  const PackedOperand b{kernel.name(right), shape.b.bits, mma_registers(shape.b, shape.b_layout)};
+  const PackedOperand a{kernel.name(left), shape.a.bits,
+                        mma_registers(register_element(shape, shape.a), shape.a_layout)};
+  const PackedOperand b{kernel.name(right), shape.b.bits,
+                        mma_registers(register_element(shape, shape.b), shape.b_layout)};
   const PackedOperand c{target, shape.accumulator.bits,
                         mma_registers(shape.accumulator, shape.c_layout)};
   if (target != kernel.name(product.c)) {
@@ -139,9 +186,13 @@ void emit_mma_dot(const Product& product, const isa::DotPlan& plan, const std::s
   for (const isa::DotPlan::Step& step : plan.steps) {
     std::string inputs = gather_all(a, plan.a[static_cast<std::size_t>(step.a)]) + ", " +
                          gather_all(b, plan.b[static_cast<std::size_t>(step.b)]);
-    if (shape.sparse) inputs += ", " + places_of(plan, step, product.places, kernel);
-    const std::string selected =
-        shape.sparse ? fmt::format("{}<{}>", function, step.selector) : function;
+    std::string selected = function;
+    if (shape.sparse) {
+      inputs += ", " + places_of(plan, step, product.places, kernel);
+      selected = fmt::format("{}<{}>", function, step.selector);
+    } else if (shape.scaling != isa::MmaScaling::none) {
+      selected = call_scaled(function, plan, step, product, kernel, inputs);
+    }
     emit_step(selected, c, plan.c[static_cast<std::size_t>(step.c)], inputs, kernel);
   }
   if (shape.accumulator == isa::f64) {

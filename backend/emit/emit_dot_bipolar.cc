@@ -4,7 +4,9 @@
 // planes with weights 2^p:
 //   sum a b = sa sb * sum A B + sa ob * sum A + oa sb * sum B + k oa ob
 // The instructions give sum A B plane by plane, sum A against ones and sum B against ones, each
-// from zero; everything is modulo 2^32.
+// from zero; everything is modulo 2^32. Where instructions count XORs, no other sums are needed:
+// with ca = 2^na - 1 and cb = 2^nb - 1
+//   sum a b = k ca cb - 2 sum over p and q of 2^(p + q) (XOR and count of planes p and q)
 #include <map>
 #include <span>
 
@@ -205,6 +207,11 @@ class BipolarEmission {
   /// The sum of a b for one element, from its parts.
   [[nodiscard]] std::string total(const Steps& steps, int r) const {
     const auto coefficient = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
+    if (plan_.shape->exclusive_or) {
+      const std::int64_t all = plan_.shape->k * static_cast<std::int64_t>(steps.size()) *
+                               ((1 << a_.form.planes) - 1) * ((1 << b_.form.planes) - 1);
+      return fmt::format("{}u - 2u * sum_[{}]", coefficient(all), r);
+    }
     const std::int64_t sa = a_.form.scale, oa = a_.form.offset, sb = b_.form.scale,
                        ob = b_.form.offset;
     const std::int64_t k = plan_.shape->k * static_cast<std::int64_t>(steps.size());

@@ -8,6 +8,7 @@ namespace tilevm::backend {
 namespace {
 
 using isa::DType;
+using isa::MmaScaling;
 using isa::MmaShape;
 using isa::TypeKind;
 
@@ -66,70 +67,110 @@ std::string constraints(const MmaOperand& operand, std::string_view prefix,
   });
 }
 
+/// The registers of an instruction.
+struct Operands {
+  explicit Operands(const MmaShape& shape)
+      : c{'c', mma_registers({shape.accumulator.bits}, shape.c_layout)},
+        a{'a', mma_registers(register_element(shape, shape.a), shape.a_layout)},
+        b{'b', mma_registers(register_element(shape, shape.b), shape.b_layout)} {}
+  MmaOperand c, a, b;
+};
+
+/// The head of the function: templates and parameters that only some instructions have.
+std::string signature(const MmaShape& shape, const Operands& operands, std::string_view last) {
+  const bool scaled = shape.scaling != MmaScaling::none;
+  const std::string_view constants = shape.sparse ? "template <int selector>\n"
+                                     : scaled     ? "template <int a_byte, int b_byte>\n"
+                                                  : "";
+  const std::string_view more = shape.sparse ? ", u32 places"
+                                : scaled     ? ", u32 a_scales, u32 b_scales"
+                                             : "";
+  return fmt::format("{}TV_FN void {}({},\n    {},\n    {}{}{}) {{\n", constants,
+                     mma_function_name(shape), parameters(operands.c, true),
+                     parameters(operands.a, false), parameters(operands.b, false), more, last);
+}
+
+/// What only some instructions have of PTX.
+struct Extra {
+  std::string qualifiers = {};   ///< after row.col.
+  std::string suffix = {};       ///< after the types
+  std::string arguments = {};    ///< after c
+  std::string constraints = {};  ///< of the arguments
+};
+
+/// `first`: the number of the first asm operand behind a, b and c.
+Extra extra_operands(const MmaShape& shape, int first) {
+  if (shape.sparse) {
+    return {.arguments = fmt::format(", %{}, %{}", first, first + 1),
+            .constraints = ",\n        \"r\"(places), \"n\"(selector)"};
+  }
+  if (shape.scaling == MmaScaling::none) {
+    const std::string_view of_bits = shape.exclusive_or ? ".xor.popc" : ".and.popc";
+    return {.suffix = shape.a == isa::u1 ? std::string(of_bits) : ""};
+  }
+  // The threads of a pair or a quad hold the same scales, so that the first of them may give all.
+  return {.qualifiers = fmt::format("kind::{}.block_scale.scale_vec::{}X.",
+                                    kind_name(shape.scaling), shape.scales()),
+          .suffix = shape.scale == isa::f8e8m0 ? ".ue8m0" : ".ue4m3",
+          .arguments = fmt::format(", {{%{}}}, {{%{}, 0}}, {{%{}}}, {{%{}, 0}}", first, first + 2,
+                                   first + 1, first + 3),
+          .constraints =
+              ",\n        \"r\"(a_scales), \"r\"(b_scales), \"n\"(a_byte), "
+              "\"n\"(b_byte)"};
+}
+
 }  // namespace
 
-MmaRegisters mma_registers(const DType& type, const isa::RegisterLayout& fragment) {
+MmaRegisters mma_registers(const isa::RegisterElement& element,
+                           const isa::RegisterLayout& fragment) {
   MmaRegisters registers;
-  registers.bits = type.bits == 64 ? 64 : 32;
-  registers.elements = registers.bits / type.bits;
+  registers.bits = element.bits == 64 ? 64 : 32;
+  registers.elements = registers.bits / element.bits;
   registers.count = static_cast<int>(fragment.num_locals()) / registers.elements;
+  registers.element = element;
   return registers;
 }
 
 std::string mma_function_name(const MmaShape& shape) {
-  return fmt::format("mma_{}{}_{}", shape.sparse ? "sp_" : "", shape.name,
-                     operand_types(shape, '_'));
+  std::string kind = shape.sparse ? "sp_" : shape.exclusive_or ? "xor_" : "";
+  if (shape.scaling != MmaScaling::none) kind = fmt::format("{}_", kind_name(shape.scaling));
+  return fmt::format("mma_{}{}_{}", kind, shape.name, operand_types(shape, '_'));
 }
 
 std::string mma_function(const MmaShape& shape) {
-  const MmaOperand c{'c', mma_registers(shape.accumulator, shape.c_layout)};
-  const MmaOperand a{'a', mma_registers(shape.a, shape.a_layout)};
-  const MmaOperand b{'b', mma_registers(shape.b, shape.b_layout)};
+  const Operands operands(shape);
+  const auto& [c, a, b] = operands;
   const int first_a = c.registers.count, first_b = first_a + a.registers.count;
-  const int places = first_b + b.registers.count;
-  std::string text =
-      fmt::format("{}TV_FN void {}({},\n    {},\n    {}{}) {{\n",
-                  shape.sparse ? "template <int selector>\n" : "", mma_function_name(shape),
-                  parameters(c, true), parameters(a, false), parameters(b, false),
-                  shape.sparse ? ", u32 places" : "");
-  text += fmt::format("  asm(\"mma.{}sync.aligned.{}.row.col.{}{} \"\n",
-                      shape.sparse ? "sp::ordered_metadata." : "", shape.name,
-                      operand_types(shape, '.'), shape.a == isa::u1 ? ".and.popc" : "");
+  const Extra extra = extra_operands(shape, first_b + b.registers.count);
+  std::string text = signature(shape, operands, "");
+  text += fmt::format("  asm(\"mma.{}sync.aligned.{}.row.col.{}{}{} \"\n",
+                      shape.sparse ? "sp::ordered_metadata." : "", shape.name, extra.qualifiers,
+                      operand_types(shape, '.'), extra.suffix);
   text += fmt::format("      \"{0}, {1}, {2}, {0}{3};\"\n", group(c, 0), group(a, first_a),
-                      group(b, first_b),
-                      shape.sparse ? fmt::format(", %{}, %{}", places, places + 1) : "");
+                      group(b, first_b), extra.arguments);
   const bool is_f8 = shape.a.is_float() && shape.a.bits == 8;
   const std::string_view word = is_f8 ? "unseen_constant({})" : "{}";
   text += fmt::format("      : {}\n      : {},\n        {}{});\n}}\n", constraints(c, "+"),
-                      constraints(a, "", word), constraints(b, "", word),
-                      shape.sparse ? ",\n        \"r\"(places), \"n\"(selector)" : "");
+                      constraints(a, "", word), constraints(b, "", word), extra.constraints);
   return text;
 }
 
 std::string emulated_mma_function(const MmaShape& shape, std::size_t number) {
-  const MmaOperand c{'c', mma_registers(shape.accumulator, shape.c_layout)};
-  const MmaOperand a{'a', mma_registers(shape.a, shape.a_layout)};
-  const MmaOperand b{'b', mma_registers(shape.b, shape.b_layout)};
-  std::string text =
-      fmt::format("{}TV_FN void {}({},\n    {},\n    {}{}, TV_LINE) {{\n",
-                  shape.sparse ? "template <int selector>\n" : "", mma_function_name(shape),
-                  parameters(c, true), parameters(a, false), parameters(b, false),
-                  shape.sparse ? ", u32 places" : "");
-  const auto declare = [&](const MmaOperand& operand) {
+  const Operands operands(shape);
+  std::string text = signature(shape, operands, ", TV_LINE");
+  for (const MmaOperand& operand : {operands.c, operands.a, operands.b}) {
     text += fmt::format("  u{} {}[] = {{{}}};\n", operand.registers.bits, operand.name,
                         list(operand.registers.count, ", ",
                              [&](int i) { return fmt::format("{}{}", operand.name, i); }));
-  };
-  declare(c);
-  declare(a);
-  declare(b);
-  text += shape.sparse
-              ? fmt::format(
-                    "  lane()->operations->mma_sparse(lane(), {}, c, a, b, &places, "
-                    "selector, line);\n",
-                    number)
-              : fmt::format("  lane()->operations->mma(lane(), {}, c, a, b, line);\n", number);
-  text += fmt::format("  {};\n}}\n", list(c.registers.count, "; ",
+  }
+  std::string call = "mma(lane(), {}, c, a, b, line)";
+  if (shape.sparse) call = "mma_sparse(lane(), {}, c, a, b, &places, selector, line)";
+  if (shape.scaling != MmaScaling::none) {
+    text += "  const u32 sa = a_scales >> 8 * a_byte, sb = b_scales >> 8 * b_byte;\n";
+    call = "mma_scaled(lane(), {}, c, a, b, &sa, &sb, line)";
+  }
+  text += fmt::format("  lane()->operations->{};\n", fmt::format(fmt::runtime(call), number));
+  text += fmt::format("  {};\n}}\n", list(operands.c.registers.count, "; ",
                                           [](int i) { return fmt::format("c{0} = c[{0}]", i); }));
   return text;
 }

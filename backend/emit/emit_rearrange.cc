@@ -1,5 +1,5 @@
 // Elements of tiles at other places: in registers, where the compiler renames them, or between
-// threads through shared memory.
+// threads, by shuffles or through shared memory.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "backend/emit/emit_index.h"
 #include "backend/emit/emit_kernel.h"
 #include "isa/layout/exchange_order.h"
+#include "isa/layout/warp_exchange.h"
 
 namespace tilevm::backend {
 namespace {
@@ -164,6 +165,71 @@ void emit_form(const ExchangedElements& form, const isa::InstStmt& stmt, KernelE
       "TV_UNROLL for (int l_ = 0; l_ < {}; ++l_) tv::put<{}>({}, l_, static_cast<tv::Code<{}>>("
       "tv::load<{}>(at_, own_ + l_ * {})));",
       to.num_locals(), dtype.bits, kernel.name(result), dtype.bits, bits, order.holders));
+  kernel.out.close();
+}
+
+namespace {
+
+/// "(lane_ >> 2 & 1) << 4 | ..": the lane whose bits are moved.
+std::string base_lane(const isa::WarpExchange& plan) {
+  std::string text;
+  for (const auto& bit : plan.base) {
+    text += fmt::format("{}(lane_ >> {} & 1u) << {}", text.empty() ? "" : " | ", bit.from, bit.to);
+  }
+  return text.empty() ? "0" : text;
+}
+
+void emit_rounds(const isa::WarpExchange& plan, KernelEmission& kernel) {
+  const auto swap = [&](const isa::WarpExchange::Swap& each, std::string_view words, int count) {
+    kernel.out.line(fmt::format("tv::swap_words<{}, {}>({}, (lane_ >> {} & 1u) != 0);", count,
+                                each.distance, words, each.lane_bit));
+  };
+  for (const auto& each : plan.before) swap(each, "sent_", plan.sent);
+  for (const auto& round : plan.rounds) {
+    const std::string word = fmt::format("sent_[{}]", round.sent);
+    const std::string got = plan.transposes ? fmt::format("tv::transposed({})", word)
+                            : plan.stays(round)
+                                ? word
+                                : fmt::format("tv::from_lane({}, base_ ^ {}u)", word, round.lanes);
+    kernel.out.line(fmt::format("got_[{}] = {};", round.got, got));
+  }
+  for (const auto& each : plan.after) swap(each, "got_", plan.got);
+}
+
+}  // namespace
+
+/// Elements of 64 bits move as two words, one after the other.
+template <>
+void emit_form(const ShuffledElements& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const isa::WarpExchange& plan = form.plan;
+  const std::string &result = kernel.name(stmt.results[0]), &source = kernel.name(form.source);
+  const int bits = kernel.type<isa::RegisterType>(form.source).dtype.bits;
+  const int steps = bits > 32 ? 2 : 1, moved = std::min(bits, 32);
+  const std::string place = steps == 1 ? "{0}_[i_]" : "2 * {0}_[i_] + h_";
+  kernel.declare_tile(stmt);
+  kernel.out.open_plain();
+  kernel.out.line(fmt::format("constexpr int from_[] = {{{}}};", fmt::join(plan.from, ", ")));
+  kernel.out.line(fmt::format("constexpr int to_[] = {{{}}};", fmt::join(plan.to, ", ")));
+  kernel.out.line(fmt::format("constexpr int shift_[] = {{{}}};", fmt::join(plan.shifts, ", ")));
+  if (!plan.transposes) {
+    kernel.out.line("const tv::u32 lane_ = tv::thread() % 32;");
+    kernel.out.line(fmt::format("const tv::u32 base_ = {};", base_lane(plan)));
+  }
+  if (steps > 1) kernel.out.open_plain("TV_UNROLL for (int h_ = 0; h_ < 2; ++h_)");
+  kernel.out.line(fmt::format("tv::u32 sent_[{}] = {{}}, got_[{}];", plan.sent, plan.got));
+  kernel.out.line(
+      fmt::format("TV_UNROLL for (int i_ = 0; i_ < {}; ++i_) sent_[i_ / {}] |= tv::get<{}>({}, {}) "
+                  "<< shift_[i_ "
+                  "% {}];",
+                  plan.from.size(), plan.in_word, moved, source,
+                  fmt::format(fmt::runtime(place), "from"), plan.in_word));
+  emit_rounds(plan, kernel);
+  kernel.out.line(fmt::format(
+      "TV_UNROLL for (int i_ = 0; i_ < {}; ++i_) tv::put<{}>({}, {}, got_[i_ / {}] >> shift_[i_ % "
+      "{}] & tv::low_mask<{}>());",
+      plan.to.size(), moved, result, fmt::format(fmt::runtime(place), "to"), plan.in_word,
+      plan.in_word, moved));
+  if (steps > 1) kernel.out.close();
   kernel.out.close();
 }
 

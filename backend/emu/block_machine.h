@@ -92,7 +92,7 @@ class BlockMachine {
   };
   /// The operands of an instruction of a warp, as its lanes bring them.
   struct Operands {
-    WarpRegisters<const void> a{}, b{}, places{};
+    WarpRegisters<const void> a{}, b{}, places{}, a_scales{}, b_scales{};
     WarpRegisters<void> c{};
     std::array<unsigned, warp_size> values{};
     unsigned detail = 0;  ///< the shape of an mma, the kind of a matrix access

@@ -41,6 +41,9 @@ struct Operations {
   /// the selector names.
   void (*mma_sparse)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* places, int selector, unsigned line);
+  /// The same of a block-scaled one: the scales of a and of b are in the low bytes of a register.
+  void (*mma_scaled)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
+                     const unsigned* a_scales, const unsigned* b_scales, unsigned line);
   void (*copy_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
                      unsigned valid);
   void (*copy_async_commit)(Lane* lane);

@@ -120,18 +120,36 @@ struct LaneOperations {
 
   static void mma(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                   unsigned line) {
-    mma_sparse(lane, shape, c, a, b, nullptr, 0, line);
+    run_mma(lane, shape, c, a, b, {}, line);
+  }
+
+  /// What one lane brings besides a, b and c.
+  struct LaneExtras {
+    const unsigned *places = nullptr, *a_scales = nullptr, *b_scales = nullptr;
+    int selector = 0;
+  };
+
+  static void mma_scaled(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
+                         const unsigned* a_scales, const unsigned* b_scales, unsigned line) {
+    run_mma(lane, shape, c, a, b, {.a_scales = a_scales, .b_scales = b_scales}, line);
   }
 
   static void mma_sparse(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                          const unsigned* places, int selector, unsigned line) {
+    run_mma(lane, shape, c, a, b, {.places = places, .selector = selector}, line);
+  }
+
+  static void run_mma(emu::Lane* lane, unsigned shape, void* c, const void* a, const void* b,
+                      const LaneExtras& extras, unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
     const unsigned warp = lane->thread / warp_size, number = lane->thread % warp_size;
     auto& operands = block.operands_[warp];
     operands.a[number] = a;
     operands.b[number] = b;
     operands.c[number] = c;
-    operands.places[number] = places;
+    operands.places[number] = extras.places;
+    operands.a_scales[number] = extras.a_scales;
+    operands.b_scales[number] = extras.b_scales;
     if (block.warps_[warp].arrived > 0 && operands.detail != shape) {
       block.stop(lane, EmuFault::Kind::divergence,
                  fmt::format("thread {} is at another tensor-core instruction than thread {}",
@@ -141,7 +159,10 @@ struct LaneOperations {
     operands.detail = shape;
     if (!block.meet_warp(lane, Meeting::mma, line)) return;
     (*block.launch_.mma)[shape].run(*block.launch_.model, operands.a, operands.b, operands.c,
-                                    {operands.places, selector});
+                                    {.places = operands.places,
+                                     .selector = extras.selector,
+                                     .a_scales = operands.a_scales,
+                                     .b_scales = operands.b_scales});
     block.release_warp(lane);
   }
 
@@ -253,6 +274,7 @@ struct LaneOperations {
       .store_matrices = store_matrices,
       .mma = mma,
       .mma_sparse = mma_sparse,
+      .mma_scaled = mma_scaled,
       .copy_async = copy_async,
       .copy_async_commit = copy_async_commit,
       .copy_async_wait = copy_async_wait,

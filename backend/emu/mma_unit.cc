@@ -6,8 +6,9 @@
 
 namespace tilevm::backend {
 
-Fragment::Fragment(const isa::DType& type, const isa::RegisterLayout& layout)
-    : bits_(static_cast<unsigned>(type.bits)),
+Fragment::Fragment(int code_bits, const isa::RegisterElement& element,
+                   const isa::RegisterLayout& layout)
+    : bits_(static_cast<unsigned>(code_bits)),
       size_(static_cast<std::size_t>(layout.size())),
       locals_(static_cast<std::size_t>(layout.num_locals())) {
   const auto columns = static_cast<std::uint32_t>(layout.shape()[1]);
@@ -15,7 +16,7 @@ Fragment::Fragment(const isa::DType& type, const isa::RegisterLayout& layout)
     for (std::int64_t local = 0; local < layout.num_locals(); ++local) {
       const isa::Index at = layout.element(lane, local);
       elements_.push_back(
-          {static_cast<std::uint32_t>(local) * bits_,
+          {static_cast<std::uint32_t>(local * element.bits + element.shift),
            static_cast<std::uint32_t>(at[0]) * columns + static_cast<std::uint32_t>(at[1])});
     }
   }
@@ -43,14 +44,12 @@ void Fragment::scatter(std::span<const std::uint64_t> codes,
   }
 }
 
-MmaUnit::MmaUnit(const isa::MmaShape& shape)
-    : shape_(shape),
-      a_(shape.a, shape.a_layout),
-      b_(shape.b, shape.b_layout),
-      c_(shape.accumulator, shape.c_layout),
-      places_(isa::unsigned_int(2), shape.sparse ? shape.places_layout : shape.a_layout) {}
-
 namespace {
+
+Fragment operand_fragment(const isa::MmaShape& shape, const isa::DType& type,
+                          const isa::RegisterLayout& layout) {
+  return {type.bits, register_element(shape, type), layout};
+}
 
 /// The part of a matrix of u2 that an instruction's selector names: as many columns as a has.
 void select_places(const isa::MmaShape& shape, int selector, const std::vector<std::uint64_t>& from,
@@ -65,13 +64,35 @@ void select_places(const isa::MmaShape& shape, int selector, const std::vector<s
   }
 }
 
+std::span<const std::uint64_t> gathered(const std::optional<Fragment>& fragment,
+                                        const WarpRegisters<const void>& registers,
+                                        std::vector<std::uint64_t>& codes) {
+  if (!fragment) return {};
+  codes.resize(fragment->size());
+  fragment->gather(registers, codes);
+  return codes;
+}
+
 }  // namespace
+
+MmaUnit::MmaUnit(const isa::MmaShape& shape)
+    : shape_(shape),
+      a_(operand_fragment(shape, shape.a, shape.a_layout)),
+      b_(operand_fragment(shape, shape.b, shape.b_layout)),
+      c_(shape.accumulator.bits, {shape.accumulator.bits}, shape.c_layout) {
+  if (shape.sparse) places_.emplace(2, isa::RegisterElement{2}, shape.places_layout);
+  if (shape.scaling == isa::MmaScaling::none) return;
+  constexpr isa::RegisterElement byte{8};
+  a_scales_.emplace(shape.scale.bits, byte, shape.a_scales_layout);
+  b_scales_.emplace(shape.scale.bits, byte, shape.b_scales_layout);
+}
 
 void MmaUnit::run(const MmaModel& model, const WarpRegisters<const void>& a,
                   const WarpRegisters<const void>& b, const WarpRegisters<void>& c,
-                  const WarpPlaces& places) const {
+                  const WarpExtras& extras) const {
   // The largest operand has 16 * 256 elements (m16n8k256 of bits).
   thread_local std::vector<std::uint64_t> a_codes, b_codes, c_codes, all_places, place_codes;
+  thread_local std::vector<std::uint64_t> a_scales, b_scales;
   a_codes.resize(a_.size());
   b_codes.resize(b_.size());
   c_codes.resize(c_.size());
@@ -80,13 +101,13 @@ void MmaUnit::run(const MmaModel& model, const WarpRegisters<const void>& a,
   a_.gather(a, a_codes);
   b_.gather(b, b_codes);
   c_.gather(c_before, c_codes);
-  place_codes.clear();
-  if (shape_.sparse) {
-    all_places.resize(places_.size());
-    places_.gather(places.registers, all_places);
-    select_places(shape_, places.selector, all_places, place_codes);
+  MmaExtras codes{.a_scales = gathered(a_scales_, extras.a_scales, a_scales),
+                  .b_scales = gathered(b_scales_, extras.b_scales, b_scales)};
+  if (!gathered(places_, extras.places, all_places).empty()) {
+    select_places(shape_, extras.selector, all_places, place_codes);
+    codes.places = place_codes;
   }
-  model(shape_, a_codes, place_codes, b_codes, c_codes);
+  model(shape_, a_codes, b_codes, c_codes, codes);
   c_.scatter(c_codes, c);
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,12 +13,18 @@
 
 namespace tilevm::backend {
 
+/// What only some instructions take, in row-major order: of a sparse one the places of a, of a
+/// block-scaled one the scales, m x k / G of a and k / G x n of b.
+struct MmaExtras {
+  std::span<const std::uint64_t> places = {}, a_scales = {}, b_scales = {};
+};
+
 /// Computes c = a * b + c as a tensor core does, on codes: a is m x k, b is k x n, c is m x n, all
-/// in row-major order. Of a sparse instruction a and its places are m x k / 2; a dense one has no
-/// places. Several threads may call at once.
+/// in row-major order. Of a sparse instruction a and its places are m x k / 2. Several threads may
+/// call at once.
 using MmaModel = std::function<void(const isa::MmaShape& shape, std::span<const std::uint64_t> a,
-                                    std::span<const std::uint64_t> places,
-                                    std::span<const std::uint64_t> b, std::span<std::uint64_t> c)>;
+                                    std::span<const std::uint64_t> b, std::span<std::uint64_t> c,
+                                    const MmaExtras& extras)>;
 
 inline constexpr unsigned warp_size = 32;
 
@@ -28,7 +35,8 @@ using WarpRegisters = std::array<Word*, warp_size>;
 /// How the registers of a warp hold a matrix.
 class Fragment {
  public:
-  Fragment(const isa::DType& type, const isa::RegisterLayout& layout);
+  /// Codes of `code_bits`, each in its part of a register.
+  Fragment(int code_bits, const isa::RegisterElement& element, const isa::RegisterLayout& layout);
   void gather(const WarpRegisters<const void>& registers, std::span<std::uint64_t> codes) const;
   void scatter(std::span<const std::uint64_t> codes, const WarpRegisters<void>& registers) const;
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -43,10 +51,12 @@ class Fragment {
   std::vector<Element> elements_;  ///< of lane 0, then of lane 1, ..
 };
 
-/// The places of a sparse instruction: a register of each lane, and whose are meant.
-struct WarpPlaces {
-  WarpRegisters<const void> registers{};
+/// A register of each lane: the places of a sparse instruction, and whose are meant; the scales of
+/// a block-scaled one.
+struct WarpExtras {
+  WarpRegisters<const void> places{};
   int selector = 0;
+  WarpRegisters<const void> a_scales{}, b_scales{};
 };
 
 /// One tensor-core instruction.
@@ -56,11 +66,12 @@ class MmaUnit {
   [[nodiscard]] const isa::MmaShape& shape() const { return shape_; }
   void run(const MmaModel& model, const WarpRegisters<const void>& a,
            const WarpRegisters<const void>& b, const WarpRegisters<void>& c,
-           const WarpPlaces& places = {}) const;
+           const WarpExtras& extras = {}) const;
 
  private:
   const isa::MmaShape& shape_;
-  Fragment a_, b_, c_, places_;
+  Fragment a_, b_, c_;
+  std::optional<Fragment> places_, a_scales_, b_scales_;
 };
 
 }  // namespace tilevm::backend

@@ -167,7 +167,7 @@ template <class T, bool zeros_alike>
 TV_FN i64 rank(Code<T::bits> code) {
   if constexpr (T::kind == floating) {
     const i64 magnitude = static_cast<i64>(static_cast<u64>(code >> T::unused) & all_ones<T>());
-    const bool negative = (code >> (T::bits - 1) & 1) != 0;
+    const bool negative = T::has_sign && (code >> (T::bits - 1) & 1) != 0;
     return negative ? (zeros_alike ? -magnitude : -1 - magnitude) : magnitude;
   } else {
     return to_integer<T>(code);
@@ -322,6 +322,8 @@ TV_FN Code<T::bits> negate(Code<T::bits> a) {
     return (0 - a) & low_mask<T::bits>();
   } else if constexpr (T::kind == bipolar) {
     return ~a & low_mask<T::bits>();
+  } else if constexpr (!T::has_sign) {
+    return is_nan<T>(a) ? a : 0;  // the least value
   } else {
     constexpr Code<T::bits> sign = Code<T::bits>{1} << (T::bits - 1);
     const Code<T::bits> magnitude = (a & ~sign) >> T::unused;
@@ -335,7 +337,9 @@ TV_FN Code<T::bits> negate(Code<T::bits> a) {
 template <class T>
 TV_FN Code<T::bits> absolute(Code<T::bits> a) {
   const bool top = (a >> (T::bits - 1) & 1) != 0;
-  if constexpr (T::kind == floating) {
+  if constexpr (T::kind == floating && !T::has_sign) {
+    return a;
+  } else if constexpr (T::kind == floating) {
     return negate<T>(top ? a : negate<T>(a));
   } else {
     return T::kind == unsigned_int || top == (T::kind == bipolar) ? a : negate<T>(a);

@@ -14,7 +14,7 @@
 #define TV_PRAGMA(text) _Pragma(#text)
 #define TV_UNROLL_BY(n) TV_PRAGMA(unroll n)
 // Of n iterations all, unless compilers would take minutes for them.
-#define TV_UNROLL_UP_TO(n) TV_PRAGMA(unroll (n) <= 1024 ? (n) : 8)
+#define TV_UNROLL_UP_TO(n) TV_PRAGMA(unroll(n) <= 1024 ? (n) : 8)
 #define TV_ASSUME(...) __builtin_assume(__VA_ARGS__)
 #define TV_SHARED(name) extern __shared__ __align__(128) tv::u8 name[]
 #define TV_BARRIERS(name, n) __shared__ tv::u64 name[n]
@@ -88,8 +88,8 @@ TV_FN void store_bits(u8* address, u32 mask, u32 value) {
 
 /// How an element is combined with the one in memory.
 enum class Combination { add, max, min, bit_and, bit_or, bit_xor };
-/// Combines the code of a T (i32, u32, i64, u64, float or double) with the element at an address, as
-/// one step.
+/// Combines the code of a T (i32, u32, i64, u64, float or double) with the element at an address,
+/// as one step.
 template <Combination op, class T, class Word>
 TV_FN void combine(u8* address, Word code) {
   constexpr bool is_float = T(0.5) != T(0);
@@ -122,7 +122,8 @@ TV_FN void add_to(u8* address, u64 n) { atomicAdd(reinterpret_cast<u64*>(address
 /// The value of another thread of the warp. All of its threads must come here together.
 TV_FN u32 from_lane(u32 value, u32 lane) { return __shfl_sync(0xffffffffu, value, lane); }
 
-// Values of other threads of the warp. Its threads are the bits of `lanes`, and all come here together.
+// Values of other threads of the warp. Its threads are the bits of `lanes`, and all come here
+// together.
 
 /// The value of the thread whose number differs by a bit.
 TV_FN u32 from_neighbour(u32 value, u32 distance, u32 lanes) {
@@ -134,6 +135,14 @@ TV_FN u32 from_before(u32 value, u32 distance, u32 lanes) {
 }
 /// The value of one thread.
 TV_FN u32 from_thread(u32 value, u32 lane, u32 lanes) { return __shfl_sync(lanes, value, lane); }
+
+/// A lane's part of the transposed matrix: lane 4 r + c has the 16-bit elements 2 c and 2 c + 1 of
+/// row r. All lanes of the warp must come here together.
+TV_FN u32 transposed(u32 halves) {
+  u32 result;
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(halves));
+  return result;
+}
 
 /// What all lanes of a full warp have, combined.
 template <Combination op, bool is_signed>
@@ -185,7 +194,7 @@ TV_FN void lock_semaphore(const u8* address, u32 value) {
 TV_FN void release_semaphore(u8* address, u32 value) {
   __syncthreads();
   if (threadIdx.x == 0) {
-    asm volatile("st.release.gpu.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
+    asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
   }
   __syncthreads();
 }
@@ -195,16 +204,18 @@ TV_FN u32 atomic_add(u8* address, u32 value) {
   __syncthreads();
   if (threadIdx.x == 0) {
     asm volatile("atom.add.acq_rel.gpu.u32 %0, [%1], %2;"
-                 : "=r"(before) : "l"(address), "r"(value) : "memory");
+                 : "=r"(before)
+                 : "l"(address), "r"(value)
+                 : "memory");
   }
   __syncthreads();
   return before;
 }
 
 // Shared memory.
-/// The place at a byte's distance from `from`, as a number. The compiler does not know how it came to
-/// be, so that it stays in a register where it would else be computed anew. All threads of a warp
-/// must come here together.
+/// The place at a byte's distance from `from`, as a number. The compiler does not know how it came
+/// to be, so that it stays in a register where it would else be computed anew. All threads of a
+/// warp must come here together.
 TV_FN u32 kept_place(const u8* from, u32 distance) {
   const u32 place = static_cast<u32>(__cvta_generic_to_shared(from)) + distance;
   return __shfl_sync(0xffffffffu, place, threadIdx.x % 32);
@@ -214,50 +225,63 @@ TV_FN u8* at_place(u32 place) { return static_cast<u8*>(__cvta_shared_to_generic
 TV_FN void synchronize() { __syncthreads(); }
 /// Waits for all threads of the warp, and lets them see what they stored.
 TV_FN void synchronize_warp() { __syncwarp(); }
-/// Loads or stores 1, 2 or 4 matrices of eight rows of 16 bytes, by a whole warp: thread i gives the
-/// address of row i, and has a word of each matrix (PTX ISA, ldmatrix, stmatrix).
+/// Loads or stores 1, 2 or 4 matrices of eight rows of 16 bytes, by a whole warp: thread i gives
+/// the address of row i, and has a word of each matrix (PTX ISA, ldmatrix, stmatrix).
 template <int count, bool transposed>
 TV_FN void load_matrices(u32* words, const u8* row) {
   const u32 at = static_cast<u32>(__cvta_generic_to_shared(row));
   if constexpr (count == 4 && transposed) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "r"(at) : "memory");
+                 : "r"(at)
+                 : "memory");
   } else if constexpr (count == 4) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "r"(at) : "memory");
+                 : "r"(at)
+                 : "memory");
   } else if constexpr (count == 2 && transposed) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(words[0]), "=r"(words[1]) : "r"(at) : "memory");
+                 : "=r"(words[0]), "=r"(words[1])
+                 : "r"(at)
+                 : "memory");
   } else if constexpr (count == 2) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(words[0]), "=r"(words[1]) : "r"(at) : "memory");
+                 : "=r"(words[0]), "=r"(words[1])
+                 : "r"(at)
+                 : "memory");
   } else {
     static_assert(transposed, "one matrix as it is needs no such instruction");
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];"
-                 : "=r"(words[0]) : "r"(at) : "memory");
+                 : "=r"(words[0])
+                 : "r"(at)
+                 : "memory");
   }
 }
 template <int count, bool transposed>
 TV_FN void store_matrices(u8* row, const u32* words) {
   const u32 at = static_cast<u32>(__cvta_generic_to_shared(row));
   if constexpr (count == 4 && transposed) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
-                 :: "r"(at), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at),
+                 "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+                 : "memory");
   } else if constexpr (count == 4) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                 :: "r"(at), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at),
+                 "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+                 : "memory");
   } else if constexpr (count == 2 && transposed) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};"
-                 :: "r"(at), "r"(words[0]), "r"(words[1]) : "memory");
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(at),
+                 "r"(words[0]), "r"(words[1])
+                 : "memory");
   } else if constexpr (count == 2) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
-                 :: "r"(at), "r"(words[0]), "r"(words[1]) : "memory");
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(at),
+                 "r"(words[0]), "r"(words[1])
+                 : "memory");
   } else {
     static_assert(transposed, "one matrix as it is needs no such instruction");
-    asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};"
-                 :: "r"(at), "r"(words[0]) : "memory");
+    asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(at),
+                 "r"(words[0])
+                 : "memory");
   }
 }
 /// Begins to copy 16, 8 or 4 bytes from global to shared memory, both at multiples of that; behind
@@ -267,15 +291,18 @@ TV_FN void copy_async(u8* to, const u8* from, u32 valid) {
   const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to));
   const u64 global = __cvta_generic_to_global(from);
   if constexpr (bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                 :: "r"(shared), "l"(global), "r"(valid) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
+                 "r"(valid)
+                 : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                 :: "r"(shared), "l"(global), "n"(bytes), "r"(valid) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(global),
+                 "n"(bytes), "r"(valid)
+                 : "memory");
   }
 }
-/// 0, which the compiler does not see. What it is added to stays in registers of each thread: values
-/// that a warp has in common go to uniform registers, and a byte permute cannot read two of those.
+/// 0, which the compiler does not see. What it is added to stays in registers of each thread:
+/// values that a warp has in common go to uniform registers, and a byte permute cannot read two of
+/// those.
 TV_FN u32 unseen_zero() {
   u32 below;
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
@@ -300,11 +327,13 @@ TV_FN void copy_async(u8* to, const u8* from, u32 valid, u64 policy) {
   const u32 shared = static_cast<u32>(__cvta_generic_to_shared(to)) | unseen_zero();
   const u64 global = __cvta_generic_to_global(from);
   if constexpr (bytes == 16) {
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;"
-                 :: "r"(shared), "l"(global), "r"(valid), "l"(policy) : "memory");
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(shared),
+                 "l"(global), "r"(valid), "l"(policy)
+                 : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3, %4;"
-                 :: "r"(shared), "l"(global), "n"(bytes), "r"(valid), "l"(policy) : "memory");
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3, %4;" ::"r"(shared),
+                 "l"(global), "n"(bytes), "r"(valid), "l"(policy)
+                 : "memory");
   }
 }
 /// Loads and stores of global memory with such a policy.
@@ -314,43 +343,51 @@ TV_FN void load_words(u32* words, const u8* address, u64 policy) {
   if constexpr (bytes == 16) {
     asm volatile("ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "l"(global), "l"(policy) : "memory");
+                 : "l"(global), "l"(policy)
+                 : "memory");
   } else if constexpr (bytes == 8) {
     asm volatile("ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;"
-                 : "=r"(words[0]), "=r"(words[1]) : "l"(global), "l"(policy) : "memory");
+                 : "=r"(words[0]), "=r"(words[1])
+                 : "l"(global), "l"(policy)
+                 : "memory");
   } else {
     asm volatile("ld.global.L2::cache_hint.b32 %0, [%1], %2;"
-                 : "=r"(words[0]) : "l"(global), "l"(policy) : "memory");
+                 : "=r"(words[0])
+                 : "l"(global), "l"(policy)
+                 : "memory");
   }
 }
 template <int bytes>
 TV_FN void store_words(u8* address, const u32* words, u64 policy) {
   const u64 global = __cvta_generic_to_global(address);
   if constexpr (bytes == 16) {
-    asm volatile("st.global.L2::cache_hint.v4.b32 [%0], {%1, %2, %3, %4}, %5;"
-                 :: "l"(global), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]),
-                    "l"(policy) : "memory");
+    asm volatile("st.global.L2::cache_hint.v4.b32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(global),
+                 "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]), "l"(policy)
+                 : "memory");
   } else if constexpr (bytes == 8) {
-    asm volatile("st.global.L2::cache_hint.v2.b32 [%0], {%1, %2}, %3;"
-                 :: "l"(global), "r"(words[0]), "r"(words[1]), "l"(policy) : "memory");
+    asm volatile("st.global.L2::cache_hint.v2.b32 [%0], {%1, %2}, %3;" ::"l"(global), "r"(words[0]),
+                 "r"(words[1]), "l"(policy)
+                 : "memory");
   } else {
-    asm volatile("st.global.L2::cache_hint.b32 [%0], %1, %2;"
-                 :: "l"(global), "r"(words[0]), "l"(policy) : "memory");
+    asm volatile("st.global.L2::cache_hint.b32 [%0], %1, %2;" ::"l"(global), "r"(words[0]),
+                 "l"(policy)
+                 : "memory");
   }
 }
 /// Lets the L2 cache fetch what is around an address of global memory.
 TV_FN void prefetch(const u8* at) {
-  asm volatile("prefetch.global.L2 [%0];" :: "l"(__cvta_generic_to_global(at)));
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(at)));
 }
 TV_FN void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Waits until at most `pending` of the latest groups of this thread are under way.
 template <int pending>
 TV_FN void copy_async_wait() {
-  asm volatile("cp.async.wait_group %0;" :: "n"(pending) : "memory");
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
 // Copies in bulk (PTX ISA, cp.async.bulk; from sm_90 on), and barriers between warps.
-/// The number of this warp, the same register for all of its threads, which must come here together.
+/// The number of this warp, the same register for all of its threads, which must come here
+/// together.
 TV_FN u32 warp_number() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
 /// True in one thread of the warp. All of its threads must come here together.
 TV_FN bool leads_warp() {
@@ -365,14 +402,14 @@ TV_FN u32 barrier_address(const u64* barriers) {
 }
 /// Makes a memory barrier whose phases each wait for one arrival and the bytes that it expects.
 TV_FN void make_phases(u32 barrier) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(barrier) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
 }
 /// Lets copies see the memory barriers that this thread made.
 TV_FN void fence_phases() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 /// The one arrival at a barrier's phase, which from then on also waits for so many bytes.
 TV_FN void expect_bytes(u32 barrier, u32 bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-               :: "r"(barrier), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
 }
 /// Waits for a memory barrier's phase. Phases have numbers, of which the instruction compares the
 /// last bit.
@@ -382,36 +419,37 @@ TV_FN void wait_for_phase(u32 barrier, u32 phase) {
       ".reg .pred done;\n"
       "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
       "@!done bra again;\n"
-      "}"
-      :: "r"(barrier), "r"(phase % 2) : "memory");
+      "}" ::"r"(barrier),
+      "r"(phase % 2)
+      : "memory");
 }
-/// Copies n bytes, a multiple of 16, to places that are multiples of 16, for the group that is being
-/// made (bulk.cuh). The phase of its barrier counts them as they come; the caller does, too.
+/// Copies n bytes, a multiple of 16, to places that are multiples of 16, for the group that is
+/// being made (bulk.cuh). The phase of its barrier counts them as they come; the caller does, too.
 template <int n, class Groups>
 TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-      :: "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
-         "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made))
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made))
       : "memory");
 }
 template <int n, class Groups>
 TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from, u64 policy) {
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], "
-      "%2, [%3], %4;"
-      :: "r"(static_cast<u32>(__cvta_generic_to_shared(to))),
-         "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made)), "l"(policy)
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+      "[%1], "
+      "%2, [%3], %4;" ::"r"(static_cast<u32>(__cvta_generic_to_shared(to))),
+      "l"(__cvta_generic_to_global(from)), "r"(n), "r"(bulk.barrier(bulk.made)), "l"(policy)
       : "memory");
 }
 /// Barrier 1 of the block, for so many threads in whole warps: some wait, others only arrive.
 template <int threads>
 TV_FN void wait_at_split_barrier() {
-  asm volatile("barrier.cta.sync.aligned 1, %0;" :: "n"(threads) : "memory");
+  asm volatile("barrier.cta.sync.aligned 1, %0;" ::"n"(threads) : "memory");
 }
 template <int threads>
 TV_FN void arrive_at_split_barrier() {
-  asm volatile("barrier.cta.arrive.aligned 1, %0;" :: "n"(threads) : "memory");
+  asm volatile("barrier.cta.arrive.aligned 1, %0;" ::"n"(threads) : "memory");
 }
 /// What this thread stored before, and tells others by a barrier, is there for their bulk copies.
 TV_FN void fence_for_bulk() { asm volatile("fence.proxy.async;" ::: "memory"); }
@@ -448,8 +486,8 @@ TV_FN u32 f32_sqrt(u32 a) {
   asm("sqrt.rn.f32 %0, %1;" : "=r"(d) : "r"(a));
   return d;
 }
-// A NaN loses against a number; -0 is less than +0. Of one operand twice the assembler makes a move,
-// so NaN results are made canonical by the caller.
+// A NaN loses against a number; -0 is less than +0. Of one operand twice the assembler makes a
+// move, so NaN results are made canonical by the caller.
 TV_FN u32 f32_min(u32 a, u32 b) {
   u32 d;
   asm("min.f32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
@@ -461,8 +499,8 @@ TV_FN u32 f32_max(u32 a, u32 b) {
   return d;
 }
 
-// The integers near a float: below, above, the nearest (ties to even), towards zero. NaN results are
-// made canonical by the caller.
+// The integers near a float: below, above, the nearest (ties to even), towards zero. NaN results
+// are made canonical by the caller.
 TV_FN u32 f32_floor(u32 a) {
   u32 d;
   asm("cvt.rmi.f32.f32 %0, %1;" : "=r"(d) : "r"(a));
@@ -573,9 +611,9 @@ TV_FN u32 pick_bytes(u32 low, u32 high, u32 selector) {
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(low), "r"(high), "r"(selector));
   return d;
 }
-/// A word of four f8, an operand of a tensor-core instruction, as a value that ptxas does not find to
-/// be constant. GPUs without that instruction have it from ptxas as instructions for f16, and ptxas
-/// 13.0 takes a wrong upper half of a word that is constant.
+/// A word of four f8, an operand of a tensor-core instruction, as a value that ptxas does not find
+/// to be constant. GPUs without that instruction have it from ptxas as instructions for f16, and
+/// ptxas 13.0 takes a wrong upper half of a word that is constant.
 TV_FN u32 unseen_constant(u32 a) {
 #if __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
   return a;
@@ -583,8 +621,8 @@ TV_FN u32 unseen_constant(u32 a) {
   return a | unseen_zero();
 #endif
 }
-/// The low half of a word (0) or the high one (1) twice, which arithmetic on halves reads without an
-/// instruction for it.
+/// The low half of a word (0) or the high one (1) twice, which arithmetic on halves reads without
+/// an instruction for it.
 TV_FN u32 half_twice(u32 a, int half) {
   u16 halves[2];
   u32 d;

@@ -15,8 +15,11 @@ struct Type {
   static constexpr Special special = the_special;
   static constexpr bool is_int = kind == signed_int || kind == unsigned_int;
   static constexpr int bias = e > 0 ? (1 << (e > 0 ? e - 1 : 0)) - 1 : 0;
+  /// Of a float: a sign, and zero and subnormals with exponent field 0 (not f8e8m0).
+  static constexpr bool has_sign = n > e + m, has_zero = m > 0;
+  static constexpr int least_exponent = (has_zero ? 1 : 0) - bias;
   /// Bits below the mantissa that mean nothing (tf32).
-  static constexpr int unused = e > 0 ? n - 1 - e - m : 0;
+  static constexpr int unused = e > 0 && has_sign ? n - 1 - e - m : 0;
   /// Every value is a value of f32.
   static constexpr bool in_f32 = is_int ? n <= 16 : kind == bipolar || (e <= 8 && m <= 23);
 };
@@ -71,7 +74,7 @@ struct Number {
 
 template <class T>
 TV_FN Number decode_float(Code<T::bits> code) {
-  const bool negative = (code >> (T::bits - 1) & 1) != 0;
+  const bool negative = T::has_sign && (code >> (T::bits - 1) & 1) != 0;
   const u64 magnitude = static_cast<u64>(code >> T::unused) & all_ones<T>();
   if (T::special == ieee && magnitude >= infinity_code<T>()) {
     return {magnitude == infinity_code<T>() ? Number::infinite : Number::nan, negative, 0, 0};
@@ -81,9 +84,9 @@ TV_FN Number decode_float(Code<T::bits> code) {
   }
   const u64 fraction = magnitude & low_mask<T::mantissa>();
   const i32 field = static_cast<i32>(magnitude >> T::mantissa);
-  const u64 hidden = field > 0 ? u64{1} << T::mantissa : 0;
+  const u64 hidden = field > 0 || !T::has_zero ? u64{1} << T::mantissa : 0;
   return {Number::finite, negative, fraction | hidden,
-          (field > 0 ? field : 1) - T::bias - T::mantissa};
+          (field > 0 ? field - T::bias : T::least_exponent) - T::mantissa};
 }
 
 template <class T>
@@ -117,12 +120,15 @@ TV_FN u64 encode_magnitude(const Number& x) {
   if (x.cls == Number::nan) return all_ones<T>();
   if (x.cls == Number::infinite) return saturates ? largest_code<T>() : infinity_code<T>();
   if (x.significand == 0) return 0;
-  const i32 smallest = 1 - T::bias;
+  constexpr i32 smallest = T::least_exponent;
   const i32 top = x.exponent + 63 - leading_zeros(x.significand);
   const i32 normal = top > smallest ? top : smallest;
   const u64 rounded = round_shift<T>(x.significand, normal - T::mantissa - x.exponent);
-  // The hidden bit of `rounded` adds one to the exponent field, and so does a carry.
-  const u64 code = (static_cast<u64>(normal - smallest) << T::mantissa) + rounded;
+  // The hidden bit of `rounded` adds one to the exponent field, and so does a carry. The least
+  // number without a zero has field 0.
+  const u64 field = static_cast<u64>(normal - smallest);
+  const u64 code =
+      T::has_zero ? (field << T::mantissa) + rounded : field + (rounded > 1 ? rounded - 1 : 0);
   if (code <= largest_code<T>()) return code;
   return saturates ? largest_code<T>() : infinity_code<T>();
 }
@@ -130,6 +136,7 @@ TV_FN u64 encode_magnitude(const Number& x) {
 template <class T>
 TV_FN Code<T::bits> encode_float(const Number& x) {
   const bool negative = x.negative && x.cls != Number::nan;
+  if (!T::has_sign && negative) return 0;
   const u64 code = encode_magnitude<T>(x) << T::unused;
   return static_cast<Code<T::bits>>(code | static_cast<u64>(negative) << (T::bits - 1));
 }
@@ -195,7 +202,11 @@ TV_FN u32 f32_canonical(u32 a) { return f32_is_nan(a) ? 0x7fffffffu : a; }
 template <class T>
 TV_FN u32 f32_from_small(u32 code) {
   const u32 magnitude = code & static_cast<u32>(all_ones<T>());
-  const u32 sign = (code >> (T::bits - 1) & 1u) << 31;
+  const u32 sign = T::has_sign ? (code >> (T::bits - 1) & 1u) << 31 : 0u;
+  if constexpr (!T::has_zero) {
+    const u32 power = magnitude == 0u ? 0x00400000u : magnitude << 23;
+    return magnitude == all_ones<T>() ? 0x7fffffffu : power;
+  }
   const u32 scale = static_cast<u32>(254 - T::bias) << 23;  // 2^(127 - bias)
   u32 value = f32_mul(magnitude << (23 - T::mantissa), scale);
   if (T::special == ieee && magnitude >= infinity_code<T>()) {

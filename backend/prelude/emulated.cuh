@@ -1,8 +1,9 @@
-// The machine, part 1, for a CPU: the functions of device.cuh, in C++. One fibre runs a CUDA thread;
-// what a thread cannot do alone it asks of the emulated machine (backend/emu/lane.h, above).
+// The machine, part 1, for a CPU: the functions of device.cuh, in C++. One fibre runs a CUDA
+// thread; what a thread cannot do alone it asks of the emulated machine (backend/emu/lane.h,
+// above).
 //
-// A function gets the line of its caller, so that threads that should meet at one instruction can be
-// seen to stand at different ones.
+// A function gets the line of its caller, so that threads that should meet at one instruction can
+// be seen to stand at different ones.
 
 #define TV_FN inline
 #define TV_LONG_FN inline
@@ -43,9 +44,7 @@ TV_FN u64 block_number() {
   return at->index[0] + row * at->grid[0];
 }
 TV_FN u8* shared_memory() { return const_cast<u8*>(lane()->shared.begin); }
-TV_FN u64* memory_barriers() {
-  return reinterpret_cast<u64*>(shared_memory() + lane()->barriers);
-}
+TV_FN u64* memory_barriers() { return reinterpret_cast<u64*>(shared_memory() + lane()->barriers); }
 
 /// An argument of a kernel, from 64 bits.
 template <class T>
@@ -133,8 +132,8 @@ TV_FN void combine(u8* address, Word code) {
       a = combined<op>(a, b);
       __builtin_memcpy(&next, &a, sizeof(T));
     }
-  } while (!__atomic_compare_exchange_n(word, &seen, next, false, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED));
+  } while (
+      !__atomic_compare_exchange_n(word, &seen, next, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
 template <class T>
@@ -172,6 +171,14 @@ TV_FN u32 from_before(u32 value, u32 distance, u32, TV_LINE) {
 }
 TV_FN u32 from_thread(u32 value, u32 source, u32, TV_LINE) {
   return from_lane(value, source % 32, line);
+}
+
+TV_FN u32 transposed(u32 halves, TV_LINE) {
+  const u32 row = thread() % 32 / 4, column = thread() % 4 * 2;
+  const u32 low = from_lane(halves, 4 * column + row / 2, line);
+  const u32 high = from_lane(halves, 4 * (column + 1) + row / 2, line);
+  const u32 shift = row % 2 * 16;
+  return (low >> shift & 0xffffu) | (high >> shift & 0xffffu) << 16;
 }
 
 TV_FN void synchronize(TV_LINE) { lane()->operations->synchronize(lane(), line); }
@@ -374,7 +381,8 @@ TV_FN double half_value(u32 a) {
     if (magnitude >= 0x7c00) return magnitude > 0x7c00 ? __builtin_nan("") : sign * __builtin_inf();
     const u32 field = magnitude >> 10, fraction = magnitude & 0x3ff;
     if (field == 0) return sign * fraction * 0x1p-24;
-    return sign * f64_value(static_cast<u64>(field + 1008) << 52 | static_cast<u64>(fraction) << 42);
+    return sign *
+           f64_value(static_cast<u64>(field + 1008) << 52 | static_cast<u64>(fraction) << 42);
   }
 }
 /// a + b, of which the last bit is set if the sum was rounded (rounding to odd), so that
@@ -402,7 +410,8 @@ TV_FN u32 bf16x2_fma(u32 a, u32 b, u32 c) {
 template <class Op>
 TV_FN u32 f16x2_of(u32 a, u32 b, Op op) {
   const double low = op(half_value<10>(a & 0xffff), half_value<10>(b & 0xffff));
-  return half_from<10>(low) | half_from<10>(op(half_value<10>(a >> 16), half_value<10>(b >> 16))) << 16;
+  return half_from<10>(low) | half_from<10>(op(half_value<10>(a >> 16), half_value<10>(b >> 16)))
+                                  << 16;
 }
 TV_FN u32 f16x2_add(u32 a, u32 b) {
   return f16x2_of(a, b, [](double x, double y) { return x + y; });
@@ -447,7 +456,9 @@ TV_FN u32 f16_from_e4m3(u32 code) {
   if (magnitude == 0x7f) return 0x7fff;
   const double sign = (code >> 7 & 1) != 0 ? -1 : 1;
   const u32 field = magnitude >> 3, fraction = magnitude & 7;
-  const double value = field == 0 ? fraction * 0x1p-9 : (8 + fraction) * f64_value(static_cast<u64>(field + 1013) << 52);
+  const double value = field == 0
+                           ? fraction * 0x1p-9
+                           : (8 + fraction) * f64_value(static_cast<u64>(field + 1013) << 52);
   return half_from<10>(sign * value);
 }
 TV_FN u32 f16x2_from_e4m3x2(u32 a) {

@@ -11,8 +11,8 @@ TV_FN u32 lanes_of_warp(u32 threads) {
 }
 
 // ---- What is combined ---------------------------------------------------------------------------
-// A Value of a thread, how two of them make one, and how a thread gets that of another: by a shuffle,
-// or through shared memory, where `count` values have the numbers 0, 1, ...
+// A Value of a thread, how two of them make one, and how a thread gets that of another: by a
+// shuffle, or through shared memory, where `count` values have the numbers 0, 1, ...
 
 template <class T>
 TV_FN Code<T::bits> code_from_lane(Code<T::bits> code, u32 distance, u32 threads) {
@@ -113,12 +113,22 @@ TV_FN typename R::Value combine_places(const typename R::Value* values) {
   if constexpr (n == 1) {
     return values[0];
   } else {
-    constexpr int half = n <= 2 ? 1 : n <= 4 ? 2 : n <= 8 ? 4 : n <= 16 ? 8 : n <= 32 ? 16
-                       : n <= 64 ? 32 : n <= 128 ? 64 : n <= 256 ? 128 : n <= 512 ? 256
-                       : n <= 1024 ? 512 : n <= 2048 ? 1024 : n <= 4096 ? 2048
-                       : n <= 8192 ? 4096 : n <= 16384 ? 8192 : 16384;
-    return R::combine(combine_places<R, half>(values),
-                      combine_places<R, n - half>(values + half));
+    constexpr int half = n <= 2       ? 1
+                         : n <= 4     ? 2
+                         : n <= 8     ? 4
+                         : n <= 16    ? 8
+                         : n <= 32    ? 16
+                         : n <= 64    ? 32
+                         : n <= 128   ? 64
+                         : n <= 256   ? 128
+                         : n <= 512   ? 256
+                         : n <= 1024  ? 512
+                         : n <= 2048  ? 1024
+                         : n <= 4096  ? 2048
+                         : n <= 8192  ? 4096
+                         : n <= 16384 ? 8192
+                                      : 16384;
+    return R::combine(combine_places<R, half>(values), combine_places<R, n - half>(values + half));
   }
 }
 
@@ -154,8 +164,9 @@ TV_FN typename R::Value combine_slots(const u8* at, u32 slot) {
   return value;
 }
 
-// ---- Elements combined with all before them (isa/layout/scan_plan.h has the order) ----------------
-// `acc` are the elements, `all` the totals that are known of them: of each `members` elements one.
+// ---- Elements combined with all before them (isa/layout/scan_plan.h has the order)
+// ---------------- `acc` are the elements, `all` the totals that are known of them: of each
+// `members` elements one.
 
 template <class Op, class T>
 struct Scanning {
@@ -163,7 +174,8 @@ struct Scanning {
   static TV_FN Value combine(Value a, Value b) { return binary<Op, T>(a, b); }
   /// Of the thread `distance` before, or of another lane, which the caller knows to exist.
   static TV_FN Value before(Value a, u32 distance, u32 threads) {
-    return shuffled(a, [&](u32 word) { return from_before(word, distance, lanes_of_warp(threads)); });
+    return shuffled(a,
+                    [&](u32 word) { return from_before(word, distance, lanes_of_warp(threads)); });
   }
   static TV_FN Value of(Value a, u32 lane, u32 threads) {
     return shuffled(a, [&](u32 word) { return from_thread(word, lane, lanes_of_warp(threads)); });
@@ -237,6 +249,20 @@ TV_FN void scan_threads(typename R::Value* acc, typename R::Value* all, const u8
     }
     if (digit > 0) put_before<R, members>(acc, i, before);
     all[i] = running;
+  }
+}
+
+// ---- Elements in other lanes --------------------------------------------------------------------
+
+/// Words i and i ^ distance change places, if `exchanged`.
+template <int count, int distance>
+TV_FN void swap_words(u32* words, bool exchanged) {
+  TV_UNROLL
+  for (int i = 0; i < count; ++i) {
+    if ((i & distance) != 0) continue;
+    const u32 first = words[i], second = words[i ^ distance];
+    words[i] = exchanged ? second : first;
+    words[i ^ distance] = exchanged ? first : second;
   }
 }
 

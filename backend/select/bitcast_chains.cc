@@ -31,7 +31,8 @@ VarId moved_tile(const isa::Kernel& kernel, const isa::Instruction& inst) {
 bool is_arithmetic(const isa::Instruction& inst) {
   return std::holds_alternative<isa::Add>(inst) || std::holds_alternative<isa::Sub>(inst) ||
          std::holds_alternative<isa::Mul>(inst) || std::holds_alternative<isa::Fma>(inst) ||
-         std::holds_alternative<isa::Dot>(inst) || std::holds_alternative<isa::DotSparse>(inst);
+         std::holds_alternative<isa::Dot>(inst) || std::holds_alternative<isa::DotSparse>(inst) ||
+         std::holds_alternative<isa::DotScaled>(inst);
 }
 
 }  // namespace

@@ -45,7 +45,10 @@ Form select_form(const isa::View& inst, const InstStmt& stmt, const Selection& s
 }
 
 Form select_form(const isa::ConvertLayout& inst, const InstStmt& stmt, const Selection& selection) {
-  if (!isa::thread_local_equivalent(selection.tile(inst.src.var).layout, inst.layout)) {
+  const isa::RegisterType& source = selection.tile(inst.src.var);
+  if (!isa::thread_local_equivalent(source.layout, inst.layout)) {
+    auto plan = isa::plan_warp_exchange(source.layout, inst.layout, source.dtype.bits);
+    if (plan) return ShuffledElements{inst.src.var, std::move(*plan)};
     return ExchangedElements{inst.src.var};
   }
   BitOrigin origin = selection.chains.origin(inst.src.var);

@@ -186,6 +186,8 @@ WordForm bf16_through_f16(WordForm form) {
 
 std::optional<WordForm> float_form(const DType& from, const DType& to, const isa::Target& target,
                                    double factor) {
+  // Scales are few; they are cast one by one (backend/prelude/element.cuh).
+  if (from.is_unsigned_float()) return std::nullopt;
   const bool special = from.specials() != isa::Specials::finite;
   if (special && factor != 1) return std::nullopt;
   if (to == isa::bf16 && special) return bf16_through_f16(*float_form(from, isa::f16, target, 1));

@@ -141,6 +141,13 @@ Form select_form(const isa::DotSparse& inst, const InstStmt& stmt, const Selecti
   return MmaDot{{&selection.info.dot_plan(stmt), beside}};
 }
 
+Form select_form(const isa::DotScaled& inst, const InstStmt& stmt, const Selection& selection) {
+  const isa::VarId result = stmt.results[0];
+  const bool beside = result == inst.a.var || result == inst.a_scales.var || result == inst.b.var ||
+                      result == inst.b_scales.var;
+  return MmaDot{{&selection.info.dot_plan(stmt), beside}};
+}
+
 namespace {
 
 /// Whether one instruction (redux) combines elements over a warp: integers of 32 bits, whose order

@@ -20,6 +20,7 @@ Form select_form(const isa::View&, const InstStmt&, const Selection&);
 Form select_form(const isa::ConvertLayout&, const InstStmt&, const Selection&);
 Form select_form(const isa::Dot&, const InstStmt&, const Selection&);
 Form select_form(const isa::DotSparse&, const InstStmt&, const Selection&);
+Form select_form(const isa::DotScaled&, const InstStmt&, const Selection&);
 Form select_form(const isa::Reduce&, const InstStmt&, const Selection&);
 Form select_form(const isa::Scan&, const InstStmt&, const Selection&);
 Form select_form(const isa::Fma&, const InstStmt&, const Selection&);

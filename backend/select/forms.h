@@ -19,6 +19,7 @@
 #include "isa/inst/elementwise.h"
 #include "isa/layout/reduction.h"
 #include "isa/layout/scan_plan.h"
+#include "isa/layout/warp_exchange.h"
 #include "isa/program/program.h"
 
 namespace tilevm::backend {
@@ -192,16 +193,22 @@ struct MovedBits {
 struct ExchangedElements {
   isa::VarId source;
 };
+/// In other lanes of each warp: by shuffles or `movmatrix`.
+struct ShuffledElements {
+  isa::VarId source;
+  isa::WarpExchange plan;
+};
 
 // --- Products -----------------------------------------------------------------------------------
 
-/// A Dot or a DotSparse, as planned by the verifier (isa/dot). A result that replaces an operand is
-/// built in other registers first.
+/// A Dot, a DotSparse or a DotScaled, as planned by the verifier (isa/dot). A result that replaces
+/// an operand is built in other registers first.
 struct DotForm {
   const isa::DotPlan* plan = nullptr;
   bool beside = false;
 };
-/// By tensor-core instructions for these types; of a DotSparse, sparse ones.
+/// By tensor-core instructions for these types; of a DotSparse, sparse ones, of a DotScaled
+/// block-scaled ones.
 struct MmaDot {
   DotForm dot;
 };
@@ -249,7 +256,7 @@ using Form = std::variant<Plain,                                             //
                           ElementLoop, PairLoop, TileFunction, ElementCast,  //
                           RecipeCast, FusedCast, ElidedCast,                 //
                           ElidedView, CopiedBits, MovedBits,                 //
-                          ExchangedElements,                                 //
+                          ExchangedElements, ShuffledElements,               //
                           MmaDot, BipolarDot, ChainDot,                      //
                           CombinedElements, ScannedElements,                 //
                           SteppedLoop, CountedLoop>;

@@ -41,9 +41,17 @@ std::string elements_text(std::int64_t count, bool in_pairs) {
 /// "56 x mma.sync.m16n8k16 f32.f16.f16.f32 a warp".
 std::string mma_text(const isa::DotPlan& plan) {
   const isa::MmaShape& shape = *plan.shape;
-  return fmt::format("{} x mma.{}sync.{} {}.{}.{}.{} a warp{}", count_instructions(plan),
-                     shape.sparse ? "sp." : "", shape.name, to_string(shape.accumulator),
-                     to_string(shape.a), to_string(shape.b), to_string(shape.accumulator),
+  const std::string scaled =
+      shape.scaling == isa::MmaScaling::none
+          ? ""
+          : fmt::format(" kind::{}, {} {} a row", kind_name(shape.scaling), shape.scales(),
+                        shape.scales() == 1 ? "scale" : "scales");
+  return fmt::format("{} x mma.{}sync.{} {}.{}.{}.{}{} a warp{}", count_instructions(plan),
+                     shape.sparse         ? "sp."
+                     : shape.exclusive_or ? "xor."
+                                          : "",
+                     shape.name, to_string(shape.accumulator), to_string(shape.a),
+                     to_string(shape.b), to_string(shape.accumulator), scaled,
                      plan.transposed ? ", of the transposes" : "");
 }
 
@@ -161,6 +169,14 @@ class FormWords {
 
   [[nodiscard]] MaybeWords of(const ExchangedElements&) const {
     return Words{fmt::format("{} elements through shared memory", result_elements())};
+  }
+  [[nodiscard]] MaybeWords of(const ShuffledElements& form) const {
+    const int steps = result().dtype.bits > 32 ? 2 : 1;
+    if (form.plan.transposes) {
+      return Words{fmt::format("{} elements by {} x movmatrix", result_elements(), form.plan.sent)};
+    }
+    return Words{fmt::format("{} elements by {} x shfl and {} selections", result_elements(),
+                             steps * form.plan.shuffles(), steps * form.plan.selections())};
   }
 
   [[nodiscard]] MaybeWords of(const MmaDot& form) const { return Words{mma_text(*form.dot.plan)}; }

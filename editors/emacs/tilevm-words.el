@@ -7,13 +7,13 @@
   '("const" "require" "def" "pipeline" "for" "while" "include" "if" "elif" "else" "break" "continue" "pass" "return" "in" "and" "or" "not" "true" "True" "false" "False" "range" "inout"))
 
 (defconst tilevm-instructions
-  '("BlockIndices" "LoadScalar" "AllocateGlobal" "AllocateShared" "AllocateRegister" "Iota" "Philox" "ViewGlobal" "LoadGlobal" "LoadShared" "StoreGlobal" "StoreShared" "Prefetch" "Gather" "Scatter" "CopyAsync" "CopyAsyncCommitGroup" "CopyAsyncWaitGroup" "Add" "Sub" "Mul" "Div" "Mod" "Fma" "Neg" "Abs" "Min" "Max" "And" "Or" "Xor" "Shl" "Shr" "Eq" "Ne" "Lt" "Le" "Gt" "Ge" "Where" "Exp2" "Exp" "Log2" "Log" "Sin" "Cos" "Tanh" "Sigmoid" "Sqrt" "Rsqrt" "Rcp" "Floor" "Ceil" "Round" "Trunc" "Erf" "Exp2Approximate" "Pow" "Cast" "View" "ConvertLayout" "Dot" "DotSparse" "Slice" "Concat" "Lookup" "Reduce" "Scan" "Synchronize" "LockSemaphore" "ReleaseSemaphore" "AtomicAdd" "Exit" "Print" "Assert"))
+  '("BlockIndices" "LoadScalar" "AllocateGlobal" "AllocateShared" "AllocateRegister" "Iota" "Philox" "ViewGlobal" "LoadGlobal" "LoadShared" "StoreGlobal" "StoreShared" "Prefetch" "Gather" "Scatter" "CopyAsync" "CopyAsyncCommitGroup" "CopyAsyncWaitGroup" "Add" "Sub" "Mul" "Div" "Mod" "Fma" "Neg" "Abs" "Min" "Max" "And" "Or" "Xor" "Shl" "Shr" "Eq" "Ne" "Lt" "Le" "Gt" "Ge" "Where" "Exp2" "Exp" "Log2" "Log" "Sin" "Cos" "Tanh" "Sigmoid" "Sqrt" "Rsqrt" "Rcp" "Floor" "Ceil" "Round" "Trunc" "Erf" "Exp2Approximate" "Pow" "Cast" "View" "ConvertLayout" "Dot" "DotSparse" "DotScaled" "Slice" "Concat" "Lookup" "Reduce" "Scan" "Synchronize" "LockSemaphore" "ReleaseSemaphore" "AtomicAdd" "Exit" "Print" "Assert"))
 
 (defconst tilevm-layouts
   '("local" "spatial" "column_local" "column_spatial" "replicated" "row_major" "column_major" "layout" "memory_layout" "strides" "reduce" "permute" "reshape" "squeeze" "unsqueeze" "divide" "left_divide" "swizzle"))
 
 (defconst tilevm-types
-  '("i1" "i2" "i3" "i4" "i5" "i6" "i7" "i8" "i16" "i32" "i64" "u1" "u2" "u3" "u4" "u5" "u6" "u7" "u8" "u16" "u32" "u64" "f16" "bf16" "tf32" "f32" "f64" "f8e6m1" "f8e5m2" "f8e4m3" "f8e3m4" "f8e2m5" "f8e1m6" "f7e5m1" "f7e4m2" "f7e3m3" "f7e2m4" "f7e1m5" "f6e4m1" "f6e3m2" "f6e2m3" "f6e1m4" "f5e3m1" "f5e2m2" "f5e1m3" "f4e2m1" "f4e1m2" "f3e1m1" "b1" "b2" "b3" "b4" "b5" "b6" "b7" "b8" "bool"))
+  '("i1" "i2" "i3" "i4" "i5" "i6" "i7" "i8" "i16" "i32" "i64" "u1" "u2" "u3" "u4" "u5" "u6" "u7" "u8" "u16" "u32" "u64" "f16" "bf16" "tf32" "f32" "f64" "f8e6m1" "f8e5m2" "f8e4m3" "f8e3m4" "f8e2m5" "f8e1m6" "f7e5m1" "f7e4m2" "f7e3m3" "f7e2m4" "f7e1m5" "f6e4m1" "f6e3m2" "f6e2m3" "f6e1m4" "f5e3m1" "f5e2m2" "f5e1m3" "f4e2m1" "f4e1m2" "f3e1m1" "b1" "b2" "b3" "b4" "b5" "b6" "b7" "b8" "f8e8m0" "f7e4m3u" "bool"))
 
 (provide 'tilevm-words)
 ;;; tilevm-words.el ends here

@@ -68,7 +68,7 @@ std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const BindScope& sco
   if (near.empty()) {
     add_note(error,
              "types are i1..i8 i16 i32 i64, u1..u8 u16 u32 u64, f16 bf16 tf32 f32 f64, "
-             "f{n}e{E}m{M} of 3 to 8 bits, b1..b8");
+             "f{n}e{E}m{M} of 3 to 8 bits, f8e8m0 f7e4m3u, b1..b8");
   }
   return std::nullopt;
 }

@@ -120,7 +120,7 @@ A constant can hold a layout: const L = local(2, 1).spatial(8, 4).)"};
       return CodeInfo{
           "there is no type of this name",
           R"(Types are i1..i8 i16 i32 i64, u1..u8 u16 u32 u64, f16 bf16 tf32 f32 f64, bipolar
-b1..b8, and small floats f{n}e{E}m{M} with n = 1 + E + M and 3 <= n <= 8.
+b1..b8, small floats f{n}e{E}m{M} with n = 1 + E + M and 3 <= n <= 8, and f8e8m0 and f7e4m3u.
     b = View(a, dtype=f6e3m3)        # 1 + 3 + 3 is 7: f7e3m3
 A constant can hold a type: const WT = i6.)"};
     case Code::unknown_decorator:

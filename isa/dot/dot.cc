@@ -11,8 +11,9 @@ namespace {
 bool are_bipolar(const DType& a, const DType& b) { return a.is_bipolar() && b.is_bipolar(); }
 
 /// A code u of n bits stands for 2 u - (2^n - 1).
-OperandForm bipolar_form(const DType& type, const DType& instruction_type) {
-  if (instruction_type == u1) return {type.bits, 2, 1 - (1 << type.bits)};
+OperandForm bipolar_form(const DType& type, const MmaShape& shape) {
+  if (shape.exclusive_or) return {.planes = type.bits};
+  if (shape.a == u1) return {type.bits, 2, 1 - (1 << type.bits)};
   return type.bits < 8 ? OperandForm{} : OperandForm{1, 2, 1};
 }
 
@@ -37,8 +38,8 @@ std::optional<DotPlan> plan_bipolar(const RegisterType& a, const RegisterType& b
   auto plan = plan_mma(a, b, c, target);
   if (!plan) return std::nullopt;
   plan->method = DotMethod::bipolar;
-  plan->a_form = bipolar_form(a.dtype, plan->shape->a);
-  plan->b_form = bipolar_form(b.dtype, plan->shape->b);
+  plan->a_form = bipolar_form(a.dtype, *plan->shape);
+  plan->b_form = bipolar_form(b.dtype, *plan->shape);
   return plan;
 }
 

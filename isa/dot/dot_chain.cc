@@ -10,9 +10,10 @@ bool holds(const DType& to, const DType& from) {
   const int digits = to.mantissa_bits + 1;
   // The least exponents are far below 0 in all accumulators, so integers need digits only.
   if (!from.is_float()) return from.bits <= digits;
-  // Without an infinity, the greatest exponent has numbers that the wider type does not have there.
-  const bool greatest_fits =
-      from.exponent_bits < to.exponent_bits || from.specials() == Specials::ieee;
+  // Without an infinity, the greatest exponent has numbers that the wider type does not have there,
+  // unless its only code is NaN.
+  const bool greatest_fits = from.exponent_bits < to.exponent_bits ||
+                             from.specials() == Specials::ieee || from.mantissa_bits == 0;
   return from.mantissa_bits <= to.mantissa_bits && from.exponent_bits <= to.exponent_bits &&
          greatest_fits;
 }

@@ -59,6 +59,15 @@ bool add_places(const Tiling& places, const Tiling& c, std::int64_t k_tiles, int
   return true;
 }
 
+/// The tiles of scales of a step: those of a's rows and of b's columns at the step's place along k.
+struct ScaleTiles {
+  FragmentTile a, b;
+};
+
+ScaleTiles scales_of(const FragmentTile& c, std::int64_t k) {
+  return {{c.batch, c.row, k}, {c.batch, k, c.column}};
+}
+
 }  // namespace
 
 std::map<FragmentTile, std::int32_t> by_tile(const Tiling& tiling) {
@@ -94,6 +103,30 @@ bool plan_places(const RegisterLayout& places, const BatchOperands& operands, Do
   if (by_pairs && add_places(*by_pairs, *c, k_tiles, plan.shape->selectors, plan)) return true;
   const auto one_by_one = tile_by(places, single_places_layout(*plan.shape));
   return one_by_one && add_places(*one_by_one, *c, k_tiles, 1, plan);
+}
+
+bool plan_scales(const RegisterLayout& a_scales, const RegisterLayout& b_scales,
+                 const BatchOperands& operands, DotPlan& plan) {
+  const std::int64_t threads = operands.c.layout.num_threads();
+  if (a_scales.num_threads() != threads || b_scales.num_threads() != threads) return false;
+  auto a = tile_by(a_scales, plan.shape->a_scales_layout);
+  auto b = tile_by(b_scales, plan.shape->b_scales_layout);
+  const auto c = tile_by(operands.c.layout, plan.shape->c_layout);
+  if (!a || !b || !warps_agree(*a, *b, *c)) return false;
+  const auto a_tiles = by_tile(*a), b_tiles = by_tile(*b);
+  const std::int64_t k_tiles = operands.k() / plan.shape->k;
+  std::int64_t k = 0;
+  for (DotPlan::Step& step : plan.steps) {
+    const ScaleTiles wanted = scales_of(c->local_tiles[static_cast<std::size_t>(step.c)], k);
+    const auto in_a = a_tiles.find(wanted.a), in_b = b_tiles.find(wanted.b);
+    if (in_a == a_tiles.end() || in_b == b_tiles.end()) return false;
+    step.a_scales = in_a->second;
+    step.b_scales = in_b->second;
+    k = (k + 1) % k_tiles;
+  }
+  plan.a_scales = std::move(a->fragments);
+  plan.b_scales = std::move(b->fragments);
+  return true;
 }
 
 }  // namespace tilevm::isa

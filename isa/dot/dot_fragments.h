@@ -24,4 +24,9 @@ namespace tilevm::isa {
 [[nodiscard]] bool plan_places(const RegisterLayout& places, const BatchOperands& operands,
                                DotPlan& plan);
 
+/// Adds the scales of a block-scaled instruction; false if their layouts, of rank 3 (as_batch), do
+/// not hold, in each warp, those of its rows of a and of its columns of b.
+[[nodiscard]] bool plan_scales(const RegisterLayout& a_scales, const RegisterLayout& b_scales,
+                               const BatchOperands& operands, DotPlan& plan);
+
 }  // namespace tilevm::isa

@@ -61,11 +61,18 @@ Layout default_c(const MmaShape& shape, const BatchOperands& operands) {
                           local({batch / deep, rows / down, columns / across}), shape.c_layout});
 }
 
+/// What an instruction takes besides a, b and c: places of a sparse one, scales of a block-scaled
+/// one.
+struct OtherOperands {
+  const RegisterType* places = nullptr;
+  const RegisterType *a_scales = nullptr, *b_scales = nullptr;
+};
+
 /// The operand layouts that go with a layout of c: c's warps with the other dimension replicated,
-/// all of k in each. `places` of a sparse instruction.
+/// all of k in each.
 void suggest_fragments(const MmaShape& shape, const RegisterType& a, const RegisterType& b,
                        const RegisterType& c, Findings& findings,
-                       const RegisterType* places = nullptr) {
+                       const OtherOperands& others = {}) {
   const BatchOperands& operands = findings.operands;
   Layout c_layout = operands.c.layout;
   if (!tile_by(*c_layout, shape.c_layout)) {
@@ -80,10 +87,16 @@ void suggest_fragments(const MmaShape& shape, const RegisterType& a, const Regis
   const auto rows = reduce(outer, {2}, true), columns = reduce(outer, {1}, true);
   findings.suggest("a", a, fitting_product({rows, local({1, 1, k_tiles}), shape.a_layout}));
   findings.suggest("b", b, fitting_product({columns, local({1, k_tiles, 1}), shape.b_layout}));
-  if (places == nullptr) return;
+  if (others.a_scales != nullptr) {
+    findings.suggest("the scales of a", *others.a_scales,
+                     fitting_product({rows, local({1, 1, k_tiles}), shape.a_scales_layout}));
+    findings.suggest("the scales of b", *others.b_scales,
+                     fitting_product({columns, local({1, k_tiles, 1}), shape.b_scales_layout}));
+  }
+  if (others.places == nullptr) return;
   const bool in_pairs = k_tiles % shape.selectors == 0;
   findings.suggest(
-      "places", *places,
+      "places", *others.places,
       in_pairs
           ? fitting_product({rows, local({1, 1, k_tiles / shape.selectors}), shape.places_layout})
           : fitting_product({rows, local({1, 1, k_tiles}), single_places_layout(shape)}));
@@ -172,6 +185,17 @@ std::string later_targets(const DType& a, const DType& b, const DType& accumulat
   return fmt::format(" (sm_{} and later do)", first);
 }
 
+/// What computes a product with scales of a type where there is no instruction for it.
+std::string_view exact_product_words(const DType& scale) {
+  if (scale == f7e4m3u) {
+    return "elsewhere `Cast` operands and scales to f16 and multiply them before a `Dot`: every "
+           "product of an f4e2m1 and an f7e4m3u is an f16";
+  }
+  return "elsewhere `Cast` operands and scales to bf16 and multiply them before a `Dot`: a scale "
+         "is "
+         "a power of two, so that the product is exact unless it leaves the range of bf16";
+}
+
 }  // namespace
 
 DotMismatch explain_mismatch(const RegisterType& a, const RegisterType& b, const RegisterType& c,
@@ -223,7 +247,34 @@ DotMismatch explain_sparse_mismatch(const RegisterType& a, const RegisterType& p
       only_places ? fmt::format("the layout of places is not that of {}", label(shape, a.dtype))
                   : explain(shape, operands);
   if (fits_shape(shape, operands) && operands.c.layout.num_threads() % warp_size == 0) {
-    suggest_fragments(shape, a, b, c, findings, &places);
+    suggest_fragments(shape, a, b, c, findings, {.places = &places});
+  }
+  return mismatch;
+}
+
+DotMismatch explain_scaled_mismatch(const ScaledOperands& scaled, const Target& target) {
+  const auto& [a, a_scales, b, b_scales, c] = scaled;
+  Findings findings{BatchOperands(a, b, c), {}};
+  DotMismatch& mismatch = findings.mismatch;
+  const auto shapes = scaled_mma_shapes(target, a.dtype, b.dtype, a_scales.dtype, c.dtype);
+  if (shapes.empty()) {
+    mismatch.reason = fmt::format(
+        "no block-scaled tensor-core instruction of {} computes {} x {} + {} with scales of {}",
+        to_string(target), to_string(a.dtype), to_string(b.dtype), to_string(c.dtype),
+        to_string(a_scales.dtype));
+    mismatch.suggestions = {fmt::format("sm_120a computes {}", list_scaled_mma_types()),
+                            std::string(exact_product_words(a_scales.dtype))};
+    return mismatch;
+  }
+  const BatchOperands& operands = findings.operands;
+  const MmaShape* nearest = nearest_shape(shapes, operands);
+  const MmaShape& shape = nearest != nullptr ? *nearest : *shapes.front();
+  const bool only_scales = plan_fragments(shape, operands).has_value();
+  mismatch.reason = only_scales ? fmt::format("the layouts of the scales are not those of {}",
+                                              label(shape, a.dtype))
+                                : explain(shape, operands);
+  if (fits_shape(shape, operands) && operands.c.layout.num_threads() % warp_size == 0) {
+    suggest_fragments(shape, a, b, c, findings, {.a_scales = &a_scales, .b_scales = &b_scales});
   }
   return mismatch;
 }

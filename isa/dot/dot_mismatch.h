@@ -24,4 +24,14 @@ struct DotMismatch {
                                                   const RegisterType& b, const RegisterType& c,
                                                   const Target& target);
 
+/// The operands of a DotScaled: a [.., m, k], b [.., k, n] and c [.., m, n] with the scales
+/// [.., m, k / G] of a and [.., k / G, n] of b.
+struct ScaledOperands {
+  RegisterType a, a_scales, b, b_scales, c;
+};
+
+/// The same for a DotScaled.
+[[nodiscard]] DotMismatch explain_scaled_mismatch(const ScaledOperands& operands,
+                                                  const Target& target);
+
 }  // namespace tilevm::isa

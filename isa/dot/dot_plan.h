@@ -23,7 +23,8 @@ using Fragment = std::vector<std::int32_t>;
 
 /// How an operand of a bipolar Dot becomes operands of the instruction:
 ///   value = scale * sum over p of 2^p plane_p + offset
-/// With u1 instructions plane p is bit p of the codes. With i8 instructions there is one plane, the
+/// With u1 instructions plane p is bit p of the codes; if they count XORs, every bit is -1 or +1
+/// itself, and the product of two is 1 - 2 XOR. With i8 instructions there is one plane, the
 /// value itself, or (value - 1) / 2 where the value needs more than 8 bits.
 struct OperandForm {
   int planes = 1;
@@ -43,13 +44,15 @@ struct DotPlan {
   const MmaShape* shape = nullptr;  ///< none for a chain
   /// The instruction computes c^T = b^T a^T: its a is the Dot's b, its b the Dot's a.
   bool transposed = false;
-  std::vector<Fragment> a, b, c;  ///< of the instruction's operands
-  std::vector<Fragment> places;   ///< of a sparse instruction: one register each
+  std::vector<Fragment> a, b, c;             ///< of the instruction's operands
+  std::vector<Fragment> places;              ///< of a sparse instruction: one register each
+  std::vector<Fragment> a_scales, b_scales;  ///< of a block-scaled one: the scales of a step each
   /// One mma of the instruction's a and b: c += a * b, by indices into the lists of fragments. A
   /// sparse one takes its places from the threads that the selector names.
   struct Step {
     std::int32_t a, b, c;
     std::int32_t places = 0, selector = 0;
+    std::int32_t a_scales = 0, b_scales = 0;
   };
   /// In order of execution; the steps of one c fragment follow one another with ascending k.
   std::vector<Step> steps;

@@ -64,6 +64,25 @@ const std::vector<ShapeClass>& sparse_classes() {
   return classes;
 }
 
+/// A block-scaled kind: the types of its operands, in any mix.
+struct ScaledClass {
+  MmaScaling scaling;
+  std::vector<DType> operands;
+  std::int64_t k;
+  DType scale;
+};
+
+/// PTX ISA, "mma.sync with block scaling".
+const std::vector<ScaledClass>& scaled_classes() {
+  static const DType e3m2 = small_float(3, 2), e2m3 = small_float(2, 3), e2m1 = small_float(2, 1);
+  static const std::vector<ScaledClass> classes = {
+      {MmaScaling::mxf4, {e2m1}, 64, f8e8m0},
+      {MmaScaling::mxf4nvf4_ue4m3, {e2m1}, 64, f7e4m3u},
+      {MmaScaling::mxf8f6f4, {f8e4m3, f8e5m2, e3m2, e2m3, e2m1}, 32, f8e8m0},
+  };
+  return classes;
+}
+
 RegisterLayout product(std::initializer_list<Result<RegisterLayout>> factors) {
   RegisterLayout layout;
   for (const auto& factor : factors) {
@@ -123,6 +142,41 @@ MmaShape make_sparse_shape(const Extents& extents, const DType& a, const DType& 
   shape.selectors = a.bits == 16 ? 2 : 1;
   shape.places_layout = a.bits == 16 ? wide_places() : byte_places();
   return shape;
+}
+
+/// [16, scales]: row t/4 + 8 * (t%2) in lanes t and t + 2, its scales side by side.
+RegisterLayout a_scales(std::int64_t scales) {
+  const auto rows = RegisterLayout::make({16, 1}, {2, 8}, {1, -2, 0}, {});
+  return product({rows, local({1, scales})});
+}
+
+/// [scales, 8]: column t/4 in the lanes of a quad, its scales side by side.
+RegisterLayout b_scales(std::int64_t scales) {
+  return product({local({scales, 1}), spatial({1, 8}), replicated(4)});
+}
+
+MmaShape make_scaled_shape(const ScaledClass& kind, const DType& a, const DType& b) {
+  MmaShape shape = make_shape({16, kind.k, 120}, a, b, f32);
+  shape.scaling = kind.scaling;
+  shape.scale = kind.scale;
+  const auto in_word = [&](const DType& type) {
+    return std::int64_t{32} / register_element(shape, type).bits;
+  };
+  shape.a_layout = a_fragment(16, kind.k, in_word(a));
+  shape.b_layout = b_fragment(kind.k, in_word(b));
+  shape.a_scales_layout = a_scales(shape.scales());
+  shape.b_scales_layout = b_scales(shape.scales());
+  return shape;
+}
+
+std::vector<MmaShape> make_scaled_shapes() {
+  std::vector<MmaShape> shapes;
+  for (const ScaledClass& kind : scaled_classes()) {
+    for (const DType& a : kind.operands) {
+      for (const DType& b : kind.operands) shapes.push_back(make_scaled_shape(kind, a, b));
+    }
+  }
+  return shapes;
 }
 
 using ShapeMaker = MmaShape (*)(const Extents&, const DType&, const DType&, const DType&);
@@ -187,6 +241,46 @@ std::vector<const MmaShape*> sparse_mma_shapes(const Target& target, const DType
   return matching(sparse_mma_shapes(), target, a, b, accumulator);
 }
 
+const std::vector<MmaShape>& scaled_mma_shapes() {
+  static const std::vector<MmaShape> shapes = make_scaled_shapes();
+  return shapes;
+}
+
+std::vector<const MmaShape*> scaled_mma_shapes(const Target& target, const DType& a, const DType& b,
+                                               const DType& scale, const DType& accumulator) {
+  std::vector<const MmaShape*> found;
+  for (const MmaShape& shape : scaled_mma_shapes()) {
+    if (shape.a == a && shape.b == b && shape.scale == scale && shape.accumulator == accumulator &&
+        mma_rule(target, shape)) {
+      found.push_back(&shape);
+    }
+  }
+  return found;
+}
+
+const std::vector<MmaShape>& xor_mma_shapes() {
+  static const std::vector<MmaShape> shapes = [] {
+    std::vector<MmaShape> of_bits;
+    for (MmaShape shape : mma_shapes()) {
+      if (shape.a != u1) continue;
+      shape.exclusive_or = true;
+      of_bits.push_back(std::move(shape));
+    }
+    return of_bits;
+  }();
+  return shapes;
+}
+
+std::string list_scaled_mma_types() {
+  return "f4e2m1 x f4e2m1 + f32 with scales of f8e8m0 or f7e4m3u, and f8e4m3, f8e5m2, f6e3m2, "
+         "f6e2m3 and f4e2m1 in any mix + f32 with scales of f8e8m0";
+}
+
+int products_per_scale(const DType& scale) {
+  if (scale == f8e8m0) return 32;
+  return scale == f7e4m3u ? 16 : 0;
+}
+
 std::string list_mma_types(const Target& target) { return list_types(dense_classes(), target); }
 
 std::string list_sparse_mma_types(const Target& target) {
@@ -203,13 +297,43 @@ std::optional<MmaRule> mma_rule(const Target& target, const MmaShape& shape) {
                            .a = shape.a,
                            .b = shape.b,
                            .accumulator = shape.accumulator,
-                           .sparse = shape.sparse});
+                           .sparse = shape.sparse,
+                           .scaling = shape.scaling});
+}
+
+std::string MmaShape::label() const {
+  if (scaling != MmaScaling::none) return fmt::format("{}.{}", kind_name(scaling), name);
+  if (exclusive_or) return "xor." + name;
+  return sparse ? "sp." + name : name;
+}
+
+RegisterElement register_element(const MmaShape& shape, const DType& operand) {
+  if (shape.scaling != MmaScaling::mxf8f6f4) return {operand.bits};
+  return {8, operand.bits == 4 ? 2 : 0};
+}
+
+std::string_view kind_name(MmaScaling scaling) {
+  switch (scaling) {
+    case MmaScaling::none:
+      break;
+    case MmaScaling::mxf8f6f4:
+      return "mxf8f6f4";
+    case MmaScaling::mxf4:
+      return "mxf4";
+    case MmaScaling::mxf4nvf4_ue8m0:
+    case MmaScaling::mxf4nvf4_ue4m3:
+      return "mxf4nvf4";
+  }
+  return "";
 }
 
 std::vector<const MmaShape*> dot_shapes(const Target& target, const DType& a, const DType& b,
                                         const DType& accumulator) {
   if (!a.is_bipolar() || !b.is_bipolar()) return mma_shapes(target, a, b, accumulator);
-  auto shapes = mma_shapes(target, u1, u1, accumulator);
+  constexpr int first_without_xor = 90;
+  auto shapes = target.sm < first_without_xor
+                    ? matching(xor_mma_shapes(), target, u1, u1, accumulator)
+                    : mma_shapes(target, u1, u1, accumulator);
   const auto of_bytes = mma_shapes(target, i8, i8, accumulator);
   shapes.insert(shapes.end(), of_bytes.begin(), of_bytes.end());
   return shapes;

@@ -11,11 +11,18 @@
 // A sparse instruction stores two of each four elements of a row of A. Its A fragment is that of
 // the stored elements; the places of all of them, 2 bits each, are in one register of some or all
 // threads, which the instruction's sparsity selector names.
+//
+// A block-scaled instruction multiplies each product by a scale of A and one of B, which its
+// neighbours along k share (isa/numeric/mma_rules.h, MmaScaling):
+//   scales of A  row = t/4 + 8 * (t%2), all of k   in threads t and t + 2
+//   scales of B  column = t/4, all of k            in the four threads of a quad
+// Of kind::mxf8f6f4 every operand's element has a byte of a register, whatever its width.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isa/layout/register_layout.h"
@@ -41,12 +48,34 @@ struct MmaShape {
   /// k.
   RegisterLayout places_layout = {};
   int selectors = 1;
+  /// Of u1: the product of two bits is their XOR instead of their AND (`.xor.popc`).
+  bool exclusive_or = false;
+  MmaScaling scaling = MmaScaling::none;
+  /// Of a block-scaled one: the scales [m, k / G] of A and [k / G, n] of B, G of them sharing one.
+  DType scale = f8e8m0;
+  RegisterLayout a_scales_layout = {}, b_scales_layout = {};
 
   /// The elements of a row of A that are multiplied.
   [[nodiscard]] std::int64_t stored_k() const { return sparse ? k / 2 : k; }
-  /// "m16n8k16", "sp.m16n8k32": what tells it from other instructions on the same types.
-  [[nodiscard]] std::string label() const { return sparse ? "sp." + name : name; }
+  /// The scales of a row of A.
+  [[nodiscard]] std::int64_t scales() const {
+    return scaling == MmaScaling::none ? 0 : k / products_per_scale(scaling);
+  }
+  /// "m16n8k16", "sp.m16n8k32", "mxf4.m16n8k64", "xor.m16n8k256": what tells it from other
+  /// instructions on the same types.
+  [[nodiscard]] std::string label() const;
 };
+
+/// Where the code of an operand's element is among the bits that it has in a register: all of
+/// them, or of kind::mxf8f6f4 a part of a byte (PTX ISA, "Matrix fragments for mma.m16n8k32").
+struct RegisterElement {
+  int bits = 0;   ///< that an element has in a register
+  int shift = 0;  ///< of the code's lowest bit
+};
+[[nodiscard]] RegisterElement register_element(const MmaShape& shape, const DType& operand);
+
+/// PTX's name of the scaling without the type of scales: "mxf8f6f4", "mxf4", "mxf4nvf4".
+[[nodiscard]] std::string_view kind_name(MmaScaling scaling);
 
 /// Every instruction known. Of the same types those with larger m come first, then larger k.
 [[nodiscard]] const std::vector<MmaShape>& mma_shapes();
@@ -65,6 +94,15 @@ struct MmaShape {
                                                              const DType& accumulator);
 [[nodiscard]] std::string list_sparse_mma_types(const Target& target);
 
+/// The same of block-scaled instructions. `per_scale`: how many products share a scale.
+[[nodiscard]] const std::vector<MmaShape>& scaled_mma_shapes();
+[[nodiscard]] std::vector<const MmaShape*> scaled_mma_shapes(const Target& target, const DType& a,
+                                                             const DType& b, const DType& scale,
+                                                             const DType& accumulator);
+[[nodiscard]] std::string list_scaled_mma_types();
+/// How many products share a scale of this type; 0 for other types.
+[[nodiscard]] int products_per_scale(const DType& scale);
+
 /// For one sparse instruction alone: every pair of threads that the selector leaves out holds the
 /// places of the pair that it names.
 [[nodiscard]] RegisterLayout single_places_layout(const MmaShape& shape);
@@ -72,8 +110,12 @@ struct MmaShape {
 /// How an instruction adds; nothing where the target does not have it.
 [[nodiscard]] std::optional<MmaRule> mma_rule(const Target& target, const MmaShape& shape);
 
+/// The instructions that count the ones of XORs, from which bipolar operands need no corrections:
+/// none where a target makes several instructions of each (from sm_90 on).
+[[nodiscard]] const std::vector<MmaShape>& xor_mma_shapes();
+
 /// The instructions that may compute a Dot of these types: those of the types themselves, or for
-/// bipolar operands those of u1 (all bits by AND and population count), then of i8.
+/// bipolar operands those of u1 (all bits by XOR or AND and population count), then of i8.
 [[nodiscard]] std::vector<const MmaShape*> dot_shapes(const Target& target, const DType& a,
                                                       const DType& b, const DType& accumulator);
 

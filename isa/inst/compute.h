@@ -60,8 +60,9 @@ struct ConvertLayout {
            "Both layouts have the same shape and the same number of threads. Where elements "
            "change their places inside a thread only, it costs little: between two Views to u1 it "
            "permutes bits, and where a Cast follows, the CUDA backend reads the permuted bits "
-           "where they are. Between threads, elements move through shared memory that is no tensor "
-           "of the program, with one barrier.",
+           "where they are. Between threads of a warp, elements move by shuffles or `movmatrix` "
+           "where that takes fewer instructions; else they move through shared memory that is no "
+           "tensor of the program, with one barrier.",
        .exchanges = true},
       slot("src", &ConvertLayout::src, "the tile"),
       slot("layout", &ConvertLayout::layout, "the new layout"));
@@ -117,7 +118,35 @@ struct DotSparse {
   friend bool operator==(const DotSparse&, const DotSparse&) = default;
 };
 
+struct DotScaled {
+  RegisterOperand a;
+  RegisterOperand a_scales;
+  RegisterOperand b;
+  RegisterOperand b_scales;
+  RegisterOperand c;
+
+  static constexpr auto schema = define<DotScaled>(
+      {.mnemonic = "DotScaled",
+       .category = Category::compute,
+       .result = ResultKind::register_tile,
+       .summary = "Matrix product of block-scaled matrices: d = dot(a * sa, b * sb) + c.",
+       .detail =
+           "a is [.., m, k], b is [.., k, n], c and d are f32 [.., m, n]. G elements side by side "
+           "along k share a scale: sa is [.., m, k / G], sb is [.., k / G, n]. Scales of f8e8m0 "
+           "(G = 32) go with f8e4m3, f8e5m2, f6e3m2, f6e2m3 and f4e2m1 in any mix, scales of "
+           "f7e4m3u (G = 16) with f4e2m1. Block-scaled tensor-core instructions only, which "
+           "sm_120a "
+           "has; their arithmetic is modelled after the literature, not measured "
+           "(docs/semantics.md, DotScaled)."},
+      slot("a", &DotScaled::a, "the left matrix, [.., m, k]"),
+      slot("sa", &DotScaled::a_scales, "its scales, [.., m, k / G]"),
+      slot("b", &DotScaled::b, "the right matrix, [.., k, n]"),
+      slot("sb", &DotScaled::b_scales, "its scales, [.., k / G, n]"),
+      slot("c", &DotScaled::c, "what is added, [.., m, n]; its type and layout are the result's"));
+  friend bool operator==(const DotScaled&, const DotScaled&) = default;
+};
+
 /// Its instructions, in the order of the reference.
-using ComputeInstructions = InstructionList<Cast, View, ConvertLayout, Dot, DotSparse>;
+using ComputeInstructions = InstructionList<Cast, View, ConvertLayout, Dot, DotSparse, DotScaled>;
 
 }  // namespace tilevm::isa

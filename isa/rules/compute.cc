@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "isa/dot/dot.h"
+#include "isa/dot/dot_scaled.h"
 #include "isa/dot/dot_sparse.h"
 #include "isa/layout/layout_ops.h"
+#include "isa/layout/warp_exchange.h"
 #include "isa/program/exchange.h"
 #include "isa/rules/rules.h"
 #include "isa/rules/support.h"
@@ -60,6 +62,73 @@ bool check_sparse_shapes(const DotSparse& inst, const RuleContext& context) {
                   to_string(a), context.name(inst.places.var), to_string(places.dtype),
                   to_string(places.shape())));
   note_operand(diagnostic, inst.places, context);
+  return false;
+}
+
+bool check_scaled_shapes(const DotScaled& inst, const RuleContext& context) {
+  const Shape &a = context.type(inst.a).shape(), &b = context.type(inst.b).shape(),
+              &c = context.type(inst.c).shape();
+  if (are_product_shapes(a, b, c, 1)) return true;
+  auto& diagnostic = context.error(
+      Code::dot_shapes,
+      fmt::format("`DotScaled` of {} and {} onto {}; it takes a [m, k], b [k, n] and c [m, n], or "
+                  "batches of them",
+                  to_string(a), to_string(b), to_string(c)));
+  for (const RegisterOperand& operand : {inst.a, inst.b, inst.c}) {
+    note_operand(diagnostic, operand, context);
+  }
+  return false;
+}
+
+/// Whether an operand holds the scales of a matrix along `dim`, counted from the end.
+bool check_scales(const RegisterOperand& scales, const RegisterOperand& matrix, std::size_t slot,
+                  std::size_t dim, const RuleContext& context) {
+  const RegisterType& type = context.type(scales);
+  const int shared = products_per_scale(type.dtype);
+  const auto error = [&](Code code, const std::string& message) {
+    auto& diagnostic = context.error(code, slot, message);
+    note_operand(diagnostic, scales, context);
+    note_operand(diagnostic, matrix, context);
+    return false;
+  };
+  if (shared == 0) {
+    return error(
+        Code::type_mismatch,
+        fmt::format("scales are f8e8m0, one for 32 elements, or f7e4m3u, one for 16; {} is "
+                    "{}",
+                    context.name(scales.var), to_string(type.dtype)));
+  }
+  Shape wanted = context.type(matrix).shape();
+  std::int64_t& extent = wanted[wanted.size() - dim];
+  if (extent % shared != 0) {
+    return error(Code::dot_shapes,
+                 fmt::format("{} elements share a scale of {}; k = {} is no multiple", shared,
+                             to_string(type.dtype), extent));
+  }
+  extent /= shared;
+  if (type.shape() == wanted) return true;
+  return error(Code::dot_shapes,
+               fmt::format("{} elements share a scale of {}: the scales of {} are {}; {} is {}",
+                           shared, to_string(type.dtype), to_string(context.type(matrix).shape()),
+                           to_string(wanted), context.name(scales.var), to_string(type.shape())));
+}
+
+bool check_scaled(const DotScaled& inst, const RuleContext& context) {
+  constexpr auto a_slot = position_of(&DotScaled::a_scales),
+                 b_slot = position_of(&DotScaled::b_scales);
+  if (!check_scaled_shapes(inst, context) ||
+      !check_scales(inst.a_scales, inst.a, a_slot, 1, context) ||
+      !check_scales(inst.b_scales, inst.b, b_slot, 2, context)) {
+    return false;
+  }
+  const DType &a = context.type(inst.a_scales).dtype, &b = context.type(inst.b_scales).dtype;
+  if (a == b) return true;
+  auto& diagnostic =
+      context.error(Code::type_mismatch, b_slot,
+                    fmt::format("the scales of a are {}, those of b are {}; they have one type",
+                                to_string(a), to_string(b)));
+  note_operand(diagnostic, inst.a_scales, context);
+  note_operand(diagnostic, inst.b_scales, context);
   return false;
 }
 
@@ -132,8 +201,11 @@ RuleResult result_types(const ConvertLayout& inst, const RuleContext& context) {
 template <>
 std::int64_t exchange_bytes(const ConvertLayout& inst, const InstStmt&, const Kernel& kernel) {
   const auto& source = *std::get_if<RegisterType>(&kernel.variable(inst.src.var).type);
-  if (thread_local_equivalent(source.layout, inst.layout)) return 0;
   const int bits = source.dtype.bits;
+  if (thread_local_equivalent(source.layout, inst.layout) ||
+      plan_warp_exchange(source.layout, inst.layout, bits)) {
+    return 0;
+  }
   return source.layout.size() * (bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8);
 }
 
@@ -162,6 +234,24 @@ RuleResult result_types(const DotSparse& inst, const RuleContext& context) {
   if (!plan_dot_sparse(operands, context.target(), &mismatch)) {
     auto& diagnostic = context.error(Code::no_dot_instruction, mismatch.reason);
     for (const RegisterOperand& operand : {inst.a, inst.places, inst.b, inst.c}) {
+      note_operand(diagnostic, operand, context);
+    }
+    for (const std::string& suggestion : mismatch.suggestions) add_note(diagnostic, suggestion);
+    return std::nullopt;
+  }
+  return std::vector<Type>{context.type(inst.c)};
+}
+
+template <>
+RuleResult result_types(const DotScaled& inst, const RuleContext& context) {
+  if (!check_scaled(inst, context)) return std::nullopt;
+  DotMismatch mismatch;
+  const ScaledOperands operands{context.type(inst.a), context.type(inst.a_scales),
+                                context.type(inst.b), context.type(inst.b_scales),
+                                context.type(inst.c)};
+  if (!plan_dot_scaled(operands, context.target(), &mismatch)) {
+    auto& diagnostic = context.error(Code::no_dot_instruction, mismatch.reason);
+    for (const RegisterOperand& operand : {inst.a, inst.a_scales, inst.b, inst.b_scales, inst.c}) {
       note_operand(diagnostic, operand, context);
     }
     for (const std::string& suggestion : mismatch.suggestions) add_note(diagnostic, suggestion);

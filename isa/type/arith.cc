@@ -20,11 +20,9 @@ std::uint64_t on_floats(const DType& type, std::uint64_t a, std::uint64_t b, F f
   return result != result ? canonical_nan(type) : std::bit_cast<Bits>(result);
 }
 
-std::uint64_t sign_bit(const DType& type) { return std::uint64_t{1} << (type.bits - 1); }
-
-/// The number of bits below the significand that mean nothing (tf32).
-unsigned unused_bits(const DType& type) {
-  return type.is_float() ? type.bits - 1U - type.exponent_bits - type.mantissa_bits : 0U;
+/// The highest bit; none of a float without a sign.
+std::uint64_t sign_bit(const DType& type) {
+  return type.is_unsigned_float() ? 0 : std::uint64_t{1} << (type.bits - 1);
 }
 
 bool is_nan(const DType& type, std::uint64_t code) {
@@ -34,7 +32,8 @@ bool is_nan(const DType& type, std::uint64_t code) {
 /// The order of the values that are no NaN, -0 before +0.
 std::int64_t rank(const DType& type, std::uint64_t code) {
   if (type.is_float()) {
-    const auto magnitude = static_cast<std::int64_t>((code & ~sign_bit(type)) >> unused_bits(type));
+    const auto magnitude =
+        static_cast<std::int64_t>((code & ~sign_bit(type)) >> type.unused_bits());
     return (code & sign_bit(type)) != 0 ? -1 - magnitude : magnitude;
   }
   if (type.is_signed_int()) {
@@ -51,7 +50,7 @@ std::uint64_t choose(Choice choice, const DType& type, std::uint64_t a, std::uin
   const bool first_less = rank(type, a) < rank(type, b);
   const bool take_first =
       is_nan(type, b) || (!is_nan(type, a) && first_less == (choice == Choice::smaller));
-  return (take_first ? a : b) & ~low_mask(unused_bits(type));
+  return (take_first ? a : b) & ~low_mask(type.unused_bits());
 }
 
 /// Whether holds(x, y) of the ranks of two elements, in which -0 and +0 are equal; with a NaN only
@@ -131,15 +130,17 @@ std::uint64_t remainder(const DType& type, std::uint64_t a, std::uint64_t b) {
 std::uint64_t negate(const DType& type, std::uint64_t a) {
   if (type.is_bipolar()) return ~a & low_mask(type.bits);
   if (type.is_integer()) return (0 - a) & low_mask(type.bits);
-  return is_nan(type, a) ? canonical_nan(type)
-                         : (a ^ sign_bit(type)) & ~low_mask(unused_bits(type));
+  if (is_nan(type, a)) return canonical_nan(type);
+  if (!type.has_sign()) return lowest_code(type);
+  return (a ^ sign_bit(type)) & ~low_mask(type.unused_bits());
 }
 
 std::uint64_t absolute(const DType& type, std::uint64_t a) {
   const bool top = (a & sign_bit(type)) != 0;
   if (type.is_bipolar()) return top ? a : negate(type, a);
   if (type.is_integer()) return top && type.is_signed_int() ? negate(type, a) : a;
-  return is_nan(type, a) ? canonical_nan(type) : a & ~sign_bit(type) & ~low_mask(unused_bits(type));
+  return is_nan(type, a) ? canonical_nan(type)
+                         : a & ~sign_bit(type) & ~low_mask(type.unused_bits());
 }
 
 /// Whether the magnitude of an integer part is one larger, by the fraction that is cut off: its

@@ -18,10 +18,16 @@ std::vector<DType> make_all_dtypes() {
     for (int e = bits - 2; e >= 1; --e) types.push_back(small_float(e, bits - 1 - e));
   }
   for (int n = 1; n <= 8; ++n) types.push_back(bipolar(n));
+  types.insert(types.end(), {f8e8m0, f7e4m3u});
   return types;
 }
 
 bool is_small_float(const DType& type) { return type.is_float() && type.bits <= 8; }
+
+/// What tells a float without a sign from those with one in a name.
+std::string_view sign_suffix(const DType& type) {
+  return type.has_sign() || !type.has_zero() ? "" : "u";
+}
 
 std::string long_name(const DType& type) {
   switch (type.kind) {
@@ -37,7 +43,8 @@ std::string long_name(const DType& type) {
   if (type == bf16) return "bfloat16";
   if (type == tf32) return "tfloat32";
   if (!is_small_float(type)) return fmt::format("float{}", type.bits);
-  return fmt::format("float{}_e{}m{}", type.bits, type.exponent_bits, type.mantissa_bits);
+  return fmt::format("float{}_e{}m{}{}", type.bits, type.exponent_bits, type.mantissa_bits,
+                     sign_suffix(type));
 }
 
 std::unordered_map<std::string, DType> make_names() {
@@ -54,7 +61,7 @@ std::unordered_map<std::string, DType> make_names() {
 Specials DType::specials() const {
   if (!is_float()) return Specials::finite;
   if (bits > 8 || *this == f8e5m2) return Specials::ieee;
-  return *this == f8e4m3 ? Specials::nan : Specials::finite;
+  return *this == f8e4m3 || !has_sign() ? Specials::nan : Specials::finite;
 }
 
 std::optional<DType> parse_dtype(std::string_view name) {
@@ -80,7 +87,8 @@ std::string to_string(const DType& type) {
   if (type == bf16) return "bf16";
   if (type == tf32) return "tf32";
   if (!is_small_float(type)) return fmt::format("f{}", type.bits);
-  return fmt::format("f{}e{}m{}", type.bits, type.exponent_bits, type.mantissa_bits);
+  return fmt::format("f{}e{}m{}{}", type.bits, type.exponent_bits, type.mantissa_bits,
+                     sign_suffix(type));
 }
 
 const std::vector<DType>& all_dtypes() {

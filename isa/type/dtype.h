@@ -6,6 +6,9 @@
 //   f{n}e{E}m{M}            3 <= n = 1+E+M <= 8; bias 2^(E-1)-1, exponent field 0 is subnormal;
 //                           f8e4m3 has NaN (S.1111.111) and no Inf, f8e5m2 is IEEE-like,
 //                           all others are finite only
+//   f8e8m0 f7e4m3u          scales, n = E+M: no sign, no Inf, the code of all ones is NaN.
+//                           f8e8m0 is 2^(code - 127), without a zero; f7e4m3u has the values
+//                           of f8e4m3 without a sign
 //   b1..b8                  bipolar integers: every bit is -1 or +1, value = sum (2 b_i - 1) 2^i
 //                           (APT-LLM)
 //
@@ -27,7 +30,7 @@ enum class TypeKind : std::uint8_t { signed_int, unsigned_int, floating, bipolar
 /// Which codes with the highest exponent are not numbers.
 enum class Specials : std::uint8_t {
   ieee,    ///< highest exponent: Inf and NaN
-  nan,     ///< only the all-ones code is NaN, no Inf (f8e4m3)
+  nan,     ///< only the all-ones code is NaN, no Inf (f8e4m3, f8e8m0, f7e4m3u)
   finite,  ///< every code is a number
 };
 
@@ -52,6 +55,19 @@ struct DType {
 
   /// Exponent bias of a float: 2^(E-1) - 1.
   [[nodiscard]] constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  /// Of a float: whether a code has a sign bit, the highest one.
+  [[nodiscard]] constexpr bool has_sign() const { return bits > exponent_bits + mantissa_bits; }
+  /// Whether the type is a float without one.
+  [[nodiscard]] constexpr bool is_unsigned_float() const { return is_float() && !has_sign(); }
+  /// Of a float: whether exponent field 0 holds zero and subnormals. Without a mantissa it is a
+  /// power of two as all others are.
+  [[nodiscard]] constexpr bool has_zero() const { return mantissa_bits > 0; }
+  /// The exponent of the least normal number of a float.
+  [[nodiscard]] constexpr int least_exponent() const { return (has_zero() ? 1 : 0) - bias(); }
+  /// Bits below the significand that mean nothing: 13 of tf32.
+  [[nodiscard]] constexpr unsigned unused_bits() const {
+    return is_float() && has_sign() ? bits - 1U - exponent_bits - mantissa_bits : 0U;
+  }
   [[nodiscard]] Specials specials() const;
 };
 
@@ -62,7 +78,8 @@ inline constexpr DType i8{TypeKind::signed_int, 8, 0, 0}, i16{TypeKind::signed_i
     u64{TypeKind::unsigned_int, 64, 0, 0}, f16{TypeKind::floating, 16, 5, 10},
     bf16{TypeKind::floating, 16, 8, 7}, tf32{TypeKind::floating, 32, 8, 10},
     f32{TypeKind::floating, 32, 8, 23}, f64{TypeKind::floating, 64, 11, 52},
-    f8e4m3{TypeKind::floating, 8, 4, 3}, f8e5m2{TypeKind::floating, 8, 5, 2};
+    f8e4m3{TypeKind::floating, 8, 4, 3}, f8e5m2{TypeKind::floating, 8, 5, 2},
+    f8e8m0{TypeKind::floating, 8, 8, 0}, f7e4m3u{TypeKind::floating, 7, 4, 3};
 
 /// i{n} / u{n} / b{n}; n as listed above.
 [[nodiscard]] constexpr DType signed_int(int n) {

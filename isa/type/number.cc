@@ -9,12 +9,8 @@
 namespace tilevm::isa {
 namespace {
 
-/// tf32 has 19 bits of meaning, in the upper part of 32.
-unsigned unused_low_bits(const DType& type) {
-  return type.is_float() ? type.bits - 1u - type.exponent_bits - type.mantissa_bits : 0u;
-}
-
-/// Bit position of the sign in a float's code without the unused low bits.
+/// Bit position of the sign in a float's code without the unused low bits; of a type without a sign
+/// the position above the code.
 unsigned sign_position(const DType& type) {
   return type.exponent_bits + unsigned{type.mantissa_bits};
 }
@@ -38,12 +34,12 @@ std::uint64_t max_magnitude(const DType& type) {
 }
 
 std::uint64_t float_code(const DType& type, bool negative, std::uint64_t magnitude) {
-  const std::uint64_t sign = std::uint64_t{negative} << sign_position(type);
-  return (sign | magnitude) << unused_low_bits(type);
+  const std::uint64_t sign = std::uint64_t{negative && type.has_sign()} << sign_position(type);
+  return (sign | magnitude) << type.unused_bits();
 }
 
 Number decode_float(const DType& type, std::uint64_t bits) {
-  const std::uint64_t code = (bits & low_mask(type.bits)) >> unused_low_bits(type);
+  const std::uint64_t code = (bits & low_mask(type.bits)) >> type.unused_bits();
   const std::uint64_t magnitude = code & low_mask(sign_position(type));
   Number value;
   value.negative = (code >> sign_position(type)) != 0;
@@ -54,8 +50,8 @@ Number decode_float(const DType& type, std::uint64_t bits) {
   }
   const auto field = static_cast<int>(magnitude >> type.mantissa_bits);
   value.significand = magnitude & low_mask(type.mantissa_bits);
-  if (field != 0) value.significand |= std::uint64_t{1} << type.mantissa_bits;
-  value.exponent = std::max(field, 1) - type.bias() - type.mantissa_bits;
+  if (field != 0 || !type.has_zero()) value.significand |= std::uint64_t{1} << type.mantissa_bits;
+  value.exponent = std::max(field - type.bias(), type.least_exponent()) - type.mantissa_bits;
   return value;
 }
 
@@ -90,15 +86,16 @@ std::uint64_t round_to_float(const DType& type, const Number& value) {
   // Far outside every format; also keeps the sums below from overflowing.
   if (value.exponent > 4096) return ~std::uint64_t{0};
   if (value.exponent < -4096) return 0;
-  const int exponent = std::max(msb + value.exponent, 1 - type.bias());
+  const int exponent = std::max(msb + value.exponent, type.least_exponent());
   if (exponent > type.bias() + 1) return ~std::uint64_t{0};
   const int drop = exponent - type.mantissa_bits - value.exponent;
   const std::uint64_t rounded = drop > 0
                                     ? shift_right_rounded(value.significand, drop, type == tf32)
                                     : value.significand << -drop;
+  const auto field = static_cast<std::uint64_t>(exponent - type.least_exponent());
+  if (!type.has_zero()) return field + std::max<std::uint64_t>(rounded, 1) - 1;
   // A subnormal has the least exponent and no hidden bit; a carry into the next binade adds one to
   // the exponent field. Both fall out of one addition.
-  const auto field = static_cast<std::uint64_t>(exponent + type.bias() - 1);
   return (field << type.mantissa_bits) + rounded;
 }
 
@@ -111,6 +108,7 @@ std::uint64_t encode_float(const DType& type, const Number& value) {
   if (value.is_nan()) {
     return type.specials() == Specials::finite ? max_code(type) : canonical_nan(type);
   }
+  if (value.negative && !type.has_sign()) return lowest_code(type);
   std::uint64_t magnitude = 0;
   if (value.is_inf()) {
     magnitude = overflow_magnitude(type);
@@ -216,7 +214,7 @@ std::uint64_t max_code(const DType& type) {
 }
 
 std::uint64_t lowest_code(const DType& type) {
-  if (type.is_float()) return float_code(type, true, max_magnitude(type));
+  if (type.is_float()) return float_code(type, true, type.has_sign() ? max_magnitude(type) : 0);
   return type.is_signed_int() ? std::uint64_t{1} << (type.bits - 1) : 0;
 }
 

@@ -34,8 +34,9 @@ struct Number {
 ///       0x7fffffffffffffff)
 ///   to tf32: nearest, ties away, overflow to Inf; NaN -> 0x7fffe000
 ///   to floats of 8 bits or fewer: nearest even once; beyond the largest finite, and Inf, saturate;
-///       NaN -> the type's NaN (f8e4m3, f8e5m2: 0x7f) or +max where it has none; zero keeps its
-///       sign
+///       NaN -> the type's NaN (f8e4m3, f8e5m2, f7e4m3u: 0x7f, f8e8m0: 0xff) or +max where it has
+///       none; zero keeps its sign. Without a sign, what is below the least value becomes it. A
+///       significand of f8e8m0 is 1, which is odd: a tie goes up
 ///   to bipolar: the nearest representable (odd values of magnitude < 2^n; ties toward +),
 ///       saturating; NaN -> the code of +1
 [[nodiscard]] std::uint64_t encode(const DType& type, const Number& value);

@@ -14,6 +14,7 @@
 #include "isa/analysis/statements.h"
 #include "isa/base/check.h"
 #include "isa/dot/dot.h"
+#include "isa/dot/dot_scaled.h"
 #include "isa/dot/dot_sparse.h"
 #include "isa/inst/limits.h"
 #include "isa/program/tile_move.h"
@@ -178,6 +179,12 @@ class KernelVerifier {
       info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(
           *plan_dot_sparse({context.type(dot->a), context.type(dot->places), context.type(dot->b),
                             context.type(dot->c)},
+                           target_, nullptr));
+    }
+    if (const auto* dot = std::get_if<DotScaled>(&stmt.inst)) {
+      info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(
+          *plan_dot_scaled({context.type(dot->a), context.type(dot->a_scales), context.type(dot->b),
+                            context.type(dot->b_scales), context.type(dot->c)},
                            target_, nullptr));
     }
   }

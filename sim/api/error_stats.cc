@@ -68,7 +68,7 @@ ErrorStats& ErrorStats::operator+=(const ErrorStats& other) {
 ErrorMeter::ErrorMeter(const isa::DType& type)
     : is_float_(type.is_float()),
       mantissa_bits_(type.mantissa_bits),
-      least_exponent_(is_float_ ? 1 - type.bias() : 0),
+      least_exponent_(is_float_ ? type.least_exponent() : 0),
       largest_exponent_(std::ilogb(isa::to_double(isa::decode(type, isa::max_code(type))))) {}
 
 double ErrorMeter::ulp(double value) const {

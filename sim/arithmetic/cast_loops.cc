@@ -102,6 +102,17 @@ struct SmallFromF32 {
     return f32_to_small(type, code);
   }
 };
+/// The exponent of f8e8m0: half a unit and more rounds up, what is less than 2^-127 becomes it.
+struct PowerFromF32 {
+  TILEVM_INLINE std::uint32_t operator()(std::uint32_t code) const {
+    const std::uint32_t magnitude = code & 0x7fffffff;
+    const std::uint32_t normal = (magnitude + 0x400000) >> 23;
+    const std::uint32_t rounded = magnitude < 0x800000 ? (magnitude >= 0x600000 ? 1U : 0U) : normal;
+    const std::uint32_t finite = rounded < 254 ? rounded : 254;
+    const std::uint32_t positive = code >> 31 != 0 ? 0 : finite;
+    return magnitude > f32_infinity ? 255 : positive;
+  }
+};
 /// Toward zero, saturating, NaN gives 0.
 struct I32FromF32 {
   TILEVM_INLINE std::uint32_t operator()(std::uint32_t code) const {
@@ -129,6 +140,7 @@ LaneLoop1 host_cast(const DType& from, const DType& to, SimdLevel level) {
   if (to == bf16) return loop1<U16, U32>(level, Bf16FromF32{});
   if (to == tf32) return loop1<U32, U32>(level, Tf32FromF32{});
   if (to == i32) return loop1<U32, U32>(level, I32FromF32{});
+  if (to == isa::f8e8m0) return loop1<U8, U32>(level, PowerFromF32{});
   if (to.is_float() && to.bits <= 8) return loop1<U8, U32>(level, SmallFromF32{SmallFloat(to)});
   return {};
 }

@@ -7,7 +7,8 @@ namespace tilevm::sim {
 
 SmallFloat::SmallFloat(const isa::DType& type)
     : mantissa_bits(type.mantissa_bits),
-      sign_shift(type.bits - 1U),
+      sign_shift(unsigned{type.exponent_bits} + type.mantissa_bits),
+      unsigned_mask(type.has_sign() ? 0U : ~0U),
       scale(static_cast<std::uint32_t>(254 - type.bias()) << 23),
       infinity(1U << type.bits),
       first_nan(1U << type.bits),

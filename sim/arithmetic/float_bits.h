@@ -79,17 +79,19 @@ inline constexpr std::uint32_t f32_infinity = 0x7f800000;
   return toward_zero | (back != value ? 1U : 0U);
 }
 
-/// A format of at most 8 bits, as far as conversions need it.
+/// A format of at most 8 bits with a mantissa, as far as conversions need it.
 struct SmallFloat {
   explicit SmallFloat(const isa::DType& type);
-  std::uint32_t mantissa_bits, sign_shift;
-  std::uint32_t scale;         ///< f32: 2^(127 - bias)
-  std::uint32_t infinity;      ///< magnitude of Inf; none: beyond all
-  std::uint32_t first_nan;     ///< least magnitude of a NaN; none: beyond all
-  std::uint32_t max, nan;      ///< codes of the largest finite value and of NaN's substitute
-  std::uint32_t least_normal;  ///< f32
-  std::uint32_t rounder;       ///< f32 whose last bit is worth the least subnormal
-  std::uint32_t rebias;        ///< difference of the biases, at the code's exponent bits
+  std::uint32_t mantissa_bits;
+  std::uint32_t sign_shift;     ///< of the sign; without one, the width
+  std::uint32_t unsigned_mask;  ///< all ones without a sign
+  std::uint32_t scale;          ///< f32: 2^(127 - bias)
+  std::uint32_t infinity;       ///< magnitude of Inf; none: beyond all
+  std::uint32_t first_nan;      ///< least magnitude of a NaN; none: beyond all
+  std::uint32_t max, nan;       ///< codes of the largest finite value and of NaN's substitute
+  std::uint32_t least_normal;   ///< f32
+  std::uint32_t rounder;        ///< f32 whose last bit is worth the least subnormal
+  std::uint32_t rebias;         ///< difference of the biases, at the code's exponent bits
 };
 
 [[nodiscard, gnu::always_inline]] inline std::uint32_t small_to_f32(const SmallFloat& type,
@@ -106,7 +108,8 @@ struct SmallFloat {
 [[nodiscard, gnu::always_inline]] inline std::uint32_t f32_to_small(const SmallFloat& type,
                                                                     std::uint32_t code) {
   const std::uint32_t magnitude = code & 0x7fffffff;
-  const std::uint32_t sign = (code >> 31) << type.sign_shift;
+  const std::uint32_t negative = 0 - (code >> 31);
+  const std::uint32_t sign = (negative & ~type.unsigned_mask & 1U) << type.sign_shift;
   const std::uint32_t drop = 23 - type.mantissa_bits;
   const std::uint32_t odd = (magnitude >> drop) & 1;
   const std::uint32_t below_half = (1U << (drop - 1)) - 1;
@@ -114,7 +117,8 @@ struct SmallFloat {
   const std::uint32_t subnormal =
       as_bits(as_float(magnitude) + as_float(type.rounder)) - type.rounder;
   const std::uint32_t rounded = magnitude < type.least_normal ? subnormal : normal;
-  const std::uint32_t finite = rounded < type.max ? rounded : type.max;
+  const std::uint32_t most = type.max & ~(negative & type.unsigned_mask);
+  const std::uint32_t finite = rounded < most ? rounded : most;
   return magnitude > f32_infinity ? type.nan : finite | sign;
 }
 

@@ -2,6 +2,7 @@
 // to be converted. Each equals isa::apply on every code.
 #include <type_traits>
 
+#include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "isa/type/number.h"
 #include "sim/arithmetic/element_loops.h"
@@ -9,6 +10,7 @@
 namespace tilevm::sim {
 namespace {
 
+using isa::BinaryOp;
 using isa::DType;
 
 enum class Kind { unsigned_int, signed_int, floating };
@@ -21,12 +23,13 @@ struct Order {
   static constexpr int top = static_cast<int>(sizeof(Lane) * 8) - 1;
   static constexpr auto magnitude_bits = static_cast<Lane>(static_cast<Lane>(~Lane{0}) >> 1);
 
+  /// A float without a sign has the codes of one with a sign of 0.
   explicit Order(const DType& type)
-      : room(static_cast<int>(sizeof(Lane) * 8) - type.bits),
+      : room(static_cast<int>(sizeof(Lane) * 8) - type.bits - (type.is_unsigned_float() ? 1 : 0)),
         used(static_cast<Lane>(~Lane{0})),
         last_number(magnitude_bits) {
     if (!type.is_float()) return;
-    const unsigned unused = type.bits - 1U - type.exponent_bits - type.mantissa_bits;
+    const unsigned unused = type.unused_bits();
     used = static_cast<Lane>(~isa::low_mask(unused));
     if (type.specials() == isa::Specials::finite) return;
     const std::uint64_t infinity = type.specials() == isa::Specials::ieee ? 1U : 0U;
@@ -99,6 +102,18 @@ struct Less {
   }
 };
 
+/// The codes of f8e8m0 fill their lane and leave no room for a sign.
+struct OrderOfPowers {
+  BinaryOp op;
+  TILEVM_INLINE std::uint8_t operator()(std::uint8_t a, std::uint8_t b) const {
+    return static_cast<std::uint8_t>(isa::apply(op, isa::f8e8m0, a, b));
+  }
+};
+
+LaneLoop2 powers_loop(BinaryOp op) {
+  return scalar_loop2<std::uint8_t, std::uint8_t>(OrderOfPowers{op});
+}
+
 /// Calls f(order) with the order of a type's codes.
 template <class F>
 LaneLoop2 with_order(const DType& type, F&& f) {
@@ -112,12 +127,14 @@ LaneLoop2 with_order(const DType& type, F&& f) {
 }  // namespace
 
 LaneLoop2 choice_loop(bool largest, const DType& type, SimdLevel level) {
+  if (type == isa::f8e8m0) return powers_loop(largest ? BinaryOp::max : BinaryOp::min);
   return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
     return loop2<Lane, Lane>(level, Choice<Lane, kind>{order, largest});
   });
 }
 
 LaneLoop2 equal_loop(bool negate, const DType& type, SimdLevel level) {
+  if (type == isa::f8e8m0) return powers_loop(negate ? BinaryOp::ne : BinaryOp::eq);
   return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
     const std::uint8_t flipped = negate ? 1 : 0;
     return loop2<std::uint8_t, Lane>(level, Equal<Lane, kind>{order, flipped});
@@ -125,6 +142,7 @@ LaneLoop2 equal_loop(bool negate, const DType& type, SimdLevel level) {
 }
 
 LaneLoop2 less_loop(bool or_equal, const DType& type, SimdLevel level) {
+  if (type == isa::f8e8m0) return powers_loop(or_equal ? BinaryOp::le : BinaryOp::lt);
   return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
     if (or_equal) return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, true>{order});
     return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, false>{order});

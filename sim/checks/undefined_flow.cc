@@ -96,21 +96,34 @@ std::vector<bool> undefined_lines(const Matrices& matrices, std::size_t dim,
   return found;
 }
 
-/// d[.., m, n] depends on row m of a[..], column n of b[..], and c[.., m, n].
+/// Those of several matrices together; `first` becomes the first that has an undefined element.
+std::vector<bool> undefined_lines(const std::vector<Matrices>& matrices, std::size_t dim,
+                                  const UndefinedRegisters& undefined, const Tile*& first) {
+  std::vector<bool> found;
+  for (const Matrices& each : matrices) {
+    if (first == nullptr && undefined.marked(each.tile)) first = &each.tile;
+    const std::vector<bool> lines = undefined_lines(each, dim, undefined);
+    found.resize(lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) found[i] = found[i] || lines[i];
+  }
+  return found;
+}
+
+/// d[.., m, n] depends on row m of the left matrices, a[..] and its scales, on column n of the
+/// right ones, and on c[.., m, n].
 struct ProductTransfer {
-  Matrices a, b;
+  std::vector<Matrices> left, right;
   Tile c;
   Matrices d;
 
   void operator()(Context& context) const {
     UndefinedRegisters& undefined = context.state.undefined;
-    const auto first = undefined.marked(a.tile)   ? &a.tile
-                       : undefined.marked(b.tile) ? &b.tile
-                       : undefined.marked(c)      ? &c
-                                                  : nullptr;
+    const Tile* first = nullptr;
+    const auto rows = undefined_lines(left, 1, undefined, first),
+               columns = undefined_lines(right, 2, undefined, first);
+    if (first == nullptr && undefined.marked(c)) first = &c;
     if (first == nullptr) return undefined.clear(d.tile);
     const Origin origin = undefined.origin(*first);
-    const auto rows = undefined_lines(a, 1, undefined), columns = undefined_lines(b, 2, undefined);
     std::vector<std::uint8_t> bits(d.tile.bytes(), 0);
     for (std::size_t t = 0; t < d.tile.threads; ++t) {
       for (std::size_t i = 0; i < d.tile.locals; ++i) {
@@ -439,10 +452,16 @@ UndefinedTransfer scan_transfer(isa::VarId source, int dim, bool exclusive,
   return {{}, std::move(transfer)};
 }
 
-UndefinedTransfer product_transfer(isa::VarId a, isa::VarId b, isa::VarId c,
+UndefinedTransfer product_transfer(const std::vector<isa::VarId>& left,
+                                   const std::vector<isa::VarId>& right, isa::VarId c,
                                    const Preparation& preparation) {
+  const auto matrices = [&](const std::vector<isa::VarId>& vars) {
+    std::vector<Matrices> result;
+    for (const isa::VarId var : vars) result.emplace_back(var, preparation);
+    return result;
+  };
   return {{},
-          ProductTransfer{Matrices(a, preparation), Matrices(b, preparation), preparation.tile(c),
+          ProductTransfer{matrices(left), matrices(right), preparation.tile(c),
                           Matrices(preparation.result(), preparation)}};
 }
 

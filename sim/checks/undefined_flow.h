@@ -91,8 +91,10 @@ std::vector<TileOperand> tile_operands(const Inst& inst) {
 [[nodiscard]] UndefinedTransfer scan_transfer(isa::VarId source, int dim, bool exclusive,
                                               const Preparation& preparation);
 
-/// d[.., m, n] depends on row m of a[..], column n of b[..], and c[.., m, n].
-[[nodiscard]] UndefinedTransfer product_transfer(isa::VarId a, isa::VarId b, isa::VarId c,
+/// d[.., m, n] depends on row m of the left matrices (a, and its scales if it has any), on column n
+/// of the right ones, and on c[.., m, n].
+[[nodiscard]] UndefinedTransfer product_transfer(const std::vector<isa::VarId>& left,
+                                                 const std::vector<isa::VarId>& right, isa::VarId c,
                                                  const Preparation& preparation);
 
 /// An element of a DotSparse's result depends on its row of stored elements and places, on the

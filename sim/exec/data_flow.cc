@@ -157,4 +157,32 @@ DataFlow sparse_product_flow(const isa::DotSparse& inst, const Preparation& prep
           }};
 }
 
+DataFlow scaled_product_flow(const isa::DotScaled& inst, const Preparation& preparation) {
+  const auto batch = [&](isa::VarId var) {
+    return isa::as_batch(preparation.register_type(var).layout);
+  };
+  return {
+      DataFlow::Kind::computed,
+      {},
+      [a = inst.a.var, a_scales = inst.a_scales.var, b = inst.b.var, b_scales = inst.b_scales.var,
+       c = inst.c.var, rows = batch(inst.a.var), row_scales = batch(inst.a_scales.var),
+       columns = batch(inst.b.var), column_scales = batch(inst.b_scales.var),
+       sums = batch(inst.c.var)](std::size_t thread, std::size_t place) {
+        const isa::Index index =
+            sums.element(static_cast<std::int64_t>(thread), static_cast<std::int64_t>(place));
+        const std::int64_t shared = rows.shape()[2] / row_scales.shape()[2];
+        std::vector<ElementSource> found{{c, thread, place}};
+        for (std::int64_t k = 0; k < rows.shape()[2]; ++k) {
+          if (k % shared == 0) {
+            const std::int64_t s = k / shared;
+            found.push_back(holder_of(a_scales, row_scales, {index[0], index[1], s}));
+            found.push_back(holder_of(b_scales, column_scales, {index[0], s, index[2]}));
+          }
+          found.push_back(holder_of(a, rows, {index[0], index[1], k}));
+          found.push_back(holder_of(b, columns, {index[0], k, index[2]}));
+        }
+        return found;
+      }};
+}
+
 }  // namespace tilevm::sim

@@ -77,4 +77,8 @@ DataFlow data_flow(const Inst& inst, const Preparation& preparation);
 [[nodiscard]] DataFlow sparse_product_flow(const isa::DotSparse& inst,
                                            const Preparation& preparation);
 
+/// c, then the scales of each group of elements along k and the elements of the group.
+[[nodiscard]] DataFlow scaled_product_flow(const isa::DotScaled& inst,
+                                           const Preparation& preparation);
+
 }  // namespace tilevm::sim

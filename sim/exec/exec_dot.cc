@@ -202,7 +202,7 @@ Action prepare(const isa::Dot& inst, const Preparation& preparation) {
 
 template <>
 UndefinedTransfer undefined_transfer(const isa::Dot& inst, const Preparation& preparation) {
-  return product_transfer(inst.a.var, inst.b.var, inst.c.var, preparation);
+  return product_transfer({inst.a.var}, {inst.b.var}, inst.c.var, preparation);
 }
 
 template <>

@@ -1,3 +1,4 @@
+// More than 400 lines: a flow for each family of instructions, all made of the same parts.
 #include "sim/shadow/shadow_flow.h"
 
 #include <algorithm>
@@ -132,6 +133,21 @@ void multiply_add_sparse(const ShadowPairs& a, const ShadowPairs& places, const 
         const double* right = matrix + (p / 2 * 4 + place) * n;
         for (std::size_t column = 0; column < n; ++column) sums[column] += factor * right[column];
       }
+    }
+  }
+}
+
+/// Multiplies [.., rows, columns] matrices by scales of which `shared_rows` x `shared_columns`
+/// elements share each.
+void scale(const ShadowPairs& scales, const isa::Shape& shape, std::size_t shared_rows,
+           std::size_t shared_columns, ShadowPairs& values) {
+  const auto columns = static_cast<std::size_t>(shape.back());
+  for (const auto part : {&ShadowPairs::own, &ShadowPairs::shadow}) {
+    std::vector<double>& elements = values.*part;
+    for (std::size_t e = 0; e < elements.size(); ++e) {
+      // Rows are numbered through the batch, whose matrices have whole groups of them.
+      const std::size_t row = e / columns / shared_rows, column = e % columns / shared_columns;
+      elements[e] *= (scales.*part)[row * (columns / shared_columns) + column];
     }
   }
 }
@@ -367,6 +383,29 @@ ShadowFlow multiplied_sparse(isa::RegisterOperand a, isa::RegisterOperand places
     multiply_add_sparse(scratch.shadow_a, scratch.shadow_places, scratch.shadow_b,
                         left.type().shape(), static_cast<std::size_t>(right.type().shape().back()),
                         scratch.shadow);
+  };
+  return measured(std::move(before), std::move(result));
+}
+
+ShadowFlow multiplied_scaled(const isa::DotScaled& inst, const Preparation& preparation) {
+  ResultTile result = shared_result(preparation);
+  Before before = [left = ShadowTile(inst.a.var, preparation),
+                   left_scales = ShadowTile(inst.a_scales.var, preparation),
+                   right = ShadowTile(inst.b.var, preparation),
+                   right_scales = ShadowTile(inst.b_scales.var, preparation),
+                   added = ShadowTile(inst.c.var, preparation)](Context& context) {
+    Scratch& scratch = context.scratch;
+    const isa::Shape &a = left.type().shape(), &b = right.type().shape();
+    const auto shared = static_cast<std::size_t>(a.back() / left_scales.type().shape().back());
+    left.read(context.state, scratch.shadow_a);
+    left_scales.read(context.state, scratch.shadow_places);
+    scale(scratch.shadow_places, a, 1, shared, scratch.shadow_a);
+    right.read(context.state, scratch.shadow_b);
+    right_scales.read(context.state, scratch.shadow_places);
+    scale(scratch.shadow_places, b, shared, 1, scratch.shadow_b);
+    added.read(context.state, scratch.shadow);
+    multiply_add(scratch.shadow_a, scratch.shadow_b, a, static_cast<std::size_t>(b.back()),
+                 scratch.shadow);
   };
   return measured(std::move(before), std::move(result));
 }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "isa/inst/compute.h"
 #include "isa/inst/elementwise.h"
 #include "isa/type/arith.h"
 #include "sim/api/error_stats.h"
@@ -105,6 +106,10 @@ using RealFunction3 = double (*)(double, double, double);
 /// The same of the stored elements a at their places.
 [[nodiscard]] ShadowFlow multiplied_sparse(isa::RegisterOperand a, isa::RegisterOperand places,
                                            isa::RegisterOperand b, isa::RegisterOperand c,
+                                           const Preparation& preparation);
+
+/// The same of elements times the scales that they share.
+[[nodiscard]] ShadowFlow multiplied_scaled(const isa::DotScaled& inst,
                                            const Preparation& preparation);
 
 }  // namespace tilevm::sim

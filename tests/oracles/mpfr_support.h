@@ -3,6 +3,8 @@
 
 #include <mpfr.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "isa/type/dtype.h"
@@ -53,5 +55,22 @@ class FormatRange {
  private:
   isa::DType type_;
 };
+
+/// The distance of a finite or infinite result from the exact one, in units of the last place of
+/// f32 there. An Inf counts as 2^128, and is right for everything beyond the largest finite value.
+inline double error_in_ulp(float got, mpfr_ptr exact, mpfr_ptr scratch) {
+  if (std::isinf(got)) {
+    const bool beyond = mpfr_zero_p(exact) == 0 && mpfr_get_exp(exact) > 128;
+    const bool same_sign = std::signbit(got) == (mpfr_signbit(exact) != 0);
+    if (beyond && same_sign) return 0;
+    mpfr_set_si_2exp(scratch, got > 0 ? 1 : -1, 128, MPFR_RNDN);
+  } else {
+    mpfr_set_flt(scratch, got, MPFR_RNDN);
+  }
+  mpfr_sub(scratch, scratch, exact, MPFR_RNDN);
+  const long exponent = mpfr_zero_p(exact) != 0 ? -149 : mpfr_get_exp(exact);
+  const long last_place = std::clamp(exponent - 24, -149L, 104L);
+  return std::fabs(std::ldexp(mpfr_get_d(scratch, MPFR_RNDN), static_cast<int>(-last_place)));
+}
 
 }  // namespace tilevm::oracles

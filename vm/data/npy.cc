@@ -50,6 +50,7 @@ std::optional<ItemType> parse_ml_dtype(std::string_view descr) {
   if (descr == "V2" || descr == "bfloat16") return ItemType{isa::bf16};
   if (descr == "f1" || descr == "float8_e5m2") return ItemType{isa::f8e5m2};
   if (descr == "float8_e4m3fn") return ItemType{isa::f8e4m3};
+  if (descr == "float8_e8m0fnu") return ItemType{isa::f8e8m0};
   if (descr.ends_with("fn")) descr.remove_suffix(2);  // float6_e2m3fn
   const std::optional<isa::DType> dtype = isa::parse_dtype(descr);
   const bool named = descr.starts_with("int") || descr.starts_with("uint") ||

@@ -39,7 +39,8 @@ std::uint64_t uniform_float(std::uint64_t r, const isa::DType& type) {
 std::uint64_t finite_float(std::uint64_t r, const isa::DType& type) {
   const unsigned dead = type == isa::tf32 ? 13 : 0;
   const std::uint64_t magnitudes = (isa::max_code(type) >> dead) + 1;
-  return (scale(r, magnitudes) << dead) | ((r & 1) << (type.bits - 1));
+  const std::uint64_t sign = type.has_sign() ? (r & 1) << (type.bits - 1) : 0;
+  return (scale(r, magnitudes) << dead) | sign;
 }
 
 /// Codes at the edges of a type, with either sign.
@@ -52,7 +53,8 @@ std::vector<std::uint64_t> corner_codes(const isa::DType& type) {
     codes.insert(codes.end(), {code, code + 1, code - 1});
   }
   if (type.is_float()) {
-    const std::uint64_t least_normal = std::uint64_t{1} << (type.bits - 1u - type.exponent_bits);
+    const std::uint64_t least_normal = std::uint64_t{1}
+                                       << (type.mantissa_bits + type.unused_bits());
     codes.insert(codes.end(), {least_normal, least_normal - 1, greatest + 1, greatest + 2});
   }
   const std::size_t count = codes.size();

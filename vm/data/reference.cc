@@ -44,7 +44,7 @@ ProductError compare_product(const HostTensor& a, const HostTensor& b, const Hos
   const auto k = static_cast<std::size_t>(a.shape[1]);
   const isa::DType& type = c.dtype;
   const double rounding = std::ldexp(1.0, -type.mantissa_bits - 1);
-  const double subnormal = std::ldexp(1.0, 1 - type.bias() - type.mantissa_bits);
+  const double subnormal = std::ldexp(1.0, type.least_exponent() - type.mantissa_bits);
   const double summing = static_cast<double>(k) * 0x1p-23;
   const std::vector<double> left = to_doubles(a);
   const std::vector<double> right = to_doubles(b);

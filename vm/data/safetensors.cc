@@ -24,12 +24,13 @@ struct TypeName {
   isa::DType dtype;
 };
 
-constexpr std::array<TypeName, 17> safetensors_types = {
+constexpr std::array<TypeName, 18> safetensors_types = {
     {{"BOOL", isa::u8},
      {"U8", isa::u8},
      {"I8", isa::i8},
      {"F8_E5M2", isa::f8e5m2},
      {"F8_E4M3", isa::f8e4m3},
+     {"F8_E8M0", isa::f8e8m0},
      {"I16", isa::i16},
      {"U16", isa::u16},
      {"F16", isa::f16},

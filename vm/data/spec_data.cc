@@ -33,7 +33,7 @@ Error wrong_type(const Spec& spec, std::string_view name, const std::string& mes
 bool is_ml_dtype(const isa::DType& dtype) {
   const bool is_narrow_int = dtype.is_integer() && dtype.bits < 8;
   const bool is_its_size = dtype.bits == 1 || dtype.bits == 2 || dtype.bits == 4;
-  return (is_narrow_int && is_its_size) || dtype == isa::f8e4m3 ||
+  return (is_narrow_int && is_its_size) || dtype == isa::f8e4m3 || dtype == isa::f8e8m0 ||
          dtype == isa::small_float(2, 3) || dtype == isa::small_float(3, 2) ||
          dtype == isa::small_float(2, 1);
 }

@@ -33,9 +33,9 @@ std::uint64_t float_code(const DType& type, std::uint64_t field, Random& random)
   std::uint64_t mantissa = pattern(random, type.mantissa_bits);
   if (random.one_in(16)) mantissa = 0;
   const std::uint64_t sign = random.next() & 1;
-  const unsigned unused = type.bits - 1u - type.exponent_bits - type.mantissa_bits;
-  return ((sign << type.exponent_bits | field) << type.mantissa_bits | mantissa) << unused |
-         (random.next() & low_mask(unused));
+  const unsigned unused = type.unused_bits();
+  const std::uint64_t code = (sign << type.exponent_bits | field) << type.mantissa_bits | mantissa;
+  return (code << unused | (random.next() & low_mask(unused))) & low_mask(type.bits);
 }
 
 std::uint64_t wide_float(const DType& type, std::uint64_t k, Random& random) {
@@ -60,7 +60,7 @@ std::uint64_t wide_integer(const DType& type, Random& random) {
 std::uint64_t nearby(const DType& type, std::uint64_t a, Random& random) {
   if (!type.is_float()) return static_cast<std::uint64_t>(random.below(type.bits + 2));
   const int fields = 1 << type.exponent_bits, width = type.mantissa_bits + 3;
-  const unsigned below = type.bits - 1u - type.exponent_bits;
+  const unsigned below = type.mantissa_bits + type.unused_bits();
   const int field = static_cast<int>(a >> below & low_mask(type.exponent_bits)) - width +
                     random.below(2 * width + 1);
   return float_code(type, static_cast<std::uint64_t>(std::clamp(field, 0, fields - 1)), random);
@@ -72,7 +72,8 @@ std::vector<std::uint64_t> special_codes(const DType& type) {
   if (!type.is_float()) return {0, 1, 2, 3, mask, mask - 1, top, top - 1, top + 1};
   std::vector<std::uint64_t> codes;
   const std::uint64_t one = isa::encode(type, isa::number_from(1.0));
-  const std::uint64_t smallest_normal = std::uint64_t{1} << (type.bits - 1u - type.exponent_bits);
+  const std::uint64_t smallest_normal = std::uint64_t{1}
+                                        << (type.mantissa_bits + type.unused_bits());
   const std::uint64_t infinity = top - smallest_normal;
   for (const std::uint64_t magnitude : {std::uint64_t{0}, std::uint64_t{1}, smallest_normal - 1,
                                         smallest_normal, smallest_normal + 1, one - 1, one, one + 1,
@@ -98,9 +99,7 @@ std::vector<std::uint64_t> first_rows(const DType& type) {
 
 }  // namespace
 
-int significant_bits(const DType& type) {
-  return type.is_float() ? 1 + type.exponent_bits + type.mantissa_bits : type.bits;
-}
+int significant_bits(const DType& type) { return static_cast<int>(type.bits - type.unused_bits()); }
 
 std::uint64_t code_at(const DType& type, std::uint64_t k, Random& random) {
   // An odd factor permutes the codes, so that a part of them is a fair sample.

@@ -59,8 +59,8 @@ inline std::uint64_t random_float(Random& random, const isa::DType& type, const 
   const std::uint64_t code = (sign << type.exponent_bits | static_cast<std::uint64_t>(field))
                                  << type.mantissa_bits |
                              mantissa;
-  const unsigned unused = type.bits - 1u - type.exponent_bits - type.mantissa_bits;
-  return code << unused | (random.next() & isa::low_mask(unused));
+  const unsigned unused = type.unused_bits();
+  return (code << unused | (random.next() & isa::low_mask(unused))) & isa::low_mask(type.bits);
 }
 
 /// A code of any type; one in eight integers is the least or the greatest.

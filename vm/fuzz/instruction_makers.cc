@@ -208,6 +208,11 @@ struct Maker<isa::DotSparse> {
 };
 
 template <>
+struct Maker<isa::DotScaled> {
+  static void make(KernelBuilder& builder) { make_dot_scaled(builder); }
+};
+
+template <>
 struct Maker<isa::Reduce> {
   static void make(KernelBuilder& builder) { make_reduce(builder); }
 };

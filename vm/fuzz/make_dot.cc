@@ -1,5 +1,5 @@
-// Dots of every class: tensor-core instructions as they are, transposed, in batches and of bipolar
-// operands; chains of multiply-adds.
+// Dots of every class: tensor-core instructions as they are, transposed, in batches, of sparse, of
+// block-scaled and of bipolar operands; chains of multiply-adds.
 #include <vector>
 
 #include "isa/base/check.h"
@@ -114,6 +114,40 @@ void add_sparse(KernelBuilder& builder, const isa::MmaShape& shape) {
   }
 }
 
+/// The layout of scales that goes with one of a matrix: a fragment of scales for each of its own.
+RegisterLayout scales_layout(const RegisterLayout& matrix, const RegisterLayout& fragment,
+                             const RegisterLayout& scales) {
+  return product(sure(isa::divide(matrix, fragment)), scales);
+}
+
+void add_scaled(KernelBuilder& builder, const isa::MmaShape& shape) {
+  const DotTypes types = tensor_core_types(builder, shape);
+  const Tile a = builder.tile(types.a.dtype, types.a.layout);
+  const Tile b = builder.tile(types.b.dtype, types.b.layout);
+  const Tile c = builder.tile(types.c.dtype, types.c.layout);
+  const Tile a_scales = builder.tile(
+      shape.scale, scales_layout(types.a.layout, shape.a_layout, shape.a_scales_layout));
+  const Tile b_scales = builder.tile(
+      shape.scale, scales_layout(types.b.layout, shape.b_layout, shape.b_scales_layout));
+  for (const Tile* tile : {&a, &b, &c, &a_scales, &b_scales}) {
+    if (!tile->var.valid()) return;
+  }
+  const isa::DotScaled dot{{a.var}, {a_scales.var}, {b.var}, {b_scales.var}, {c.var}};
+  if (builder.draw().chance(40)) {
+    builder.add(dot, c.var);
+  } else {
+    builder.compute(dot);
+  }
+}
+
+std::vector<const isa::MmaShape*> scaled_shapes_of(const isa::Target& target) {
+  std::vector<const isa::MmaShape*> shapes;
+  for (const isa::MmaShape& shape : isa::scaled_mma_shapes()) {
+    if (isa::mma_rule(target, shape)) shapes.push_back(&shape);
+  }
+  return shapes;
+}
+
 std::vector<const isa::MmaShape*> sparse_shapes_of(const isa::Target& target) {
   std::vector<const isa::MmaShape*> shapes;
   for (const isa::MmaShape& shape : isa::sparse_mma_shapes()) {
@@ -196,6 +230,12 @@ void make_dot_sparse(KernelBuilder& builder) {
   add_sparse(builder, *builder.draw().pick(sparse_shapes_of(builder.target())));
 }
 
+void make_dot_scaled(KernelBuilder& builder) {
+  const std::vector<const isa::MmaShape*> shapes = scaled_shapes_of(builder.target());
+  if (shapes.empty() || builder.threads() % isa::warp_size != 0) return;
+  add_scaled(builder, *builder.draw().pick(shapes));
+}
+
 void make_dot_form(KernelBuilder& builder, std::uint64_t number) {
   const std::vector<const isa::MmaShape*> shapes = shapes_of(builder.target());
   DotTypes types = tensor_core_types(builder, *shapes[number / 2 % shapes.size()], 1);
@@ -203,6 +243,8 @@ void make_dot_form(KernelBuilder& builder, std::uint64_t number) {
   add_dot(builder, types);
   const std::vector<const isa::MmaShape*> sparse = sparse_shapes_of(builder.target());
   add_sparse(builder, *sparse[number % sparse.size()]);
+  const std::vector<const isa::MmaShape*> scaled = scaled_shapes_of(builder.target());
+  if (!scaled.empty()) add_scaled(builder, *scaled[number % scaled.size()]);
 }
 
 }  // namespace tilevm::vm::fuzz

@@ -46,6 +46,8 @@ void make_load_scalar(KernelBuilder& builder);
 /// A Dot of each kind that the target and the threads allow.
 void make_dot(KernelBuilder& builder);
 void make_dot_sparse(KernelBuilder& builder);
+/// Nothing where the target has no block-scaled instructions.
+void make_dot_scaled(KernelBuilder& builder);
 /// The tensor-core Dot of a number: each instruction of the target as it is and transposed, again
 /// and again. The threads must be whole warps.
 void make_dot_form(KernelBuilder& builder, std::uint64_t number);

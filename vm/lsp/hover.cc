@@ -41,8 +41,9 @@ std::string type_page(const std::string& name, const isa::Type& type) {
 std::string dtype_page(std::string_view name, const isa::DType& type) {
   std::string text = fmt::format("`{}`: {} bits", name, type.bits);
   if (type.is_float()) {
-    text += fmt::format(", a float of {} exponent and {} mantissa bits, bias {}",
-                        type.exponent_bits, type.mantissa_bits, type.bias());
+    text += fmt::format(", a float {}of {} exponent and {} mantissa bits, bias {}",
+                        type.has_sign() ? "" : "without a sign ", type.exponent_bits,
+                        type.mantissa_bits, type.bias());
   } else if (type.is_bipolar()) {
     text += ", a bipolar integer: each bit is -1 or +1";
   } else {

@@ -308,6 +308,26 @@ class NaiveBlock {
       return dot_element(plan, launch_.program.target(), operands);
     });
   }
+  void execute(const isa::DotScaled& inst, const isa::InstStmt& stmt) {
+    const NaiveTile a = tile(inst.a), b = tile(inst.b), c = tile(inst.c),
+                    a_scales = tile(inst.a_scales), b_scales = tile(inst.b_scales);
+    const isa::DotPlan& plan = info_.dot_plan(stmt);
+    set_result(stmt, [&](const Index& index) {
+      DotOperands operands{a.type.dtype, b.type.dtype, c.type.dtype, {}, {}, at(c, index)};
+      const auto collect = [&](const NaiveTile& from, bool row, std::vector<std::uint64_t>& codes) {
+        Index place = index;
+        std::int64_t& along = row ? place.back() : place[place.size() - 2];
+        const Shape& shape = from.type.shape();
+        const std::int64_t extent = row ? shape.back() : shape[shape.size() - 2];
+        for (along = 0; along < extent; ++along) codes.push_back(at(from, place));
+      };
+      collect(a, true, operands.a);
+      collect(a_scales, true, operands.a_scales);
+      collect(b, false, operands.b);
+      collect(b_scales, false, operands.b_scales);
+      return dot_element(plan, launch_.program.target(), operands);
+    });
+  }
   void execute(const isa::Reduce& inst, const isa::InstStmt& stmt) {
     const NaiveTile source = tile(inst.src);
     const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);

@@ -29,7 +29,7 @@ struct Fields {
 };
 
 Fields fields_of(const DType& type, std::uint64_t code) {
-  const int unused_bits = type.bits - 1 - type.exponent_bits - type.mantissa_bits;  // of tf32
+  const unsigned unused_bits = type.unused_bits();
   code >>= unused_bits;
   const std::uint64_t mantissa = code & ((std::uint64_t{1} << type.mantissa_bits) - 1);
   const std::uint64_t field =
@@ -186,10 +186,106 @@ std::uint64_t instruction(const MmaRule& rule, const DType& a_type, const DType&
   return c;
 }
 
+/// The scale of a group of products: sig * 2^exponent, NaN or not.
+struct Scale {
+  bool nan = false;
+  std::int64_t significand = 1;
+  int exponent = 0, fraction_bits = 0;
+};
+
+/// The scales of a and of b multiplied.
+Scale joint_scale(const DType& type, std::uint64_t a, std::uint64_t b) {
+  const Fields x = fields_of(type, a), y = fields_of(type, b);
+  if (type == isa::f8e8m0) {
+    return {x.nan || y.nan, 1, static_cast<int>(a) - 127 + static_cast<int>(b) - 127, 0};
+  }
+  return {x.nan || y.nan, x.significand * y.significand, x.exponent + y.exponent,
+          x.fraction_bits + y.fraction_bits};
+}
+
+/// A block of block-scaled products: `shared` of them side by side have a scale each. Without
+/// groups each product is a term, otherwise the exact sum of a group.
+std::uint64_t scaled_block(const isa::MmaShape& shape, const MmaRule& rule, const Codes& a,
+                           const Codes& b, const Codes& a_scales, const Codes& b_scales,
+                           std::uint64_t c) {
+  const std::size_t shared = a.size() / a_scales.size();
+  const std::size_t group = rule.group == 0 ? 1 : static_cast<std::size_t>(rule.group);
+  bool nan = false, positive_infinite = false, negative_infinite = false;
+  std::vector<Term> terms;
+  for (std::size_t first = 0; first < a.size(); first += group) {
+    const Scale scale =
+        joint_scale(shape.scale, a_scales[first / shared], b_scales[first / shared]);
+    nan |= scale.nan;
+    // In units of the least product of the types: exact, since a group has floats of 4 bits.
+    std::int64_t sum = 0;
+    Term product{};
+    bool any = false;
+    for (std::size_t k = first; k < first + group; ++k) {
+      const Fields x = fields_of(shape.a, a[k]), y = fields_of(shape.b, b[k]);
+      const bool negative = x.negative != y.negative;
+      nan |= x.nan || y.nan || (x.infinite && y.zero) || (x.zero && y.infinite);
+      if (!x.nan && !y.nan && (x.infinite || y.infinite)) {
+        (negative ? negative_infinite : positive_infinite) |= !x.zero && !y.zero;
+        continue;
+      }
+      if (x.zero || y.zero) continue;
+      any = true;
+      product = {negative, x.significand * y.significand, x.exponent + y.exponent,
+                 x.fraction_bits + y.fraction_bits};
+      if (group > 1) {
+        const std::int64_t magnitude = product.significand
+                                       << (product.exponent + 2 - product.fraction_bits);
+        sum += negative ? -magnitude : magnitude;
+      }
+    }
+    if (group == 1 && any) {
+      product.exponent += scale.exponent;
+      terms.push_back(product);
+    }
+    // A group is a term of its scales' exponent, even where its sum is zero.
+    if (group > 1 && scale.significand != 0) {
+      terms.push_back({sum < 0, (sum < 0 ? -sum : sum) * scale.significand, scale.exponent,
+                       scale.fraction_bits + 2});
+    }
+  }
+  const Fields z = fields_of(isa::f32, c);
+  nan |= z.nan;
+  if (z.infinite) (z.negative ? negative_infinite : positive_infinite) = true;
+  if (!z.nan && !z.infinite && !z.zero) {
+    terms.push_back({z.negative, z.significand, z.exponent, z.fraction_bits});
+  }
+  if (nan || (positive_infinite && negative_infinite)) return isa::canonical_nan(isa::f32);
+  if (positive_infinite || negative_infinite) {
+    return isa::encode(isa::f32, Number{Number::Class::infinity, negative_infinite, 0, 0});
+  }
+  int greatest = rule.min_exponent;
+  for (const Term& term : terms) greatest = std::max(greatest, term.exponent);
+  const int unit = greatest - rule.fraction_bits;
+  std::int64_t total = 0;
+  for (const Term& term : terms) total += in_units(term, unit);
+  return rounded(rule.output, total, unit);
+}
+
+std::uint64_t by_scaled_instructions(const isa::MmaShape& shape, const MmaRule& rule,
+                                     const DotOperands& operands) {
+  const auto part = [](const Codes& codes, std::size_t i, std::int64_t count) {
+    const auto first = static_cast<std::ptrdiff_t>(i) * static_cast<std::ptrdiff_t>(count);
+    return Codes(codes.begin() + first, codes.begin() + first + static_cast<std::ptrdiff_t>(count));
+  };
+  std::uint64_t c = operands.c;
+  for (std::size_t i = 0; i < operands.a.size() / static_cast<std::size_t>(shape.k); ++i) {
+    c = scaled_block(shape, rule, part(operands.a, i, shape.k), part(operands.b, i, shape.k),
+                     part(operands.a_scales, i, shape.scales()),
+                     part(operands.b_scales, i, shape.scales()), c);
+  }
+  return c;
+}
+
 std::uint64_t by_instructions(const isa::MmaShape& shape, const isa::Target& target,
                               const DotOperands& operands) {
   const auto rule = isa::mma_rule(target, shape);
   TILEVM_CHECK(rule.has_value(), "a planned instruction has a rule");
+  if (shape.scaling != isa::MmaScaling::none) return by_scaled_instructions(shape, *rule, operands);
   const auto step = static_cast<std::ptrdiff_t>(shape.stored_k());
   const auto size = static_cast<std::ptrdiff_t>(operands.a.size());
   std::uint64_t c = operands.c;

@@ -17,6 +17,8 @@ struct DotOperands {
   isa::DType a_type, b_type, c_type;
   std::vector<std::uint64_t> a, b;
   std::uint64_t c = 0;
+  /// Of a block-scaled product: the scales of the row and of the column.
+  std::vector<std::uint64_t> a_scales = {}, b_scales = {};
 };
 
 [[nodiscard]] std::uint64_t dot_element(const isa::DotPlan& plan, const isa::Target& target,

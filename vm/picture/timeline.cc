@@ -16,7 +16,8 @@ TickKind kind_of(const isa::Instruction& inst) {
   if (std::holds_alternative<isa::CopyAsync>(inst)) return TickKind::copy;
   if (std::holds_alternative<isa::CopyAsyncCommitGroup>(inst)) return TickKind::commit;
   if (std::holds_alternative<isa::CopyAsyncWaitGroup>(inst)) return TickKind::wait;
-  if (std::holds_alternative<isa::Dot>(inst) || std::holds_alternative<isa::DotSparse>(inst)) {
+  if (std::holds_alternative<isa::Dot>(inst) || std::holds_alternative<isa::DotSparse>(inst) ||
+      std::holds_alternative<isa::DotScaled>(inst)) {
     return TickKind::dot;
   }
   if (isa::description(inst).barrier) return TickKind::barrier;

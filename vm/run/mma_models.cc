@@ -53,7 +53,7 @@ std::int32_t integer_value(const isa::DType& type, std::uint64_t code) {
   return static_cast<std::int32_t>(is_signed ? shifted >> unused : static_cast<std::int64_t>(code));
 }
 
-/// Exact sums, which wrap modulo 2^32.
+/// Exact sums, which wrap modulo 2^32; of bits, also of their XORs.
 void multiply_integers(const isa::MmaShape& shape, Codes a, Codes b, std::span<std::uint64_t> c) {
   const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
   const auto depth = static_cast<std::size_t>(shape.k);
@@ -69,7 +69,8 @@ void multiply_integers(const isa::MmaShape& shape, Codes a, Codes b, std::span<s
       auto sum = static_cast<std::uint32_t>(c[m * columns + n]);
       const std::int32_t* const column = &b_values[n * depth];
       for (std::size_t k = 0; k < depth; ++k) {
-        sum += static_cast<std::uint32_t>(row[k] * column[k]);
+        const std::int32_t product = shape.exclusive_or ? row[k] ^ column[k] : row[k] * column[k];
+        sum += static_cast<std::uint32_t>(product);
       }
       c[m * columns + n] = sum;
     }
@@ -110,14 +111,41 @@ void multiply_sparse(const isa::MmaRule& rule, const isa::MmaShape& shape, Codes
   }
 }
 
+/// Each element by the exact model, with the scales of its row and its column.
+void multiply_scaled(const isa::MmaRule& rule, const isa::MmaShape& shape, Codes a, Codes b,
+                     std::span<std::uint64_t> c, const backend::MmaExtras& extras) {
+  const auto rows = static_cast<std::size_t>(shape.m), columns = static_cast<std::size_t>(shape.n);
+  const auto depth = static_cast<std::size_t>(shape.k),
+             scales = static_cast<std::size_t>(shape.scales());
+  std::vector<std::uint64_t> column(depth);
+  std::vector<std::uint8_t> row_scales(scales), column_scales(scales);
+  for (std::size_t n = 0; n < columns; ++n) {
+    for (std::size_t k = 0; k < depth; ++k) column[k] = b[k * columns + n];
+    for (std::size_t s = 0; s < scales; ++s) {
+      column_scales[s] = static_cast<std::uint8_t>(extras.b_scales[s * columns + n]);
+    }
+    for (std::size_t m = 0; m < rows; ++m) {
+      for (std::size_t s = 0; s < scales; ++s) {
+        row_scales[s] = static_cast<std::uint8_t>(extras.a_scales[m * scales + s]);
+      }
+      std::uint64_t& element = c[m * columns + n];
+      element = sim::mma_reference(rule, shape.a, shape.b, a.subspan(m * depth, depth), column,
+                                   element, {row_scales, column_scales});
+    }
+  }
+}
+
 }  // namespace
 
 backend::MmaModel mma_model_of(const isa::Target& target) {
-  return [target](const isa::MmaShape& shape, Codes a, Codes places, Codes b,
-                  std::span<std::uint64_t> c) {
+  return [target](const isa::MmaShape& shape, Codes a, Codes b, std::span<std::uint64_t> c,
+                  const backend::MmaExtras& extras) {
     const std::optional<isa::MmaRule> rule = isa::mma_rule(target, shape);
     TILEVM_CHECK(rule, "a tensor-core instruction that the target does not have");
-    if (shape.sparse) return multiply_sparse(*rule, shape, a, places, b, c);
+    if (shape.sparse) return multiply_sparse(*rule, shape, a, extras.places, b, c);
+    if (shape.scaling != isa::MmaScaling::none) {
+      return multiply_scaled(*rule, shape, a, b, c, extras);
+    }
     const bool fits = shape.m == sim::mma_rows && shape.n <= sim::mma_max_columns &&
                       sim::MmaTile::supports(*rule, static_cast<int>(shape.k));
     if (rule->method == isa::MmaMethod::integer) return multiply_integers(shape, a, b, c);

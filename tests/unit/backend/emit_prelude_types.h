@@ -38,13 +38,15 @@ using NarrowTypes =
     std::tuple<tv::Int<1>, tv::Int<6>, tv::Int<8>, tv::Uint<1>, tv::Uint<5>, tv::Uint<8>,
                tv::Bipolar<1>, tv::Bipolar<4>, tv::Float<3, 1, 1, tv::all_finite>,
                tv::Float<6, 3, 2, tv::all_finite>, tv::Float<8, 4, 3, tv::nan_only>,
-               tv::Float<8, 5, 2, tv::ieee>>;
+               tv::Float<8, 5, 2, tv::ieee>, tv::Float<8, 8, 0, tv::nan_only>,
+               tv::Float<7, 4, 3, tv::nan_only>>;
 #else
 inline constexpr bool every_type = true;
 using NarrowTypes = decltype(std::tuple_cat(
     Counted<1, 8>::types<tv::Int>(), Counted<1, 8>::types<tv::Uint>(),
     Counted<1, 8>::types<tv::Bipolar>(), small_floats<3>(), small_floats<4>(), small_floats<5>(),
-    small_floats<6>(), small_floats<7>(), small_floats<8>()));
+    small_floats<6>(), small_floats<7>(), small_floats<8>(),
+    std::tuple<tv::Float<8, 8, 0, tv::nan_only>, tv::Float<7, 4, 3, tv::nan_only>>{}));
 #endif
 using WideTypes = std::tuple<tv::Int<16>, tv::Int<32>, tv::Int<64>, tv::Uint<16>, tv::Uint<32>,
                              tv::Uint<64>, tv::Float<16, 5, 10>, tv::Float<16, 8, 7>,

@@ -17,8 +17,8 @@ TEST_CASE("every type's name reads back, and no two types share one") {
     CHECK(parse_dtype(to_string(type)) == type);
     CHECK(names.insert(to_string(type)).second);
   }
-  // 11 widths twice, five wide floats, 6+5+4+3+2+1 small ones, 8 bipolar.
-  CHECK(all_dtypes().size() == 11 * 2 + 5 + 21 + 8);
+  // 11 widths twice, five wide floats, 6+5+4+3+2+1 small ones, 8 bipolar, two of scales.
+  CHECK(all_dtypes().size() == 11 * 2 + 5 + 21 + 8 + 2);
 }
 
 TEST_CASE("long names are accepted") {
@@ -31,6 +31,8 @@ TEST_CASE("long names are accepted") {
   CHECK(parse_dtype("tfloat32") == tf32);
   CHECK(parse_dtype("float6_e3m2") == small_float(3, 2));
   CHECK(parse_dtype("float8_e4m3") == f8e4m3);
+  CHECK(parse_dtype("float8_e8m0") == f8e8m0);
+  CHECK(parse_dtype("float7_e4m3u") == f7e4m3u);
   CHECK(parse_dtype("bipolar2") == bipolar(2));
 }
 
@@ -40,7 +42,7 @@ TEST_CASE("what is not a type is refused") {
         "u65",    "f8",      "f4",         "float8", "f8e4m4", "f6e5m0",
         "f6e0m5", "f6_e3m2", "float6e3m2", "b9",     "b0",     "I8",
         "i8 ",    " i8",     "bool",       "f2e0m1", "f9e4m4", "i99999999999999999999999999",
-        "bf32",   "tf16"}) {
+        "bf32",   "tf16",    "f8e8m0u",    "f7e4m3", "f8e4m3u"}) {
     CAPTURE(name);
     CHECK(!parse_dtype(name));
   }
@@ -87,6 +89,21 @@ TEST_CASE("the largest finite floats are those of the formats' definitions") {
     CHECK(max_code(row.type) == row.code);
     CHECK(to_double(decode(row.type, row.code)) == row.value);
     CHECK(to_double(decode(row.type, lowest_code(row.type))) == -row.value);
+  }
+}
+
+TEST_CASE("types of scales have no sign, and f8e8m0 has no zero") {
+  CHECK(max_code(f8e8m0) == 0xfe);
+  CHECK(to_double(decode(f8e8m0, 0xfe)) == 0x1p127);
+  CHECK(lowest_code(f8e8m0) == 0);
+  CHECK(to_double(decode(f8e8m0, 0)) == 0x1p-127);
+  CHECK(decode(f8e8m0, 0xff).is_nan());
+  CHECK(max_code(f7e4m3u) == 0x7e);
+  CHECK(decode(f7e4m3u, 0x7f).is_nan());
+  CHECK(decode(f7e4m3u, lowest_code(f7e4m3u)).is_zero());
+  for (std::uint64_t code = 0; code < 0x7f; ++code) {
+    CAPTURE(code);
+    CHECK(to_double(decode(f7e4m3u, code)) == to_double(decode(f8e4m3, code)));
   }
 }
 

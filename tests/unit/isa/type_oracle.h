@@ -21,17 +21,18 @@ inline Real infinity() { return std::numeric_limits<Real>::infinity(); }
 
 inline Real float_value(const DType& t, std::uint64_t code) {
   const int e_bits = t.exponent_bits, m_bits = t.mantissa_bits;
-  const Real sign = (code >> (e_bits + m_bits)) & 1 ? -1 : 1;
+  const Real sign = (code >> (e_bits + m_bits)) & 1 ? -1 : 1;  // without a sign there is no bit
   const auto field = static_cast<int>(code >> m_bits) & ((1 << e_bits) - 1);
   const auto fraction = static_cast<int>(code) & ((1 << m_bits) - 1);
   const int last_field = (1 << e_bits) - 1, last_fraction = (1 << m_bits) - 1;
   const bool ieee = t.bits > 8 || (e_bits == 5 && m_bits == 2);
   if (ieee && field == last_field) return fraction != 0 ? nan() : sign * infinity();
   const bool ocp_e4m3 = e_bits == 4 && m_bits == 3;
-  if (ocp_e4m3 && field == last_field && fraction == last_fraction) return nan();
+  const bool ocp_e8m0 = m_bits == 0;
+  if ((ocp_e4m3 || ocp_e8m0) && field == last_field && fraction == last_fraction) return nan();
   const int bias = (1 << (e_bits - 1)) - 1;
   const Real unit = std::ldexp(Real{1}, -m_bits);
-  if (field == 0) return sign * fraction * unit * std::ldexp(Real{1}, 1 - bias);
+  if (field == 0 && !ocp_e8m0) return sign * fraction * unit * std::ldexp(Real{1}, 1 - bias);
   return sign * (1 + fraction * unit) * std::ldexp(Real{1}, field - bias);
 }
 
@@ -58,7 +59,8 @@ inline Real value(const DType& t, std::uint64_t code) {
 class Caster {
  public:
   explicit Caster(const DType& to) : to_(to) {
-    const std::uint64_t codes = std::uint64_t{1} << (to.is_float() ? to.bits - 1 : to.bits);
+    const bool has_sign = to.is_float() && to.bits > to.exponent_bits + to.mantissa_bits;
+    const std::uint64_t codes = std::uint64_t{1} << (has_sign ? to.bits - 1 : to.bits);
     for (std::uint64_t code = 0; code < codes; ++code) {
       const Real v = value(to, code);
       if (std::isfinite(v)) values_.push_back({v, code});
@@ -116,19 +118,22 @@ class Caster {
       return last.code + (overflow ? 1 : 0);
     }
     const auto high = at_least(v);
-    if (high->value == v) return high->code;
+    if (high->value == v || high == values_.begin()) return high->code;
     const auto low = high - 1;
     const Real half_way = middle(*low, *high);
     if (v != half_way) return v < half_way ? low->code : high->code;
-    return low->code % 2 == 0 ? low->code : high->code;
+    // The significand of a power of two is 1, which is odd.
+    return low->code % 2 == 0 && to_ != f8e8m0 ? low->code : high->code;
   }
 
   [[nodiscard]] std::uint64_t to_float(Real v) const {
     if (std::isnan(v)) {
       if (to_.bits == 16) return 0x7fff;
-      const bool has_nan = to_ == f8e4m3 || to_ == f8e5m2;
+      const bool has_nan = to_ == f8e4m3 || to_ == f8e5m2 || to_ == f7e4m3u;
+      if (to_ == f8e8m0) return 0xff;
       return has_nan ? 0x7f : values_.back().code;
     }
+    if (to_ == f8e8m0 || to_ == f7e4m3u) return std::signbit(v) ? 0 : magnitude(v);
     const std::uint64_t sign = std::signbit(v) ? std::uint64_t{1} << (to_.bits - 1) : 0;
     return sign | magnitude(std::fabs(v));
   }

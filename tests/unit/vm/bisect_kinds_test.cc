@@ -28,7 +28,7 @@ using namespace tilevm::vm;
 
 Loaded load_text(const std::string& text) {
   const auto source = std::make_shared<const SourceFile>("seeded.tile", text);
-  return load(source, {}, *isa::parse_target("sm_90a"));
+  return load(source, {}, *isa::parse_target("sm_120a"));  // which has every instruction
 }
 
 // --- Kernels for instructions that work element by element ---------------------------------------
