@@ -64,7 +64,7 @@ proposed 'cuda emu sim ' tilevm run x.tile --backend ''
 proposed 'sm_80 sm_86 sm_89 ' tilevm check --target sm_8
 proposed 'always auto ' tilevm --color a
 proposed 'doctor ' tilevm --color never "do"
-proposed 'DotSparse ' tilevm isa DotS
+proposed 'DotSparse ' tilevm isa DotSp
 proposed '--json ' tilevm isa --j
 proposed 'clear ' tilevm cache c
 proposed 'fish ' tilevm completion f

@@ -161,7 +161,12 @@ def expected_codes(source, target, values):
     if target.is_power:
         # The library has NaN where a value is 0, negative or too large; Cast takes the nearest power.
         wide = values.astype(np.float64)
-        for far, code in ((wide <= 0, 0), (wide > float(target.info.max), 0xFE)):
+        # Between 2^-127 and 2^-126 it takes the greater one, wherever the value is.
+        least = 2.0**-127
+        between = (wide > least) & (wide < 2 * least)
+        rules = ((wide <= 0, 0), (wide > float(target.info.max), 0xFE), (between & (wide < 1.5 * least), 0),
+                 (between & (wide >= 1.5 * least), 1))
+        for far, code in rules:
             result[far] = code
             known |= far
     elif target.saturates:

@@ -134,7 +134,7 @@ TEST_CASE("narrow types convert, operate and convert back, on every pair of code
 
 TEST_CASE("negation flips the sign of every float but NaN") {
   for (const DType& type : oracle::types()) {
-    if (!type.is_float()) continue;
+    if (!type.is_float() || type.is_unsigned_float()) continue;
     const std::uint64_t sign = std::uint64_t{1} << (type.bits - 1);
     std::uint64_t wrong = 0;
     for (std::uint64_t code = 0; code < oracle::code_count(type); ++code) {
@@ -146,6 +146,19 @@ TEST_CASE("negation flips the sign of every float but NaN") {
   }
   CHECK(apply(UnaryOp::neg, bipolar(3), 0) == 7);
   CHECK(apply(UnaryOp::neg, tf32, 0x3f801fff) == 0xbf800000);
+}
+
+TEST_CASE("without a sign, negation gives the least value, and a magnitude is the value") {
+  for (const DType& type : {f8e8m0, f7e4m3u}) {
+    CAPTURE(to_string(type));
+    const std::uint64_t nan = canonical_nan(type);
+    for (std::uint64_t code = 0; code < nan; ++code) {
+      CHECK(apply(UnaryOp::neg, type, code) == 0);
+      CHECK(apply(UnaryOp::abs, type, code) == code);
+    }
+    CHECK(apply(UnaryOp::neg, type, nan) == nan);
+    CHECK(apply(UnaryOp::abs, type, nan) == nan);
+  }
 }
 
 TEST_CASE("tf32 computes in f32 and rounds back with ties away") {
