@@ -253,9 +253,9 @@ class Report {
 
   std::string other_instructions() {
     std::string text =
-        "## Instructions that no Dot uses\n\nNo program reaches them; `sim/mma/mma_model.h` "
-        "computes "
-        "them.\n\n" +
+        "## Instructions that no Dot uses\n\n`DotScaled` uses `mma` with scales, but for "
+        "`mxf4nvf4, "
+        "ue8m0`; no program reaches the others. `sim/mma/mma_model.h` computes them.\n\n" +
         head_text("instruction", {"a, b + c", "architectures", "known"});
     for (const MmaRow& row : mma_rows_by_source()) {
       text += row_text(row.instruction, {row.types, row.architectures, known(row.rule)});
