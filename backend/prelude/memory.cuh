@@ -18,10 +18,14 @@ struct CodeOf<true> {
 template <int n>
 using Code = typename CodeOf<(n > 32)>::type;
 
-/// The low n bits set.
+/// The low n bits set; none of the mantissa of f8e8m0.
 template <int n>
 TV_FN constexpr Code<n> low_mask() {
-  return static_cast<Code<n>>(~Code<n>{0}) >> (sizeof(Code<n>) * 8 - n);
+  if constexpr (n == 0) {
+    return 0;
+  } else {
+    return static_cast<Code<n>>(~Code<n>{0}) >> (sizeof(Code<n>) * 8 - n);
+  }
 }
 
 template <int n>
