@@ -78,4 +78,8 @@ struct Case {
 [[nodiscard]] std::vector<Case> dot_cases();
 [[nodiscard]] std::vector<Case> element_cases();
 
+/// The types of element_cases(): all but those of scales, which came after the cases had been
+/// recorded on GPUs. A case that casts to one more type has another hash.
+[[nodiscard]] std::vector<isa::DType> measured_types();
+
 }  // namespace tilevm::vm::fidelity

@@ -120,7 +120,7 @@ void set_sizes(const DType& type, std::int64_t exhaustive, Case& made) {
 Case cast_case(const DType& from) {
   ElementProgram program;
   program.load("a", from);
-  for (const DType& to : isa::all_dtypes()) {
+  for (const DType& to : measured_types()) {
     program.store(to_string(to), "Cast", fmt::format("Cast(a, {})", to_string(to)), to);
   }
   Case made = program.finish(Family::cast, "Cast", draw_one(from, false));
@@ -281,22 +281,30 @@ Case ternary_case(const DType& type) {
 
 }  // namespace
 
+std::vector<DType> measured_types() {
+  std::vector<DType> types;
+  for (const DType& type : isa::all_dtypes()) {
+    if (!type.is_unsigned_float()) types.push_back(type);
+  }
+  return types;
+}
+
 std::vector<Case> element_cases() {
   std::vector<Case> cases;
-  for (const DType& type : isa::all_dtypes()) cases.push_back(cast_case(type));
-  for (const DType& type : isa::all_dtypes()) {
+  for (const DType& type : measured_types()) cases.push_back(cast_case(type));
+  for (const DType& type : measured_types()) {
     if (!type.is_bipolar()) cases.push_back(unary_case(type, Family::unary, "Unary"));
   }
-  for (const DType& type : isa::all_dtypes()) {
+  for (const DType& type : measured_types()) {
     cases.push_back(binary_case(type, Family::binary, "Binary"));
   }
-  for (const DType& type : isa::all_dtypes()) {
+  for (const DType& type : measured_types()) {
     if (isa::has_fma(type)) cases.push_back(ternary_case(type));
   }
-  for (const DType& type : isa::all_dtypes()) {
+  for (const DType& type : measured_types()) {
     if (type.is_float()) cases.push_back(unary_case(type, Family::rounding, "Rounding"));
   }
-  for (const DType& type : isa::all_dtypes()) {
+  for (const DType& type : measured_types()) {
     if (!is_defined(isa::UnaryOp::erf, type)) continue;
     cases.push_back(unary_case(type, Family::function, "Function"));
     cases.push_back(binary_case(type, Family::power, "Power"));

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "isa/numeric/mma_rules.h"
+#include "vm/fidelity/case.h"
 #include "vm/fidelity/mma_table.h"
 
 namespace tilevm::vm::fidelity {
@@ -57,7 +58,7 @@ std::string group_of(const DType& type) {
 
 std::vector<std::string> type_groups() {
   std::vector<std::string> groups;
-  for (const DType& type : isa::all_dtypes()) {
+  for (const DType& type : measured_types()) {
     const std::string group = group_of(type);
     if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
   }
@@ -302,10 +303,11 @@ class Report {
     std::string text = fmt::format(
         "\n## Element by element, sm_{}\n\nOutputs of each pair of types, of each instruction and "
         "type: the smallest number of those that share a\ncell. Types are those of the operands. "
-        "{} pairs of types are cast. On all other architectures, and where a\ncell says so: "
+        "{} pairs of types are cast, without those of scales: standard. On all other "
+        "architectures, and where a\ncell says so: "
         "standard. The functions are fixed sequences of IEEE 754 operations "
         "([semantics.md](semantics.md)).\n\n",
-        sm, grouped(isa::all_dtypes().size() * isa::all_dtypes().size()));
+        sm, grouped(measured_types().size() * measured_types().size()));
     const std::vector<std::string> columns = type_groups();
     text += head_text("instruction", columns);
     // Neighbours that say the same share a row.
