@@ -30,15 +30,15 @@ class Engine {
       stdout: (byte) => { if (byte !== null) streams.out.push(byte & 255); },
       stderr: (byte) => { if (byte !== null) streams.err.push(byte & 255); },
     });
-    this.instance.FS.mkdirTree("/work");
-    this.instance.FS.chdir("/work");
+    this.instance.FS.mkdirTree("/files");
+    this.instance.FS.chdir("/files");
     for (const [path, data] of Object.entries(this.files)) this.write(path, data);
   }
 
   write(path, data) {
     const { FS } = this.instance;
     const folder = path.slice(0, path.lastIndexOf("/"));
-    if (folder) FS.mkdirTree(folder.startsWith("/") ? folder : "/work/" + folder);
+    if (folder) FS.mkdirTree(folder.startsWith("/") ? folder : "/files/" + folder);
     FS.writeFile(path, data);
   }
 
@@ -57,11 +57,11 @@ class Engine {
     } catch { /* there was none */ }
   }
 
-  // Names and sizes of the files in /work itself.
+  // Names and sizes of the files in /files itself.
   list() {
     const { FS } = this.instance;
-    return FS.readdir("/work").filter((name) => FS.isFile(FS.stat("/work/" + name).mode))
-      .map((name) => ({ name, bytes: FS.stat("/work/" + name).size }));
+    return FS.readdir("/files").filter((name) => FS.isFile(FS.stat("/files/" + name).mode))
+      .map((name) => ({ name, bytes: FS.stat("/files/" + name).size }));
   }
 
   text(bytes) {

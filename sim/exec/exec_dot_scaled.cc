@@ -1,7 +1,6 @@
 // DotScaled: each element of the result is a chain of block-scaled instructions over k, computed by
 // the exact model (sim/mma/mma_model.h).
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -82,7 +81,7 @@ void ScaledDot::run(Context& context) const {
   b_scales.gather(registers, scratch.codes_b, right_scales);
   scratch.codes_c.resize(c_owners->size());
   sim::gather(*c_owners, operands.c.bits, registers.at(operands.c.offset), scratch.codes_c.data());
-  const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
+  const std::size_t m = operands.m, n = operands.n, k = operands.k;
   const auto step = static_cast<std::size_t>(shape.k),
              step_scales = static_cast<std::size_t>(shape.scales());
   for (std::size_t e = 0; e < scratch.codes_c.size(); ++e) {
