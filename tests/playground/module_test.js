@@ -49,6 +49,8 @@ function withoutCompiler({ status, out }) {
 }
 
 function compare(line, own, other) {
+  // The same folder, under its name in the browser.
+  other = { ...other, out: other.out.replaceAll(ROOT + "/", "/files/"), err: other.err.replaceAll(ROOT + "/", "/files/") };
   if (line.includes("--explain")) [own, other] = [own, other].map(withoutCompiler);
   for (const key of ["status", "out", "err"]) {
     if (own[key] === other[key]) continue;
