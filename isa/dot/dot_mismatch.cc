@@ -192,8 +192,7 @@ std::string_view exact_product_words(const DType& scale) {
            "product of an f4e2m1 and an f7e4m3u is an f16";
   }
   return "elsewhere `Cast` operands and scales to bf16 and multiply them before a `Dot`: a scale "
-         "is "
-         "a power of two, so that the product is exact unless it leaves the range of bf16";
+         "is a power of two, so that the product is exact unless it leaves the range of bf16";
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ struct MmaShape {
   /// Of u1: the product of two bits is their XOR instead of their AND (`.xor.popc`).
   bool exclusive_or = false;
   MmaScaling scaling = MmaScaling::none;
-  /// Of a block-scaled one: the scales [m, k / G] of A and [k / G, n] of B, G of them sharing one.
+  /// Of a block-scaled one: the type of the scales, and the layouts of those of A, [m, k / G], and
+  /// of B, [k / G, n]. G elements of A and of B share a scale.
   DType scale = f8e8m0;
   RegisterLayout a_scales_layout = {}, b_scales_layout = {};
 
@@ -94,7 +95,7 @@ struct RegisterElement {
                                                              const DType& accumulator);
 [[nodiscard]] std::string list_sparse_mma_types(const Target& target);
 
-/// The same of block-scaled instructions. `per_scale`: how many products share a scale.
+/// The same of block-scaled instructions, by the type of their scales, too.
 [[nodiscard]] const std::vector<MmaShape>& scaled_mma_shapes();
 [[nodiscard]] std::vector<const MmaShape*> scaled_mma_shapes(const Target& target, const DType& a,
                                                              const DType& b, const DType& scale,
@@ -110,8 +111,8 @@ struct RegisterElement {
 /// How an instruction adds; nothing where the target does not have it.
 [[nodiscard]] std::optional<MmaRule> mma_rule(const Target& target, const MmaShape& shape);
 
-/// The instructions that count the ones of XORs, from which bipolar operands need no corrections:
-/// none where a target makes several instructions of each (from sm_90 on).
+/// The instructions that count the ones of XORs, whose counts bipolar operands need not correct.
+/// dot_shapes offers them below sm_90: from there on each becomes two machine instructions.
 [[nodiscard]] const std::vector<MmaShape>& xor_mma_shapes();
 
 /// The instructions that may compute a Dot of these types: those of the types themselves, or for

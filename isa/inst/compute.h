@@ -135,8 +135,7 @@ struct DotScaled {
            "along k share a scale: sa is [.., m, k / G], sb is [.., k / G, n]. Scales of f8e8m0 "
            "(G = 32) go with f8e4m3, f8e5m2, f6e3m2, f6e2m3 and f4e2m1 in any mix, scales of "
            "f7e4m3u (G = 16) with f4e2m1. Block-scaled tensor-core instructions only, which "
-           "sm_120a "
-           "has; their arithmetic is modelled after the literature, not measured "
+           "sm_120a has; their arithmetic is modelled after the literature, not measured "
            "(docs/semantics.md, DotScaled)."},
       slot("a", &DotScaled::a, "the left matrix, [.., m, k]"),
       slot("sa", &DotScaled::a_scales, "its scales, [.., m, k / G]"),

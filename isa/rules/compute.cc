@@ -1,5 +1,7 @@
 #include "isa/inst/compute.h"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "isa/dot/dot.h"
@@ -25,19 +27,28 @@ bool are_product_shapes(const Shape& a, const Shape& b, const Shape& c, std::int
          extent(a, 2) == extent(c, 2) && extent(b, 1) == extent(c, 1);
 }
 
+/// An error: the matrices of a product have not the shapes that it takes.
+template <class Inst>
+bool refuse_shapes(const Inst& inst, std::string_view taken, const RuleContext& context) {
+  auto& diagnostic = context.error(
+      Code::dot_shapes,
+      fmt::format("`{}` of {} and {} onto {}; it takes {}", Inst::schema.description.mnemonic,
+                  to_string(context.type(inst.a).shape()), to_string(context.type(inst.b).shape()),
+                  to_string(context.type(inst.c).shape()), taken));
+  for (const RegisterOperand& operand : {inst.a, inst.b, inst.c}) {
+    note_operand(diagnostic, operand, context);
+  }
+  return false;
+}
+
 bool check_dot_shapes(const Dot& inst, const RuleContext& context) {
   const Shape &a = context.type(inst.a).shape(), &b = context.type(inst.b).shape(),
               &c = context.type(inst.c).shape();
   if (are_product_shapes(a, b, c, 1)) return true;
-  auto& diagnostic = context.error(
-      Code::dot_shapes,
-      fmt::format("`Dot` of {} and {} onto {}; it takes a [m, k], b [k, n] and c [m, n], "
-                  "or batches of them: [.., m, k], [.., k, n] and [.., m, n]",
-                  to_string(a), to_string(b), to_string(c)));
-  note_operand(diagnostic, inst.a, context);
-  note_operand(diagnostic, inst.b, context);
-  note_operand(diagnostic, inst.c, context);
-  return false;
+  return refuse_shapes(inst,
+                       "a [m, k], b [k, n] and c [m, n], or batches of them: [.., m, k], "
+                       "[.., k, n] and [.., m, n]",
+                       context);
 }
 
 bool check_sparse_shapes(const DotSparse& inst, const RuleContext& context) {
@@ -45,15 +56,10 @@ bool check_sparse_shapes(const DotSparse& inst, const RuleContext& context) {
               &c = context.type(inst.c).shape();
   const RegisterType& places = context.type(inst.places);
   if (!are_product_shapes(a, b, c, 2) || b[b.size() - 2] % 4 != 0) {
-    auto& diagnostic = context.error(
-        Code::dot_shapes,
-        fmt::format("`DotSparse` of {} and {} onto {}; it takes the stored half of a, [m, k / 2], "
-                    "b [k, n] and c [m, n] with k a multiple of 4, or batches of them",
-                    to_string(a), to_string(b), to_string(c)));
-    for (const RegisterOperand& operand : {inst.a, inst.b, inst.c}) {
-      note_operand(diagnostic, operand, context);
-    }
-    return false;
+    return refuse_shapes(inst,
+                         "the stored half of a, [m, k / 2], b [k, n] and c [m, n] with k a "
+                         "multiple of 4, or batches of them",
+                         context);
   }
   if (places.dtype == unsigned_int(2) && places.shape() == a) return true;
   auto& diagnostic = context.error(
@@ -69,15 +75,7 @@ bool check_scaled_shapes(const DotScaled& inst, const RuleContext& context) {
   const Shape &a = context.type(inst.a).shape(), &b = context.type(inst.b).shape(),
               &c = context.type(inst.c).shape();
   if (are_product_shapes(a, b, c, 1)) return true;
-  auto& diagnostic = context.error(
-      Code::dot_shapes,
-      fmt::format("`DotScaled` of {} and {} onto {}; it takes a [m, k], b [k, n] and c [m, n], or "
-                  "batches of them",
-                  to_string(a), to_string(b), to_string(c)));
-  for (const RegisterOperand& operand : {inst.a, inst.b, inst.c}) {
-    note_operand(diagnostic, operand, context);
-  }
-  return false;
+  return refuse_shapes(inst, "a [m, k], b [k, n] and c [m, n], or batches of them", context);
 }
 
 /// Whether an operand holds the scales of a matrix along `dim`, counted from the end.

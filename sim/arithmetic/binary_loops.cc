@@ -4,7 +4,6 @@
 #include <cmath>
 #include <type_traits>
 
-#include "isa/type/arith.h"
 #include "isa/type/bits.h"
 #include "sim/arithmetic/element_loops.h"
 #include "sim/arithmetic/float_bits.h"
@@ -179,14 +178,6 @@ struct OnSmall {
   }
 };
 
-/// By the definition: powers of two have no subnormals to convert by.
-template <BinaryOp op>
-struct OnPowers {
-  TILEVM_INLINE std::uint8_t operator()(std::uint8_t a, std::uint8_t b) const {
-    return static_cast<std::uint8_t>(isa::apply(op, isa::f8e8m0, a, b));
-  }
-};
-
 template <class Lane, BinaryOp op, class F>
 LaneLoop2 float_loop(SimdLevel level, const F& f) {
   if constexpr (op == BinaryOp::mod) return scalar_loop2<Lane, Lane>(f);
@@ -201,7 +192,7 @@ LaneLoop2 loop_of(const DType& type, SimdLevel level) {
   if (type == isa::f16) return float_loop<std::uint16_t, op>(level, OnF16<op>{});
   if (type == isa::bf16) return float_loop<std::uint16_t, op>(level, OnBf16<op>{});
   if (type == isa::tf32) return float_loop<std::uint32_t, op>(level, OnTf32<op>{});
-  if (type == isa::f8e8m0) return scalar_loop2<std::uint8_t, std::uint8_t>(OnPowers<op>{});
+  if (type == isa::f8e8m0) return e8m0_loop(op);
   return float_loop<std::uint8_t, op>(level, OnSmall<op>{SmallFloat(type)});
 }
 

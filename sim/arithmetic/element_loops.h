@@ -24,6 +24,10 @@ namespace tilevm::sim {
 /// The part of binary_loop for powers.
 [[nodiscard]] LaneLoop2 power_loop(const isa::DType& type, SimdLevel level);
 
+/// The parts of binary_loop for f8e8m0, by isa::apply: its codes leave no room for a sign, and it
+/// has no subnormals to convert by.
+[[nodiscard]] LaneLoop2 e8m0_loop(isa::BinaryOp op);
+
 /// The parts of binary_loop for min, max and comparisons. `exchanged` turns less into greater.
 [[nodiscard]] LaneLoop2 choice_loop(bool largest, const isa::DType& type, SimdLevel level);
 [[nodiscard]] LaneLoop2 equal_loop(bool negate, const isa::DType& type, SimdLevel level);

@@ -102,17 +102,12 @@ struct Less {
   }
 };
 
-/// The codes of f8e8m0 fill their lane and leave no room for a sign.
-struct OrderOfPowers {
+struct OnE8m0 {
   BinaryOp op;
   TILEVM_INLINE std::uint8_t operator()(std::uint8_t a, std::uint8_t b) const {
     return static_cast<std::uint8_t>(isa::apply(op, isa::f8e8m0, a, b));
   }
 };
-
-LaneLoop2 powers_loop(BinaryOp op) {
-  return scalar_loop2<std::uint8_t, std::uint8_t>(OrderOfPowers{op});
-}
 
 /// Calls f(order) with the order of a type's codes.
 template <class F>
@@ -126,15 +121,17 @@ LaneLoop2 with_order(const DType& type, F&& f) {
 
 }  // namespace
 
+LaneLoop2 e8m0_loop(BinaryOp op) { return scalar_loop2<std::uint8_t, std::uint8_t>(OnE8m0{op}); }
+
 LaneLoop2 choice_loop(bool largest, const DType& type, SimdLevel level) {
-  if (type == isa::f8e8m0) return powers_loop(largest ? BinaryOp::max : BinaryOp::min);
+  if (type == isa::f8e8m0) return e8m0_loop(largest ? BinaryOp::max : BinaryOp::min);
   return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
     return loop2<Lane, Lane>(level, Choice<Lane, kind>{order, largest});
   });
 }
 
 LaneLoop2 equal_loop(bool negate, const DType& type, SimdLevel level) {
-  if (type == isa::f8e8m0) return powers_loop(negate ? BinaryOp::ne : BinaryOp::eq);
+  if (type == isa::f8e8m0) return e8m0_loop(negate ? BinaryOp::ne : BinaryOp::eq);
   return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
     const std::uint8_t flipped = negate ? 1 : 0;
     return loop2<std::uint8_t, Lane>(level, Equal<Lane, kind>{order, flipped});
@@ -142,7 +139,7 @@ LaneLoop2 equal_loop(bool negate, const DType& type, SimdLevel level) {
 }
 
 LaneLoop2 less_loop(bool or_equal, const DType& type, SimdLevel level) {
-  if (type == isa::f8e8m0) return powers_loop(or_equal ? BinaryOp::le : BinaryOp::lt);
+  if (type == isa::f8e8m0) return e8m0_loop(or_equal ? BinaryOp::le : BinaryOp::lt);
   return with_order(type, [&]<class Lane, Kind kind>(const Order<Lane, kind>& order) {
     if (or_equal) return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, true>{order});
     return loop2<std::uint8_t, Lane>(level, Less<Lane, kind, false>{order});

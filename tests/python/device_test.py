@@ -360,6 +360,22 @@ class Mistakes(Device):
         self.assertTrue(said.strip())
 
 
+def time_launches(name, launch, call, tensors):
+    """Microseconds of a call on tensors and of the C function that it ends in, the best of many rounds."""
+    function = ctypes.cast(tilevm._library.LIBRARY.tilevm_launch, ctypes.c_void_p)
+    rounds, count = [], 500
+    for _ in range(20):
+        raw = DRIVER.fake_time_of_launch(function, launch._handle, launch._words, len(tensors), count)
+        begin = time.perf_counter()
+        for _ in range(count):
+            call(*tensors)
+        rounds.append(((time.perf_counter() - begin) / count * 1e6, raw / 1e3))
+    whole, raw = min(each[0] for each in rounds), min(each[1] for each in rounds)
+    print(f"{name}: {whole:.2f} us a launch, of which the C function takes {raw:.2f}; "
+          f"median of rounds {statistics.median(each[0] for each in rounds):.2f}")
+    return whole, raw
+
+
 class Overhead(unittest.TestCase):
     def test_of_a_prepared_launch(self):
         """Microseconds beside those of the C function alone, the best of many rounds: at most 12 for five tensors."""
@@ -370,18 +386,8 @@ class Overhead(unittest.TestCase):
                 kind = torch.Tensor if name == "torch" else Interface
                 five = [kind(aligned(numpy.ones(32, "float16"))) for _ in range(5)]
                 launch(*five)
-                function = ctypes.cast(tilevm._library.LIBRARY.tilevm_launch, ctypes.c_void_p)
-                rounds, count = [], 500
-                for _ in range(20):
-                    raw = DRIVER.fake_time_of_launch(function, launch._handle, launch._words, 5, count)
-                    self.assertGreater(raw, 0)
-                    begin = time.perf_counter()
-                    for _ in range(count):
-                        launch(*five)
-                    rounds.append(((time.perf_counter() - begin) / count * 1e6, raw / 1e3))
-                whole, raw = min(each[0] for each in rounds), min(each[1] for each in rounds)
-                print(f"{name}: {whole:.2f} us a launch, of which the C function takes {raw:.2f}; "
-                      f"median of rounds {statistics.median(each[0] for each in rounds):.2f}")
+                whole, raw = time_launches(name, launch, launch, five)
+                self.assertGreater(raw, 0)
                 self.assertLess(whole - raw, 12)
 
     def test_of_the_import(self):

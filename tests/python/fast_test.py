@@ -5,15 +5,13 @@ compiler with Python's headers is missing (`./dev wheel fast` builds the extensi
 
 import ctypes
 import os
-import statistics
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 import unittest
 
-from device_test import DRIVER, FIVE, Interface, aligned, streams_of
+from device_test import FIVE, Interface, aligned, streams_of, time_launches
 
 import numpy
 import tilevm
@@ -136,18 +134,8 @@ class Overhead(unittest.TestCase):
         self.report(f"torch {torch.__version__}, memory of the host", launch, lambda *x: launch(*x, stream=0), five)
 
     def report(self, name, launch, call, five):
-        function = ctypes.cast(tilevm._library.LIBRARY.tilevm_launch, ctypes.c_void_p)
-        rounds, count = [], 500
         call(*five)
-        for _ in range(20):
-            raw = DRIVER.fake_time_of_launch(function, launch._handle, launch._words, 5, count)
-            begin = time.perf_counter()
-            for _ in range(count):
-                call(*five)
-            rounds.append(((time.perf_counter() - begin) / count * 1e6, raw / 1e3))
-        whole, raw = min(each[0] for each in rounds), min(each[1] for each in rounds)
-        print(f"{name}: {whole:.2f} us a launch, of which the C function takes {raw:.2f}; "
-              f"median of rounds {statistics.median(each[0] for each in rounds):.2f}")
+        whole, _ = time_launches(name, launch, call, five)
         self.assertLess(whole, 3)
 
 

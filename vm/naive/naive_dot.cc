@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "isa/base/check.h"
 #include "isa/numeric/mma_rules.h"
@@ -100,43 +102,59 @@ DType result_type(const MmaRule& rule) {
   return rule.output == MmaRounding::f16_nearest_even ? isa::f16 : isa::f32;
 }
 
+/// Finite terms to be added, and what other terms there were.
+struct Sum {
+  bool nan = false, positive_infinite = false, negative_infinite = false;
+  std::vector<Term> terms = {};
+
+  void add_infinite(bool negative) { (negative ? negative_infinite : positive_infinite) = true; }
+};
+
+/// c + the sum, rounded once.
+std::uint64_t rounded_sum(const MmaRule& rule, Sum sum, std::uint64_t c) {
+  const DType type = result_type(rule);
+  const Fields z = fields_of(type, c);
+  sum.nan |= z.nan;
+  if (z.infinite) sum.add_infinite(z.negative);
+  if (!z.nan && !z.infinite && !z.zero) {
+    sum.terms.push_back({z.negative, z.significand, z.exponent, z.fraction_bits});
+  }
+  if (sum.nan || (sum.positive_infinite && sum.negative_infinite)) return isa::canonical_nan(type);
+  if (sum.positive_infinite || sum.negative_infinite) {
+    return isa::encode(type, Number{Number::Class::infinity, sum.negative_infinite, 0, 0});
+  }
+  int greatest = rule.min_exponent;
+  for (const Term& term : sum.terms) greatest = std::max(greatest, term.exponent);
+  const int unit = greatest - rule.fraction_bits;
+  std::int64_t total = 0;
+  for (const Term& term : sum.terms) total += in_units(term, unit);
+  return rounded(rule.output, total, unit);
+}
+
+/// The product of two elements; nothing if it is zero, or neither finite nor zero, which `sum`
+/// gets.
+std::optional<Term> product_of(const Fields& x, const Fields& y, Sum& sum) {
+  const bool negative = x.negative != y.negative;
+  if (x.nan || y.nan || (x.infinite && y.zero) || (x.zero && y.infinite)) {
+    sum.nan = true;
+  } else if (x.infinite || y.infinite) {
+    sum.add_infinite(negative);
+  } else if (!x.zero && !y.zero) {
+    return Term{negative, x.significand * y.significand, x.exponent + y.exponent,
+                x.fraction_bits + y.fraction_bits};
+  }
+  return std::nullopt;
+}
+
 /// c + the sum of products, rounded once.
 std::uint64_t block_sum(const MmaRule& rule, const DType& a_type, const DType& b_type,
                         const Codes& a, const Codes& b, std::uint64_t c) {
-  const DType type = result_type(rule);
-  bool nan = false, positive_infinite = false, negative_infinite = false;
-  std::vector<Term> terms;
-  const auto add_infinite = [&](bool negative) {
-    (negative ? negative_infinite : positive_infinite) = true;
-  };
+  Sum sum;
   for (std::size_t k = 0; k < a.size(); ++k) {
-    const Fields x = fields_of(a_type, a[k]), y = fields_of(b_type, b[k]);
-    const bool negative = x.negative != y.negative;
-    if (x.nan || y.nan || (x.infinite && y.zero) || (x.zero && y.infinite)) {
-      nan = true;
-    } else if (x.infinite || y.infinite) {
-      add_infinite(negative);
-    } else if (!x.zero && !y.zero) {
-      terms.push_back({negative, x.significand * y.significand, x.exponent + y.exponent,
-                       x.fraction_bits + y.fraction_bits});
-    }
+    const auto product = product_of(fields_of(a_type, a[k]), fields_of(b_type, b[k]), sum);
+    if (product) sum.terms.push_back(*product);
   }
-  const Fields z = fields_of(type, c);
-  if (z.nan) nan = true;
-  if (z.infinite) add_infinite(z.negative);
-  if (!z.nan && !z.infinite && !z.zero) {
-    terms.push_back({z.negative, z.significand, z.exponent, z.fraction_bits});
-  }
-  if (nan || (positive_infinite && negative_infinite)) return isa::canonical_nan(type);
-  if (positive_infinite || negative_infinite) {
-    return isa::encode(type, Number{Number::Class::infinity, negative_infinite, 0, 0});
-  }
-  int greatest = rule.min_exponent;
-  for (const Term& term : terms) greatest = std::max(greatest, term.exponent);
-  const int unit = greatest - rule.fraction_bits;
-  std::int64_t total = 0;
-  for (const Term& term : terms) total += in_units(term, unit);
-  return rounded(rule.output, total, unit);
+  return rounded_sum(rule, std::move(sum), c);
 }
 
 /// The products whose k % 4 is below 2, or the others, of operands that became f16.
@@ -210,60 +228,32 @@ std::uint64_t scaled_block(const isa::MmaShape& shape, const MmaRule& rule, cons
                            std::uint64_t c) {
   const std::size_t shared = a.size() / a_scales.size();
   const std::size_t group = rule.group == 0 ? 1 : static_cast<std::size_t>(rule.group);
-  bool nan = false, positive_infinite = false, negative_infinite = false;
-  std::vector<Term> terms;
+  Sum sum;
   for (std::size_t first = 0; first < a.size(); first += group) {
     const Scale scale =
         joint_scale(shape.scale, a_scales[first / shared], b_scales[first / shared]);
-    nan |= scale.nan;
+    sum.nan |= scale.nan;
     // In units of the least product of the types: exact, since a group has floats of 4 bits.
-    std::int64_t sum = 0;
-    Term product{};
-    bool any = false;
+    std::int64_t units = 0;
     for (std::size_t k = first; k < first + group; ++k) {
-      const Fields x = fields_of(shape.a, a[k]), y = fields_of(shape.b, b[k]);
-      const bool negative = x.negative != y.negative;
-      nan |= x.nan || y.nan || (x.infinite && y.zero) || (x.zero && y.infinite);
-      if (!x.nan && !y.nan && (x.infinite || y.infinite)) {
-        (negative ? negative_infinite : positive_infinite) |= !x.zero && !y.zero;
-        continue;
+      auto product = product_of(fields_of(shape.a, a[k]), fields_of(shape.b, b[k]), sum);
+      if (!product) continue;
+      if (group == 1) {
+        product->exponent += scale.exponent;
+        sum.terms.push_back(*product);
+      } else {
+        const std::int64_t magnitude = product->significand
+                                       << (product->exponent + 2 - product->fraction_bits);
+        units += product->negative ? -magnitude : magnitude;
       }
-      if (x.zero || y.zero) continue;
-      any = true;
-      product = {negative, x.significand * y.significand, x.exponent + y.exponent,
-                 x.fraction_bits + y.fraction_bits};
-      if (group > 1) {
-        const std::int64_t magnitude = product.significand
-                                       << (product.exponent + 2 - product.fraction_bits);
-        sum += negative ? -magnitude : magnitude;
-      }
-    }
-    if (group == 1 && any) {
-      product.exponent += scale.exponent;
-      terms.push_back(product);
     }
     // A group is a term of its scales' exponent, even where its sum is zero.
     if (group > 1 && scale.significand != 0) {
-      terms.push_back({sum < 0, (sum < 0 ? -sum : sum) * scale.significand, scale.exponent,
-                       scale.fraction_bits + 2});
+      sum.terms.push_back({units < 0, (units < 0 ? -units : units) * scale.significand,
+                           scale.exponent, scale.fraction_bits + 2});
     }
   }
-  const Fields z = fields_of(isa::f32, c);
-  nan |= z.nan;
-  if (z.infinite) (z.negative ? negative_infinite : positive_infinite) = true;
-  if (!z.nan && !z.infinite && !z.zero) {
-    terms.push_back({z.negative, z.significand, z.exponent, z.fraction_bits});
-  }
-  if (nan || (positive_infinite && negative_infinite)) return isa::canonical_nan(isa::f32);
-  if (positive_infinite || negative_infinite) {
-    return isa::encode(isa::f32, Number{Number::Class::infinity, negative_infinite, 0, 0});
-  }
-  int greatest = rule.min_exponent;
-  for (const Term& term : terms) greatest = std::max(greatest, term.exponent);
-  const int unit = greatest - rule.fraction_bits;
-  std::int64_t total = 0;
-  for (const Term& term : terms) total += in_units(term, unit);
-  return rounded(rule.output, total, unit);
+  return rounded_sum(rule, std::move(sum), c);
 }
 
 std::uint64_t by_scaled_instructions(const isa::MmaShape& shape, const MmaRule& rule,
