@@ -1,81 +1,159 @@
 #!/bin/sh
-# Times the programs of the papers' systems and the first kernels, after comparing each file test of them
-# with the GPU bit for bit. Run from the root of the repository on a machine with a GPU;
-# docs/benchmarks.md shows the results.
+# Times the programs of the papers' systems and the first kernels, the most important first. Run from the root of the
+# repository on a machine with a GPU; docs/benchmarks.md shows the results.
 #
-#   tests/bench/systems.sh [FILE]      FILE: tests/bench/results/systems.jsonl
+#   tests/bench/systems.sh [FILE]         FILE: tests/bench/results/systems.jsonl, written anew
+#   tests/bench/systems.sh --list         the rows: only their command lines
+#   tests/bench/systems.sh --compile      no GPU: each row compiled for sm_90a; a kernel that spills is an error
+#
+#   SYSTEMS_ROWS=REGEX    only the rows whose command line matches, such as 'flute.*W=3' or 'decode|softmax'
+#   SYSTEMS_EQUAL=1       compares the file tests of all programs with the GPU first, bit for bit
+#   TILEVM, FILETEST      build/tilevm, build/tests/filetest
+#   JOBS                  how many rows are compiled at a time before the first is timed (8)
+#
+# All kernels are compiled first, several at a time, so that a row takes its measurement only. A row that fails says why, and
+# the next one follows; the exit status is then 1.
 set -eu
+mode=time
+case ${1:-} in --list | --compile)
+  mode=${1#--}
+  shift
+  ;;
+esac
 results=${1:-tests/bench/results/systems.jsonl}
 tilevm=${TILEVM:-build/tilevm}
 filetest=${FILETEST:-build/tests/filetest}
+pattern=${SYSTEMS_ROWS:-.}
+rows=$(mktemp)
+failures=$(mktemp)
+trap 'rm -f "$rows" "$failures"' EXIT
 
-find programs -name '*.tile' -print0 | xargs -0 -P 8 -n 1 "$filetest" cuda
-
-rm -f "$results"
-bench() {
-  echo "== $*"
-  "$tilevm" bench "$@" -o "$results"
+# row FILE OPTIONS: a row of the table, if it is wanted
+row() {
+  if printf '%s\n' "$*" | grep -Eq -e "$pattern"; then printf '%s\n' "$*" >>"$rows"; fi
 }
 
 large="-D K=8192 -D N=57344"
 square="-D K=8192 -D N=8192"
 small="-D K=4096 -D N=4096"
-# shellcheck disable=SC2086  # lists of options are split on purpose
-matmul() {
-  file=$1
-  shift
-  bench "$file" --kernel matmul --baseline cublas "$@"
+
+# flute BITS ROWS SHAPE OPTIONS
+flute() {
+  row programs/flute/matmul.tile --kernel matmul --baseline cublas -D "W=$1" -D "M=$2" "$3" "$4"
 }
-for bits in 4 3 2; do
-  # shellcheck disable=SC2086
-  matmul programs/flute/matmul.tile -D W=$bits $large -D BLOCKS=528
-  for shape in "$square" "$small"; do
-    # shellcheck disable=SC2086
-    matmul programs/flute/matmul.tile -D W=$bits $shape
-  done
-done
-for shape in "$large" "$square"; do
-  # shellcheck disable=SC2086
-  matmul programs/flute/matmul.tile -D W=4 -D COPIES=32 $shape
-  # shellcheck disable=SC2086
-  bench programs/marlin/sparse_matmul.tile --kernel matmul $shape
-done
-# shellcheck disable=SC2086
-matmul programs/marlin/matmul.tile $large -D STAGES=5
-# shellcheck disable=SC2086
-matmul programs/marlin/matmul.tile $square -D BN=128
-# shellcheck disable=SC2086
-matmul programs/marlin/matmul.tile $small -D BN=128
-# shellcheck disable=SC2086
-matmul programs/marlin/matmul.tile -D M=64 -D BM=64 $large
 
-planes="programs/apt_llm/matmul.tile --kernel matmul"
-for bits in 1 2; do
-  # shellcheck disable=SC2086
-  bench $planes -D W=$bits -D A=$bits -D M=64 -D N=4096 -D K=4096
-  # shellcheck disable=SC2086
-  bench $planes -D W=$bits -D A=$bits -D M=8192 -D N=8192 -D K=8192 -D BM=32 -D STAGES=2
-done
+# marlin ROWS SHAPE OPTIONS
+marlin() {
+  row programs/marlin/matmul.tile --kernel matmul --baseline cublas -D "M=$1" "$2" "$3"
+}
 
-# decode CACHE SEQUENCES CONTEXT SPLIT
+sparse() {
+  row programs/marlin/sparse_matmul.tile --kernel matmul -D "M=$1" "$2" "$3"
+}
+
+# decode CACHE SEQUENCES CONTEXT SPLIT: 8 heads of the cache, each for 8 queries, as in models of 70B. The longest cache,
+# of 16 bits for 128 sequences of 32,768 tokens, has 17 GB, so every row fits into 75 GiB.
 decode() {
   pages=$(($3 / 128))
-  bench programs/attention/decode.tile --kernel decode --in table=iota --in length=full:"$3" \
-    -D Q="$1" -D S="$2" -D PAGES=$(($2 * pages)) -D TABLE=$pages -D P=128 -D STAGES=2 \
-    -D SPLIT="$4"
+  check=""
+  if [ $(($2 * $3)) -gt 2000000 ]; then check=--no-check; fi
+  row programs/attention/decode.tile --kernel decode --in table=iota --in length=full:"$3" -D "Q=$1" -D "S=$2" -D R=8 \
+    -D PAGES=$(($2 * pages)) -D TABLE=$pages -D P=128 -D STAGES=2 -D "SPLIT=$4" $check
 }
-for cache in u4 u8; do
-  decode $cache 32 32768 4
-  decode $cache 8 4096 8
+
+flute 4 16 "$large" "-D COPIES=32 -D BLOCKS=264"
+flute 3 16 "$large" "-D BLOCKS=528"
+flute 2 16 "$large" "-D BLOCKS=528"
+sparse 16 "$large" "-D BLOCKS=528"
+for cache in u4 u8 f16; do decode $cache 32 32768 4; done
+row programs/rmsnorm_residual.tile -D M=32768 -D N=8192 -D THREADS=256
+row programs/softmax.tile -D M=32768 -D N=4096
+row programs/layernorm.tile -D M=32768 -D N=4096
+row programs/rope.tile -D TOKENS=8192 -D H=32
+
+flute 4 16 "$large" "-D COPIES=0 -D BLOCKS=528"
+marlin 16 "$large" "-D STAGES=5"
+for m in 1 64; do
+  flute 4 $m "$large" "-D COPIES=32 -D BLOCKS=264"
+  flute 3 $m "$large" "-D BLOCKS=528"
+  flute 2 $m "$large" "-D BLOCKS=528"
+done
+marlin 1 "$large" "-D STAGES=5"
+marlin 64 "$large" "-D BM=64"
+sparse 1 "$large" "-D BLOCKS=528"
+sparse 64 "$large" "-D BM=32 -D BLOCKS=396"
+for m in 16 1 64; do
+  rows_of_tile=16
+  if [ $m = 64 ]; then rows_of_tile=32; fi
+  for shape in "$square" "$small"; do
+    flute 4 $m "$shape" "-D COPIES=32 -D BLOCKS=264"
+    flute 3 $m "$shape" "-D BLOCKS=264"
+    flute 2 $m "$shape" "-D BLOCKS=264"
+    marlin $m "$shape" "-D BN=128 -D BM=$((m == 64 ? 64 : 16))"
+    sparse $m "$shape" "-D BN=128 -D BM=$rows_of_tile -D BLOCKS=264"
+  done
+done
+
+for cache in u4 u8 f16; do
+  decode $cache 128 4096 1
+  decode $cache 32 4096 4
+  decode $cache 8 4096 16
+  decode $cache 1 4096 32
+  decode $cache 8 32768 8
   decode $cache 1 32768 32
 done
-decode f16 8 32768 8
+row programs/attention/prefill.tile --entry equal_lengths --kernel prefill -D S=1 -D TOKENS=4096 \
+  -D LONGEST=4096 -D H=32 -D R=4 -D BM=128 -D BN=128
 
-prompt="programs/attention/prefill.tile --entry equal_lengths --kernel prefill -D S=1 -D TOKENS=4096"
-# shellcheck disable=SC2086
-bench $prompt -D LONGEST=4096 -D H=32 -D R=4 -D BM=128 -D BN=128
-bench programs/softmax.tile -D M=32768 -D N=4096
-bench programs/layernorm.tile -D M=32768 -D N=4096
-bench programs/rmsnorm_residual.tile -D M=32768 -D N=8192 -D THREADS=256
-bench programs/rope.tile -D TOKENS=8192 -D H=32
-bench programs/matmul_swiglu.tile -D M=4096 -D N=4096 -D K=4096 -D BM=128
+planes="programs/apt_llm/matmul.tile --kernel matmul"
+for bits in 2 1; do
+  row "$planes" -D W=$bits -D A=$bits -D M=64 -D N=4096 -D K=4096
+done
+row programs/matmul_swiglu.tile -D M=4096 -D N=4096 -D K=4096 -D BM=128
+row programs/histogram.tile -D N=1073741824 -D BLOCKS=792 --kernel count
+row programs/dequantize.tile -D K=16384 -D N=16384
+row programs/top_k.tile -D M=256
+row programs/scan.tile -D M=16384 -D N=8192 -D WIDTH=1024
+for cache in u4 u8 f16; do decode $cache 128 32768 1; done
+for bits in 2 1; do
+  row "$planes" -D W=$bits -D A=$bits -D M=8192 -D N=8192 -D K=8192 -D BM=32 -D STAGES=2
+done
+
+if [ ! -s "$rows" ]; then
+  echo "no row matches SYSTEMS_ROWS='$pattern'; $0 --list shows them" >&2
+  exit 2
+fi
+if [ "$mode" = list ]; then
+  cat "$rows"
+  exit
+fi
+
+# Compiles a row, which puts its kernels into the cache, and tells what spills. Options of `bench` are not for `compile`.
+compile_row() {
+  # shellcheck disable=SC2046  # lists of options are split on purpose
+  set -- $(printf '%s\n' "$1" | sed -E 's/--(kernel|baseline|in|entry) [^ ]+//g; s/--no-check//')
+  if ! report=$("$tilevm" compile "$@" --target sm_90a --explain -o /dev/null 2>&1) ||
+    printf '%s\n' "$report" | grep -Eq 'registers .* [1-9][0-9]* bytes spilled'; then
+    printf '== %s\n%s\n' "$*" "$report" | grep -E '^==|error|registers' >&2
+    echo x >>"$failures"
+  fi
+}
+n=0
+while read -r line; do
+  compile_row "$line" &
+  n=$((n + 1))
+  if [ $((n % ${JOBS:-8})) = 0 ]; then wait; fi
+done <"$rows"
+wait
+if [ "$mode" = time ]; then
+  if [ -n "${SYSTEMS_EQUAL:-}" ]; then
+    find programs -name '*.tile' -print0 | xargs -0 -P 8 -n 1 "$filetest" cuda
+  fi
+  rm -f "$results"
+  while read -r line; do
+    echo "== $line"
+    # shellcheck disable=SC2086  # a row is a list of options
+    "$tilevm" bench $line -o "$results" </dev/null || echo x >>"$failures"
+  done <"$rows"
+fi
+[ ! -s "$failures" ]
