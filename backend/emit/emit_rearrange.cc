@@ -128,6 +128,18 @@ void emit_plain(const isa::Lookup& inst, const isa::InstStmt& stmt, KernelEmissi
   end_result(stmt, target, kernel);
 }
 
+/// Where the element of an offset is: the offset itself, or a name for it with bits that change.
+static std::string place_of(const std::string& offset, const isa::ExchangeOrder& order,
+                            KernelEmission& kernel) {
+  if (order.spread.empty()) return offset;
+  kernel.out.line(fmt::format("const tv::u32 o_ = {};", offset));
+  std::string place = "o_";
+  for (const auto& [from, to] : order.spread) {
+    place += fmt::format(" ^ (o_ >> {} & 1u) << {}", from, to);
+  }
+  return place;
+}
+
 /// Each element is put where the thread that takes it reads it.
 template <>
 void emit_form(const ExchangedElements& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
@@ -135,7 +147,7 @@ void emit_form(const ExchangedElements& form, const isa::InstStmt& stmt, KernelE
   const auto& [dtype, from] = kernel.type<isa::RegisterType>(form.source);
   const RegisterLayout& to = kernel.type<isa::RegisterType>(result).layout;
   const int bits = exchanged_bits(dtype);
-  const isa::ExchangeOrder order = isa::exchange_order(to);
+  const isa::ExchangeOrder order = isa::exchange_order(from, to, bits / 8);
   kernel.declare_tile(stmt);
   kernel.out.open_plain();
   kernel.begin_exchange();
@@ -155,16 +167,19 @@ void emit_form(const ExchangedElements& form, const isa::InstStmt& stmt, KernelE
                         share("l_", from.num_locals(), from.local_terms(), d))));
   }
   kernel.out.line(fmt::format("tv::store<{}>(at_, {}, tv::get<{}>({}, l_));", bits,
-                              layout_offset(order.elements), dtype.bits, kernel.name(form.source)));
+                              place_of(layout_offset(order.elements), order, kernel), dtype.bits,
+                              kernel.name(form.source)));
   kernel.out.close();
   if (!copies(from).empty()) kernel.out.close();
   kernel.out.line("tv::synchronize();");
   const std::string own = share("tv::thread()", to.num_threads(), order.threads, 0);
   kernel.out.line(fmt::format("const tv::u32 own_ = {};", own.empty() ? "0" : own));
-  kernel.out.line(fmt::format(
-      "TV_UNROLL for (int l_ = 0; l_ < {}; ++l_) tv::put<{}>({}, l_, static_cast<tv::Code<{}>>("
-      "tv::load<{}>(at_, own_ + l_ * {})));",
-      to.num_locals(), dtype.bits, kernel.name(result), dtype.bits, bits, order.holders));
+  kernel.out.open_plain(fmt::format("TV_UNROLL for (int l_ = 0; l_ < {}; ++l_)", to.num_locals()));
+  const std::string next = place_of(fmt::format("own_ + l_ * {}", order.holders), order, kernel);
+  kernel.out.line(
+      fmt::format("tv::put<{}>({}, l_, static_cast<tv::Code<{}>>(tv::load<{}>(at_, {})));",
+                  dtype.bits, kernel.name(result), dtype.bits, bits, next));
+  kernel.out.close();
   kernel.out.close();
 }
 

@@ -35,7 +35,7 @@ def kernel_of(entry: str, rows: int, outputs: int, inputs: int, type_: str, grou
 @functools.lru_cache(maxsize=64)
 def dequantize_of(outputs: int, inputs: int, type_: str, group: int) -> Kernel:
     """Makes float16 of packed codes in plain order: [inputs, outputs]."""
-    return load(programs() / DEQUANTIZE, N=outputs, K=inputs, G=group, Q=type_, ZERO=zero_of(type_))
+    return load(programs() / DEQUANTIZE, entry="dequantize", N=outputs, K=inputs, G=group, Q=type_, ZERO=zero_of(type_))
 
 
 @functools.lru_cache(maxsize=None)

@@ -123,20 +123,21 @@ void count(const isa::ConvertLayout& inst, const isa::InstStmt&, const isa::Kern
   const isa::RegisterLayout& from = source.layout;
   const int bits = source.dtype.bits;
   const unsigned bytes = bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
-  const isa::ExchangeOrder order = isa::exchange_order(inst.layout);
+  const isa::ExchangeOrder order = isa::exchange_order(from, inst.layout, static_cast<int>(bytes));
   for (std::int64_t i = 0; i < from.num_locals(); ++i) {
     count_accesses(
         from.num_threads(), bytes, Traffic::shared_store,
         [&](std::int64_t t) {
           if (!is_first(from.replica_terms(), t)) return std::int64_t{-1};
-          return order.elements.offset(from.element(t, i));
+          return order.place(order.elements.offset(from.element(t, i)));
         },
         counts);
   }
   for (std::int64_t i = 0; i < inst.layout.num_locals(); ++i) {
     count_accesses(
         from.num_threads(), bytes, Traffic::shared_load,
-        [&](std::int64_t t) { return sum_of(order.threads, t) + i * order.holders; }, counts);
+        [&](std::int64_t t) { return order.place(sum_of(order.threads, t) + i * order.holders); },
+        counts);
   }
 }
 

@@ -14,7 +14,7 @@
 # All kernels are compiled first, several at a time, so that a row takes its measurement only. A row that fails says why, and
 # the next one follows; the exit status is then 1.
 set -eu
-mode=time
+mode="time"
 case ${1:-} in --list | --compile)
   mode=${1#--}
   shift

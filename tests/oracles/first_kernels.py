@@ -1,4 +1,7 @@
-"""The kernels that users reach for first, against f64 (docs/kernels.md has the bounds)."""
+"""The kernels that users reach for first, and their plain references, against f64 (docs/kernels.md has the bounds).
+
+References go through a row from left to right, so sums of n terms have errors of up to n half units.
+"""
 
 import numpy as np
 
@@ -10,6 +13,8 @@ def softmax(tilevm):
     e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
     found = tilevm.run("softmax", {"x": x}, "y", M=5, N=700)
     check("softmax", found, e / e.sum(axis=1, keepdims=True), relative=2e-6)
+    found = tilevm.run("softmax", {"x": x}, "y", entry="reference", M=5, N=700)
+    check("softmax, reference", found, e / e.sum(axis=1, keepdims=True), relative=2e-6 + 700 * 2.0**-24)
     check("softmax of one column", tilevm.run("softmax", {"x": x[:, :1]}, "y", M=5, N=1), np.ones((5, 1)))
 
 
@@ -19,6 +24,8 @@ def layernorm(tilevm):
     expected = d / np.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5) * gamma + beta
     found = tilevm.run("layernorm", {"x": x, "gamma": gamma, "beta": beta}, "y", M=5, N=700)
     check("layernorm", found, expected, relative=4e-6, absolute=4e-6)
+    found = tilevm.run("layernorm", {"x": x, "gamma": gamma, "beta": beta}, "y", entry="reference", M=5, N=700)
+    check("layernorm, reference", found, expected, relative=4e-6 + 700 * 2.0**-24, absolute=4e-6 + 700 * 2.0**-24)
     found = tilevm.run("layernorm", {"x": x[:, :1], "gamma": gamma[:1], "beta": beta[:1]}, "y", M=5, N=1)
     check("layernorm of one column", found, np.tile(beta[:1], (5, 1)))
 
@@ -30,8 +37,9 @@ def matmul_gelu(tilevm, m=33, n=40, k=50, spoil=None):
     with np.errstate(invalid="ignore"):
         x = a.astype(np.float64) @ b.astype(np.float64) + bias
         expected = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
-    found = tilevm.run("matmul_gelu", {"a": a, "b": b, "bias": bias}, "c", M=m, N=n, K=k)
-    check(f"matmul_gelu {m} x {n} x {k} {spoil}", found, expected, relative=2**-10, absolute=1e-5)
+    for entry, relative in (("main", 2.0**-10), ("reference", 1e-5)):
+        found = tilevm.run("matmul_gelu", {"a": a, "b": b, "bias": bias}, "c", entry=entry, M=m, N=n, K=k)
+        check(f"matmul_gelu {m} x {n} x {k} {spoil}, {entry}", found, expected, relative=relative, absolute=1e-5)
 
 
 def matmul_gelus(tilevm):
@@ -42,22 +50,26 @@ def matmul_gelus(tilevm):
 
 def dequantize(tilevm):
     q, scale = RANDOM.integers(0, 16, (64, 64), dtype=np.uint8), normal(2, 64, dtype=np.float16)
-    expected = ((q.astype(np.float16) - np.float16(8)) * np.repeat(scale, 32, axis=0)).astype(np.float16)
-    check("dequantize", tilevm.run("dequantize", {"q_ptr": q, "s_ptr": scale}, "y_ptr", K=64, N=64), expected)
+    expected = (q.astype(np.float64) - 8) * np.repeat(scale, 32, axis=0)
+    check("dequantize", tilevm.run("dequantize", {"q": q, "s": scale}, "y", K=64, N=64), expected.astype(np.float16))
+    check("dequantize, reference", tilevm.run("dequantize", {"q": q, "s": scale}, "y", entry="reference", K=64, N=64), expected)
 
 
 def scan(tilevm):
     x = RANDOM.integers(-9, 10, (3, 300)).astype(np.float32)
     x[1, 270], x[2, 20] = np.nan, np.inf
     for n in (300, 1):
-        check(f"scan of {n}", tilevm.run("scan", {"x": x[:, :n]}, "y", M=3, N=n), np.cumsum(x[:, :n], axis=1))
+        for entry in ("main", "reference"):
+            found = tilevm.run("scan", {"x": x[:, :n]}, "y", entry=entry, M=3, N=n)
+            check(f"scan of {n}, {entry}", found, np.cumsum(x[:, :n], axis=1))
 
 
 def histogram(tilevm):
     for n, blocks in ((1, 1), (1000, 2), (5000, 3)):
         x = RANDOM.integers(0, 256, n, dtype=np.uint8)
-        found = tilevm.run("histogram", {"x": x}, "y", N=n, BLOCKS=blocks)
-        check(f"histogram of {n}", found, np.bincount(x, minlength=256))
+        for entry in ("main", "reference") if n <= 1000 else ("main",):
+            found = tilevm.run("histogram", {"x": x}, "y", entry=entry, N=n, BLOCKS=blocks)
+            check(f"histogram of {n}, {entry}", found, np.bincount(x, minlength=256))
 
 
 def rmsnorm(tilevm):
@@ -70,6 +82,9 @@ def rmsnorm(tilevm):
         found = tilevm.run("rmsnorm_residual", {"x": x, "r": r, "gamma": gamma}, ["h", "y"], M=5, N=n)
         check(f"rmsnorm {n}, h", found[0], h, relative=2**-11)
         check(f"rmsnorm {n}, y", found[1], y, relative=2**-11 + 1e-6, absolute=2**-25)
+        found = tilevm.run("rmsnorm_residual", {"x": x, "r": r, "gamma": gamma}, ["h", "y"], entry="reference", M=5, N=n)
+        check(f"rmsnorm {n}, h of the reference", found[0], h, relative=2.0**-24)
+        check(f"rmsnorm {n}, y of the reference", found[1], y, relative=1e-6 + n * 2.0**-24)
 
 
 def rope(tilevm):
@@ -78,10 +93,11 @@ def rope(tilevm):
     a, b = x[..., :64].astype(np.float64), x[..., 64:]
     angle = position[:, None, None] * 10000.0 ** (-np.arange(64) / 64)
     expected = np.concatenate([a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)], axis=-1)
-    found = tilevm.run("rope", {"x": x, "position": position}, "y", TOKENS=4, H=3, D=128, T="f32")
-    for i, p in enumerate(position):
-        # Frequency and angle are rounded to f32, each within 2^-23 or so of the angle.
-        check(f"rope at {p}", found[i], expected[i], absolute=1e-6 + 2.0**-21 * p)
+    for entry in ("main", "reference"):
+        found = tilevm.run("rope", {"x": x, "position": position}, "y", entry=entry, TOKENS=4, H=3, D=128, T="f32")
+        for i, p in enumerate(position):
+            # Frequency and angle are rounded to f32, each within 2^-23 or so of the angle.
+            check(f"rope at {p}, {entry}", found[i], expected[i], absolute=1e-6 + 2.0**-21 * p)
 
 
 def matmul_swiglu(tilevm, m=70, n=100, k=50, spoil=None, entries=("main",)):
@@ -104,13 +120,14 @@ def top_k(tilevm, m=3, n=1000, top=5, logits=None):
     x = 3 * normal(m, n) if logits is None else logits
     x[0, -1] = np.nan if logits is None and n > top else 0
     u = RANDOM.random(m).astype(np.float32)
-    token, value, index = tilevm.run("top_k", {"logits": x, "u": u}, ["token", "value", "index"], M=m, N=n, TOP=top)
     order = np.argsort(-np.where(np.isnan(x), -np.inf, x), axis=1, kind="stable")[:, :top]
-    check("top_k, indices", index, order)
-    check("top_k, values", value, np.take_along_axis(x, order, axis=1))
-    p = np.exp(value.astype(np.float64) - value[:, :1])
-    sums = np.cumsum(p / p.sum(axis=1, keepdims=True), axis=1)
-    check("top_k, token", token, order[np.arange(m), (sums <= u[:, None]).sum(axis=1)])
+    for entry in ("main", "reference"):
+        token, value, index = tilevm.run("top_k", {"logits": x, "u": u}, ["token", "value", "index"], entry=entry, M=m, N=n, TOP=top)
+        check(f"top_k, indices, {entry}", index, order)
+        check(f"top_k, values, {entry}", value, np.take_along_axis(x, order, axis=1))
+        p = np.exp(value.astype(np.float64) - value[:, :1])
+        sums = np.cumsum(p / p.sum(axis=1, keepdims=True), axis=1)
+        check(f"top_k, token, {entry}", token, order[np.arange(m), (sums <= u[:, None]).sum(axis=1)])
 
 
 def convolution(tilevm, b=2, h=5, w=9, c=20, o=40, r=3, pad=1, stride=1, spoil=False):
