@@ -118,11 +118,12 @@ __device__ inline void arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-/// At the barrier of the same address in another block of the cluster.
+/// At the barrier of the same address in another block of the cluster. What this thread has read is
+/// read; its stores are not made visible there, which would take a fence of the whole GPU.
 __device__ inline void arrive_at(uint32_t barrier, int block) {
   asm volatile(
       "{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}" ::"r"(barrier),
+      "mbarrier.arrive.shared::cluster.b64 _, [there];}" ::"r"(barrier),
       "r"(block)
       : "memory");
 }
