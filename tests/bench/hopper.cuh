@@ -154,6 +154,21 @@ __device__ inline void wait(uint32_t barrier, uint32_t parity) {
   }
 }
 
+/// The stage that is next, and the parity of its phase.
+template <int stages>
+struct Ring {
+  int stage = 0;
+  uint32_t parity = 0;
+  __device__ void advance() {
+    if (++stage == stages) stage = 0, parity ^= 1;
+  }
+};
+
+/// Among the 128 threads of a group; barrier 0 is __syncthreads'.
+__device__ inline void group_barrier(int group) {
+  asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+}
+
 __device__ inline void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
@@ -250,6 +265,21 @@ __device__ inline void multiply(float (&d)[n / 2], uint64_t a, uint64_t b, int a
                  : SUMS_128(0)
                  : "l"(a), "l"(b), "r"(adds));
   }
+}
+
+// Loads from shared memory that are not moved out of a loop
+
+__device__ inline uint4 load_words(uint32_t address) {
+  uint4 words;
+  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+               : "r"(address));
+  return words;
+}
+__device__ inline uint16_t load_scale(uint32_t address) {
+  uint16_t scale;
+  asm volatile("ld.volatile.shared.u16 %0, [%1];" : "=h"(scale) : "r"(address));
+  return scale;
 }
 
 // Weights: codes q of 4 bits, of which each stands for (q - 8) times a scale, rounded to f16. A

@@ -55,13 +55,6 @@ __device__ uint32_t worked(uint32_t word, int pair, uint32_t scale) {
   return value;
 }
 
-__device__ float low_of(uint32_t pair) {
-  return __half2float(__ushort_as_half(static_cast<uint16_t>(pair)));
-}
-__device__ float high_of(uint32_t pair) {
-  return __half2float(__ushort_as_half(static_cast<uint16_t>(pair >> 16)));
-}
-
 /// The weight of a pair's half by the definition, or what the partial work makes of it.
 template <Work work>
 __device__ float weight(uint32_t word, int pair, bool high, uint16_t scale) {
@@ -70,7 +63,7 @@ __device__ float weight(uint32_t word, int pair, bool high, uint16_t scale) {
     return static_cast<float>(q - 8) * __half2float(__ushort_as_half(scale));
   }
   const uint32_t both = worked<work>(word, pair, twice(scale));
-  return high ? high_of(both) : low_of(both);
+  return __half2float(__ushort_as_half(static_cast<uint16_t>(high ? both >> 16 : both)));
 }
 
 /// Plain sums; `in_registers` tells how the words are ordered.
@@ -110,19 +103,6 @@ __device__ void copy_problem(const Problem& problem, uint8_t* b, uint8_t* words,
   for (int i = threadIdx.x; i < tiles * max_groups * 64; i += blockDim.x) {
     reinterpret_cast<uint16_t*>(scales)[i] = problem.scales[i];
   }
-}
-
-__device__ uint4 load_words(uint32_t address) {
-  uint4 words;
-  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
-               : "r"(address));
-  return words;
-}
-__device__ uint16_t load_scale(uint32_t address) {
-  uint16_t scale;
-  asm volatile("ld.volatile.shared.u16 %0, [%1];" : "=h"(scale) : "r"(address));
-  return scale;
 }
 
 template <int n>
@@ -282,7 +262,7 @@ __global__ void __launch_bounds__(128 * (max_groups + 1), 1) from_shared(Problem
       store_weights(to + (stage * max_groups + group) * tile_bytes, load_words(from + at * 2048),
                     load_scale(scale_at + at * 128), thread / 2, thread % 2);
       fence_proxy();
-      asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
+      group_barrier(group);
     }
     if (maker == Maker::own_group) wait(shared_address(&full[stage]), i / stages % 2);
     multiply_tile<n>(d, a + (stage * max_groups + group) * next_group, b + tile * next_b, i > 0);
