@@ -117,6 +117,13 @@ tilevm_status missing(const char* what) {
   return fail({ErrorKind::usage, fmt::format("`{}` is NULL", what)});
 }
 
+/// A tensor that the program neither reads nor writes is given all the same, as one that is read.
+int role_of(const vm::Callable::Parameter& parameter) {
+  if (parameter.scalar) return TILEVM_SCALAR;
+  const int role = (parameter.input ? TILEVM_INPUT : 0) | (parameter.output ? TILEVM_OUTPUT : 0);
+  return role == 0 ? TILEVM_INPUT : role;
+}
+
 /// The callables as C sees them.
 void describe(tilevm_program& program) {
   std::size_t count = 0;
@@ -127,9 +134,7 @@ void describe(tilevm_program& program) {
     for (const vm::Callable::Parameter& parameter : callable.parameters) {
       program.types.push_back(parameter.scalar ? std::string(isa::to_string(*parameter.scalar))
                                                : isa::to_string(parameter.dtype));
-      const int role =
-          (parameter.input ? TILEVM_INPUT : 0) | (parameter.output ? TILEVM_OUTPUT : 0);
-      list.push_back({parameter.name.c_str(), program.types.back().c_str(), role,
+      list.push_back({parameter.name.c_str(), program.types.back().c_str(), role_of(parameter),
                       parameter.shape ? static_cast<int>(parameter.shape->size()) : -1,
                       parameter.shape ? parameter.shape->data() : nullptr, parameter.bytes()});
     }

@@ -66,7 +66,8 @@ TILEVM_API void tilevm_close(tilevm_program* program);
 /// The warnings of a program, as text; usually empty.
 TILEVM_API const char* tilevm_warnings(const tilevm_program* program);
 
-/// What a parameter is: a scalar, or a tensor that is read, written, or both.
+/// What a parameter is: a scalar, or a tensor that is read, written, or both. One that is neither
+/// counts as read.
 enum { TILEVM_SCALAR = 0, TILEVM_INPUT = 1, TILEVM_OUTPUT = 2 };
 
 /// A parameter of an entry. Tensors are dense, in row-major order; an element of n bits follows

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Times kernels of others beside tilevm's on this machine's GPU: tables on standard output, lines of JSON in FILE.
+# docs/bench.md, Beside other kernels, tells what FOLDER must have; docs/benchmarks.md shows the results.
+#
+#   tests/bench/rivals/run.sh FOLDER [SECONDS] [FILE] [STEP..]
+#
+# Each step is a process of its own, so that one that fails or is late (SECONDS for all, 240) does not end the others.
+set -u
+cd "$(dirname "$0")/../../.."
+folder=$1
+seconds=${2:-240}
+file=${3:-${OUT:-$folder}/rivals.jsonl}
+[ $# -lt 3 ] && shift $# || shift 3
+steps=${*:-dense sparse decode prefill rows flute humming}
+python=${PYTHON:-python3}
+end=$(($(date +%s) + seconds))
+
+if [ -z "${TILEVM_LIBRARY:-}" ]; then
+  TILEVM_LIBRARY=$PWD/build/libtilevm.so
+  [ ! -e "$folder/libtilevm.so" ] || TILEVM_LIBRARY=$(realpath "$folder/libtilevm.so")
+fi
+export TILEVM_LIBRARY
+PYTHONPATH=$PWD/python${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONPATH
+if [ -z "${TILEVM_CACHE_DIR:-}" ]; then
+  TILEVM_CACHE_DIR=${TMPDIR:-/tmp}/tilevm-rivals-$(id -u)
+  mkdir -p -m 700 "$TILEVM_CACHE_DIR"
+fi
+export TILEVM_CACHE_DIR
+rm -f "$file"
+
+# step NAME SECONDS SCRIPT ARGUMENT..
+step() {
+  name=$1
+  most=$2
+  shift 2
+  case " $steps " in *" $name "*) ;; *) return 0 ;; esac
+  left=$((end - $(date +%s)))
+  [ "$left" -lt "$most" ] || left=$most
+  if [ "$left" -lt 5 ]; then
+    echo "== $name: no time is left"
+    return 0
+  fi
+  [ -e "tests/bench/rivals/$1" ] || return 0
+  begin=$(date +%s)
+  script=$1
+  shift
+  timeout "$left" "$python" "tests/bench/rivals/$script" "$folder" "$file" "$@" 2>&1
+  echo "-- $name: status $?, $(($(date +%s) - begin)) s of $left"
+}
+step dense 120 marlin.py dense
+step sparse 60 marlin.py sparse
+step decode 60 attention.py decode
+step prefill 40 attention.py prefill
+step rows 60 rows.py
+step flute 60 flute.py
+step humming 60 humming.py
