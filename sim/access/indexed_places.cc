@@ -12,91 +12,23 @@
 namespace tilevm::sim {
 namespace {
 
-/// A code as an integer of 64 bits.
-template <class Lane>
-std::int64_t widened(Lane code, bool is_signed) {
-  if constexpr (sizeof(Lane) == 4) {
-    if (is_signed) return static_cast<std::int32_t>(code);
+/// The indices of the runs, in their order.
+IndexLanes lanes_of(const IndexedAccess& access, const IndexedTable& table, std::int64_t begin,
+                    std::int64_t extent, const std::uint8_t* lanes, Context& context) {
+  const Tile& index = access.tile.index;
+  if (!table.same_order) {
+    lanes = gather_lanes(index.bits, table.index_places, lanes, index.locals,
+                         table.base.size() / table.runs, context.scratch.lanes[0]);
   }
-  return static_cast<std::int64_t>(code);
+  return {lanes, table.base.size(), begin, extent};
 }
 
-/// What is the same for all runs.
-struct IndexReader {
-  const IndexedTable& table;
-  std::size_t threads;  ///< of the tile
-  std::size_t locals;   ///< of the index
-  std::uint64_t begin, extent;
-  std::int64_t* along;
-
-  /// Says whether all are inside.
-  template <class Lane, bool is_signed>
-  bool read(const std::uint8_t* lanes) const {
-    std::uint64_t outside = 0;
-    const auto put = [&](std::size_t run, Lane code) {
-      const auto index = begin + static_cast<std::uint64_t>(widened<Lane>(code, is_signed));
-      const bool inside = index < extent;
-      outside |= inside ? 0 : 1;
-      along[run] = inside ? static_cast<std::int64_t>(index) : IndexedPlaces::outside;
-    };
-    if (is_same_order()) {
-      for (std::size_t r = 0; r < threads * locals; ++r) put(r, load_lane<Lane>(lanes, r));
-      return outside == 0;
-    }
-    const std::int32_t* const places = table.index_places.data();
-    for (std::size_t t = 0; t < threads; ++t) {
-      for (std::size_t r = 0; r < table.runs; ++r) {
-        const auto place = t * locals + static_cast<std::size_t>(places[r]);
-        put(t * table.runs + r, load_lane<Lane>(lanes, place));
-      }
-    }
-    return outside == 0;
-  }
-
- private:
-  /// Whether the indices stand in the order of the runs.
-  [[nodiscard]] bool is_same_order() const {
-    if (table.runs != locals) return false;
-    for (std::size_t r = 0; r < locals; ++r) {
-      if (table.index_places[r] != static_cast<std::int32_t>(r)) return false;
-    }
-    return true;
-  }
-};
-
-/// Finds runs in shared memory.
-struct RunFinder {
-  const IndexedTable& table;
-  std::size_t threads;  ///< of the tile
-  std::size_t locals;   ///< of the index
-  std::uint64_t begin;
-  std::uint32_t moved;
-  std::uint32_t* run_bits;
-
-  /// Says whether all indices are inside.
-  template <class Lane, bool is_signed>
-  bool find(const std::uint8_t* lanes) const {
-    const std::uint32_t* const base = table.shared->base.data();
-    const std::uint32_t* const shares = table.shared->shares.data();
-    const std::uint64_t extent = table.shared->shares.size();
-    bool outside = false;
-    const auto put = [&](std::size_t run, Lane code) {
-      const std::uint64_t index =
-          begin + static_cast<std::uint64_t>(widened<Lane>(code, is_signed));
-      const bool inside = index < extent;
-      outside |= !inside;
-      run_bits[run] = moved + base[run] + shares[inside ? index : 0];
-    };
-    const std::int32_t* const places = table.index_places.data();
-    for (std::size_t t = 0, run = 0; t < threads; ++t) {
-      const std::uint8_t* const own = lanes + t * locals * sizeof(Lane);
-      for (std::size_t r = 0; r < table.runs; ++r, ++run) {
-        put(run, load_lane<Lane>(own, static_cast<std::size_t>(places[r])));
-      }
-    }
-    return !outside;
-  }
-};
+/// All indices, thread after thread.
+const std::uint8_t* read_all(const IndexedAccess& access, Context& context) {
+  const Tile& index = access.tile.index;
+  return read_lanes({index, nullptr}, context.state.registers, 0, index.threads,
+                    context.scratch.lanes[0]);
+}
 
 /// Memory for the places of an access: that of an execution before, unless someone keeps it.
 std::shared_ptr<IndexedPlaces> new_places(std::size_t number, Context& context) {
@@ -117,6 +49,8 @@ IndexedTile without_places(const isa::IndexedDim& indexed, const isa::RegisterTy
   tile.dim = static_cast<std::size_t>(indexed.dim);
   tile.index = make_tile(index, offset);
   tile.is_signed = index.dtype.is_signed_int();
+  tile.find_indices = index_loop(tile.index.bits, tile.is_signed);
+  tile.find_offsets = offset_loop(tile.index.bits, tile.is_signed);
   return tile;
 }
 
@@ -174,22 +108,14 @@ const IndexedTable& find_indexed_table(const IndexedAccess& access, const Layout
 FoundPlaces read_index(const IndexedAccess& access, const IndexedTable& table, std::int64_t begin,
                        std::int64_t extent, Context& context) {
   FoundPlaces found{new_places(access.table, context)};
-  const Tile& index = access.tile.index;
   IndexedPlaces& places = *found.places;
   places.run_elements = table.run_elements;
   places.runs = table.runs;
   places.along.resize(table.base.size());
-  const std::uint8_t* lanes = read_lanes({index, nullptr}, context.state.registers, 0,
-                                         index.threads, context.scratch.lanes[0]);
-  const IndexReader reader{table,
-                           table.base.size() / table.runs,
-                           index.locals,
-                           static_cast<std::uint64_t>(begin),
-                           static_cast<std::uint64_t>(extent),
-                           places.along.data()};
-  found.inside = with_lane(index.bits, [&]<class Lane>() {
-    return access.tile.is_signed ? reader.read<Lane, true>(lanes) : reader.read<Lane, false>(lanes);
-  });
+  FoundIndices indices{places.along.data()};
+  access.tile.find_indices(
+      lanes_of(access, table, begin, extent, read_all(access, context), context), &indices);
+  found.inside = indices.inside;
   return found;
 }
 
@@ -201,20 +127,19 @@ FoundPlaces find_shared_runs(const IndexedAccess& access, const IndexedTable& ta
   places.run_elements = table.run_elements;
   places.runs = table.runs;
   places.along.clear();
-  const std::uint8_t* lanes = read_lanes({index, nullptr}, context.state.registers, 0,
-                                         index.threads, context.scratch.lanes[0]);
+  const std::uint8_t* lanes = read_all(access, context);
   const std::size_t bytes = lane_bytes(index.bits);
   places.kept = {{},           bytes,
                  index.locals, access.tile.is_signed && index.bits == 32,
                  begin,        &access.tile.index_places};
   places.kept.lanes.assign(lanes, lanes + index.threads * index.locals * bytes);
   places.table.run_bits.resize(table.base.size());
-  const RunFinder finder{table,        table.base.size() / table.runs,
-                         index.locals, static_cast<std::uint64_t>(begin),
-                         moved,        places.table.run_bits.data()};
-  found.inside = with_lane(index.bits, [&]<class Lane>() {
-    return access.tile.is_signed ? finder.find<Lane, true>(lanes) : finder.find<Lane, false>(lanes);
-  });
+  const SharedOffsets& shared = *table.shared;
+  FoundOffsets offsets{shared.base.data(), shared.stride ? nullptr : shared.shares.data(),
+                       shared.stride.value_or(0), moved, places.table.run_bits.data()};
+  const auto extent = static_cast<std::int64_t>(shared.shares.size());
+  access.tile.find_offsets(lanes_of(access, table, begin, extent, lanes, context), &offsets);
+  found.inside = offsets.inside;
   return found;
 }
 

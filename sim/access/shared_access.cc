@@ -18,8 +18,10 @@ namespace {
 /// Calls f(bit in the thread's stream, bit in memory) for the runs of a thread.
 template <class F>
 void for_each_run(const TableLookup& runs, std::size_t thread, std::size_t run_bits, F&& f) {
-  const std::uint32_t* begins = runs.table->run_bits.data() + thread * runs.table->runs;
-  for (std::size_t r = 0; r < runs.table->runs; ++r) f(r * run_bits, runs.base_bits + begins[r]);
+  const std::size_t count = runs.table->runs;
+  const std::uint64_t base_bits = runs.base_bits;
+  const std::uint32_t* const begins = runs.table->run_bits.data() + thread * count;
+  for (std::size_t r = 0; r < count; ++r) f(r * run_bits, base_bits + begins[r]);
 }
 
 /// Calls move(register byte, memory byte, bytes) for the runs of a thread. Usual lengths are
@@ -27,8 +29,9 @@ void for_each_run(const TableLookup& runs, std::size_t thread, std::size_t run_b
 template <class Move>
 void move_bytes(const TableLookup& runs, std::size_t thread, std::size_t run_bytes, Move&& move) {
   const auto each = [&]<std::size_t length>() {
-    for_each_run(runs, thread, run_bytes * 8, [&](std::size_t register_bit, std::uint64_t bit) {
-      move(register_bit / 8, bit / 8, length != 0 ? length : run_bytes);
+    const std::size_t bytes = length != 0 ? length : run_bytes;
+    for_each_run(runs, thread, bytes * 8, [&](std::size_t register_bit, std::uint64_t bit) {
+      move(register_bit / 8, bit / 8, bytes);
     });
   };
   switch (run_bytes) {

@@ -7,6 +7,7 @@
 
 #include "isa/layout/reduction.h"
 #include "sim/arithmetic/element_loops.h"
+#include "sim/arithmetic/transpose.h"
 #include "sim/exec/semantics.h"
 #include "sim/tiles/lane_tiles.h"
 
@@ -15,8 +16,8 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// Values of all threads under way to a result, thread after thread, in memory that is kept from
-/// call to call; and for argmax and argmin the numbers of their elements.
+/// Values of threads under way to a result, in memory that is kept from call to call; and for
+/// argmax and argmin the numbers of their elements.
 struct ReducedValues {
   Bytes& codes;
   std::vector<std::uint32_t> numbers{};
@@ -26,13 +27,13 @@ struct ReducedValues {
   }
 };
 
-/// The step of a reduction as a table: for each thread the threads whose values it combines.
+/// The step of a reduction: of the threads that combine values, the first alone goes on.
 struct StepTable {
-  std::size_t size = 2;
-  std::vector<std::int32_t> sources;  ///< [i][thread]: in ascending order of their digits
+  /// By digit, then [result][thread that goes on]: the position of the value in the row before.
+  std::vector<std::vector<std::int32_t>> sources;
 };
 
-/// A Reduce, prepared.
+/// A Reduce, prepared. A row has a value of each result and thread, [result][thread].
 struct Reduction {
   isa::ReductionPlan plan;
   Tile source;
@@ -40,84 +41,109 @@ struct Reduction {
   unsigned bits = 0;        ///< of the type in which elements are combined
   LaneLoop1 widen, narrow;  ///< to that type and back; empty if it is the tile's
   LaneLoop2 combine;
+  std::vector<std::int32_t> order;     ///< by place: k * results + result, its position in rows
+  std::vector<std::uint32_t> numbers;  ///< of elements, by row; empty if not asked for
   std::vector<StepTable> steps;
-  std::vector<std::uint32_t> numbers;  ///< of elements, [k][thread][result]; empty if not asked for
+  std::vector<std::int32_t> last;  ///< [thread][result]: the position in the row after all steps
 
   [[nodiscard]] std::size_t groups() const { return static_cast<std::size_t>(plan.results); }
   [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(plan.elements); }
-  /// Values of all threads.
+  /// Values of a row of all threads.
   [[nodiscard]] std::size_t row() const { return source.threads * groups(); }
   [[nodiscard]] std::size_t row_bytes() const { return row() * lane_bytes(bits); }
 };
 
-StepTable make_table(const isa::ReductionStep& step, std::size_t threads) {
-  StepTable table{static_cast<std::size_t>(step.size), {}};
-  const auto distance = static_cast<std::size_t>(step.distance);
-  for (std::size_t i = 0; i < table.size; ++i) {
-    for (std::size_t t = 0; t < threads; ++t) {
-      const std::size_t digit = t / distance % table.size;
-      table.sources.push_back(static_cast<std::int32_t>(t - digit * distance + i * distance));
+/// The positions of values: of the threads at `threads`, among `all` threads of each result.
+std::vector<std::int32_t> positions(const std::vector<std::size_t>& threads, std::size_t all,
+                                    std::size_t groups) {
+  std::vector<std::int32_t> positions;
+  for (std::size_t g = 0; g < groups; ++g) {
+    for (const std::size_t t : threads) positions.push_back(static_cast<std::int32_t>(g * all + t));
+  }
+  return positions;
+}
+
+/// Follows the steps: which threads go on, and where each thread's values are in the end.
+void make_steps(Reduction& reduction) {
+  const std::size_t threads = reduction.source.threads;
+  std::vector<std::size_t> first(threads);     // by thread: the one that has its result
+  std::vector<std::size_t> position(threads);  // by thread that goes on: its place among them
+  std::vector<std::size_t> kept(threads);
+  for (std::size_t t = 0; t < threads; ++t) first[t] = position[t] = kept[t] = t;
+  for (const isa::ReductionStep& step : reduction.plan.steps()) {
+    const auto size = static_cast<std::size_t>(step.size),
+               distance = static_cast<std::size_t>(step.distance);
+    const auto digit = [&](std::size_t t) { return t / distance % size; };
+    const std::size_t before = kept.size();
+    std::erase_if(kept, [&](std::size_t t) { return digit(t) != 0; });
+    StepTable table;
+    for (std::size_t i = 0; i < size; ++i) {
+      std::vector<std::size_t> sources;
+      for (const std::size_t t : kept) sources.push_back(position[t + i * distance]);
+      table.sources.push_back(positions(sources, before, reduction.groups()));
+    }
+    reduction.steps.push_back(std::move(table));
+    for (std::size_t k = 0; k < kept.size(); ++k) position[kept[k]] = k;
+    for (std::size_t& t : first) t -= digit(t) * distance;
+  }
+  for (std::size_t t = 0; t < threads; ++t) {
+    for (std::size_t g = 0; g < reduction.groups(); ++g) {
+      reduction.last.push_back(static_cast<std::int32_t>(g * kept.size() + position[first[t]]));
     }
   }
-  return table;
+}
+
+/// By place of a thread: which row its element is in, and there for which result.
+std::vector<std::int32_t> order_of(const Reduction& reduction) {
+  std::vector<std::int32_t> order(reduction.source.locals);
+  for (std::size_t g = 0; g < reduction.groups(); ++g) {
+    for (std::size_t k = 0; k < reduction.elements(); ++k) {
+      const std::int32_t place = reduction.plan.places[g * reduction.elements() + k];
+      order[static_cast<std::size_t>(place)] =
+          static_cast<std::int32_t>(k * reduction.groups() + g);
+    }
+  }
+  return order;
 }
 
 /// The row-major numbers of the elements along the dimensions, which ascend.
 std::vector<std::uint32_t> element_numbers(const Reduction& reduction, const LayoutParts& parts,
                                            const isa::Shape& shape, std::vector<int> dims) {
   std::sort(dims.begin(), dims.end());
-  std::vector<std::uint32_t> numbers(reduction.elements() * reduction.row());
-  for (std::size_t k = 0; k < reduction.elements(); ++k) {
+  std::vector<std::uint32_t> numbers(parts.threads * parts.locals);
+  for (std::size_t place = 0; place < parts.locals; ++place) {
+    const auto row = static_cast<std::size_t>(reduction.order[place]);
     for (std::size_t t = 0; t < parts.threads; ++t) {
-      for (std::size_t g = 0; g < reduction.groups(); ++g) {
-        const auto place =
-            static_cast<std::size_t>(reduction.plan.places[g * reduction.elements() + k]);
-        std::int64_t number = 0;
-        for (const int dim : dims) {
-          const auto d = static_cast<std::size_t>(dim);
-          number = number * shape[d] + parts.thread_part(t)[d] + parts.local_part(place)[d];
-        }
-        numbers[k * reduction.row() + t * reduction.groups() + g] =
-            static_cast<std::uint32_t>(number);
+      std::int64_t number = 0;
+      for (const int dim : dims) {
+        const auto d = static_cast<std::size_t>(dim);
+        number = number * shape[d] + parts.thread_part(t)[d] + parts.local_part(place)[d];
       }
+      numbers[row * parts.threads + t] = static_cast<std::uint32_t>(number);
     }
   }
   return numbers;
 }
 
-/// Sorts the elements of each thread into rows: element k of all results of all threads, for each
-/// k.
-template <class Lane>
-void sort_into_rows(const Reduction& reduction, const std::uint8_t* lanes, std::uint8_t* rows) {
-  const std::size_t groups = reduction.groups(), elements = reduction.elements();
-  for (std::size_t g = 0; g < groups; ++g) {
-    for (std::size_t k = 0; k < elements; ++k) {
-      const auto place = static_cast<std::size_t>(reduction.plan.places[g * elements + k]);
-      std::uint8_t* const row = rows + k * reduction.row_bytes();
-      for (std::size_t t = 0; t < reduction.source.threads; ++t) {
-        store_lane(row, t * groups + g,
-                   load_lane<Lane>(lanes, t * reduction.source.locals + place));
-      }
-    }
-  }
-}
-
-/// Combines b into a, by values alone or with the numbers of their elements: of equal values the
-/// lower number stays. The operation on a value and itself gives the form in which results are
-/// equal.
+/// Combines a and b to `to`, which is a or apart from both, by values alone or with the numbers of
+/// their elements: of equal values the lower number stays. The operation on a value and itself
+/// gives the form in which results are equal.
 class Combiner {
  public:
   Combiner(const Reduction& reduction, Scratch& scratch)
       : reduction_(reduction), scratch_(scratch) {}
 
+  void combine(const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* to, std::size_t count) {
+    reduction_.combine(a, b, to, count);
+  }
+
   void combine(std::uint8_t* a, const std::uint8_t* b, std::uint32_t* numbers_a,
-               const std::uint32_t* numbers_b) {
-    const std::size_t count = reduction_.row();
-    if (reduction_.numbers.empty()) return reduction_.combine(a, b, a, count);
+               const std::uint32_t* numbers_b, std::size_t count) {
+    const std::size_t bytes = count * lane_bytes(reduction_.bits);
     Bytes& best = scratch_.lanes[2].lanes;
     Bytes& other = scratch_.lanes[3].lanes;
-    best.resize(reduction_.row_bytes());
-    other.resize(reduction_.row_bytes());
+    best.resize(bytes);
+    other.resize(bytes);
     reduction_.combine(a, b, best.data(), count);
     reduction_.combine(b, b, other.data(), count);
     reduction_.combine(a, a, a, count);
@@ -129,7 +155,7 @@ class Combiner {
         numbers_a[i] = x == y ? std::min(numbers_a[i], numbers_b[i]) : number;
       }
     });
-    std::copy_n(best.begin(), reduction_.row_bytes(), a);
+    std::memcpy(a, best.data(), bytes);
   }
 
  private:
@@ -145,7 +171,7 @@ class ReductionRun {
         context_(context),
         combiner_(reduction, context.scratch),
         values_{context.scratch.lanes[1].gathered},
-        before_{context.scratch.lanes[2].gathered},
+        next_{context.scratch.lanes[2].gathered},
         other_{context.scratch.lanes[3].gathered} {}
 
   void run() {
@@ -156,11 +182,12 @@ class ReductionRun {
   }
 
  private:
+  [[nodiscard]] bool has_numbers() const { return !reduction_.numbers.empty(); }
   [[nodiscard]] std::uint8_t* row(std::size_t k) {
     return values_.codes.data() + k * reduction_.row_bytes();
   }
   [[nodiscard]] std::uint32_t* numbers(std::size_t k) {
-    return values_.numbers.empty() ? nullptr : values_.numbers.data() + k * reduction_.row();
+    return values_.numbers.data() + k * reduction_.row();
   }
 
   void read() {
@@ -175,8 +202,8 @@ class ReductionRun {
       lanes = buffers[1].lanes.data();
     }
     values_.make_room(count * lane_bytes(reduction_.bits));
-    with_lane(reduction_.bits,
-              [&]<class Lane>() { sort_into_rows<Lane>(reduction_, lanes, values_.codes.data()); });
+    transpose_to_rows(reduction_.bits, lanes, source.threads, reduction_.order,
+                      values_.codes.data());
     values_.numbers = reduction_.numbers;
   }
 
@@ -184,8 +211,13 @@ class ReductionRun {
   void combine_places() {
     for (std::size_t rows = reduction_.elements(); rows > 1; rows = (rows + 1) / 2) {
       for (std::size_t k = 0; k < rows / 2; ++k) {
-        combiner_.combine(row(2 * k), row(2 * k + 1), numbers(2 * k), numbers(2 * k + 1));
-        move_row(2 * k, k);
+        if (has_numbers()) {
+          combiner_.combine(row(2 * k), row(2 * k + 1), numbers(2 * k), numbers(2 * k + 1),
+                            reduction_.row());
+          move_row(2 * k, k);
+        } else {
+          combiner_.combine(row(2 * k), row(2 * k + 1), row(k), reduction_.row());
+        }
       }
       if (rows % 2 == 1) move_row(rows - 1, rows / 2);
     }
@@ -194,41 +226,44 @@ class ReductionRun {
   void move_row(std::size_t from, std::size_t to) {
     if (from == to) return;
     std::memcpy(row(to), row(from), reduction_.row_bytes());
-    if (numbers(0) != nullptr) std::copy_n(numbers(from), reduction_.row(), numbers(to));
+    if (has_numbers()) std::copy_n(numbers(from), reduction_.row(), numbers(to));
   }
 
-  /// Row 0 becomes the values of the first threads of the step, then takes those of the others.
+  /// The values of the first threads of the step take those of the others.
   void combine_threads(const StepTable& step) {
-    before_.make_room(reduction_.row_bytes());
-    std::memcpy(before_.codes.data(), row(0), reduction_.row_bytes());
-    if (numbers(0) != nullptr) {
-      before_.numbers.assign(numbers(0), numbers(0) + reduction_.row());
+    take(step.sources.front(), next_);
+    for (std::size_t i = 1; i < step.sources.size(); ++i) {
+      take(step.sources[i], other_);
+      const std::size_t count = step.sources[i].size();
+      std::uint8_t* const codes = next_.codes.data();
+      if (has_numbers()) {
+        combiner_.combine(codes, other_.codes.data(), next_.numbers.data(), other_.numbers.data(),
+                          count);
+      } else {
+        combiner_.combine(codes, other_.codes.data(), codes, count);
+      }
     }
-    gather(step, 0, row(0), numbers(0));
-    other_.make_room(reduction_.row_bytes());
-    other_.numbers.resize(before_.numbers.size());
-    for (std::size_t i = 1; i < step.size; ++i) {
-      gather(step, i, other_.codes.data(), other_.numbers.data());
-      combiner_.combine(row(0), other_.codes.data(), numbers(0), other_.numbers.data());
-    }
+    std::swap(values_.codes, next_.codes);
+    std::swap(values_.numbers, next_.numbers);
   }
 
-  void gather(const StepTable& step, std::size_t i, std::uint8_t* codes, std::uint32_t* numbers) {
-    const std::size_t threads = reduction_.source.threads, groups = reduction_.groups();
-    const std::size_t bytes = groups * lane_bytes(reduction_.bits);
-    const std::int32_t* sources = step.sources.data() + i * threads;
-    for (std::size_t t = 0; t < threads; ++t) {
-      const auto source = static_cast<std::size_t>(sources[t]);
-      std::memcpy(codes + t * bytes, before_.codes.data() + source * bytes, bytes);
-      if (before_.numbers.empty()) continue;
-      std::copy_n(before_.numbers.data() + source * groups, groups, numbers + t * groups);
+  /// Takes values of the row.
+  void take(const std::vector<std::int32_t>& sources, ReducedValues& to) {
+    to.make_room(sources.size() * lane_bytes(reduction_.bits));
+    permute_lanes(reduction_.bits, row(0), sources, to.codes.data());
+    if (!has_numbers()) return;
+    to.numbers.resize(sources.size());
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      to.numbers[i] = values_.numbers[static_cast<std::size_t>(sources[i])];
     }
   }
 
   void write() {
-    write_lanes(reduction_.results[0], row(0), reduction_.narrow);
+    take(reduction_.last, next_);
+    write_lanes(reduction_.results[0], next_.codes.data(), reduction_.narrow);
     if (reduction_.results.size() > 1) {
-      write_lanes(reduction_.results[1], reinterpret_cast<const std::uint8_t*>(numbers(0)), {});
+      write_lanes(reduction_.results[1],
+                  reinterpret_cast<const std::uint8_t*>(next_.numbers.data()), {});
     }
   }
 
@@ -249,7 +284,7 @@ class ReductionRun {
   Context& context_;
   Combiner combiner_;
   ReducedValues values_;
-  ReducedValues before_;
+  ReducedValues next_;
   ReducedValues other_;
 };
 
@@ -273,9 +308,8 @@ Action prepare(const isa::Reduce& inst, const Preparation& preparation) {
     reduction->narrow = preparation.tables.cast(type, source.dtype);
   }
   reduction->combine = binary_loop(isa::combination(inst.op), type);
-  for (const isa::ReductionStep& step : reduction->plan.steps()) {
-    reduction->steps.push_back(make_table(step, reduction->source.threads));
-  }
+  reduction->order = order_of(*reduction);
+  make_steps(*reduction);
   if (isa::gives_index(inst.op)) {
     reduction->numbers = element_numbers(*reduction, *preparation.parts(inst.src.var),
                                          source.shape(), inst.dims.dims);

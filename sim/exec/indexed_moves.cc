@@ -19,59 +19,66 @@ bool is_inside(const TileInView& cursor, unsigned bits, std::uint64_t& base_bits
   return layout->storage_size() <= held;
 }
 
-/// Calls move(bit of the thread's stream, thread, bit in memory), or without the last one for a run
-/// outside of the view.
+/// The runs of a tile whose index is read.
 struct Runs {
   const IndexedTable& table;
   const IndexedPlaces& places;
   const Tile& tile;
   std::uint64_t base_bits;
 
-  template <class Move, class Clear>
-  void for_each(Move&& move, Clear&& clear) const {
-    const std::size_t run_bits = table.run_elements * tile.bits;
-    std::size_t e = 0;
-    for (std::size_t t = 0; t < tile.threads; ++t) {
-      for (std::size_t r = 0; r < table.runs; ++r, ++e) {
-        const std::int64_t index = places.along[e];
-        if (index < 0) {
-          clear(t, r * run_bits);
-        } else {
-          move(t, r * run_bits, base_bits + table.offset(e, index) * tile.bits);
-        }
-      }
-    }
-  }
+  [[nodiscard]] std::size_t run_bits() const { return table.run_elements * tile.bits; }
 };
 
-/// `bytes` is the length of a run if that is one of the usual ones, else 0.
+/// `bytes` is the length of a run if that is one of the usual ones, else 0. offset(run, index) is
+/// in elements.
+template <std::size_t bytes, class Offset>
+void move_whole_bytes(const Runs& runs, const std::uint8_t* memory, std::uint8_t* registers,
+                      const Offset& offset) {
+  const std::size_t length = bytes != 0 ? bytes : runs.run_bits() / 8;
+  const std::int64_t* const along = runs.places.along.data();
+  const std::size_t element = runs.tile.bits / 8, count = runs.table.base.size();
+  memory += runs.base_bits / 8;
+  for (std::size_t e = 0; e < count; ++e, registers += length) {
+    if (along[e] < 0) {
+      std::memset(registers, 0, length);
+    } else {
+      std::memcpy(registers, memory + offset(e, along[e]) * element, length);
+    }
+  }
+}
+
 template <std::size_t bytes>
 void move_whole_bytes(const Runs& runs, const std::uint8_t* memory, std::uint8_t* registers) {
-  const std::size_t length = bytes != 0 ? bytes : runs.table.run_elements * runs.tile.bits / 8;
-  runs.for_each(
-      [&](std::size_t t, std::size_t at, std::uint64_t bit) {
-        std::memcpy(registers + t * runs.tile.thread_bytes + at / 8, memory + bit / 8,
-                    bytes != 0 ? bytes : length);
-      },
-      [&](std::size_t t, std::size_t at) {
-        std::memset(registers + t * runs.tile.thread_bytes + at / 8, 0,
-                    bytes != 0 ? bytes : length);
+  const IndexedTable& table = runs.table;
+  if (!table.shares.empty() || table.swizzle) {
+    return move_whole_bytes<bytes>(
+        runs, memory, registers,
+        [&table](std::size_t run, std::int64_t index) { return table.offset(run, index); });
+  }
+  move_whole_bytes<bytes>(
+      runs, memory, registers,
+      [base = table.base.data(), stride = table.stride](std::size_t run, std::int64_t index) {
+        return base[run] + static_cast<std::uint64_t>(index) * stride;
       });
 }
 
 void move_bits(const Runs& runs, const std::uint8_t* memory, std::uint8_t* registers) {
-  const std::size_t run_bits = runs.table.run_elements * runs.tile.bits;
+  const IndexedTable& table = runs.table;
+  const std::size_t run_bits = runs.run_bits();
   static constexpr std::uint8_t zeros[8] = {};
-  runs.for_each(
-      [&](std::size_t t, std::size_t at, std::uint64_t bit) {
-        copy_bits<false>(memory, bit, registers + t * runs.tile.thread_bytes, at, run_bits);
-      },
-      [&](std::size_t t, std::size_t at) {
-        for (std::size_t done = 0; done < run_bits; done += runs.tile.bits) {
-          copy_bits<false>(zeros, 0, registers + t * runs.tile.thread_bytes, at + done,
-                           runs.tile.bits);
-        }
-      });
+  for (std::size_t e = 0; e < table.base.size(); ++e) {
+    const std::int64_t index = runs.places.along[e];
+    std::uint8_t* const own = registers + e / table.runs * runs.tile.thread_bytes;
+    const std::size_t at = e % table.runs * run_bits;
+    if (index >= 0) {
+      const std::uint64_t bit = runs.base_bits + table.offset(e, index) * runs.tile.bits;
+      copy_bits<false>(memory, bit, own, at, run_bits);
+      continue;
+    }
+    for (std::size_t done = 0; done < run_bits; done += runs.tile.bits) {
+      copy_bits<false>(zeros, 0, own, at + done, runs.tile.bits);
+    }
+  }
 }
 
 }  // namespace
@@ -84,12 +91,11 @@ bool move_in_indexed(const GlobalAccess& access, const TileInView& cursor,
   const IndexedTable& table =
       find_indexed_table(*access.indexed, *access.parts, tensor, cursor.origin().begin, context);
   const Runs runs{table, *cursor.origin().places, access.tile, base_bits};
-  const std::size_t run_bits = table.run_elements * access.tile.bits;
   if (access.tile.bits % 8 != 0) {
     move_bits(runs, memory, registers);
     return true;
   }
-  switch (run_bits / 8) {
+  switch (runs.run_bits() / 8) {
     case 1:
       move_whole_bytes<1>(runs, memory, registers);
       break;

@@ -84,6 +84,11 @@ void IndexedTable::keep_shared(const TensorInMemory& tensor) {
   const auto [low, high] = std::minmax_element(offsets.shares.begin(), offsets.shares.end());
   offsets.low = *base_low + *low;
   offsets.high = *base_high + *high;
+  const std::uint32_t step = tensor.extent > 1 ? offsets.shares[1] : 0;
+  const auto is_multiple = [&, index = std::uint32_t{0}](std::uint32_t share) mutable {
+    return share == index++ * step;
+  };
+  if (std::all_of(offsets.shares.begin(), offsets.shares.end(), is_multiple)) offsets.stride = step;
   shared = std::move(offsets);
 }
 
@@ -97,6 +102,10 @@ void IndexedTable::keep_runs(const IndexedTile& tile, const LayoutParts& parts) 
   index_places.clear();
   for (std::size_t r = 0; r < runs; ++r) {
     index_places.push_back(tile.index_places[r * run_elements]);
+  }
+  same_order = runs == tile.index.locals;
+  for (std::size_t r = 0; r < runs; ++r) {
+    same_order = same_order && index_places[r] == static_cast<std::int32_t>(r);
   }
   for (std::size_t r = 0; r < parts.threads * runs; ++r) base[r] = base[r * run_elements];
   base.resize(parts.threads * runs);

@@ -12,6 +12,7 @@
 
 #include "isa/layout/broadcast.h"
 #include "isa/layout/memory_layout.h"
+#include "sim/arithmetic/index_loops.h"
 #include "sim/tiles/coordinates.h"
 #include "sim/tiles/layout_parts.h"
 
@@ -26,6 +27,8 @@ struct IndexedTile {
   /// By the tile's place: the index's place in the same thread. Of a copy, whose tile one thread
   /// holds: the number of a place among those of all threads.
   isa::PlaceMap index_places;
+  IndexLoop find_indices;
+  OffsetLoop find_offsets;
 };
 
 /// A tensor in memory: one stride a dimension, in elements, or a layout.
@@ -39,9 +42,10 @@ struct TensorInMemory {
 
 /// Offsets in shared memory in bits, of tensors without a swizzle.
 struct SharedOffsets {
-  std::vector<std::uint32_t> base;    ///< as IndexedTable::base
-  std::vector<std::uint32_t> shares;  ///< by index
-  std::uint32_t low = 0, high = 0;    ///< of the first bits of all elements, whatever the index is
+  std::vector<std::uint32_t> base;      ///< as IndexedTable::base
+  std::vector<std::uint32_t> shares;    ///< by index
+  std::optional<std::uint32_t> stride;  ///< if each share is a multiple of its index
+  std::uint32_t low = 0, high = 0;  ///< of the first bits of all elements, whatever the index is
 };
 
 /// Sums wrap modulo 2^64: only the offset of an element in memory must fit.
@@ -51,12 +55,13 @@ struct IndexedTable {
   Coordinates origin{};   ///< .. or, for a layout, the origin
 
   std::size_t run_elements = 1;
-  std::size_t runs = 0;                    ///< of a thread
-  std::vector<std::uint64_t> base;         ///< [thread][run], in elements; of strides, from the
-                                           ///< tile's first element on
-  std::vector<std::int32_t> index_places;  ///< by run
-  std::uint64_t stride = 0;                ///< of the index
-  std::vector<std::uint64_t> shares;       ///< by index, instead of the stride
+  std::size_t runs = 0;               ///< of a thread
+  std::vector<std::uint64_t> base;    ///< [thread][run], in elements; of strides, from the
+                                      ///< tile's first element on
+  isa::PlaceMap index_places;         ///< by run
+  bool same_order = false;            ///< the indices of a thread are in the order of its runs
+  std::uint64_t stride = 0;           ///< of the index
+  std::vector<std::uint64_t> shares;  ///< by index, instead of the stride
   std::optional<isa::Swizzle> swizzle{};
   std::optional<SharedOffsets> shared{};
 

@@ -1,5 +1,7 @@
 #include "sim/tiles/lane_tiles.h"
 
+#include <cstring>
+
 #include "sim/tiles/packing.h"
 
 namespace tilevm::sim {
@@ -10,14 +12,66 @@ std::uint8_t* grown(std::vector<std::uint8_t>& bytes, std::size_t needed) {
   return bytes.data();
 }
 
+/// The length of the groups of neighbouring places that are made of one place (step 0), or of
+/// places that follow one another (step 1): a power of two.
+std::size_t group_length(const isa::PlaceMap& places, std::int32_t step) {
+  std::size_t length = 1;
+  const auto grows = [&] {
+    if (places.size() % (2 * length) != 0) return false;
+    for (std::size_t i = 0; i < places.size(); i += 2 * length) {
+      for (std::size_t j = 1; j < 2 * length; ++j) {
+        if (places[i + j] != places[i] + step * static_cast<std::int32_t>(j)) return false;
+      }
+    }
+    return true;
+  };
+  while (grows()) length *= 2;
+  return length;
+}
+
+/// The places of groups, each of one place `length` times.
+template <class Lane>
+void repeat(const isa::PlaceMap& places, const std::uint8_t* lanes, std::size_t locals,
+            std::size_t count, std::size_t length, std::uint8_t* out) {
+  const std::int32_t* const place = places.data();
+  const std::size_t size = places.size();
+  for (std::size_t t = 0; t < count; ++t, lanes += locals * sizeof(Lane)) {
+    for (std::size_t i = 0; i < size; i += length, out += length * sizeof(Lane)) {
+      const Lane lane = load_lane<Lane>(lanes, static_cast<std::size_t>(place[i]));
+      for (std::size_t j = 0; j < length; ++j) store_lane(out, j, lane);
+    }
+  }
+}
+
+/// The places of groups, each of `length` places that follow one another; `bytes` is the length of
+/// a group if it is known at compile time.
+template <class Lane, std::size_t bytes>
+void copy_groups(const isa::PlaceMap& places, const std::uint8_t* lanes, std::size_t locals,
+                 std::size_t count, std::size_t length, std::uint8_t* out) {
+  const std::int32_t* const place = places.data();
+  const std::size_t size = places.size();
+  const std::size_t group = bytes != 0 ? bytes : length * sizeof(Lane);
+  for (std::size_t t = 0; t < count; ++t, lanes += locals * sizeof(Lane)) {
+    for (std::size_t i = 0; i < size; i += length, out += group) {
+      std::memcpy(out, lanes + static_cast<std::size_t>(place[i]) * sizeof(Lane), group);
+    }
+  }
+}
+
 template <class Lane>
 void gather(const isa::PlaceMap& places, const std::uint8_t* lanes, std::size_t locals,
             std::size_t count, std::uint8_t* out) {
-  for (std::size_t t = 0; t < count; ++t) {
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      const auto place = static_cast<std::size_t>(places[i]);
-      store_lane(out, t * places.size() + i, load_lane<Lane>(lanes, t * locals + place));
-    }
+  const std::size_t equal = group_length(places, 0), ascending = group_length(places, 1);
+  if (equal > 1) return repeat<Lane>(places, lanes, locals, count, equal, out);
+  switch (ascending * sizeof(Lane)) {
+    case sizeof(Lane):
+      return copy_groups<Lane, sizeof(Lane)>(places, lanes, locals, count, 1, out);
+    case 16:
+      return copy_groups<Lane, 16>(places, lanes, locals, count, ascending, out);
+    case 32:
+      return copy_groups<Lane, 32>(places, lanes, locals, count, ascending, out);
+    default:
+      return copy_groups<Lane, 0>(places, lanes, locals, count, ascending, out);
   }
 }
 
@@ -35,9 +89,14 @@ const std::uint8_t* read_lanes(const LaneOperand& operand, const RegisterSlab& r
     lanes = unpacked;
   }
   if (!operand.places) return lanes;
-  const isa::PlaceMap& places = *operand.places;
-  std::uint8_t* const out = grown(buffer.gathered, count * places.size() * lane_bytes(tile.bits));
-  with_lane(tile.bits, [&]<class Lane>() { gather<Lane>(places, lanes, tile.locals, count, out); });
+  return gather_lanes(tile.bits, *operand.places, lanes, tile.locals, count, buffer);
+}
+
+const std::uint8_t* gather_lanes(unsigned bits, const isa::PlaceMap& places,
+                                 const std::uint8_t* lanes, std::size_t locals, std::size_t count,
+                                 LaneBuffer& buffer) {
+  std::uint8_t* const out = grown(buffer.gathered, count * places.size() * lane_bytes(bits));
+  with_lane(bits, [&]<class Lane>() { gather<Lane>(places, lanes, locals, count, out); });
   return out;
 }
 

@@ -36,6 +36,11 @@ struct LaneOperand {
                                              const RegisterSlab& registers, std::size_t first,
                                              std::size_t count, LaneBuffer& buffer);
 
+/// The lanes of `locals` lanes of each of `count` threads at places of the thread.
+[[nodiscard]] const std::uint8_t* gather_lanes(unsigned bits, const isa::PlaceMap& places,
+                                               const std::uint8_t* lanes, std::size_t locals,
+                                               std::size_t count, LaneBuffer& buffer);
+
 /// The memory for the lanes of a result; finish_lanes must be called after they are written.
 [[nodiscard]] std::uint8_t* result_lanes(const Tile& result, RegisterSlab& registers,
                                          std::size_t first, std::size_t count, LaneBuffer& buffer);
