@@ -57,6 +57,7 @@ class AddressEmission {
   [[nodiscard]] std::string offset(std::string_view letter) const;
   [[nodiscard]] std::string bytes(const std::string& elements) const;
   [[nodiscard]] std::string letters(std::string_view letter) const;
+  [[nodiscard]] bool parts_share_no_bit() const;
   /// Whether there is one access, at at_.
   [[nodiscard]] bool is_alone() const {
     return numbers_.count == 1 && form_ == isa::AddressForm::sum && index_.empty();
@@ -69,6 +70,7 @@ class AddressEmission {
   std::string prefix_;
   std::optional<std::size_t> hoisted_;
   std::string index_;
+  bool joined_ = false;  ///< at_ is the thread's part of the offset, to be combined by OR
   std::string tensor_, data_;
   const isa::GlobalType* view_ = nullptr;  ///< none for a shared tensor
   const isa::MemoryLayout* layout_ = nullptr;
