@@ -61,9 +61,12 @@ decode() {
     -D PAGES=$(($2 * pages)) -D TABLE=$pages -D P=128 -D STAGES=2 -D "SPLIT=$4" $check
 }
 
-flute 4 16 "$large" "-D COPIES=32 -D BLOCKS=264"
-flute 3 16 "$large" "-D BLOCKS=528"
-flute 2 16 "$large" "-D BLOCKS=528"
+# Tables of pairs; stages so that shared memory has three or four blocks on a multiprocessor
+large4="-D COPIES=32 -D STAGES=3 -D BLOCKS=396"
+large3="-D COPIES=32 -D STAGES=4 -D BLOCKS=528"
+flute 4 16 "$large" "$large4"
+flute 3 16 "$large" "$large3"
+flute 2 16 "$large" "$large3"
 sparse 16 "$large" "-D BLOCKS=528"
 for cache in u4 u8 f16; do decode $cache 32 32768 4; done
 row programs/rmsnorm_residual.tile -D M=32768 -D N=8192 -D THREADS=256
@@ -74,9 +77,9 @@ row programs/rope.tile -D TOKENS=8192 -D H=32
 flute 4 16 "$large" "-D COPIES=0 -D BLOCKS=528"
 marlin 16 "$large" "-D STAGES=5"
 for m in 1 64; do
-  flute 4 $m "$large" "-D COPIES=32 -D BLOCKS=264"
-  flute 3 $m "$large" "-D BLOCKS=528"
-  flute 2 $m "$large" "-D BLOCKS=528"
+  flute 4 $m "$large" "$large4"
+  flute 3 $m "$large" "$large3"
+  flute 2 $m "$large" "$large3"
 done
 marlin 1 "$large" "-D STAGES=5"
 marlin 64 "$large" "-D BM=64"
@@ -87,8 +90,8 @@ for m in 16 1 64; do
   if [ $m = 64 ]; then rows_of_tile=32; fi
   for shape in "$square" "$small"; do
     flute 4 $m "$shape" "-D COPIES=32 -D BLOCKS=264"
-    flute 3 $m "$shape" "-D BLOCKS=264"
-    flute 2 $m "$shape" "-D BLOCKS=264"
+    flute 3 $m "$shape" "-D COPIES=32 -D BLOCKS=264"
+    flute 2 $m "$shape" "-D COPIES=32 -D BLOCKS=264"
     marlin $m "$shape" "-D BN=128 -D BM=$((m == 64 ? 64 : 16))"
     sparse $m "$shape" "-D BN=128 -D BM=$rows_of_tile -D BLOCKS=264"
   done
