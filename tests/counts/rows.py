@@ -28,14 +28,15 @@ MX = ["Q=f4e2m1", "MX=1", "T=bf16", "GROUP=32", "ZEROS=0"]
 SMALL = ["N=512", "K=512"]
 
 
-def flute(name, stages=3, **constants):
+def flute(name, **constants):
+    stages = 7 - constants.get("W", 4)
     return Row(name, "flute/matmul", "matmul", 128, "weight", 32, defines=SMALL + ["BLOCKS=5"] + [f"{k}={v}" for k, v in constants.items()],
                stages=stages)
 
 
 def decode(name, q, r, n=1):
     # 64 tokens of a page for four warps: 8 instructions for the scores of 16 tokens, 8 for their values, for 8 queries
-    return Row(name, "attention/decode", "decode", 128, "element of K and V", 16 * n, 2, stages=2,
+    return Row(name, "attention/decode", "decode", 128, "element of K and V", 16 * n, stages=2,
                defines=["S=2", "G=2", "SPLIT=2", f"Q={q}", f"R={r}"], inputs=CACHE)
 
 
@@ -59,7 +60,7 @@ ROWS = [
     flute("FLUTE 2 bits, one pair table", W=2, COPIES=1),
     Row("MARLIN", "marlin/matmul", "matmul", 64, "weight", 16, defines=SMALL + ["BLOCKS=5"], stages=3),
     Row("MARLIN, 64 rows", "marlin/matmul", "matmul", 64, "weight", 64, defines=SMALL + ["M=64", "BM=64", "BLOCKS=5"], stages=3),
-    Row("Sparse-MARLIN", "marlin/sparse_matmul", "matmul", 64, "stored weight", 16, defines=SMALL + ["BLOCKS=5"], stages=3),
+    Row("Sparse-MARLIN", "marlin/sparse_matmul", "matmul", 64, "stored weight", 16, defines=SMALL + ["BLOCKS=5"], stages=4),
     apt(1, 1), apt(2, 2), apt(3, 4), apt(4, 8),
     gemm("TurboMind u4"), gemm("TurboMind u8", "Q=u8"), gemm("TurboMind f8e4m3", "Q=f8e4m3", "ZEROS=0"),
     gemm("TurboMind mxfp4", *MX), gemm("TurboMind nvfp4", "Q=f4e2m1", "S=f8e4m3", "GROUP=16", "ZEROS=0"),
@@ -83,7 +84,7 @@ ROWS = [
     Row("softmax", "softmax", "softmax", 8, "element", defines=["M=64"]),
     Row("layernorm", "layernorm", "layernorm", 8, "element", defines=["M=64"]),
     Row("RMSnorm with residual", "rmsnorm_residual", "rmsnorm", 8, "element", defines=["M=64", "N=1024"]),
-    Row("RoPE", "rope", "rope", 8, "element"),
+    Row("RoPE", "rope", "rope", 16, "element"),
     Row("matmul with GELU", "matmul_gelu", "matmul", 32, "element of a and b", 8),
     Row("matmul with SwiGLU", "matmul_swiglu", "matmul", 48, "element of a, g and u", 32, stages=2),
     Row("experts", "moe/moe", "grouped", 24, "element of x and w", 8, stages=2),
