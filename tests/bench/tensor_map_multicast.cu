@@ -27,13 +27,25 @@ struct Task {
   int stages;
 };
 
-/// The tile that a block takes at step i. Blocks of a pair take the same ones; the others begin at
-/// places far from each other.
-__host__ __device__ int tile_at(const Task& task, Sharing sharing, int block, int blocks, int i) {
-  const int unit = sharing == Sharing::own ? block : block / 2;
-  const int units = sharing == Sharing::own ? blocks : blocks / 2;
-  return static_cast<int>((static_cast<long long>(unit) * task.tiles / units + i) % task.tiles);
+/// The first tile that a block takes; the others follow it. Blocks of a pair take the same ones;
+/// the others begin at places far from each other.
+__device__ int first_tile(const Task& task, Sharing sharing) {
+  const int unit = sharing == Sharing::own ? blockIdx.x : blockIdx.x / 2;
+  const int units = sharing == Sharing::own ? gridDim.x : gridDim.x / 2;
+  return static_cast<int>(static_cast<long long>(unit) * task.tiles / units);
 }
+__device__ int tile_after(const Task& task, int tile) {
+  return tile + 1 == task.tiles ? 0 : tile + 1;
+}
+
+/// The stage that is next, and the parity of its phase; no division.
+struct Turn {
+  int stage = 0;
+  uint32_t parity = 0;
+  __device__ void advance(int stages) {
+    if (++stage == stages) stage = 0, parity ^= 1;
+  }
+};
 
 __host__ __device__ uint32_t weight(int row, int word) { return 2 * (row * 32 + word) + 1; }
 
@@ -60,13 +72,13 @@ __global__ void __launch_bounds__(32 + readers, 1)
   const long long begin = clock64();
   uint32_t sum = 0;
   if (threadIdx.x == 0) {
+    Turn turn{0, 1};  // the first wait for each stage ends at once
+    int tile = first_tile(task, sharing);
     for (int i = 0; i < task.count; ++i) {
-      const int stage = i % task.stages;
-      const uint32_t barrier = shared_address(&full[stage]);
-      const uint32_t to = shared_address(shared + stage * tile_bytes);
-      if (i >= task.stages) wait(shared_address(&empty[stage]), (i / task.stages - 1) % 2);
-      const int tile = tile_at(task, sharing, blockIdx.x, gridDim.x, i);
+      const uint32_t barrier = shared_address(&full[turn.stage]);
+      const uint32_t to = shared_address(shared + turn.stage * tile_bytes);
       const int row = tile / (columns / 64) * rows, column = tile % (columns / 64) * 64;
+      wait(shared_address(&empty[turn.stage]), turn.parity);
       arrive_expecting(barrier, tile_bytes);
       if (blocks == 1) {
         copy_tile(to, map, row, column, barrier);
@@ -74,28 +86,31 @@ __global__ void __launch_bounds__(32 + readers, 1)
         constexpr int half = rows / 2;
         copy_tile_to(to + rank * half * 128, map, row + rank * half, column, barrier, 3);
       }
+      tile = tile_after(task, tile);
+      turn.advance(task.stages);
     }
   } else if (summed ? threadIdx.x >= 32 : threadIdx.x == 32) {
     const int reader = threadIdx.x - 32;
+    Turn turn;
     for (int i = 0; i < task.count; ++i) {
-      const int stage = i % task.stages;
-      wait(shared_address(&full[stage]), i / task.stages % 2);
+      wait(shared_address(&full[turn.stage]), turn.parity);
       if (summed) {
         uint32_t own = 0;
         for (int word = reader; word < rows * 32; word += readers) {
           const int row = word / 32, place = swizzled(row, word % 32 / 4) + word % 4 * 4;
-          own += *reinterpret_cast<const uint32_t*>(shared + stage * tile_bytes + place) *
+          own += *reinterpret_cast<const uint32_t*>(shared + turn.stage * tile_bytes + place) *
                  weight(row, word % 32);
         }
         sum += own * (2 * i + 1);
       }
       for (int block = 0; block < blocks; ++block) {
         if (block == rank) {
-          arrive(shared_address(&empty[stage]));
+          arrive(shared_address(&empty[turn.stage]));
         } else {
-          arrive_at(shared_address(&empty[stage]), block);
+          arrive_at(shared_address(&empty[turn.stage]), block);
         }
       }
+      turn.advance(task.stages);
     }
   }
   if (blocks > 1) {  // a block's memory stays while the other sends to it
@@ -117,8 +132,8 @@ __global__ void __launch_bounds__(32 + readers, 1)
 __global__ void expected(const uint32_t* matrix, Task task, Sharing sharing, int rows) {
   __shared__ uint32_t partial[256];
   uint32_t sum = 0;
-  for (int i = 0; i < task.count; ++i) {
-    const int tile = tile_at(task, sharing, blockIdx.x, gridDim.x, i);
+  int tile = first_tile(task, sharing);
+  for (int i = 0; i < task.count; ++i, tile = tile_after(task, tile)) {
     const long long row = tile / (columns / 64) * rows, column = tile % (columns / 64) * 32;
     uint32_t own = 0;
     for (int word = threadIdx.x; word < rows * 32; word += blockDim.x) {
