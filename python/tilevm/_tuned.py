@@ -36,6 +36,7 @@ class Row(NamedTuple):
     """A point that was measured on a device and gives the simulator's bits; `type` is that of the program's weights."""
 
     device: str
+    architecture: str
     program: str
     type: str
     rows: int
@@ -111,6 +112,12 @@ def _lines(file: pathlib.Path) -> list[dict[str, Any]]:
     return found
 
 
+def _architecture_of(line: dict[str, Any]) -> str:
+    """"sm_90" of the same; "" where it is not told."""
+    words = str(line["environment"]["device"]).split(", ")
+    return words[1] if len(words) > 1 else ""
+
+
 @functools.lru_cache(maxsize=64)
 def _defaults(program: str, constants: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """What a program multiplies by default, with some of its constants given."""
@@ -136,13 +143,16 @@ def _row(line: dict[str, Any], source: str) -> Optional[Row]:
     chosen = {key: value for key, value in given.items() if key not in PROBLEM}
     if any(key not in given for key in ("M", "N", "K", "Q", "GROUP")):
         given = {**_defaults(program, tuple(sorted(given.items()))), **given}
-    return Row(_device_of(line), program, given["Q"], int(given["M"]), int(given["N"]), int(given["K"]),
+    return Row(_device_of(line), _architecture_of(line), program, given["Q"], int(given["M"]), int(given["N"]), int(given["K"]),
                int(given["GROUP"]), chosen, float(line["us"]), str(line.get("source") or source))
 
 
-def _rows(file: pathlib.Path, device: str) -> Iterator[Row]:
+def _rows(file: pathlib.Path, device: str, architecture: str = "") -> Iterator[Row]:
+    """Those of a device, and of others of an architecture ("": of none)."""
     for number, line in enumerate(_lines(file), 1):
-        if line.get("command") == "crossover" or _device_of(line) != device:
+        if line.get("command") == "crossover":
+            continue
+        if _device_of(line) != device and (not architecture or _architecture_of(line) != architecture):
             continue
         try:
             row = _row(line, f"{file}, line {number}")
@@ -178,18 +188,19 @@ def _is_legal(row: Row, type_: str, inputs: int, outputs: int, group: int) -> bo
     return True
 
 
-def choose(device: str, type_: str, inputs: int, outputs: int, group: int, rows: int) -> Plan:
+def choose(device: str, type_: str, inputs: int, outputs: int, group: int, rows: int, architecture: str = "") -> Plan:
     """The plan for weights [inputs, outputs] of a type, with a scale for `group` of them, and about so many rows.
 
     That of the nearest row of the device that the program takes: the same problem, else the same number of bits and
-    the nearest shape; of equals the user's, then the fastest. A device without rows has the plan of no constants.
+    the nearest shape; of equals the user's, then the fastest. A row of another device of the same architecture
+    ("sm_90") is as far away as a row of twice the size. Without any row it is the plan of no constants.
     """
     found: list[Any] = []
     for place, file in enumerate((user_file(), HERE / "tuned.jsonl")):
-        for row in _rows(file, device) if device else ():
+        for row in _rows(file, device, architecture) if device else ():
             distance = _distance(row, type_, inputs, outputs, group, rows)
             if distance is not None:
-                found.append((distance, place, row.us, len(found), row))
+                found.append((distance + (row.device != device), place, row.us, len(found), row))
     for *_, row in sorted(found):
         if _is_legal(row, type_, inputs, outputs, group):
             return Plan(row.program, dict(row.constants), row.source)

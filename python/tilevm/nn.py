@@ -51,7 +51,8 @@ class QuantizedLinear(torch.nn.Module):
         self.many_rows = crossover(device) if many_rows == "tuned" else many_rows
         if self.many_rows is not None and (not isinstance(self.many_rows, int) or self.many_rows < 1):
             raise UsageError(f"`many_rows` is {many_rows!r}; it is a number of rows from 1 on, \"tuned\" or None")
-        self.plan = choose(device, type, in_features, out_features, group, rows) if plan is None else plan
+        architecture = "sm_{}{}".format(*torch.cuda.get_device_capability()) if device else ""
+        self.plan = choose(device, type, in_features, out_features, group, rows, architecture) if plan is None else plan
         self._plan = json.dumps([self.plan.program, self.plan.constants])
         groups = (in_features + group - 1) // group
         self.register_buffer("weight_q", torch.zeros(count, dtype=torch.uint8))

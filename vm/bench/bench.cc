@@ -323,6 +323,21 @@ Environment environment_of(const CudaMachine& machine) {
           machine.compiler};
 }
 
+Status refuse_spills(CudaMachine& machine, const isa::VerifiedProgram& program, const Entry& entry,
+                     const std::string& kernel) {
+  if (Status s = check_launches(program, entry, kernel); !s) return s;
+  const Result<backend::LoadedProgram> loaded = machine.engine.prepare(program);
+  if (!loaded) return loaded.error();
+  for (const isa::Launch& launch : entry.launches) {
+    const std::string& name = program.kernel(launch.kernel).name;
+    const std::size_t bytes = loaded->properties(launch.kernel).local_bytes_per_thread;
+    if (bytes == 0 || (!kernel.empty() && name != kernel)) continue;
+    return Error{ErrorKind::program, fmt::format("{}: `{}` keeps {} bytes of a thread in memory",
+                                                 spill_refusal, name, bytes)};
+  }
+  return Done{};
+}
+
 Result<BenchReport> measure(CudaMachine& machine, const isa::VerifiedProgram& program,
                             const EntryData& data, const EntryData* reference,
                             const BenchSettings& settings) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/engine/cublas.h"
@@ -114,6 +115,13 @@ struct EntryData {
 [[nodiscard]] Result<BenchReport> measure(CudaMachine& machine, const isa::VerifiedProgram& program,
                                           const EntryData& data, const EntryData* reference,
                                           const BenchSettings& settings);
+
+/// Error (program), which begins with `spill_refusal`: a launch that counts (of `kernel`, unless it
+/// is empty) keeps registers of its threads in memory. Compiles the program, which the cache of
+/// kernels keeps for `measure`. Other errors as there.
+[[nodiscard]] Status refuse_spills(CudaMachine& machine, const isa::VerifiedProgram& program,
+                                   const Entry& entry, const std::string& kernel);
+inline constexpr std::string_view spill_refusal = "registers are spilled";
 
 /// Bytes of all tensors of an entry.
 [[nodiscard]] std::uint64_t entry_bytes(const Entry& entry);

@@ -15,6 +15,9 @@ Result<BenchReport> bench_program(CudaMachine& machine, const isa::VerifiedProgr
                                   Reporter& reporter) {
   Result<Entry> entry = resolve_entry(program, options.entry, {options.inputs, {}});
   if (!entry) return entry.error();
+  if (options.refuse_spills) {
+    if (Status s = refuse_spills(machine, program, *entry, options.kernel); !s) return s.error();
+  }
   DataReader reader(options.exact);
   Result<EntryData> data = make_entry_data(*std::move(entry), {options.seed, false}, reader);
   if (!data) return data.error();

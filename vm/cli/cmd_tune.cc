@@ -55,14 +55,16 @@ class ProgressLine {
   std::chrono::steady_clock::time_point shown_;
 };
 
-std::string format_plan(const tuning::Plan& plan) {
-  std::string text = fmt::format(
-      "{} points, {} looked at, {} legal: {}\n", plan.size, plan.seen, plan.candidates.size(),
-      plan.exhaustive ? "each is timed"
-                      : "a random choice is timed with a quarter of the launches, then its best "
-                        "quarter with all");
-  for (const auto& [reason, count] : plan.rejected) {
+std::string format_points(const tuning::Points& points, const tuning::SearchResult& result) {
+  std::string text =
+      fmt::format("{} points, {} looked at, {} legal, {} timed{}\n", points.space().size(),
+                  points.seen(), points.legal(), result.timed, result.exhaustive ? ": all" : "");
+  for (const auto& [reason, count] : points.rejected()) {
     text += fmt::format("  {} rejected: {}\n", count, reason);
+  }
+  if (result.dropped > 0) {
+    text += fmt::format("  {} dropped: too few bytes in flight to be faster than the best\n",
+                        result.dropped);
   }
   return text;
 }
@@ -82,18 +84,19 @@ std::string format_result(const tuning::SearchResult& result) {
   }
   for (const auto& [reason, count] : failures) text += fmt::format("{} x {}\n", count, reason);
   if (result.known > 0) text += fmt::format("{} points were known already\n", result.known);
-  if (result.skipped > 0) {
-    text += fmt::format("{} points are left; the same command goes on\n", result.skipped);
+  if (result.left > 0) {
+    text += fmt::format("up to {} points are left; the same command goes on\n", result.left);
   }
   return text;
 }
 
-Json plan_json(const tuning::Plan& plan) {
+Json plan_json(const tuning::Points& points, const tuning::SearchResult& result) {
   Json object = Json::object();
-  object.set("points", plan.size).set("seen", plan.seen).set("legal", plan.candidates.size());
-  object.set("search", plan.exhaustive ? "exhaustive" : "halving");
+  object.set("points", points.space().size()).set("seen", points.seen());
+  object.set("legal", points.legal()).set("timed", result.timed).set("dropped", result.dropped);
+  object.set("search", result.exhaustive ? "exhaustive" : "local");
   Json rejected = Json::array();
-  for (const auto& [reason, count] : plan.rejected) {
+  for (const auto& [reason, count] : points.rejected()) {
     rejected.push(Json::object().set("reason", reason).set("count", count));
   }
   return std::move(object.set("rejected", std::move(rejected)));
@@ -110,17 +113,19 @@ std::string options_of(const std::string& point) {
 struct Prepared {
   Environment environment;
   isa::Target target;
+  int multiprocessors = 0;
 };
 
 /// The GPU's name and compiler; the context is given back, since only the workers use it.
 Result<Prepared> look_at_machine() {
   const Result<CudaMachine> machine = open_cuda();
   if (!machine) return machine.error();
-  return Prepared{environment_of(*machine), machine->target};
+  return Prepared{environment_of(*machine), machine->target,
+                  machine->engine.device().properties().multiprocessors};
 }
 
-Result<tuning::SearchSettings> search_settings(const TuneOptions& options,
-                                               const SourceFile& source) {
+Result<tuning::SearchSettings> search_settings(const TuneOptions& options, const SourceFile& source,
+                                               tuning::Clock::time_point begin) {
   const Result<std::vector<frontend::Define>> fixed = parse_defines(options.program.defines);
   if (!fixed) return fixed.error();
   const Result<std::vector<frontend::Define>> reduced =
@@ -137,20 +142,24 @@ Result<tuning::SearchSettings> search_settings(const TuneOptions& options,
   settings.entry = options.entry;
   settings.kernel = options.kernel;
   settings.output = options.output;
+  settings.start = options.start;
+  settings.most = options.most;
+  settings.begin = begin;
   settings.jobs = options.jobs > 0 ? options.jobs : std::min(cores, 8);
   settings.rounds = options.rounds;
   settings.time_limit = options.time_limit;
   return settings;
 }
 
-Exit deliver(const tuning::SearchResult& result, const tuning::SearchSettings& settings,
-             Reporter& reporter) {
+Exit deliver(const tuning::Points& points, const tuning::SearchResult& result,
+             const tuning::SearchSettings& settings, Reporter& reporter) {
+  reporter.set("plan", plan_json(points, result));
   reporter.set("known", result.known);
-  reporter.set("left", result.skipped);
+  reporter.set("left", result.left);
   reporter.set("best_us", result.best ? Json(*result.best->us) : Json());
   reporter.set("best", result.best ? Json(result.best->point) : Json());
   if (!reporter.json()) {
-    reporter.io().err << format_result(result);
+    reporter.io().err << format_points(points, result) << format_result(result);
     if (result.best) {
       reporter.io().out << fmt::format("{}\n", options_of(result.best->point));
       if (settings.reduced.empty()) {
@@ -159,8 +168,10 @@ Exit deliver(const tuning::SearchResult& result, const tuning::SearchSettings& s
     }
   }
   if (result.best) return reporter.finish(Exit::ok);
-  if (result.skipped > 0) {
-    return reporter.fail(Error{ErrorKind::limit, "the time limit left no point that is proved"});
+  if (result.left > 0) {
+    return reporter.fail(Error{ErrorKind::limit,
+                               "the time limit left no point that is proved; give more time, or a "
+                               "smaller problem to prove it on with --reduce"});
   }
   return reporter.fail(Error{ErrorKind::program, "no point runs and gives the simulator's bits"});
 }
@@ -168,6 +179,7 @@ Exit deliver(const tuning::SearchResult& result, const tuning::SearchSettings& s
 }  // namespace
 
 Exit tune(const TuneOptions& options, Io& io) {
+  const tuning::Clock::time_point begin = tuning::Clock::now();
   Reporter reporter(io, "tune", options.json);
   reporter.set("file", options.program.file);
   if (options.program.file == "-") {
@@ -177,31 +189,34 @@ Exit tune(const TuneOptions& options, Io& io) {
   }
   Result<std::shared_ptr<const SourceFile>> source = read_program(options.program.file, io.in);
   if (!source) return reporter.fail(source.error());
-  const Result<tuning::SearchSettings> settings = search_settings(options, **source);
+  const Result<tuning::SearchSettings> settings = search_settings(options, **source, begin);
   if (!settings) return reporter.fail(settings.error());
+  if (!options.start.empty() && !fs::exists(options.start)) {
+    return reporter.fail(
+        Error{ErrorKind::usage, fmt::format("--start: there is no file `{}`", options.start)});
+  }
   if (Status s = check_writable(options.output); !s) return reporter.fail(s.error());
   const Result<Prepared> machine = look_at_machine();
   if (!machine) return reporter.fail(machine.error());
   Diagnostics diagnostics;
-  const tuning::Plan plan =
-      tuning::make_plan(*source,
+  tuning::Points points(*source,
                         {.fixed = settings->fixed,
                          .target = machine->target,
-                         .what = fmt::format("{}\n{}", options.entry, options.kernel),
-                         .most = options.most,
+                         .entry = options.entry,
+                         .kernel = options.kernel,
+                         .multiprocessors = machine->multiprocessors,
                          .seed = options.seed},
                         diagnostics);
-  reporter.diagnostics(diagnostics, *plan.source);
+  reporter.diagnostics(diagnostics, *points.source());
   if (diagnostics.has_errors()) return reporter.finish(exit_of(diagnostics));
   reporter.set("environment", to_json(machine->environment));
-  reporter.set("plan", plan_json(plan));
-  if (!options.json) io.err << format_plan(plan);
+  if (!options.json) io.err << fmt::format("{} points\n", points.space().size());
   ProgressLine line(io);
   const Result<tuning::SearchResult> result =
-      tuning::search(plan, machine->environment, *settings,
+      tuning::search(points, machine->environment, *settings,
                      [&](const tuning::Progress& progress) { line.show(progress); });
   if (!result) return reporter.fail(result.error());
-  return deliver(*result, *settings, reporter);
+  return deliver(points, *result, *settings, reporter);
 }
 
 }  // namespace tilevm::vm

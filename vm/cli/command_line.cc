@@ -357,6 +357,8 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
     app->add_flag("--check,!--no-check", o->check,
                   "run once more after the timing, and demand the same bits (the default)");
     app->add_flag("!--no-peak", o->peak, "leave out the reading of 4 GiB");
+    app->add_flag("--refuse-spills", o->refuse_spills,
+                  "stop before the GPU is used if a kernel that is timed spills registers");
     app->add_option("--lock", o->lock, "lock this file while the GPU is used, to share the GPU")
         ->type_name("FILE");
     app->add_option("-o,--output", o->output, "append the result as one line of JSON")
@@ -379,7 +381,12 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
                     "a line for each point; points that it has are not timed again; tune.jsonl if "
                     "left out")
         ->type_name("FILE");
-    app->add_option("--time-limit", o->time_limit, "begin no point after so many seconds")
+    app->add_option("--start", o->start,
+                    "a table of such lines, of any GPU, whose fastest points are timed first")
+        ->type_name("FILE");
+    app->add_option(
+           "--time-limit", o->time_limit,
+           "seconds from the start of the command to its end, with the proof of the winner")
         ->check(CLI::PositiveNumber)
         ->type_name("SECONDS");
     app->add_option("--jobs", o->jobs, "processes at a time; 0: one for each core, up to 8")
@@ -387,10 +394,11 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
     app->add_option("--repeat", o->rounds, "timed launches of each point; 30 if left out")
         ->check(CLI::Range(1, 100000))
         ->type_name("N");
-    add_number(*app, "--points", o->most, 1, 20,
-               "the most points that are timed; of more, so many are chosen at random, and the "
-               "best quarter once more; 512 if left out");
-    app->add_option("--seed", o->seed, "of the random choice; 0 if left out")->check(is_seed, "");
+    add_number(
+        *app, "--points", o->most, 1, 20,
+        "the most points that are timed: of more, random ones and neighbours of the fastest; "
+        "512 if left out");
+    app->add_option("--seed", o->seed, "of the random points; 0 if left out")->check(is_seed, "");
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
 }

@@ -179,15 +179,16 @@ struct BenchOptions {
   std::vector<std::string> inputs;  ///< "NAME=SPEC"
   bool exact = false;               ///< numbers of files are not rounded
   std::uint64_t seed = 0;
-  std::string kernel;     ///< empty: all that the entry launches
-  int rounds = 30;        ///< timed launches of each kernel
-  bool warm = false;      ///< L2 keeps what the last launch left
-  std::string baseline;   ///< "cublas" or empty
-  std::string reference;  ///< an entry that computes the same; empty: none
-  bool check = true;      ///< a second run must give the same bits
-  bool peak = true;       ///< measure the device's full reading rate
-  std::string lock;       ///< a file that is locked while the GPU is used; empty: none
-  std::string output;     ///< a file that one line of JSON is appended to
+  std::string kernel;          ///< empty: all that the entry launches
+  int rounds = 30;             ///< timed launches of each kernel
+  bool warm = false;           ///< L2 keeps what the last launch left
+  std::string baseline;        ///< "cublas" or empty
+  std::string reference;       ///< an entry that computes the same; empty: none
+  bool check = true;           ///< a second run must give the same bits
+  bool peak = true;            ///< measure the device's full reading rate
+  bool refuse_spills = false;  ///< stop before the GPU is used where registers are spilled
+  std::string lock;            ///< a file that is locked while the GPU is used; empty: none
+  std::string output;          ///< a file that one line of JSON is appended to
   bool json = false;
 };
 Exit bench(const BenchOptions& options, Io& io);
@@ -197,10 +198,11 @@ struct TuneOptions {
   std::string entry, kernel;
   std::vector<std::string> reduced;  ///< "NAME=VALUE": of the problem that the simulator checks
   std::string output = "tune.jsonl";
+  std::string start;      ///< a table whose points are timed first; empty: none
   double time_limit = 0;  ///< seconds; 0: none
   int jobs = 0;           ///< processes that compile at a time; 0: as many as cores, up to 8
   int rounds = 30;
-  std::uint64_t most = 512;  ///< points that are timed; more are halved from a random choice
+  std::uint64_t most = 512;  ///< points that are timed
   std::uint64_t seed = 0;
   std::string worker;  ///< the program that is started for each point: this one
   bool json = false;

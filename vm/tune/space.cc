@@ -1,10 +1,9 @@
 #include "vm/tune/space.h"
 
 #include <algorithm>
-#include <limits>
-#include <memory>
 #include <numeric>
-#include <set>
+#include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,34 +11,30 @@
 #include "frontend/syntax/grammar.h"
 #include "isa/base/hash.h"
 #include "vm/data/random.h"
+#include "vm/run/entry.h"
 #include "vm/run/vm.h"
+#include "vm/tune/least_time.h"
 
 namespace tilevm::vm::tuning {
 
 namespace {
 
-/// Larger spaces are not listed but drawn from.
+/// Points of larger spaces are drawn, and never all.
 constexpr std::uint64_t listed = 200'000;
 
-/// The order in which points are looked at; a part of them, drawn at random, where the space is
-/// large.
-std::vector<std::uint64_t> order_of(std::uint64_t size, std::uint64_t seed) {
-  const std::uint64_t key = random_key(seed, "tune");
-  std::vector<std::uint64_t> order;
-  if (size > listed) {
-    std::set<std::uint64_t> drawn;
-    for (std::uint64_t k = 0; drawn.size() < listed; ++k) {
-      const std::uint64_t index = splitmix64(key, k) % size;
-      if (drawn.insert(index).second) order.push_back(index);
-    }
-    return order;
-  }
-  order.resize(size);
+/// The numbers below `size` in a random order.
+std::vector<std::uint64_t> order_of(std::uint64_t size, std::uint64_t key) {
+  std::vector<std::uint64_t> order(size);
   std::iota(order.begin(), order.end(), 0);
   for (std::uint64_t i = size; i > 1; --i) {
     std::swap(order[i - 1], order[splitmix64(key, i) % i]);
   }
   return order;
+}
+
+std::size_t position_of(const isa::Tunable& axis, const std::string& value) {
+  const auto found = std::find(axis.choices.begin(), axis.choices.end(), value);
+  return static_cast<std::size_t>(found - axis.choices.begin());
 }
 
 /// Why a point is no candidate: the requirement's words, else the title of the code, so that points
@@ -90,43 +85,107 @@ std::vector<frontend::Define> Space::point(std::uint64_t index) const {
   return values;
 }
 
-Plan make_plan(const std::shared_ptr<const SourceFile>& source, const PlanSettings& settings,
-               Diagnostics& diagnostics) {
-  Plan plan;
-  plan.source = source;
-  const auto tree = frontend::parse(*source, diagnostics);
-  if (!tree) return plan;
-  Diagnostics at_default;  // the default point may break a requirement; others need not
-  const Space space =
-      space_of(frontend::evaluate_constants(*tree, *source, settings.fixed, at_default).tunables,
-               settings.fixed);
-  plan.size = space.size();
-  for (const std::uint64_t index : order_of(plan.size, settings.seed)) {
-    if (plan.candidates.size() == settings.most) break;
-    ++plan.seen;
-    std::vector<frontend::Define> point = space.point(index);
-    const std::vector<frontend::Define> defines = joined(settings.fixed, point);
-    Diagnostics own;
-    (void)frontend::evaluate_constants(*tree, *source, defines, own);  // the cheap check first
-    Loaded loaded{source, Diagnostics{}, std::nullopt};
-    if (!own.has_errors()) {
-      loaded = load(source, defines, settings.target);
-      own = loaded.diagnostics;
-    }
-    if (!loaded.program) {
-      ++plan.rejected[reason_of(own)];
-      if (plan.size == 1) {
-        diagnostics = own;
-        plan.source = loaded.source;
-      }
-      continue;
-    }
-    const std::string text = backend::emit_cuda(*loaded.program).text;
-    const std::string whole = fmt::format("{}\n{}\n{}", settings.what, to_string(defines), text);
-    plan.candidates.push_back({std::move(point), format_hash(xxh64(whole))});
+std::optional<std::uint64_t> Space::index_of(std::string_view point) const {
+  std::map<std::string, std::string> named;
+  std::istringstream words{std::string(point)};
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos) named[word.substr(0, equals)] = word.substr(equals + 1);
   }
-  plan.exhaustive = plan.seen == plan.size;
-  return plan;
+  std::uint64_t index = 0;
+  for (const isa::Tunable& axis : axes) {
+    const auto found = named.find(axis.name);
+    const std::size_t choice = position_of(axis, found == named.end() ? axis.value : found->second);
+    if (choice == axis.choices.size()) return std::nullopt;
+    index = index * axis.choices.size() + choice;
+  }
+  return index;
+}
+
+std::vector<std::uint64_t> Space::neighbours(std::uint64_t index) const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;  // by distance
+  std::uint64_t stride = 1;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const std::uint64_t count = axes[i].choices.size(), own = index / stride % count;
+    for (std::uint64_t other = 0; other < count; ++other) {
+      if (other == own) continue;
+      const std::uint64_t distance = other > own ? other - own : own - other;
+      found.emplace_back(distance, index - own * stride + other * stride);
+    }
+    stride *= count;
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::uint64_t> indices;
+  for (const auto& [distance, neighbour] : found) indices.push_back(neighbour);
+  return indices;
+}
+
+Points::Points(std::shared_ptr<const SourceFile> source, PointsSettings settings,
+               Diagnostics& diagnostics)
+    : source_(std::move(source)), settings_(std::move(settings)) {
+  tree_ = frontend::parse(*source_, diagnostics);
+  if (!tree_) return;
+  Diagnostics at_default;  // the default point may break a requirement; others need not
+  space_ =
+      space_of(frontend::evaluate_constants(*tree_, *source_, settings_.fixed, at_default).tunables,
+               settings_.fixed);
+  if (space_.size() <= listed) {
+    order_ = order_of(space_.size(), random_key(settings_.seed, "tune"));
+  }
+  if (space_.size() == 1 && look_at(0) == nullptr) {
+    Diagnostics why;
+    (void)make(0, why);
+    diagnostics = why;
+  }
+}
+
+std::optional<Candidate> Points::make(std::uint64_t index, Diagnostics& why) {
+  Candidate candidate{index, space_.point(index), {}, 0};
+  const std::vector<frontend::Define> defines = joined(settings_.fixed, candidate.point);
+  (void)frontend::evaluate_constants(*tree_, *source_, defines, why);  // the cheap check first
+  if (why.has_errors()) return std::nullopt;
+  const Loaded loaded = load(source_, defines, settings_.target);
+  why = loaded.diagnostics;
+  if (!loaded.program) {
+    if (space_.size() == 1) source_ = loaded.source;
+    return std::nullopt;
+  }
+  const backend::CudaSource emitted = backend::emit_cuda(*loaded.program);
+  const std::string what = fmt::format("{}\n{}", settings_.entry, settings_.kernel);
+  const std::string whole = fmt::format("{}\n{}\n{}", what, to_string(defines), emitted.text);
+  candidate.key = format_hash(xxh64(whole));
+  if (const Result<Entry> entry = resolve_entry(*loaded.program, settings_.entry, {})) {
+    candidate.least_us =
+        least_time(*loaded.program, emitted, *entry, settings_.kernel, settings_.multiprocessors);
+  }
+  return candidate;
+}
+
+const Candidate* Points::look_at(std::uint64_t index) {
+  const auto [at, is_new] = looked_at_.try_emplace(index);
+  if (is_new) {
+    Diagnostics why;
+    at->second = make(index, why);
+    if (at->second) {
+      ++legal_;
+    } else {
+      ++rejected_[reason_of(why)];
+    }
+  }
+  return at->second ? &*at->second : nullptr;
+}
+
+std::optional<std::uint64_t> Points::draw() {
+  if (!order_.empty()) {
+    if (draws_ == order_.size()) return std::nullopt;
+    return order_[draws_++];
+  }
+  const std::uint64_t key = random_key(settings_.seed, "tune"), size = space_.size();
+  while (tree_ && drawn_.size() < listed) {
+    const std::uint64_t index = splitmix64(key, draws_++) % size;
+    if (drawn_.insert(index).second) return index;
+  }
+  return std::nullopt;
 }
 
 std::string to_string(const std::vector<frontend::Define>& point) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 
 #include <fmt/format.h>
 #include <boost/json.hpp>
@@ -15,11 +16,6 @@ namespace {
 
 std::string text_of(const boost::json::object& object, const char* key) {
   return std::string(object.at(key).as_string());
-}
-
-bool same_environment(const boost::json::object& object, const Environment& environment) {
-  return Environment{text_of(object, "device"), text_of(object, "target"),
-                     text_of(object, "driver"), text_of(object, "compiler")} == environment;
 }
 
 /// A line that tests/bench/quantized_linear.py writes for tilevm.nn, beside the trials of a device.
@@ -40,7 +36,47 @@ Trial read_object(const boost::json::object& object) {
   trial.spill_bytes = object.at("spill_bytes").to_number<std::int64_t>();
   trial.shared_bytes = object.at("shared_bytes").to_number<std::int64_t>();
   if (!object.at("exact").is_null()) trial.exact = object.at("exact").as_bool();
+  if (const auto* defines = object.if_contains("defines")) {
+    for (const boost::json::value& define : defines->as_array()) {
+      trial.defines.emplace_back(define.as_string());
+    }
+  }
   return trial;
+}
+
+/// What a line of a table says, with what it was measured for.
+struct Line {
+  Trial trial;
+  std::string file;  ///< without its folders
+  Environment environment;
+};
+
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// Calls f(line) for each trial. One line may be damaged, by an interrupt.
+template <class F>
+Status for_each_line(std::istream& file, const std::string& path, F&& f) {
+  int number = 0, damaged = 0;
+  for (std::string text; std::getline(file, text);) {
+    ++number;
+    try {
+      const boost::json::object object = boost::json::parse(text).as_object();
+      if (is_crossover(object)) continue;
+      const boost::json::object& measured = object.at("environment").as_object();
+      const auto* name = object.if_contains("file");
+      f(Line{read_object(object),
+             name == nullptr ? "" : name_of(std::string(name->as_string())),
+             {text_of(measured, "device"), text_of(measured, "target"), text_of(measured, "driver"),
+              text_of(measured, "compiler")}});
+    } catch (const std::exception&) {
+      if (file.eof() && is_torn_json(text)) break;  // append_line removes it
+      if (++damaged == 1) continue;
+      return Error{ErrorKind::usage,
+                   fmt::format("`{}`, line {}, is no result of `tilevm tune`; name another file",
+                               path, number)};
+    }
+  }
+  return Done{};
 }
 
 Trial read_bench_object(const boost::json::object& object, int status) {
@@ -100,26 +136,41 @@ Result<Trials> read_trials(const std::string& path, const Environment& environme
 Result<Trials> read_trials(std::istream& file, const std::string& path,
                            const Environment& environment) {
   Trials trials;
-  int number = 0, damaged = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    try {
-      const boost::json::object object = boost::json::parse(line).as_object();
-      if (is_crossover(object)) continue;
-      if (!same_environment(object.at("environment").as_object(), environment)) continue;
-      Trial trial = read_object(object);
-      const std::pair at{trial.key, trial.rounds};
-      trials.insert_or_assign(at, std::move(trial));
-    } catch (const std::exception&) {
-      if (file.eof() && is_torn_json(line)) break;  // append_line removes it
-      if (++damaged == 1) continue;
-      return Error{ErrorKind::usage,
-                   fmt::format("`{}`, line {}, is no result of `tilevm tune`; name another file "
-                               "with -o",
-                               path, number)};
-    }
-  }
+  const Status read = for_each_line(file, path, [&](Line line) {
+    if (line.environment != environment) return;
+    const std::pair at{line.trial.key, line.trial.rounds};
+    trials.insert_or_assign(at, std::move(line.trial));
+  });
+  if (!read) return read.error();
   return trials;
+}
+
+Result<std::vector<std::string>> read_starts(std::istream& file, const std::string& path,
+                                             const Problem& problem, std::size_t most) {
+  std::map<std::pair<std::string, std::vector<std::string>>, Trial> fastest;
+  const Status read = for_each_line(file, path, [&](Line line) {
+    Trial& trial = line.trial;
+    if (line.file != name_of(problem.file) || !trial.us || trial.exact == false) return;
+    const std::pair at{line.environment.device, trial.defines};
+    const auto found = fastest.find(at);
+    if (found == fastest.end() || *trial.us < *found->second.us) {
+      fastest.insert_or_assign(at, std::move(trial));
+    }
+  });
+  if (!read) return read.error();
+  std::multimap<std::size_t, std::string, std::greater<>> by_likeness;
+  for (const auto& [at, trial] : fastest) {
+    const auto shared =
+        std::count_if(trial.defines.begin(), trial.defines.end(), [&](const std::string& define) {
+          return std::count(problem.defines.begin(), problem.defines.end(), define) > 0;
+        });
+    by_likeness.emplace(static_cast<std::size_t>(shared), trial.point);
+  }
+  std::vector<std::string> points;
+  for (const auto& [shared, point] : by_likeness) {
+    if (points.size() < most) points.push_back(point);
+  }
+  return points;
 }
 
 Trial read_bench(const std::string& output, int status) {

@@ -23,6 +23,7 @@ struct Trial {
   std::string reason;        ///< why it failed
   int registers = 0;         ///< the most of its kernels
   std::int64_t spill_bytes = 0, shared_bytes = 0;
+  std::vector<std::string> defines = {};  ///< of the line that it was read from
   std::optional<bool> exact;  ///< whether the GPU gave the simulator's bits; nothing: not asked
 
   friend bool operator==(const Trial&, const Trial&) = default;
@@ -47,6 +48,14 @@ using Trials = std::map<std::pair<std::string, int>, Trial>;
 /// The same of an opened file; `path` is its name in messages.
 [[nodiscard]] Result<Trials> read_trials(std::istream& file, const std::string& path,
                                          const Environment& environment);
+
+/// The points of a table of trials, of any environment, from which a search may begin: for each
+/// problem of this file's name and each device the fastest; first those whose problem has most
+/// defines in common with this one. At most `most`. Errors as of read_trials.
+[[nodiscard]] Result<std::vector<std::string>> read_starts(std::istream& file,
+                                                           const std::string& path,
+                                                           const Problem& problem,
+                                                           std::size_t most);
 
 /// What `tilevm bench --json` said of a point. `status` is the process's exit status.
 [[nodiscard]] Trial read_bench(const std::string& output, int status);

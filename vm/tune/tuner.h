@@ -3,6 +3,7 @@
 // time and wait for a lock before they use the GPU.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -13,6 +14,8 @@
 
 namespace tilevm::vm::tuning {
 
+using Clock = std::chrono::steady_clock;
+
 struct SearchSettings {
   std::string worker;                     ///< absolute path of tilevm
   std::string file;                       ///< absolute path of the program
@@ -20,32 +23,42 @@ struct SearchSettings {
   std::vector<frontend::Define> reduced;  ///< of the problem on which a winner is proved
   std::string entry, kernel;
   std::string output;  ///< where trials are kept
+  std::string start;   ///< a table of trials whose points are timed first; empty: none
   int jobs = 1;
   int rounds = 30;
-  double time_limit = 0;  ///< seconds; 0: none
+  std::uint64_t most = 512;                ///< points that are timed
+  double time_limit = 0;                   ///< seconds; 0: none
+  Clock::time_point begin = Clock::now();  ///< from when they count
 };
 
 /// How far a search is.
 struct Progress {
-  std::size_t done = 0, total = 0, failed = 0;
-  std::optional<Trial> best;  ///< the fastest so far
-  double seconds_left = 0;
+  std::size_t done = 0, total = 0, failed = 0;  ///< `total` at most
+  std::optional<Trial> best;                    ///< the fastest so far
+  double seconds_left = 0;                      ///< at most
 };
-/// "12 of 96 points, 3 failed, best 61.20 us (BM=16 BN=8), about 40 s left".
+/// "12 of at most 96 points, 3 failed, best 61.20 us (BM=16 BN=8), about 40 s left".
 [[nodiscard]] std::string to_string(const Progress& progress);
 
 struct SearchResult {
   std::optional<Trial> best;  ///< proved to be exact
   std::vector<Trial> trials;  ///< the fastest first, then those that failed
+  std::size_t timed = 0;      ///< points, with those that failed
   std::size_t known = 0;      ///< trials that the file had
-  std::size_t skipped = 0;    ///< points that the time limit left out
+  std::size_t dropped = 0;    ///< points whose copies alone take longer than the best point
+  std::size_t left = 0;       ///< points that the time limit left out, at most
+  bool exhaustive = false;    ///< every legal point was timed or dropped
 };
 
-/// Times the candidates. If not all legal points are among them, they are timed with a quarter of
-/// the launches first, and the best quarter of them with all. Then the fastest is proved: on the
-/// reduced problem, five seeds, the GPU gives the simulator's bits; if not, the next one is. `tell`
-/// hears of every point, one call at a time. Error (usage, program): the file of trials.
-[[nodiscard]] Result<SearchResult> search(const Plan& plan, const Environment& environment,
+/// Times points in the order of order.h: the default one, those of the tables, random ones, and
+/// neighbours of the fastest. A point whose kernels spill registers is dropped once it is compiled,
+/// unless all do. Of more points than `most`, each is timed with a quarter of the launches, and the
+/// fastest once more with all. Then the fastest is proved: on the reduced problem, five seeds, the
+/// GPU gives the simulator's bits; if not, the next one is. With a time limit one of the first
+/// points is proved at once, so that it is known how long a proof takes and there is a result; the
+/// search ends early enough for the proof of its winner, and no process runs on after the limit.
+/// `tell` hears of every point, one call at a time. Errors (usage, program): a file of trials.
+[[nodiscard]] Result<SearchResult> search(Points& points, const Environment& environment,
                                           const SearchSettings& settings,
                                           const std::function<void(const Progress&)>& tell);
 

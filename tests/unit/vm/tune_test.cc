@@ -2,45 +2,15 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
-#include <set>
-
 #include "tests/unit/vm/commands_support.h"
+#include "tests/unit/vm/tune_support.h"
 #include "vm/cli/cmd_support.h"
-#include "vm/run/load.h"
 #include "vm/tune/tuner.h"
 
 namespace tilevm::vm::tuning {
 namespace {
 
-/// 3 x 3 x 2 points, of which the requirement leaves 2 x 3 x 2; with T = 2048 there are more
-/// threads than a block has.
-const std::string program = R"(# reduce: N=256
-const N = 4096
-const T in [64, 128, 2048] = 64
-const V in [1, 2, 3] = 2
-const W in [1, 2] = 1
-require V < 3, "V must be 1 or 2"
-const S: layout = spatial(T).local(V * W)
-
-def copy<N / (T * V * W)>(f32* x_ptr, f32* y_ptr):
-    i = BlockIndices()
-    x = LoadGlobal(ViewGlobal(x_ptr, shape=[N]), layout=S, offset=[i * T * V * W:])
-    StoreGlobal(x, ViewGlobal(y_ptr, shape=[N]), offset=[i * T * V * W:])
-
-pipeline main(x: f32[N]) -> (y: f32[N]):
-    copy(x, y)
-)";
-
 const Environment here{"Some GPU", "sm_90a", "580.1", "NVRTC 13.0"};
-
-Plan plan_of(const PlanSettings& settings, const std::string& text = program) {
-  Diagnostics diagnostics;
-  Plan plan = make_plan(std::make_shared<SourceFile>("copy.tile", text), settings, diagnostics);
-  REQUIRE_FALSE(diagnostics.has_errors());
-  return plan;
-}
-
-PlanSettings all_points() { return {.fixed = {}, .target = {}, .what = "", .most = 512}; }
 
 /// A worker: `bench` takes what the case says for its -D, `diff` says `exact`.
 class Worker {
@@ -79,79 +49,14 @@ class Worker {
   ScratchFolder folder_;
 };
 
-SearchResult found(const Plan& plan, const SearchSettings& settings) {
-  const Result<SearchResult> result = search(plan, here, settings, [](const Progress&) {});
+SearchResult found(Points& points, const SearchSettings& settings) {
+  const Result<SearchResult> result = search(points, here, settings, [](const Progress&) {});
   REQUIRE_MESSAGE(result, result.error().message);
   return *result;
 }
-
-TEST_CASE("a space numbers its points, the last axis fastest") {
-  const Space space{{{"A", {"1", "2"}, "1"}, {"B", {"x", "y", "z"}, "x"}}};
-  CHECK(space.size() == 6);
-  CHECK(to_string(space.point(0)) == "A=1 B=x");
-  CHECK(to_string(space.point(2)) == "A=1 B=z");
-  CHECK(to_string(space.point(5)) == "A=2 B=z");
-  CHECK(Space{}.size() == 1);
-}
-
-TEST_CASE("illegal points are rejected with their reasons counted") {
-  const Plan plan = plan_of(all_points());
-  CHECK(plan.size == 18);
-  CHECK(plan.seen == 18);
-  CHECK(plan.exhaustive);
-  CHECK(plan.candidates.size() == 8);
-  CHECK(plan.rejected.at("V must be 1 or 2") == 6);
-  std::uint64_t rejected = 0;
-  for (const auto& [reason, count] : plan.rejected) rejected += count;
-  CHECK(rejected == 10);
-  CHECK(plan.rejected.size() == 2);  // 2048 threads are the other reason
-  std::set<std::string> keys;
-  for (const Candidate& candidate : plan.candidates) keys.insert(candidate.key);
-  CHECK(keys.size() == 8);
-}
-
-TEST_CASE("a define fixes a tunable; the default may break a requirement") {
-  PlanSettings settings = all_points();
-  settings.fixed = {{"T", "128"}};
-  CHECK(plan_of(settings).size == 6);
-  std::string text = program;
-  text.replace(text.find("= 2\n"), 4, "= 3\n");
-  CHECK(plan_of(all_points(), text).candidates.size() == 8);
-}
-
-TEST_CASE("the space of a program in several files has all its tunables, types too") {
-  const std::string path =
-      std::string(TILEVM_SOURCE_DIR) + "/programs/quantized_matmul/few_rows.tile";
-  std::istringstream none;
-  const auto source = read_program(path, none);
-  REQUIRE(source);
-  PlanSettings settings = all_points();
-  settings.fixed = {{"BN", "448"},   {"WARPS", "14"}, {"BK", "256"},   {"STAGES", "2"},
-                    {"UNROLL", "0"}, {"SWAP", "1"},   {"SLICES", "2"}, {"N", "896"}};
-  Diagnostics diagnostics;
-  const Plan plan = make_plan(*source, settings, diagnostics);
-  CHECK_FALSE(diagnostics.has_errors());
-  std::set<std::string> points;
-  for (const Candidate& candidate : plan.candidates) points.insert(to_string(candidate.point));
-  CHECK(points == std::set<std::string>{"SCALE=f16 SPLIT_BARRIERS=0", "SCALE=f16 SPLIT_BARRIERS=1",
-                                        "SCALE=f32 SPLIT_BARRIERS=0",
-                                        "SCALE=f32 SPLIT_BARRIERS=1"});
-}
-
-TEST_CASE("of more points than wanted a seeded choice is taken") {
-  PlanSettings settings = all_points();
-  settings.most = 3;
-  const auto keys = [&] {
-    std::vector<std::string> list;
-    for (const Candidate& candidate : plan_of(settings).candidates) list.push_back(candidate.key);
-    return list;
-  };
-  const std::vector<std::string> first = keys();
-  CHECK(first.size() == 3);
-  CHECK(first == keys());
-  CHECK_FALSE(plan_of(settings).exhaustive);
-  settings.seed = 1;
-  CHECK(first != keys());
+SearchResult found(const SearchSettings& settings) {
+  Points points = points_of();
+  return found(points, settings);
 }
 
 TEST_CASE("the fastest point wins, and what fails costs one point") {
@@ -159,10 +64,10 @@ TEST_CASE("the fastest point wins, and what fails costs one point") {
 *T=128*V=1*W=1*) kill -11 $$ ;;
 *T=128*V=2*W=1*) echo '{"error": "a kernel faulted", "status": 1}'; exit 1 ;;
 *) answer 7 ;;)");
-  const Plan plan = plan_of(all_points());
+  Points points = points_of();
   std::vector<std::string> said;
   const Result<SearchResult> result =
-      search(plan, here, worker.settings(),
+      search(points, here, worker.settings(),
              [&](const Progress& progress) { said.push_back(to_string(progress)); });
   REQUIRE(result);
   REQUIRE(result->best);
@@ -176,24 +81,26 @@ TEST_CASE("the fastest point wins, and what fails costs one point") {
     CHECK((trial.reason == "ended by signal 11" || trial.reason == "a kernel faulted"));
   }
   CHECK(said.size() == 8);
-  CHECK(said.back() == "8 of 8 points, 2 failed, best 3.50 us (T=64 V=2 W=2)");
+  CHECK(said.back().starts_with(
+      "8 of at most 18 points, 2 failed, best 3.50 us (T=64 V=2 W=2), about "));
+  CHECK(result->exhaustive);
   CHECK(worker.calls("diff /copy.tile --seeds 0..4 --json -D T=64 -D V=2 -D W=2 -D N=256") == 1);
 }
 
 TEST_CASE("a search goes on where it was interrupted, in the same environment only") {
   const Worker worker("*) answer 7 ;;");
-  const Plan plan = plan_of(all_points());
   SearchSettings settings = worker.settings();
   settings.time_limit = 1e-9;
-  const SearchResult none = found(plan, settings);
-  CHECK(none.skipped == 8);
+  const SearchResult none = found(settings);
+  CHECK(none.left == 18);
   CHECK_FALSE(none.best);
+  CHECK_FALSE(none.exhaustive);
   settings.time_limit = 0;
-  CHECK(found(plan, settings).known == 0);
+  CHECK(found(settings).known == 0);
   CHECK(worker.calls("bench") == 8);
   const std::string line = read_text(worker.results());
   write_text(worker.results(), line + "{\"schema\": 1, \"comm");
-  const SearchResult again = found(plan, settings);
+  const SearchResult again = found(settings);
   CHECK(again.known == 8);
   REQUIRE(again.best);
   CHECK(worker.calls("bench") == 8);
@@ -211,17 +118,17 @@ TEST_CASE(
   write_text(worker.results(), "{\"command\": \"crossover\", \"rows\": 100}\n");
   SearchSettings settings = worker.settings();
   settings.fixed.push_back({"N", "256"});
-  CHECK(found(plan_of(all_points()), settings).known == 0);
+  CHECK(found(settings).known == 0);
   const std::string text = read_text(worker.results());
   CHECK(contains(text, "\"file\": \"" + settings.file + "\", \"defines\": [\"N=256\"]"));
-  CHECK(found(plan_of(all_points()), settings).known == 8);
+  CHECK(found(settings).known == 8);
 }
 
 TEST_CASE("a point that does not give the simulator's bits does not win") {
   const Worker worker("*T=64*V=1*W=1*) answer 1 ;;\n*) answer 7 ;;",
                       "case \"$all\" in *T=64*V=1*W=1*) echo '{\"exact\": false}'; exit 1 ;; "
                       "*) exit 0 ;; esac");
-  const SearchResult result = found(plan_of(all_points()), worker.settings());
+  const SearchResult result = found(worker.settings());
   REQUIRE(result.best);
   CHECK(result.best->us == 7);
   CHECK(result.trials[0].exact == false);
@@ -231,13 +138,113 @@ TEST_CASE("a point that does not give the simulator's bits does not win") {
 
 TEST_CASE("a part of a large space is timed roughly, and its best quarter again") {
   const Worker worker("*T=64*V=1*) answer 1 ;;\n*) answer 7 ;;");
-  PlanSettings settings = all_points();
+  SearchSettings settings = worker.settings();
   settings.most = 7;
-  const SearchResult result = found(plan_of(settings), worker.settings());
+  const SearchResult result = found(settings);
   CHECK(worker.calls("--repeat 3 ") == 7);
   CHECK(worker.calls("--repeat 8 ") == 2);
   CHECK(result.trials.size() == 2);
+  CHECK(result.timed == 7);
+  CHECK_FALSE(result.exhaustive);
   CHECK(result.best);
+}
+
+/// What the process says of a point that spills where that is refused.
+const std::string spills = "echo '{\"error\": \"" + std::string(spill_refusal) +
+                           ": `copy` keeps 8 bytes of a thread in memory\"}'; exit 1";
+
+TEST_CASE("points that spill are dropped, unless all do") {
+  const Worker some("*refuse-spills*T=64*) " + spills + " ;;\n*T=64*) answer 1 ;;\n*) answer 7 ;;");
+  const SearchResult result = found(some.settings());
+  REQUIRE(result.best);
+  CHECK(result.best->us == 7);
+  CHECK(result.trials.size() == 8);
+  CHECK(result.trials.back().reason.starts_with(spill_refusal));
+  const Worker all("*refuse-spills*) " + spills + " ;;\n*T=64*) answer 1 ;;\n*) answer 7 ;;");
+  for (int i = 0; i < 2; ++i) {  // the second time from the file
+    const SearchResult spilling = found(all.settings());
+    REQUIRE(spilling.best);
+    CHECK(spilling.best->us == 1);
+    CHECK(spilling.trials.size() == 8);
+    CHECK(all.calls("bench") == 16);
+  }
+}
+
+TEST_CASE("with a time limit a point is proved before the search goes on") {
+  // The other points do not end before the limit, so what was proved at first is the result.
+  const Worker worker("*T=64*V=2*W=1*) answer 7 ;;\n*) exec sleep 600 ;;");
+  SearchSettings settings = worker.settings();
+  settings.jobs = 1;
+  SearchResult result;
+  for (const double limit : {2.0, 10.0, 50.0}) {  // a slow machine may not time the first in 2 s
+    settings.time_limit = limit;
+    settings.begin = Clock::now();
+    result = found(settings);
+    CHECK(Clock::now() < settings.begin + std::chrono::seconds(300));  // the others were killed
+    if (result.best) break;
+  }
+  REQUIRE(result.best);
+  CHECK(result.best->point == "T=64 V=2 W=1");  // the default point
+  CHECK(result.left > 0);
+  CHECK(worker.calls("diff") >= 1);
+}
+
+TEST_CASE("the clock of a search runs from when it is told") {
+  const Worker worker("*) answer 7 ;;");
+  SearchSettings settings = worker.settings();
+  settings.time_limit = 1000;
+  settings.begin = Clock::now() - std::chrono::seconds(2000);
+  CHECK_FALSE(found(settings).best);
+  CHECK(worker.calls("bench") == 0);
+  settings.begin = Clock::now();
+  CHECK(found(settings).exhaustive);
+}
+
+TEST_CASE("a winner that is not exact within the limit leaves the point that is") {
+  const Worker worker("*T=64*V=2*W=1*) answer 7 ;;\n*) answer 1 ;;",
+                      "case \"$all\" in *T=64*V=2*W=1*) exit 0 ;; *) exit 1 ;; esac");
+  SearchSettings settings = worker.settings();
+  settings.jobs = 1;
+  settings.time_limit = 1000;
+  const SearchResult result = found(settings);
+  REQUIRE(result.best);
+  CHECK(result.best->us == 7);
+}
+
+TEST_CASE("a table of other GPUs and sizes gives the points to begin with") {
+  const auto line = [](const std::string& device, const std::string& defines,
+                       const std::string& point, const std::string& us) {
+    return "{\"schema\": 1, \"command\": \"tune\", \"key\": \"k\", \"file\": "
+           "\"programs/copy.tile\", \"defines\": [" +
+           defines + "], \"point\": \"" + point + "\", \"rounds\": 8, \"us\": " + us +
+           ", \"reason\": \"\", \"registers\": 1, \"spill_bytes\": 0, \"shared_bytes\": 0, "
+           "\"exact\": true, \"environment\": {\"device\": \"" +
+           device + "\", \"target\": \"sm_90a\", \"driver\": \"1\", \"compiler\": \"NVRTC\"}}\n";
+  };
+  const std::string table = line("GPU 1", "\"N=64\"", "T=64 V=1 W=1", "5") +
+                            line("GPU 1", "\"N=64\"", "T=64 V=1 W=2", "4") +
+                            line("GPU 2", "\"N=64\", \"Q=u4\"", "T=128 V=2 W=2", "9") +
+                            line("GPU 2", "\"N=64\"", "T=128 V=1 W=1", "null");
+  std::istringstream file(table);
+  const auto starts = read_starts(file, "table", {"/x/copy.tile", {"Q=u4"}}, 8);
+  REQUIRE(starts);
+  CHECK(*starts == std::vector<std::string>{"T=128 V=2 W=2", "T=64 V=1 W=2"});
+  std::istringstream other(table);
+  CHECK(read_starts(other, "table", {"/x/matmul.tile", {}}, 8)->empty());
+
+  const Worker worker("*) answer 7 ;;");
+  const ScratchFolder folder;
+  SearchSettings settings = worker.settings();
+  settings.start = write_text(folder / "table.jsonl", table);
+  settings.jobs = 1;
+  CHECK(found(settings).exhaustive);
+  std::istringstream log(read_text(worker.log()));
+  std::vector<std::string> calls(3);
+  for (std::string& call : calls) std::getline(log, call);
+  CHECK(contains(calls[0], "-D T=64 -D V=2 -D W=1"));  // the default
+  CHECK(
+      (contains(calls[1], "-D T=64 -D V=1 -D W=2") || contains(calls[2], "-D T=64 -D V=1 -D W=2")));
+  CHECK((contains(calls[1], "-D T=128 -D V=2") || contains(calls[2], "-D T=128 -D V=2")));
 }
 
 TEST_CASE("a file that holds something else is not taken for results") {
