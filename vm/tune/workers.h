@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "backend/host/subprocess.h"
-#include "vm/tune/tuner.h"
+#include "vm/tune/search_settings.h"
+#include "vm/tune/space.h"
+#include "vm/tune/trial.h"
 
 namespace tilevm::vm::tuning {
 
