@@ -26,12 +26,12 @@ TRANSFORMS = ["transform_q", "transform_scale"]
 H200 = "NVIDIA H200, sm_90, 139 GiB, 132 multiprocessors"  # whose rows tilevm/tuned.jsonl has
 
 
-def candidates(m, k, n):
+def candidates(m, k, n, type_="i4"):
     """(program, constants) that are tried for a product: the tuned row that is nearest, and shapes of tiles that keep
     132 multiprocessors busy."""
     found = []
     for device in (torch.cuda.get_device_name() if torch.cuda.is_available() else "", H200):
-        plan = tilevm._tuned.choose(device, "i4", k, n, GROUP, m)
+        plan = tilevm._tuned.choose(device, type_, k, n, GROUP, m)
         if plan.constants:
             found.append((plan.program, dict(plan.constants)))
     swap = 1 if m <= 8 else 0

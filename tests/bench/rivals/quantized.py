@@ -21,13 +21,14 @@ def module(folder, name):
 
 
 def packed(codes, bits):
-    """Codes of 1, 2 or 4 bits as bytes, low bits first: what tilevm's tensors of such types are."""
-    per_byte = 8 // bits
-    columns = codes.reshape(-1, per_byte)
-    data = torch.zeros(columns.shape[0], dtype=torch.uint8, device=codes.device)
-    for i in range(per_byte):
-        data |= columns[:, i] << (bits * i)
-    return data
+    """Codes of 1 to 4 bits as bytes, low bits first: what tilevm's tensors of such types are."""
+    together = 8 if bits == 3 else 8 // bits
+    columns = codes.reshape(-1, together)
+    words = torch.zeros(columns.shape[0], dtype=torch.int32, device=codes.device)
+    for i in range(together):
+        words |= columns[:, i].int() << (bits * i)
+    data = words.view(torch.uint8).view(-1, 4)
+    return data[:, :together * bits // 8].contiguous().view(-1)
 
 
 def in_marlin_order(codes, order):
@@ -58,10 +59,14 @@ def exact_product(a, codes, scale, group):
     return c
 
 
+TYPES = {"u8": torch.uint8, "u32": torch.uint32, "i32": torch.int32, "f16": torch.float16, "f32": torch.float32}
+
+
 def fit(tensor, parameter):
-    """The same memory in the shape that a parameter has."""
-    return tensor.view(parameter.shape) if tensor.numel() * tensor.element_size() == parameter.bytes and \
-        parameter.type in ("u8", "f16", "f32", "i32") else tensor
+    """The same memory as a parameter has it, of its shape and type; packed bytes stay a flat array."""
+    if parameter.type not in TYPES or parameter.shape is None:
+        return tensor
+    return tensor.view(TYPES[parameter.type]).view(parameter.shape)
 
 
 def ordered(program, constants, entries, q, scale, made):
@@ -78,20 +83,21 @@ def ordered(program, constants, entries, q, scale, made):
                 launch(fit(scale, parameters[0]), scales)
             else:
                 weights = [empty(parameter) for parameter in parameters if parameter.output]
-                launch(*q, *weights)
+                launch(*map(fit, q, parameters), *weights)
         made[key] = weights, scales
     return made[key]
 
 
-def tilevm_product(program, constants, a, q, scale, entries, made):
+def tilevm_product(program, constants, a, q, scale, entries, made, between=()):
     """A launch of tilevm's product with weights `q`, tensors of packed bytes, and their scales in its order, and its result.
 
-    `entries` are the kernels before `matmul`: "transform_q" and "transform_scale", or "pack".
+    `entries` are the kernels before `matmul`: "transform_q" and "transform_scale", or "pack"; `between` are tensors that it
+    takes between weights and scales.
     """
     weights, scales = ordered(program, constants, entries, q, scale, made)
     launch, parameters = kernel(PROGRAMS / program, "matmul", constants)
     c = empty(parameters[-1])
-    arguments = [fit(x, parameter) for x, parameter in zip([a, *weights, scales, c], parameters)]
+    arguments = [fit(x, parameter) for x, parameter in zip([a, *weights, *between, scales, c], parameters)]
     return (lambda: launch(*arguments)), c.view(a.shape[0], -1)
 
 

@@ -53,5 +53,5 @@ step sparse 60 marlin.py sparse
 step decode 60 attention.py decode
 step prefill 40 attention.py prefill
 step rows 60 rows.py
-step flute 60 flute.py
-step humming 60 humming.py
+step flute 80 low_bits.py flute
+step humming 80 low_bits.py humming
