@@ -63,6 +63,11 @@ class Calls(unittest.TestCase):
             results = list(pool.map(lambda n: again(A, n).tolist(), range(20)))
         self.assertEqual(results, [(A + n).tolist() for n in range(20)])
 
+    def test_a_tensor_that_no_statement_touches_is_given(self):
+        unused = tilevm.loads(ADD.replace("(f32* a_ptr", "(f16* b_ptr, f32* a_ptr"))
+        self.assertEqual([p.scalar for p in unused.parameters], [False, False, False, True])
+        self.assertEqual(unused(numpy.zeros(1, "float16"), A, 3).tolist(), [[3, 4], [5, 6]])
+
     def test_mistakes_say_what_to_do(self):
         read_only = numpy.zeros((2, 2), "float32")
         read_only.flags.writeable = False

@@ -8,6 +8,7 @@ values. torch's cache is contiguous, those of tilevm and FlashInfer have pages o
 4 heads as 4 queries of one head, which attend to the same tokens. prefill: 4,096 tokens, causal, the same heads.
 """
 
+import os
 import pathlib
 import sys
 
@@ -15,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from protocol import DEVICE, PROGRAMS, Table, compile_all, empty, kernel, need_gpu, reader, try_each, turns
+from protocol import DEVICE, PROGRAMS, Table, add_site, compile_all, empty, kernel, need_gpu, reader, try_each, turns
 from quantized import fit
 
 G, R, D, P = 8, 4, 128, 128
@@ -113,6 +114,7 @@ def torch_decode(cache):
 
 def flashinfer_decode(cache, made, tensor_cores, type_):
     """FlashInfer's decoding over the same pages; f8e4m3 is of the same keys and values."""
+    os.environ["FLASHINFER_DISABLE_JIT"] = "1"  # what was not brought compiled is left out
     import flashinfer
 
     shape = (cache.s * cache.length // P, G, P, D)
@@ -120,7 +122,7 @@ def flashinfer_decode(cache, made, tensor_cores, type_):
     if type_ == torch.float8_e4m3fn:
         k, v = k.to(type_), v.to(type_)
     workspace = torch.zeros(256 << 20, dtype=torch.uint8, device=DEVICE)
-    wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(workspace, "HND", use_tensor_cores=tensor_cores)
+    wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(workspace, "HND", use_tensor_cores=tensor_cores, backend="fa2")
     pages = cache.length // P
     wrapper.plan(torch.arange(cache.s + 1, dtype=torch.int32, device=DEVICE) * pages, cache.table.view(-1),
                  torch.full((cache.s,), P, dtype=torch.int32, device=DEVICE), G * R, G, D, P,
@@ -131,7 +133,7 @@ def flashinfer_decode(cache, made, tensor_cores, type_):
 
 
 def decode(folder, file):
-    sys.path.append(str(folder / "site"))  # FlashInfer and what it needs, if they were brought
+    add_site(folder)
     table = Table("decode", file)
     compile_all([(DECODE, "decode", decode_constants(type_, s, length, split)) for s, length in PROBLEMS for type_ in TYPES
                  for split in splits(s)] +

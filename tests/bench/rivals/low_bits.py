@@ -17,7 +17,7 @@ import types
 import torch
 
 from marlin import GROUP, TRANSFORMS, candidates, constants_of, cublas
-from protocol import DEVICE, Table, Unfit, compile_all, need_gpu, reader, try_each, turns
+from protocol import DEVICE, Table, Unfit, add_site, compile_all, need_gpu, reader, try_each, turns
 from quantized import compile_points, packed, tilevm_product
 
 SHAPES = [(8192, 57344), (8192, 8192), (4096, 4096)]
@@ -75,10 +75,10 @@ def flute(folder, file):
 
     def constants(m, k, n, variant):
         return dict(M=m, K=k, N=n, GROUP=GROUP, **variant)
-    compile_all(compile_points([(FLUTE, constants(m, k, n, variant)) for k, n in SHAPES for bits in (4, 3, 2) for m in ROWS
-                                for variant in flute_variants(bits, n)], ["pack"]))
     workspace = torch.zeros(132 * 4 * (256 * 4 * 64 * 8 + 4), dtype=torch.uint8, device=DEVICE)
     for k, n in SHAPES:
+        compile_all(compile_points([(FLUTE, constants(m, k, n, variant)) for bits in (4, 3, 2) for m in ROWS
+                                    for variant in flute_variants(bits, n)], ["pack"]))
         for bits in (4, 3, 2):
             library = ctypes.CDLL(str(folder / f"libflute{bits}.so"))
             codes = torch.randint(0, 1 << bits, (k, n), dtype=torch.uint8, device=DEVICE)
@@ -134,16 +134,15 @@ def integers(codes, bits):
 
 
 def humming(folder, file):
-    sys.path.append(str(folder / "site"))
+    add_site(folder)
     from humming.layer import HummingLayer
     from humming.schema import HummingWeightSchema
 
     table = Table("humming", file)
-    points = {(bits, m, k, n): candidates(m, k, n, f"i{bits}")
-              for bits in (4, 3, 2) for k, n in SHAPES for m in ROWS}
-    compile_all(compile_points([(point[0], constants_of(point, *size[1:], f"i{size[0]}")) for size, every in points.items()
-                                for point in every], TRANSFORMS))
     for k, n in SHAPES:
+        points = {(bits, m): candidates(m, k, n, f"i{bits}")[:2] for bits in (4, 3, 2) for m in ROWS}
+        compile_all(compile_points([(point[0], constants_of(point, m, k, n, f"i{bits}")) for (bits, m), every in points.items()
+                                    for point in every], TRANSFORMS))
         dense = torch.randn((n, k), device=DEVICE).half()
         every = torch.randn((64, k), device=DEVICE).half()
         for bits in (4, 3, 2):
@@ -167,7 +166,7 @@ def humming(folder, file):
                 a = every[:m].contiguous()
                 own = fastest({str(i): lambda point=point: tilevm_product(
                     point[0], constants_of(point, m, k, n, f"i{bits}"), a, [q], scale, TRANSFORMS, made)
-                    for i, point in enumerate(points[bits, m, k, n])}, exact[:m])
+                    for i, point in enumerate(points[bits, m])}, exact[:m])
                 calls, errors = {}, {}
                 if theirs is not None:
                     found = []
@@ -184,7 +183,7 @@ def humming(folder, file):
                     calls["tilevm"], errors["tilevm"] = own[1:]
                 read = k * n * bits // 8 + 2 * scale.numel() + 2 * m * (k + n)
                 calls["read"] = reader(read)
-                point = points[bits, m, k, n][int(own[0])] if own else ("", {})
+                point = points[bits, m][int(own[0])] if own else ("", {})
                 table.row(dict(bits=bits, K=k, N=n, m=m), turns(calls), errors, bytes=read,
                           point=" ".join([point[0], *(f"{x}={y}" for x, y in point[1].items())]))
             del layer, codes, made

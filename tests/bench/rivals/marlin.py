@@ -17,7 +17,7 @@ import tilevm._tuned
 from protocol import DEVICE, ROUNDS, Table, Unfit, compile_all, need_gpu, reader, try_each, turns
 from quantized import compile_points, exact_product, in_marlin_order, module, packed, scales_in_order, tilevm_product
 
-SHAPES = [(8192, 57344), (8192, 8192), (28672, 8192), (8192, 10240), (4096, 14336), (14336, 4096), (4096, 4096)]
+SHAPES = [(8192, 57344), (8192, 8192), (4096, 4096), (28672, 8192), (8192, 10240), (4096, 14336), (14336, 4096)]
 SPARSE_SHAPES = [(8192, 57344), (8192, 8192), (4096, 4096)]
 ROWS = [1, 16, 32, 64]
 GROUP = 128
@@ -27,29 +27,30 @@ H200 = "NVIDIA H200, sm_90, 139 GiB, 132 multiprocessors"  # whose rows tilevm/t
 
 
 def candidates(m, k, n, type_="i4"):
-    """(program, constants) that are tried for a product: the tuned row that is nearest, and shapes of tiles that keep
-    132 multiprocessors busy."""
+    """(program, constants) that are tried for a product: the tuned row that is nearest, and a few tiles that keep 132
+    multiprocessors busy. Their weights have one order for few rows, one for many."""
     found = []
-    for device in (torch.cuda.get_device_name() if torch.cuda.is_available() else "", H200):
-        plan = tilevm._tuned.choose(device, type_, k, n, GROUP, m)
-        if plan.constants:
-            found.append((plan.program, dict(plan.constants)))
-    swap = 1 if m <= 8 else 0
     if m <= 32:
-        found += [(FEW, dict(SWAP=1, BN=64, WARPS=2, SLICES=8, BK=1024, STAGES=3)),
-                  (FEW, dict(SWAP=swap, BN=128, WARPS=4, SLICES=4, BK=512, STAGES=3)),
-                  (FEW, dict(SWAP=1, BN=64, WARPS=2, SLICES=8, BK=512, STAGES=4))]
-        if n % 448 == 0:
-            found.append((FEW, dict(SWAP=swap, BN=448, WARPS=14, SLICES=2, BK=256, STAGES=2)))
-        if n % 112 == 0 and n < 57344:
+        for device in (torch.cuda.get_device_name() if torch.cuda.is_available() else "", H200):
+            plan = tilevm._tuned.choose(device, type_, k, n, GROUP, min(m, 16))
+            if plan.program == FEW:
+                found.append((FEW, dict(plan.constants)))
+        if n == 57344:
+            found.append((FEW, dict(SWAP=1, BN=448, WARPS=14, SLICES=2, BK=256, STAGES=2)))
+        elif n == 14336:
             found.append((FEW, dict(SWAP=0, BN=112, WARPS=7, SLICES=4, BK=512, STAGES=3)))
+        else:
+            found += [(FEW, dict(SWAP=1, BN=64, WARPS=2, SLICES=8, BK=1024 if k > 4096 else 512, STAGES=3)),
+                      (FEW, dict(SWAP=1, BN=128, WARPS=4, SLICES=4, BK=512, STAGES=2)),
+                      (FEW, dict(SWAP=1, BN=256, WARPS=8, SLICES=2, BK=256, STAGES=3))]
     if m >= 32:
         rows = 32 if m <= 32 else 64
-        found += [(MANY, dict(SWAP=1, BM=rows, BN=64, WARPS=4, BK=128, STAGES=4)),
-                  (MANY, dict(SWAP=1, BM=rows, BN=128, WARPS=4, BK=128, STAGES=3, SPLIT=2)),
-                  (MANY, dict(SWAP=1, BM=rows, BN=128, WARPS=8, BK=64, STAGES=5, SPLIT=4))]
         if n % 448 == 0:
-            found.append((MANY, dict(SWAP=1, BM=rows, BN=448, WARPS=14, BK=128, STAGES=2 if rows == 64 else 3)))
+            found.append((MANY, dict(SWAP=1, BM=rows, BN=448, WARPS=14, BK=128, STAGES=2 if rows == 64 else 3,
+                                     SPLIT=1 if n == 57344 else 4)))
+        if n < 57344:
+            found += [(MANY, dict(SWAP=1, BM=rows, BN=64, WARPS=4, BK=128, STAGES=4, SPLIT=1 if n > 4096 else 2)),
+                      (MANY, dict(SWAP=1, BM=rows, BN=128, WARPS=8, BK=128, STAGES=3, SPLIT=2 if n > 4096 else 4))]
     unique = []
     for point in found:
         if point not in unique:
@@ -102,11 +103,11 @@ def dense(folder, file):
     table = Table("marlin", file)
     library = ctypes.CDLL(str(folder / "libmarlin.so"))
     theirs = module(folder / "python", "marlin")
-    points = {(m, k, n): candidates(m, k, n) for k, n in SHAPES for m in ROWS}
-    compile_all([*compile_points([(point[0], constants_of(point, *size, "i4")) for size, every in points.items() for point in every],
-                                 TRANSFORMS),
-                 *compile_points([("marlin/matmul.tile", after_marlin(m, k, n)) for k, n in SHAPES for m in ROWS], ["pack"])])
     for k, n in SHAPES:
+        points = {m: candidates(m, k, n) for m in ROWS}
+        compile_all([*compile_points([(point[0], constants_of(point, m, k, n, "i4")) for m in ROWS for point in points[m]],
+                                     TRANSFORMS),
+                     *compile_points([("marlin/matmul.tile", after_marlin(m, k, n)) for m in ROWS], ["pack"])])
         problem = Problem(k, n)
         weights = in_marlin_order(problem.codes, theirs._perm)
         scales = scales_in_order(problem.scale, theirs._scale_perm)
@@ -118,10 +119,10 @@ def dense(folder, file):
             found, errors = try_each({
                 str(i): lambda point=point: tilevm_product(point[0], constants_of(point, m, k, n, "i4"), a, [problem.signed],
                                                            problem.scale, TRANSFORMS, problem.made)
-                for i, point in enumerate(points[m, k, n])}, exact)
+                for i, point in enumerate(points[m])}, exact)
             quick = turns(found, 5) if found else {}
             best = min(quick, key=quick.get) if quick else None
-            chosen = points[m, k, n][int(best)] if best else None
+            chosen = points[m][int(best)] if best else None
             c = torch.empty((m, n), dtype=torch.float16, device=DEVICE)
             makers = {
                 "marlin": lambda: rival_call(library.rival_marlin, [a, weights, c, scales], c, problem, m, GROUP),

@@ -7,6 +7,7 @@ launches of each, which take turns (A B A B). A result is compared with a refere
 import concurrent.futures
 import json
 import multiprocessing
+import os
 import pathlib
 import statistics
 import sys
@@ -118,13 +119,18 @@ def _prepare(point):
         return f"{type(failure).__name__}: {failure}"
 
 
-def compile_all(points, processes=15):
+_pool = None
+
+
+def compile_all(points):
     """Compiles points (path, entry, constants), many at a time, into the kernel cache. Those that fail are counted here,
-    and named where they are used."""
+    and named where they are used. Nothing compiles while kernels are timed."""
+    global _pool
     begin = time.monotonic()
-    pool = concurrent.futures.ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
-    with pool:
-        failed = [message for message in pool.map(_prepare, points) if message]
+    if _pool is None:
+        _pool = concurrent.futures.ProcessPoolExecutor(max(1, min(16, len(os.sched_getaffinity(0)))),
+                                                       mp_context=multiprocessing.get_context("spawn"))
+    failed = [message for message in _pool.map(_prepare, points) if message]
     print(f"{len(points) - len(failed)} kernels compiled in {time.monotonic() - begin:.0f} s, {len(failed)} not", flush=True)
     for message in sorted(set(failed))[:3]:
         print(f"  {message[:300]}", flush=True)
@@ -180,6 +186,11 @@ class Table:
                 **more, "environment": self.environment}
         with open(self.file, "a", encoding="utf-8") as out:
             out.write(json.dumps(line) + "\n")
+
+
+def add_site(folder):
+    """Makes the Python packages that were brought known, behind those of the machine."""
+    sys.path.append(os.environ.get("RIVALS_SITE", str(pathlib.Path(folder) / "site")))
 
 
 def need_gpu():

@@ -27,6 +27,22 @@ if [ -z "${TILEVM_CACHE_DIR:-}" ]; then
   mkdir -p -m 700 "$TILEVM_CACHE_DIR"
 fi
 export TILEVM_CACHE_DIR
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export HUMMING_CACHE_DIR="$scratch/humming" HUMMING_TMP_DIR="$scratch/humming/tmp" FLASHINFER_WORKSPACE_BASE="$scratch"
+mkdir -p "$HUMMING_TMP_DIR"
+PATH=$PATH:/usr/local/cuda/bin
+if [ -e "$folder/site.tar.xz" ]; then
+  RIVALS_SITE=$scratch/site
+  "$python" -m tarfile -e "$folder/site.tar.xz" "$RIVALS_SITE"
+  export RIVALS_SITE
+fi
+# Sources that were brought are built here, beside the first steps.
+if [ -e "$folder/sources.tar.xz" ] && [ ! -e "$folder/libflute2.so" ]; then
+  "$python" -m tarfile -e "$folder/sources.tar.xz" "$scratch/sources"
+  (nice -n 10 tests/bench/rivals/build.sh "$scratch/sources" "$folder" flute >"$scratch/log" 2>&1 || tail -n 5 "$scratch/log") &
+  builder=$!
+fi
 rm -f "$file"
 
 # step NAME SECONDS SCRIPT ARGUMENT..
@@ -48,10 +64,11 @@ step() {
   timeout "$left" "$python" "tests/bench/rivals/$script" "$folder" "$file" "$@" 2>&1
   echo "-- $name: status $?, $(($(date +%s) - begin)) s of $left"
 }
-step dense 120 marlin.py dense
+step dense 200 marlin.py dense
 step sparse 60 marlin.py sparse
 step decode 60 attention.py decode
 step prefill 40 attention.py prefill
 step rows 60 rows.py
-step flute 80 low_bits.py flute
 step humming 80 low_bits.py humming
+[ -z "${builder:-}" ] || wait "$builder"
+step flute 80 low_bits.py flute
