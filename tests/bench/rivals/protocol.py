@@ -26,16 +26,15 @@ MOST_ERROR = 2e-3  # relative, in the Frobenius norm: f16 sums of a few parts ar
 READ = """
 # The yardstick: BYTES bytes are read, and a sum of each block is stored.
 const BYTES, BLOCKS = 1 << 26, 528
-const WORDS = BYTES / 16                                   # of 16 bytes
-const STEP = 8 * 256
+const ROWS = BYTES / 4096                                  # 256 threads take 16 bytes of a row each, of 8 rows at a time
 def read<BLOCKS>(i32* x_ptr, i32* y_ptr):
     b = BlockIndices()
-    gx = ViewGlobal(x_ptr, shape=[WORDS, 4])
-    acc = AllocateRegister(i32, layout=local(8, 1).spatial(256, 1).local(1, 4), init=0)
-    for i in range(cdiv(WORDS, STEP * BLOCKS)):
-        acc = acc + LoadGlobal(gx, layout=local(8, 1).spatial(256, 1).local(1, 4), offset=[(i * BLOCKS + b) * STEP:, 0:])
-    sum = Reduce(Reduce(acc, add, dims=0, keep_dims=true), add, dims=1, keep_dims=true)
-    StoreGlobal(sum, ViewGlobal(y_ptr, shape=[BLOCKS, 1]), offset=[b:, 0:])
+    gx = ViewGlobal(x_ptr, shape=[ROWS, 256, 4])
+    acc = AllocateRegister(i32, layout=spatial(1, 256, 1).local(1, 1, 4), init=0)
+    for i in range(cdiv(ROWS, 8 * BLOCKS)):
+        x = LoadGlobal(gx, layout=local(8, 1, 1).spatial(1, 256, 1).local(1, 1, 4), offset=[(i * BLOCKS + b) * 8:, 0:, 0:])
+        acc = acc + Reduce(x, add, dims=0, keep_dims=true)
+    StoreGlobal(Reduce(acc, add, dims=[1, 2], keep_dims=true), ViewGlobal(y_ptr, shape=[BLOCKS, 1, 1]), offset=[b:, 0:, 0:])
 """
 
 
@@ -154,12 +153,12 @@ _readers = {}
 
 
 def reader(count):
-    """A call that reads `count` bytes, rounded down to 16."""
-    count = count // 16 * 16
+    """A call that reads `count` bytes, rounded down to 4096."""
+    count = count // 4096 * 4096
     if count not in _readers:
         launch = tilevm.loads(READ, BYTES=count).prepare()
-        x = torch.randint(-2**31, 2**31 - 1, (count // 16, 4), dtype=torch.int32, device=DEVICE)
-        y = torch.empty((528, 1), dtype=torch.int32, device=DEVICE)
+        x = torch.randint(-2**31, 2**31 - 1, (count // 4096, 256, 4), dtype=torch.int32, device=DEVICE)
+        y = torch.empty((528, 1, 1), dtype=torch.int32, device=DEVICE)
         _readers.clear()  # one buffer at a time
         _readers[count] = lambda: launch(x, y)
     return _readers[count]
