@@ -46,6 +46,7 @@ expect 2 'has no records' record --report nowhere.jsonl
 expect 2 'no seed' run $add --seed -1
 expect 2 'name a file' tune -
 expect 2 'is no assignment: write -D NAME=VALUE' tune $add --reduce N
+expect 2 'there is no file `nowhere.jsonl`' tune $add --start nowhere.jsonl
 expect 2 'unknown baseline `cubblas`; did you mean `cublas`?' bench $add --baseline cubblas
 expect 2 'no seed' run $add --seed 18446744073709551616
 expect 2 '--threads' run $add --threads abc

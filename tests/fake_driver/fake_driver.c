@@ -6,6 +6,7 @@
 //   FAKE_CUDA_INIT         the code that cuInit returns; 0
 //   FAKE_CUDA_LOAD         the code that cuModuleLoadDataEx returns; 0
 //   FAKE_CUDA_MEMORY       the code that cuMemAlloc returns; 0
+//   FAKE_CUDA_LOCAL        bytes of local memory of a thread of every kernel; 0
 //   FAKE_CUDA_LOG          a file that a line is appended to for each call that puts work on a
 //   stream
 //                          or takes memory
@@ -142,7 +143,7 @@ EXPORT int cuModuleGetFunction(void** function, void* module, const char* name) 
 }
 EXPORT int cuFuncGetAttribute(int* value, int which, void* function) {
   (void)function;
-  *value = which == 0 ? 1024 : 0;
+  *value = which == 0 ? 1024 : which == 3 ? number("FAKE_CUDA_LOCAL", 0) : 0;
   return success;
 }
 EXPORT int cuFuncSetAttribute(void* function, int which, int value) {

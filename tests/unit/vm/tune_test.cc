@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include "tests/fake_driver/fake_driver.h"
 #include "tests/unit/vm/commands_support.h"
 #include "tests/unit/vm/tune_support.h"
 #include "vm/cli/cmd_support.h"
@@ -254,6 +255,48 @@ TEST_CASE("a file that holds something else is not taken for results") {
   REQUIRE_FALSE(trials);
   CHECK(contains(trials.error().message, "line 2, is no result of `tilevm tune`"));
   CHECK(read_trials(folder / "none", here)->empty());
+}
+
+TEST_CASE("bench refuses a kernel that spills before it uses the GPU") {
+  if (!backend::has_fake_driver()) return;
+  const backend::FakeGpu gpu;
+  const backend::ScopedVariable local("FAKE_CUDA_LOCAL", "8"), cache("TILEVM_CACHE", "off");
+  const ScratchFolder folder;
+  BenchOptions options;
+  options.program.file = write_text(folder / "copy.tile", program);
+  options.rounds = 1;
+  options.refuse_spills = true;
+  Streams refused;
+  CHECK(bench(options, refused.io) == Exit::fault);
+  CHECK(contains(refused.err.str(),
+                 std::string(spill_refusal) + ": `copy` keeps 8 bytes of a thread in memory"));
+  CHECK(gpu.take_log().empty());
+  options.refuse_spills = false;
+  Streams timed;
+  CHECK(bench(options, timed.io) == Exit::ok);
+  CHECK_FALSE(gpu.take_log().empty());
+}
+
+TEST_CASE("tune says what it looked at, and prints the winner's options") {
+  if (!backend::has_fake_driver()) return;
+  const backend::FakeGpu gpu;
+  const Worker worker("*T=64*V=2*W=2*) answer 3.5 ;;\n*) answer 7 ;;");
+  const ScratchFolder folder;
+  TuneOptions options;
+  options.program.file = write_text(folder / "copy.tile", program);
+  options.worker = worker.path();
+  options.output = worker.results();
+  Streams streams;
+  REQUIRE(tune(options, streams.io) == Exit::ok);
+  CHECK(streams.out.str() == "-D T=64 -D V=2 -D W=2\n");
+  CHECK(contains(streams.err.str(), "18 points, 18 looked at, 8 legal, 8 timed: all\n"));
+  CHECK(contains(streams.err.str(), "6 rejected: V must be 1 or 2\n"));
+  CHECK(contains(streams.err.str(), "3.50 us  T=64 V=2 W=2 (40 registers, 0 bytes spilled"));
+  options.json = true;
+  Streams json;
+  REQUIRE(tune(options, json.io) == Exit::ok);
+  CHECK(contains(json.out.str(), "\"search\": \"exhaustive\""));
+  CHECK(contains(json.out.str(), "\"known\": 8"));
 }
 
 TEST_CASE("tune without a GPU is one clear line, and takes no standard input") {
