@@ -388,13 +388,11 @@ int main() {
   check(cudaMemset(device.evicting, 1, evicted), "memset");
   const Cublas cublas;
   const auto variants = all_variants();
-  bool right = true;
   fill(device, {device.weights, 300, 512, 512}, true);
+  bool right = true;
   for (const Variant& variant : variants) right &= is_right(device, variant);
   for (const int n : {8192, 57344}) {
-    for (const int m : {256, 1024, 4096}) {
-      right &= measure(device, cublas, variants, m, n, 8192);
-    }
+    for (const int m : {256, 1024, 4096}) right &= measure(device, cublas, variants, m, n, 8192);
   }
   std::printf("\n%s\n", right ? "all results are right" : "SOME RESULTS ARE WRONG");
   return right ? 0 : 1;
