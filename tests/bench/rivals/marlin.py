@@ -23,7 +23,7 @@ ROWS = [1, 16, 32, 64]
 GROUP = 128
 FEW, MANY = "quantized_matmul/few_rows.tile", "quantized_matmul/many_rows.tile"
 TRANSFORMS = ["transform_q", "transform_scale"]
-H200 = "NVIDIA H200, sm_90, 139 GiB, 132 multiprocessors"  # whose rows tilevm/tuned.jsonl has
+H200 = "NVIDIA H200"  # whose rows tilevm/tuned.jsonl has
 
 
 def candidates(m, k, n, type_="i4"):
@@ -33,7 +33,7 @@ def candidates(m, k, n, type_="i4"):
     if m <= 32:
         for device in (torch.cuda.get_device_name() if torch.cuda.is_available() else "", H200):
             plan = tilevm._tuned.choose(device, type_, k, n, GROUP, min(m, 16))
-            if plan.program == FEW:
+            if plan.program == FEW and n % int(plan.constants["BN"]) == 0:
                 found.append((FEW, dict(plan.constants)))
         if n == 57344:
             found.append((FEW, dict(SWAP=1, BN=448, WARPS=14, SLICES=2, BK=256, STAGES=2)))
