@@ -2,15 +2,15 @@
 # Times kernels of others beside tilevm's on this machine's GPU: tables on standard output, lines of JSON in FILE.
 # docs/bench.md, Beside other kernels, tells what FOLDER must have; docs/benchmarks.md shows the results.
 #
-#   tests/bench/rivals/run.sh FOLDER [SECONDS] [FILE] [STEP..]
+#   tests/bench/rivals/run.sh FOLDER [SECONDS] [FILE] [STEP..]      paths from the root of the repository
 #
 # Each step is a process of its own, so that one that fails or is late (SECONDS for all, 240) does not end the others.
 set -u
-cd "$(dirname "$0")/../../.."
+cd "$(dirname "$0")/../../.." || exit
 folder=$1
 seconds=${2:-240}
 file=${3:-${OUT:-$folder}/rivals.jsonl}
-[ $# -lt 3 ] && shift $# || shift 3
+if [ $# -lt 3 ]; then shift $#; else shift 3; fi
 steps=${*:-dense sparse decode prefill rows flute humming}
 python=${PYTHON:-python3}
 end=$(($(date +%s) + seconds))
@@ -24,7 +24,8 @@ PYTHONPATH=$PWD/python${PYTHONPATH:+:$PYTHONPATH}
 export PYTHONPATH
 if [ -z "${TILEVM_CACHE_DIR:-}" ]; then
   TILEVM_CACHE_DIR=${TMPDIR:-/tmp}/tilevm-rivals-$(id -u)
-  mkdir -p -m 700 "$TILEVM_CACHE_DIR"
+  mkdir -p "$TILEVM_CACHE_DIR"
+  chmod 700 "$TILEVM_CACHE_DIR"
 fi
 export TILEVM_CACHE_DIR
 scratch=$(mktemp -d)
