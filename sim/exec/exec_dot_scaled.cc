@@ -1,106 +1,135 @@
-// DotScaled: each element of the result is a chain of block-scaled instructions over k, computed by
-// the exact model (sim/mma/mma_model.h).
-#include <span>
+// DotScaled: tiles become matrices of codes and of scales, block-scaled instructions run on them
+// (sim/mma/scaled_tile.h), the sums go back.
 #include <utility>
 #include <vector>
 
 #include "isa/base/check.h"
 #include "sim/exec/dot_actions.h"
-#include "sim/mma/mma_model.h"
+#include "sim/mma/scaled_tile.h"
 
 namespace tilevm::sim {
 namespace {
 
-/// The codes of a tile in another order, as the model takes them.
-struct ScaledOperand {
+/// The codes of a tile in the order in which instructions take them.
+struct ScaledMatrix {
   Tile tile;
   SharedTables::Table owners;
 
-  template <class Code>
-  void gather(const RegisterSlab& registers, std::vector<std::uint32_t>& codes,
-              std::vector<Code>& out) const {
+  ScaledMatrix(isa::VarId var, const MatrixOrder& order, const Preparation& preparation)
+      : tile(preparation.tile(var)),
+        owners(preparation.tables.owners(preparation.register_type(var), order)) {}
+
+  void gather(const RegisterSlab& registers, std::vector<std::uint32_t>& codes) const {
     codes.resize(owners->size());
     sim::gather(*owners, tile.bits, registers.at(tile.offset), codes.data());
-    out.resize(codes.size());
-    for (std::size_t i = 0; i < codes.size(); ++i) out[i] = static_cast<Code>(codes[i]);
+  }
+};
+
+/// The extents of an instruction, and how many of them make a product.
+struct ScaledExtents {
+  std::size_t m, n, k, scales;
+  std::size_t m_tiles, n_tiles, k_tiles;
+
+  ScaledExtents(const isa::MmaShape& shape, const DotOperands& all)
+      : m(static_cast<std::size_t>(shape.m)),
+        n(static_cast<std::size_t>(shape.n)),
+        k(static_cast<std::size_t>(shape.k)),
+        scales(static_cast<std::size_t>(shape.scales())),
+        m_tiles(all.m / m),
+        n_tiles(all.n / n),
+        k_tiles(all.k / k) {}
+
+  /// [batch][k tile][m tile][k][m], for `columns` of an instruction: its k, or its scales.
+  [[nodiscard]] MatrixOrder rows(std::size_t columns) const {
+    const std::size_t all = m_tiles * m * columns;
+    return {all * k_tiles, m, columns, m * columns, 1, all, m};
+  }
+  /// [batch][k tile][n tile][n][k], for `rows` of an instruction.
+  [[nodiscard]] MatrixOrder columns(std::size_t rows) const {
+    const std::size_t all = n_tiles * n * rows;
+    return {all * k_tiles, rows, n, all, 1, n * rows, rows};
+  }
+  /// [batch][m tile][n tile][n][m]
+  [[nodiscard]] MatrixOrder sums() const {
+    return {m_tiles * m * n_tiles * n, m, n, n_tiles * m * n, 1, m * n, m};
   }
 };
 
 struct ScaledDot {
-  ScaledDot(const isa::DotScaled& inst, const isa::MmaShape& mma_shape,
-            const isa::MmaRule& mma_rule, const Preparation& preparation);
+  ScaledDot(const isa::DotScaled& inst, const isa::MmaShape& shape, const isa::MmaRule& rule,
+            const Preparation& preparation);
   void run(Context& context) const;
 
-  const isa::MmaShape& shape;
-  isa::MmaRule rule;
+ private:
+  /// The codes of one execution, and the operands of instructions.
+  struct Matrices {
+    std::vector<std::uint32_t> a, a_scales, b, b_scales;
+    ScaledOperandA left;
+    std::vector<ScaledOperandB> right;
+  };
+  void multiply_step(std::size_t product, std::size_t k_tile, Matrices& matrices,
+                     std::vector<std::uint32_t>& sums) const;
+
+  ScaledTile unit;
   DotOperands operands;
-  std::size_t scales;         ///< of a row of a
-  ScaledOperand a, a_scales;  ///< [batch][m][k]
-  ScaledOperand b, b_scales;  ///< [batch][n][k]
-  SharedTables::Table c_owners, c_positions;
+  ScaledExtents extents;
+  ScaledMatrix a, a_scales, b, b_scales, c;
+  SharedTables::Table c_positions;
 };
 
-ScaledOperand rows_of(isa::VarId var, std::size_t rows, std::size_t columns,
-                      const Preparation& preparation) {
-  return {preparation.tile(var),
-          preparation.tables.owners(preparation.register_type(var),
-                                    {rows * columns, rows, columns, 0, columns, 0, 1})};
-}
-
-ScaledOperand columns_of(isa::VarId var, std::size_t rows, std::size_t columns,
-                         const Preparation& preparation) {
-  return {preparation.tile(var),
-          preparation.tables.owners(preparation.register_type(var),
-                                    {rows * columns, rows, columns, 0, 1, 0, rows})};
-}
-
-ScaledDot::ScaledDot(const isa::DotScaled& inst, const isa::MmaShape& mma_shape,
-                     const isa::MmaRule& mma_rule, const Preparation& preparation)
-    : shape(mma_shape),
-      rule(mma_rule),
+ScaledDot::ScaledDot(const isa::DotScaled& inst, const isa::MmaShape& shape,
+                     const isa::MmaRule& rule, const Preparation& preparation)
+    : unit(rule, shape),
       operands(inst.a.var, inst.b.var, inst.c.var, preparation),
-      scales(operands.k / static_cast<std::size_t>(shape.k / shape.scales())),
-      a(rows_of(inst.a.var, operands.m, operands.k, preparation)),
-      a_scales(rows_of(inst.a_scales.var, operands.m, scales, preparation)),
-      b(columns_of(inst.b.var, operands.k, operands.n, preparation)),
-      b_scales(columns_of(inst.b_scales.var, scales, operands.n, preparation)) {
-  const auto [m, n] = std::pair(operands.m, operands.n);
-  const MatrixOrder c_order{m * n, m, n, 0, n, 0, 1};
-  c_owners = preparation.tables.owners(preparation.register_type(inst.c.var), c_order);
-  c_positions = preparation.tables.positions(preparation.register_type(inst.c.var), c_order);
+      extents(shape, operands),
+      a(inst.a.var, extents.rows(extents.k), preparation),
+      a_scales(inst.a_scales.var, extents.rows(extents.scales), preparation),
+      b(inst.b.var, extents.columns(extents.k), preparation),
+      b_scales(inst.b_scales.var, extents.columns(extents.scales), preparation),
+      c(inst.c.var, extents.sums(), preparation),
+      c_positions(
+          preparation.tables.positions(preparation.register_type(inst.c.var), extents.sums())) {
+  TILEVM_CHECK(shape.m == mma_rows && shape.n <= mma_max_columns,
+               "a DotScaled plan uses an instruction that the kernel does not know");
+}
+
+/// c += a * b for one step of k of one product, over all tiles of m and n.
+void ScaledDot::multiply_step(std::size_t product, std::size_t k_tile, Matrices& matrices,
+                              std::vector<std::uint32_t>& sums) const {
+  const auto& [m, n, k, scales, m_tiles, n_tiles, k_tiles] = extents;
+  const std::size_t step = product * k_tiles + k_tile;
+  for (std::size_t j = 0; j < n_tiles; ++j) {
+    const std::size_t first = (step * n_tiles + j) * n;
+    unit.load_b(matrices.b.data() + first * k, matrices.b_scales.data() + first * scales,
+                static_cast<int>(n), matrices.right[j]);
+  }
+  std::uint32_t* d = sums.data() + product * operands.m * operands.n;
+  for (std::size_t i = 0; i < m_tiles; ++i) {
+    const std::size_t first = (step * m_tiles + i) * m;
+    unit.load_a(matrices.a.data() + first * k, matrices.a_scales.data() + first * scales,
+                matrices.left);
+    for (std::size_t j = 0; j < n_tiles; ++j, d += m * n) {
+      unit.multiply(matrices.left, matrices.right[j], d, d);
+    }
+  }
 }
 
 void ScaledDot::run(Context& context) const {
   RegisterSlab& registers = context.state.registers;
-  Scratch& scratch = context.scratch;
-  std::vector<std::uint64_t> left, right;
-  std::vector<std::uint8_t> left_scales, right_scales;
-  a.gather(registers, scratch.codes_a, left);
-  a_scales.gather(registers, scratch.codes_a, left_scales);
-  b.gather(registers, scratch.codes_b, right);
-  b_scales.gather(registers, scratch.codes_b, right_scales);
-  scratch.codes_c.resize(c_owners->size());
-  sim::gather(*c_owners, operands.c.bits, registers.at(operands.c.offset), scratch.codes_c.data());
-  const std::size_t m = operands.m, n = operands.n, k = operands.k;
-  const auto step = static_cast<std::size_t>(shape.k),
-             step_scales = static_cast<std::size_t>(shape.scales());
-  for (std::size_t e = 0; e < scratch.codes_c.size(); ++e) {
-    const std::size_t row = e / n, column = row / m * n + e % n;
-    std::uint64_t sum = scratch.codes_c[e];
-    for (std::size_t i = 0; i < k / step; ++i) {
-      const auto codes = [&](const std::vector<std::uint64_t>& all, std::size_t line) {
-        return std::span(all).subspan(line * k + i * step, step);
-      };
-      const auto scales_of = [&](const std::vector<std::uint8_t>& all, std::size_t line) {
-        return std::span(all).subspan(line * scales + i * step_scales, step_scales);
-      };
-      sum = mma_reference(rule, shape.a, shape.b, codes(left, row), codes(right, column), sum,
-                          {scales_of(left_scales, row), scales_of(right_scales, column)});
+  std::vector<std::uint32_t>& sums = context.scratch.codes_c;
+  Matrices matrices;
+  a.gather(registers, matrices.a);
+  a_scales.gather(registers, matrices.a_scales);
+  b.gather(registers, matrices.b);
+  b_scales.gather(registers, matrices.b_scales);
+  c.gather(registers, sums);
+  matrices.right.resize(extents.n_tiles);
+  for (std::size_t product = 0; product < operands.batch; ++product) {
+    for (std::size_t k_tile = 0; k_tile < extents.k_tiles; ++k_tile) {
+      multiply_step(product, k_tile, matrices, sums);
     }
-    scratch.codes_c[e] = static_cast<std::uint32_t>(sum);
   }
-  scatter<std::uint32_t>(*c_positions, scratch.codes_c.data(),
-                         registers.at(operands.result.offset));
+  scatter<std::uint32_t>(*c_positions, sums.data(), registers.at(operands.result.offset));
 }
 
 }  // namespace

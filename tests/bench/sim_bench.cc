@@ -33,9 +33,9 @@ std::shared_ptr<const SourceFile> read_program(const std::string& name) {
 }
 
 isa::VerifiedProgram load(const std::shared_ptr<const SourceFile>& source,
-                          const std::vector<frontend::Define>& defines = {}) {
+                          const std::vector<frontend::Define>& defines = {},
+                          const isa::Target& target = {}) {
   Diagnostics diagnostics;
-  const isa::Target target{};
   auto program = frontend::load(source, {defines, target}, diagnostics);
   TILEVM_CHECK(program.has_value(), "a shipped program loads");
   auto verified = isa::verify(*std::move(program), target, diagnostics);
@@ -209,6 +209,48 @@ void dot_sparse(benchmark::State& state, const std::string& a, const std::string
   multiply(state, {a, c, 64, step, e, places});
 }
 
+/// Block-scaled products of 128 x 128 x 64 by four warps, whose instructions multiply `k` at a time
+/// with `e` elements in a register; a scale serves `group` elements. Items are multiply-adds.
+void dot_scaled(benchmark::State& state, const std::string& type, const std::string& scale, int k,
+                int e, int group) {
+  constexpr std::int64_t size = 128, depth = 64;
+  const std::string text =
+      "const K, E, G, STEPS = " + std::to_string(k) + ", " + std::to_string(e) + ", " +
+      std::to_string(group) + ", " + std::to_string(depth / k) +
+      "\n"
+      "const A: layout = local(1, STEPS).column_local(2, K / (4 * E)).spatial(8, 4).local(1, E)\n"
+      "const B: layout = local(STEPS, 1).local(K / (4 * E), 1).column_spatial(4, 8).local(E, 1)\n"
+      "const C: layout = local(2, 1).spatial(8, 4).local(1, 2)\n"
+      "const SA: layout = layout([16, 1], [2, 8], [1, -2, 0], []) * local(1, STEPS * K / G)\n"
+      "const SB: layout = local(STEPS * K / G, 1).spatial(1, 8).replicated(4)\n"
+      "def f<8>(" +
+      type + "* a_ptr, " + scale + "* sa_ptr, " + type + "* b_ptr, " + scale +
+      "* sb_ptr, f32* c_ptr):\n"
+      "    a = LoadGlobal(ViewGlobal(a_ptr, shape=[128, 64]),"
+      " layout=spatial(2, 1).replicated(2).local(4, 1) * A)\n"
+      "    sa = LoadGlobal(ViewGlobal(sa_ptr, shape=[128, 64 / G]),"
+      " layout=spatial(2, 1).replicated(2).local(4, 1) * SA)\n"
+      "    b = LoadGlobal(ViewGlobal(b_ptr, shape=[64, 128]),"
+      " layout=replicated(2).spatial(1, 2).local(1, 8) * B)\n"
+      "    sb = LoadGlobal(ViewGlobal(sb_ptr, shape=[64 / G, 128]),"
+      " layout=replicated(2).spatial(1, 2).local(1, 8) * SB)\n"
+      "    n = BlockIndices()\n"
+      "    g = ViewGlobal(c_ptr, shape=[8, 128, 128])\n"
+      "    c = LoadGlobal(g, layout=spatial(2, 2).local(4, 8) * C, offset=[n, 0:, 0:])\n"
+      "    for i in range(16):\n"
+      "        DotScaled(a, sa, b, sb, c, out=c)\n"
+      "    StoreGlobal(c, g, offset=[n, 0:, 0:])\n";
+  const auto program =
+      load(std::make_shared<const SourceFile>("dot_scaled.tile", text), {}, {120, true});
+  const isa::DType operand = *isa::parse_dtype(type), scales = *isa::parse_dtype(scale);
+  run_kernel(
+      state, program,
+      {random_buffer("a", operand, size * depth), random_buffer("sa", scales, size * depth / group),
+       random_buffer("b", operand, size * depth), random_buffer("sb", scales, size * depth / group),
+       random_buffer("c", isa::f32, 8 * size * size)},
+      static_cast<double>(size * size * depth * 16 * 8));
+}
+
 /// Sums along a dimension of 64, in a thread and over 8 lanes: items are elements.
 void combine(benchmark::State& state, const std::string& instruction) {
   constexpr int blocks = 8, repeats = 200;
@@ -261,6 +303,18 @@ BENCHMARK_CAPTURE(dot_sparse, f16, "f16", "f32", 32, 2, "local(2, 1).spatial(8, 
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(dot_sparse, i8, "i8", "i32", 64, 4,
                   "layout([16, 32], [2, 8, 2, 16], [1, 2, 0], [3])")
+    ->Args({1, 1})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(dot_scaled, mxf8f6f4, "f8e4m3", "f8e8m0", 32, 4, 32)
+    ->Args({1, 1})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(dot_scaled, mxf4, "f4e2m1", "f8e8m0", 64, 8, 32)
+    ->Args({1, 1})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(dot_scaled, mxf4nvf4, "f4e2m1", "f7e4m3u", 64, 8, 16)
     ->Args({1, 1})
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
