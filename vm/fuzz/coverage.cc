@@ -1,14 +1,13 @@
 #include "vm/fuzz/coverage.h"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
-#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "isa/dot/dot.h"
+#include "isa/dot/target_support.h"
 #include "isa/program/program.h"
 
 namespace tilevm::vm::fuzz {
@@ -105,13 +104,8 @@ class Walk {
 Coverage make_whole_schema(const isa::Target& target) {
   Coverage all;
   for (const std::string_view name : statement_names) all.insert(std::string(name));
-  const auto& scaled = isa::scaled_mma_shapes();
-  const bool scales = std::any_of(scaled.begin(), scaled.end(), [&](const isa::MmaShape& shape) {
-    return isa::mma_rule(target, shape).has_value();
-  });
   isa::for_each_instruction([&]<class Inst>() {
-    // Of all instructions this one alone depends on the target.
-    if (std::is_same_v<Inst, isa::DotScaled> && !scales) return;
+    if (!isa::exists_on<Inst>(target)) return;
     const std::string_view mnemonic = Inst::schema.description.mnemonic;
     all.insert(std::string(mnemonic));
     isa::for_each_slot<Inst>([&](const auto& slot, std::size_t) {
@@ -134,7 +128,7 @@ Coverage make_whole_schema(const isa::Target& target) {
   for (const isa::MmaShape& shape : isa::sparse_mma_shapes()) {
     if (shape.min_sm <= target.sm) all.insert(dot_item(shape, false));
   }
-  for (const isa::MmaShape& shape : scaled) {
+  for (const isa::MmaShape& shape : isa::scaled_mma_shapes()) {
     if (isa::mma_rule(target, shape)) all.insert(dot_item(shape, false));
   }
   const auto bipolar = isa::dot_shapes(target, isa::bipolar(1), isa::bipolar(1), isa::i32);

@@ -1,13 +1,13 @@
 // What holds for every instruction, by looping over the list.
 #include "isa/inst/instruction_set.h"
 
+#include <optional>
 #include <set>
 #include <string>
 
-#include <optional>
-#include <string>
-
 #include <doctest/doctest.h>
+
+#include "isa/dot/target_support.h"
 
 namespace {
 
@@ -43,4 +43,25 @@ TEST_CASE("every instruction has a name of its own, a summary and documented slo
     });
   });
   CHECK(names.size() == instruction_count);
+}
+
+TEST_CASE("an instruction exists where a target has the tensor-core instructions that it needs") {
+  std::set<std::string> everywhere, somewhere, all;
+  for_each_instruction([&]<class Inst>() {
+    const std::string name(Inst::schema.description.mnemonic);
+    all.insert(name);
+    std::size_t targets = 0;
+    for (const Target& target : known_targets()) targets += exists_on<Inst>(target) ? 1 : 0;
+    if (targets > 0) somewhere.insert(name);
+    if (targets == known_targets().size()) everywhere.insert(name);
+  });
+  CHECK(somewhere == all);
+  all.erase("DotScaled");
+  CHECK(everywhere == all);
+  for (const Target& target : known_targets()) {
+    const bool scales = !scaled_mma_shapes(target, f8e4m3, f8e4m3, f8e8m0, f32).empty();
+    CHECK_MESSAGE(exists_on<DotScaled>(target) == scales, to_string(target));
+  }
+  CHECK(exists_on<DotScaled>({120, true}));
+  CHECK_FALSE(exists_on<DotScaled>({90, true}));
 }
