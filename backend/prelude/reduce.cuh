@@ -244,7 +244,7 @@ TV_FN void scan_threads(typename R::Value* acc, typename R::Value* all, const u8
     Value running = load_as<Value>(begin), before = running;
     TV_UNROLL_UP_TO(size)
     for (int j = 1; j < size; ++j) {
-      if (digit == j) before = running;
+      if (digit == static_cast<u32>(j)) before = running;
       running = R::combine(running, load_as<Value>(begin + j * slots * sizeof(Value)));
     }
     if (digit > 0) put_before<R, members>(acc, i, before);
