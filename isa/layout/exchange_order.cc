@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "isa/base/check.h"
 
@@ -12,6 +14,9 @@ namespace tilevm::isa {
 namespace {
 
 constexpr std::int64_t line_bytes = 128;  // of all banks, 4 bytes each
+
+/// Of a large tile so many are looked at: others repeat their pattern.
+constexpr std::size_t most_writes = 64;
 
 /// The offsets that the threads of a warp write together, for each warp and local element.
 using Writes = std::vector<std::vector<std::int64_t>>;
@@ -24,9 +29,10 @@ Writes writes_of(const RegisterLayout& from, const MemoryLayout& elements, int b
                        [&](const auto& term) { return thread / term.divisor % term.size != 0; });
   };
   Writes writes;
-  for (std::int64_t first = 0; first < from.num_threads(); first += together) {
+  for (std::int64_t first = 0; first < from.num_threads() && writes.size() < most_writes;
+       first += together) {
     const std::int64_t end = std::min(first + together, from.num_threads());
-    for (std::int64_t i = 0; i < from.num_locals(); ++i) {
+    for (std::int64_t i = 0; i < from.num_locals() && writes.size() < most_writes; ++i) {
       writes.emplace_back();
       for (std::int64_t thread = first; thread < end; ++thread) {
         if (is_copy(thread)) continue;

@@ -61,6 +61,24 @@ TEST_CASE("a copy is as wide as strides, offsets and layouts prove to be aligned
   CHECK(width_of(text_of_copy("f16", "64", "b * 64", "row_major(16, 64).swizzle(2, 3, 3)")) == 8);
 }
 
+TEST_CASE("look-ups in a table join the thread's part by OR where no bit is common") {
+  // Copies of a table of 16 entries: entry e of copy c is at 32 e + c, or at 31 e + c.
+  const auto text_of = [](const std::string& layout) {
+    const CudaSource source = emit_cuda(make_program(
+        "def f<1>(u4* p, f32* q):\n"
+        "    s = AllocateShared(f32, shape=[16, 32], layout=" +
+        layout +
+        ")\n"
+        "    StoreShared(AllocateRegister(f32, layout=local(16, 1).spatial(1, 32), init=1), s)\n"
+        "    L = local(4, 1).spatial(1, 32)\n"
+        "    i = LoadGlobal(ViewGlobal(p, shape=[4, 32]), layout=L)\n"
+        "    StoreGlobal(Gather(s, i, dim=0), ViewGlobal(q, shape=[4, 32]))\n"));
+    return source.text.substr(source.prelude_size);
+  };
+  CHECK(text_of("strides(32, 1)").find("s + (at_ | tv::bytes<32>(") != std::string::npos);
+  CHECK(text_of("strides(33, 1)").find("(at_ | ") == std::string::npos);
+}
+
 TEST_CASE("what keeps together is consecutive and aligned") {
   CHECK(rc::check("runs", [] {
     const auto factor = rc::gen::element<std::int64_t>(1, 2, 3, 4, 8);
