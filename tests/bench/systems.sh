@@ -85,15 +85,14 @@ marlin 1 "$large" "-D STAGES=5"
 marlin 64 "$large" "-D BM=64"
 sparse 1 "$large" "-D BLOCKS=528"
 sparse 64 "$large" "-D BM=32 -D BLOCKS=396"
+# Of small shapes each block that a column of tiles has more is one more that waits for the others' sums.
 for m in 16 1 64; do
   rows_of_tile=16
   if [ $m = 64 ]; then rows_of_tile=32; fi
   for shape in "$square" "$small"; do
-    flute 4 $m "$shape" "-D COPIES=32 -D BLOCKS=264"
-    flute 3 $m "$shape" "-D COPIES=32 -D BLOCKS=264"
-    flute 2 $m "$shape" "-D COPIES=32 -D BLOCKS=264"
+    for bits in 4 3 2; do flute $bits $m "$shape" "-D COPIES=32 -D BN=128"; done
     marlin $m "$shape" "-D BN=128 -D BM=$((m == 64 ? 64 : 16))"
-    sparse $m "$shape" "-D BN=128 -D BM=$rows_of_tile -D BLOCKS=264"
+    sparse $m "$shape" "-D BN=128 -D BM=$rows_of_tile"
   done
 done
 

@@ -18,7 +18,8 @@ def case(tilevm, m, n, k, w, group, blocks, reference=False, prepare=None, **con
     inputs = {"a": a, "q": q, "table": table, "scale": scale}
     sizes = {"M": m, "N": n, "K": k, "W": w, "GROUP": group}
     with np.errstate(invalid="ignore", over="ignore"):
-        weights = table[q] * np.repeat(scale, group, axis=0)[:k]
+        entries = table.astype(np.float64) if constants.get("FOLD") else table  # FOLD: no product is rounded to f16
+        weights = entries[q] * np.repeat(scale, group, axis=0)[:k]
         expected = a.astype(np.float64) @ weights.astype(np.float64)
         # Partial sums are no larger than this; each of those that a tile may have is rounded to f16.
         most = (np.abs(a).astype(np.float64) @ np.abs(weights).astype(np.float64)).max(where=np.isfinite(expected), initial=0)
@@ -52,6 +53,12 @@ def flute(tilevm):
     case(tilevm, 5, 288, 200, 3, 64, 3)  # rows of whole words
     for w, copies in ((4, 32), (3, 8), (2, 1)):
         case(tilevm, 5, 300, 200, w, 64, 3, COPIES=copies)
+    for w, copies, group in ((4, 32, 64), (3, 0, 128), (2, 1, 32)):
+        case(tilevm, 5, 300, 200, w, group, 3, COPIES=copies, FOLD=1)
+    case(tilevm, 5, 600, 200, 4, 64, 3, BN=512, WARPS=8, COPIES=32)
+    case(tilevm, 5, 288, 200, 3, 64, 3, WARPS=8)
+    case(tilevm, 3, 40, 100, 4, 32, 2, BN=128, FOLD=1, prepare=unused)
+    case(tilevm, 4, 20, 100, 4, 64, 1, BN=128, FOLD=1, prepare=not_finite)
     case(tilevm, 3, 20, 33, 4, 96, 2, BN=128, COPIES=16, prepare=unused)
     case(tilevm, 3, 40, 100, 4, 32, 2, BN=128, prepare=unused)
     case(tilevm, 3, 20, 33, 3, 96, 2, BN=128, SLICES=1, prepare=unused)
