@@ -51,8 +51,8 @@ sparse() {
   row programs/marlin/sparse_matmul.tile --kernel matmul -D "M=$1" "$2" "$3"
 }
 
-# decode CACHE SEQUENCES CONTEXT SPLIT: 8 heads of the cache, each for 8 queries, as in models of 70B. The longest cache,
-# of 16 bits for 128 sequences of 32,768 tokens, has 17 GB, so every row fits into 75 GiB.
+# decode CACHE SEQUENCES CONTEXT SPLIT: 8 heads of the cache, each for 8 queries, as in models of 70B. A tensor has at
+# most 4 GiB, so the keys of 128 sequences of 32,768 tokens in 16 bits (8 GiB) have no row; all others fit into 75 GiB.
 decode() {
   pages=$(($3 / 128))
   check=""
@@ -61,36 +61,35 @@ decode() {
     -D PAGES=$(($2 * pages)) -D TABLE=$pages -D P=128 -D STAGES=2 -D "SPLIT=$4" $check
 }
 
-# Tables of pairs; stages so that shared memory has three or four blocks on a multiprocessor
-large4="-D COPIES=32 -D STAGES=3 -D BLOCKS=396"
+# Tables of pairs, and as many blocks as shared memory has on the multiprocessors
+large4="-D COPIES=32 -D BLOCKS=264"
 large3="-D COPIES=32 -D STAGES=4 -D BLOCKS=528"
+large64="-D COPIES=32 -D BM=64 -D BN=128 -D BLOCKS=264"
 flute 4 16 "$large" "$large4"
 flute 3 16 "$large" "$large3"
 flute 2 16 "$large" "$large3"
-sparse 16 "$large" "-D BLOCKS=528"
-for cache in u4 u8 f16; do decode $cache 32 32768 4; done
+sparse 16 "$large" "-D BLOCKS=264"
+for cache in u4 u8 f16; do decode $cache 32 32768 2; done
 row programs/rmsnorm_residual.tile -D M=32768 -D N=8192 -D THREADS=256
 row programs/softmax.tile -D M=32768 -D N=4096
 row programs/layernorm.tile -D M=32768 -D N=4096
 row programs/rope.tile -D TOKENS=8192 -D H=32
 
 flute 4 16 "$large" "-D COPIES=0 -D BLOCKS=528"
-marlin 16 "$large" "-D STAGES=5"
-for m in 1 64; do
-  flute 4 $m "$large" "$large4"
-  flute 3 $m "$large" "$large3"
-  flute 2 $m "$large" "$large3"
-done
-marlin 1 "$large" "-D STAGES=5"
+marlin 16 "$large" "-D BLOCKS=264"
+flute 4 1 "$large" "$large4"
+for bits in 3 2; do flute $bits 1 "$large" "$large3"; done
+for bits in 4 3 2; do flute $bits 64 "$large" "$large64"; done
+marlin 1 "$large" "-D BLOCKS=264"
 marlin 64 "$large" "-D BM=64"
-sparse 1 "$large" "-D BLOCKS=528"
+sparse 1 "$large" "-D BLOCKS=264"
 sparse 64 "$large" "-D BM=32 -D BLOCKS=396"
 # Of small shapes each block that a column of tiles has more is one more that waits for the others' sums.
 for m in 16 1 64; do
   rows_of_tile=16
   if [ $m = 64 ]; then rows_of_tile=32; fi
   for shape in "$square" "$small"; do
-    for bits in 4 3 2; do flute $bits $m "$shape" "-D COPIES=32 -D BN=128"; done
+    for bits in 4 3 2; do flute $bits $m "$shape" "-D COPIES=32 -D BN=128 -D BM=$((m == 64 ? 64 : 16))"; done
     marlin $m "$shape" "-D BN=128 -D BM=$((m == 64 ? 64 : 16))"
     sparse $m "$shape" "-D BN=128 -D BM=$rows_of_tile"
   done
@@ -116,7 +115,7 @@ row programs/histogram.tile -D N=1073741824 -D BLOCKS=792 --kernel count
 row programs/dequantize.tile -D K=16384 -D N=16384
 row programs/top_k.tile -D M=256
 row programs/scan.tile -D M=16384 -D N=8192 -D WIDTH=1024
-for cache in u4 u8 f16; do decode $cache 128 32768 1; done
+for cache in u4 u8; do decode $cache 128 32768 1; done
 for bits in 2 1; do
   row "$planes" -D W=$bits -D A=$bits -D M=8192 -D N=8192 -D K=8192 -D BM=32 -D STAGES=2
 done

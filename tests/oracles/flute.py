@@ -57,6 +57,8 @@ def flute(tilevm):
         case(tilevm, 5, 300, 200, w, group, 3, COPIES=copies, FOLD=1)
     case(tilevm, 5, 600, 200, 4, 64, 3, BN=512, WARPS=8, COPIES=32)
     case(tilevm, 5, 288, 200, 3, 64, 3, WARPS=8)
+    for m, bm in ((70, 64), (33, 32), (40, 48)):
+        case(tilevm, m, 300, 200, 4, 64, 3, BM=bm, COPIES=32, FOLD=bm // 64)
     case(tilevm, 3, 40, 100, 4, 32, 2, BN=128, FOLD=1, prepare=unused)
     case(tilevm, 4, 20, 100, 4, 64, 1, BN=128, FOLD=1, prepare=not_finite)
     case(tilevm, 3, 20, 33, 4, 96, 2, BN=128, COPIES=16, prepare=unused)
