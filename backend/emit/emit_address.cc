@@ -65,7 +65,7 @@ bool AddressEmission::parts_share_no_bit() const {
     isa::Index index = index_of(side_.outer, n, rank);
     for (index[dim] = 0; index[dim] < entries; ++index[dim]) rest |= layout_->offset(index);
   }
-  return (own & rest) == 0;
+  return own != 0 && (own & rest) == 0;
 }
 
 std::string AddressEmission::letters(std::string_view letter) const {
