@@ -23,17 +23,17 @@ tune() {
     ${JOBS:+--jobs "$JOBS"} || failed=$((failed + 1))
 }
 
-tune few_rows u4 16 8192 57344
+tune few_rows u4 16 8192 10240
+tune few_rows u4 16 28672 8192
+tune few_rows u4 16 4096 14336
+tune few_rows u4 16 14336 4096
+tune few_rows u4 16 4096 4096
+tune many_rows u4 64 8192 8192
 tune few_rows u4 32 8192 57344
 tune many_rows u4 32 8192 57344
 tune many_rows u4 64 8192 57344
 tune few_rows u4 16 8192 8192
-tune many_rows u4 64 8192 8192
-tune few_rows u4 16 28672 8192
-tune few_rows u4 16 8192 10240
-tune few_rows u4 16 4096 14336
-tune few_rows u4 16 14336 4096
-tune few_rows u4 16 4096 4096
+tune few_rows u4 16 8192 57344
 tune few_rows u8 16 8192 8192
 tune few_rows u6 16 8192 8192
 tune few_rows i3 16 8192 8192

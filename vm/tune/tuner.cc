@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "vm/text/file.h"
+#include "vm/text/file_lock.h"
 #include "vm/tune/order.h"
 #include "vm/tune/workers.h"
 
@@ -15,10 +16,10 @@ namespace tilevm::vm::tuning {
 
 namespace {
 
-/// Points of tables that a search begins with.
+/// Points of a table that a search begins with.
 constexpr std::size_t most_starts = 8;
-/// Points that are timed once more with all launches: a quarter, but no more than this.
-constexpr std::size_t most_finalists = 16;
+/// Points that are timed before the others where time is limited: the fewer, the sooner.
+constexpr int first_points = 3;
 
 bool faster(const Trial& a, const Trial& b) {
   if (a.us.has_value() != b.us.has_value()) return a.us.has_value();
@@ -40,9 +41,9 @@ class TimeBudget {
     if (!is_limited()) return end();
     return end() - seconds(longest_proof_ > 0 ? 1.5 * longest_proof_ + 0.2 : limit_ / 4);
   }
-  /// Whether a point begun now will probably be timed by `moment`, with so many more after it.
-  [[nodiscard]] bool has_time(Clock::time_point moment, int more) const {
-    return !is_limited() || Clock::now() + seconds(mean_trial() * (1 + more)) < moment;
+  /// Whether a point that begins now will probably be timed by then.
+  [[nodiscard]] bool has_time() const {
+    return !is_limited() || Clock::now() + seconds(mean_trial()) < end_of_timing();
   }
   [[nodiscard]] double seconds_left() const {
     return std::max(0.0, std::chrono::duration<double>(end() - Clock::now()).count());
@@ -95,17 +96,16 @@ class Search {
     Order order(points_, *std::move(starts), settings_.most);
     Status status = time_points(order);
     if (status) status = time_spilling();
-    if (status) status = time_finalists();
-    if (status) status = prove_fastest(budget_.end(), settings_.most);
+    if (status) status = prove_fastest();
     if (!status) return status.error();
     return result_of(order);
   }
 
  private:
+  /// The best points of tables, with the default one among the first.
   Result<std::vector<std::uint64_t>> read_starts_of_tables() const {
     std::vector<std::uint64_t> starts;
-    if (const auto index = points_.space().index_of("")) starts.push_back(*index);
-    for (const std::string& path : {settings_.start, settings_.output}) {
+    for (const std::string& path : {settings_.output, settings_.start}) {
       if (path.empty()) continue;
       std::ifstream file(path, std::ios::binary);
       const auto found = read_starts(file, path, problem_, most_starts);
@@ -114,33 +114,26 @@ class Search {
         if (const auto index = points_.space().index_of(point)) starts.push_back(*index);
       }
     }
+    if (const auto index = points_.space().index_of("")) {
+      const auto place = std::min<std::size_t>(starts.size(), first_points - 1);
+      starts.insert(starts.begin() + static_cast<std::ptrdiff_t>(place), *index);
+    }
     return starts;
   }
 
-  /// With a time limit as many points first as are timed at once, one of which is proved.
+  /// With a time limit a few points first. While the others are compiled the fastest of these is
+  /// proved, with the lock of the GPU, so that it disturbs no timing.
   Status time_points(Order& order) {
-    rounds_ = points_.space().size() > settings_.most ? std::max(3, settings_.rounds / 4)
-                                                      : settings_.rounds;
     progress_.total = std::min<std::uint64_t>(points_.space().size(), settings_.most);
-    const auto next = [&] { return order.next(); };
+    std::jthread prover;
     if (budget_.is_limited()) {
       int first = 0;
-      const auto few = [&] { return ++first <= settings_.jobs ? order.next() : nullptr; };
-      if (Status s = time_all(order, few, budget_.end_of_timing(), 0); !s) return s;
-      // As long as most of the time is left for the search
-      const auto quarter = settings_.begin + (budget_.end() - settings_.begin) / 4;
-      if (Status s = prove_fastest(std::max(quarter, Clock::now() + budget_until_end() / 2), 1);
-          !s) {
-        return s;
-      }
+      const auto few = [&] { return ++first <= first_points ? order.next() : nullptr; };
+      if (Status s = time_all(order, few); !s) return s;
+      sort_outcomes();
+      prover = std::jthread([this, attempts = outcomes_] { prove_first(attempts); });
     }
-    const int finals = rounds_ < settings_.rounds ? 2 : 0;
-    return time_all(order, next, budget_.end_of_timing(), finals);
-  }
-
-  [[nodiscard]] Clock::duration budget_until_end() const {
-    return std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(budget_.seconds_left()));
+    return time_all(order, [&] { return order.next(); });
   }
 
   /// Where every point that compiles spills, spilling is no reason to drop one.
@@ -158,61 +151,43 @@ class Search {
     return time_list(spilling);
   }
 
-  Status time_finalists() {
-    if (rounds_ == settings_.rounds) return Done{};
-    sort_outcomes();
-    std::vector<const Candidate*> best;
-    for (const Outcome& outcome : outcomes_) {
-      const bool wanted = best.size() * 4 < outcomes_.size() && best.size() < most_finalists;
-      if (outcome.trial.us && wanted) best.push_back(outcome.candidate);
-    }
-    std::vector<Outcome> rough;
-    rough.swap(outcomes_);
-    rounds_ = settings_.rounds;
-    progress_ = {0, best.size(), 0, {}, 0};
-    if (Status s = time_list(best); !s) return s;
-    // Where the time did not suffice the rough times decide
-    if (outcomes_.empty()) outcomes_.swap(rough);
-    return Done{};
-  }
-
   Status time_list(const std::vector<const Candidate*>& candidates) {
     Order nobody(points_, {}, 0);
     std::size_t position = 0;
     const auto next = [&] {
       return position < candidates.size() ? candidates[position++] : nullptr;
     };
-    return time_all(nobody, next, budget_.end_of_timing(), 0);
+    return time_all(nobody, next);
   }
 
-  /// Times what `next` gives until it gives none, or until points would end after `end`, with the
-  /// time of `more` after them.
-  Status time_all(Order& order, const std::function<const Candidate*()>& next,
-                  Clock::time_point end, int more) {
+  /// Times what `next` gives, until it gives none or the time is over.
+  Status time_all(Order& order, const std::function<const Candidate*()>& next) {
     {
       std::vector<std::jthread> threads;
       for (int i = 0; i < settings_.jobs; ++i) {
-        threads.emplace_back([&] { work(order, next, end, more); });
+        threads.emplace_back([&] { work(order, next); });
       }
     }
+    const std::lock_guard guard(mutex_);
     if (failure_) return *failure_;
     return Done{};
   }
 
-  void work(Order& order, const std::function<const Candidate*()>& next, Clock::time_point end,
-            int more) {
+  void work(Order& order, const std::function<const Candidate*()>& next) {
     while (true) {
       const Candidate* candidate = nullptr;
+      Clock::time_point end;
       {
         const std::lock_guard guard(mutex_);
         if (failure_) return;
-        if (!budget_.has_time(end, more)) {
+        if (!budget_.has_time()) {
           cut_ = true;
           return;
         }
+        end = budget_.end_of_timing();
         candidate = next();
         if (candidate == nullptr) return;
-        const auto found = known_.find({candidate->key, rounds_});
+        const auto found = known_.find({candidate->key, settings_.rounds});
         if (found != known_.end() && is_of_use(found->second)) {
           ++known_count_;
           finish(order, *candidate, found->second);
@@ -220,7 +195,7 @@ class Search {
         }
       }
       const Clock::time_point begin = Clock::now();
-      std::optional<Trial> trial = workers_.time(*candidate, rounds_, refuse_spills_, end);
+      std::optional<Trial> trial = workers_.time(*candidate, refuse_spills_, end);
       const std::lock_guard guard(mutex_);
       if (!trial) {  // not the point's fault
         cut_ = true;
@@ -228,10 +203,7 @@ class Search {
         return;
       }
       budget_.add_trial(seconds_since(begin));
-      if (Status kept = append_line(settings_.output, to_line(*trial, environment_, problem_));
-          !kept) {
-        failure_ = kept.error();
-      }
+      keep(*trial);
       finish(order, *candidate, *std::move(trial));
     }
   }
@@ -265,36 +237,62 @@ class Search {
     });
   }
 
-  /// Proves the fastest that can be proved, with at most so many attempts. A proof that does not
-  /// end by `end` leaves it open.
-  Status prove_fastest(Clock::time_point end, std::uint64_t attempts) {
+  /// Proves one of the first points, while others are compiled.
+  void prove_first(const std::vector<Outcome>& attempts) {
+    const Result<FileLock> lock = FileLock::take(workers_.lock());
+    for (const Outcome& attempt : attempts) {
+      if (!attempt.trial.us || budget_.seconds_left() <= 0) return;
+      std::optional<Trial> trial = prove(attempt, budget_.end());
+      if (!trial) return;
+      const std::lock_guard guard(mutex_);
+      for (Outcome& outcome : outcomes_) {
+        if (outcome.candidate == attempt.candidate) outcome.trial = *trial;
+      }
+      if (*trial->exact) return;
+    }
+  }
+
+  /// The fastest that can be proved, after all are timed.
+  Status prove_fastest() {
     sort_outcomes();
     for (Outcome& outcome : outcomes_) {
-      Trial& trial = outcome.trial;
-      if (!trial.us) break;
-      if (!trial.exact) {
-        if (attempts-- == 0) break;
-        const Clock::time_point begin = Clock::now();
-        const bool is_proved = proved_ && proved_->key == trial.key;  // with fewer launches
-        const auto proof =
-            is_proved ? Workers::Proof{true, {}} : workers_.prove(*outcome.candidate, end);
-        budget_.add_proof(seconds_since(begin));
-        if (!proof) {
-          cut_ = true;
-          break;
-        }
-        trial.exact = proof->exact;
-        trial.reason = proof->reason;
-        Status kept = append_line(settings_.output, to_line(trial, environment_, problem_));
-        if (!kept) return kept;
-        known_.insert_or_assign({trial.key, trial.rounds}, trial);
-      }
-      if (*trial.exact) {
-        proved_ = trial;
-        break;
-      }
+      if (!outcome.trial.us) break;
+      const std::optional<Trial> trial = prove(outcome, budget_.end());
+      if (!trial) break;
+      outcome.trial = *trial;
+      if (*trial->exact) break;
     }
+    if (failure_) return *failure_;
     return Done{};
+  }
+
+  /// A trial with the answer; nothing: the time was over.
+  std::optional<Trial> prove(const Outcome& outcome, Clock::time_point end) {
+    Trial trial = outcome.trial;
+    if (!trial.exact) {
+      const Clock::time_point begin = Clock::now();
+      const auto proof = workers_.prove(*outcome.candidate, end);
+      const std::lock_guard guard(mutex_);
+      budget_.add_proof(seconds_since(begin));
+      if (!proof) {
+        cut_ = true;
+        return std::nullopt;
+      }
+      trial.exact = proof->exact;
+      trial.reason = proof->reason;
+      keep(trial);
+    }
+    if (*trial.exact) {
+      const std::lock_guard guard(mutex_);
+      proved_ = trial;
+    }
+    return trial;
+  }
+
+  /// Under the mutex: a line of the file.
+  void keep(const Trial& trial) {
+    const Status kept = append_line(settings_.output, to_line(trial, environment_, problem_));
+    if (!kept) failure_ = kept.error();
   }
 
   SearchResult result_of(const Order& order) {
@@ -317,11 +315,10 @@ class Search {
   Problem problem_;
   const std::function<void(const Progress&)>& tell_;
   Trials known_;
-  std::optional<Trial> proved_;
-  int rounds_ = 0;
   bool refuse_spills_ = true;
 
   std::mutex mutex_;  // of all below, and of the order and its points, while threads work
+  std::optional<Trial> proved_;
   TimeBudget budget_;
   std::size_t known_count_ = 0, killed_ = 0;
   bool cut_ = false;

@@ -33,14 +33,14 @@ struct SearchResult {
   bool exhaustive = false;    ///< every legal point was timed or dropped
 };
 
-/// Times points in the order of order.h: the default one, those of the tables, random ones, and
+/// Times points in the order of order.h: the best of tables, the default one, random ones, and
 /// neighbours of the fastest. A point whose kernels spill registers is dropped once it is compiled,
-/// unless all do. Of more points than `most`, each is timed with a quarter of the launches, and the
-/// fastest once more with all. Then the fastest is proved: on the reduced problem, five seeds, the
-/// GPU gives the simulator's bits; if not, the next one is. With a time limit one of the first
-/// points is proved at once, so that it is known how long a proof takes and there is a result; the
-/// search ends early enough for the proof of its winner, and no process runs on after the limit.
-/// `tell` hears of every point, one call at a time. Errors (usage, program): a file of trials.
+/// unless all do. Then the fastest is proved: on the reduced problem, five seeds, the GPU gives the
+/// simulator's bits; if not, the next one is. With a time limit the best of the first points is
+/// proved while others are compiled, so that it is known how long a proof takes and there is a
+/// result; the search ends early enough for the proof of its winner, and no process runs on after
+/// the limit. `tell` hears of every point, one call at a time. Errors (usage, program): a file of
+/// trials.
 [[nodiscard]] Result<SearchResult> search(Points& points, const Environment& environment,
                                           const SearchSettings& settings,
                                           const std::function<void(const Progress&)>& tell);

@@ -48,7 +48,7 @@ Result<backend::ProcessResult> Workers::start(std::vector<std::string> arguments
                                .deadline = std::min(deadline, Clock::now() + patience)});
 }
 
-std::optional<Trial> Workers::time(const Candidate& candidate, int rounds, bool refuse_spills,
+std::optional<Trial> Workers::time(const Candidate& candidate, bool refuse_spills,
                                    Clock::time_point deadline) const {
   std::vector<std::string> arguments = {"bench",
                                         settings_.file,
@@ -56,9 +56,9 @@ std::optional<Trial> Workers::time(const Candidate& candidate, int rounds, bool 
                                         "--no-peak",
                                         "--no-check",
                                         "--repeat",
-                                        fmt::format("{}", rounds),
+                                        fmt::format("{}", settings_.rounds),
                                         "--lock",
-                                        folder_ + "/gpu.lock"};
+                                        lock()};
   if (refuse_spills) arguments.emplace_back("--refuse-spills");
   if (!settings_.entry.empty()) arguments.insert(arguments.end(), {"--entry", settings_.entry});
   if (!settings_.kernel.empty()) {
@@ -71,7 +71,7 @@ std::optional<Trial> Workers::time(const Candidate& candidate, int rounds, bool 
   if (!ended) trial.reason = ended.error().message;
   trial.key = candidate.key;
   trial.point = to_string(candidate.point);
-  trial.rounds = rounds;
+  trial.rounds = settings_.rounds;
   return trial;
 }
 

@@ -18,9 +18,12 @@ class Workers {
   Workers(const SearchSettings& settings, std::string folder)
       : settings_(settings), folder_(std::move(folder)) {}
 
+  /// The file that a process locks while it uses the GPU.
+  [[nodiscard]] std::string lock() const { return folder_ + "/gpu.lock"; }
+
   /// Nothing: the process did not end before `deadline`, and was killed.
-  [[nodiscard]] std::optional<Trial> time(const Candidate& candidate, int rounds,
-                                          bool refuse_spills, Clock::time_point deadline) const;
+  [[nodiscard]] std::optional<Trial> time(const Candidate& candidate, bool refuse_spills,
+                                          Clock::time_point deadline) const;
 
   /// Whether the GPU gives the simulator's bits; the same.
   struct Proof {
