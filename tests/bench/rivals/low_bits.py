@@ -4,9 +4,8 @@ column, f16 with sums in f32, in turns with cuBLAS on the same weights in f16.
 
     PYTHON tests/bench/rivals/low_bits.py FOLDER FILE flute|humming
 
-FLUTE's weights are places in a table; the fastest of its configurations here, and of the points of tilevm, is timed in
-turns. humming's are signed integers that it rounds itself. FOLDER has FLUTE's library and Python, or humming in
-its folder `site`.
+FLUTE's weights are places in a table; the fastest of its configurations here is timed in turns. humming's are signed
+integers that it rounds itself. FOLDER has FLUTE's library and Python, or humming in its folder `site`.
 """
 
 import ctypes
@@ -17,7 +16,7 @@ import types
 import torch
 
 from marlin import GROUP, TRANSFORMS, candidates, constants_of, cublas
-from protocol import DEVICE, Table, Unfit, add_site, compile_all, need_gpu, reader, try_each, turns
+from protocol import DEVICE, Table, Unfit, add_site, begin_compiling, compile_all, finish_compiling, need_gpu, reader, try_each, turns
 from quantized import compile_points, packed, tilevm_product
 
 SHAPES = [(8192, 57344), (8192, 8192), (4096, 4096)]
@@ -63,22 +62,22 @@ def flute_python(folder):
     return flute.utils
 
 
-def flute_variants(bits, n):
-    """Constants of programs/flute that are tried: stripes, and copies of the table of pairs."""
-    return [dict(W=bits, BLOCKS=blocks, COPIES=copies) for blocks in ((264, 528) if n > 10240 else (132, 264))
-            for copies in (0, 16 if bits == 3 else 32)]
+def flute_variant(bits, n):
+    """Constants of programs/flute: stripes as systems.sh has them, and the form of the table that takes fewest instructions
+    without conflicts (docs/program_counts.md)."""
+    return dict(W=bits, BLOCKS=528 if n > 10240 else 132, COPIES=32 if bits == 4 else 0)
 
 
 def flute(folder, file):
     table = Table("flute", file)
     utils = flute_python(folder)
 
-    def constants(m, k, n, variant):
-        return dict(M=m, K=k, N=n, GROUP=GROUP, **variant)
+    def constants(m, k, n, bits):
+        return dict(M=m, K=k, N=n, GROUP=GROUP, **flute_variant(bits, n))
+    begun = begin_compiling(compile_points([(FLUTE, constants(m, k, n, bits)) for k, n in SHAPES for bits in (4, 3, 2)
+                                            for m in ROWS], ["pack"]))
     workspace = torch.zeros(132 * 4 * (256 * 4 * 64 * 8 + 4), dtype=torch.uint8, device=DEVICE)
     for k, n in SHAPES:
-        compile_all(compile_points([(FLUTE, constants(m, k, n, variant)) for bits in (4, 3, 2) for m in ROWS
-                                    for variant in flute_variants(bits, n)], ["pack"]))
         for bits in (4, 3, 2):
             library = ctypes.CDLL(str(folder / f"libflute{bits}.so"))
             codes = torch.randint(0, 1 << bits, (k, n), dtype=torch.uint8, device=DEVICE)
@@ -90,6 +89,9 @@ def flute(folder, file):
             every = torch.randn((64, k), device=DEVICE).half()
             exact = product_of(every, lambda part: values[codes[:, part].int()].double(), scale)
             half = values[codes.int()].mul_(scale.repeat_interleave(GROUP, 0))
+            if begun is not None:
+                finish_compiling(begun)
+                begun = None
             for m in ROWS:
                 a = every[:m].contiguous()
 
@@ -105,25 +107,20 @@ def flute(folder, file):
                             raise Unfit(f"status {status}")
                     return call, c
 
-                def ours(variant):
-                    # The table is a parameter between weights and scales.
-                    point = constants(m, k, n, variant)
-                    return tilevm_product(FLUTE, point, a, [q], scale, ["pack"], made, [values])
+                def ours():  # the table is a parameter between weights and scales
+                    return tilevm_product(FLUTE, constants(m, k, n, bits), a, [q], scale, ["pack"], made, [values])
                 shapes = [(16, 3), (16, 2 if bits == 3 else 4), (32, 3)]
                 best = fastest({f"{rows} rows, {stages} stages, x {multiple}":
                                 lambda rows=rows, stages=stages, multiple=multiple: theirs(rows, stages, multiple)
                                 for rows, stages in shapes for multiple in (1, 2, 4)}, exact[:m])
-                own = fastest({str(variant): lambda variant=variant: ours(variant) for variant in flute_variants(bits, n)},
-                              exact[:m])
-                calls, errors = try_each({"cublas nn": lambda: cublas(a, half, False),
-                                          "cublas tn": lambda: cublas(a, half, True)}, exact[:m])
-                for name, found in (("flute", best), ("tilevm", own)):
-                    if found:
-                        calls[name], errors[name] = found[1:]
+                calls, errors = try_each({"tilevm": ours, "cublas nn": lambda: cublas(a, half, False),
+                                          "cublas tn": lambda: cublas(a, half, True)}, exact[:m], MOST_ERROR)
+                if best:
+                    calls["flute"], errors["flute"] = best[1:]
                 read = k * n * bits // 8 + 2 * scale.numel() + 2 * m * (k + n)
                 calls["read"] = reader(read)
                 table.row(dict(bits=bits, K=k, N=n, m=m), turns(calls), errors, bytes=read,
-                          flute=best[0] if best else "", point=own[0] if own else "")
+                          flute=best[0] if best else "", point=str(flute_variant(bits, n)))
             del half, codes, weights, made, exact
             torch.cuda.empty_cache()
 

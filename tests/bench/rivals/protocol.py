@@ -121,18 +121,27 @@ def _prepare(point):
 _pool = None
 
 
-def compile_all(points):
-    """Compiles points (path, entry, constants), many at a time, into the kernel cache. Those that fail are counted here,
-    and named where they are used. Nothing compiles while kernels are timed."""
+def begin_compiling(points):
+    """Starts to compile points (path, entry, constants), many at a time, into the kernel cache. finish_compiling() waits,
+    which it must before anything is timed."""
     global _pool
-    begin = time.monotonic()
     if _pool is None:
         _pool = concurrent.futures.ProcessPoolExecutor(max(1, min(16, len(os.sched_getaffinity(0)))),
                                                        mp_context=multiprocessing.get_context("spawn"))
-    failed = [message for message in _pool.map(_prepare, points) if message]
+    return time.monotonic(), [_pool.submit(_prepare, point) for point in points]
+
+
+def finish_compiling(begun):
+    """Waits for begin_compiling(). Points that fail are counted here, and named where they are used."""
+    begin, points = begun
+    failed = [message for message in (point.result() for point in points) if message]
     print(f"{len(points) - len(failed)} kernels compiled in {time.monotonic() - begin:.0f} s, {len(failed)} not", flush=True)
     for message in sorted(set(failed))[:3]:
         print(f"  {message[:300]}", flush=True)
+
+
+def compile_all(points):
+    finish_compiling(begin_compiling(points))
 
 
 def kernel(path, entry, constants):
