@@ -29,7 +29,7 @@ build() {
   name=$1
   source=$2
   shift 2
-  nvcc -arch=sm_90a -O3 -std=c++17 --expt-relaxed-constexpr -diag-suppress 39,177,179 -shared -Xcompiler -fPIC \
+  nvcc -arch=sm_90a -O3 -std=c++17 --expt-relaxed-constexpr -diag-suppress 39,177,179 -shared -Xcompiler -fPIC,-Wno-deprecated-declarations \
     -cudart static "$@" -o "$work/lib$name.so" "$here/$source"
   strip "$work/lib$name.so"
   mv "$work/lib$name.so" "$out"
