@@ -16,7 +16,7 @@ import types
 import torch
 
 from marlin import GROUP, TRANSFORMS, candidates, constants_of, cublas
-from protocol import DEVICE, Table, Unfit, add_site, begin_compiling, compile_all, finish_compiling, need_gpu, reader, try_each, turns
+from protocol import DEVICE, Table, Unfit, add_site, begin_compiling, finish_compiling, need_gpu, reader, try_each, turns
 from quantized import compile_points, packed, tilevm_product
 
 SHAPES = [(8192, 57344), (8192, 8192), (4096, 4096)]
@@ -138,8 +138,8 @@ def humming(folder, file):
     table = Table("humming", file)
     for k, n in SHAPES:
         points = {(bits, m): candidates(m, k, n, f"i{bits}")[:1] for bits in (4, 3, 2) for m in ROWS}
-        compile_all(compile_points([(point[0], constants_of(point, m, k, n, f"i{bits}")) for (bits, m), every in points.items()
-                                    for point in every], TRANSFORMS))
+        begun = begin_compiling(compile_points([(point[0], constants_of(point, m, k, n, f"i{bits}"))
+                                                for (bits, m), every in points.items() for point in every], TRANSFORMS))
         dense = torch.randn((n, k), device=DEVICE).half()
         every = torch.randn((64, k), device=DEVICE).half()
         for bits in (4, 3, 2):
@@ -159,6 +159,9 @@ def humming(folder, file):
             scale = (torch.rand((k // GROUP, n), device=DEVICE) / 64 + 1 / 64).half()
             exact = product_of(every, lambda part: codes[:, part].double() - (1 << bits - 1), scale)
             q, made = integers(codes, bits), {}
+            if begun is not None:
+                finish_compiling(begun)
+                begun = None
             for m in ROWS:
                 a = every[:m].contiguous()
                 own = fastest({str(i): lambda point=point: tilevm_product(

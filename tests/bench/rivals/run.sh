@@ -33,11 +33,15 @@ trap 'rm -rf "$scratch"' EXIT
 export HUMMING_CACHE_DIR="$scratch/humming" HUMMING_TMP_DIR="$scratch/humming/tmp" FLASHINFER_WORKSPACE_BASE="$scratch"
 mkdir -p "$HUMMING_TMP_DIR"
 PATH=$PATH:/usr/local/cuda/bin
-if [ -e "$folder/site.tar.xz" ]; then
-  RIVALS_SITE=$scratch/site
-  "$python" -m tarfile -e "$folder/site.tar.xz" "$RIVALS_SITE"
-  export RIVALS_SITE
-fi
+case " $steps " in
+  *" decode "* | *" humming "*)
+    if [ -e "$folder/site.tar.xz" ]; then
+      RIVALS_SITE=$scratch/site
+      "$python" -m tarfile -e "$folder/site.tar.xz" "$RIVALS_SITE"
+      export RIVALS_SITE
+    fi
+    ;;
+esac
 # Sources that were brought are built here, beside the first steps.
 if [ -e "$folder/sources.tar.xz" ] && [ ! -e "$folder/libflute2.so" ]; then
   "$python" -m tarfile -e "$folder/sources.tar.xz" "$scratch/sources"
