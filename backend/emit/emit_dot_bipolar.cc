@@ -7,6 +7,10 @@
 // from zero; everything is modulo 2^32. Where instructions count XORs, no other sums are needed:
 // with ca = 2^na - 1 and cb = 2^nb - 1
 //   sum a b = k ca cb - 2 sum over p and q of 2^(p + q) (XOR and count of planes p and q)
+//
+// All of this is linear in what is counted. So a loop may add up the counts of its products, those
+// of each weight 2^(p + q) or 2^p in registers of their own, which the instructions themselves add
+// to; the result is made after the loop (backend/select/deferred_sums.cc).
 #include <map>
 #include <span>
 
@@ -41,10 +45,17 @@ struct PlaneOperand {
   }
 };
 
+/// Counts of one kind, by weight: registers `array`[(index * weights + w) * c registers + r].
+struct Counts {
+  std::string array;
+  int weights = 1;
+};
+
 class BipolarEmission {
  public:
-  BipolarEmission(const isa::Dot& inst, const isa::DotPlan& plan, KernelEmission& kernel)
-      : inst_(inst),
+  BipolarEmission(const isa::InstStmt& stmt, const isa::DotPlan& plan, KernelEmission& kernel)
+      : stmt_(stmt),
+        inst_(*std::get_if<isa::Dot>(&stmt.inst)),
         plan_(plan),
         kernel_(kernel),
         function_(kernel.mma_function(*plan.shape)),
@@ -56,13 +67,112 @@ class BipolarEmission {
     prepare(a_, inst_.a.var, plan_.a);
     prepare(b_, inst_.b.var, plan_.b);
     group_steps();
-    if (plan_.b_form.offset != 0) sum_rows();
-    if (plan_.a_form.offset != 0) sum_columns();
+    if (has_rows()) sum_rows();
+    if (has_columns()) sum_columns();
     for (std::size_t i = 0; i < plan_.c.size(); ++i) multiply(i, target);
+  }
+
+  /// Declares the counts of a loop's products.
+  void declare_counts() {
+    group_steps();
+    declare(sums(), plan_.c.size());
+    if (has_rows()) declare(rows(), rows_.size());
+    if (has_columns()) declare(columns(), columns_.size());
+    kernel_.out.line(fmt::format("tv::u32 {} = 0;", executions()));
+  }
+
+  /// Adds one product to the counts.
+  void count() {
+    prepare(a_, inst_.a.var, plan_.a);
+    prepare(b_, inst_.b.var, plan_.b);
+    group_steps();
+    std::size_t counted_rows = 0, counted_columns = 0;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const Steps& steps = steps_[i];
+      const std::size_t row = rows_.at(steps.front().a), column = columns_.at(steps.front().b);
+      const bool new_row = has_rows() && row == counted_rows,
+                 new_column = has_columns() && column == counted_columns;
+      counted_rows += new_row ? 1 : 0;
+      counted_columns += new_column ? 1 : 0;
+      for (const auto& step : steps) {
+        for (int p = 0; p < a_.form.planes && new_row; ++p) {
+          add(rows(), row, p, a_.list(step.a, p), b_.ones(one_word()));
+        }
+        for (int q = 0; q < b_.form.planes && new_column; ++q) {
+          add(columns(), column, q, a_.ones(one_word()), b_.list(step.b, q));
+        }
+        for (int p = 0; p < a_.form.planes; ++p) {
+          for (int q = 0; q < b_.form.planes; ++q) {
+            add(sums(), i, p + q, a_.list(step.a, p), b_.list(step.b, q));
+          }
+        }
+      }
+    }
+    kernel_.out.line(fmt::format("{} += 1;", executions()));
+  }
+
+  /// Adds what the counts make together to the accumulator.
+  void use_counts() {
+    group_steps();
+    const std::string& target = kernel_.name(inst_.c.var);
+    for (std::size_t i = 0; i < plan_.c.size(); ++i) {
+      for (int r = 0; r < c_count_; ++r) {
+        const auto place = plan_.c[i][static_cast<std::size_t>(r)];
+        const Steps& steps = steps_[i];
+        kernel_.out.line(fmt::format(
+            "{}[{}] += {};", target, place,
+            total({weighted(sums(), i, r),
+                   has_rows() ? weighted(rows(), rows_.at(steps.front().a), r) : "",
+                   has_columns() ? weighted(columns(), columns_.at(steps.front().b), r) : "",
+                   executions() + " * "},
+                  steps)));
+      }
+    }
   }
 
  private:
   using Steps = std::vector<isa::DotPlan::Step>;
+
+  [[nodiscard]] bool has_rows() const { return plan_.b_form.offset != 0; }
+  [[nodiscard]] bool has_columns() const { return plan_.a_form.offset != 0; }
+
+  // The counts of a loop. Loops may have several products, so their names have a number.
+  [[nodiscard]] Counts sums() const {
+    return {fmt::format("dot{}_sums", stmt_.id.index), a_.form.planes + b_.form.planes - 1};
+  }
+  [[nodiscard]] Counts rows() const {
+    return {fmt::format("dot{}_rows", stmt_.id.index), a_.form.planes};
+  }
+  [[nodiscard]] Counts columns() const {
+    return {fmt::format("dot{}_columns", stmt_.id.index), b_.form.planes};
+  }
+  [[nodiscard]] std::string executions() const {
+    return fmt::format("dot{}_executions", stmt_.id.index);
+  }
+
+  void declare(const Counts& counts, std::size_t size) {
+    kernel_.out.line(fmt::format("tv::u32 {}[{}] = {{}};", counts.array,
+                                 size * static_cast<std::size_t>(counts.weights * c_count_)));
+  }
+  void add(const Counts& counts, std::size_t index, int weight, const std::string& a,
+           const std::string& b) {
+    const std::size_t at =
+        index * static_cast<std::size_t>(counts.weights) + static_cast<std::size_t>(weight);
+    kernel_.out.line(fmt::format("{}({}, {}, {});", function_, registers(counts.array, at), a, b));
+  }
+  /// "(x[4] * 2 + x[0])": the sum of all weights of register r.
+  [[nodiscard]] std::string weighted(const Counts& counts, std::size_t index, int r) const {
+    std::string text;
+    for (int w = counts.weights - 1; w >= 0; --w) {
+      const std::size_t at =
+          (index * static_cast<std::size_t>(counts.weights) + static_cast<std::size_t>(w)) *
+              static_cast<std::size_t>(c_count_) +
+          static_cast<std::size_t>(r);
+      const std::string element = fmt::format("{}[{}]", counts.array, at);
+      text = text.empty() ? element : fmt::format("({} * 2 + {})", text, element);
+    }
+    return text;
+  }
 
   /// Fills the registers of an operand.
   void prepare(const PlaneOperand& operand, isa::VarId tile,
@@ -199,33 +309,49 @@ class BipolarEmission {
     for (int r = 0; r < c_count_; ++r) {
       const auto place = plan_.c[fragment][static_cast<std::size_t>(r)];
       kernel_.out.line(fmt::format("{}[{}] = {}[{}] + {};", target, place,
-                                   kernel_.name(inst_.c.var), place, total(steps, r)));
+                                   kernel_.name(inst_.c.var), place,
+                                   total(parts(steps, r), steps)));
     }
     kernel_.out.close();
   }
 
+  /// What an element of the result is made of, as text.
+  struct Parts {
+    std::string sum, row, column;
+    std::string times{};  ///< "x * " of what belongs to one execution
+  };
+
+  [[nodiscard]] Parts parts(const Steps& steps, int r) const {
+    const auto part = [&](std::string_view array, std::size_t index) {
+      return fmt::format("{}[{}]", array,
+                         index * static_cast<std::size_t>(c_count_) + static_cast<std::size_t>(r));
+    };
+    return {part("sum_", 0), has_rows() ? part("rows_", rows_.at(steps.front().a)) : "",
+            has_columns() ? part("columns_", columns_.at(steps.front().b)) : ""};
+  }
+
   /// The sum of a b for one element, from its parts.
-  [[nodiscard]] std::string total(const Steps& steps, int r) const {
+  [[nodiscard]] std::string total(const Parts& parts, const Steps& steps) const {
     const auto coefficient = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
     if (plan_.shape->exclusive_or) {
       const std::int64_t all = plan_.shape->k * static_cast<std::int64_t>(steps.size()) *
                                ((1 << a_.form.planes) - 1) * ((1 << b_.form.planes) - 1);
-      return fmt::format("{}u - 2u * sum_[{}]", coefficient(all), r);
+      return fmt::format("{}{}u - 2u * {}", parts.times, coefficient(all), parts.sum);
     }
     const std::int64_t sa = a_.form.scale, oa = a_.form.offset, sb = b_.form.scale,
                        ob = b_.form.offset;
     const std::int64_t k = plan_.shape->k * static_cast<std::int64_t>(steps.size());
-    std::string text = fmt::format("{}u * sum_[{}]", coefficient(sa * sb), r);
-    const auto add = [&](std::string_view array, std::size_t index, std::int64_t factor) {
-      text += fmt::format(" + {}u * {}[{}]", coefficient(factor), array,
-                          index * static_cast<std::size_t>(c_count_) + static_cast<std::size_t>(r));
+    std::string text = fmt::format("{}u * {}", coefficient(sa * sb), parts.sum);
+    const auto add = [&](const std::string& part, std::int64_t factor) {
+      text += fmt::format(" + {}u * {}", coefficient(factor), part);
     };
-    if (ob != 0) add("rows_", rows_.at(steps.front().a), sa * ob);
-    if (oa != 0) add("columns_", columns_.at(steps.front().b), oa * sb);
-    if (oa * ob != 0) text += fmt::format(" + {}u", coefficient(k * oa * ob));
+    if (ob != 0) add(parts.row, sa * ob);
+    if (oa != 0) add(parts.column, oa * sb);
+    if (oa * ob != 0) text += fmt::format(" + {}{}u", parts.times, coefficient(k * oa * ob));
     return text;
   }
 
+  const isa::InstStmt& stmt_;
   const isa::Dot& inst_;
   const isa::DotPlan& plan_;
   KernelEmission& kernel_;
@@ -237,15 +363,32 @@ class BipolarEmission {
   std::size_t summed_rows_ = 0, summed_columns_ = 0;
 };
 
+BipolarEmission emission_of(const isa::InstStmt& stmt, KernelEmission& kernel) {
+  return {stmt, kernel.info().dot_plan(stmt), kernel};
+}
+
 }  // namespace
+
+void begin_counts(const isa::InstStmt& stmt, KernelEmission& kernel) {
+  emission_of(stmt, kernel).declare_counts();
+}
+
+void end_counts(const isa::InstStmt& stmt, KernelEmission& kernel) {
+  emission_of(stmt, kernel).use_counts();
+}
 
 template <>
 void emit_form(const BipolarDot& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
-  emit_dot(form.dot, stmt, kernel, [&](const std::string& target) {
-    const isa::Dot& inst = *std::get_if<isa::Dot>(&stmt.inst);
+  const auto write = [&](auto&& f) {
     kernel.out.open_plain();
-    BipolarEmission(inst, *form.dot.plan, kernel).run(target);
+    f(BipolarEmission(stmt, *form.dot.plan, kernel));
     kernel.out.close();
+  };
+  if (form.after.valid() && !kernel.is_probed()) {
+    return write([](BipolarEmission emission) { emission.count(); });
+  }
+  emit_dot(form.dot, stmt, kernel, [&](const std::string& target) {
+    write([&](BipolarEmission emission) { emission.run(target); });
   });
 }
 

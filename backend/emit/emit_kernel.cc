@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/emit/emit_dot.h"
 #include "backend/emit/emit_index.h"
 #include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
@@ -283,16 +284,31 @@ void KernelEmission::probe_iteration(isa::StmtId id, std::optional<VarId> var) {
   end_record(id);
 }
 
+/// Writes a loop between the declarations and the ends of the counts that it adds up.
+template <class Write>
+void KernelEmission::with_counts(isa::StmtId loop, Write&& write_loop) {
+  const auto for_each_dot = [&](auto&& f) {
+    for (const DeferredSum& sum : selected_.deferred) {
+      if (sum.loop == loop && !is_probed()) f(*sum.dot, *this);
+    }
+  };
+  for_each_dot(begin_counts);
+  write_loop();
+  for_each_dot(end_counts);
+}
+
 void KernelEmission::write(const isa::ForStmt& loop) {
   const std::string unroll =
       loop.unroll > 0 ? fmt::format("TV_UNROLL_BY({}) ", loop.unroll) : std::string();
-  const Form& form = selected_.forms[loop.id];
-  if (const auto* stepped = std::get_if<SteppedLoop>(&form)) {
-    return write_loop(*stepped, loop, unroll);
-  }
-  const auto* counted = std::get_if<CountedLoop>(&form);
-  TILEVM_CHECK(counted != nullptr, "a loop without its form");
-  write_loop(*counted, loop, unroll);
+  with_counts(loop.id, [&] {
+    const Form& form = selected_.forms[loop.id];
+    if (const auto* stepped = std::get_if<SteppedLoop>(&form)) {
+      return write_loop(*stepped, loop, unroll);
+    }
+    const auto* counted = std::get_if<CountedLoop>(&form);
+    TILEVM_CHECK(counted != nullptr, "a loop without its form");
+    write_loop(*counted, loop, unroll);
+  });
 }
 
 void KernelEmission::write_loop(const SteppedLoop& form, const isa::ForStmt& loop,
@@ -326,10 +342,12 @@ void KernelEmission::write_loop(const CountedLoop&, const isa::ForStmt& loop,
 }
 
 void KernelEmission::write(const isa::WhileStmt& loop) {
-  out.open("while " + condition(loop.condition));
-  probe_iteration(loop.id, {});
-  write(loop.body);
-  out.close();
+  with_counts(loop.id, [&] {
+    out.open("while " + condition(loop.condition));
+    probe_iteration(loop.id, {});
+    write(loop.body);
+    out.close();
+  });
 }
 
 void KernelEmission::write(const isa::IfStmt& branch) {

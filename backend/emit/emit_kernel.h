@@ -69,6 +69,8 @@ class KernelEmission {
   /// The parameter with the memory of a workspace.
   [[nodiscard]] const std::string& workspace(isa::VarId var) const;
 
+  /// Whether the kernel tells what its statements write, so that each must leave its result.
+  [[nodiscard]] bool is_probed() const { return probes_.size() > 0; }
   /// What a function of the prelude that writes to memory belongs to: "tv::", or the thread's
   /// probe, which has functions of the same names.
   [[nodiscard]] std::string_view writer() const { return probes_.size() > 0 ? "probe_." : "tv::"; }
@@ -110,6 +112,8 @@ class KernelEmission {
   void write_loop(const SteppedLoop& form, const isa::ForStmt& loop, const std::string& unroll);
   void write_loop(const CountedLoop& form, const isa::ForStmt& loop, const std::string& unroll);
   void write(const isa::WhileStmt& loop);
+  template <class Write>
+  void with_counts(isa::StmtId loop, Write&& write_loop);
   void write(const isa::IfStmt& branch);
   void write(const isa::BreakStmt&);
   void write(const isa::ContinueStmt&);

@@ -212,9 +212,11 @@ struct DotForm {
 struct MmaDot {
   DotForm dot;
 };
-/// Bipolar operands by tensor-core instructions for other integers.
+/// Bipolar operands by tensor-core instructions for other integers. What these count is put
+/// together to the result in every execution, or once, after the loop `after`.
 struct BipolarDot {
   DotForm dot;
+  isa::StmtId after{};
 };
 /// By a chain of multiply-adds for each element, in each thread.
 struct ChainDot {

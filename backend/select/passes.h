@@ -42,6 +42,9 @@ void name_variables(Selection& selection);
 void fuse_casts(Selection& selection);
 /// What every statement that has no form yet becomes by itself (default_forms.cc).
 void select_default_forms(Selection& selection);
+/// Counts of bipolar products are put together after the loops that they run in
+/// (deferred_sums.cc).
+void defer_sums(Selection& selection);
 /// Copies of whole rows are made in bulk, by warps chosen for them (bulk_copies.cc).
 void select_bulk_copies(Selection& selection);
 /// Stores to memory that later bulk copies overwrite end with a fence (bulk_fences.cc).

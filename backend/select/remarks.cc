@@ -181,7 +181,8 @@ class FormWords {
 
   [[nodiscard]] MaybeWords of(const MmaDot& form) const { return Words{mma_text(*form.dot.plan)}; }
   [[nodiscard]] MaybeWords of(const BipolarDot& form) const {
-    return Words{mma_text(*form.dot.plan)};
+    const std::string_view where = form.after.valid() ? ", put together after the loop" : "";
+    return Words{fmt::format("{}{}", mma_text(*form.dot.plan), where)};
   }
   [[nodiscard]] MaybeWords of(const ChainDot& form) const {
     const auto& chain = form.dot.plan->chain;

@@ -37,6 +37,12 @@ struct HoistedAddress {
   friend bool operator==(const HoistedAddress&, const HoistedAddress&) = default;
 };
 
+/// A BipolarDot whose counts are put together after a loop around it.
+struct DeferredSum {
+  const isa::InstStmt* dot = nullptr;
+  isa::StmtId loop{};
+};
+
 struct SelectedKernel {
   int kernel = 0;                         ///< index into Program::kernels
   isa::StmtMap<Form> forms{};             ///< of every statement
@@ -44,6 +50,7 @@ struct SelectedKernel {
   std::vector<std::string> workspaces{};  ///< of the memory of workspaces, as in KernelInfo
   BulkGroups bulk{};
   std::vector<HoistedAddress> hoisted{};
+  std::vector<DeferredSum> deferred{};
 };
 
 struct SelectedProgram {
