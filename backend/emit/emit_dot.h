@@ -16,9 +16,4 @@ using DotWriter = std::function<void(const std::string& target)>;
 void emit_dot(const DotForm& form, const isa::InstStmt& stmt, KernelEmission& kernel,
               const DotWriter& write);
 
-/// Of a BipolarDot whose counts are put together after a loop: declares the counts before the loop,
-/// and adds them to the accumulator after it.
-void begin_counts(const isa::InstStmt& stmt, KernelEmission& kernel);
-void end_counts(const isa::InstStmt& stmt, KernelEmission& kernel);
-
 }  // namespace tilevm::backend

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "backend/emit/emit_dot.h"
 #include "backend/emit/emit_index.h"
 #include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"

@@ -134,4 +134,9 @@ void emit_form(const Form& form, const isa::InstStmt& stmt, KernelEmission& kern
 template <class Inst>
 void emit_plain(const Inst& inst, const isa::InstStmt& stmt, KernelEmission& kernel);
 
+/// Of a BipolarDot whose counts are put together after a loop: declares the counts before the loop,
+/// and adds them to the accumulator after it (emit_dot_bipolar.cc).
+void begin_counts(const isa::InstStmt& stmt, KernelEmission& kernel);
+void end_counts(const isa::InstStmt& stmt, KernelEmission& kernel);
+
 }  // namespace tilevm::backend

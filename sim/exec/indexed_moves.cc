@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "isa/type/bits.h"
 #include "sim/tiles/bit_copy.h"
@@ -30,13 +31,13 @@ struct Runs {
 };
 
 /// `bytes` is the length of a run if that is one of the usual ones, else 0. offset(run, index) is
-/// in elements.
-template <std::size_t bytes, class Offset>
+/// in elements of `element` bytes.
+template <std::size_t bytes, class Bytes, class Offset>
 void move_whole_bytes(const Runs& runs, const std::uint8_t* memory, std::uint8_t* registers,
-                      const Offset& offset) {
+                      Bytes element, const Offset& offset) {
   const std::size_t length = bytes != 0 ? bytes : runs.run_bits() / 8;
   const std::int64_t* const along = runs.places.along.data();
-  const std::size_t element = runs.tile.bits / 8, count = runs.table.base.size();
+  const std::size_t count = runs.table.base.size();
   memory += runs.base_bits / 8;
   for (std::size_t e = 0; e < count; ++e, registers += length) {
     if (along[e] < 0) {
@@ -50,16 +51,21 @@ void move_whole_bytes(const Runs& runs, const std::uint8_t* memory, std::uint8_t
 template <std::size_t bytes>
 void move_whole_bytes(const Runs& runs, const std::uint8_t* memory, std::uint8_t* registers) {
   const IndexedTable& table = runs.table;
+  const std::size_t element = runs.tile.bits / 8;
   if (!table.shares.empty() || table.swizzle) {
     return move_whole_bytes<bytes>(
-        runs, memory, registers,
+        runs, memory, registers, element,
         [&table](std::size_t run, std::int64_t index) { return table.offset(run, index); });
   }
-  move_whole_bytes<bytes>(
-      runs, memory, registers,
-      [base = table.base.data(), stride = table.stride](std::size_t run, std::int64_t index) {
-        return base[run] + static_cast<std::uint64_t>(index) * stride;
-      });
+  const auto offset = [base = table.base.data(), stride = table.stride](std::size_t run,
+                                                                        std::int64_t index) {
+    return base[run] + static_cast<std::uint64_t>(index) * stride;
+  };
+  if (table.run_elements == 1 && bytes != 0) {  // then the size of an element is known here
+    return move_whole_bytes<bytes>(runs, memory, registers,
+                                   std::integral_constant<std::size_t, bytes>{}, offset);
+  }
+  move_whole_bytes<bytes>(runs, memory, registers, element, offset);
 }
 
 void move_bits(const Runs& runs, const std::uint8_t* memory, std::uint8_t* registers) {

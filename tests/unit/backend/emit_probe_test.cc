@@ -67,6 +67,23 @@ TEST_CASE("each statement that writes ends with its record") {
   CHECK_FALSE(contains(text, "tv::store_bytes"));
 }
 
+TEST_CASE("with probes each product leaves its result, which a loop otherwise makes once") {
+  const auto program = make_program(R"(def counts<1>(b1* a_ptr, b1* b_ptr, i32* y_ptr, i32 n):
+    y = AllocateRegister(i32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0)
+    for k in range(n):
+        a = LoadGlobal(ViewGlobal(a_ptr, shape=[16, 256]), layout=column_local(2, 2).spatial(8, 4).local(1, 32))
+        b = LoadGlobal(ViewGlobal(b_ptr, shape=[256, 8]), layout=local(2, 1).column_spatial(4, 8).local(32, 1))
+        Dot(a, b, y, out=y)
+    StoreGlobal(y, ViewGlobal(y_ptr, shape=[16, 8]))
+)");
+  const std::string plain = own_text(emit_cuda(program)), probed = own_text(with_probes(program));
+  const std::string in_step = "y[0] = y[0] + 4u * sum_[0]", after_loop = "y[0] += 4u * dot";
+  CHECK(contains(plain, after_loop));
+  CHECK_FALSE(contains(plain, in_step));
+  CHECK(contains(probed, in_step));
+  CHECK_FALSE(contains(probed, after_loop));
+}
+
 TEST_CASE("the plan says which statements record") {
   const auto program = make_program(small_program);
   const isa::ProbePlan plan = plan_probes(select(program), 0);
