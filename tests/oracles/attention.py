@@ -91,7 +91,7 @@ def decode_long(tilevm):
         values = np.stack([unpack(inputs[x], bits) * scale[:, :, i, :, None] + zero[:, :, i, :, None] for i, x in enumerate("kv")])
         exact = expected(inputs["q"], values, inputs["table"], inputs["length"])
         error = np.linalg.norm(found.astype(np.float64) - exact) / np.linalg.norm(exact)
-        assert error <= 1e-3, f"decode of 16,384 tokens in {type}: {error}"
+        assert error <= 5e-4, f"decode of 16,384 tokens in {type}: {error}"
         print(f"decode of 16,384 tokens in {type}: {error:.2g} of the norm")
 
 
