@@ -73,7 +73,7 @@ std::string list_of(const std::vector<Expr>& values) {
 }
 
 /// A text in double quotes.
-std::string quoted(std::string_view text) {
+std::string string_literal(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -208,7 +208,7 @@ class KernelText {
   std::string write(const isa::TileShape& shape) const { return isa::to_string(shape.extents); }
   std::string write(const isa::ExtentList& list) const { return list_of(list.extents); }
   std::string write(const isa::ScalarOperand& operand) const { return text_of(operand.value); }
-  std::string write(const isa::Text& text) const { return quoted(text.value); }
+  std::string write(const isa::Text& text) const { return string_literal(text.value); }
   std::string write(const isa::ElementValues& init) const {
     return init.values.size() == 1 ? text_of(init.values[0]) : list_of(init.values);
   }

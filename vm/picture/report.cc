@@ -22,6 +22,7 @@ constexpr std::string_view page_style = R"(
 :root { color-scheme: light dark; }
 body { font-family: system-ui, sans-serif; margin: 1.5em auto; max-width: 75em; padding: 0 1em;
   background: #fff; color: #1b1b1b; }
+h1, summary { overflow-wrap: anywhere; }
 pre, td, th { font-family: ui-monospace, 'DejaVu Sans Mono', Consolas, monospace; font-size: 13px; }
 pre.fault { border-left: 4px solid #c00000; padding: .6em; overflow-x: auto; }
 pre.note { border-left: 4px solid #b08000; padding: .6em; overflow-x: auto; }
@@ -34,6 +35,10 @@ td.line { color: #5c5c5c; }
 td.hot { background: #ffd400; color: #000; }
 tr.fault td { background: #ffd9d9; color: #000; }
 tr.says td { text-align: left; color: #c00000; white-space: pre-wrap; }
+@media (max-width: 40em) {
+  body { margin: 1em auto; padding: 0 .7em; }
+  h1 { font-size: 1.3em; }
+}
 @media (prefers-color-scheme: dark) {
   body { background: #16181c; color: #f0f0f0; }
   td.line { color: #b4b4b4; }
