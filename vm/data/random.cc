@@ -86,6 +86,33 @@ void fill(HostTensor& tensor, std::uint64_t key, Draw draw) {
   });
 }
 
+/// Codes of up to 8 bits, eight at a time: they fill as many bytes as a code has bits.
+void fill_narrow_codes(HostTensor& tensor, std::uint64_t key) {
+  const unsigned bits = tensor.dtype.bits;
+  in_parts(tensor.size(), [&, bits](std::size_t begin, std::size_t end) {
+    std::size_t k = begin;
+    for (; k + 8 <= end; k += 8) {
+      std::uint64_t codes = 0;
+      for (unsigned j = 0; j < 8; ++j) {
+        codes |= splitmix64(key, k + j) >> (64 - bits) << (j * bits);
+      }
+      for (unsigned byte = 0; byte < bits; ++byte) {
+        tensor.data[k / 8 * bits + byte] = static_cast<std::uint8_t>(codes >> (8 * byte));
+      }
+    }
+    for (; k < end; ++k) tensor.set_code(k, any_code(splitmix64(key, k), tensor.dtype));
+  });
+}
+
+/// Codes of an integer type.
+void fill_codes(HostTensor& tensor, std::uint64_t key) {
+  if (tensor.dtype.bits <= 8) {
+    fill_narrow_codes(tensor, key);
+  } else {
+    fill(tensor, key, any_code);
+  }
+}
+
 }  // namespace
 
 std::uint64_t splitmix64(std::uint64_t state, std::uint64_t k) {
@@ -97,11 +124,21 @@ std::uint64_t random_key(std::uint64_t seed, std::string_view name) {
 }
 
 void fill_rand(HostTensor& tensor, std::uint64_t seed, std::string_view name) {
-  fill(tensor, random_key(seed, name), tensor.dtype.is_float() ? uniform_float : any_code);
+  const std::uint64_t key = random_key(seed, name);
+  if (tensor.dtype.is_float()) {
+    fill(tensor, key, uniform_float);
+  } else {
+    fill_codes(tensor, key);
+  }
 }
 
 void fill_wild(HostTensor& tensor, std::uint64_t seed, std::string_view name) {
-  fill(tensor, random_key(seed, name), tensor.dtype.is_float() ? finite_float : any_code);
+  const std::uint64_t key = random_key(seed, name);
+  if (tensor.dtype.is_float()) {
+    fill(tensor, key, finite_float);
+  } else {
+    fill_codes(tensor, key);
+  }
 }
 
 void fill_corner(HostTensor& tensor, std::uint64_t seed, std::string_view name) {
