@@ -1,15 +1,19 @@
 // The worker as seen from the page: requests by number, and an end by force.
 "use strict";
 
-async function bytesOf(text) {
-  const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+// A WebAssembly.Module of gzip in base64, compiled while it is unpacked.
+function compileModule(text) {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; ++i) bytes[i] = binary.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
+  return WebAssembly.compileStreaming(new Response(stream, { headers: { "Content-Type": "application/wasm" } }));
 }
 
 class Stopped extends Error {}
 
 class Client {
+  // `module` is a promise of a WebAssembly.Module: workers start while it is made.
   constructor(source, module, files) {
     this.address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     this.module = module;
@@ -29,7 +33,7 @@ class Client {
       if (one) data.error === undefined ? one.resolve(data.result) : one.reject(new Error(data.error));
     };
     this.worker.onerror = (event) => this.fail(new Error(event.message || "the worker did not start"));
-    this.ready = this.ask("start", { module: this.module, files: this.files });
+    this.ready = this.module.then((module) => this.ask("start", { module, files: this.files }));
   }
 
   get busy() { return this.waiting.size > 0; }

@@ -49,8 +49,9 @@ async function startDebugger() {
   editor.show(0);
   at("place").textContent = "";
   at("tensors").replaceChildren();
+  const words = await wordsFor("debug");
   const now = state();
-  const result = await command(["debug", file, ...wordsFor("debug"), "--memory", "96"]);
+  const result = await command(["debug", file, ...words, "--memory", "96"]);
   tell("", result.out + result.err);
   showProblems(problemsIn(result.err, file));
   debugged = result.status <= 1 && /moment 0$/m.test(result.out) ? now : null;

@@ -91,7 +91,13 @@ class Engine {
       broken = `tilevm: error: ${known ? known[2] : `the module stopped: ${text}; please report this`}\n`;
       this.instance = null;
     }
-    return { status, out: this.text(streams.out), err: this.text(streams.err) + broken,
+    const err = this.text(streams.err) + broken;
+    // What was made when memory was exhausted is not freed (module.cmake).
+    if (status === 4 && /memory/.test(err)) {
+      this.instance = null;
+      await this.start();
+    }
+    return { status, out: this.text(streams.out), err,
              milliseconds: performance.now() - begin, broken: broken !== "" };
   }
 

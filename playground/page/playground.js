@@ -6,7 +6,6 @@ const data = JSON.parse(at("data").textContent);  // programs, patterns, version
 const editor = new Editor({ text: at("text"), colours: at("colours"), gutter: at("gutter") },
   makeHighlighter(data.patterns));
 let client = null;
-let optionsOf = {};      // by command: what its help lists
 let file = "";            // the program's path in the module
 let debugged = null;      // the text and options that the open debugger has
 let checked = null;       // likewise of the last check
@@ -30,7 +29,19 @@ function toast(text) {
 }
 
 const ownWords = () => splitWords(at("options").value);
-const wordsFor = (command) => optionsFor(ownWords(), optionsOf.run, optionsOf[command]);
+const helps = new Map();  // by command: the options that its help lists, asked for once
+function optionsOf(name) {
+  if (!helps.has(name)) {
+    const help = client.ask("command", { words: [name, "--help"] }).then(({ out }) => readOptions(out));
+    help.catch(() => helps.delete(name));
+    helps.set(name, help);
+  }
+  return helps.get(name);
+}
+const wordsFor = async (command) => {
+  const own = ownWords();
+  return own.length === 0 ? [] : optionsFor(own, await optionsOf("run"), await optionsOf(command));
+};
 const state = () => JSON.stringify([file, editor.value, at("options").value]);
 
 // `tilevm WORDS` on the text as it is.
@@ -86,7 +97,7 @@ function checkSoon(pause = 400) {
 async function check() {
   const now = state();
   if (checked === now) return;
-  const result = await command(["check", file, ...wordsFor("check"), "--json"]);
+  const result = await command(["check", file, ...await wordsFor("check"), "--json"]);
   if (state() !== now) return;
   checked = now;
   const answer = JSON.parse(result.out);
@@ -175,7 +186,7 @@ let code = "";
 const showCuda = doing("CUDA", async () => {
   stale.delete("cuda");
   const how = at("explain").getAttribute("aria-pressed") === "true" ? ["--explain"] : ["--emit", "cuda"];
-  const words = wordsFor("compile");
+  const words = await wordsFor("compile");
   const target = words.includes("--target") ? [] : ["--target", at("target").value];
   const result = await command(["compile", file, ...words, ...target, ...how]);
   code = result.out;

@@ -130,7 +130,7 @@ async function download(name) {
 // ---- begin ----
 
 async function begin() {
-  const module = await WebAssembly.compile(await bytesOf(at("wasm").textContent));
+  const module = compileModule(at("wasm").textContent);
   const files = Object.fromEntries([...data.programs, ...data.parts].map(({ path, text }) => [path, text]));
   const other = new Client(at("worker").textContent, module, files);
   other.onbusy = (busy) => {
@@ -138,9 +138,6 @@ async function begin() {
     document.body.classList.toggle("busy", busy);
   };
   await other.ready;
-  for (const name of ["run", "check", "compile", "debug"]) {
-    optionsOf[name] = readOptions((await other.ask("command", { words: [name, "--help"] })).out);
-  }
   client = other;
   for (const id of ["run", "format", "reset", "share"]) at(id).disabled = false;
   say(`ready after ${Math.round(performance.now())} ms; tilevm ${data.version}`);

@@ -11,7 +11,10 @@ const methods = {
   },
   async command({ words, files, wanted }) {
     await engine.start();
-    for (const [path, data] of Object.entries(files || {})) engine.write(path, data);
+    for (const [path, data] of Object.entries(files || {})) {
+      engine.files[path] = data;  // a module that begins anew has it, too
+      engine.write(path, data);
+    }
     for (const path of wanted || []) engine.remove(path);
     const result = await engine.command(words);
     await engine.start();

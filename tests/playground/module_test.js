@@ -12,7 +12,7 @@ const { Engine } = require("../../playground/page/engine.js");
 const words = require("../../playground/page/words.js");
 
 const ROOT = path.resolve(__dirname, "../..");
-const MOST_BYTES = 1_600_000;  // of the module as servers send it
+const MOST_BYTES = 1_250_000;  // of the module as servers send it
 
 const faults = [];
 const expect = (holds, what) => { if (!holds) faults.push(what); };

@@ -242,6 +242,19 @@ async function phone(browser, address, pictures) {
   await page.close();
 }
 
+// The report that the command writes: its heading and lines break where a phone's screen ends.
+async function reportOnPhone(browser, tilevm, pictures) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tilevm-report-"));
+  const file = path.join(folder, "report.html");
+  spawnSync(tilevm, ["run", "programs/transpose.tile", "--report", file], { cwd: ROOT });
+  const page = await browser.open(pathToFileURL(file).href, SIZES.phone);
+  const width = await page.value("document.documentElement.scrollWidth");
+  expect(width <= SIZES.phone.width, `a report is ${width} pixels wide on a phone`);
+  if (pictures) await page.picture(path.join(pictures, "phone_report.png"), true);
+  await page.close();
+  fs.rmSync(folder, { recursive: true });
+}
+
 async function memory(page) {
   const { usedSize } = await page.send("Runtime.getHeapUsage");
   const bytes = await page.value("client.ask('memory').then(({ bytes }) => bytes)");
@@ -273,6 +286,7 @@ async function main([file, tilevm, pictures]) {
     }
     await links(page, browser, address);
     await phone(browser, address, pictures);
+    await reportOnPhone(browser, command_, pictures);
     expect(page.errors.length === 0, `the page's errors: ${page.errors.join("\n")}`);
     const fetched = page.requests.filter((one) => !/^(file|blob|data|about):/.test(one));
     expect(fetched.length === 0, `the page fetched ${fetched}`);
