@@ -542,18 +542,19 @@ TV_FN u64 f64_trunc(u64 a) {
   return d;
 }
 
-// f16 and bf16: one rounding of a * b + c; NaN becomes 0x7fff.
+// f16 and bf16: one rounding of a * b + c; NaN becomes 0x7fff. The result is a word: of a register of 16 bits that
+// arithmetic on halves gave, ptxas 13.0 does not store the low byte, but the number as an integer (F2I.U8.F16).
 TV_FN u32 f16_fma(u32 a, u32 b, u32 c) {
-  u16 d;
-  asm("fma.rn.f16 %0, %1, %2, %3;"
-      : "=h"(d)
+  u32 d;
+  asm("{.reg .b16 half; fma.rn.f16 half, %1, %2, %3; cvt.u32.u16 %0, half;}"
+      : "=r"(d)
       : "h"(static_cast<u16>(a)), "h"(static_cast<u16>(b)), "h"(static_cast<u16>(c)));
   return d;
 }
 TV_FN u32 bf16_fma(u32 a, u32 b, u32 c) {
-  u16 d;
-  asm("fma.rn.bf16 %0, %1, %2, %3;"
-      : "=h"(d)
+  u32 d;
+  asm("{.reg .b16 half; fma.rn.bf16 half, %1, %2, %3; cvt.u32.u16 %0, half;}"
+      : "=r"(d)
       : "h"(static_cast<u16>(a)), "h"(static_cast<u16>(b)), "h"(static_cast<u16>(c)));
   return d;
 }
@@ -664,16 +665,6 @@ TV_FN u64 f64_sqrt(u64 a) {
 }
 
 // Conversions, nearest even; NaN becomes 0x7fff or 0x7fffffff.
-TV_FN u32 f16_from_f32(u32 a) {
-  u16 d;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(d) : "r"(a));
-  return d;
-}
-TV_FN u32 bf16_from_f32(u32 a) {
-  u16 d;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(d) : "r"(a));
-  return d;
-}
 TV_FN u32 f16x2_from_f32(u32 low, u32 high) {
   u32 d;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(d) : "r"(high), "r"(low));
@@ -684,6 +675,9 @@ TV_FN u32 bf16x2_from_f32(u32 low, u32 high) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "r"(high), "r"(low));
   return d;
 }
+// As pairs, because results of 16 bits may be stored by bytes (f16_fma).
+TV_FN u32 f16_from_f32(u32 a) { return f16x2_from_f32(a, 0); }
+TV_FN u32 bf16_from_f32(u32 a) { return bf16x2_from_f32(a, 0); }
 /// The two low bytes, each an f8e4m3; from sm_89 on.
 TV_FN u32 f16x2_from_e4m3x2(u32 a) {
   u32 d;
