@@ -69,7 +69,9 @@ flute 4 16 "$large" "$large4"
 flute 3 16 "$large" "$large3"
 flute 2 16 "$large" "$large3"
 sparse 16 "$large" "-D BLOCKS=264"
-for cache in u4 u8 f16; do decode $cache 32 32768 2; done
+decode u4 32 32768 2
+decode u8 32 32768 4
+decode f16 32 32768 2
 row programs/rmsnorm_residual.tile -D M=32768 -D N=8192 -D THREADS=256
 row programs/softmax.tile -D M=32768 -D N=4096
 row programs/layernorm.tile -D M=32768 -D N=4096
