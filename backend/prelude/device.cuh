@@ -542,8 +542,8 @@ TV_FN u64 f64_trunc(u64 a) {
   return d;
 }
 
-// f16 and bf16: one rounding of a * b + c; NaN becomes 0x7fff. The result is a word: of a register of 16 bits that
-// arithmetic on halves gave, ptxas 13.0 does not store the low byte, but the number as an integer (F2I.U8.F16).
+// f16 and bf16: one rounding of a * b + c; NaN becomes 0x7fff. The result is made a word: where
+// the low byte of a 16-bit result is stored, ptxas 13.0 stores the number as an integer (F2I.U8.F16).
 TV_FN u32 f16_fma(u32 a, u32 b, u32 c) {
   u32 d;
   asm("{.reg .b16 half; fma.rn.f16 half, %1, %2, %3; cvt.u32.u16 %0, half;}"
@@ -675,7 +675,7 @@ TV_FN u32 bf16x2_from_f32(u32 low, u32 high) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(d) : "r"(high), "r"(low));
   return d;
 }
-// As pairs, because results of 16 bits may be stored by bytes (f16_fma).
+// Conversions of pairs with 0: ptxas 13.0 stores bytes of a result of 16 bits wrongly (see f16_fma).
 TV_FN u32 f16_from_f32(u32 a) { return f16x2_from_f32(a, 0); }
 TV_FN u32 bf16_from_f32(u32 a) { return bf16x2_from_f32(a, 0); }
 /// The two low bytes, each an f8e4m3; from sm_89 on.

@@ -99,6 +99,14 @@ def rival_call(function, tensors, c, problem, m, group):
     return call, c
 
 
+def in_half(problem):
+    """The weights [k, n] in f16, group by group, so that little memory is needed beside them."""
+    half = torch.empty(problem.codes.shape, dtype=torch.float16, device=DEVICE)
+    for g in range(0, len(half), GROUP):
+        half[g:g + GROUP] = ((problem.codes[g:g + GROUP].float() - 8) * problem.scale[g // GROUP].float()).half()
+    return half
+
+
 def dense(folder, file):
     table = Table("marlin", file)
     library = ctypes.CDLL(str(folder / "libmarlin.so"))
@@ -111,9 +119,7 @@ def dense(folder, file):
         problem = Problem(k, n)
         weights = in_marlin_order(problem.codes, theirs._perm)
         scales = scales_in_order(problem.scale, theirs._scale_perm)
-        half = torch.empty((k, n), dtype=torch.float16, device=DEVICE)
-        for g in range(0, k, GROUP):
-            half[g:g + GROUP] = ((problem.codes[g:g + GROUP].float() - 8) * problem.scale[g // GROUP].float()).half()
+        half = in_half(problem)
         for m in ROWS:
             a, exact = problem.a[:m].contiguous(), problem.exact[:m]
             found, errors = try_each({
@@ -174,9 +180,7 @@ def sparse(folder, file):
                                 for variant in variants], ["pack"]))
     for k, n in SPARSE_SHAPES:
         problem = sparse_problem(k, n, theirs)
-        half = torch.empty((k, n), dtype=torch.float16, device=DEVICE)
-        for g in range(0, k, GROUP):
-            half[g:g + GROUP] = ((problem.codes[g:g + GROUP].float() - 8) * problem.scale[g // GROUP].float()).half()
+        half = in_half(problem)
         for m in ROWS:
             a, exact = problem.a[:m].contiguous(), problem.exact[:m]
             found, errors = try_each({
