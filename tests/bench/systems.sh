@@ -99,11 +99,11 @@ done
 
 for cache in u4 u8 f16; do
   decode $cache 128 4096 1
-  decode $cache 32 4096 4
-  decode $cache 8 4096 16
-  decode $cache 1 4096 32
-  decode $cache 8 32768 8
-  decode $cache 1 32768 32
+  decode $cache 32 4096 1
+  decode $cache 8 4096 4
+  decode $cache 1 4096 16
+  decode $cache 8 32768 4
+  decode $cache 1 32768 16
 done
 row programs/attention/prefill.tile --entry equal_lengths --kernel prefill -D S=1 -D TOKENS=4096 \
   -D LONGEST=4096 -D H=32 -D R=4 -D BM=128 -D BN=128

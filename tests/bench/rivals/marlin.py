@@ -30,11 +30,12 @@ def candidates(m, k, n, type_="i4"):
     """(program, constants) that are tried for a product: the tuned row that is nearest, and a few tiles that keep 132
     multiprocessors busy. Their weights have one order for few rows, one for many."""
     found = []
+    for device in (torch.cuda.get_device_name() if torch.cuda.is_available() else "", H200):
+        for rows in {m, min(m, 16)} if m <= 32 else {m}:
+            plan = tilevm._tuned.choose(device, type_, k, n, GROUP, rows)
+            if plan.program in (FEW, MANY) and n % int(plan.constants.get("BN", 128)) == 0:
+                found.append((plan.program, dict(plan.constants)))
     if m <= 32:
-        for device in (torch.cuda.get_device_name() if torch.cuda.is_available() else "", H200):
-            plan = tilevm._tuned.choose(device, type_, k, n, GROUP, min(m, 16))
-            if plan.program == FEW and n % int(plan.constants["BN"]) == 0:
-                found.append((FEW, dict(plan.constants)))
         if n == 57344:
             found.append((FEW, dict(SWAP=1, BN=448, WARPS=14, SLICES=2, BK=256, STAGES=2)))
         elif n == 14336:
