@@ -202,8 +202,20 @@ TV_FN Code<T::bits> choose(Code<T::bits> a, Code<T::bits> b) {
 
 enum Relation { equal, unequal, is_less, is_less_or_equal, is_greater, is_greater_or_equal };
 
+template <Relation relation>
+TV_FN u32 f32_compare(float a, float b) {
+  if (relation == equal) return a == b;
+  if (relation == unequal) return a != b;
+  if (relation == is_less) return a < b;
+  if (relation == is_greater) return a > b;
+  return relation == is_less_or_equal ? a <= b : a >= b;
+}
+
 template <Relation relation, class T>
 TV_FN u32 compare(Code<T::bits> a, Code<T::bits> b) {
+  if constexpr (T::kind == floating && T::bits == 32 && T::unused == 0) {
+    return f32_compare<relation>(f32_value(a), f32_value(b));
+  }
   if (is_nan<T>(a) || is_nan<T>(b)) return relation == unequal;
   const bool below = less<T, true>(a, b), above = less<T, true>(b, a);
   if (relation == equal) return !below && !above;

@@ -195,7 +195,7 @@ TV_FN Code<To::bits> cast_exact(Code<From::bits> code) {
 // ---- Conversions through f32 ------------------------------------------------------------------
 // Where f32 holds every value of the source type, the way through f32 rounds once, too.
 
-TV_FN bool f32_is_nan(u32 a) { return (a & 0x7fffffffu) > 0x7f800000u; }
+TV_FN bool f32_is_nan(u32 a) { return f32_value(a) != f32_value(a); }
 TV_FN u32 f32_canonical(u32 a) { return f32_is_nan(a) ? 0x7fffffffu : a; }
 
 /// A float of 8 bits or fewer: its fields in their place in f32, then times a power of two.
