@@ -47,6 +47,13 @@ def winners(lines):
     return list(fastest.values())
 
 
+def split_choice(line):
+    """The constants that were given as the problem's alone, and before the point those that the search left as they were."""
+    given = {define: define.split("=")[0] in PROBLEM for define in line["defines"]}
+    return {"defines": [define for define in given if given[define]],
+            "point": " ".join([*(define for define in given if not given[define]), line["point"]])}
+
+
 def add(file):
     """The number of winners of `file` that are new, or faster than those that are kept."""
     kept = ROOT / SHAPES
@@ -57,7 +64,7 @@ def add(file):
             continue
         program = pathlib.PurePath(line["file"])
         environment = line["environment"]
-        new.append({**line, "file": f"programs/{program.parent.name}/{program.name}",
+        new.append({**line, **split_choice(line), "file": f"programs/{program.parent.name}/{program.name}",
                     "us": line["us"] and round(line["us"], 2),
                     "environment": {**environment, "compiler": environment["compiler"].split(" (")[0]}})
     after = winners(before + new)

@@ -65,7 +65,8 @@ def flute_python(folder):
 def flute_variant(bits, n):
     """Constants of programs/flute: stripes as systems.sh has them, and the form of the table that takes fewest instructions
     without conflicts (docs/program_counts.md)."""
-    return dict(W=bits, BLOCKS=528 if n > 10240 else 132, COPIES=32 if bits == 4 else 0)
+    large = {4: dict(DEPTH=2, STAGES=3, BLOCKS=264), 3: dict(FOLD=1, STAGES=4, BLOCKS=396), 2: dict(STAGES=4, BLOCKS=528)}
+    return dict(W=bits, COPIES=32, **(large[bits] if n > 10240 else dict(BN=128)))
 
 
 def flute(folder, file):

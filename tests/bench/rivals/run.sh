@@ -74,6 +74,6 @@ step sparse 60 marlin.py sparse
 step decode 60 attention.py decode
 step prefill 40 attention.py prefill
 step rows 60 rows.py
-step humming 80 low_bits.py humming
+step humming 120 low_bits.py humming
 [ -z "${builder:-}" ] || wait "$builder"
-step flute 80 low_bits.py flute
+step flute 160 low_bits.py flute
