@@ -62,12 +62,13 @@ decode() {
 }
 
 # Tables of pairs, and as many blocks as shared memory has on the multiprocessors
-large4="-D COPIES=32 -D BLOCKS=264"
-large3="-D COPIES=32 -D STAGES=4 -D BLOCKS=528"
+large4="-D COPIES=32 -D DEPTH=2 -D STAGES=3 -D BLOCKS=264"
+large3="-D COPIES=32 -D STAGES=4 -D FOLD=1 -D BLOCKS=396"
+large2="-D COPIES=32 -D STAGES=4 -D BLOCKS=528"
 large64="-D COPIES=32 -D BM=64 -D BN=128 -D BLOCKS=264"
 flute 4 16 "$large" "$large4"
 flute 3 16 "$large" "$large3"
-flute 2 16 "$large" "$large3"
+flute 2 16 "$large" "$large2"
 sparse 16 "$large" "-D BLOCKS=264"
 decode u4 32 32768 2
 decode u8 32 32768 4
@@ -80,7 +81,8 @@ row programs/rope.tile -D TOKENS=8192 -D H=32
 flute 4 16 "$large" "-D COPIES=0 -D BLOCKS=528"
 marlin 16 "$large" "-D BLOCKS=264"
 flute 4 1 "$large" "$large4"
-for bits in 3 2; do flute $bits 1 "$large" "$large3"; done
+flute 3 1 "$large" "$large3"
+flute 2 1 "$large" "$large2"
 for bits in 4 3 2; do flute $bits 64 "$large" "$large64"; done
 marlin 1 "$large" "-D BLOCKS=264"
 marlin 64 "$large" "-D BM=64"
@@ -106,7 +108,7 @@ for cache in u4 u8 f16; do
   decode $cache 1 32768 16
 done
 row programs/attention/prefill.tile --entry equal_lengths --kernel prefill -D S=1 -D TOKENS=4096 \
-  -D LONGEST=4096 -D H=32 -D R=4 -D BM=128 -D BN=128
+  -D LONGEST=4096 -D H=32 -D R=4
 
 planes="programs/apt_llm/matmul.tile --kernel matmul"
 for bits in 2 1; do
