@@ -62,9 +62,10 @@ def flute_python(folder):
     return flute.utils
 
 
-def flute_variant(bits, n):
-    """Constants of programs/flute: stripes as systems.sh has them, and the form of the table that takes fewest instructions
-    without conflicts (docs/program_counts.md)."""
+def flute_variant(bits, n, m):
+    """Constants of programs/flute, as systems.sh has them."""
+    if m > 16:
+        return dict(W=bits, COPIES=32, BM=64, BN=128, **(dict(BLOCKS=264) if n > 10240 else {}))
     large = {4: dict(DEPTH=2, STAGES=3, BLOCKS=264), 3: dict(FOLD=1, STAGES=4, BLOCKS=396), 2: dict(STAGES=4, BLOCKS=528)}
     return dict(W=bits, COPIES=32, **(large[bits] if n > 10240 else dict(BN=128)))
 
@@ -74,7 +75,7 @@ def flute(folder, file):
     utils = flute_python(folder)
 
     def constants(m, k, n, bits):
-        return dict(M=m, K=k, N=n, GROUP=GROUP, **flute_variant(bits, n))
+        return dict(M=m, K=k, N=n, GROUP=GROUP, **flute_variant(bits, n, m))
     begun = begin_compiling(compile_points([(FLUTE, constants(m, k, n, bits)) for k, n in SHAPES for bits in (4, 3, 2)
                                             for m in ROWS], ["pack"]))
     workspace = torch.zeros(132 * 4 * (256 * 4 * 64 * 8 + 4), dtype=torch.uint8, device=DEVICE)
@@ -121,7 +122,7 @@ def flute(folder, file):
                 read = k * n * bits // 8 + 2 * scale.numel() + 2 * m * (k + n)
                 calls["read"] = reader(read)
                 table.row(dict(bits=bits, K=k, N=n, m=m), turns(calls), errors, bytes=read,
-                          flute=best[0] if best else "", point=str(flute_variant(bits, n)))
+                          flute=best[0] if best else "", point=str(flute_variant(bits, n, m)))
             del half, codes, weights, made, exact
             torch.cuda.empty_cache()
 
