@@ -194,7 +194,8 @@ def current_stream(value: Any, device: int) -> int:
     """The stream that the framework of a tensor works on now; 0, the default stream, where it tells none."""
     if is_torch(value):
         torch = sys.modules["torch"]
-        return int(torch.cuda.current_stream(device).cuda_stream)
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without an object for the stream
+        return int(raw(device) if raw is not None else torch.cuda.current_stream(device).cuda_stream)
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(value, cupy.ndarray):
         return int(cupy.cuda.get_current_stream().ptr)

@@ -50,6 +50,12 @@ class Kernel:
                                    shape, p.bytes))
         return names[0], tuple(found)
 
+    def _with_parameters(self, parameters: tuple[Parameter, ...]) -> Kernel:
+        """The same program, which takes tensors of other shapes that have as many elements. It is pickled as it was."""
+        other = Kernel.__new__(Kernel)
+        other.__dict__.update(self.__dict__, parameters=parameters, _launches=threading.local())
+        return other
+
     def __reduce__(self) -> Any:
         return Kernel, self._recipe
 
@@ -76,6 +82,8 @@ class Kernel:
     def _bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Parameter, ...], list[Any]]:
         """The parameters and their values, None for outputs that are to be made. Scalars that the shapes of tensors
         tell may be left out; the parameters then have the shapes of this call."""
+        if not named and len(arguments) == len(self.parameters):
+            return self.parameters, list(arguments)
         names = [p.name for p in self.parameters]
         needed = [p.name for p in self.parameters if p.scalar or p.input or not p.output]
         if unknown := [name for name in named if name not in names]:

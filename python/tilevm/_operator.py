@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import functools
 import json
+import math
+import threading
 from typing import Any
 
 import torch
 
+from . import _library
 from ._command import programs
+from ._device import current_stream
 from ._errors import UsageError
 from ._host import dtype_of, is_packed
 from ._kernel import Kernel, load, loads
+from ._launch import Launch
 from ._packing import pack_codes
 from ._tuned import bits_of, constants_of, zero_of
 
@@ -86,29 +91,74 @@ def dequantize(codes: torch.Tensor, scale: torch.Tensor, inputs: int, type_: str
     return out
 
 
+_own = threading.local()  # `known`: what a thread has launched, and `forks`: in which process
+
+
+@functools.lru_cache(maxsize=256)
+def product_of(rows: int, outputs: int, inputs: int, type_: str, group: int, plan: str, tiles: tuple[int, ...],
+               scales: tuple[int, ...]) -> Kernel:
+    """The kernel that multiplies. It takes `tiles` and `scales` in the shapes in which transformations store them, [steps,
+    tiles, rounds, bytes], though it reads the bytes of a step at once."""
+    k = kernel_of("matmul", rows, outputs, inputs, type_, group, plan)
+    found = list(k.parameters)
+    for place, shape in ((1, tiles), (2, scales)):
+        own = found[place].shape
+        if own is None or math.prod(own) != math.prod(shape):
+            raise UsageError(f"weights of {inputs} inputs are {found[place]}; {list(shape)} were given, pass `x` with as many "
+                             "columns as the layer has inputs")
+        found[place] = found[place]._replace(shape=shape)
+    return k._with_parameters(tuple(found))
+
+
+def _launch_of(rows: int, outputs: int, inputs: int, type_: str, group: int, plan: str, x: torch.Tensor, tiles: torch.Tensor,
+               scales: torch.Tensor) -> Launch:
+    """This thread's launch of a product on a GPU: one for all streams, or where launches share memory one for each. They
+    are kept as long as the thread, so that what a CUDA graph captured stays loaded."""
+    if getattr(_own, "forks", None) != _library.forks:
+        _own.forks, _own.known = _library.forks, {}
+    known: dict[tuple[Any, ...], Launch] = _own.known
+    device = x.get_device()
+    key = (rows, outputs, inputs, type_, group, plan, device)
+    found = known.get(key)
+    if found is not None and found.may_overlap:
+        return found
+    stream = current_stream(x, device)
+    own = known.get((*key, stream))
+    if own is None:
+        k = product_of(rows, outputs, inputs, type_, group, plan, tuple(tiles.shape), tuple(scales.shape))
+        known[key] = known[(*key, stream)] = own = k._launch_for(device, stream)
+    return own
+
+
 def _run(x: torch.Tensor, tiles: torch.Tensor, scales: torch.Tensor, codes: torch.Tensor, scale: torch.Tensor, type_: str,
          group: int, outputs: int, plan: str, many: int) -> torch.Tensor:
     if x.dtype is not torch.float16:
         raise UsageError(f"`x` is {x.dtype}; this operator takes torch.float16, pass x.half()")
-    flat = x.detach().reshape(-1, x.shape[-1])
+    if x.requires_grad:
+        x = x.detach()
+    shape = x.shape
+    inputs = shape[-1]
+    flat = x if len(shape) == 2 else x.reshape(-1, inputs)
     rows = flat.shape[0]
     if rows == 0:
-        return x.new_empty((*x.shape[:-1], outputs))
+        return x.new_empty((*shape[:-1], outputs))
     if 0 < many <= rows:
-        return torch.matmul(flat, dequantize(codes, scale, flat.shape[1], type_, group)).reshape(*x.shape[:-1], outputs)
+        return torch.matmul(flat, dequantize(codes, scale, inputs, type_, group)).reshape(*shape[:-1], outputs)
     wanted = rows_of(rows)
-    k = kernel_of("matmul", wanted, outputs, flat.shape[1], type_, group, plan)
     if wanted != rows:
         flat = torch.nn.functional.pad(flat, (0, 0, 0, wanted - rows))
     flat = flat.contiguous()
-    # The transformations store [steps, tiles, rounds, bytes], of which the product reads the bytes of a step at once.
-    tiles, scales = (t.view(p.shape or ()) for t, p in zip((tiles, scales), k.parameters[1:3]))
-    out = torch.empty((wanted, outputs), dtype=torch.float16, device=x.device)
+    out = flat.new_empty((wanted, outputs))
     if x.is_cuda:
-        k(flat, tiles, scales, out)
+        _launch_of(wanted, outputs, inputs, type_, group, plan, x, tiles, scales)(flat, tiles, scales, out)
     else:
+        if tiles.is_cuda:
+            raise UsageError(f"`x` is on the CPU and the weights on a GPU; move it there, as x.to('{tiles.device}')")
+        k = product_of(wanted, outputs, inputs, type_, group, plan, tuple(tiles.shape), tuple(scales.shape))
         k(flat.numpy(), tiles.numpy(), scales.numpy(), out.numpy())
-    return out[:rows].reshape(*x.shape[:-1], outputs)
+    if wanted != rows:
+        out = out[:rows]
+    return out if len(shape) == 2 else out.reshape(*shape[:-1], outputs)
 
 
 def _fake(x: torch.Tensor, tiles: torch.Tensor, scales: torch.Tensor, codes: torch.Tensor, scale: torch.Tensor, type_: str,

@@ -19,6 +19,7 @@ from ._tuned import PIPELINED, Plan, bits_of, choose, crossover, program_type
 
 __all__ = ["Plan", "QuantizedLinear", "choose", "crossover", "quantize"]
 register()
+_quantized_linear = torch.ops.tilevm.quantized_linear.default  # looked up once
 
 
 class QuantizedLinear(torch.nn.Module):
@@ -118,10 +119,12 @@ class QuantizedLinear(torch.nn.Module):
         return dequantize(self.weight_q, self.scale, self.in_features, self.weight_type, self.group).T.float()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y: torch.Tensor = torch.ops.tilevm.quantized_linear(
-            x, self.tiles, self.scales, self.weight_q, self.scale, self.weight_type, self.group, self.out_features,
-            self._plan, self.many_rows or -1)
-        return y if self.bias is None else y + self.bias
+        tensors = self._buffers  # which a module's __getattr__ takes longer to find
+        y: torch.Tensor = _quantized_linear(
+            x, tensors["tiles"], tensors["scales"], tensors["weight_q"], tensors["scale"], self.weight_type, self.group,
+            self.out_features, self._plan, self.many_rows or -1)
+        bias = self.bias
+        return y if bias is None else y + bias
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}, type={self.weight_type}, group={self.group}, " \
