@@ -41,3 +41,7 @@ target_link_options(tilevm PRIVATE -Oz -fwasm-exceptions -msimd128 -sMODULARIZE=
   -sINITIAL_MEMORY=32MB -sMAXIMUM_MEMORY=512MB -sTOTAL_STACK=8MB -sFILESYSTEM=1 -sFORCE_FILESYSTEM=1
   -sEXPORTED_FUNCTIONS=_main,_tilevm_debug,_malloc,_free
   -sEXPORTED_RUNTIME_METHODS=FS,stringToUTF8,lengthBytesUTF8,UTF8ToString,HEAP32)
+# Functions that resemble each other become neighbours, which gzip packs into a twelfth less room.
+find_program(NODE node REQUIRED)
+add_custom_command(TARGET tilevm POST_BUILD
+  COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/playground/pack/order_functions.js tilevm.wasm VERBATIM)
