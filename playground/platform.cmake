@@ -27,4 +27,8 @@ endforeach()
 
 # Every source reads this first.
 set(tilevm_first_header ${PROJECT_SOURCE_DIR}/vm/web/compat.h)
-add_compile_options(-fwasm-exceptions -msimd128 -include ${tilevm_first_header})
+# What every browser has that has exceptions and vectors makes code shorter; so does a std::function without a table of
+# virtual functions for each lambda.
+add_compile_options(-fwasm-exceptions -msimd128 -mbulk-memory -msign-ext -mnontrapping-fptoint -flto
+  -include ${tilevm_first_header})
+add_compile_definitions(_LIBCPP_ABI_OPTIMIZED_FUNCTION)
