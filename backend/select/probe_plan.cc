@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "isa/analysis/operands.h"
-#include "isa/inst/instruction_set.h"
+#include "isa/inst/slot_table.h"
 
 namespace tilevm::backend {
 namespace {

@@ -15,7 +15,7 @@
 #include "backend/select/passes.h"
 #include "isa/analysis/dataflow.h"
 #include "isa/analysis/operands.h"
-#include "isa/inst/instruction_set.h"
+#include "isa/inst/slot_table.h"
 
 namespace tilevm::backend {
 namespace {

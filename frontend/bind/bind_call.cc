@@ -2,7 +2,6 @@
 #include "frontend/bind/bind_call.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <type_traits>
 
@@ -13,14 +12,10 @@
 #include "frontend/syntax/foreign_words.h"
 #include "isa/base/enumerators.h"
 #include "isa/base/suggest.h"
+#include "isa/inst/slot_table.h"
 
 namespace tilevm::frontend {
 namespace {
-
-template <class T>
-inline constexpr bool is_optional = false;
-template <class T>
-inline constexpr bool is_optional<std::optional<T>> = true;
 
 /// One overload of `bind` for each slot type, from syntax to slot.
 class SlotBinder {
@@ -278,31 +273,31 @@ class SlotBinder {
 };
 
 /// Gives each argument of a call its slot.
-template <class Inst>
 class CallBinder {
  public:
-  static constexpr std::size_t slot_count = std::decay_t<decltype(Inst::schema)>::size;
-
-  CallBinder(const ast::Call& call, Span span, const BindScope& scope, const TensorOperand& tensor)
-      : call_(call), span_(span), scope_(scope), binder_(scope, tensor) {}
+  CallBinder(const isa::InstructionEntry& entry, const ast::Call& call, Span span,
+             const BindScope& scope, const TensorOperand& tensor)
+      : entry_(entry),
+        call_(call),
+        span_(span),
+        scope_(scope),
+        binder_(scope, tensor),
+        arguments_(entry.slots.size()) {}
 
   std::optional<BoundCall> run() {
     bool ok = assign_arguments();
-    Inst inst{};
-    BoundCall bound;
-    bound.out = out_;
-    isa::for_each_slot<Inst>([&](const auto& info, std::size_t position) {
-      const ast::Argument* argument = arguments_[position];
-      auto& slot = inst.*info.member;
-      bound.slot_spans.push_back(argument != nullptr ? argument->value.span : Span{});
-      if (argument != nullptr) {
-        ok = binder_.bind(argument->value, slot) && ok;
-      } else if (!is_optional<std::decay_t<decltype(slot)>>) {
-        ok = missing(info.name, info.doc) && ok;
-      }
-    });
+    BoundCall bound{entry_.make(), {}, out_};
+    isa::for_each_entry_of(
+        bound.inst, [&](const isa::SlotEntry& entry, std::size_t position, auto& slot) {
+          const ast::Argument* argument = arguments_[position];
+          bound.slot_spans.push_back(argument != nullptr ? argument->value.span : Span{});
+          if (argument != nullptr) {
+            ok = binder_.bind(argument->value, slot) && ok;
+          } else if (!entry.is_optional) {
+            ok = missing(entry.name, entry.doc) && ok;
+          }
+        });
     if (!ok) return std::nullopt;
-    bound.inst = std::move(inst);
     return bound;
   }
 
@@ -319,10 +314,10 @@ class CallBinder {
         scope_.diagnostics.error(Code::misplaced, argument.span,
                                  "an operand without a name cannot follow named ones");
         ok = false;
-      } else if (next >= slot_count) {
+      } else if (next >= arguments_.size()) {
         scope_.diagnostics.error(Code::too_many_operands, argument.span,
                                  fmt::format("`{}` takes at most {} operands: {}",
-                                             call_.callee.text, slot_count, operand_list()));
+                                             call_.callee.text, arguments_.size(), operand_list()));
         return false;
       } else {
         arguments_[next++] = &argument;
@@ -337,11 +332,9 @@ class CallBinder {
       out_ = &argument;
       return true;
     }
-    std::size_t found = slot_count;
-    isa::for_each_slot<Inst>([&](const auto& info, std::size_t position) {
-      if (info.name == name) found = position;
-    });
-    if (found == slot_count) return unknown_operand(*argument.name);
+    std::size_t found = 0;
+    while (found < arguments_.size() && entry_.slots[found].name != name) ++found;
+    if (found == arguments_.size()) return unknown_operand(*argument.name);
     if (arguments_[found] != nullptr) {
       scope_.diagnostics.error(Code::duplicate_operand, argument.span,
                                fmt::format("operand `{}` is given twice", name));
@@ -353,12 +346,12 @@ class CallBinder {
 
   bool unknown_operand(const ast::Identifier& name) {
     std::vector<std::string> known;
-    isa::for_each_slot<Inst>([&](const auto& info, std::size_t) { known.emplace_back(info.name); });
+    for (const isa::SlotEntry& entry : entry_.slots) known.emplace_back(entry.name);
     const std::string near = nearest(name.text, known);
     auto& error = scope_.diagnostics.error(
         Code::unknown_operand, name.span,
         fmt::format("`{}` has no operand `{}`; {}", call_.callee.text, name.text,
-                    slot_count == 0 ? "it takes none" : "operands are " + operand_list()));
+                    known.empty() ? "it takes none" : "operands are " + operand_list()));
     error.fix = near;
     return false;
   }
@@ -371,35 +364,40 @@ class CallBinder {
     return false;
   }
 
-  static std::string operand_list() {
+  std::string operand_list() const {
     std::string list;
-    isa::for_each_slot<Inst>([&](const auto& info, std::size_t) {
-      list += fmt::format("{}`{}`", list.empty() ? "" : ", ", info.name);
-    });
+    for (const isa::SlotEntry& entry : entry_.slots) {
+      list += fmt::format("{}`{}`", list.empty() ? "" : ", ", entry.name);
+    }
     return list;
   }
 
+  const isa::InstructionEntry& entry_;
   const ast::Call& call_;
   Span span_;
   const BindScope& scope_;
   SlotBinder binder_;
-  std::array<const ast::Argument*, slot_count> arguments_{};
+  std::vector<const ast::Argument*> arguments_;  ///< of each slot
   const ast::Argument* out_ = nullptr;
 };
 
+const isa::InstructionEntry* find_instruction(std::string_view name) {
+  const auto& table = isa::instruction_table();
+  const auto found = std::find_if(
+      table.begin(), table.end(),
+      [&](const isa::InstructionEntry& entry) { return entry.description->mnemonic == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
-bool is_instruction(std::string_view name) {
-  bool found = false;
-  isa::for_each_instruction(
-      [&]<class Inst>() { found = found || Inst::schema.description.mnemonic == name; });
-  return found;
-}
+bool is_instruction(std::string_view name) { return find_instruction(name) != nullptr; }
 
 std::vector<std::string> instruction_names() {
   std::vector<std::string> names;
-  isa::for_each_instruction(
-      [&]<class Inst>() { names.emplace_back(Inst::schema.description.mnemonic); });
+  for (const isa::InstructionEntry& entry : isa::instruction_table()) {
+    names.emplace_back(entry.description->mnemonic);
+  }
   return names;
 }
 
@@ -427,14 +425,8 @@ void report_unknown_call(const ast::Call& call, const BindScope& scope) {
 
 std::optional<BoundCall> bind_call(const ast::Call& call, Span span, const BindScope& scope,
                                    const TensorOperand& tensor) {
-  std::optional<BoundCall> result;
-  bool known = false;
-  isa::for_each_instruction([&]<class Inst>() {
-    if (known || Inst::schema.description.mnemonic != call.callee.text) return;
-    known = true;
-    result = CallBinder<Inst>(call, span, scope, tensor).run();
-  });
-  if (known) return result;
+  const isa::InstructionEntry* const entry = find_instruction(call.callee.text);
+  if (entry != nullptr) return CallBinder(*entry, call, span, scope, tensor).run();
   report_unknown_call(call, scope);
   return std::nullopt;
 }

@@ -31,7 +31,7 @@ class Walker {
     stores_ = false;
     for_each_memory_operand<GlobalOperand>(
         stmt.inst, [&](Access access, VarId) { stores_ = stores_ || writes(access); });
-    std::visit([&](const auto& inst) { check(inst); }, stmt.inst);
+    check(stmt.inst);
   }
   void visit(const ScalarStmt&) {}
   void visit(const ForStmt& loop) { walk(loop.body); }
@@ -49,25 +49,21 @@ class Walker {
   void visit(const ContinueStmt&) {}
 
   /// Finds the view and the offsets of an instruction, whatever it is.
-  template <class Inst>
-  void check(const Inst& inst) {
+  void check(const Instruction& instruction) {
     const GlobalType* view = nullptr;
+    const OffsetList* offsets = nullptr;
     std::string view_name;
-    for_each_slot<Inst>([&](const auto& info, std::size_t) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(inst.*info.member)>, GlobalOperand>) {
-        const Variable& variable = kernel_.variable((inst.*info.member).var);
-        view = std::get_if<GlobalType>(&variable.type);
-        view_name = variable.name;
-      }
-    });
-    for_each_slot<Inst>([&](const auto& info, std::size_t) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(inst.*info.member)>,
-                                   std::optional<OffsetList>>) {
-        if (view != nullptr && info.name == "offset" && inst.*info.member) {
-          check_offsets(*(inst.*info.member), *view, view_name);
-        }
-      }
-    });
+    for_each_entry_of(instruction,
+                      [&]<class Slot>(const SlotEntry& entry, std::size_t, const Slot& slot) {
+                        if constexpr (std::is_same_v<Slot, GlobalOperand>) {
+                          const Variable& variable = kernel_.variable(slot.var);
+                          view = std::get_if<GlobalType>(&variable.type);
+                          view_name = variable.name;
+                        } else if constexpr (std::is_same_v<Slot, std::optional<OffsetList>>) {
+                          if (entry.name == "offset" && slot) offsets = &*slot;
+                        }
+                      });
+    if (view != nullptr && offsets != nullptr) check_offsets(*offsets, *view, view_name);
   }
 
   /// Whether a condition around the statement restricts a variable of the offset.

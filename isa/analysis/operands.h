@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "isa/inst/instruction_set.h"
+#include "isa/inst/slot_table.h"
 #include "isa/inst/slots.h"
 #include "isa/program/program.h"
 

@@ -56,61 +56,7 @@ constexpr void for_each_instruction(F&& f) {
 }
 
 /// The description of an instruction value.
-[[nodiscard]] inline const Description& description(const Instruction& instruction) {
-  return std::visit(
-      [](const auto& inst) -> const Description& {
-        return std::decay_t<decltype(inst)>::schema.description;
-      },
-      instruction);
-}
-
-namespace detail {
-
-template <class Slot, class F>
-void visit_slot(Access access, const Slot& slot, F& f) {
-  f(access, slot);
-}
-/// As the operand that it is; registers are no memory.
-template <class F>
-void visit_slot(Access access, const TensorOperand& slot, F& f) {
-  std::visit(
-      [&]<class Operand>(const Operand& operand) {
-        f(std::is_same_v<Operand, RegisterOperand> ? Access::none : access, operand);
-      },
-      slot.value);
-}
-
-}  // namespace detail
-
-/// Calls f(what is done to the memory behind it, slot) for every slot of an instruction value.
-template <class F>
-void for_each_slot_of(const Instruction& instruction, F&& f) {
-  std::visit(
-      [&]<class Inst>(const Inst& inst) {
-        for_each_slot<Inst>([&](const auto& info, std::size_t) {
-          detail::visit_slot(info.access, inst.*info.member, f);
-        });
-      },
-      instruction);
-}
-
-/// Whether an instruction writes to memory.
-[[nodiscard]] inline bool writes_memory(const Instruction& instruction) {
-  bool found = false;
-  for_each_slot_of(instruction,
-                   [&](Access access, const auto&) { found = found || writes(access); });
-  return found;
-}
-
-/// Whether an instruction reads an element of memory and writes it, so that what it finds there
-/// depends on what other blocks did before.
-[[nodiscard]] inline bool updates_memory(const Instruction& instruction) {
-  bool found = false;
-  for_each_slot_of(instruction, [&](Access access, const auto&) {
-    found = found || (reads(access) && writes(access));
-  });
-  return found;
-}
+[[nodiscard]] const Description& description(const Instruction& instruction);
 
 /// Whether an instruction reads or gives a register tile.
 template <class Inst>

@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "isa/inst/slot_table.h"
 #include "isa/program/program.h"
 #include "isa/program/stmt_map.h"
 

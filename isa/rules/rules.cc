@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "isa/base/check.h"
+#include "isa/inst/slot_table.h"
 
 namespace tilevm::isa {
 namespace {
@@ -104,15 +105,15 @@ void report(const WrongOperand& wrong, const RuleContext& context) {
   }
 }
 
-template <class Inst>
-bool check_operands(const Inst& inst, const RuleContext& context) {
+bool check_operands(const Instruction& instruction, const RuleContext& context) {
   std::vector<WrongOperand> wrong;
-  for_each_slot<Inst>([&](const auto& info, std::size_t position) {
-    find_wrong(inst.*info.member, info.name, position, context, wrong);
-  });
+  for_each_entry_of(instruction,
+                    [&](const SlotEntry& entry, std::size_t position, const auto& slot) {
+                      find_wrong(slot, entry.name, position, context, wrong);
+                    });
   if (wrong.size() == 2 && wrong[0].fits(wrong[1].variable->type) &&
       wrong[1].fits(wrong[0].variable->type)) {
-    report_swapped(wrong[0], wrong[1], Inst::schema.description.mnemonic, context);
+    report_swapped(wrong[0], wrong[1], mnemonic(instruction), context);
     return false;
   }
   for (const WrongOperand& each : wrong) report(each, context);
@@ -148,12 +149,9 @@ Diagnostic& RuleContext::error(Code code, std::string message) const {
 }
 
 RuleResult infer(const Instruction& instruction, const RuleContext& context) {
-  return std::visit(
-      [&](const auto& inst) -> RuleResult {
-        if (!check_operands(inst, context)) return std::nullopt;
-        return result_types(inst, context);
-      },
-      instruction);
+  if (!check_operands(instruction, context)) return std::nullopt;
+  return std::visit([&](const auto& inst) { return RuleResult(result_types(inst, context)); },
+                    instruction);
 }
 
 TilePlacement place_tile(const std::optional<OffsetList>& offset, int tensor_rank, int tile_rank,

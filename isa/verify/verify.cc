@@ -157,8 +157,7 @@ class KernelVerifier {
 
   void check(const InstStmt& stmt, Span span) {
     check_place(stmt, span);
-    bool operands_exist = true;
-    std::visit([&](const auto& inst) { operands_exist = check_uses(inst, stmt, span); }, stmt.inst);
+    const bool operands_exist = check_uses(stmt, span);
     types_hold_ = types_hold_ && operands_exist;
     if (!operands_exist) return;
     RuleContext context(kernel_, target_, diagnostics_, span, stmt.slot_spans);
@@ -319,15 +318,14 @@ class KernelVerifier {
     return (elements * type.dtype.bits + 7) / 8;
   }
 
-  template <class Inst>
-  bool check_uses(const Inst& inst, const InstStmt& stmt, Span span) {
+  bool check_uses(const InstStmt& stmt, Span span) {
     bool ok = true;
-    for_each_slot<Inst>([&](const auto& info, std::size_t position) {
+    for_each_entry_of(stmt.inst, [&](const SlotEntry&, std::size_t position, const auto& slot) {
       Span operand = span;
       if (position < stmt.slot_spans.size() && stmt.slot_spans[position] != Span{}) {
         operand = stmt.slot_spans[position];
       }
-      for_each_variable(inst.*info.member, [&](VarId var) {
+      for_each_variable(slot, [&](VarId var) {
         use(var, operand);
         used_[at(var)] = true;
         ok = ok && declared_[at(var)];

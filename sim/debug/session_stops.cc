@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "isa/base/suggest.h"
+#include "isa/inst/slot_table.h"
 #include "sim/debug/session.h"
 
 namespace tilevm::sim::debug {
@@ -19,11 +20,11 @@ std::string_view find_mnemonic(const std::string& word, std::vector<std::string>
     for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     return result;
   };
-  isa::for_each_instruction([&]<class Inst>() {
-    const std::string_view mnemonic = Inst::schema.description.mnemonic;
+  for (const isa::InstructionEntry& entry : isa::instruction_table()) {
+    const std::string_view mnemonic = entry.description->mnemonic;
     all.emplace_back(mnemonic);
     if (lower(mnemonic) == lower(word)) found = mnemonic;
-  });
+  }
   return found;
 }
 

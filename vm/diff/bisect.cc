@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "isa/analysis/statements.h"
-#include "isa/inst/instruction_set.h"
+#include "isa/inst/slot_table.h"
 #include "vm/diff/probe_windows.h"
 #include "vm/diff/probed_runs.h"
 #include "vm/diff/record_comparison.h"

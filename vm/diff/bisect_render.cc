@@ -7,7 +7,7 @@
 
 #include "isa/analysis/operands.h"
 #include "isa/analysis/statements.h"
-#include "isa/inst/instruction_set.h"
+#include "isa/inst/slot_table.h"
 #include "isa/program/tile_move.h"
 #include "isa/type/number.h"
 #include "vm/diff/probe_dump.h"

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/inst/slot_table.h"
 #include "vm/fuzz/instruction_makers.h"
 #include "vm/fuzz/kernel_builder.h"
 #include "vm/fuzz/scenarios.h"

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "isa/analysis/statements.h"
-#include "isa/inst/instruction_set.h"
+#include "isa/inst/slot_table.h"
 #include "vm/diff/bisect.h"
 
 namespace tilevm::vm::fuzz {

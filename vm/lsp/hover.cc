@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/inst/slot_table.h"
 #include "isa/layout/draw.h"
 #include "isa/type/dtype.h"
 #include "vm/lsp/features.h"

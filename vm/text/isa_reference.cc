@@ -1,11 +1,11 @@
 #include "vm/text/isa_reference.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "isa/inst/instruction_set.h"
+#include "isa/inst/slot_table.h"
 
 namespace tilevm::vm {
 
@@ -44,26 +44,6 @@ struct SlotName {
     return (*this)(static_cast<const Slot*>(nullptr));
   }
 };
-
-template <class Slot>
-constexpr bool is_optional(const Slot*) {
-  return false;
-}
-template <class Slot>
-constexpr bool is_optional(const std::optional<Slot>*) {
-  return true;
-}
-
-template <class Inst>
-InstructionInfo info_of() {
-  InstructionInfo info{Inst::schema.description, {}};
-  isa::for_each_slot<Inst>([&]<class Slot>(const isa::SlotInfo<Inst, Slot>& slot, std::size_t) {
-    const Slot* const type = nullptr;
-    info.operands.push_back(
-        {slot.name, SlotName{}(type), slot.doc, is_optional(type), slot.access});
-  });
-  return info;
-}
 
 std::string_view result_name(isa::ResultKind kind) {
   switch (kind) {
@@ -138,7 +118,16 @@ void write_markdown(const InstructionInfo& info, std::string& out) {
 
 std::vector<InstructionInfo> all_instructions() {
   std::vector<InstructionInfo> infos;
-  isa::for_each_instruction([&]<class Inst>() { infos.push_back(info_of<Inst>()); });
+  for (const isa::InstructionEntry& entry : isa::instruction_table()) {
+    InstructionInfo info{*entry.description, {}};
+    const isa::Instruction empty = entry.make();
+    isa::for_each_entry_of(
+        empty, [&]<class Slot>(const isa::SlotEntry& slot, std::size_t, const Slot&) {
+          info.operands.push_back({slot.name, SlotName{}(static_cast<const Slot*>(nullptr)),
+                                   slot.doc, slot.is_optional, slot.access});
+        });
+    infos.push_back(std::move(info));
+  }
   return infos;
 }
 

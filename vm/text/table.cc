@@ -1,11 +1,10 @@
 #include "vm/text/table.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
-#include "isa/inst/instruction_set.h"
+#include "isa/inst/slot_table.h"
 
 namespace tilevm::vm {
 
@@ -28,13 +27,7 @@ std::string Table::text(std::string_view indent) const {
 }
 
 std::string_view mnemonic(std::size_t instruction) {
-  static const auto names = [] {
-    std::array<std::string_view, isa::instruction_count> all{};
-    std::size_t i = 0;
-    isa::for_each_instruction([&]<class Inst>() { all[i++] = Inst::schema.description.mnemonic; });
-    return all;
-  }();
-  return names[instruction];
+  return isa::instruction_table()[instruction].description->mnemonic;
 }
 
 std::string location_of(const isa::VerifiedProgram& program, Span span) {
