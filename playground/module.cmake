@@ -6,7 +6,7 @@ set(fast_rooms "/sim/(arithmetic|mma|tiles|access)/")
 # What throws or catches. Elsewhere nothing is destroyed when memory is exhausted, which takes a fifth of the code; the
 # page begins with a new module after that (page/engine.js). A file that throws and is not listed here does not compile.
 set(throwing frontend/syntax/grammar.cc frontend/syntax/precedence.cc sim/launch/block_scheduler.cc sim/launch/sim.cc
-  sim/launch/launch.cc vm/cli/run_progress.cc vm/data/safetensors.cc vm/data/tensor.cc vm/debug/expression_text.cc
+  sim/launch/launch.cc vm/cli/run_progress.cc vm/data/tensor.cc vm/debug/expression_text.cc
   vm/text/byte_source.cc vm/text/file.cc vm/web/absent.cc vm/web/boost_json.cc)
 set_source_files_properties(${throwing} PROPERTIES COMPILE_OPTIONS "-fexceptions;-frtti"
   SKIP_PRECOMPILE_HEADERS ON)

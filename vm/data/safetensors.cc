@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json.hpp>
-#include <exception>
-#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "isa/type/bits.h"
+#include "vm/data/safetensors_header.h"
 #include "vm/text/data_error.h"
 #include "vm/text/json.h"
 
@@ -17,7 +15,6 @@ namespace tilevm::vm {
 namespace {
 
 constexpr std::uint64_t most_header_bytes = std::uint64_t{1} << 26;
-constexpr std::size_t most_rank = 32;
 
 struct TypeName {
   std::string_view name;
@@ -60,22 +57,11 @@ std::string_view safetensors_name(const isa::DType& dtype) {
   return {};
 }
 
-/// A tensor as its entry of the header says; throws what is wrong. Places are of the data.
-SafeTensor read_tensor_entry(std::string_view name, const boost::json::object& entry) {
-  SafeTensor tensor;
-  tensor.name = name;
-  tensor.type = entry.at("dtype").as_string();
+/// Places are of the data.
+SafeTensor tensor_of(HeaderEntry entry) {
+  SafeTensor tensor{std::move(entry.name),  std::move(entry.type), {},
+                    std::move(entry.shape), entry.begin,           entry.end - entry.begin};
   tensor.dtype = find_safetensors_type(tensor.type);
-  for (const auto& extent : entry.at("shape").as_array()) {
-    tensor.shape.push_back(extent.to_number<std::int64_t>());
-    if (tensor.shape.size() > most_rank) throw std::length_error("too many dimensions");
-  }
-  const auto& offsets = entry.at("data_offsets").as_array();
-  if (offsets.size() != 2) throw std::length_error("`data_offsets` are not two numbers");
-  tensor.offset = offsets.at(0).to_number<std::uint64_t>();
-  const auto end = offsets.at(1).to_number<std::uint64_t>();
-  if (end < tensor.offset) throw std::out_of_range("`data_offsets` end before they begin");
-  tensor.bytes = end - tensor.offset;
   return tensor;
 }
 
@@ -126,17 +112,11 @@ Result<std::vector<SafeTensor>> read_safetensors(const ByteSource& file) {
   }
   const Result<Bytes> header = file.read(8, header_bytes);
   if (!header) return file_error(file.name(), "it ends inside its header");
+  auto entries = parse_safetensors_header(
+      {reinterpret_cast<const char*>(header->data()), header->size()});  // bytes
+  if (!entries) return file_error(file.name(), "bad header: " + entries.error().message);
   std::vector<SafeTensor> tensors;
-  try {
-    const std::string_view text(reinterpret_cast<const char*>(header->data()),  // bytes
-                                header->size());
-    const boost::json::object object = boost::json::parse(text).as_object();
-    for (const auto& [name, entry] : object) {
-      if (name != "__metadata__") tensors.push_back(read_tensor_entry(name, entry.as_object()));
-    }
-  } catch (const std::exception& error) {
-    return file_error(file.name(), std::string("bad header: ") + error.what());
-  }
+  for (HeaderEntry& entry : *entries) tensors.push_back(tensor_of(std::move(entry)));
   std::stable_sort(tensors.begin(), tensors.end(), [](const SafeTensor& a, const SafeTensor& b) {
     return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
   });

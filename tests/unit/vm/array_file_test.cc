@@ -205,6 +205,18 @@ TEST_CASE("a damaged archive is refused with its fault") {
     return bytes;
   };
   CHECK(contains(fault(safetensors("{\"a\": 1}", 0)), "bad header"));
+  const auto one_byte = [&](const std::string& before, const std::string& after) {
+    return fault(
+        safetensors(before + R"({"dtype":"U8", "shape":[ 1 ], "data_offsets":[0,1]})" + after, 1));
+  };
+  CHECK(one_byte(R"({"\u0061":)", "} ") == "it was read");
+  CHECK(one_byte(R"({"__metadata__":{"x":[1,-2.5e3,true,null,{},"\ud83d\ude00\n"]},"a":)", "}") ==
+        "it was read");
+  CHECK(contains(one_byte(R"({"a":)", ""), "bad header: `}` is expected"));
+  CHECK(contains(one_byte(R"({"a":)", "}}"), "something follows the object"));
+  CHECK(contains(one_byte(R"({"__metadata__":nil,"a":)", "}"), "a value is expected"));
+  CHECK(contains(one_byte(R"({"\ud83d":)", "}"), "four digits are expected"));
+  CHECK(contains(one_byte(R"({"\q":)", "}"), "an escape that JSON does not have"));
   CHECK(contains(fault(safetensors(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", 3)),
                  "cut short"));
   CHECK(contains(fault(safetensors(R"({"a":{"dtype":"U8","shape":[5],"data_offsets":[0,4]}})", 4)),
