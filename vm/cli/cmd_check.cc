@@ -1,4 +1,3 @@
-#include <ostream>
 
 #include <fmt/format.h>
 

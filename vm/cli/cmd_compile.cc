@@ -1,6 +1,4 @@
 #include <filesystem>
-#include <ostream>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -15,6 +13,7 @@
 #include "vm/run/compile_report.h"
 #include "vm/text/choice.h"
 #include "vm/text/file.h"
+#include "vm/text/parts.h"
 
 namespace tilevm::vm {
 
@@ -23,8 +22,8 @@ namespace {
 /// The names between commas. Errors (usage): the kind of output takes one; two are the same.
 Result<std::vector<isa::Target>> targets_of(const CompileOptions& options) {
   std::vector<isa::Target> targets;
-  std::istringstream names(options.program.target.empty() ? "sm_90a" : options.program.target);
-  for (std::string name; std::getline(names, name, ',');) {
+  const std::string names = options.program.target.empty() ? "sm_90a" : options.program.target;
+  for (const std::string_view name : parts_of(names, ',')) {
     const Result<isa::Target> target = isa::parse_target(name);
     if (!target) return Error{ErrorKind::usage, target.error().message};
     for (const isa::Target& other : targets) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <ostream>
 #include <utility>
 
 #include <fmt/format.h>

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cctype>
-#include <ostream>
 
 #include <fmt/format.h>
 

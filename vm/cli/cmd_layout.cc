@@ -1,5 +1,4 @@
 // `tilevm layout`: what vm/report/layout_report.h and vm/picture/layout_svg.h draw.
-#include <ostream>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <ostream>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -15,6 +13,7 @@
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
 #include "vm/text/choice.h"
+#include "vm/text/parts.h"
 
 namespace tilevm::vm {
 
@@ -88,21 +87,21 @@ bool is_data(const std::vector<StoredOutput>& stored) {
 
 /// Shows an output, which has been written if it goes to a file.
 void show_output(const Entry::Tensor& tensor, const HostTensor& data,
-                 std::optional<std::size_t> unwritten, std::ostream& out) {
+                 std::optional<std::size_t> unwritten, OutputStream& out) {
   out << output_line(tensor.name, data, unwritten) << '\n';
   if (tensor.dest) {
     if (tensor.dest->path != "-") out << "  written to " << printable(tensor.dest->path) << '\n';
     return;
   }
-  std::istringstream corner(format_corner(data));
-  for (std::string line; std::getline(corner, line);) out << "  " << line << '\n';
+  const std::string corner = format_corner(data);
+  for (const std::string_view line : parts_of(corner, '\n')) out << "  " << line << '\n';
 }
 
 /// Writes and shows the outputs.
 Status deliver(const PreparedRun& run, const RunReport& report, Reporter& reporter) {
   const std::vector<StoredOutput> stored = stored_outputs(run);
   if (Status written = store(stored, reporter.io().out); !written) return written;
-  std::ostream& words = is_data(stored) ? reporter.io().err : reporter.io().out;
+  OutputStream& words = is_data(stored) ? reporter.io().err : reporter.io().out;
   Json outputs = Json::array();
   for (std::size_t i = 0; i < run.tensors.size(); ++i) {
     const Entry::Tensor& tensor = run.entry.tensors[i];
@@ -120,7 +119,7 @@ Status deliver(const PreparedRun& run, const RunReport& report, Reporter& report
 }
 
 void deliver_prints(const isa::VerifiedProgram& program, const Prints& prints, Reporter& reporter,
-                    std::ostream& words) {
+                    OutputStream& words) {
   if (!reporter.json()) {
     words << format_prints(program, prints);
     return;
@@ -184,7 +183,7 @@ Exit run_loaded(const isa::VerifiedProgram& program, Engine& engine, const RunOp
     const RunProgress line(reporter.io().err, program.program(), progress);
     failure = engine.run(program, run->entry, run->tensors, report);
   }
-  std::ostream& words = is_data(stored_outputs(*run)) ? reporter.io().err : reporter.io().out;
+  OutputStream& words = is_data(stored_outputs(*run)) ? reporter.io().err : reporter.io().out;
   deliver_prints(program, report.prints, reporter, words);
   if (recorder != nullptr) {
     const Timeline timeline = recorder->finish();

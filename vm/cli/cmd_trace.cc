@@ -2,7 +2,6 @@
 // of blocks.
 #include <charconv>
 #include <optional>
-#include <ostream>
 
 #include <fmt/format.h>
 
@@ -172,7 +171,7 @@ Exit show_timeline(const isa::VerifiedProgram& program, const Timeline& timeline
   reporter.set("blocks", timeline.blocks.size());
   reporter.set("cut", timeline.cut);
   if (reporter.json() || options.output == "-") return reporter.finish(Exit::ok);
-  std::ostream& out = reporter.io().out;
+  OutputStream& out = reporter.io().out;
   for (const BlockTimeline& block : timeline.blocks) out << draw_text(program, block) << '\n';
   if (timeline.cut) out << fmt::format("... only {} statements are kept\n", most_ticks);
   if (!options.output.empty()) {

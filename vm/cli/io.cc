@@ -1,7 +1,5 @@
 #include "vm/cli/io.h"
 
-#include <istream>
-#include <ostream>
 #include <span>
 
 #include <fmt/format.h>
@@ -129,7 +127,7 @@ Status write_result(Io& io, const std::string& path, std::string_view bytes) {
     return write_file_atomic(path, {reinterpret_cast<const std::uint8_t*>(bytes.data()),  // bytes
                                     bytes.size()});
   }
-  io.out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  io.out.write(bytes.data(), static_cast<std::ptrdiff_t>(bytes.size()));
   io.out.flush();
   if (!io.out) return Error{ErrorKind::usage, "cannot write to standard output"};
   return Done{};

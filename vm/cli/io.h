@@ -1,7 +1,6 @@
 // The streams of a command, and how a command speaks: results to `out`, messages to `err`.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,14 +11,15 @@
 #include "vm/data/data_reader.h"
 #include "vm/run/vm.h"
 #include "vm/text/json.h"
+#include "vm/text/stream.h"
 #include "vm/text/style.h"
 
 namespace tilevm::vm {
 
 struct Io {
-  std::istream& in;
-  std::ostream& out;
-  std::ostream& err;
+  InputStream& in;
+  OutputStream& out;
+  OutputStream& err;
   bool color_out = false;
   bool color_err = false;
 };

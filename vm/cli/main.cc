@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "vm/cli/command_line.h"
 #include "vm/cli/help.h"
 #include "vm/text/large_stack.h"
+#include "vm/text/stream.h"
 
 namespace {
 
@@ -117,7 +117,7 @@ Exit dispatch(CLI::App& root, const Commands& commands, const Common& common, Io
   for (const tilevm::vm::Command& command : commands) {
     if (command.app->parsed()) return command.call(io);
   }
-  std::cout << root.help();
+  io.out << root.help();
   return Exit::ok;
 }
 
@@ -150,7 +150,7 @@ Exit run_main(int argc, char** argv, Io& io) {
     root.parse(static_cast<int>(words.size()), words.data());
     return dispatch(root, commands, common, io);
   } catch (const CLI::Success& asked) {
-    root.exit(asked, std::cout, std::cerr);
+    root.exit(asked, io.out, io.err);
     return Exit::ok;
   } catch (const CLI::ParseError& error) {
     const bool json =
@@ -163,8 +163,8 @@ Exit run_main(int argc, char** argv, Io& io) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::ios::sync_with_stdio(false);
-  Io io{std::cin, std::cout, std::cerr};
+  const auto [in, out, err] = tilevm::vm::standard_streams();
+  Io io{in, out, err};
   // A file that grows beyond the process's limit is an error of the write, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   tilevm::backend::on_cache_warning(
@@ -176,11 +176,11 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     status = tilevm::vm::fail(io, {ErrorKind::limit, "out of memory"});
   } catch (const std::exception& error) {
-    std::cerr << "tilevm: internal error: " << error.what() << "; please report this\n";
+    io.err << "tilevm: internal error: " << error.what() << "; please report this\n";
   }
-  std::cout.flush();
-  if (!std::cout) {
-    std::cerr << "tilevm: error: cannot write to standard output\n";
+  io.out.flush();
+  if (!io.out) {
+    io.err << "tilevm: error: cannot write to standard output\n";
     return static_cast<int>(Exit::usage);
   }
   return static_cast<int>(status);

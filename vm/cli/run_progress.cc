@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ostream>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -48,7 +47,7 @@ bool shows_progress() {
   return !is_dumb && isatty(STDERR_FILENO) == 1;
 }
 
-RunProgress::RunProgress(std::ostream& err, const isa::Program& program,
+RunProgress::RunProgress(OutputStream& err, const isa::Program& program,
                          const sim::Progress& progress, bool shows, Times times)
     : err_(err), program_(program), progress_(progress), times_(times) {
   if (!shows) return;
@@ -87,10 +86,14 @@ void RunProgress::write_lines() {
     const std::uint64_t done = std::min<std::uint64_t>(progress_.blocks, all);
     const std::string text = progress_text(program_.kernels[static_cast<std::size_t>(kernel)].name,
                                            done, all, seconds.count());
-    err_ << '\r' << text << std::string(width - std::min(width, text.size()), ' ') << std::flush;
+    err_ << '\r' << text << std::string(width - std::min(width, text.size()), ' ');
+    err_.flush();
     width = std::max(width, text.size());
   }
-  if (width > 0) err_ << '\r' << std::string(width, ' ') << '\r' << std::flush;
+  if (width > 0) {
+    err_ << '\r' << std::string(width, ' ') << '\r';
+    err_.flush();
+  }
 }
 
 }  // namespace tilevm::vm

@@ -4,13 +4,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <iosfwd>
 #include <mutex>
 #include <string>
 #include <thread>
 
 #include "isa/program/program.h"
 #include "sim/api/progress.h"
+#include "vm/text/stream.h"
 
 namespace tilevm::vm {
 
@@ -30,9 +30,9 @@ class RunProgress {
     std::chrono::milliseconds first{1000}, next{250};
   };
   /// Does nothing unless `shows`.
-  RunProgress(std::ostream& err, const isa::Program& program, const sim::Progress& progress,
+  RunProgress(OutputStream& err, const isa::Program& program, const sim::Progress& progress,
               bool shows, Times times);
-  RunProgress(std::ostream& err, const isa::Program& program, const sim::Progress& progress)
+  RunProgress(OutputStream& err, const isa::Program& program, const sim::Progress& progress)
       : RunProgress(err, program, progress, shows_progress(), Times()) {}
   RunProgress(const RunProgress&) = delete;
   RunProgress& operator=(const RunProgress&) = delete;
@@ -41,7 +41,7 @@ class RunProgress {
  private:
   void write_lines();
 
-  std::ostream& err_;
+  OutputStream& err_;
   const isa::Program& program_;
   const sim::Progress& progress_;
   Times times_;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <iosfwd>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "isa/base/codes.h"
 #include "isa/base/result.h"
 #include "vm/data/array_file.h"
+#include "vm/text/stream.h"
 
 namespace tilevm::vm {
 
@@ -26,7 +26,7 @@ struct DataNote {
 class DataReader {
  public:
   /// Without a stream nothing reads standard input. `exact` refuses what would be rounded.
-  explicit DataReader(bool exact = false, std::istream* standard_input = nullptr)
+  explicit DataReader(bool exact = false, InputStream* standard_input = nullptr)
       : exact_(exact), standard_input_(standard_input) {}
 
   [[nodiscard]] bool exact() const { return exact_; }
@@ -44,7 +44,7 @@ class DataReader {
   Result<ArrayFile> open_standard_input();
 
   bool exact_;
-  std::istream* standard_input_;
+  InputStream* standard_input_;
   std::string piped_input_;  ///< the input that read standard input first
   std::map<std::string, ArrayFile> files_;
   std::vector<DataNote> notes_;

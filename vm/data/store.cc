@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ostream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -146,7 +145,7 @@ Status check_destinations(std::span<const StoredOutput> outputs,
   return check_outputs(paths);
 }
 
-Status store(std::span<const StoredOutput> outputs, std::ostream& standard_output) {
+Status store(std::span<const StoredOutput> outputs, OutputStream& standard_output) {
   for (const auto& file : by_file(outputs)) {
     const Result<Bytes> bytes = file_bytes(file);
     if (!bytes) return bytes.error();
@@ -156,7 +155,7 @@ Status store(std::span<const StoredOutput> outputs, std::ostream& standard_outpu
       continue;
     }
     standard_output.write(reinterpret_cast<const char*>(bytes->data()),  // bytes
-                          static_cast<std::streamsize>(bytes->size()));
+                          static_cast<std::ptrdiff_t>(bytes->size()));
     standard_output.flush();
     if (!standard_output) return Error{ErrorKind::usage, "cannot write to standard output"};
   }

@@ -1,7 +1,6 @@
 // Writing tensors where `--out NAME=DEST` says.
 #pragma once
 
-#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "isa/base/result.h"
 #include "vm/data/spec.h"
 #include "vm/data/tensor.h"
+#include "vm/text/stream.h"
 
 namespace tilevm::vm {
 
@@ -35,6 +35,6 @@ struct StoredOutput {
 /// goes to `standard_output`. A .safetensors file keeps bf16 and floats of 8 bits as they are.
 /// Error (usage): a file cannot be written; (program): the type or the shape that a `dest` asks for
 /// is another one.
-[[nodiscard]] Status store(std::span<const StoredOutput> outputs, std::ostream& standard_output);
+[[nodiscard]] Status store(std::span<const StoredOutput> outputs, OutputStream& standard_output);
 
 }  // namespace tilevm::vm

@@ -2,7 +2,6 @@
 #include "vm/debug/word_parts.h"
 
 #include <algorithm>
-#include <ostream>
 #include <utility>
 
 #include <fmt/format.h>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "vm/debug/code_listing.h"
 #include "vm/debug/words.h"
 #include "vm/text/json.h"
+#include "vm/text/stream.h"
 
 namespace tilevm::vm {
 
@@ -33,7 +33,7 @@ struct DebuggerOptions {
 
 class Debugger {
  public:
-  Debugger(std::unique_ptr<sim::debug::Session> session, std::ostream& out, DebuggerOptions options)
+  Debugger(std::unique_ptr<sim::debug::Session> session, OutputStream& out, DebuggerOptions options)
       : session_(std::move(session)), out_(out), options_(std::move(options)) {}
 
   /// What is said before the first line: where the run is.
@@ -79,7 +79,7 @@ class Debugger {
   void run(const CodeWord& request, const Input& input, std::string_view text);
 
   std::unique_ptr<sim::debug::Session> session_;
-  std::ostream& out_;
+  OutputStream& out_;
   DebuggerOptions options_;
   std::string last_;  // the line that an empty one repeats
   std::vector<std::string> history_;

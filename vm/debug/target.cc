@@ -1,6 +1,5 @@
 #include "vm/debug/target.h"
 
-#include <sstream>
 #include <utility>
 
 #include "vm/diff/bundle.h"
@@ -17,8 +16,7 @@ Result<FoundTarget> find_target(const TargetRequest& request) {
     found.target = DebugTarget{what->program, what->entry, bundle->tensors};
     return found;
   }
-  std::istringstream no_input;
-  const auto source = read_program(request.path, no_input);
+  const auto source = read_program(request.path);
   if (!source) return source.error();
   const auto target = isa::parse_target(request.architecture);
   if (!target) return Error{ErrorKind::usage, target.error().message};

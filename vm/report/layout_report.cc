@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "isa/dot/dot.h"
 #include "isa/layout/draw.h"
 #include "vm/picture/bit_rows.h"
+#include "vm/text/parts.h"
 #include "vm/text/style.h"
 
 namespace tilevm::vm {
@@ -78,13 +78,6 @@ std::vector<std::string> fragments_by_shape(const isa::RegisterLayout& layout) {
   return lines;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 /// Columns that a line takes on a terminal.
 std::size_t visible_width(std::string_view line) {
   std::size_t width = 0;
@@ -101,13 +94,13 @@ std::size_t visible_width(std::string_view line) {
 
 /// Two texts side by side.
 std::string beside(const std::string& left, const std::string& right) {
-  const std::vector<std::string> a = lines_of(left), b = lines_of(right);
+  const std::vector<std::string_view> a = parts_of(left, '\n'), b = parts_of(right, '\n');
   std::size_t width = 0;
-  for (const std::string& line : a) width = std::max(width, visible_width(line));
+  for (const std::string_view line : a) width = std::max(width, visible_width(line));
   std::string text;
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    const std::string first = i < a.size() ? a[i] : "";
-    std::string line = first + std::string(width - visible_width(first) + 4, ' ');
+    std::string line(i < a.size() ? a[i] : "");
+    line.append(width - visible_width(line) + 4, ' ');
     line += i < b.size() ? b[i] : "";
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';

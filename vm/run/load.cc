@@ -2,11 +2,11 @@
 
 #include <cctype>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <istream>
 #include <map>
+#include <memory>
 #include <set>
 #include <variant>
 #include <vector>
@@ -21,39 +21,65 @@ namespace tilevm::vm {
 
 namespace {
 
-/// Reads a stream to its end, but at most one byte more than the frontend takes.
-Result<std::string> read_all(std::istream& stream, const std::string& name) {
+/// Reads to the end, but at most one byte more than the frontend takes. `read` fills a buffer as
+/// far as it can, and tells how many bytes it has read.
+template <class Read>
+std::string read_all(const Read& read) {
   std::string text;
   std::vector<char> chunk(std::size_t{1} << 16);
-  while (stream && text.size() <= frontend::max_file_bytes) {
-    stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-    text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
-  }
-  if (stream.bad()) {
-    return Error{ErrorKind::usage, fmt::format("cannot read `{}`: {}", name, std::strerror(errno))};
+  for (std::size_t count = chunk.size();
+       count == chunk.size() && text.size() <= frontend::max_file_bytes;) {
+    count = read(chunk);
+    text.append(chunk.data(), count);
   }
   if (text.size() > frontend::max_file_bytes + 1) text.resize(frontend::max_file_bytes + 1);
   return text;
 }
 
+/// Error (usage): it cannot be opened, or not be read, as a folder.
+Result<std::string> read_text(const std::string& path) {
+  const auto close = [](std::FILE* file) { static_cast<void>(std::fclose(file)); };
+  const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
+  if (!file) {
+    return Error{ErrorKind::usage, fmt::format("cannot open `{}`: {}", path, std::strerror(errno))};
+  }
+  std::string text = read_all([&](std::vector<char>& chunk) {
+    return std::fread(chunk.data(), 1, chunk.size(), file.get());
+  });
+  if (std::ferror(file.get()) != 0) {
+    return Error{ErrorKind::usage, fmt::format("cannot read `{}`: {}", path, std::strerror(errno))};
+  }
+  return text;
+}
+
+Result<std::string> read_text(InputStream& stream) {
+  errno = 0;
+  std::string text = read_all([&](std::vector<char>& chunk) {
+    stream.read(chunk.data(), static_cast<std::ptrdiff_t>(chunk.size()));
+    return static_cast<std::size_t>(stream.gcount());
+  });
+  if (stream.bad()) {
+    return Error{ErrorKind::usage, fmt::format("cannot read `<stdin>`: {}", std::strerror(errno))};
+  }
+  return text;
+}
+
+/// A file, or standard input for `-`.
+Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path,
+                                                      InputStream* standard_input) {
+  const bool is_file = path != "-";
+  Result<std::string> text = is_file                     ? read_text(path)
+                             : standard_input == nullptr ? std::string()
+                                                         : read_text(*standard_input);
+  if (!text) return text.error();
+  return std::make_shared<const SourceFile>(is_file ? path : "<stdin>", *std::move(text));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path,
-                                                      std::istream& standard_input) {
-  const std::string name = path == "-" ? "<stdin>" : path;
-  std::ifstream file;
-  if (path != "-") {
-    errno = 0;
-    file.open(path, std::ios::binary);
-    if (!file) {
-      return Error{ErrorKind::usage,
-                   fmt::format("cannot open `{}`: {}", path, std::strerror(errno))};
-    }
-  }
-  errno = 0;
-  Result<std::string> text = read_all(path == "-" ? standard_input : file, name);
-  if (!text) return text.error();
-  return std::make_shared<const SourceFile>(name, *std::move(text));
+                                                      InputStream& standard_input) {
+  return read_source(path, &standard_input);
 }
 
 namespace {
@@ -72,10 +98,8 @@ Result<frontend::FoundFile> find_file(const std::string& path, const std::string
   if (!fs::is_regular_file(status)) {
     return Error{ErrorKind::program, fmt::format("`{}` is no file", place.generic_string())};
   }
-  std::ifstream file(place, std::ios::binary);
-  errno = 0;
-  Result<std::string> text = read_all(file, place.generic_string());
-  if (!file.is_open() || !text) {
+  Result<std::string> text = read_text(place.string());
+  if (!text) {
     return Error{ErrorKind::program, fmt::format("`{}` cannot be read", place.generic_string())};
   }
   return frontend::FoundFile{place.generic_string(), canonical.generic_string(), *std::move(text)};
@@ -104,8 +128,14 @@ std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const Sour
 }
 
 Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
-                                                       std::istream& standard_input) {
+                                                       InputStream& standard_input) {
   auto source = read_source(path, standard_input);
+  if (!source) return source;
+  return with_includes(*source, path);
+}
+
+Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path) {
+  auto source = read_source(path, nullptr);
   if (!source) return source;
   return with_includes(*source, path);
 }

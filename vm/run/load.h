@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,18 +15,21 @@
 #include "isa/base/source.h"
 #include "isa/numeric/target.h"
 #include "isa/verify/verify.h"
+#include "vm/text/stream.h"
 
 namespace tilevm::vm {
 
 /// The text of a file; `-` is `standard_input`. Error (usage): it cannot be read. At most one byte
 /// more than the frontend's limit is read, so that the frontend can complain about the size.
 [[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path,
-                                                                    std::istream& standard_input);
+                                                                    InputStream& standard_input);
 
 /// The same with the files that it includes, each found from the folder of the file that includes
 /// it; what is not found is reported by load().
 [[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
-                                                                     std::istream& standard_input);
+                                                                     InputStream& standard_input);
+/// The same where there is no standard input: `-` is an empty text.
+[[nodiscard]] Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path);
 
 /// Adds the files that a source includes, which is the text of the file at `path`; `-` is none.
 [[nodiscard]] std::shared_ptr<const SourceFile> with_includes(

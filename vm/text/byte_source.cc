@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <istream>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -103,7 +102,7 @@ std::unique_ptr<ByteSource> bytes_in_memory(Bytes bytes, std::string name) {
   return std::make_unique<MemoryBytes>(std::move(bytes), std::move(name));
 }
 
-Result<Bytes> read_stream(std::istream& stream, std::uint64_t limit, const std::string& name) {
+Result<Bytes> read_stream(InputStream& stream, std::uint64_t limit, const std::string& name) {
   Bytes bytes;
   try {
     while (stream && bytes.size() <= limit) {

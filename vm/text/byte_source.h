@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "isa/base/result.h"
+#include "vm/text/stream.h"
 
 namespace tilevm::vm {
 
@@ -35,7 +35,7 @@ class ByteSource {
 [[nodiscard]] std::unique_ptr<ByteSource> bytes_in_memory(Bytes bytes, std::string name);
 
 /// Everything that a stream holds. Error (program): more than `limit` bytes, or memory runs out.
-[[nodiscard]] Result<Bytes> read_stream(std::istream& stream, std::uint64_t limit,
+[[nodiscard]] Result<Bytes> read_stream(InputStream& stream, std::uint64_t limit,
                                         const std::string& name);
 
 }  // namespace tilevm::vm

@@ -2,7 +2,6 @@
 // the words of a command; files are those of the module's own memory, and streams are read and
 // written by the page. A terminal is not there: `tilevm debug` opens a debugger that stays, and
 // lines for it come one at a time.
-#include <iostream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -10,6 +9,7 @@
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
 #include "vm/debug/render.h"
+#include "vm/text/stream.h"
 
 namespace tilevm::vm {
 
@@ -49,6 +49,6 @@ extern "C" const char* tilevm_debug(const char* line) {
   if (const auto stopped = debugger->take_stop()) {
     stop = tilevm::vm::reply_json(*stopped, found->target->program).text();
   }
-  std::cout.flush();
+  tilevm::vm::standard_streams().out.flush();
   return stop.c_str();
 }
