@@ -1,7 +1,7 @@
 # The module: tilevm.js, which a page's worker and Node read, and tilevm.wasm.
 #
-# What is compiled for speed: loops over elements, which -Os makes up to nine times slower. The rest runs once a statement
-# or less.
+# What is compiled for speed: loops over elements, which -Os makes up to nine times slower. They have no vectors but those
+# that are written out, which would take as much code again. The rest runs once a statement or less.
 set(fast_rooms "/sim/(arithmetic|mma|tiles|access)/")
 # What throws or catches. Elsewhere nothing is destroyed when memory is exhausted, which takes a fifth of the code; the
 # page begins with a new module after that (page/engine.js). A file that throws and is not listed here does not compile.
@@ -18,7 +18,8 @@ list(FILTER sim_sources EXCLUDE REGEX ${fast_rooms})
 set_target_properties(tilevm_sim PROPERTIES SOURCES "${sim_sources}")
 add_library(tilevm_fast STATIC ${fast_sources})
 target_link_libraries(tilevm_fast PUBLIC tilevm_options)
-target_compile_options(tilevm_fast PRIVATE -fno-math-errno -fno-trapping-math -fno-unroll-loops -Wno-shadow)
+target_compile_options(tilevm_fast PRIVATE -fno-math-errno -fno-trapping-math -fno-unroll-loops -fno-vectorize
+  -Wno-shadow)
 set_target_properties(tilevm_fast PROPERTIES UNITY_BUILD ${TILEVM_UNITY} UNITY_BUILD_MODE GROUP)
 tilevm_precompile(tilevm_fast ${PROJECT_SOURCE_DIR}/isa/verify/verify.h)
 target_link_libraries(tilevm_sim PUBLIC tilevm_fast)
@@ -41,7 +42,14 @@ target_link_options(tilevm PRIVATE -Oz -fwasm-exceptions -msimd128 -sMODULARIZE=
   -sINITIAL_MEMORY=32MB -sMAXIMUM_MEMORY=512MB -sTOTAL_STACK=8MB -sFILESYSTEM=1 -sFORCE_FILESYSTEM=1
   -sEXPORTED_FUNCTIONS=_main,_tilevm_debug,_malloc,_free
   -sEXPORTED_RUNTIME_METHODS=FS,stringToUTF8,lengthBytesUTF8,UTF8ToString,HEAP32)
-# Functions that resemble each other become neighbours, which gzip packs into a twelfth less room.
+# What emscripten leaves is optimised once more. Then functions that resemble each other become neighbours, which gzip
+# packs into a twelfth less room.
 find_program(NODE node REQUIRED)
+find_program(WASM_OPT wasm-opt REQUIRED)
+mark_as_advanced(NODE WASM_OPT)
 add_custom_command(TARGET tilevm POST_BUILD
-  COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/playground/pack/order_functions.js tilevm.wasm VERBATIM)
+  COMMAND ${WASM_OPT} -Oz --low-memory-unused --zero-filled-memory --enable-simd --enable-exception-handling
+    --enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals
+    tilevm.wasm -o tilevm.wasm
+  COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/playground/pack/order_functions.js tilevm.wasm
+  VERBATIM)
