@@ -33,10 +33,12 @@ def time_of(call, device):
     return (time.perf_counter() - begin) * 1e6
 
 
-def medians(calls, device, rounds):
-    times = [[] for _ in calls]
+def medians(layer, ways, call, device, rounds):
+    """Of a call for each of the numbers of rows from which the layer dequantizes."""
+    times = [[] for _ in ways]
     for i in range(rounds + 3):
-        for call, own in zip(calls, times):
+        for many, own in zip(ways, times):
+            layer.many_rows = many
             took = time_of(call, device)
             if i >= 3:
                 own.append(took)
@@ -74,12 +76,7 @@ def main():
     with torch.no_grad():
         for rows in options.rows:
             x = torch.rand((rows, options.inputs), device=device).half()
-
-            def call(many, x=x):
-                layer.many_rows = many
-                return layer(x)
-
-            a, b = medians([lambda: call(None), lambda: call(1)], device, options.rounds)
+            a, b = medians(layer, [None, 1], lambda x=x: layer(x), device, options.rounds)
             kernel.append(a)
             dequantized.append(b)
             print(f"{rows:6} rows  {a:10.1f} us the kernel  {b:10.1f} us dequantized for torch.matmul", file=sys.stderr)
