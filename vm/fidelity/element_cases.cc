@@ -261,7 +261,8 @@ Draw draw_three(const DType& type) {
       const std::uint64_t near = isa::apply(isa::UnaryOp::neg, type, product);
       codes[0][i] = a;
       codes[1][i] = b;
-      codes[2][i] = partner_of(type, random.next() % 2 == 0 ? near : a, random.next(), random);
+      const std::uint64_t place = random.next();
+      codes[2][i] = partner_of(type, random.next() % 2 == 0 ? near : a, place, random);
     }
     return codes;
   };

@@ -1,5 +1,6 @@
 // Random choices that are the same on every machine: a function of the seed and of how many choices
-// were made before.
+// were made before. C++ leaves the order of a call's arguments to the compiler, so at most one of
+// them chooses.
 #pragma once
 
 #include <cstddef>

@@ -282,8 +282,8 @@ GeneratedCase generate_with(std::uint64_t seed, const isa::Target& target, F&& p
   static const std::vector<std::string> kinds = {"corner", "corner", "wild", "rand"};
   for (const isa::PipelineTensor& tensor : result.program.pipelines.front().tensors) {
     if (tensor.role != isa::PipelineTensor::Role::input) continue;
-    result.inputs.push_back(
-        fmt::format("{}={}:{}", tensor.name, data.pick(kinds), data.below(1 << 20)));
+    const std::int64_t number = data.below(1 << 20);
+    result.inputs.push_back(fmt::format("{}={}:{}", tensor.name, data.pick(kinds), number));
   }
   return result;
 }

@@ -154,9 +154,7 @@ struct Maker<isa::Where> {
 template <>
 struct Maker<isa::Cast> {
   static void make(KernelBuilder& builder) {
-    const Tile source = builder.draw().chance(50)
-                            ? builder.any_tile()
-                            : builder.tile(builder.some_type(), builder.some_layout());
+    const Tile source = builder.draw().chance(50) ? builder.any_tile() : builder.some_tile();
     if (source.var.valid()) builder.compute(isa::Cast{{source.var}, builder.some_type()});
   }
 };
@@ -331,7 +329,8 @@ template <>
 struct Maker<isa::LoadGlobal> {
   static void make(KernelBuilder& builder) {
     if (builder.draw().chance(35)) return load_part(builder, false);
-    builder.load(builder.some_type(), builder.some_layout());
+    const RegisterLayout layout = builder.some_layout();
+    builder.load(builder.some_type(), layout);
   }
 };
 template <>

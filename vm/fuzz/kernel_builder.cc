@@ -225,8 +225,11 @@ Expr KernelBuilder::any_scalar(int depth) {
   if (depth == 0 || draw_.chance(30)) return leaf();
   const Expr a = any_scalar(depth - 1);
   switch (draw_.below(7)) {
-    case 2:
-      return writable(Expr::select(any_scalar(depth - 1), a, any_scalar(depth - 1)));
+    case 2: {
+      const Expr otherwise = any_scalar(depth - 1);
+      const Expr condition = any_scalar(depth - 1);
+      return writable(Expr::select(condition, a, otherwise));
+    }
     case 0:
       return writable(Expr::convert(a, draw_.pick(scalar_kinds)));
     case 1: {
@@ -258,7 +261,8 @@ Expr KernelBuilder::condition() {
   for (int i = 0; i < 4; ++i) {
     Expr value = any_scalar(2);
     if (value.kind() != ScalarKind::boolean) {
-      value = Expr::binary(draw_.pick(comparisons), value, any_scalar(1));
+      const Expr other = any_scalar(1);
+      value = Expr::binary(draw_.pick(comparisons), value, other);
     }
     if (!value.is_constant()) return value;
   }
@@ -339,6 +343,11 @@ Tile KernelBuilder::load(const isa::DType& dtype, const isa::RegisterLayout& lay
   const VarId var = add(isa::LoadGlobal{{view.var}, layout, offset, shape, some_cache_hint()});
   add_tile(var);
   return {var, {dtype, layout}};
+}
+
+Tile KernelBuilder::some_tile() {
+  const isa::RegisterLayout layout = some_layout();
+  return tile(some_type(), layout);
 }
 
 Tile KernelBuilder::tile(const isa::DType& dtype, const isa::RegisterLayout& layout) {

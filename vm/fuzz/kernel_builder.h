@@ -119,6 +119,8 @@ class KernelBuilder {
   Tile any_tile(std::int64_t bits_per_thread = 2048);
   /// A layout that other tiles have, or a new one.
   isa::RegisterLayout some_layout();
+  /// A tile of any type and layout.
+  Tile some_tile();
   isa::DType some_type();
   Tile load(const isa::DType& dtype, const isa::RegisterLayout& layout);
   Tile constant(const isa::DType& dtype, const isa::RegisterLayout& layout, isa::Expr value);
