@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/filetest/text_parts.h"
 #include "vm/cli/commands.h"
 #include "vm/debug/debugger.h"
 #include "vm/debug/expression_text.h"
@@ -15,13 +16,6 @@ namespace tilevm::filetest {
 namespace {
 
 constexpr std::string_view command = "$ tilevm debug ";
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 /// The words of a command line; quotes keep blanks.
 std::vector<std::string> words_of(std::string_view text) {

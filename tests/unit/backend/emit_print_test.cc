@@ -9,6 +9,7 @@
 #include "isa/program/print.h"
 #include "tests/unit/backend/emit_host_prelude.h"
 #include "tests/unit/backend/emit_support.h"
+#include "tests/unit/contains.h"
 
 namespace tilevm::backend {
 namespace {
@@ -24,10 +25,6 @@ def loud<2>(f32* p, i64 n):
     Print(n)
     Print(AllocateRegister(u3, layout=spatial(8, 1).local(64, 64), init=1))
 )";
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_CASE("only kernels that print have a print buffer, behind all other parameters") {
   const CudaSource source = emit_cuda(make_program(printing));

@@ -12,6 +12,7 @@
 #include "backend/select/probe_plan.h"
 #include "tests/unit/backend/emit_support.h"
 #include "tests/unit/backend/toolchain_support.h"
+#include "tests/unit/contains.h"
 
 namespace tilevm::backend {
 namespace {
@@ -35,10 +36,6 @@ CudaSource with_probes(const isa::VerifiedProgram& program) {
 }
 
 std::string own_text(const CudaSource& source) { return source.text.substr(source.prelude_size); }
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_CASE("text without probes has nothing of them") {
   const auto program = make_program(small_program);

@@ -10,7 +10,7 @@
 namespace tilevm::backend {
 namespace {
 
-constexpr isa::Target sm_90{90, true};
+constexpr isa::Target hopper{90, true};
 
 /// A kernel with a pipeline of two stages. `step` stands at the end of a step, `begin` and `end`
 /// around the loop; in all of them `x` is a tile and `t` a shared tensor that nothing copies to.
@@ -41,7 +41,7 @@ struct Pipeline {
 
   /// How many barriers are split, and how many there are.
   [[nodiscard]] std::string barriers() const {
-    const isa::VerifiedProgram checked = make_program(program(), sm_90);
+    const isa::VerifiedProgram checked = make_program(program(), hopper);
     const SelectedProgram selected = select(checked);
     int split = 0, full = 0;
     isa::for_each_statement(checked.kernel(0).body, [&](const isa::Stmt& stmt) {
@@ -112,7 +112,7 @@ TEST_CASE("only a kernel that asks for it, and copies in bulk alone, has split b
 
 TEST_CASE("the last warps copy, and the first of them commits") {
   const auto has = [](const std::string& program, const std::string& part) {
-    const CudaSource source = emit_cuda(make_program(program, sm_90));
+    const CudaSource source = emit_cuda(make_program(program, hopper));
     return source.text.find(part, source.prelude_size) != std::string::npos;
   };
   const std::string eight = Pipeline{}.program();

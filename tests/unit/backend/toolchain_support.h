@@ -13,6 +13,7 @@
 #include "backend/compile/toolchain.h"
 #include "backend/driver/device.h"
 #include "backend/host/subprocess.h"
+#include "tests/unit/contains.h"
 #include "tests/unit/sanitizers.h"
 
 namespace tilevm::backend {
@@ -72,10 +73,6 @@ inline std::optional<Device> device_or_skip(const std::string& what) {
   if (device) return *device;
   skip(what, device.error().message);
   return std::nullopt;
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// A kernel as the backend emits them: no headers, inline PTX, plain types.

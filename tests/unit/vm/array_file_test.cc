@@ -1,6 +1,7 @@
 // Archives and the types of ml_dtypes, as NumPy 2.4, ml_dtypes 0.6 and safetensors 0.8 wrote them
 // (tests/data/arrays), and files that are damaged.
 #include "vm/data/array_file.h"
+#include "tests/unit/contains.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -33,10 +34,6 @@ Values values_of(const HostTensor& tensor) {
     values.push_back(isa::format_value(tensor.dtype, tensor.code(k)));
   }
   return values;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// What a specification gives for the input `a`, or its message as the only value.

@@ -66,7 +66,7 @@ Ran run_text(const std::string& text, const Lines& defines) {
   return ran;
 }
 
-Result<Loaded> load(const std::string& text, const Lines& defines) {
+Result<Loaded> load_with(const std::string& text, const Lines& defines) {
   Streams streams(text);
   ProgramOptions options;
   options.file = "-";
@@ -87,7 +87,7 @@ std::set<std::size_t> statement_lines(const isa::VerifiedProgram& program) {
 
 /// Bytes of shared memory that the kernels of a program need on a GPU, all together.
 std::int64_t shared_footprint(const std::string& text, const Lines& defines) {
-  const Result<Loaded> loaded = load(text, defines);
+  const Result<Loaded> loaded = load_with(text, defines);
   REQUIRE((loaded && loaded->program));
   std::int64_t bytes = 0;
   for (std::size_t k = 0; k < loaded->program->program().kernels.size(); ++k) {
@@ -120,7 +120,8 @@ TEST_CASE(
     for (const Lines& defines : sizes_of(lines)) {
       const Ran whole = run_text(joined(lines), defines);
       if (whole.exit != Exit::ok) continue;  // a program that is wrong on purpose
-      const std::set<std::size_t> used = statement_lines(*load(joined(lines), defines)->program);
+      const std::set<std::size_t> used =
+          statement_lines(*load_with(joined(lines), defines)->program);
       for (std::size_t i = 0; i < lines.size(); ++i) {
         if (!is_barrier(lines[i]) || !used.contains(i + 1)) continue;
         Lines without = lines;

@@ -43,7 +43,7 @@ pipeline other(a: f16[M, K]) -> (c: f16[M, K]):
     copy(a, c)
 )";
 
-isa::VerifiedProgram verified(const std::string& text) {
+isa::VerifiedProgram verified_program(const std::string& text) {
   const Loaded loaded = load(std::make_shared<SourceFile>("bench.tile", text), {},
                              *isa::parse_target(std::string(default_target)));
   REQUIRE(loaded.program);
@@ -103,7 +103,7 @@ std::string words_of(const std::string& text, const std::string& begin) {
 }
 
 TEST_CASE("a launch has the bytes of its tensors, each once") {
-  const isa::VerifiedProgram program = verified(matmul_program);
+  const isa::VerifiedProgram program = verified_program(matmul_program);
   const Entry entry = entry_of(program, "main");
   CHECK(launch_bytes(entry, entry.launches[0]) == 2 * 16 * 32 * 2);
   CHECK(launch_bytes(entry, entry.launches[1]) == 16 * 32 * 2);
@@ -112,7 +112,7 @@ TEST_CASE("a launch has the bytes of its tensors, each once") {
 }
 
 TEST_CASE("kernels with a Dot are known, also where it stands in a loop") {
-  const isa::VerifiedProgram program = verified(matmul_program);
+  const isa::VerifiedProgram program = verified_program(matmul_program);
   CHECK_FALSE(has_dot(program.kernel(0)));
   CHECK(has_dot(program.kernel(1)));
 }
@@ -132,7 +132,7 @@ TEST_CASE("the sizes of a product are the constants M, N and K, as -D gives them
 
 TEST_CASE("narrow floats are filled with random codes, and what is given stays") {
   DataReader reader;
-  const isa::VerifiedProgram program = verified(matmul_program);
+  const isa::VerifiedProgram program = verified_program(matmul_program);
   const Result<EntryData> data = make_entry_data(entry_of(program, "main"), {3, false}, reader);
   REQUIRE(data);
   CHECK(data->entry.tensors[0].spec.kind == SourceKind::rand);
@@ -147,7 +147,7 @@ TEST_CASE("narrow floats are filled with random codes, and what is given stays")
 
 TEST_CASE("a reference takes the inputs by name; one that does not fit is refused") {
   DataReader reader;
-  const isa::VerifiedProgram program = verified(matmul_program);
+  const isa::VerifiedProgram program = verified_program(matmul_program);
   const Result<EntryData> data = make_entry_data(entry_of(program, "main"), {3, false}, reader);
   REQUIRE(data);
   const Result<EntryData> plain = make_reference_data(entry_of(program, "plain"), *data);

@@ -29,16 +29,16 @@ DiffOptions add_options(const ScratchFolder& folder) {
   return options;
 }
 
-struct Ran {
+struct BundleRun {
   Exit status;
   std::string out, err;
 };
-Ran run_diff(const DiffOptions& options) {
+BundleRun run_diff(const DiffOptions& options) {
   Streams streams;
   const Exit status = diff(options, streams.io);
   return {status, streams.out.str(), streams.err.str()};
 }
-Ran repeat(const std::string& folder, bool json = false) {
+BundleRun repeat(const std::string& folder, bool json = false) {
   DiffOptions options;
   options.program.file = folder;
   options.json = json;
@@ -85,7 +85,7 @@ TEST_CASE("a bundle comes back as it was written") {
 TEST_CASE("a bundle is repeated, and another outcome is told") {
   const ScratchFolder folder;
   REQUIRE(run_diff(add_options(folder)).status == Exit::ok);
-  const Ran same = repeat(folder / "case");
+  const BundleRun same = repeat(folder / "case");
   CHECK(same.status == Exit::ok);
   CHECK(contains(same.out, "y_ptr: exact (8 elements"));
   CHECK(contains(same.out, "as in the bundle\n"));
@@ -93,7 +93,7 @@ TEST_CASE("a bundle is repeated, and another outcome is told") {
 
   replace_in((folder / "case") + "/bundle.json", R"("verdict": "exact")",
              R"("verdict": "permuted")");
-  const Ran other = repeat(folder / "case");
+  const BundleRun other = repeat(folder / "case");
   CHECK(other.status == Exit::ok);
   CHECK(
       contains(other.out, "not as in the bundle:\nthe verdict was `permuted` and is `exact` now"));
@@ -107,7 +107,7 @@ TEST_CASE("other engines than the bundle's may repeat it") {
   options.backends = "sim,sim,sim";
   CHECK(contains(run_diff(options).out, "exact in sim and sim"));
   options.seeds = "0..3";
-  const Ran wrong = run_diff(options);
+  const BundleRun wrong = run_diff(options);
   CHECK(wrong.status == Exit::usage);
   CHECK(contains(wrong.err, "--seeds does not go with a bundle"));
 }
@@ -116,7 +116,7 @@ TEST_CASE("folders of somebody else are not written over") {
   const ScratchFolder folder;
   DiffOptions options = add_options(folder);
   options.bundle = folder / ".";  // has add.tile
-  const Ran refused = run_diff(options);
+  const BundleRun refused = run_diff(options);
   CHECK(refused.status == Exit::usage);
   CHECK(contains(refused.err, "has files and is no bundle"));
   CHECK(read_text(folder / "add.tile") == add_text);
@@ -136,7 +136,7 @@ TEST_CASE("damaged and strange bundles are refused with their part") {
   const auto broken = [&](const std::string& part, const std::string& old, const std::string& by) {
     REQUIRE(run_diff(add_options(folder)).status == Exit::ok);
     replace_in((folder / "case") + "/" + part, old, by);
-    const Ran ran = repeat(folder / "case");
+    const BundleRun ran = repeat(folder / "case");
     CHECK(ran.status == Exit::fault);
     std::filesystem::remove_all(folder / "case");
     return ran.err;

@@ -27,7 +27,7 @@ pipeline twice(a: f32[4]) -> (c: f32[4]):
     add(t, c, 2.0, 4)
 )";
 
-isa::VerifiedProgram verified(const std::string& target = "sm_90") {
+isa::VerifiedProgram verified_for(const std::string& target = "sm_90") {
   const Loaded loaded =
       load(std::make_shared<SourceFile>("call.tile", text), {}, *isa::parse_target(target));
   REQUIRE(loaded.program);
@@ -35,7 +35,7 @@ isa::VerifiedProgram verified(const std::string& target = "sm_90") {
 }
 
 TEST_CASE("the parameters of entries are what a caller must give") {
-  const std::vector<Callable> all = callables(verified());
+  const std::vector<Callable> all = callables(verified_for());
   REQUIRE(all.size() == 2);
   CHECK(all[0].name == "twice");
   REQUIRE(all[0].parameters.size() == 2);
@@ -51,7 +51,7 @@ TEST_CASE("the parameters of entries are what a caller must give") {
 }
 
 TEST_CASE("a kernel keeps what it does not write, and a pipeline has its temporaries") {
-  const isa::VerifiedProgram program = verified();
+  const isa::VerifiedProgram program = verified_for();
   const std::vector<Callable> all = callables(program);
   const std::unique_ptr<Engine> engine = *make_engine("sim", {});
   RunReport report;
@@ -68,7 +68,7 @@ TEST_CASE("a kernel keeps what it does not write, and a pipeline has its tempora
 TEST_CASE("loading takes all memory, launching none") {
   if (!has_fake_driver()) return;
   const FakeGpu gpu;
-  const isa::VerifiedProgram program = verified();
+  const isa::VerifiedProgram program = verified_for();
   const Result<LoadedCallable> twice = LoadedCallable::load(program, callables(program)[0]);
   REQUIRE_MESSAGE(twice, twice.error().message);
   CHECK(gpu.take_log() == "allocate 32\n");
@@ -95,7 +95,7 @@ TEST_CASE("loading takes all memory, launching none") {
 TEST_CASE("a program for another target than the device's is not loaded") {
   if (!has_fake_driver()) return;
   const FakeGpu gpu;
-  const isa::VerifiedProgram program = verified("sm_80");
+  const isa::VerifiedProgram program = verified_for("sm_80");
   const Result<LoadedCallable> loaded = LoadedCallable::load(program, callables(program)[0]);
   REQUIRE_FALSE(loaded);
   CHECK(contains(loaded.error().message, "the program is for sm_80, the device is sm_90a"));

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/unit/contains.h"
 #include "tests/unit/vm/scratch_folder.h"
 #include "vm/cli/commands.h"
 
@@ -30,10 +31,6 @@ inline std::string read_text(const std::string& path) {
   std::ostringstream text;
   text << stream.rdbuf();
   return text.str();
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// c[i] = a[i] + s, element by element; a kernel without a pipeline and with a scalar.

@@ -1,4 +1,5 @@
 #include "vm/text/file.h"
+#include "tests/unit/contains.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -18,10 +19,6 @@ using namespace tilevm::vm;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string fault_of_reading(const std::string& path) {
   const auto bytes = read_file(path, 100);

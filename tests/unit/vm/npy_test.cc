@@ -1,4 +1,5 @@
 #include "vm/data/npy.h"
+#include "tests/unit/contains.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -43,10 +44,6 @@ std::vector<std::string> values_of(const HostTensor& tensor) {
 std::string fault(const Bytes& bytes) {
   const Result<HostArray> tensor = parse_npy(bytes, "x.npy");
   return tensor ? "it was read" : tensor.error().message;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 using Values = std::vector<std::string>;

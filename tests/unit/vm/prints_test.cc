@@ -22,7 +22,7 @@ const std::string printing = R"(def k<2, 1>(f32* x_ptr, bool flag, u64 n):
             x, f8e4m3))
 )";
 
-RunOptions options_for(bool json = false) {
+RunOptions print_options(bool json = false) {
   RunOptions options;
   options.program.file = "-";
   options.execution.data.inputs = {"x_ptr=iota", "flag=true", "n=18446744073709551614"};
@@ -32,7 +32,7 @@ RunOptions options_for(bool json = false) {
 
 std::string shown(const std::string& text, bool json = false) {
   Streams streams(text);
-  RunOptions options = options_for(json);
+  RunOptions options = print_options(json);
   const Exit status = run(options, streams.io);
   INFO(streams.err.str());
   CHECK(status == Exit::ok);
@@ -108,7 +108,7 @@ TEST_CASE("prints are shown before the fault that follows them") {
     Print(b)
     Print(1 / (b - 2))
 )");
-  CHECK(run(options_for(), streams.io) == Exit::fault);
+  CHECK(run(print_options(), streams.io) == Exit::fault);
   CHECK(contains(streams.out.str(), "line 4, k block [2]: b: i32 = 2\n"));
   CHECK_FALSE(contains(streams.out.str(), "block [3]"));
   CHECK(contains(streams.err.str(), "TV0403"));
@@ -143,7 +143,7 @@ TEST_CASE("diff compares prints too") {
   Streams streams(printing);
   DiffOptions options;
   options.program.file = "-";
-  options.execution.data = options_for().execution.data;
+  options.execution.data = print_options().execution.data;
   options.backends = "sim,sim";
   CHECK(diff(options, streams.io) == Exit::ok);
   CHECK(contains(streams.out.str(), "prints: exact (5)\n"));

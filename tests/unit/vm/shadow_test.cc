@@ -37,7 +37,7 @@ Ran run_shadow(const RunOptions& options, const std::string& text) {
   return {exit, streams.out.str(), streams.err.str()};
 }
 
-RunOptions options_for(const std::string& file) {
+RunOptions shadow_options(const std::string& file) {
   RunOptions options;
   options.program.file = file;
   options.shadow = true;
@@ -50,7 +50,7 @@ std::string before_errors(const std::string& out) { return out.substr(0, out.fin
 }  // namespace
 
 TEST_CASE("errors of outputs, and of statements that are not exact") {
-  RunOptions options = options_for("-");
+  RunOptions options = shadow_options("-");
   options.execution.data.inputs = {"x=full:0.333251953125"};  // an f16
   const Ran ran = run_shadow(options, two_casts);
   INFO(ran.out << ran.err);
@@ -65,7 +65,7 @@ TEST_CASE("errors of outputs, and of statements that are not exact") {
 }
 
 TEST_CASE("the same as JSON, with every statement that computes") {
-  RunOptions options = options_for("-");
+  RunOptions options = shadow_options("-");
   options.json = true;
   options.execution.data.inputs = {"x=full:0.333251953125"};
   const Ran ran = run_shadow(options, two_casts);
@@ -82,7 +82,7 @@ TEST_CASE("the same as JSON, with every statement that computes") {
 }
 
 TEST_CASE("an exact program has nothing but exact statements") {
-  RunOptions options = options_for("-");
+  RunOptions options = shadow_options("-");
   options.execution.data.inputs = {"x=full:2"};
   const Ran ran = run_shadow(options, two_casts);
   CHECK(ran.exit == Exit::ok);
@@ -90,7 +90,7 @@ TEST_CASE("an exact program has nothing but exact statements") {
 }
 
 TEST_CASE("a GPU has no shadow values") {
-  RunOptions options = options_for("-");
+  RunOptions options = shadow_options("-");
   options.backend = "cuda";
   const Ran ran = run_shadow(options, two_casts);
   CHECK(ran.exit == Exit::usage);
@@ -109,7 +109,7 @@ TEST_CASE("shadow values change no output of the programs that ship") {
       {"vector_add", {"N=1000"}}};
   for (const auto& [name, defines] : programs) {
     RunOptions options =
-        options_for(std::string(TILEVM_SOURCE_DIR) + "/programs/" + name + ".tile");
+        shadow_options(std::string(TILEVM_SOURCE_DIR) + "/programs/" + name + ".tile");
     options.program.defines = defines;
     options.execution.wild = true;
     CAPTURE(name);

@@ -1,4 +1,5 @@
 #include "vm/data/spec.h"
+#include "tests/unit/contains.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -55,10 +56,6 @@ std::string fault(const std::string& spec) {
   if (parsed) return "it was read";
   CHECK(parsed.error().kind == ErrorKind::usage);
   return parsed.error().message;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr const char* looping =
     "        sum = Add(sum, t)\n"
     "    StoreGlobal(sum, ViewGlobal(y_ptr, shape=[2, 4]), offset=[b, 0:])\n";
 
-TraceOptions options_for(const std::string& block) {
+TraceOptions trace_options(const std::string& block) {
   TraceOptions options;
   options.program.file = "-";
   options.execution.data.inputs = {"x_ptr=iota"};
@@ -41,7 +41,7 @@ std::string hash_of(const std::vector<std::int32_t>& values) {
 
 TEST_CASE("a trace tells what each statement of a block gave, in the order in which they ran") {
   Streams streams(looping);
-  CHECK(trace(options_for("1"), streams.io) == Exit::ok);
+  CHECK(trace(trace_options("1"), streams.io) == Exit::ok);
   const std::string out = streams.out.str();
   INFO(out);
   CHECK(out.starts_with("f\n     1  line 2    BlockIndices -> b = 1\n"));
@@ -57,7 +57,7 @@ TEST_CASE("a trace tells what each statement of a block gave, in the order in wh
 
 TEST_CASE("a trace is cut at its limit, and is one JSON object if asked for") {
   Streams streams(looping);
-  TraceOptions options = options_for("0");
+  TraceOptions options = trace_options("0");
   options.limit = 3;
   CHECK(trace(options, streams.io) == Exit::ok);
   CHECK(contains(streams.out.str(), "... only 3 statements are shown; --limit shows more\n"));
@@ -70,18 +70,18 @@ TEST_CASE("a trace is cut at its limit, and is one JSON object if asked for") {
 
 TEST_CASE("a trace of a block that does not exist, or of a run that faults, says so") {
   Streams streams(looping);
-  CHECK(trace(options_for("7"), streams.io) == Exit::usage);
+  CHECK(trace(trace_options("7"), streams.io) == Exit::usage);
   CHECK(contains(streams.err.str(), "no launch has a block 7, 0, 0; the grid is"));
   for (const char* block : {"", "x", "1,", "1,2,3,4", "-1"}) {
     Streams wrong(looping);
-    CHECK(trace(options_for(block), wrong.io) == Exit::usage);
+    CHECK(trace(trace_options(block), wrong.io) == Exit::usage);
     CHECK(contains(wrong.err.str(), "X,Y or X,Y,Z"));
   }
   Streams faulty(
       "def f<1>(i32* p):\n    x = BlockIndices()\n    y = 3 / x\n"
       "    StoreGlobal(AllocateRegister(i32, layout=local(1), init=y), ViewGlobal(p, "
       "shape=[1]))\n");
-  TraceOptions options = options_for("0");
+  TraceOptions options = trace_options("0");
   options.execution.data.inputs.clear();
   CHECK(trace(options, faulty.io) == Exit::fault);
   CHECK(contains(faulty.out.str(), "line 2"));

@@ -1,0 +1,12 @@
+// Whether a text has a part, for tests of messages and of emitted code.
+#pragma once
+
+#include <string_view>
+
+namespace tilevm {
+
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace tilevm
