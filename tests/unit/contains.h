@@ -3,10 +3,6 @@
 
 #include <string_view>
 
-namespace tilevm {
-
 inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
-
-}  // namespace tilevm

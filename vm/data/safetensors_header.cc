@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "frontend/syntax/utf8.h"
+
 namespace tilevm::vm {
 namespace {
 
@@ -151,9 +153,11 @@ class EntryReader {
         fail("a control character in a string");
       } else if (c == '\\') {
         escape(text);
+      } else if (const auto point = frontend::decode_utf8(left_)) {
+        text += left_.substr(0, point->bytes);
+        left_.remove_prefix(point->bytes);
       } else {
-        text += c;
-        left_.remove_prefix(1);
+        fail("bytes that are no UTF-8 in a string");
       }
     }
     if (left_.empty()) {

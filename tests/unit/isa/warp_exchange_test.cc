@@ -57,13 +57,13 @@ std::vector<Numbers> exchanged(const WarpExchange& plan, const std::vector<Numbe
                                std::size_t places) {
   std::vector<Numbers> result(threads.size(), Numbers(places, -1));
   const auto in_word = static_cast<std::size_t>(plan.in_word);
-  for (std::size_t first = 0; first < threads.size(); first += 32) {
+  for (std::size_t warp = 0; warp < threads.size(); warp += 32) {
     std::vector<Words> sent(32, Words(static_cast<std::size_t>(plan.sent)));
     std::vector<Words> got(32, Words(static_cast<std::size_t>(plan.got)));
     for (std::size_t lane = 0; lane < 32; ++lane) {
       for (std::size_t i = 0; i < plan.from.size(); ++i) {
         sent[lane][i / in_word].push_back(
-            threads[first + lane][static_cast<std::size_t>(plan.from[i])]);
+            threads[warp + lane][static_cast<std::size_t>(plan.from[i])]);
       }
       swap_words(plan.before, lane, sent[lane]);
     }
@@ -81,7 +81,7 @@ std::vector<Numbers> exchanged(const WarpExchange& plan, const std::vector<Numbe
     for (std::size_t lane = 0; lane < 32; ++lane) {
       swap_words(plan.after, lane, got[lane]);
       for (std::size_t i = 0; i < plan.to.size(); ++i) {
-        result[first + lane][static_cast<std::size_t>(plan.to[i])] =
+        result[warp + lane][static_cast<std::size_t>(plan.to[i])] =
             got[lane][i / in_word][i % in_word];
       }
     }

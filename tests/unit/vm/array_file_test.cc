@@ -1,7 +1,6 @@
 // Archives and the types of ml_dtypes, as NumPy 2.4, ml_dtypes 0.6 and safetensors 0.8 wrote them
 // (tests/data/arrays), and files that are damaged.
 #include "vm/data/array_file.h"
-#include "tests/unit/contains.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -10,6 +9,7 @@
 #include <sstream>
 
 #include "isa/type/number.h"
+#include "tests/unit/contains.h"
 #include "tests/unit/vm/scratch_folder.h"
 #include "tests/unit/vm/tensor_of.h"
 #include "vm/data/spec.h"
@@ -210,6 +210,7 @@ TEST_CASE("a damaged archive is refused with its fault") {
   CHECK(one_byte(R"({"__metadata__":{"x":[1,-2.5e3,true,null,{},"\ud83d\ude00\n"]},"a":)", "}") ==
         "it was read");
   CHECK(contains(one_byte(R"({"a":)", ""), "bad header: `}` is expected"));
+  CHECK(contains(one_byte("{\"a\xff\":", "}"), "bad header: bytes that are no UTF-8"));
   CHECK(contains(one_byte(R"({"a":)", "}}"), "something follows the object"));
   CHECK(contains(one_byte(R"({"__metadata__":nil,"a":)", "}"), "a value is expected"));
   CHECK(contains(one_byte(R"({"\ud83d":)", "}"), "four digits are expected"));

@@ -1,5 +1,4 @@
 #include "vm/text/file.h"
-#include "tests/unit/contains.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -12,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/unit/contains.h"
 #include "tests/unit/vm/scratch_folder.h"
 #include "vm/text/byte_source.h"
 

@@ -1,5 +1,4 @@
 #include "vm/data/npy.h"
-#include "tests/unit/contains.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -7,6 +6,7 @@
 #include <string>
 
 #include "isa/type/number.h"
+#include "tests/unit/contains.h"
 #include "vm/data/npy_header.h"
 #include "vm/text/byte_source.h"
 

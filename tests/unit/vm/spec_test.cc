@@ -1,5 +1,4 @@
 #include "vm/data/spec.h"
-#include "tests/unit/contains.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -7,6 +6,7 @@
 #include <sstream>
 
 #include "isa/type/number.h"
+#include "tests/unit/contains.h"
 #include "tests/unit/vm/scratch_folder.h"
 #include "tests/unit/vm/tensor_of.h"
 #include "vm/data/npy.h"
