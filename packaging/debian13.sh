@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 tree=$PWD
 folder=$tree/.cache/debian13
-packages="g++,cmake,ninja-build,libboost-dev,libboost-context-dev,libfmt-dev,libcli11-dev,libedit-dev,doctest-dev"
+packages="build-essential,cmake,ninja-build,file,libboost-dev,libboost-context-dev,libfmt-dev,libcli11-dev,libedit-dev,doctest-dev"
 packages="$packages,librapidcheck-dev,libmpfr-dev,python3,python3-numpy,python3-venv,parallel,procps,git"
 targets=
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -20,7 +20,7 @@ done
   exit 3
 }
 command -v mmdebstrap >/dev/null || apt-get install -y -q mmdebstrap
-if [ ! -f "$folder/complete" ]; then
+if [ "$(cat "$folder/complete" 2>/dev/null)" != "$packages" ]; then
   rm -rf "$folder/root"
   mkdir -p "$folder"
   # Where this machine's own packages of Debian come from.
@@ -29,7 +29,7 @@ if [ ! -f "$folder/complete" ]; then
     sed -n 's/ main$//p' | grep -v security | head -n 1)
   # shellcheck disable=SC2086  # none is none
   mmdebstrap --variant=apt --include="$packages" trixie "$folder/root" $mirror
-  : >"$folder/complete"
+  echo "$packages" >"$folder/complete"
 fi
 # What is mounted ends with the namespace.
 # shellcheck disable=SC2016  # the inner shells' variables
@@ -40,7 +40,11 @@ exec unshare -m sh -eu -c '
   mkdir -p "$root$tree"
   mount --bind "$tree" "$root$tree"
   mount -t proc proc "$root/proc"
-  mount --bind /dev "$root/dev"
+  mount --rbind /dev "$root/dev"
+  # Virtual environments of this machine have its Python, which is not there.
+  for environment in editors wheel; do
+    [ ! -d "$root$tree/.cache/$environment" ] || mount -t tmpfs none "$root$tree/.cache/$environment"
+  done
   exec chroot "$root" env -i HOME=/root PATH=/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 JOBS="${JOBS:-}" CONFIGURE="${CONFIGURE:-}" sh -eu -c "
     tree=\$1 targets=\$2
     shift 2

@@ -70,10 +70,10 @@ flute 4 16 "$large" "$large4"
 flute 3 16 "$large" "$large3"
 flute 2 16 "$large" "$large2"
 sparse 16 "$large" "-D BLOCKS=264"
-decode u4 32 32768 2
+decode u4 32 32768 4
 decode u8 32 32768 4
 decode f16 32 32768 2
-row programs/rmsnorm_residual.tile -D M=32768 -D N=8192 -D THREADS=256
+row programs/rmsnorm_residual.tile -D M=32768 -D N=8192 -D THREADS=64
 row programs/softmax.tile -D M=32768 -D N=4096
 row programs/layernorm.tile -D M=32768 -D N=4096
 row programs/rope.tile -D TOKENS=8192 -D H=32
@@ -89,11 +89,21 @@ marlin 64 "$large" "-D BM=64"
 sparse 1 "$large" "-D BLOCKS=264"
 sparse 64 "$large" "-D BM=32 -D BLOCKS=396"
 # Of small shapes each block that a column of tiles has more is one more that waits for the others' sums.
+# flute_point SHAPE BITS ROWS
+flute_point() {
+  case $3,$1,$2 in
+    64,*) echo "-D COPIES=32 -D BN=128 -D BM=64" ;;
+    *,"$square",*) echo "-D COPIES=32 -D BN=128 -D BLOCKS=264" ;;
+    *,4) echo "-D COPIES=0 -D BN=128" ;;
+    *,2) echo "-D COPIES=32 -D BN=128 -D DEPTH=2 -D STAGES=3" ;;
+    *) echo "-D COPIES=32 -D BN=128" ;;
+  esac
+}
 for m in 16 1 64; do
   rows_of_tile=16
   if [ $m = 64 ]; then rows_of_tile=32; fi
   for shape in "$square" "$small"; do
-    for bits in 4 3 2; do flute $bits $m "$shape" "-D COPIES=32 -D BN=128 -D BM=$((m == 64 ? 64 : 16))"; done
+    for bits in 4 3 2; do flute $bits $m "$shape" "$(flute_point "$shape" $bits $m)"; done
     marlin $m "$shape" "-D BN=128 -D BM=$((m == 64 ? 64 : 16))"
     sparse $m "$shape" "-D BN=128 -D BM=$rows_of_tile"
   done

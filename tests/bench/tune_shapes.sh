@@ -39,6 +39,8 @@ tune many_rows u4 64 8192 10240 -D BM=64 -D BAND=1 -D BK=128
 tune many_rows u4 64 4096 14336 -D BM=64 -D BAND=1 -D BK=128
 tune many_rows u4 64 14336 4096 -D BM=64 -D BAND=1 -D BK=128
 tune many_rows u4 64 4096 4096 -D BM=64 -D BAND=1 -D BK=128
+tune many_rows i3 64 8192 57344 -D BM=64 -D BAND=1 -D BK=128
+tune many_rows i2 64 8192 57344 -D BM=64 -D BAND=1 -D BK=128
 tune few_rows u4 32 8192 57344
 tune many_rows u4 32 8192 57344 -D BM=32 -D BAND=1 -D BK=128
 tune few_rows u4 16 8192 8192

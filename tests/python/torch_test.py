@@ -90,7 +90,7 @@ class Layers(unittest.TestCase):
     def test_the_bits_are_those_of_the_program_for_every_type(self):
         for type_ in TYPES:
             with self.subTest(type_):
-                linear, layer = make_layer(type_)
+                _, layer = make_layer(type_, plan=Plan())
                 x = torch.randn(3, 96, dtype=torch.float16)
                 k = tilevm.load(tilevm.programs() / PIPELINED, entry="main", M=3, N=40, K=96, Q=type_, W=bits_of(type_),
                                 ZERO=zero_of(type_), GROUP=64)
@@ -158,7 +158,7 @@ class Layers(unittest.TestCase):
     def test_constants_change_no_sum(self):
         x = torch.randn(4, 96, dtype=torch.float16)
         with torch.no_grad():  # another order of the weights, the same sums
-            self.assertTrue(torch.equal(make_layer(plan=Plan(PIPELINED, {"BN": 32}))[1](x), make_layer()[1](x)))
+            self.assertTrue(torch.equal(make_layer(plan=Plan(PIPELINED, {"BN": 32}))[1](x), make_layer(plan=Plan())[1](x)))
 
     def test_many_rows_go_to_torch(self):
         """From `many_rows` on the result is torch's, to the bit; below it is the kernel's."""

@@ -109,7 +109,7 @@ class OfThePackage(Tables):
         self.assertEqual(_tuned.choose("", "u4", 8192, 57344, 128, 16), _tuned.Plan())
 
     def test_crossovers(self):
-        self.assertEqual([_tuned.crossover(device) for device in (H200, "A GPU", "")], [100, 100, None])
+        self.assertEqual([_tuned.crossover(device) for device in (H200, "A GPU", "")], [192, 192, None])
 
 
 class OfTheUser(Tables):
@@ -131,6 +131,14 @@ class OfTheUser(Tables):
         self.assertEqual(constants("NVIDIA GH200", 8192, 57344), {"BN": "128", "WARPS": "8"})
         # Far from its own row: a near one of the H200 in the table of the package
         self.assertEqual(constants("NVIDIA H100", 8192, 8192)["BN"], "64")
+
+    def test_many_rows_have_a_row_of_as_many(self):
+        """Of another device, or of u4 for i4, before one of this device for a quarter of the rows, which is read four times."""
+        problem = ("N=8192", "K=4096", "GROUP=128")
+        self.write(trial(defines=("M=16", "Q=i4", *problem)),
+                   trial("Another GPU", file=MANY, defines=("M=64", "Q=u4", *problem), point="BM=64 BK=128", us=9))
+        for rows, program in ((16, FEW), (32, FEW), (64, MANY)):
+            self.assertEqual(_tuned.choose("A GPU", "u4", 4096, 8192, 128, rows, "sm_90").program, program, rows)
 
     def test_the_fastest_that_is_exact_wins(self):
         self.write(trial(us=5), trial(us=3, point="BN=128 WARPS=4"), trial(us=1, exact=False), trial(us=2, exact=None),

@@ -67,7 +67,11 @@ def flute_variant(bits, n, m):
     if m > 16:
         return dict(W=bits, COPIES=32, BM=64, BN=128, **(dict(BLOCKS=264) if n > 10240 else {}))
     large = {4: dict(DEPTH=2, STAGES=3, BLOCKS=264), 3: dict(FOLD=1, STAGES=4, BLOCKS=396), 2: dict(STAGES=4, BLOCKS=528)}
-    return dict(W=bits, COPIES=32, **(large[bits] if n > 10240 else dict(BN=128)))
+    if n > 10240:
+        return dict(W=bits, COPIES=32, **large[bits])
+    if n > 4096:
+        return dict(W=bits, COPIES=32, BN=128, BLOCKS=264)
+    return dict(W=bits, BN=128, **{4: dict(COPIES=0), 3: dict(COPIES=32), 2: dict(COPIES=32, DEPTH=2, STAGES=3)}[bits])
 
 
 def flute(folder, file):

@@ -30,9 +30,11 @@ def candidates(m, k, n, type_="i4"):
     """(program, constants) that are tried for a product: the tuned row that is nearest, and a few tiles that keep 132
     multiprocessors busy. Their weights have one order for few rows, one for many."""
     found = []
-    for device in (torch.cuda.get_device_name() if torch.cuda.is_available() else "", H200):
+    gpu = torch.cuda.is_available()
+    own = (torch.cuda.get_device_name(), "sm_{}{}".format(*torch.cuda.get_device_capability())) if gpu else ("", "")
+    for device, architecture in (own, (H200, "")):
         for rows in {m, min(m, 16)} if m <= 32 else {m}:
-            plan = tilevm._tuned.choose(device, type_, k, n, GROUP, rows)
+            plan = tilevm._tuned.choose(device, type_, k, n, GROUP, rows, architecture)
             if plan.program in (FEW, MANY) and n % int(plan.constants.get("BN", 128)) == 0:
                 found.append((plan.program, dict(plan.constants)))
     if m <= 32:
@@ -173,12 +175,15 @@ def sparse(folder, file):
     library = ctypes.CDLL(str(folder / "libsparse_marlin.so"))
     theirs = module(folder / "python", "Sparse-Marlin")
     program = "marlin/sparse_matmul.tile"
-    variants = [dict(BN=bn, STAGES=stages) for bn in (256, 128) for stages in (4, 5)]
+
+    def variants(n):  # with the points of systems.sh
+        wide = [dict(BN=256, STAGES=stages) for stages in (4, 5)]
+        return wide + [dict(BLOCKS=blocks) for blocks in (264, 396)] if n > 10240 else wide + [dict(BN=128)]
 
     def constants(m, k, n, variant):
         return dict(M=m, K=k, N=n, GROUP=GROUP, BM=16 if m <= 16 else 32, **variant)
     compile_all(compile_points([(program, constants(m, k, n, variant)) for k, n in SPARSE_SHAPES for m in ROWS
-                                for variant in variants], ["pack"]))
+                                for variant in variants(n)], ["pack"]))
     for k, n in SPARSE_SHAPES:
         problem = sparse_problem(k, n, theirs)
         half = in_half(problem)
@@ -187,7 +192,7 @@ def sparse(folder, file):
             found, errors = try_each({
                 str(i): lambda variant=variant: tilevm_product(program, constants(m, k, n, variant), a,
                                                                [problem.values, problem.places], problem.scale, ["pack"], problem.made)
-                for i, variant in enumerate(variants)}, exact)
+                for i, variant in enumerate(variants(n))}, exact)
             quick = turns(found, 5) if found else {}
             best = min(quick, key=quick.get) if quick else None
             c = torch.empty((m, n), dtype=torch.float16, device=DEVICE)
@@ -202,7 +207,7 @@ def sparse(folder, file):
             calls["read"] = reader(read)
             times = turns(calls, ROUNDS)
             table.row(dict(K=k, N=n, m=m), times, more_errors, bytes=read, candidates=len(found),
-                      point=" ".join(f"{x}={y}" for x, y in variants[int(best)].items()) if best else "")
+                      point=" ".join(f"{x}={y}" for x, y in variants(n)[int(best)].items()) if best else "")
         del problem, half
         torch.cuda.empty_cache()
 
