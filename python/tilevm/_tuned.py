@@ -163,8 +163,8 @@ def _rows(file: pathlib.Path, device: str, architecture: str = "") -> Iterator[R
 
 
 def _distance(row: Row, type_: str, inputs: int, outputs: int, group: int, rows: int) -> Optional[float]:
-    """How far a row is from what is asked, in powers of two; None: weights of another number of bits. u4 for i4 is a
-    quarter: the same bytes, and one instruction more or less for eight weights."""
+    """How far a row is from what is asked, in powers of two; None: weights of another number of bits. u4 for i4 is an
+    eighth: the same bytes, and one instruction more or less for eight weights."""
     wanted = program_type(row.program, type_)
     if row.type != wanted and (bits_of(row.type) != bits_of(wanted) or ("f" in (row.type[0], wanted[0])
                                                                        and row.type[0] != wanted[0])):
@@ -173,7 +173,7 @@ def _distance(row: Row, type_: str, inputs: int, outputs: int, group: int, rows:
     def ratio(a: int, b: int) -> float:
         return abs(math.log2(a / b))
 
-    return (row.type != wanted) / 4 + ratio(row.outputs, outputs) + ratio(row.inputs, inputs) + ratio(row.rows, rows) / 2 + \
+    return (row.type != wanted) / 8 + ratio(row.outputs, outputs) + ratio(row.inputs, inputs) + ratio(row.rows, rows) / 2 + \
         ratio(row.group, group) / 4
 
 
@@ -194,14 +194,14 @@ def choose(device: str, type_: str, inputs: int, outputs: int, group: int, rows:
 
     That of the nearest row of the device that the program takes: the same problem, else the same number of bits and
     the nearest shape; of equals the user's, then the fastest. A row of another device of the same architecture
-    ("sm_90") is as far away as a row for twice as many rows. Without any row it is the plan of no constants.
+    ("sm_90") is nearer than one of this device for half as many rows. Without any row it is the plan of no constants.
     """
     found: list[Any] = []
     for place, file in enumerate((user_file(), HERE / "tuned.jsonl")):
         for row in _rows(file, device, architecture) if device else ():
             distance = _distance(row, type_, inputs, outputs, group, rows)
             if distance is not None:
-                found.append((distance + (row.device != device) / 2, place, row.us, len(found), row))
+                found.append((distance + (row.device != device) / 4, place, row.us, len(found), row))
     for *_, row in sorted(found):
         if _is_legal(row, type_, inputs, outputs, group):
             return Plan(row.program, dict(row.constants), row.source)
