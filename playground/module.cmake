@@ -2,14 +2,15 @@
 #
 # What is compiled for speed: loops over elements, which -Os makes up to nine times slower. They have no vectors but those
 # that are written out, which would take as much code again. The rest runs once a statement or less.
-set(fast_rooms "/sim/(arithmetic|mma|tiles|access)/")
+set(fast_rooms "/sim/(arithmetic|mma)/")
 # What throws or catches. Elsewhere nothing is destroyed when memory is exhausted, which takes a fifth of the code; the
 # page begins with a new module after that (page/engine.js). A file that throws and is not listed here does not compile.
 set(throwing frontend/syntax/grammar.cc frontend/syntax/precedence.cc sim/launch/block_scheduler.cc sim/launch/sim.cc
   sim/launch/launch.cc vm/cli/run_progress.cc vm/data/tensor.cc vm/debug/expression_text.cc
   vm/text/byte_source.cc vm/text/file.cc vm/web/absent.cc vm/web/boost_json.cc)
-set_source_files_properties(${throwing} PROPERTIES COMPILE_OPTIONS "-fexceptions;-frtti"
+set_source_files_properties(${throwing} PROPERTIES COMPILE_OPTIONS -fexceptions
   SKIP_PRECOMPILE_HEADERS ON)
+set_source_files_properties(frontend/syntax/grammar.cc PROPERTIES COMPILE_OPTIONS "-fexceptions;-frtti")  # X3's typeid
 
 get_target_property(sim_sources tilevm_sim SOURCES)
 set(fast_sources ${sim_sources})
@@ -32,7 +33,7 @@ endforeach()
 
 add_executable(tilevm vm/cli/main.cc vm/cli/command_line.cc)
 target_link_libraries(tilevm PRIVATE tilevm_vm CLI11::CLI11)
-target_compile_options(tilevm PRIVATE -Oz)
+target_compile_options(tilevm PRIVATE -Oz -fno-rtti)
 target_compile_definitions(tilevm PRIVATE TILEVM_VERSION="${PROJECT_VERSION}"
   TILEVM_SOURCE_DIR="")
 set_target_properties(tilevm PROPERTIES UNITY_BUILD ${TILEVM_UNITY} SUFFIX .js)

@@ -80,7 +80,7 @@ std::string usage_message(const CLI::ParseError& error, const CLI::App& root) {
   const std::string help =
       &app == &root ? "`tilevm --help`" : "`tilevm " + app.get_name() + " --help`";
   const std::vector<std::string> rest = root.remaining(true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !rest.empty()) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !rest.empty()) {
     const std::string& word = rest.front();
     if (word.size() > 1 && word.front() == '-') {
       const std::string name = word.substr(0, word.find('='));

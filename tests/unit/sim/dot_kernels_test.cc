@@ -12,11 +12,11 @@ namespace {
 
 using vm::fidelity::Random;
 
-struct Extents {
+struct ProductExtents {
   std::size_t m, n, k;
 };
-const std::vector<Extents> extents{{1, 1, 2},   {3, 7, 2},   {4, 8, 6},    {5, 9, 4},
-                                   {8, 16, 32}, {9, 31, 10}, {17, 40, 66}, {2, 100, 8}};
+const std::vector<ProductExtents> extents{{1, 1, 2},   {3, 7, 2},   {4, 8, 6},    {5, 9, 4},
+                                          {8, 16, 32}, {9, 31, 10}, {17, 40, 66}, {2, 100, 8}};
 
 TEST_CASE("integer products are exact modulo 2^32 at every level") {
   Random random(1);

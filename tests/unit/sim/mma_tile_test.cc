@@ -13,7 +13,7 @@ namespace {
 
 using isa::DType;
 using isa::MmaRule;
-using Tile = std::vector<std::uint32_t>;
+using Words = std::vector<std::uint32_t>;
 
 using vm::fidelity::Random;
 using vm::fidelity::random_code;
@@ -21,8 +21,8 @@ using vm::fidelity::random_spreads;
 using vm::fidelity::Spread;
 using vm::fidelity::Spreads;
 
-Tile random_tile(Random& random, const DType& type, std::size_t count, const Spread& spread) {
-  Tile tile(count);
+Words random_tile(Random& random, const DType& type, std::size_t count, const Spread& spread) {
+  Words tile(count);
   for (std::uint32_t& code : tile) {
     code = static_cast<std::uint32_t>(random_code(random, type, spread));
   }
@@ -35,9 +35,9 @@ TEST_CASE("the random tiles meet every kind of result") {
   const MmaRule rule = *mma_rule({90, false}, isa::bf16, isa::bf16, isa::f32);
   for (int i = 0; i < 200; ++i) {
     const Spreads shape = random_spreads(random, isa::bf16, isa::bf16, isa::f32);
-    const Tile a = random_tile(random, isa::bf16, 256, shape.a);
-    const Tile b = random_tile(random, isa::bf16, 128, shape.b);
-    Tile d = random_tile(random, isa::f32, 128, shape.c);
+    const Words a = random_tile(random, isa::bf16, 256, shape.a);
+    const Words b = random_tile(random, isa::bf16, 128, shape.b);
+    Words d = random_tile(random, isa::f32, 128, shape.c);
     mma_tile(rule, isa::bf16, isa::bf16, 8, 16, a.data(), b.data(), d.data(), d.data());
     for (const std::uint32_t code : d) {
       const std::uint32_t magnitude = code & 0x7fffffff;
@@ -54,18 +54,18 @@ TEST_CASE("the random tiles meet every kind of result") {
 }
 
 TEST_CASE("a full block of the largest products is exact") {
-  const Tile a(256, 0x7bff), b(128, 0x7bff);
-  Tile d(128, 0);
+  const Words a(256, 0x7bff), b(128, 0x7bff);
+  Words d(128, 0);
   mma_tile(*mma_rule({90, false}, isa::f16, isa::f16, isa::f32), isa::f16, isa::f16, 8, 16,
            a.data(), b.data(), d.data(), d.data());
-  CHECK(d == Tile(128, 0x517fc004));
+  CHECK(d == Words(128, 0x517fc004));
 }
 
 TEST_CASE("rows and columns without a NaN are not touched by one elsewhere") {
-  Tile a(256, 0x3c00), b(128, 0x3c00);
+  Words a(256, 0x3c00), b(128, 0x3c00);
   a[5 * 16 + 3] = 0x7e00;  // k 5, row 3
   b[2 * 16 + 7] = 0x7c00;  // column 2, k 7
-  Tile d(128, 0);
+  Words d(128, 0);
   mma_tile(*mma_rule({90, false}, isa::f16, isa::f16, isa::f32), isa::f16, isa::f16, 8, 16,
            a.data(), b.data(), d.data(), d.data());
   for (std::size_t n = 0; n < 8; ++n) {
@@ -97,11 +97,11 @@ TEST_CASE("what the kernel leaves to the model") {
 int count_wrong_sparse(Random& random, const isa::MmaClass& each, const MmaRule& rule,
                        std::size_t stored) {
   const Spreads spreads = random_spreads(random, each.a, each.b, each.accumulator);
-  using Codes = std::vector<std::uint64_t>;
+  using OperandCodes = std::vector<std::uint64_t>;
   using vm::fidelity::random_codes;
-  const Codes a = random_codes(random, each.a, 16 * stored, spreads.a),
-              b = random_codes(random, each.b, 8 * 2 * stored, spreads.b),
-              c = random_codes(random, each.accumulator, 8 * 16, spreads.c);
+  const OperandCodes a = random_codes(random, each.a, 16 * stored, spreads.a),
+                     b = random_codes(random, each.b, 8 * 2 * stored, spreads.b),
+                     c = random_codes(random, each.accumulator, 8 * 16, spreads.c);
   std::vector<std::uint32_t> places(16 * stored);
   for (std::size_t pair = 0; pair < 16 * stored; pair += 32) {
     for (std::size_t m = 0; m < 16; ++m) {
@@ -121,7 +121,7 @@ int count_wrong_sparse(Random& random, const isa::MmaClass& each, const MmaRule&
     std::vector<std::uint32_t> d(c.begin(), c.end());
     tile.multiply(operand_a, operand_b, d.data(), d.data());
     for (std::size_t i = 0; i < d.size(); ++i) {
-      Codes row, column;
+      OperandCodes row, column;
       for (std::size_t p = 0; p < stored; ++p) {
         row.push_back(a[p * 16 + i % 16]);
         column.push_back(b[i / 16 * 2 * stored + p / 2 * 4 + places[p * 16 + i % 16]]);

@@ -26,14 +26,14 @@ isa::VerifiedProgram program_of(const std::string& grid, const std::string& body
               body);
 }
 
-Report report_of(const std::string& grid, const std::string& body, const Options& options = {}) {
+Report report_with(const std::string& grid, const std::string& body, const Options& options = {}) {
   std::vector<Buffer> memory{buffer("y", std::vector<std::int32_t>(32, -1))};
   return run(program_of(grid, body), {0}, memory, options);
 }
 
 std::string fault_of(const std::string& grid, const std::string& body,
                      const Options& options = {}) {
-  const Report report = report_of(grid, body, options);
+  const Report report = report_with(grid, body, options);
   return report.fault ? to_string(report.fault->diagnostic.code) : "";
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("nothing depends on host threads") {
   std::set<std::string> said;
   for (const int threads : {1, 2, 3, 16}) {
     for (int i = 0; i < 4; ++i) {
-      const Report report = report_of("40", body, {.threads = threads});
+      const Report report = report_with("40", body, {.threads = threads});
       REQUIRE(report.fault);
       said.insert(render(report.fault->diagnostic, program_of("40", body).source(), false));
     }
@@ -158,7 +158,7 @@ TEST_CASE("blocks that wait do not count as steps, and wake once their value is 
       "    LockSemaphore(s, 63 - b)\n"
       "    ReleaseSemaphore(s, 64 - b)\n"
       "    if b == 0:\n        StoreGlobal(mine, y)\n";
-  const Report report = report_of("64", body);
+  const Report report = report_with("64", body);
   REQUIRE(!report.fault);
   CHECK(report.counters.blocks == 64);
   CHECK(report.counters.steps == 64 * 8 + 2);
@@ -169,7 +169,7 @@ TEST_CASE("a block waits for ever if the one it waits for cannot begin") {
       "    LockSemaphore(s, 9 - b)\n"
       "    ReleaseSemaphore(s, 10 - b)\n";
   CHECK(fault_of("10", body, {.resident_blocks = 10}) == "");
-  const Report report = report_of("10", body, {.resident_blocks = 9});
+  const Report report = report_with("10", body, {.resident_blocks = 9});
   REQUIRE(report.fault);
   const Diagnostic& diagnostic = report.fault->diagnostic;
   CHECK(diagnostic.code == Code::deadlock);
@@ -188,7 +188,7 @@ TEST_CASE("a block waits for ever if the one it waits for cannot begin") {
 }
 
 TEST_CASE("what blocks printed is shown up to a deadlock") {
-  const Report report = report_of("3", "    Print(b)\n    LockSemaphore(s, b)\n");
+  const Report report = report_with("3", "    Print(b)\n    LockSemaphore(s, b)\n");
   REQUIRE(report.fault);
   CHECK(report.prints.blocks.size() == 3);
 }
@@ -213,7 +213,7 @@ TEST_CASE("a barrier between blocks is one of the block, and needs no Synchroniz
       "    Synchronize()\n"
       "    ReleaseSemaphore(s, b)\n"
       "    x = LoadShared(t, layout=local(8).spatial(4).replicated(8))\n";
-  const Report report = report_of("1", body);
+  const Report report = report_with("1", body);
   REQUIRE(!report.fault);
   REQUIRE(report.barriers.size() == 1);
   CHECK(!report.barriers[0].needed);

@@ -10,7 +10,7 @@ using namespace tilevm::sim::testing;
 namespace {
 
 /// The fault of a kernel f(i32* x, i32* y) on 256 elements each, if it has one.
-std::optional<Fault> fault_of(const std::string& body, const Options& options = {.threads = 1}) {
+std::optional<Fault> fault_with(const std::string& body, const Options& options = {.threads = 1}) {
   const auto program = load(
       "def f<1>(i32* x, i32* y):\n"
       "    gx = ViewGlobal(x, shape=[16, 16])\n"
@@ -23,7 +23,7 @@ std::optional<Fault> fault_of(const std::string& body, const Options& options = 
 
 /// What the message of an uninitialized read says of the elements; empty without one.
 std::string undefined_in(const std::string& body) {
-  const auto fault = fault_of(body);
+  const auto fault = fault_with(body);
   if (!fault) return "";
   REQUIRE(fault->diagnostic.code == Code::uninitialized_read);
   const std::string& message = fault->diagnostic.message;
@@ -136,7 +136,7 @@ TEST_CASE("a dot is undefined along rows of a, columns of b, and where c is") {
 }
 
 TEST_CASE("copies must not read workspaces that nothing has written") {
-  const auto fault = fault_of(
+  const auto fault = fault_with(
       "    w = AllocateGlobal(i32, shape=[16, 16])\n"
       "    s = AllocateShared(i32, shape=[16, 16])\n"
       "    CopyAsync(s, w)\n");
@@ -173,7 +173,7 @@ TEST_CASE("a buffer's undefined elements become defined when a kernel writes the
 
 TEST_CASE("a view that makes replicas of different elements is a fault") {
   const std::string load = "    a = LoadGlobal(gx, layout=spatial(2, 16))\n";
-  CHECK(!fault_of(load + "    b = View(a, layout=replicated(32).local(1))\n"));  // all are 3
+  CHECK(!fault_with(load + "    b = View(a, layout=replicated(32).local(1))\n"));  // all are 3
   const auto program = testing::load(
       "def f<1>(i32* x):\n"
       "    a = LoadGlobal(ViewGlobal(x, shape=[32]), layout=spatial(32))\n"

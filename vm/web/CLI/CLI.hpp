@@ -24,22 +24,30 @@ namespace CLI {  // NOLINT(readability-identifier-naming)
 
 class App;
 
-struct ParseError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+enum class ExitCodes { Success, ParseError, ExtrasError };
+
+class ParseError : public std::runtime_error {
+ public:
+  explicit ParseError(const std::string& message, ExitCodes code = ExitCodes::ParseError)
+      : std::runtime_error(message), code_(code) {}
+  [[nodiscard]] int get_exit_code() const { return static_cast<int>(code_); }
+
+ private:
+  ExitCodes code_;
 };
-/// The end of parsing that the user asked for.
+/// The end of parsing that the user asked for: the version, where there is a message, or help.
 struct Success : ParseError {
-  using ParseError::ParseError;
+  explicit Success(const std::string& message) : ParseError(message, ExitCodes::Success) {}
 };
 struct CallForHelp : Success {
-  CallForHelp() : Success("help") {}
+  CallForHelp() : Success("") {}
 };
 struct CallForVersion : Success {
   using Success::Success;
 };
 /// Words that nothing takes.
 struct ExtrasError : ParseError {
-  using ParseError::ParseError;
+  explicit ExtrasError(const std::string& message) : ParseError(message, ExitCodes::ExtrasError) {}
 };
 
 using Words = std::vector<std::string>;
@@ -411,8 +419,8 @@ class App {
 
   template <class Stream>
   void exit(const Success& asked, Stream& out, Stream&) const {
-    const bool is_help = dynamic_cast<const CallForHelp*>(&asked) != nullptr;
-    out << (is_help ? help() : asked.what() + std::string("\n"));
+    const std::string version = asked.what();
+    out << (version.empty() ? help() : version + "\n");
   }
 
   void parse(int count, const char* const* words) {
