@@ -24,8 +24,13 @@ target_compile_options(tilevm_fast PRIVATE -fno-math-errno -fno-trapping-math -f
 set_target_properties(tilevm_fast PROPERTIES UNITY_BUILD ${TILEVM_UNITY} UNITY_BUILD_MODE GROUP)
 tilevm_precompile(tilevm_fast ${PROJECT_SOURCE_DIR}/isa/verify/verify.h)
 target_link_libraries(tilevm_sim PUBLIC tilevm_fast)
+if(TILEVM_SMALL_MODULE)
+  set(small -Oz)
+else()
+  set(small -O1)
+endif()
 foreach(cold isa frontend sim backend vm)
-  target_compile_options(tilevm_${cold} PRIVATE -Oz)
+  target_compile_options(tilevm_${cold} PRIVATE ${small})
 endforeach()
 foreach(quiet isa frontend sim fast backend vm)
   target_compile_options(tilevm_${quiet} PRIVATE -fno-exceptions -fno-rtti)
@@ -33,16 +38,19 @@ endforeach()
 
 add_executable(tilevm vm/cli/main.cc vm/cli/command_line.cc)
 target_link_libraries(tilevm PRIVATE tilevm_vm CLI11::CLI11)
-target_compile_options(tilevm PRIVATE -Oz -fno-rtti)
+target_compile_options(tilevm PRIVATE ${small} -fno-rtti)
 target_compile_definitions(tilevm PRIVATE TILEVM_VERSION="${PROJECT_VERSION}"
   TILEVM_SOURCE_DIR="")
 set_target_properties(tilevm PROPERTIES UNITY_BUILD ${TILEVM_UNITY} SUFFIX .js)
 # A bit of memory must have a number of 32 bits (vm/data/tensor.h): half a GiB is the most there can be.
-target_link_options(tilevm PRIVATE -Oz -fwasm-exceptions -msimd128 -sMODULARIZE=1 -sEXPORT_NAME=TilevmModule
+target_link_options(tilevm PRIVATE ${small} -fwasm-exceptions -msimd128 -sMODULARIZE=1 -sEXPORT_NAME=TilevmModule
   -sENVIRONMENT=web,worker,node -sINVOKE_RUN=0 -sEXIT_RUNTIME=0 -sALLOW_MEMORY_GROWTH=1
   -sINITIAL_MEMORY=32MB -sMAXIMUM_MEMORY=512MB -sTOTAL_STACK=8MB -sFILESYSTEM=1 -sFORCE_FILESYSTEM=1
   -sEXPORTED_FUNCTIONS=_main,_tilevm_debug,_malloc,_free
   -sEXPORTED_RUNTIME_METHODS=FS,stringToUTF8,lengthBytesUTF8,UTF8ToString,HEAP32)
+if(NOT TILEVM_SMALL_MODULE)
+  return()
+endif()
 # What emscripten leaves is optimised once more. Then functions that resemble each other become neighbours, which gzip
 # packs into a twelfth less room.
 find_program(NODE node REQUIRED)

@@ -28,10 +28,15 @@ target_include_directories(CLI11::CLI11 INTERFACE ${PROJECT_SOURCE_DIR}/vm/web)
 
 # Every source reads this first.
 set(tilevm_first_header ${PROJECT_SOURCE_DIR}/vm/web/compat.h)
-# What every browser has that has exceptions and vectors makes code shorter; so do one optimisation of the whole module,
+# Three minutes at the link, and code that is a third shorter. What a test needs is there without it.
+option(TILEVM_SMALL_MODULE "Optimise the module for size and as a whole, as the page has it" ON)
+if(TILEVM_SMALL_MODULE)
+  add_compile_options(-flto)
+endif()
+# What every browser has that has exceptions and vectors makes code shorter; so do
 # no destructors of what lives as long as the module, and a std::function without a table of virtual functions for each
 # lambda.
-add_compile_options(-fwasm-exceptions -msimd128 -mbulk-memory -msign-ext -mnontrapping-fptoint -flto
+add_compile_options(-fwasm-exceptions -msimd128 -mbulk-memory -msign-ext -mnontrapping-fptoint
   -fno-c++-static-destructors -include ${tilevm_first_header})
 # Nothing prints by the rules of a locale.
 add_compile_definitions(_LIBCPP_ABI_OPTIMIZED_FUNCTION FMT_STATIC_THOUSANDS_SEPARATOR=',')
