@@ -33,9 +33,8 @@ option(TILEVM_SMALL_MODULE "Optimise the module for size and as a whole, as the 
 if(TILEVM_SMALL_MODULE)
   add_compile_options(-flto)
 endif()
-# What every browser has that has exceptions and vectors makes code shorter; so do
-# no destructors of what lives as long as the module, and a std::function without a table of virtual functions for each
-# lambda.
+# What every browser has that has exceptions and vectors makes code shorter; so do no destructors of what lives as long as
+# the module, and a std::function without a table of virtual functions for each lambda.
 add_compile_options(-fwasm-exceptions -msimd128 -mbulk-memory -msign-ext -mnontrapping-fptoint
   -fno-c++-static-destructors -include ${tilevm_first_header})
 # Nothing prints by the rules of a locale.
