@@ -1,7 +1,8 @@
 # The module: tilevm.js, which a page's worker and Node read, and tilevm.wasm.
 #
-# What is compiled for speed: loops over elements, which -Os makes up to nine times slower. They have no vectors but those
-# that are written out, which would take as much code again. The rest runs once a statement or less.
+# What is compiled for speed: arithmetic on elements, whose loops -Os makes up to nine times slower. They have no vectors
+# but those that are written out, which would take as much code again. Moves of elements (sim/tiles, sim/access) lose less
+# than a quarter, and the rest runs once a statement or less.
 set(fast_rooms "/sim/(arithmetic|mma)/")
 # What throws or catches. Elsewhere nothing is destroyed when memory is exhausted, which takes a fifth of the code; the
 # page begins with a new module after that (page/engine.js). A file that throws and is not listed here does not compile.
@@ -25,12 +26,12 @@ set_target_properties(tilevm_fast PROPERTIES UNITY_BUILD ${TILEVM_UNITY} UNITY_B
 tilevm_precompile(tilevm_fast ${PROJECT_SOURCE_DIR}/isa/verify/verify.h)
 target_link_libraries(tilevm_sim PUBLIC tilevm_fast)
 if(TILEVM_SMALL_MODULE)
-  set(small -Oz)
+  set(cold_level -Oz)
 else()
-  set(small -O1)
+  set(cold_level -O1)
 endif()
 foreach(cold isa frontend sim backend vm)
-  target_compile_options(tilevm_${cold} PRIVATE ${small})
+  target_compile_options(tilevm_${cold} PRIVATE ${cold_level})
 endforeach()
 foreach(quiet isa frontend sim fast backend vm)
   target_compile_options(tilevm_${quiet} PRIVATE -fno-exceptions -fno-rtti)
@@ -38,12 +39,12 @@ endforeach()
 
 add_executable(tilevm vm/cli/main.cc vm/cli/command_line.cc)
 target_link_libraries(tilevm PRIVATE tilevm_vm CLI11::CLI11)
-target_compile_options(tilevm PRIVATE ${small} -fno-rtti)
+target_compile_options(tilevm PRIVATE ${cold_level} -fno-rtti)
 target_compile_definitions(tilevm PRIVATE TILEVM_VERSION="${PROJECT_VERSION}"
   TILEVM_SOURCE_DIR="")
 set_target_properties(tilevm PROPERTIES UNITY_BUILD ${TILEVM_UNITY} SUFFIX .js)
 # A bit of memory must have a number of 32 bits (vm/data/tensor.h): half a GiB is the most there can be.
-target_link_options(tilevm PRIVATE ${small} -fwasm-exceptions -msimd128 -sMODULARIZE=1 -sEXPORT_NAME=TilevmModule
+target_link_options(tilevm PRIVATE ${cold_level} -fwasm-exceptions -msimd128 -sMODULARIZE=1 -sEXPORT_NAME=TilevmModule
   -sENVIRONMENT=web,worker,node -sINVOKE_RUN=0 -sEXIT_RUNTIME=0 -sALLOW_MEMORY_GROWTH=1
   -sINITIAL_MEMORY=32MB -sMAXIMUM_MEMORY=512MB -sTOTAL_STACK=8MB -sFILESYSTEM=1 -sFORCE_FILESYSTEM=1
   -sEXPORTED_FUNCTIONS=_main,_tilevm_debug,_malloc,_free

@@ -22,6 +22,13 @@ register()
 _quantized_linear = torch.ops.tilevm.quantized_linear.default  # looked up once
 
 
+def current_gpu() -> tuple[str, str]:
+    """The name and the architecture ("sm_90") of torch's GPU, as choose() takes them; both "" where there is none."""
+    if not torch.cuda.is_available():
+        return "", ""
+    return torch.cuda.get_device_name(), "sm_{}{}".format(*torch.cuda.get_device_capability())
+
+
 class QuantizedLinear(torch.nn.Module):
     """y = x (scale * (q - zero))^T + bias for inference, in float16: `q` has `type`, u1..u8, i1..i8, b1..b8 or a float
     of 3 to 8 bits, and a scale is shared by `group` weights of an output.
@@ -48,11 +55,10 @@ class QuantizedLinear(torch.nn.Module):
                              "features and rows are at least 1, groups multiples of 32")
         self.in_features, self.out_features, self.weight_type, self.group = in_features, out_features, type, group
         count = (in_features * out_features * bits_of(type) + 7) // 8
-        device = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+        device, architecture = current_gpu()
         self.many_rows = crossover(device) if many_rows == "tuned" else many_rows
         if self.many_rows is not None and (not isinstance(self.many_rows, int) or self.many_rows < 1):
             raise UsageError(f"`many_rows` is {many_rows!r}; it is a number of rows from 1 on, \"tuned\" or None")
-        architecture = "sm_{}{}".format(*torch.cuda.get_device_capability()) if device else ""
         self.plan = choose(device, type, in_features, out_features, group, rows, architecture) if plan is None else plan
         self._plan = json.dumps([self.plan.program, self.plan.constants])
         groups = (in_features + group - 1) // group

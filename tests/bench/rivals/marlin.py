@@ -14,6 +14,7 @@ import sys
 import torch
 
 import tilevm._tuned
+import tilevm.nn
 from protocol import DEVICE, ROUNDS, Table, Unfit, compile_all, need_gpu, reader, try_each, turns
 from quantized import compile_points, exact_product, in_marlin_order, module, packed, scales_in_order, tilevm_product
 
@@ -30,9 +31,7 @@ def candidates(m, k, n, type_="i4"):
     """(program, constants) that are tried for a product: the tuned row that is nearest, and a few tiles that keep 132
     multiprocessors busy. Their weights have one order for few rows, one for many."""
     found = []
-    gpu = torch.cuda.is_available()
-    own = (torch.cuda.get_device_name(), "sm_{}{}".format(*torch.cuda.get_device_capability())) if gpu else ("", "")
-    for device, architecture in (own, (H200, "")):
+    for device, architecture in (tilevm.nn.current_gpu(), (H200, "")):
         for rows in {m, min(m, 16)} if m <= 32 else {m}:
             plan = tilevm._tuned.choose(device, type_, k, n, GROUP, rows, architecture)
             if plan.program in (FEW, MANY) and n % int(plan.constants.get("BN", 128)) == 0:
