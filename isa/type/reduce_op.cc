@@ -5,6 +5,7 @@
 
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
+#include "isa/type/number.h"
 
 namespace tilevm::isa {
 namespace {
