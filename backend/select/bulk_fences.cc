@@ -8,6 +8,7 @@
 
 #include "backend/select/passes.h"
 #include "isa/inst/instruction_set.h"
+#include "isa/program/tile_move.h"
 
 namespace tilevm::backend {
 namespace {

@@ -191,7 +191,7 @@ void scan_row(std::vector<std::uint64_t>& row, std::vector<std::uint64_t> totals
 std::vector<std::uint64_t> scan_tile(const NaiveTile& source, isa::ReduceOp op, int dim,
                                      bool exclusive) {
   const isa::DType type = source.type.dtype, wide = isa::accumulator(op, type);
-  const Shape& shape = source.type.shape();
+  const isa::Shape& shape = source.type.shape();
   const auto d = static_cast<std::size_t>(dim);
   const auto digits = scan_digits(source.type.layout, dim);
   std::vector<std::uint64_t> results(source.codes.size());
