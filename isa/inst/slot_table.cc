@@ -43,7 +43,7 @@ constexpr std::array<InstructionEntry, sizeof...(I)> make_table(std::index_seque
   const auto entry = []<class Inst>(const Inst*) {
     return InstructionEntry{&Inst::schema.description, entries<Inst>, &make<Inst>};
   };
-  return {entry(static_cast<const std::variant_alternative_t<I, Instruction>*>(nullptr))...};
+  return {entry(static_cast<const std::variant_alternative_t<I, InstructionVariant>*>(nullptr))...};
 }
 
 constexpr auto table = make_table(std::make_index_sequence<instruction_count>{});

@@ -78,19 +78,10 @@ struct InstructionEntry {
   return instruction_table()[instruction.index()];
 }
 
-namespace detail {
-
-/// Where the slots of an instruction are, for SlotEntry::in.
-[[nodiscard]] inline const void* address_of(const Instruction& instruction) {
-  return std::visit([](const auto& inst) -> const void* { return &inst; }, instruction);
-}
-
-}  // namespace detail
-
 /// Calls f(entry, position, slot) for every slot of an instruction, in order.
 template <class F>
 void for_each_entry_of(const Instruction& instruction, F&& f) {
-  const void* const address = detail::address_of(instruction);
+  const void* const address = instruction.address();
   std::size_t position = 0;
   for (const SlotEntry& entry : entry_of(instruction).slots) {
     const auto with_slot = [&](const auto& slot) { f(entry, position, slot); };
@@ -100,7 +91,7 @@ void for_each_entry_of(const Instruction& instruction, F&& f) {
 }
 template <class F>
 void for_each_entry_of(Instruction& instruction, F&& f) {
-  const void* const address = detail::address_of(instruction);
+  const void* const address = instruction.address();
   std::size_t position = 0;
   for (const SlotEntry& entry : entry_of(instruction).slots) {
     const auto with_slot = [&](auto& slot) { f(entry, position, slot); };
