@@ -119,11 +119,15 @@ Form select_form(const isa::Where& inst, const InstStmt&, const Selection&) {
   return ElementLoop{ChooseElement{}, {inst.condition.var, inst.a.var, inst.b.var}};
 }
 
-Form select_form(const isa::Dot& inst, const InstStmt& stmt, const Selection& selection) {
+Form select_product(const isa::ProductOperands& operands, const InstStmt& stmt,
+                    const Selection& selection) {
   constexpr std::size_t most_unrolled = 4096;  // multiply-adds
   const isa::DotPlan& plan = selection.info.dot_plan(stmt);
   const isa::VarId result = stmt.results[0];
-  const DotForm dot{&plan, result == inst.a.var || result == inst.b.var};
+  const bool beside = result == operands.left || result == operands.right ||
+                      result == operands.metadata || result == operands.left_scales ||
+                      result == operands.right_scales;
+  const DotForm dot{&plan, beside};
   switch (plan.method) {
     case isa::DotMethod::mma:
       return MmaDot{dot};
@@ -133,19 +137,6 @@ Form select_form(const isa::Dot& inst, const InstStmt& stmt, const Selection& se
       break;
   }
   return ChainDot{dot, plan.chain.a_row.size() * plan.chain.a_depth.size() <= most_unrolled};
-}
-
-Form select_form(const isa::DotSparse& inst, const InstStmt& stmt, const Selection& selection) {
-  const isa::VarId result = stmt.results[0];
-  const bool beside = result == inst.a.var || result == inst.b.var || result == inst.places.var;
-  return MmaDot{{&selection.info.dot_plan(stmt), beside}};
-}
-
-Form select_form(const isa::DotScaled& inst, const InstStmt& stmt, const Selection& selection) {
-  const isa::VarId result = stmt.results[0];
-  const bool beside = result == inst.a.var || result == inst.a_scales.var || result == inst.b.var ||
-                      result == inst.b_scales.var;
-  return MmaDot{{&selection.info.dot_plan(stmt), beside}};
 }
 
 namespace {

@@ -201,14 +201,13 @@ struct ShuffledElements {
 
 // --- Products -----------------------------------------------------------------------------------
 
-/// A Dot, a DotSparse or a DotScaled, as planned by the verifier (isa/dot). A result that replaces
-/// an operand is built in other registers first.
+/// A product, as planned by the verifier (isa/dot). A result that replaces an operand is built in
+/// other registers first.
 struct DotForm {
   const isa::DotPlan* plan = nullptr;
   bool beside = false;
 };
-/// By tensor-core instructions for these types; of a DotSparse, sparse ones, of a DotScaled
-/// block-scaled ones.
+/// A product by tensor-core instructions for its types: dense, sparse or block-scaled ones.
 struct MmaDot {
   DotForm dot;
 };

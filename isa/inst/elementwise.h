@@ -14,10 +14,18 @@ constexpr Description elementwise(std::string_view mnemonic, std::string_view su
                                   std::string_view detail) {
   return {.mnemonic = mnemonic,
           .category = Category::compute,
+          .sync = Sync::none,
           .result = ResultKind::register_tile,
           .summary = summary,
           .detail = detail,
           .elementwise = true};
+}
+/// Sums and products: NaN operands give the canonical NaN.
+constexpr Description arithmetic(std::string_view mnemonic, std::string_view summary,
+                                 std::string_view detail) {
+  Description description = elementwise(mnemonic, summary, detail);
+  description.canonical_nan = true;
+  return description;
 }
 
 inline constexpr std::string_view arithmetic_detail =
@@ -52,16 +60,16 @@ inline constexpr std::string_view root_detail =
 
 /// What differs between the members of the family c = Op(a, b).
 constexpr Description describe(BinaryOp op) {
+  using detail::arithmetic, detail::elementwise, detail::arithmetic_detail, detail::choice_detail;
   using detail::comparison_detail, detail::bitwise_detail, detail::shift_detail;
-  using detail::elementwise, detail::arithmetic_detail, detail::choice_detail;
   switch (op) {
     case BinaryOp::add:
-      return elementwise("Add", "Adds two tiles element by element.", arithmetic_detail);
+      return arithmetic("Add", "Adds two tiles element by element.", arithmetic_detail);
     case BinaryOp::sub:
-      return elementwise("Sub", "Subtracts the second tile from the first, element by element.",
-                         arithmetic_detail);
+      return arithmetic("Sub", "Subtracts the second tile from the first, element by element.",
+                        arithmetic_detail);
     case BinaryOp::mul:
-      return elementwise("Mul", "Multiplies two tiles element by element.", arithmetic_detail);
+      return arithmetic("Mul", "Multiplies two tiles element by element.", arithmetic_detail);
     case BinaryOp::div:
       return elementwise(
           "Div", "Divides the first tile by the second, element by element.",
@@ -114,7 +122,7 @@ constexpr Description describe(BinaryOp op) {
           "the base is negative and the power no integer. Defined on floats but f64. Layouts and "
           "narrow types are as for Add.");
   }
-  return {};
+  TILEVM_NO_ENUMERATOR();
 }
 
 template <BinaryOp op>
@@ -205,7 +213,7 @@ constexpr Description describe(UnaryOp op) {
           "of Exp2: for results that are cast to 16 bits. Relative errors are up to 1.02e-4; "
           "results below 2^-126 are off by up to 2^-127. Types are those of Exp2.");
   }
-  return {};
+  TILEVM_NO_ENUMERATOR();
 }
 
 template <UnaryOp op>
@@ -242,11 +250,11 @@ struct Fma {
   RegisterOperand c;
 
   static constexpr auto schema = define<Fma>(
-      detail::elementwise("Fma", "Multiplies two tiles element by element and adds a third.",
-                          "a * b + c, rounded once: on a GPU one instruction, as a step of a Dot "
-                          "without tensor cores is. Defined on f16, bf16, f32, f64 and on integers "
-                          "of 32 and 64 bits, which wrap. The three tiles have one type, and one "
-                          "layout or shapes that broadcast (docs/semantics.md, Broadcasting)."),
+      detail::arithmetic("Fma", "Multiplies two tiles element by element and adds a third.",
+                         "a * b + c, rounded once: on a GPU one instruction, as a step of a Dot "
+                         "without tensor cores is. Defined on f16, bf16, f32, f64 and on integers "
+                         "of 32 and 64 bits, which wrap. The three tiles have one type, and one "
+                         "layout or shapes that broadcast (docs/semantics.md, Broadcasting)."),
       slot("a", &Fma::a, "the first factor"), slot("b", &Fma::b, "the second factor"),
       slot("c", &Fma::c, "what is added"));
   friend bool operator==(const Fma&, const Fma&) = default;

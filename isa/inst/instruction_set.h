@@ -100,6 +100,19 @@ constexpr bool has_register_tiles() {
 
 namespace detail {
 
+/// Whether an instruction has one operand of each role that every product has.
+template <class Inst>
+constexpr bool has_product_roles() {
+  int left = 0, right = 0, addend = 0;
+  for_each_slot<Inst>([&]<class Slot>(const SlotInfo<Inst, Slot>& info, std::size_t) {
+    const bool tile = std::is_same_v<Slot, RegisterOperand>;
+    left += tile && info.role == ProductRole::left ? 1 : 0;
+    right += tile && info.role == ProductRole::right ? 1 : 0;
+    addend += tile && info.role == ProductRole::addend ? 1 : 0;
+  });
+  return left == 1 && right == 1 && addend == 1;
+}
+
 template <class Inst>
 constexpr bool schema_is_complete() {
   static_assert(std::is_aggregate_v<Inst>, "an instruction is an aggregate");
@@ -108,6 +121,10 @@ constexpr bool schema_is_complete() {
   static_assert(!Inst::schema.description.elementwise ||
                     Inst::schema.description.result == ResultKind::register_tile,
                 "an element-wise instruction gives a register tile");
+  static_assert(Inst::schema.description.sync.stated,
+                "an instruction states what it synchronizes (Description::sync)");
+  static_assert(!is_product<Inst>() || has_product_roles<Inst>(),
+                "a product has a left matrix, a right one and an addend, in registers");
   static_assert(!Inst::schema.description.mnemonic.empty(), "an instruction has a name");
   static_assert(!Inst::schema.description.summary.empty(), "an instruction has a summary");
   return true;

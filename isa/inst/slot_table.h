@@ -59,6 +59,8 @@ struct SlotEntry {
   std::string_view name;
   std::string_view doc;
   Access access = Access::none;
+  Proxy proxy = Proxy::generic;
+  ProductRole role = ProductRole::none;
   bool is_optional = false;
   std::uint8_t type = 0;                     ///< number among detail::MemberTypes
   const void* (*in)(const void*) = nullptr;  ///< the slot in an instruction of this type
@@ -133,5 +135,12 @@ void for_each_slot_of(const Instruction& instruction, F&& f) {
 /// Whether an instruction reads an element of memory and writes it, so that what it finds there
 /// depends on what other blocks did before.
 [[nodiscard]] bool updates_memory(const Instruction& instruction);
+
+/// Whether an instruction reads global memory, so that its result or what it writes depends on what
+/// is there.
+[[nodiscard]] bool reads_global_memory(const Instruction& instruction);
+
+/// Whether accesses of an instruction go on after it (Proxy::async).
+[[nodiscard]] bool is_asynchronous(const Instruction& instruction);
 
 }  // namespace tilevm::isa

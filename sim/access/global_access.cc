@@ -11,17 +11,17 @@ TensorInMemory tensor_of(const GlobalView& view, std::size_t indexed_dim) {
           view.layout};
 }
 
-GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view, const isa::Shape& shape,
+GlobalAccess make_global_access(isa::VarId view, const isa::Shape& shape,
                                 const std::optional<isa::OffsetList>& offset, const Tile& tile,
                                 std::shared_ptr<const LayoutParts> parts,
                                 const Preparation& preparation, std::optional<int> indexed_dim) {
   const isa::Variable& variable = preparation.variable(view);
   GlobalAccess access;
-  access.mnemonic = mnemonic;
+  access.mnemonic = preparation.mnemonic();
   access.view_name = preparation.name(view);
   access.view_span = variable.span;
   access.span = preparation.span;
-  access.statement = preparation.new_memory_statement(mnemonic);
+  access.statement = preparation.new_memory_statement();
   access.view = static_cast<std::size_t>(view.index);
   access.dtype = preparation.global_type(view).dtype;
   access.tile = tile;

@@ -40,8 +40,7 @@ struct GlobalAccess {
 [[nodiscard]] TensorInMemory tensor_of(const GlobalView& view, std::size_t indexed_dim);
 
 /// A tile of `shape` at `offset` in the view `view`.
-[[nodiscard]] GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view,
-                                              const isa::Shape& shape,
+[[nodiscard]] GlobalAccess make_global_access(isa::VarId view, const isa::Shape& shape,
                                               const std::optional<isa::OffsetList>& offset,
                                               const Tile& tile,
                                               std::shared_ptr<const LayoutParts> parts,

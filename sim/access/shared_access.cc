@@ -156,16 +156,16 @@ void complete_runs(const SharedAccess& access, const IndexedTable& table, Indexe
 
 }  // namespace
 
-SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const isa::Shape& shape,
+SharedAccess make_shared_access(isa::VarId var, const isa::Shape& shape,
                                 const std::optional<isa::OffsetList>& offset, const Tile& tile,
                                 std::shared_ptr<const LayoutParts> parts,
                                 const Preparation& preparation, std::optional<int> indexed_dim) {
   const isa::SharedType& type = preparation.shared_type(var);
   SharedAccess access;
-  access.mnemonic = mnemonic;
+  access.mnemonic = preparation.mnemonic();
   access.tensor = preparation.name(var);
   access.span = preparation.span;
-  access.statement = preparation.new_memory_statement(mnemonic);
+  access.statement = preparation.new_memory_statement();
   access.tensor_bits = static_cast<std::uint64_t>(preparation.info.shared_tile(var).offset) * 8;
   access.tensor_number =
       static_cast<std::size_t>(&preparation.info.shared_tile(var) - preparation.info.shared.data());

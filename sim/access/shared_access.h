@@ -40,8 +40,7 @@ struct SharedAccess {
 };
 
 /// A tile of `shape` at `offset` in the shared tensor `var`.
-[[nodiscard]] SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var,
-                                              const isa::Shape& shape,
+[[nodiscard]] SharedAccess make_shared_access(isa::VarId var, const isa::Shape& shape,
                                               const std::optional<isa::OffsetList>& offset,
                                               const Tile& tile,
                                               std::shared_ptr<const LayoutParts> parts,

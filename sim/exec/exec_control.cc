@@ -39,10 +39,10 @@ std::shared_ptr<const SemaphoreAccess> make_access(const Inst& inst,
   tile.thread_bytes = semaphore_bits / 8;
   const isa::Expr value =
       isa::Expr::convert(inst.value.value, *isa::semaphore_kind(type), inst.value.value.span());
-  return std::make_shared<const SemaphoreAccess>(SemaphoreAccess{
-      make_global_access(Inst::schema.description.mnemonic, inst.view.var, {}, inst.offset, tile,
-                         preparation.tables.parts(isa::Shape{}), preparation),
-      ScalarCode(value)});
+  return std::make_shared<const SemaphoreAccess>(
+      SemaphoreAccess{make_global_access(inst.view.var, {}, inst.offset, tile,
+                                         preparation.tables.parts(isa::Shape{}), preparation),
+                      ScalarCode(value)});
 }
 
 bool find_turn(Context& context, Turn& turn) {
@@ -144,7 +144,7 @@ bool replay(const Turn& turn, GlobalUse use, Context& context) {
 
 template <>
 Action prepare(const isa::Synchronize&, const Preparation& preparation) {
-  return [number = preparation.new_barrier("Synchronize")](Context& context) {
+  return [number = preparation.new_barrier()](Context& context) {
     synchronize(number, context);
     return true;
   };

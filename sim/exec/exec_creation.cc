@@ -181,10 +181,10 @@ template <>
 Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation) {
   const Tile tile = preparation.result_tile();
   if (!inst.init) {
-    return [tile, span = preparation.span](Context& context) {
+    return [tile, name = preparation.mnemonic(), span = preparation.span](Context& context) {
       fill(tile, 0, context.state.registers.at(tile.offset));
       if (context.settings.checks.uninitialized) {
-        context.state.undefined.fill(tile, {"AllocateRegister", span, "give it `init=`"});
+        context.state.undefined.fill(tile, {name, span, "give it `init=`"});
       }
       return true;
     };

@@ -57,9 +57,8 @@ Action load_scalar(isa::RegisterOperand src, const isa::LoadScalar&,
 Action load_scalar(isa::SharedOperand src, const isa::LoadScalar& inst,
                    const Preparation& preparation) {
   const isa::DType type = preparation.shared_type(src.var).dtype;
-  return [access = make_shared_access("LoadScalar", src.var, {}, inst.offset,
-                                      element_tile(type, preparation), element_parts(preparation),
-                                      preparation),
+  return [access = make_shared_access(src.var, {}, inst.offset, element_tile(type, preparation),
+                                      element_parts(preparation), preparation),
           type, slot = static_cast<std::size_t>(preparation.result().index)](Context& context) {
     TileOrigin origin{};
     if (!find_shared_origin(access, context, origin)) return false;
@@ -85,9 +84,8 @@ Action load_scalar(isa::SharedOperand src, const isa::LoadScalar& inst,
 Action load_scalar(isa::GlobalOperand src, const isa::LoadScalar& inst,
                    const Preparation& preparation) {
   const isa::DType type = preparation.global_type(src.var).dtype;
-  return [access = make_global_access("LoadScalar", src.var, {}, inst.offset,
-                                      element_tile(type, preparation), element_parts(preparation),
-                                      preparation),
+  return [access = make_global_access(src.var, {}, inst.offset, element_tile(type, preparation),
+                                      element_parts(preparation), preparation),
           type, slot = static_cast<std::size_t>(preparation.result().index)](Context& context) {
     std::uint64_t code = 0;
     if (!load_element(access, context, code)) return false;
@@ -123,7 +121,7 @@ Action prepare(const isa::LoadScalar& inst, const Preparation& preparation) {
 /// What is read from memory is checked in the action.
 template <>
 UndefinedTransfer undefined_transfer(const isa::LoadScalar& inst, const Preparation& preparation) {
-  return use_transfer("LoadScalar", tile_operands(inst), preparation);
+  return use_transfer(tile_operands(inst), preparation);
 }
 
 }  // namespace tilevm::sim

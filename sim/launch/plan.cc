@@ -147,13 +147,13 @@ class PlanBuilder {
                   .action = std::move(semantics.action),
                   .undefined = std::move(semantics.undefined),
                   .instruction = stmt.inst.index(),
-                  .orders_blocks = isa::description(stmt.inst).orders_blocks,
+                  .orders_blocks = isa::description(stmt.inst).orders_blocks(),
                   .mnemonic = isa::mnemonic(stmt.inst),
                   .written = written(stmt.results),
                   .shadow = std::move(semantics.shadow)};
     if (keeps_flows_) record.flow = data_flow_of(preparation);
     plan_.orders_blocks |= record.orders_blocks;
-    if (branches_ > 0 && std::holds_alternative<isa::CopyAsyncCommitGroup>(stmt.inst)) {
+    if (branches_ > 0 && has(isa::description(stmt.inst).sync, isa::Sync::arrive)) {
       plan_.conditional_commits.push_back(span);
     }
     if (plan_.counts_accesses) {

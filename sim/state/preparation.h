@@ -60,6 +60,8 @@ struct Preparation {
     tile.shadow = registers.shadow(var);
     return tile;
   }
+  /// The name of the statement's instruction.
+  [[nodiscard]] std::string_view mnemonic() const { return isa::mnemonic(stmt.inst); }
   [[nodiscard]] isa::VarId result() const { return stmt.results[0]; }
   [[nodiscard]] Tile result_tile() const { return tile(result()); }
   [[nodiscard]] std::shared_ptr<const LayoutParts> parts(isa::VarId var) const {
@@ -88,13 +90,13 @@ struct Preparation {
     return table_count.indexed_tables++;
   }
   /// The number of this statement among those that touch memory.
-  [[nodiscard]] std::uint32_t new_memory_statement(std::string_view mnemonic) const {
-    memory_statements.push_back({mnemonic, span});
+  [[nodiscard]] std::uint32_t new_memory_statement() const {
+    memory_statements.push_back({mnemonic(), span});
     return static_cast<std::uint32_t>(memory_statements.size() - 1);
   }
   /// The number of this statement among barriers and waits.
-  [[nodiscard]] std::uint32_t new_barrier(std::string_view mnemonic) const {
-    barriers.push_back({mnemonic, span, info.reuse_barriers.contains(stmt.id)});
+  [[nodiscard]] std::uint32_t new_barrier() const {
+    barriers.push_back({mnemonic(), span, info.reuse_barriers.contains(stmt.id)});
     return static_cast<std::uint32_t>(barriers.size() - 1);
   }
 };
