@@ -47,21 +47,32 @@ struct SharedAccess {
                                               const Preparation& preparation,
                                               std::optional<int> indexed_dim = {});
 
-/// Where the tile begins; false after a fault: an element outside the tensor. If bounds are not
-/// checked, the tile is moved to the nearest origin inside.
-[[nodiscard]] bool find_shared_origin(const SharedAccess& access, Context& context,
-                                      TileOrigin& origin);
+/// An access in one execution: where its tile begins, and the runs of its elements, whose bits
+/// count from the start of shared memory.
+struct ResolvedAccess {
+  const SharedAccess* access = nullptr;
+  TileOrigin origin{};
+  TableLookup runs;
 
-/// The runs of the tile at an origin; bits count from the start of shared memory.
-[[nodiscard]] TableLookup find_runs(const SharedAccess& access, Context& context,
-                                    const TileOrigin& origin);
+  /// The first bit of an element of a thread.
+  [[nodiscard]] std::uint64_t bit_of(std::size_t thread, std::size_t place) const {
+    return runs.bit_of(thread, place, access->tile.bits);
+  }
+};
+
+/// Resolves an access of the instruction that runs, once: its checks, its moves and its observers
+/// take the result. False after a fault: an element outside the tensor. If bounds are not checked,
+/// the tile is moved to the nearest origin inside.
+[[nodiscard]] bool resolve(const SharedAccess& access, Context& context, ResolvedAccess& resolved);
+
+/// An earlier access, whose origin is known.
+[[nodiscard]] ResolvedAccess resolve_at(const SharedAccess& access, const TileOrigin& origin,
+                                        Context& context);
 
 /// Moves a tile, or its undefined mask. The caller has done the checks.
-void read_shared(const TableLookup& runs, const SharedAccess& access, const std::uint8_t* memory,
-                 std::uint8_t* registers);
+void read_shared(const ResolvedAccess& from, const std::uint8_t* memory, std::uint8_t* registers);
 /// The first thread that holds an element writes it.
-void write_shared(const TableLookup& runs, const SharedAccess& access,
-                  const std::uint8_t* registers, std::uint8_t* memory);
+void write_shared(const ResolvedAccess& to, const std::uint8_t* registers, std::uint8_t* memory);
 
 /// Whether the tensor may hold elements that nothing has written.
 [[nodiscard]] inline bool may_be_undefined(const SharedAccess& access, const SharedMemory& shared) {
@@ -69,7 +80,7 @@ void write_shared(const TableLookup& runs, const SharedAccess& access,
          shared.unwritten[access.tensor_number].begin < shared.unwritten[access.tensor_number].end;
 }
 /// Marks the elements of the tile as defined.
-void define_shared(const TableLookup& runs, const SharedAccess& access, SharedMemory& shared);
+void define_shared(const ResolvedAccess& to, SharedMemory& shared);
 /// Updates which tensors still have elements that nothing has written.
 void update_unwritten(SharedMemory& shared);
 

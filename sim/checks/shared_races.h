@@ -24,15 +24,13 @@ enum class SharedUse : std::uint8_t { read, write, combine, copy };
 [[nodiscard]] constexpr bool writes(SharedUse use) { return kind_of(use) != AccessKind::read; }
 
 /// Whether an access races with the history. If not, the access is added, unless it is a copy: a
-/// copy is in flight. Invalidates runs found before.
-[[nodiscard]] bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
-                                          const TileOrigin& origin, SharedUse use,
-                                          Context& context);
+/// copy is in flight.
+[[nodiscard]] bool conflicts_with_history(SharedHistory& set, const ResolvedAccess& resolved,
+                                          SharedUse use, Context& context);
 
 /// Whether a tile may be used now without a race between threads; records the access. False after a
 /// fault.
-[[nodiscard]] bool check_race(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
-                              Context& context);
+[[nodiscard]] bool check_race(const ResolvedAccess& resolved, SharedUse use, Context& context);
 
 /// Adds notes to a race: the conflicting access, and the fix.
 void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,

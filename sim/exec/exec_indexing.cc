@@ -60,19 +60,17 @@ Action load_scalar(isa::SharedOperand src, const isa::LoadScalar& inst,
   return [access = make_shared_access(src.var, {}, inst.offset, element_tile(type, preparation),
                                       element_parts(preparation), preparation),
           type, slot = static_cast<std::size_t>(preparation.result().index)](Context& context) {
-    TileOrigin origin{};
-    if (!find_shared_origin(access, context, origin)) return false;
-    if (!check_shared_access(access, origin, SharedUse::read, context)) return false;
-    const TableLookup runs = find_runs(access, context, origin);
-    const std::uint64_t bit = runs.base_bits + runs.table->run_bits.front();
+    ResolvedAccess resolved;
+    if (!resolve(access, context, resolved)) return false;
+    if (!check_shared_access(resolved, SharedUse::read, context)) return false;
+    const std::uint64_t bit = resolved.bit_of(0, 0);
     const SharedMemory& shared = context.state.shared;
     if (may_be_undefined(access, shared) &&
         isa::get_bits(shared.undefined.data(), bit, type.bits) != 0) {
       const auto rank = static_cast<std::ptrdiff_t>(access.offsets.size());
+      const auto begin = resolved.origin.begin.begin();
       return undefined_scalar(
-          access.span,
-          fmt::format("`{}[{}]`", access.tensor,
-                      fmt::join(origin.begin.begin(), origin.begin.begin() + rank, ", ")),
+          access.span, fmt::format("`{}[{}]`", access.tensor, fmt::join(begin, begin + rank, ", ")),
           context);
     }
     context.state.scalars[slot] =
