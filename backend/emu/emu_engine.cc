@@ -9,8 +9,8 @@
 
 #include "backend/emu/emu_launch.h"
 #include "backend/emu/lane_operations.h"
-#include "backend/engine/print_buffer.h"
-#include "backend/engine/probe_buffer.h"
+#include "backend/launch/print_buffer.h"
+#include "backend/launch/probe_buffer.h"
 #include "isa/analysis/assertion.h"
 #include "isa/base/check.h"
 

@@ -15,7 +15,7 @@
 
 #include "backend/emit/emit.h"
 #include "backend/emu/emu_unit.h"
-#include "backend/engine/kernel_arguments.h"
+#include "backend/launch/kernel_arguments.h"
 #include "isa/program/print.h"
 #include "isa/program/probe.h"
 

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "backend/compile/kernel_cache.h"
-#include "backend/engine/print_buffer.h"
-#include "backend/engine/probe_buffer.h"
+#include "backend/launch/print_buffer.h"
+#include "backend/launch/probe_buffer.h"
 
 namespace tilevm::backend {
 namespace {
@@ -229,7 +229,15 @@ Status CudaEngine::prepare_prints(const std::array<unsigned, 3>& grid, DeviceMem
     memory.print_grid_[d] = grid[d];
     blocks *= grid[d];
   }
-  return clear_print_buffer(device_, blocks, memory.prints_);
+  const std::size_t bytes = print_buffer_bytes(blocks);
+  if (memory.prints_.size() < bytes) {
+    Result<DeviceBuffer> larger = device_.allocate(bytes);
+    if (!larger) return larger.error();
+    memory.prints_ = *std::move(larger);
+  }
+  if (Status status = memory.prints_.fill(0); !status) return status;
+  const std::vector<std::uint8_t> head = print_buffer_head(blocks);
+  return memory.prints_.write(head.data(), head.size());
 }
 
 Result<isa::LaunchPrints> CudaEngine::read_prints(const LoadedProgram& program, int kernel,

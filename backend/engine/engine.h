@@ -23,7 +23,7 @@
 
 #include "backend/driver/device.h"
 #include "backend/emit/emit.h"
-#include "backend/engine/kernel_arguments.h"
+#include "backend/launch/kernel_arguments.h"
 #include "isa/analysis/assertion.h"
 #include "isa/base/result.h"
 #include "isa/program/print.h"

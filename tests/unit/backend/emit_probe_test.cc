@@ -8,7 +8,7 @@
 
 #include "backend/compile/toolchain.h"
 #include "backend/emit/emit.h"
-#include "backend/engine/probe_buffer.h"
+#include "backend/launch/probe_buffer.h"
 #include "backend/select/probe_plan.h"
 #include "tests/unit/backend/emit_support.h"
 #include "tests/unit/backend/toolchain_support.h"

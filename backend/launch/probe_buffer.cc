@@ -1,4 +1,4 @@
-#include "backend/engine/probe_buffer.h"
+#include "backend/launch/probe_buffer.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "backend/engine/print_buffer.h"
+#include "backend/launch/print_buffer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -136,24 +136,21 @@ class Reader {
 }  // namespace
 
 std::vector<std::uint8_t> make_print_buffer(std::uint64_t blocks) {
-  const isa::PrintShares shares = isa::print_shares(blocks);
-  std::vector<std::uint8_t> buffer(pool_offset(shares) + isa::print_pool_bytes);
-  const Head head{.share = shares.bytes, .blocks = shares.blocks};
-  std::memcpy(buffer.data(), &head, sizeof head);
+  std::vector<std::uint8_t> buffer = print_buffer_head(blocks);
+  buffer.resize(print_buffer_bytes(blocks));
   return buffer;
 }
 
-Status clear_print_buffer(const Device& device, std::uint64_t blocks, DeviceBuffer& buffer) {
+std::size_t print_buffer_bytes(std::uint64_t blocks) {
+  return pool_offset(isa::print_shares(blocks)) + isa::print_pool_bytes;
+}
+
+std::vector<std::uint8_t> print_buffer_head(std::uint64_t blocks) {
   const isa::PrintShares shares = isa::print_shares(blocks);
-  const std::size_t bytes = pool_offset(shares) + isa::print_pool_bytes;
-  if (buffer.size() < bytes) {
-    Result<DeviceBuffer> larger = device.allocate(bytes);
-    if (!larger) return larger.error();
-    buffer = *std::move(larger);
-  }
-  if (Status status = buffer.fill(0); !status) return status;
   const Head head{.share = shares.bytes, .blocks = shares.blocks};
-  return buffer.write(&head, sizeof head);
+  std::vector<std::uint8_t> bytes(sizeof head);
+  std::memcpy(bytes.data(), &head, sizeof head);
+  return bytes;
 }
 
 Result<isa::LaunchPrints> read_print_buffer(const PrintBufferReader& buffer, int kernel,

@@ -1,4 +1,4 @@
-#include "backend/engine/kernel_arguments.h"
+#include "backend/launch/kernel_arguments.h"
 
 #include <fmt/format.h>
 

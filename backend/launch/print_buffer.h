@@ -7,7 +7,6 @@
 #include <functional>
 #include <vector>
 
-#include "backend/driver/device.h"
 #include "isa/base/result.h"
 #include "isa/program/print.h"
 
@@ -19,9 +18,9 @@ using PrintBufferReader = std::function<Status(void* to, std::size_t bytes, std:
 /// The print buffer of a launch of that many blocks, before it.
 [[nodiscard]] std::vector<std::uint8_t> make_print_buffer(std::uint64_t blocks);
 
-/// The same in the memory of a device: makes `buffer` ready for a launch of that many blocks; it
-/// grows where needed.
-Status clear_print_buffer(const Device& device, std::uint64_t blocks, DeviceBuffer& buffer);
+/// Its size in bytes, and the bytes with which it begins; the rest is zeros.
+[[nodiscard]] std::size_t print_buffer_bytes(std::uint64_t blocks);
+[[nodiscard]] std::vector<std::uint8_t> print_buffer_head(std::uint64_t blocks);
 
 /// What a finished launch recorded. Errors: program (the launch faulted, or wrote over the buffer).
 [[nodiscard]] Result<isa::LaunchPrints> read_print_buffer(const PrintBufferReader& buffer,
