@@ -32,7 +32,7 @@ class AccessEmission {
         stmt_(stmt),
         tile_(kernel.name(access.tile)),
         memory_(plan_, access.tensor, {"l_", plan_.count},
-                {address, "", access.hoisted, index_of(access, kernel)}, kernel) {}
+                {address, "", access.hoisted, access.joined, index_of(access, kernel)}, kernel) {}
 
   /// `load` and `store` write one access.
   template <class Load, class Store>

@@ -81,8 +81,10 @@ class CopyEmission {
         inst_(inst),
         unrolled_(unrolled),
         from_(plan_, inst.src.var, numbers(),
-              {plan_.address, inst.index ? "from_" : "", {}, index()}, kernel),
-        to_(plan_.to, inst.dst.var, numbers(), {plan_.to.address, "to_", hoisted}, kernel) {}
+              {.form = plan_.address, .prefix = inst.index ? "from_" : "", .index = index()},
+              kernel),
+        to_(plan_.to, inst.dst.var, numbers(),
+            {.form = plan_.to.address, .prefix = "to_", .hoisted = hoisted}, kernel) {}
 
   [[nodiscard]] AddressEmission::Numbers numbers() const {
     if (plan_.by_piece) return {"piece_", isa::element_count(plan_.pieces)};

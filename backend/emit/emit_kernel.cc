@@ -9,7 +9,6 @@
 #include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
 #include "backend/select/default_forms.h"
-#include "backend/select/probe_plan.h"
 #include "backend/select/remarks.h"
 #include "isa/analysis/assertion.h"
 #include "isa/base/check.h"
@@ -35,21 +34,20 @@ void emit_only_form(const isa::InstStmt& stmt, KernelEmission& kernel) {
 
 }  // namespace
 
-KernelEmission::KernelEmission(const SelectedProgram& program, int kernel,
-                               const EmitOptions& options, NameTable& entries, CodeWriter& writer,
-                               UsedDefinitions& used)
+KernelEmission::KernelEmission(const SelectedProgram& program, int kernel, NameTable& entries,
+                               CodeWriter& writer, UsedDefinitions& used)
     : out(writer),
       program_(program.program),
       selected_(program.kernels[static_cast<std::size_t>(kernel)]),
       kernel_(program_.kernel(kernel)),
-      used_(used) {
+      used_(used),
+      probes_(selected_.probes) {
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
   result_.threads = program_.info(kernel).num_threads;
   result_.shared_bytes = program_.info(kernel).shared_footprint;
   result_.barrier_bytes = selected_.bulk.count * barrier_bytes;
   result_.remarks = describe(program_, selected_);
-  if (options.probes) probes_ = plan_probes(program, kernel);
   add_parameters();
 }
 
@@ -288,7 +286,7 @@ template <class Write>
 void KernelEmission::with_counts(isa::StmtId loop, Write&& write_loop) {
   const auto for_each_dot = [&](auto&& f) {
     for (const DeferredSum& sum : selected_.deferred) {
-      if (sum.loop == loop && !is_probed()) f(*sum.dot, *this);
+      if (sum.loop == loop) f(*sum.dot, *this);
     }
   };
   for_each_dot(begin_counts);

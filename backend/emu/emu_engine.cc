@@ -91,7 +91,7 @@ Status EmuEngine::prepare(std::span<const isa::VerifiedProgram* const> programs)
 }
 
 Status EmuEngine::prepare(std::span<const isa::VerifiedProgram* const> programs,
-                          const EmitOptions& options) {
+                          const SelectOptions& options) {
   std::vector<const isa::VerifiedProgram*> missing;
   for (const isa::VerifiedProgram* program : programs) {
     if (!prepared_.contains({&program->program(), options.probes})) missing.push_back(program);
@@ -100,7 +100,7 @@ Status EmuEngine::prepare(std::span<const isa::VerifiedProgram* const> programs,
 }
 
 Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& programs,
-                          const EmitOptions& options) {
+                          const SelectOptions& options) {
   for (const isa::VerifiedProgram* program : programs) {
     for (const isa::Kernel& kernel : program->program().kernels) {
       if (Status fits = check_stack(kernel, max_tile_bytes(options_.optimisation)); !fits)
@@ -109,8 +109,9 @@ Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& progra
   }
   if (prepared_.size() + programs.size() > max_prepared) prepared_.clear();
   std::vector<SelectedProgram> selected;
-  for (const isa::VerifiedProgram* program : programs) selected.push_back(select(*program));
-  CudaSource source = emit_together(selected, MachineKind::emulated, options);
+  for (const isa::VerifiedProgram* program : programs)
+    selected.push_back(select(*program, options));
+  CudaSource source = emit_together(selected, MachineKind::emulated);
   if (edit_) edit_(source);
   Result<std::shared_ptr<const EmuUnit>> unit =
       EmuUnit::load(compiler_, source, programs[0]->source().name());

@@ -135,7 +135,7 @@ Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program) {
 }
 
 Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program,
-                                          const EmitOptions& options) {
+                                          const SelectOptions& options) {
   const isa::VerifiedProgram* const one = &program;
   Result<std::vector<LoadedProgram>> loaded = prepare_together({&one, 1}, options);
   if (!loaded) return loaded.error();
@@ -148,11 +148,12 @@ Result<std::vector<LoadedProgram>> CudaEngine::prepare_together(
 }
 
 Result<std::vector<LoadedProgram>> CudaEngine::prepare_together(
-    std::span<const isa::VerifiedProgram* const> programs, const EmitOptions& options) {
+    std::span<const isa::VerifiedProgram* const> programs, const SelectOptions& options) {
   if (programs.empty()) return std::vector<LoadedProgram>();
   std::vector<SelectedProgram> selected;
-  for (const isa::VerifiedProgram* program : programs) selected.push_back(select(*program));
-  CudaSource source = emit_together(selected, MachineKind::gpu, options);
+  for (const isa::VerifiedProgram* program : programs)
+    selected.push_back(select(*program, options));
+  CudaSource source = emit_together(selected, MachineKind::gpu);
   if (build_.edit_text) source.text = build_.edit_text(std::move(source.text));
   const std::lock_guard lock(cache_->mutex);
   if (has_assertions(source) && !cache_->assertions) {

@@ -16,6 +16,7 @@ Form select_form(const isa::CopyAsyncCommitGroup&, const InstStmt&, const Select
 Form select_form(const isa::CopyAsyncWaitGroup&, const InstStmt&, const Selection&);
 Form select_form(const isa::Synchronize&, const InstStmt&, const Selection&);
 Form select_form(const isa::Exit&, const InstStmt&, const Selection&);
+Form select_form(const isa::AllocateRegister&, const InstStmt&, const Selection&);
 Form select_form(const isa::Cast&, const InstStmt&, const Selection&);
 Form select_form(const isa::View&, const InstStmt&, const Selection&);
 Form select_form(const isa::ConvertLayout&, const InstStmt&, const Selection&);

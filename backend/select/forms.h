@@ -17,6 +17,7 @@
 #include "isa/access/access_plan.h"
 #include "isa/dot/dot.h"
 #include "isa/inst/elementwise.h"
+#include "isa/layout/exchange_order.h"
 #include "isa/layout/reduction.h"
 #include "isa/layout/scan_plan.h"
 #include "isa/layout/warp_exchange.h"
@@ -42,6 +43,7 @@ struct TileAccess {
   std::optional<isa::VarId> index{};     ///< a tile that says where elements are
   std::optional<std::size_t> hoisted{};  ///< the thread's address, in SelectedKernel::hoisted
   bool fenced = false;                   ///< a fence for later bulk copies follows
+  bool joined = false;  ///< the thread's part of an offset and the rest share no bit: OR joins them
   isa::CacheHint cache = isa::CacheHint::normal;
 };
 
@@ -127,6 +129,21 @@ struct EarlyExit {
   bool bulk = false;  ///< the last groups of bulk copies are waited for
 };
 
+// --- Tiles created ------------------------------------------------------------------------------
+
+/// A tile whose elements all have one value, or none.
+struct FilledElements {};
+/// A tile whose elements take values of a list in turn: constants where the local index alone says
+/// which, else a table in local memory that the thread's index reads.
+struct ListedElements {
+  bool by_local = true;
+};
+/// A tile whose elements take values in turn that are equally far apart: first + step * number,
+/// computed as i32 and cast.
+struct ComputedElements {
+  std::int64_t first = 0, step = 0;
+};
+
 // --- Tiles in registers -------------------------------------------------------------------------
 
 // Functions of elements that are no operator.
@@ -189,9 +206,11 @@ struct MovedBits {
   BitRecipe recipe;
 };
 
-/// The elements of `source` in other threads: through shared memory.
+/// The elements of `source` in other threads: through shared memory, where each takes `bytes`.
 struct ExchangedElements {
   isa::VarId source;
+  int bytes = 0;
+  isa::ExchangeOrder order;
 };
 /// In other lanes of each warp: by shuffles or `movmatrix`.
 struct ShuffledElements {
@@ -254,6 +273,7 @@ using Form = std::variant<Plain,                                             //
                           PieceCopy, ElementCopy, BulkCopy,                  //
                           GroupCommit, GroupWait,                            //
                           FullBarrier, SplitBarrier, EarlyExit,              //
+                          FilledElements, ListedElements, ComputedElements,  //
                           ElementLoop, PairLoop, TileFunction, ElementCast,  //
                           RecipeCast, FusedCast, ElidedCast,                 //
                           ElidedView, CopiedBits, MovedBits,                 //

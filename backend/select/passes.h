@@ -15,11 +15,12 @@ namespace tilevm::backend {
 
 /// A kernel whose forms are being selected.
 struct Selection {
-  Selection(const isa::VerifiedProgram& verified, int index);
+  Selection(const isa::VerifiedProgram& verified, int index, const SelectOptions& selects);
 
   const isa::VerifiedProgram& program;
   const isa::Kernel& kernel;
   const isa::KernelInfo& info;
+  const SelectOptions& options;
   isa::Statements statements;
   isa::Definitions definitions;
   BitcastChains chains;
@@ -53,5 +54,10 @@ void place_bulk_fences(Selection& selection);
 void split_barriers(Selection& selection);
 /// Hoists addresses that loops would compute in every iteration (hoisted_addresses.cc).
 void hoist_addresses(Selection& selection);
+/// Offsets whose parts share no bit are joined by OR instead of a sum (joined_offsets.cc).
+void join_offsets(Selection& selection);
+/// Gives probes to the statements that leave a result, if kernels are to have probes
+/// (probes.cc).
+void place_probes(Selection& selection);
 
 }  // namespace tilevm::backend

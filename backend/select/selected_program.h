@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/select/forms.h"
+#include "isa/program/probe.h"
 #include "isa/program/stmt_map.h"
 #include "isa/verify/verify.h"
 
@@ -43,6 +44,11 @@ struct DeferredSum {
   isa::StmtId loop{};
 };
 
+/// What is selected besides the program itself.
+struct SelectOptions {
+  bool probes = false;  ///< kernels sum up what each statement writes (isa/program/probe.h)
+};
+
 struct SelectedKernel {
   int kernel = 0;                         ///< index into Program::kernels
   isa::StmtMap<Form> forms{};             ///< of every statement
@@ -51,10 +57,12 @@ struct SelectedKernel {
   BulkGroups bulk{};
   std::vector<HoistedAddress> hoisted{};
   std::vector<DeferredSum> deferred{};
+  isa::ProbePlan probes{};  ///< empty if the kernel has none
 };
 
 struct SelectedProgram {
-  isa::VerifiedProgram program;         ///< which the forms refer to
+  isa::VerifiedProgram program;  ///< which the forms refer to
+  SelectOptions options{};
   std::vector<SelectedKernel> kernels;  ///< one per kernel of the program, in order
 };
 

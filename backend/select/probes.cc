@@ -1,8 +1,14 @@
-#include "backend/select/probe_plan.h"
+// Which statements of a kernel have a probe (isa/program/probe.h).
+//
+// Every statement that writes a register tile, a scalar or memory makes a record, and so does every
+// iteration of a loop. Without a probe are statements whose result the code does not have (fused
+// and elided forms), and an update of memory by a variable that takes its result. Bulk copies that
+// share one branch make one record, at the last of them.
 
 #include <algorithm>
 #include <variant>
 
+#include "backend/select/passes.h"
 #include "isa/analysis/operands.h"
 #include "isa/inst/slot_table.h"
 
@@ -54,14 +60,14 @@ ProbeMode mode_of(const isa::Stmt& stmt, const isa::Kernel& kernel, const Form& 
 
 }  // namespace
 
-isa::ProbePlan plan_probes(const SelectedProgram& program, int kernel) {
-  const isa::Kernel& definition = program.program.kernel(kernel);
-  const auto& forms = program.kernels[static_cast<std::size_t>(kernel)].forms;
-  isa::ProbePlan plan(forms.size(), ProbeMode::none);
-  isa::for_each_statement(definition.body, [&](const isa::Stmt& stmt) {
-    plan[stmt.id()] = mode_of(stmt, definition, forms[stmt.id()]);
+void place_probes(Selection& selection) {
+  if (!selection.options.probes) return;
+  const isa::StmtMap<Form>& forms = selection.result.forms;
+  isa::ProbePlan& plan = selection.result.probes;
+  plan = isa::ProbePlan(forms.size(), ProbeMode::none);
+  isa::for_each_statement(selection.kernel.body, [&](const isa::Stmt& stmt) {
+    plan[stmt.id()] = mode_of(stmt, selection.kernel, forms[stmt.id()]);
   });
-  return plan;
 }
 
 }  // namespace tilevm::backend
