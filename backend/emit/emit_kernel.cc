@@ -172,7 +172,7 @@ void KernelEmission::run() {
   if (info().exchange_bytes > 0) {
     out.plain(fmt::format("tv::u32 exchange_ = {};", info().exchange_offset));
   }
-  if (const BulkGroups& bulk = selected_.bulk; bulk.count > 0) {
+  if (const BulkGroups& bulk = selected_.bulk; bulk.any()) {
     const std::string kind = fmt::format("<{}, {}>", bulk.count, bulk.first_producer);
     out.plain(fmt::format("TV_BARRIERS(barriers_, {});", bulk.count));
     out.plain(fmt::format("tv::BulkGroups{0} bulk_ = tv::make_bulk_groups{0}(barriers_);", kind));
@@ -181,7 +181,7 @@ void KernelEmission::run() {
   open_probe();
   declare_hoisted();
   write(kernel_.body);
-  end_block(selected_.bulk.count > 0);
+  end_block();
   out.close();
   out.at(0);
 }
@@ -206,8 +206,8 @@ void KernelEmission::fence_if(bool fenced) {
   if (fenced) out.line("tv::fence_for_bulk();");
 }
 
-void KernelEmission::end_block(bool bulk) {
-  if (bulk) out.line("tv::end_bulk(bulk_);");
+void KernelEmission::end_block() {
+  if (selected_.bulk.any()) out.line("tv::end_bulk(bulk_);");
 }
 
 void KernelEmission::write(const isa::Block& block) {

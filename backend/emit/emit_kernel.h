@@ -79,7 +79,7 @@ class KernelEmission {
   /// Writes the fence after a statement that stores, if its form has one.
   void fence_if(bool fenced);
   /// Writes what must be done before the block ends.
-  void end_block(bool bulk);
+  void end_block();
 
   /// Declares `at_`, the half of the memory for exchanges (isa::KernelInfo::exchange_bytes) that
   /// the statement takes: whoever still reads the other half has not passed the statement's

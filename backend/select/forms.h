@@ -103,31 +103,28 @@ struct BulkCopy {
   [[nodiscard]] std::int64_t rounds() const { return (rows + warps - 1) / warps; }
 };
 
-/// Ends a group of copies: of bulk copies, of copies in pieces, or of both.
-struct GroupCommit {
-  bool bulk = false, pieces = true;
-};
+// How a kernel counts its groups of copies, as bulk copies, in pieces or both, is one decision
+// (BulkGroups in selected_program.h); the commits, waits and barriers below follow it.
+
+/// Ends a group of copies.
+struct GroupCommit {};
 /// Waits until at most `pending` groups are in flight.
 struct GroupWait {
   std::int64_t pending = 0;
-  bool bulk = false, pieces = true;
   bool fenced = false;
 };
 
 // --- Barriers -----------------------------------------------------------------------------------
 
-/// All warps of the block wait for one another.
-struct FullBarrier {
-  bool bulk = false;  ///< it also tells the other warps that bulk copies are complete
-};
+/// All warps of the block wait for one another. With bulk copies it also tells the other warps that
+/// these are complete.
+struct FullBarrier {};
 /// All warps arrive, and only the producer warps, which copy, wait.
 struct SplitBarrier {
   std::int64_t first_producer = 0, warps = 0;  ///< of the block
 };
-/// The end of the block, in the middle of the kernel.
-struct EarlyExit {
-  bool bulk = false;  ///< the last groups of bulk copies are waited for
-};
+/// The end of the block, in the middle of the kernel, after the last groups of bulk copies.
+struct EarlyExit {};
 
 // --- Tiles created ------------------------------------------------------------------------------
 
