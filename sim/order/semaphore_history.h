@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/checks/block_clock.h"
+#include "sim/order/party_clock.h"
 #include "sim/tiles/coordinates.h"
 
 namespace tilevm::sim {
@@ -34,14 +34,14 @@ struct LostWait {
 
 class SemaphoreHistory {
  public:
-  /// What has happened before a wait that found `value`, in every order: the waiting block's own
+  /// What has happened before a wait that found `value`, in every order: the waiting party's own
   /// clock says what it knows so far.
-  [[nodiscard]] BlockClock guaranteed(std::uint32_t value, const BlockClock& waiter) const;
+  [[nodiscard]] PartyClock guaranteed(std::uint32_t value, const PartyClock& waiter) const;
 
   /// A turn found a value; the first one gives the value with which the launch began.
   void found(std::uint32_t value);
-  /// A turn stored a value; `left` is its block's clock, which the turn leaves in the semaphore.
-  void stored(const Segment& segment, const SemaphoreUse& use, const BlockClock& left);
+  /// A turn stored a value; `left` is its party's clock, which the turn leaves in the semaphore.
+  void stored(const Segment& segment, const SemaphoreUse& use, const PartyClock& left);
   /// A wait found its value.
   void passed(const Segment& segment, const SemaphoreUse& use);
 
@@ -52,7 +52,7 @@ class SemaphoreHistory {
   struct Store {
     Segment segment;
     std::uint32_t value = 0;
-    BlockClock left;
+    PartyClock left;
   };
   struct Passed {
     Segment segment;

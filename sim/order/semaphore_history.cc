@@ -1,4 +1,4 @@
-#include "sim/checks/semaphore_history.h"
+#include "sim/order/semaphore_history.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ constexpr std::size_t most_kept = 64;
 
 }  // namespace
 
-BlockClock SemaphoreHistory::guaranteed(std::uint32_t value, const BlockClock& waiter) const {
+PartyClock SemaphoreHistory::guaranteed(std::uint32_t value, const PartyClock& waiter) const {
   const auto is_overwritten = [&](const Store* store) {
     return std::any_of(stores_.begin(), stores_.end(), [&](const Store& later) {
       return &later != store && waiter.is_after(later.segment) &&
@@ -19,12 +19,12 @@ BlockClock SemaphoreHistory::guaranteed(std::uint32_t value, const BlockClock& w
     });
   };
   if (!forgot_ && initial_ == value && !is_overwritten(nullptr)) return {};
-  std::optional<BlockClock> common;
+  std::optional<PartyClock> common;
   for (const Store& store : stores_) {
     if (store.value != value || is_overwritten(&store)) continue;
     common ? common->meet(store.left) : static_cast<void>(common = store.left);
   }
-  return common.value_or(BlockClock{});
+  return common.value_or(PartyClock{});
 }
 
 void SemaphoreHistory::found(std::uint32_t value) {
@@ -32,10 +32,10 @@ void SemaphoreHistory::found(std::uint32_t value) {
 }
 
 void SemaphoreHistory::stored(const Segment& segment, const SemaphoreUse& use,
-                              const BlockClock& left) {
+                              const PartyClock& left) {
   last_ = use.after;
   for (const Passed& wait : passed_) {
-    if (wait.segment.block == segment.block || left.is_after(wait.segment)) continue;
+    if (wait.segment.party == segment.party || left.is_after(wait.segment)) continue;
     if (use.after != wait.use.before && lost_.size() < most_kept) {
       lost_.push_back({wait.segment, segment, wait.use, use});
     }
