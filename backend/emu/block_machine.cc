@@ -28,7 +28,7 @@ std::vector<unsigned> ordered(unsigned count, Order order) {
 std::string_view name_of(int meeting) {
   constexpr std::array names{"nothing",
                              "a barrier of the block",
-                             "a split barrier",
+                             "a named barrier",
                              "a barrier of the warp",
                              "a shuffle",
                              "an election",
@@ -49,6 +49,7 @@ BlockMachine::BlockMachine(const EmuLaunch& launch, StackPool& stacks)
       shared_(new unsigned char[launch.shared_bytes + launch.barrier_bytes + shared_alignment]),
       warps_(warp_order_.size()),
       operands_(warp_order_.size()),
+      named_barriers_(launch.threads),
       copies_(launch.threads, launch.options.copies),
       phases_(launch.options.copies),
       numbers_(0) {}
@@ -84,7 +85,8 @@ Status BlockMachine::begin(std::uint64_t number) {
   copies_.clear();
   phases_.clear();
   std::fill(warps_.begin(), warps_.end(), Group{});
-  barrier_ = split_barrier_ = {};
+  barrier_ = {};
+  named_barriers_.clear();
   alive_ = launch_.threads;
   for (unsigned i = 0; i < launch_.threads; ++i) {
     Thread& thread = threads_[i];
@@ -267,20 +269,17 @@ void BlockMachine::release_warp(emu::Lane* lane) {
   release(warps_[warp], first_of(warp), lanes_of(warp));
 }
 
-void BlockMachine::release_split_barrier() {
-  split_barrier_ = {};
-  for (Thread& thread : threads_) {
-    if (thread.state == State::waiting && thread.meeting == Meeting::split_barrier) {
-      thread.state = State::ready;
-    }
-  }
-}
-
 /// Threads that only arrive go on at once, and may be at the next barrier of the block meanwhile.
-void BlockMachine::arrive_at_split_barrier(emu::Lane* lane, unsigned threads, bool waits,
-                                           unsigned line) {
-  if (++split_barrier_.arrived == threads) return release_split_barrier();
-  if (waits) wait(threads_[lane->thread], State::waiting, Meeting::split_barrier, line);
+void BlockMachine::come_to_barrier(emu::Lane* lane, unsigned barrier, unsigned threads, bool waits,
+                                   unsigned line) {
+  if (auto why = named_barriers_.refuse(barrier, lane->thread, threads)) {
+    stop(lane, EmuFault::Kind::divergence, *std::move(why), line);
+  }
+  const auto passing = named_barriers_.come(barrier, lane->thread, threads, waits);
+  for (const unsigned thread : passing.waiting) threads_[thread].state = State::ready;
+  if (waits && !passing.complete) {
+    wait(threads_[lane->thread], State::waiting, Meeting::named_barrier, line);
+  }
 }
 
 std::string BlockMachine::describe(const void* address) const {

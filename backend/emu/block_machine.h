@@ -19,6 +19,7 @@
 #include "backend/emu/lane.h"
 #include "backend/emu/memory_map.h"
 #include "backend/emu/mma_unit.h"
+#include "backend/emu/named_barriers.h"
 
 namespace tilevm::backend {
 
@@ -70,7 +71,7 @@ class BlockMachine {
   enum class Meeting : std::uint8_t {
     none,
     synchronize,
-    split_barrier,
+    named_barrier,
     synchronize_warp,
     from_first,
     from_lane,
@@ -97,7 +98,7 @@ class BlockMachine {
     std::array<unsigned, warp_size> values{};
     unsigned detail = 0;  ///< the shape of an mma, the kind of a matrix access
   };
-  struct Group {  ///< threads that meet: a warp, or the block at one of its two barriers
+  struct Group {  ///< threads that meet: a warp, or the block at its barrier
     unsigned arrived = 0;
     Meeting meeting = Meeting::none;
     unsigned line = 0;
@@ -123,8 +124,8 @@ class BlockMachine {
   bool meet_warp(emu::Lane* lane, Meeting meeting, unsigned line);
   void release(Group& group, unsigned first, unsigned count);
   void release_warp(emu::Lane* lane);
-  void release_split_barrier();
-  void arrive_at_split_barrier(emu::Lane* lane, unsigned threads, bool waits, unsigned line);
+  void come_to_barrier(emu::Lane* lane, unsigned barrier, unsigned threads, bool waits,
+                       unsigned line);
   void wait(Thread& thread, State state, Meeting meeting, unsigned line);
   void move_matrices(unsigned warp, int count, bool transposed, bool stores);
   /// Records why the launch ends and leaves the thread's code by an exception.
@@ -141,7 +142,8 @@ class BlockMachine {
   std::unique_ptr<unsigned char[]> shared_;
   std::vector<Group> warps_;
   std::vector<Operands> operands_;  ///< of each warp
-  Group barrier_, split_barrier_;
+  Group barrier_;
+  NamedBarriers named_barriers_;
   unsigned alive_ = 0;
   bool advanced_ = false;
   unsigned long long for_block_ = 0;

@@ -56,7 +56,8 @@ struct LaneOperations {
   }
 
   static void split_barrier(emu::Lane* lane, unsigned threads, bool waits, unsigned line) {
-    BlockMachine::of(lane).arrive_at_split_barrier(lane, threads, waits, line);
+    constexpr unsigned number = 1;  // 0 is that of all threads (PTX ISA, barrier)
+    BlockMachine::of(lane).come_to_barrier(lane, number, threads, waits, line);
   }
 
   static unsigned from_first(emu::Lane* lane, unsigned value, unsigned line) {
@@ -216,9 +217,18 @@ struct LaneOperations {
   static void expect_bytes(emu::Lane* lane, unsigned barrier, unsigned bytes) {
     check_barrier(lane, barrier, 0);
     BlockMachine& block = BlockMachine::of(lane);
-    if (block.phases_.expect(barrier, bytes)) return;
-    block.stop(lane, EmuFault::Kind::divergence,
-               "a second thread arrives at a phase of a memory barrier that takes one arrival", 0);
+    switch (block.phases_.expect(barrier, bytes)) {
+      case Mbarrier::Trap::none:
+        return;
+      case Mbarrier::Trap::arrivals:
+        block.stop(lane, EmuFault::Kind::divergence,
+                   "a thread arrives at a phase of a memory barrier that takes no arrival more", 0);
+      case Mbarrier::Trap::bytes:
+        block.stop(
+            lane, EmuFault::Kind::memory,
+            fmt::format("a memory barrier cannot wait for {} bytes: it counts to 2^20 - 1", bytes),
+            0);
+    }
   }
 
   static void wait_for_phase(emu::Lane* lane, unsigned barrier, unsigned phase, unsigned line) {
