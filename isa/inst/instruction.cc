@@ -10,13 +10,14 @@ Instruction& Instruction::operator=(const Instruction&) = default;
 Instruction& Instruction::operator=(Instruction&&) noexcept = default;
 Instruction::~Instruction() = default;
 
+// Kept although this file inlines them: other files call them.
 template <AnyInstruction Inst>
-Instruction::Instruction(Inst inst)
+[[gnu::used, gnu::noinline]] Instruction::Instruction(Inst inst)
     : InstructionVariant(std::in_place_type<Inst>, std::move(inst)) {}
 
 const void* Instruction::address() const {
-  const InstructionVariant& variant = *this;
-  return std::visit([](const auto& inst) -> const void* { return &inst; }, variant);
+  const InstructionVariant& self = *this;
+  return std::visit([](const auto& inst) -> const void* { return &inst; }, self);
 }
 
 bool operator==(const Instruction& a, const Instruction& b) {
