@@ -135,7 +135,7 @@ TEST_CASE("sparse and block-scaled products are products") {
     c = AllocateRegister(f32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0.0)
     StoreGlobal(DotScaled(a, sa, b, sb, c), ViewGlobal(d_ptr, shape=[16, 8]))
 )",
-                                                       "sm_120");
+                                                       "sm_120a");
   CHECK(has_product(scaled.kernel(0)));
 }
 

@@ -317,7 +317,7 @@ TEST_CASE("where blocks wait for one another, what a block reads of memory is no
   const std::vector<std::string> loads{
       "    sum = LoadGlobal(y, layout=spatial(32).local(2))",
       "    sum = Gather(y, all, dim=0)",
-      "    first = LoadScalar(y, offset=[0])\n"
+      "    first = LoadScalar(y, offset=[0])\n    Synchronize()\n"
       "    sum = AllocateRegister(f32, layout=spatial(32).local(2), init=first)",
       "    CopyAsync(s, y)\n    CopyAsyncCommitGroup()\n    CopyAsyncWaitGroup(0)\n"
       "    Synchronize()\n    sum = LoadShared(s, layout=spatial(32).local(2))",
@@ -325,6 +325,7 @@ TEST_CASE("where blocks wait for one another, what a block reads of memory is no
   for (const std::string& load : loads) {
     CAPTURE(load);
     const Found found = bisect_values(turns(load), "0", "1", {.memory = 16 * 80, .threads = 1});
+    CAPTURE(found.text);
     CHECK(found.result.found->block == 3);
     CHECK(line_of(found) == 10 + std::count(load.begin(), load.end(), '\n'));
   }
