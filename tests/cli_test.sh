@@ -283,6 +283,25 @@ if command -v c++ >/dev/null; then
   "$tilevm" run $add -D N=1000 >"$folder/sim"
   "$tilevm" run $add -D N=1000 --backend emu --thread-order random:3 >"$folder/emu"
   cmp "$folder/sim" "$folder/emu" || failed=$((failed + 1))
+
+  # An entry of the kernel cache under another's name is not run.
+  count=$((count + 1))
+  mkdir -m 700 "$folder/swapped"
+  (
+    export TILEVM_CACHE_DIR="$folder/swapped"
+    "$tilevm" run $add -D N=1000 --backend emu >/dev/null
+    first=$(echo "$folder"/swapped/*.kernel)
+    "$tilevm" run $add -D N=2000 --backend emu >"$folder/own"
+    for entry in "$folder"/swapped/*.kernel; do
+      [ "$entry" = "$first" ] || cp "$first" "$entry"
+    done
+    "$tilevm" run $add -D N=2000 --backend emu >"$folder/emu" && cmp "$folder/own" "$folder/emu"
+  ) || { failed=$((failed + 1)); echo 'FAIL an entry under another name'; }
+
+  # A cache that others may write to is not used, and the run says so.
+  chmod 777 "$folder/swapped"
+  TILEVM_CACHE_DIR="$folder/swapped" expect 0 'can be written to by others; set TILEVM_CACHE_DIR' \
+    run $add -D N=2000 --backend emu
 fi
 
 echo "$count command lines, $failed failed"
