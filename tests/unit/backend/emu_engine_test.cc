@@ -142,6 +142,23 @@ TEST_CASE("emu: an access outside of shared memory is a fault") {
   CHECK(ran.fault->line == 8);
 }
 
+TEST_CASE("emu: an access outside of memory names its statement, however the code is optimised") {
+  const std::vector<std::pair<Edit, unsigned>> edits{
+      {replacing("gx.data", "gx.data + 4 * 250"), 7},
+      {replacing("s = shared_ + 0", "s = shared_ + 128"), 8},
+      {replacing("gy.data", "gy.data + 4 * 200"), 11}};
+  for (const int optimisation : {0, 1, 2, 3}) {
+    for (const auto& [edit, line] : edits) {
+      CAPTURE(optimisation);
+      EmuOptions options;
+      options.optimisation = optimisation;
+      const Ran ran = run_reverse(options, edit);
+      REQUIRE(ran.fault);
+      CHECK(ran.fault->line == line);
+    }
+  }
+}
+
 TEST_CASE("emu: an access that is not at a multiple of its width is a fault") {
   const Ran ran = run_reverse({}, replacing("gy.data", "gy.data + 2"));
   REQUIRE(ran.fault);
