@@ -37,7 +37,7 @@ class AccessEmission {
   /// `load` and `store` write one access.
   template <class Load, class Store>
   void write(Load&& load, Store&& store) {
-    if (!access_.stores) kernel_.declare_tile(stmt_);
+    access_.stores ? kernel_.note_stores_of(access_.tile) : kernel_.declare_tile(stmt_);
     open();
     access_.stores ? store() : load();
     close();

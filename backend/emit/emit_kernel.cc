@@ -204,6 +204,10 @@ void KernelEmission::declare_hoisted() {
   out.aside(lines);
 }
 
+void KernelEmission::note_stores_of(VarId tile) {
+  if (type<isa::RegisterType>(tile).layout.num_replicas() > 1) result_.stores_replicas = true;
+}
+
 void KernelEmission::fence_if(bool fenced) {
   if (fenced) out.line("tv::fence_for_bulk();");
 }

@@ -79,6 +79,8 @@ class KernelEmission {
     return probes_.size() > 0 && probes_[id] == isa::ProbeMode::none ? "tv::" : writer();
   }
 
+  /// Notes that all threads store their elements of a tile.
+  void note_stores_of(isa::VarId tile);
   /// Writes the fence after a statement that stores, if its form has one.
   void fence_if(bool fenced);
   /// Writes what must be done before the block ends.

@@ -19,6 +19,7 @@
 #include "backend/emu/lane.h"
 #include "backend/emu/memory_map.h"
 #include "backend/emu/mma_unit.h"
+#include "backend/emu/stored_bytes.h"
 
 namespace tilevm::backend {
 
@@ -34,6 +35,7 @@ struct EmuLaunch {
   unsigned threads = 1;
   std::size_t shared_bytes = 0;   ///< dynamic
   std::size_t barrier_bytes = 0;  ///< of memory barriers
+  bool compares_stores = false;   ///< some elements are stored by all threads that hold them
   MemoryMap memory;
   const std::vector<MmaUnit>* mma = nullptr;  ///< of the compiled unit
   const MmaModel* model = nullptr;
@@ -127,6 +129,14 @@ class BlockMachine {
   void arrive_at_split_barrier(emu::Lane* lane, unsigned threads, bool waits, unsigned line);
   void wait(Thread& thread, State state, Meeting meeting, unsigned line);
   void move_matrices(unsigned warp, int count, bool transposed, bool stores);
+  /// Calls f(thread, word of this thread, element in memory) for the halves of all words.
+  template <class F>
+  void for_each_half(unsigned warp, int count, bool transposed, F&& f);
+  /// Ends the launch if a thread stores other bits than another one stored in the same memory.
+  void compare_store(emu::Lane* lane, unsigned thread, const unsigned char* address,
+                     const unsigned char* bytes, const unsigned char* masks, unsigned count,
+                     unsigned line);
+  void compare_matrices(emu::Lane* lane, int count, bool transposed, unsigned line);
   /// Records why the launch ends and leaves the thread's code by an exception.
   [[noreturn]] void stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line);
   void check_access(emu::Lane* lane, const void* address, std::size_t bytes, std::size_t alignment,
@@ -145,6 +155,7 @@ class BlockMachine {
   unsigned alive_ = 0;
   bool advanced_ = false;
   unsigned long long for_block_ = 0;
+  StoredBytes stored_;
   ThreadCopies copies_;
   Phases phases_;
   SeededNumbers numbers_;

@@ -286,6 +286,7 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   launch.threads = static_cast<unsigned>(emitted.threads);
   launch.shared_bytes = static_cast<std::size_t>(emitted.shared_bytes);
   launch.barrier_bytes = static_cast<std::size_t>(emitted.barrier_bytes);
+  launch.compares_stores = emitted.stores_replicas;
   launch.mma = &prepared.unit->mma();
   launch.options = options_;
   const MmaModel model = models_(program.target());

@@ -47,6 +47,7 @@ struct LaneOperations {
       return;
     block.copies_.let_some_land(block.numbers_);
     block.phases_.let_some_land(block.numbers_);
+    block.stored_.clear();
     block.release(block.barrier_, 0, block.launch_.threads);
   }
 
@@ -106,6 +107,7 @@ struct LaneOperations {
     }
     block.move_matrices(warp, count, transposed, stores);
     block.release_warp(lane);
+    if (stores && lane->compares_stores) block.compare_matrices(lane, count, transposed, line);
   }
 
   static void load_matrices(emu::Lane* lane, unsigned* words, const unsigned char* row, int count,
@@ -260,6 +262,13 @@ struct LaneOperations {
     block.wait(thread, State::waits_for_value, Meeting::none, line);
   }
 
+  static void stored(emu::Lane* lane, const unsigned char* address, const void* bytes,
+                     const void* masks, unsigned count) {
+    BlockMachine::of(lane).compare_store(lane, lane->thread, address,
+                                         static_cast<const unsigned char*>(bytes),
+                                         static_cast<const unsigned char*>(masks), count, 0);
+  }
+
   static constexpr emu::Operations all{
       .trap = trap,
       .out_of_steps = out_of_steps,
@@ -282,6 +291,7 @@ struct LaneOperations {
       .expect_bytes = expect_bytes,
       .wait_for_phase = wait_for_phase,
       .copy_bulk = copy_bulk,
+      .stored = stored,
       .wait_for_value = wait_for_value,
   };
 };

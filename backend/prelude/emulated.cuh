@@ -77,6 +77,11 @@ TV_FN void check(const u8* address, bool writes) {
   if (aligned && is_inside({at->shared.begin, at->barriers}, address, bytes)) return;
   at->operations->check(at, address, bytes, writes);
 }
+/// Says what is stored, where replicas are to be compared.
+TV_FN void note_store(const u8* address, const void* bytes, u32 count, const u32* mask = nullptr) {
+  emu::Lane* const at = lane();
+  if (at->compares_stores) at->operations->stored(at, address, bytes, mask, count);
+}
 template <class T>
 TV_FN T load_as(const u8* address) {
   check<sizeof(T)>(address, false);
@@ -87,6 +92,7 @@ TV_FN T load_as(const u8* address) {
 template <class T>
 TV_FN void store_as(u8* address, T value) {
   check<sizeof(T)>(address, true);
+  note_store(address, &value, sizeof(T));
   __builtin_memcpy(address, &value, sizeof(T));
 }
 template <int bytes>
@@ -97,10 +103,12 @@ TV_FN void load_words(u32* words, const u8* address) {
 template <int bytes>
 TV_FN void store_words(u8* address, const u32* words) {
   check<bytes>(address, true);
+  note_store(address, words, bytes);
   __builtin_memcpy(address, words, bytes);
 }
 TV_FN void store_bits(u8* address, u32 mask, u32 value) {
   check<4>(address, true);
+  note_store(address, &value, 4, &mask);
   u32* const word = reinterpret_cast<u32*>(address);
   __atomic_fetch_and(word, ~mask, __ATOMIC_RELAXED);
   __atomic_fetch_or(word, value, __ATOMIC_RELAXED);

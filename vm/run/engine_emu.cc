@@ -61,6 +61,7 @@ Code code_of(EmuFault::Kind kind) {
     case EmuFault::Kind::trap:
     case EmuFault::Kind::memory:
     case EmuFault::Kind::divergence:
+    case EmuFault::Kind::replicas:
       return Code::emulated_fault;
   }
   return Code::emulated_fault;

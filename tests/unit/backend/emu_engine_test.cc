@@ -190,6 +190,50 @@ def shift<1>(i32* x_ptr, i32* y_ptr):
   }
 }
 
+namespace {
+
+/// All threads need the sum of 64 numbers, and every thread stores it. `at` is where they do.
+std::string replicated_text(const std::string& store) {
+  return R"(@threads(64)
+def total(i32* x_ptr, i32* y_ptr):
+    gx = ViewGlobal(x_ptr, shape=[64])
+    gy = ViewGlobal(y_ptr, shape=[1])
+    x = LoadGlobal(gx, layout=spatial(64), offset=[0:])
+    t = Reduce(x, op=add, dims=[0])
+)" + store;
+}
+
+}  // namespace
+
+TEST_CASE("emu: replicas that differ are a fault where they are stored") {
+  const std::string by_element = "    StoreGlobal(t, gy, offset=[0:])\n";
+  const std::string in_shared = R"(    s = AllocateShared(i32, shape=[1])
+    StoreShared(t, s)
+    Synchronize()
+    u = LoadShared(s, layout=replicated(64).spatial(1))
+    StoreGlobal(u, gy, offset=[0:])
+)";
+  const Edit without_barrier = [](std::string& text) {
+    const std::size_t at = text.find("tv::synchronize();", text.rfind("at_ = shared_ + exchange_"));
+    REQUIRE(at != std::string::npos);
+    text.erase(at, std::strlen("tv::synchronize();"));
+  };
+  for (const std::string& store : {by_element, in_shared}) {
+    const std::string text = replicated_text(store);
+    const HostBuffers memory{numbers(64), std::vector<std::uint8_t>(4)};
+    REQUIRE_FALSE(run(text, memory).fault);
+    for (const auto order : {EmuOptions::Order::forward, EmuOptions::Order::backward}) {
+      EmuOptions options;
+      options.lanes = order;
+      const Ran ran = run(text, memory, options, without_barrier);
+      REQUIRE(ran.fault);
+      CHECK(ran.fault->kind == EmuFault::Kind::replicas);
+      CHECK(has(ran.fault->message, "store different bits at one address"));
+      CHECK(ran.fault->line == (store == in_shared ? 8 : 7));
+    }
+  }
+}
+
 TEST_CASE("emu: a loop without end is a fault") {
   EmuOptions options;
   options.max_steps = 10'000;
