@@ -192,14 +192,14 @@ def shift<1>(i32* x_ptr, i32* y_ptr):
 
 namespace {
 
-/// All threads need the sum of 64 numbers, and every thread stores it. `at` is where they do.
+/// All threads need the sum of 64 numbers, and every thread stores it.
 std::string replicated_text(const std::string& store) {
   return R"(@threads(64)
-def total(i32* x_ptr, i32* y_ptr):
+def total<1>(i32* x_ptr, i32* y_ptr):
     gx = ViewGlobal(x_ptr, shape=[64])
     gy = ViewGlobal(y_ptr, shape=[1])
     x = LoadGlobal(gx, layout=spatial(64), offset=[0:])
-    t = Reduce(x, op=add, dims=[0])
+    t = Reduce(x, add, dims=[0], keep_dims=true)
 )" + store;
 }
 
