@@ -64,14 +64,16 @@ struct Dest {
 [[nodiscard]] Result<Dest> parse_dest(std::string_view text);
 
 /// Makes the tensor `name` of the given type and shape.
-///   file    the file's shape must be `shape`. Floats are rounded to a float type, which the reader
-///           notes or, if it is exact, refuses; integers must be values of the type
+///   file    the file's shape must be `shape`; one of no dimensions fits a tensor of one element.
+///           Floats are rounded to a float type, which the reader notes or, if it is exact,
+///           refuses; integers must be values of the type
 ///   iota    integers and bipolar integers count codes and wrap; floats count from 0 up to the last
 ///           integer before the first they cannot hold, and start over
 ///   full    read as an integer or a double; floats round to nearest, but nothing saturates;
 ///           integers must be exact
-///   codes   unsigned items below 2^bits, of shape `shape`
-///   packed  uint8 items of any shape, as many bytes as the tensor takes
+///   codes   unsigned items below 2^bits, or items of the type itself, of shape `shape`
+///   packed  integers of any shape, whose bytes (of wider items the low ones first) are as many as
+///           the tensor takes, rounded up to whole items
 /// Error (program): the data does not fit; it names the file, the first index and the value.
 [[nodiscard]] Result<HostTensor> load(const Spec& spec, const isa::DType& dtype,
                                       const isa::Shape& shape, std::string_view name,
