@@ -6,13 +6,15 @@
 
 from pathlib import Path
 
+from ._decorator import kernel
 from ._errors import Diagnostic, Error, LimitError, Note, ProgramError, UnavailableError, UsageError
-from ._kernel import Kernel, Page, kernel, load, loads
+from ._kernel import Kernel, load, loads
 from ._launch import Launch
 from ._layout import Layout
 from ._library import version
 from ._packing import pack, unpack
 from ._parameter import Parameter
+from ._reports import Page
 
 __all__ = ["Diagnostic", "Error", "Kernel", "Launch", "Layout", "LimitError", "Note", "Page", "Parameter", "ProgramError",
            "UnavailableError", "UsageError", "kernel", "load", "loads", "pack", "programs", "unpack", "version"]
