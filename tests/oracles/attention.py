@@ -5,6 +5,9 @@ import numpy as np
 from program_support import RANDOM, check, lane_stream, normal
 
 
+SCORE_ERROR = 2.0**-23  # what a score of 1 adds to the bound, for the sum of the magnitudes of its products
+
+
 def softmax(scores):
     scores = scores - scores.max(axis=-1, keepdims=True)
     e = np.exp(scores)
@@ -187,6 +190,38 @@ def prefill(tilevm, lengths, h=2, r=1, d=64, window=1 << 30, **constants):
         check(f"{name}, reference", found, expected, absolute=1e-5)
 
 
+def prefill_large(tilevm):
+    """Scores of any size that finite queries and keys have: of keys that are nearly alike the error is that of sums in f32, and a
+    key whose score is clearly the largest has all of the weight."""
+    for d, size, spread in ((64, 5, 0.02), (128, 20, 0.005), (64, 100, 0.001), (128, 100, 0.001), (128, 200, 0.0008)):
+        tokens = 150
+        q, k = (size * (1 + spread * normal(2, tokens, 1, d))).astype(np.float16)
+        v = normal(tokens, 1, d, dtype=np.float16)
+        x, y, z = [a[:, 0].astype(np.float64) for a in (q, k, v)]
+        seen = np.tri(tokens, dtype=bool)
+        expected = softmax(np.where(seen, x @ y.T / np.sqrt(d), -np.inf)) @ z
+        scores = np.where(seen, np.abs(x) @ np.abs(y).T / np.sqrt(d) * np.log2(np.e), 0).max(axis=1)
+        bound = (2.5 / 2048 + scores[:, None] * SCORE_ERROR) * np.abs(z).max()
+        inputs = {"q": q, "k": k, "v": v, "start": np.array([0, tokens], np.int32)}
+        found = tilevm.run("attention/prefill", inputs, "o", S=1, TOKENS=tokens, LONGEST=tokens, H=1, R=1, D=d)[:, 0]
+        error = np.abs(found - expected)
+        assert (error <= bound).all(), f"prefill of scores of {scores.max():.3g}: {(error / bound).max()} of the bound"
+        print(f"prefill of scores up to {scores.max():.3g}: {(error / bound).max():.2g} of the bound")
+    for d, largest in ((64, 65504), (128, 65504), (128, 20000), (64, 1500)):
+        tokens = 140
+        steps = np.floor(largest / 32 * (1 + np.arange(tokens) % 32)).astype(np.float16)  # the product with `largest` is exact
+        q, k = np.full((tokens, 1, d), largest, np.float16), np.broadcast_to(steps[:, None, None], (tokens, 1, d)).copy()
+        q[1::2] *= -1
+        v = normal(tokens, 1, d, dtype=np.float16)
+        inputs = {"q": q, "k": k, "v": v, "start": np.array([0, tokens], np.int32)}
+        scores = np.where(np.tri(tokens, dtype=bool), q[:, :1, 0].astype(np.float64) * steps.astype(np.float64), -np.inf)
+        expected = softmax(scores * np.sqrt(d)) @ v[:, 0].astype(np.float64)
+        for entry in ("main", "reference"):
+            found = tilevm.run("attention/prefill", inputs, "o", entry=entry, S=1, TOKENS=tokens, LONGEST=tokens, H=1, R=1, D=d)
+            check(f"prefill of scores of {float(np.abs(scores[np.isfinite(scores)]).max() * np.sqrt(d)):.3g}, {entry}", found[:, 0], expected,
+                  absolute=2.5 / 2048 * np.abs(v).max())
+
+
 def prefill_not_finite(tilevm):
     """NaN in a query spoils its row; in a value, rows of its sequence from its block on, and no other sequence."""
     q, k, v = normal(3, 40, 1, 64, dtype=np.float16)
@@ -201,6 +236,7 @@ def prefill_not_finite(tilevm):
 
 def attention(tilevm):
     prefill_not_finite(tilevm)
+    prefill_large(tilevm)
     prefill(tilevm, [0, 1, 64, 5], h=2, r=2, d=128)
     prefill(tilevm, [200, 65], h=2, r=1, d=64, BN=32, STAGES=3)
     prefill(tilevm, [130], h=4, r=4, d=64, window=40, BM=128)
