@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "isa/base/shown.h"
+
 namespace tilevm {
 namespace {
 
@@ -13,6 +15,7 @@ constexpr std::size_t window_width = 120;
 constexpr std::size_t window_before = 60;  // of it, before the caret
 constexpr std::string_view cut_mark = "...";
 constexpr std::size_t max_fix = 100;
+constexpr std::size_t longest_message = 4000;
 
 constexpr std::string_view bold = "\x1b[1m";
 constexpr std::string_view green = "\x1b[1;32m";
@@ -149,7 +152,8 @@ std::string headline(std::string_view location, Severity severity, std::string_v
   std::string text;
   if (!location.empty()) text += paint(location, bold, color) + " ";
   text += paint(fmt::format("{}:", to_string(severity)), severity_color(severity), color) + " ";
-  text += paint(printable(message), bold, color && severity != Severity::note);
+  text += paint(printable(shortened(message, longest_message)), bold,
+                color && severity != Severity::note);
   if (!code.empty()) text += fmt::format(" [{}]", code);
   return text + "\n";
 }
