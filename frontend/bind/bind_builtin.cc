@@ -38,6 +38,15 @@ const Builtin* find_builtin(std::string_view name) {
   return found == builtins.end() ? nullptr : found;
 }
 
+constexpr std::size_t most_values = 256;
+
+std::optional<Value> too_many_values(std::string_view name, const ast::Argument& first_beyond,
+                                     const BindScope& scope) {
+  scope.diagnostics.error(Code::too_many_operands, first_beyond.span,
+                          fmt::format("`{}` takes at most {} values", name, most_values));
+  return std::nullopt;
+}
+
 class BuiltinBinder {
  public:
   BuiltinBinder(const ast::Call& call, Span span, const BindScope& scope)
@@ -51,6 +60,8 @@ class BuiltinBinder {
       return wrong_count(builtin);
     }
     if (many ? args_.size() < 2 : args_.size() != builtin.parameters) return wrong_count(builtin);
+    if (many && args_.size() > most_values)
+      return too_many_values(name_, args_[most_values], scope_);
     if (many) return extreme();
     if (name_ == "abs") return absolute();
     if (name_ == "cdiv") return ceiling();

@@ -59,6 +59,7 @@ std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const BindScope& sco
   if (report_foreign_word({name->text, expr.span}, scope.diagnostics)) return std::nullopt;
   std::vector<std::string> known;
   for (const isa::DType& type : isa::all_dtypes()) known.push_back(isa::to_string(type));
+  for (std::string& constant : scope.names_of(Wanted::dtype)) known.push_back(std::move(constant));
   const std::string near = nearest(name->text, known);
   auto& error = scope.diagnostics.error(
       Code::unknown_type, expr.span,

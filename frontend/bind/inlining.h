@@ -3,26 +3,39 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
+#include <fmt/format.h>
+
+#include "frontend/bind/bind_scope.h"
 #include "isa/base/diagnostic.h"
 #include "isa/base/source.h"
 
 namespace tilevm::frontend {
 
-/// Bounds what a short program may expand to, in time, memory and depth.
+/// Bounds what a short program may expand to, in time, memory and depth: one budget for all that
+/// its constants, lists, calls and constant loops make.
 class Inlining {
  public:
+  static constexpr std::size_t most_steps = 2'000'000;
+  static constexpr std::size_t most_bytes = std::size_t{256} << 20;
+
   /// `text` gets a copy of the text of each inlined call.
   explicit Inlining(SourceFile& text) : source(text), stack_(here()) {}
 
-  /// Counts steps of the binder; false, and one report, if there were too many.
-  bool spend(std::size_t steps, Span span, Diagnostics& diagnostics) {
-    constexpr std::size_t most = 2'000'000;
-    spent_ += steps;
-    if (spent_ <= most) return true;
+  /// Counts what the binder is about to do; false, and one report, if it is too much.
+  bool spend(Cost cost, Span span, Diagnostics& diagnostics) {
+    steps_ += cost.steps;
+    bytes_ += cost.bytes;
+    if (steps_ <= most_steps && bytes_ <= most_bytes) return true;
     if (!reported_) {
-      diagnostics.error(Code::program_too_large, span,
-                        "the program's lists, calls and constant loops take too long to expand");
+      diagnostics.error(
+          Code::program_too_large, span,
+          steps_ > most_steps
+              ? fmt::format("the program's lists, calls and constant loops take too long to "
+                            "expand: more than {} steps",
+                            most_steps)
+              : fmt::format("the program's lists take more than {} MiB", most_bytes >> 20));
     }
     reported_ = true;
     return false;
@@ -43,7 +56,7 @@ class Inlining {
   }
 
   std::uintptr_t stack_;
-  std::size_t spent_ = 0;
+  std::size_t steps_ = 0, bytes_ = 0;
   bool reported_ = false;
 };
 

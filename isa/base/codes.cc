@@ -68,7 +68,8 @@ Write the number in one of these forms; there are no suffixes.)"};
       return CodeInfo{
           "the file is not UTF-8 text",
           R"(The file has a zero byte or bytes that are not UTF-8, so it is not a program, or it
-was saved in another encoding (UTF-16, Latin-1).
+was saved in another encoding (UTF-16, Latin-1). Control characters, which would act on the terminal
+that shows a line, are not text either; in a string they are written as escapes, `\x1b`.
     iconv -f UTF-16 -t UTF-8 old.tile > new.tile
 Save it as UTF-8. A byte-order mark and Windows line ends are fine.)"};
     case Code::unclosed_bracket:
@@ -505,12 +506,30 @@ Synchronize follows. Before that its destination must not be read or written, no
 Wait for the group, then synchronize. CopyAsyncWaitGroup(n) leaves the n latest groups in flight.)"};
     case Code::race:
       return CodeInfo{
-          "threads race for shared memory",
-          R"(Two threads touch the same byte of shared memory, one of them writes it, and no
-Synchronize is between them: which comes first is left to chance.
+          "two accesses to memory race",
+          R"(Two accesses touch the same byte, one of them writes it, and nothing orders them: which
+comes first is left to chance. The report names the two; what orders them depends on whose they are.
+
+Threads of a block ("what thread 5 wrote"), in shared or in global memory: a Synchronize orders them.
     StoreShared(x, s)
     y = LoadShared(s, layout=other)                # reads what another thread wrote
-Put a Synchronize() between the two; in a loop also between the end and the next begin.)"};
+Put a Synchronize() between the two; in a loop also between the end and the next begin.
+
+Blocks ("races with another block"), in global memory: no barrier holds between blocks.
+    StoreGlobal(x, y, offset=[i * 16:])            # tiles of 32 elements overlap
+Let each block write elements of its own, or combine elements by Scatter with `op=`, or hand them on
+by ReleaseSemaphore and LockSemaphore, or split the work over two kernels.
+
+Copies ("any thread"): the threads make a CopyAsync together, so any of them may touch any element.
+    y = LoadShared(s, layout=L)
+    CopyAsync(s, g, offset=[0:, 0:])               # overwrites what others may still read
+Put a Synchronize() between the two. What a copy wrote is read after CopyAsyncWaitGroup and a
+Synchronize.
+
+Elements of one tile ("different elements of the tile"): strides, a layout or indices give two of
+them one address, and different threads store them.
+    Scatter(x, s, index, dim=0)                    # an index occurs twice
+Keep the elements apart, or combine them with `op=`.)"};
     case Code::replicas_differ:
       return CodeInfo{
           "replicas of an element differ",
