@@ -1,6 +1,7 @@
 #include "backend/emit/emit.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "backend/emit/emit_kernel.h"
 #include "backend/emit/emit_mma.h"
@@ -139,8 +140,11 @@ CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind 
     kernels += writer.text();
   }
   for (const auto& [name, shape] : used.mma) source.mma.push_back(shape);
-  source.text = "// Made by tilevm. Above: the device prelude; below: the program.\n" +
-                prelude(machine, prints, asserts, options.probes);
+  const std::string parts = prelude(machine, prints, asserts, options.probes);
+  source.text = fmt::format(
+      "// Made by tilevm. First the device prelude, then the program, from line {} on.\n",
+      std::ranges::count(parts, '\n') + 2);
+  source.text += parts;
   source.prelude_size = source.text.size();
   source.text += "#line 1 \"definitions\"\n" + definitions(used, source.mma, machine);
   if (machine == MachineKind::gpu) {

@@ -149,7 +149,7 @@ void KernelEmission::begin_exchange() {
 void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
   if (!stmt.declares) return;
   const VarId var = stmt.results[0];
-  out.plain(
+  out.line(
       fmt::format("tv::u32 {}[{}] = {{}};", name(var), tile_words(type<isa::RegisterType>(var))));
 }
 
@@ -351,7 +351,10 @@ void KernelEmission::write(const isa::WhileStmt& loop) {
 
 void KernelEmission::write(const isa::IfStmt& branch) {
   for (std::size_t i = 0; i < branch.arms.size(); ++i) {
-    const std::string head = "if " + condition(branch.arms[i].condition);
+    const isa::Expr& tests = branch.arms[i].condition;
+    const std::string head = "if " + condition(tests);
+    // What `elif` tests is on a line of its own.
+    if (i > 0 && tests.span() != Span{}) out.at(program_.source().root_line(tests.span().begin));
     i == 0 ? out.open(head) : out.close_and_open("else " + head);
     write(branch.arms[i].body);
   }
