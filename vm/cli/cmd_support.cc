@@ -12,6 +12,8 @@
 #include "vm/debug/compare.h"
 #include "vm/debug/open.h"
 #include "vm/run/checks.h"
+#include "vm/run/include_folders.h"
+#include "vm/run/shipped.h"
 #include "vm/text/file.h"
 
 namespace tilevm::vm {
@@ -32,7 +34,7 @@ constexpr std::uint64_t max_script_bytes = std::uint64_t{1} << 22;
 
 /// What the options name.
 TargetRequest request_of(const DebugCommandOptions& options) {
-  TargetRequest request{options.program.file,
+  TargetRequest request{program_path(options.program.file),
                         options.program.defines,
                         std::string(default_target),
                         options.execution.entry,
@@ -40,6 +42,7 @@ TargetRequest request_of(const DebugCommandOptions& options) {
                         {options.execution.seed, options.execution.wild},
                         false};
   request.exact = options.execution.exact;
+  request.folders = options.program.folders;
   if (!options.program.target.empty()) request.architecture = options.program.target;
   return request;
 }
@@ -57,9 +60,13 @@ Result<Loaded> load_source(std::shared_ptr<const SourceFile> source, const Progr
               options.no_assert ? Assertions::left_out : Assertions::kept);
 }
 
+Result<std::shared_ptr<const SourceFile>> open_program(const ProgramOptions& options, Io& io) {
+  return read_program(program_path(options.file), io.in, options.folders);
+}
+
 Result<Loaded> load_program(const ProgramOptions& options, std::string_view target_if_none,
                             Io& io) {
-  Result<std::shared_ptr<const SourceFile>> source = read_program(options.file, io.in);
+  Result<std::shared_ptr<const SourceFile>> source = open_program(options, io);
   if (!source) return source.error();
   return load_source(*std::move(source), options, std::string(target_if_none));
 }

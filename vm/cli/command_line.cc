@@ -33,6 +33,8 @@ void add_device_program(CLI::App* app, ProgramOptions& options) {
       ->required()
       ->type_name("FILE");
   add_list(app, "-D,--define", options.defines, "overrides a constant", "NAME=VALUE");
+  add_list(app, "-I,--include", options.folders,
+           "a folder whose files may be included, beside the program's own", "DIR");
 }
 
 void add_program(CLI::App* app, ProgramOptions& options, const std::string& target) {
@@ -373,6 +375,10 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
     app->add_option("--entry", o->entry, "the pipeline or kernel to tune")->type_name("NAME");
     app->add_option("--kernel", o->kernel, "only this kernel's time counts; else the sum of all")
         ->type_name("NAME");
+    add_list(app, "--in", o->inputs,
+             "what an input holds while points are timed, as of `tilevm run`; random if left out. "
+             "The smaller problem of --reduce takes all but files",
+             "NAME=SPEC");
     add_list(app, "--reduce", o->reduced,
              "a constant of the smaller problem on which a winner must give the simulator's bits; "
              "the file's line `# reduce: NAME=VALUE ..` if left out",
@@ -438,6 +444,22 @@ void add_fuzz_command(CLI::App& root, Commands& commands) {
   o->version = TILEVM_VERSION;
 }
 
+void add_beginning_commands(CLI::App& root, Commands& commands) {
+  {
+    auto [app, o] = add_command<ExamplesOptions>(
+        root, commands, "examples", "Lists the programs that come with tilevm, or shows one.",
+        examples);
+    app->add_option("name", o->name, "a program, as the list names it")->type_name("PROGRAM");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  auto [app, o] = add_command<NewOptions>(
+      root, commands, "new", "Writes a program to begin with, which runs as it is.", new_program);
+  app->add_option("file", o->file, "the file to write, which must not exist")
+      ->required()
+      ->type_name("FILE.tile");
+  app->add_option("--from", o->from, "begin with a copy of this program")->type_name("PROGRAM");
+}
+
 void add_other_commands(CLI::App& root, Commands& commands) {
   {
     auto [app, o] = add_command<CompileOptions>(
@@ -449,6 +471,12 @@ void add_other_commands(CLI::App& root, Commands& commands) {
         ->type_name("KIND");
     app->add_option("-o,--output", o->output, "the file to write; - for standard output")
         ->type_name("FILE");
+    app->add_flag("!--no-prelude", o->prelude,
+                  "with --emit cuda, the kernels alone, to be read: without the device prelude "
+                  "that they are compiled with");
+    app->add_flag("!--no-lines", o->lines,
+                  "with --emit cuda, leave out #line directives, so that the compiler's messages "
+                  "and tools name lines of the CUDA C++");
     app->add_option("--header", o->header,
                     "for a cubin or fatbin, also a C header that launches the kernels; without -o "
                     "it contains the code")
@@ -572,6 +600,7 @@ void add_manual_commands(CLI::App& root, Commands& commands) {
 
 Commands add_commands(CLI::App& root) {
   Commands commands;
+  add_beginning_commands(root, commands);
   add_running_commands(root, commands);
   add_record_command(root, commands);
   add_fuzz_command(root, commands);

@@ -20,6 +20,7 @@ struct ProgramOptions {
   std::vector<std::string> defines;  ///< "NAME=VALUE"
   std::string target;                ///< empty: the command's default
   bool no_assert = false;            ///< assertions are left out
+  std::vector<std::string> folders;  ///< from which files are included, too
 };
 
 struct CheckOptions {
@@ -81,6 +82,8 @@ struct CompileOptions {
   std::string emit;        ///< cuda, ptx, cubin, fatbin; empty: a report alone, else cuda
   std::string output;      ///< empty: standard output for text
   std::string header;      ///< a C header to write beside it; empty: none
+  bool prelude = true;     ///< CUDA C++ has the device prelude before the kernels
+  bool lines = true;       ///< CUDA C++ has #line directives
   bool explain = false;    ///< a report, to standard error where the code goes to standard output
   bool json = false;       ///< of the report
 };
@@ -196,6 +199,7 @@ Exit bench(const BenchOptions& options, Io& io);
 struct TuneOptions {
   ProgramOptions program;  ///< the target is the device's; defines fix what they name
   std::string entry, kernel;
+  std::vector<std::string> inputs;   ///< "NAME=SPEC": of the problem that is timed
   std::vector<std::string> reduced;  ///< "NAME=VALUE": of the problem that the simulator checks
   std::string output = "tune.jsonl";
   std::string start;      ///< a table whose points are timed first; empty: none
@@ -240,6 +244,18 @@ struct ManualOptions {
   std::function<CommandTable()> table;
 };
 Exit manual(const ManualOptions& options, Io& io);
+
+struct ExamplesOptions {
+  std::string name;  ///< of a program whose text is wanted; empty: the list of all
+  bool json = false;
+};
+Exit examples(const ExamplesOptions& options, Io& io);
+
+struct NewOptions {
+  std::string file;
+  std::string from;  ///< a program to begin with; empty: a kernel that scales a vector
+};
+Exit new_program(const NewOptions& options, Io& io);
 
 struct DemoOptions {
   std::string program_folder;  ///< where the shipped programs are; empty: looked for

@@ -13,6 +13,16 @@ namespace tilevm::vm::dap {
 namespace {
 
 /// The constants of a launch: an object, or a list of "NAME=VALUE".
+/// The texts of a list; others are left out.
+std::vector<std::string> texts(const boost::json::value* value) {
+  std::vector<std::string> list;
+  if (value == nullptr || !value->is_array()) return list;
+  for (const auto& each : value->get_array()) {
+    if (each.is_string()) list.emplace_back(each.get_string());
+  }
+  return list;
+}
+
 std::vector<std::string> definitions(const boost::json::value* value) {
   std::vector<std::string> found;
   if (value == nullptr) return found;
@@ -216,6 +226,7 @@ Adapter::Answer Adapter::launch(const Object& arguments) {
   }
   launch.defines = definitions(arguments.if_contains("defines"));
   launch.inputs = definitions(arguments.if_contains("inputs"));
+  launch.folders = texts(arguments.if_contains("include"));
   launch.entry = text_in(arguments, "entry").value_or("");
   launch.target = text_in(arguments, "target").value_or("");
   launch.wild = flag_in(arguments, "wild", false);

@@ -30,6 +30,7 @@ namespace tilevm::vm::dap {
 struct LaunchArguments {
   std::string program;  ///< or the folder of a bundle
   std::vector<std::string> defines, inputs;
+  std::vector<std::string> folders = {};  ///< from which files are included, too
   std::string entry;
   std::string target;  ///< empty: the command's default
   std::uint64_t seed = 0;

@@ -170,10 +170,11 @@ std::string uri_of(const std::string& path) {
   return uri;
 }
 
-Analysis analyse_names(const std::string& uri, std::string text, const EditedText& edited) {
+Analysis analyse_names(const std::string& uri, std::string text, const Settings& settings,
+                       const EditedText& edited) {
   Analysis result;
   result.source = std::make_shared<const SourceFile>(uri, std::move(text));
-  result.bound = with_includes(result.source, plain_path_of(uri), edited);
+  result.bound = with_includes(result.source, plain_path_of(uri), edited, settings.folders);
   result.tree = frontend::parse_partially(*result.bound, result.diagnostics);
   result.parsed = !result.diagnostics.has_errors();
   result.names = find_names(result.tree, *result.bound);
@@ -182,7 +183,7 @@ Analysis analyse_names(const std::string& uri, std::string text, const EditedTex
 
 Analysis analyse(const std::string& uri, std::string text, const Settings& settings,
                  const EditedText& edited) {
-  Analysis result = analyse_names(uri, std::move(text), edited);
+  Analysis result = analyse_names(uri, std::move(text), settings, edited);
   // Of a tree without its faulty lines, only types are asked: what is missing causes errors.
   Diagnostics of_faulty_tree;
   const frontend::BindOptions options{settings.defines, settings.target};
