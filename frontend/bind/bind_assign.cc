@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "frontend/bind/bind_body.h"
-#include "frontend/bind/cost.h"
 #include "frontend/bind/expressions.h"
+#include "frontend/bind/inlining.h"
 
 namespace tilevm::frontend {
 namespace {

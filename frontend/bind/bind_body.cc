@@ -8,8 +8,8 @@
 
 #include "frontend/bind/assignments.h"
 #include "frontend/bind/bind_range.h"
-#include "frontend/bind/cost.h"
 #include "frontend/bind/expressions.h"
+#include "frontend/bind/inlining.h"
 
 namespace tilevm::frontend {
 

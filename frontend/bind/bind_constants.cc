@@ -1,7 +1,7 @@
 #include "frontend/bind/bind_constants.h"
 #include "frontend/bind/bind_body.h"
-#include "frontend/bind/cost.h"
 #include "frontend/bind/expressions.h"
+#include "frontend/bind/inlining.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,7 +1,7 @@
 // More than 400 lines: one binder, with a function for each kind of statement.
 #include "frontend/bind/bind_pipeline.h"
-#include "frontend/bind/cost.h"
 #include "frontend/bind/expressions.h"
+#include "frontend/bind/inlining.h"
 
 #include <algorithm>
 

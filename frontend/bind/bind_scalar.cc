@@ -14,7 +14,6 @@
 
 #include "frontend/bind/bind_call.h"
 #include "frontend/bind/bind_scope.h"
-#include "frontend/bind/cost.h"
 #include "frontend/bind/foreign_calls.h"
 #include "frontend/bind/inlining.h"
 #include "isa/base/check.h"

@@ -9,7 +9,7 @@
 
 #include "frontend/bind/bind_call.h"
 #include "frontend/bind/bind_range.h"
-#include "frontend/bind/cost.h"
+#include "frontend/bind/inlining.h"
 
 namespace tilevm::frontend {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "frontend/bind/bind_call.h"
-#include "frontend/bind/cost.h"
+#include "frontend/bind/inlining.h"
 
 namespace tilevm::frontend {
 namespace {

@@ -1,7 +1,7 @@
 // Binding of expressions: scalars, constants, types, layouts, lists and tensors.
 //
 // They contain one another, so they have one header; each sort has a source (classify.cc,
-// bind_scalar.cc, bind_layout.cc, bind_dtype.cc, bind_builtin.cc, and bind_value.cc for what may be
+// bind_scalar.cc, bind_layout.cc, bind_builtin.cc, and bind_value.cc for what may be
 // of any sort).
 #pragma once
 

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "frontend/bind/bind_call.h"
 #include "frontend/bind/expressions.h"
 #include "frontend/bind/frontend.h"
 #include "frontend/syntax/foreign_words.h"
@@ -22,6 +21,19 @@ namespace tilevm::frontend {
 namespace {
 
 using Arguments = std::vector<ast::Argument>;
+
+bool is_mnemonic(const std::string& word) {
+  const isa::InstructionEntry* const like = instruction_like(word);
+  return like != nullptr && like->description->mnemonic == word;
+}
+
+std::vector<std::string> mnemonics() {
+  std::vector<std::string> names;
+  for (const isa::InstructionEntry& entry : isa::instruction_table()) {
+    names.emplace_back(entry.description->mnemonic);
+  }
+  return names;
+}
 
 std::string text_of(const ast::Expr& expr, const BindScope& scope, const std::string& otherwise) {
   return scope.emitter != nullptr ? scope.emitter->text(expr.span) : otherwise;
@@ -147,7 +159,7 @@ bool report_method_of_tile(const ast::Method& node, const BindScope& scope) {
   if (advice.empty()) advice = advice_of_ours(word, call);
   if (advice.empty()) {
     constexpr std::size_t shortest = 3;  // of less, every name is near
-    const std::string near = word.size() < shortest ? "" : nearest(word, instruction_names());
+    const std::string near = word.size() < shortest ? "" : nearest(word, mnemonics());
     const auto* like = instruction_like(near.empty() ? word : near);
     advice = like != nullptr
                  ? said_of(*like, call)
@@ -210,7 +222,7 @@ bool report_foreign_method(const ast::Method& node, const BindScope& scope) {
   if (report_foreign_word(node.method, scope.diagnostics, call)) return true;
   if (!is_foreign_module(library->text)) return false;
   std::string advice = advice_of_ours(node.method.text, call);
-  if (advice.empty() && is_instruction(node.method.text)) {
+  if (advice.empty() && is_mnemonic(node.method.text)) {
     advice = fmt::format("write `{}` alone", node.method.text);
   }
   scope.diagnostics.error(
@@ -226,7 +238,7 @@ bool report_foreign_call(const ast::Call& call, const BindScope& scope) {
   const ForeignCall written = as_written(worked_on(call.args, scope), call.args, 1, scope);
   if (report_foreign_word(call.callee, scope.diagnostics, written)) return true;
   const std::string& word = call.callee.text;
-  if (is_instruction(word) || is_layout_function(word)) return false;
+  if (is_mnemonic(word) || is_layout_function(word)) return false;
   const std::string advice = advice_of_ours(word, written);
   if (advice.empty()) return false;
   scope.diagnostics.error(Code::unknown_name, call.callee.span,

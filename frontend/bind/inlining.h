@@ -1,4 +1,8 @@
-// What the calls, lists and constant loops of a program have in common while it is bound.
+// What the calls, lists and constant loops of a program have in common while it is bound: a budget
+// of steps and of memory.
+//
+// A list is copied when its name is used, and what holds lists is copied whole, so a short text can
+// ask for any amount. The binder counts before it copies.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +14,23 @@
 #include "frontend/bind/bind_scope.h"
 #include "isa/base/diagnostic.h"
 #include "isa/base/source.h"
+#include "isa/inst/expr.h"
 
 namespace tilevm::frontend {
+
+/// What a copy of a value takes, with all that it holds.
+[[nodiscard]] Cost cost_of(const Value& value);
+[[nodiscard]] Cost cost_of(const ValueList& list);
+[[nodiscard]] Cost cost_of(const ConstantValue& value);
+[[nodiscard]] Cost cost_of(const ConstantList& list);
+
+/// How large an expression is as a tree, in which shared parts count as often as they are used.
+/// Counting ends at `most` nodes.
+struct TreeSize {
+  std::size_t nodes = 0;
+  std::size_t height = 0;
+};
+[[nodiscard]] TreeSize size_of(const isa::Expr& expr, std::size_t most);
 
 /// Bounds what a short program may expand to, in time, memory and depth: one budget for all that
 /// its constants, lists, calls and constant loops make.

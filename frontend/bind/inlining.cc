@@ -1,4 +1,4 @@
-#include "frontend/bind/cost.h"
+#include "frontend/bind/inlining.h"
 
 #include <algorithm>
 #include <type_traits>
