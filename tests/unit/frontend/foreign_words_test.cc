@@ -36,7 +36,7 @@ std::set<std::string> our_words() {
   const LanguageWords words = language_words();
   add(words.keywords);
   add(words.layouts);
-  add(words.layout_operations);
+  add(words.layout_methods);
   add(words.decorators);
   add(words.functions);
   for (const auto& entry : isa::instruction_table()) {
@@ -93,7 +93,7 @@ std::vector<std::string> code_in(const std::string& text) {
 void check_calls(const ast::Expr& expr) {
   if (const auto* method = std::get_if<ast::Method>(&expr.node)) {
     check_calls(*method->receiver);
-    const auto operations = language_words().layout_operations;
+    const auto operations = language_words().layout_methods;
     CHECK(std::ranges::find(operations, method->method.text) != operations.end());
   }
   const auto* call = std::get_if<ast::Call>(&expr.node);
