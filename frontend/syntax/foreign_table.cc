@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "isa/inst/instruction_set.h"
+#include "isa/type/dtype.h"
 
 namespace tilevm::frontend {
 namespace {
@@ -233,7 +234,10 @@ std::vector<ForeignType> make_types() {
   std::vector<ForeignType> types;
   const auto add = [&](std::initializer_list<std::string_view> words, std::string_view ours,
                        std::string_view what) {
-    for (const std::string_view word : words) types.push_back({word, ours, what});
+    for (const std::string_view word : words) {
+      // Long names of types, as NumPy has them, are known here.
+      if (!isa::parse_dtype(word)) types.push_back({word, ours, what});
+    }
   };
   add({"half", "__half", "float16", "fp16", "half_t"}, "f16", "16-bit floats are");
   add({"float", "float32", "fp32", "float32_t", "single"}, "f32", "32-bit floats are");

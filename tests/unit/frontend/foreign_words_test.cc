@@ -55,6 +55,7 @@ TEST_CASE("no foreign word is one of ours, whatever its case, and each has one e
   for (const std::string_view word : foreign_words()) {
     CAPTURE(word);
     CHECK_FALSE(ours.contains(lower(word)));
+    CHECK_FALSE(isa::parse_dtype(word));
     CHECK(seen.insert(word).second);
   }
   CHECK(seen.size() > 150);
@@ -112,8 +113,9 @@ void check_calls(const ast::Expr& expr) {
     CHECK_LE(call->args.size(), entry->slots.size());
     return;
   }
-  const auto functions = language_words().functions;
-  CHECK(std::ranges::find(functions, call->callee.text) != functions.end());
+  std::vector<std::string> known = language_words().functions;
+  for (const std::string& layout : language_words().layouts) known.push_back(layout);
+  CHECK(std::ranges::find(known, call->callee.text) != known.end());
 }
 
 TEST_CASE("what is said instead can be written: instructions with operands that they have") {
@@ -237,8 +239,9 @@ TEST_CASE("names after a dot, without brackets") {
   CHECK_EQ(said_of_line("x = t.T"),
            "2:11 TV0101 nothing has a `T` after a dot; a tile with its dimensions exchanged is "
            "`View(t, layout=layout_of(t).permute(1, 0))`");
-  CHECK(said_of_line("x = Cast(t, tl.float16)")
-            .starts_with("2:20 TV0101 there is no `float16` here; 16-bit floats are `f16`"));
+  CHECK(
+      said_of_line("x = Cast(t, tl.float16)")
+          .starts_with("2:17 TV0101 there is no `tl` here; instructions and types are called by"));
   CHECK(said_of_line("x = tl.constexpr").starts_with("2:9 TV0101 there is no `tl` here"));
 }
 
