@@ -184,7 +184,7 @@ TEST_CASE("lines of other languages are answered with what to write") {
   CHECK_EQ(said_at_top("kernel f<1>(f32* x):"),
            "1:1 TV0001 no line begins with `kernel`; a kernel is `def name<extent>(f32* x_ptr, i32 "
            "n):`");
-  CHECK_EQ(said_at_top("__global__ void f(float* x) {"),
+  CHECK_EQ(said_at_top("__global__ void f(float* x):"),
            "1:1 TV0001 no line begins with `__global__`; a kernel is `def name<extent>(f32* x_ptr, "
            "i32 n):`");
   CHECK(said_at_top("import math")
