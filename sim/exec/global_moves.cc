@@ -257,6 +257,7 @@ bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& c
   Coordinates index{};
   std::uint64_t bit = 0;
   if (!find_element(access, context, index, bit)) return false;
+  tell_observer({&access, context.state.views[access.view], {index}, GlobalUse::load}, context);
   PlacedTile placed(access, context, {index});
   const TileInView& cursor = placed.cursor;
   code = isa::get_bits(cursor.buffer().data, bit, access.tile.bits);

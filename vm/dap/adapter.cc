@@ -231,14 +231,14 @@ Adapter::Answer Adapter::launch(const Object& arguments) {
   const Result<CodeKind> code = parse_code_kind(text_in(arguments, "code").value_or("cuda"));
   if (!code) return code.error();
   code_kind_ = *code;
-  stops_on_entry_ = flag_in(arguments, "stopOnEntry", true);
+  stops_on_entry_ = flag_in(arguments, "stopOnEntry", false);
   cuda_threads_ = text_in(arguments, "threads") == "cuda";
   Result<Launched> launched = host_.open(launch);
   if (!launched) return launched.error();
   for (const std::string& note : launched->notes) output(note + '\n', "console");
   console_ = std::make_unique<Debugger>(
       std::move(launched->session), said_,
-      DebuggerOptions{false, client_.styles, std::move(launched->compare)});
+      DebuggerOptions{false, client_.styles, 0, std::move(launched->compare)});
   session_ = &console_->session();
   return Json::object();
 }

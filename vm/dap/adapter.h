@@ -173,7 +173,7 @@ class Adapter {
   sim::debug::Session* session_ = nullptr;
   std::int64_t sequence_ = 1;
   Client client_;
-  bool stops_on_entry_ = true, cuda_threads_ = false, configured_ = false;
+  bool stops_on_entry_ = false, cuda_threads_ = false, configured_ = false;
   std::int64_t progress_ = 0;                   ///< the number of the last progress that began
   std::optional<sim::debug::Command> pending_;  ///< runs after the response is sent
   std::map<std::size_t, std::vector<int>> line_stops_;  ///< by file

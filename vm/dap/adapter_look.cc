@@ -91,6 +91,25 @@ Adapter::Answer Adapter::threads(const Object&) {
   return body.set("threads", std::move(list));
 }
 
+namespace {
+
+/// The first elements of a tensor: " {0, 1, 2, ...}".
+std::string preview(const Tensor& tensor, const sim::BlockState* block) {
+  constexpr std::int64_t most = 8;
+  const bool in_block = !std::holds_alternative<sim::debug::GlobalPlace>(tensor.place);
+  if (in_block && block == nullptr) return "";
+  const std::int64_t count = isa::element_count(tensor.shape);
+  std::vector<std::string> texts;
+  for (std::int64_t k = 0; k < std::min(count, most); ++k) {
+    const Element element = tensor.read(block, isa::unravel(k, tensor.shape));
+    texts.push_back(element_text(tensor.dtype, element, Format::value));
+  }
+  if (count > most) texts.emplace_back("...");
+  return fmt::format(" {{{}}}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
 /// A frame at a span; the first one is number 0.
 Json Adapter::frame_json(const std::string& name, Span span, int number) {
   const SourceFile& source = session_->program().source();
@@ -174,7 +193,7 @@ Json Adapter::tensor_json(const Tensor& tensor) {
   const std::string type =
       fmt::format("{}[{}]", isa::to_string(tensor.dtype), fmt::join(tensor.shape, ", "));
   Json object = Json::object();
-  object.set("name", tensor.name).set("value", type);
+  object.set("name", tensor.name).set("value", type + preview(tensor, session_->focus_block()));
   if (client_.types) object.set("type", type);
   object.set("evaluateName", tensor.name);
   const bool in_registers = std::holds_alternative<sim::debug::RegisterPlace>(tensor.place);

@@ -120,11 +120,11 @@ Adapter::Answer Adapter::set_function_breakpoints(const Object& arguments) {
       const Object* breakpoint = item.if_object();
       const auto name = breakpoint != nullptr ? text_in(*breakpoint, "name") : std::nullopt;
       if (!name) {
-        list.push(refused("name an instruction"));
+        list.push(refused("name a kernel, a function or an instruction"));
         continue;
       }
       command::Break request;
-      request.mnemonic = *name;
+      request.name = *name;
       list.push(place_breakpoint(std::move(request), *breakpoint, function_stops_));
     }
   }
