@@ -188,7 +188,13 @@ Write one name for each: i, j = BlockIndices().)"};
           R"(Constants, `def` and `pipeline` stand at the top level, statements in a body;
 `break` and `continue` stand in a loop, `elif` and `else` after an `if`.
     x = 3                            # at the top level: const x = 3
-Move the line to where it has a meaning.)"};
+Move the line to where it has a meaning.
+
+As a note of `tilevm check`: a statement that never runs, behind a loop without an end or an Exit.
+    while true:                      # and no `break` and no Exit in the loop
+        i = i + 1
+    StoreGlobal(x, gy)               # never runs
+Let the loop end, or remove what follows.)"};
     case Code::unknown_define:
       return CodeInfo{"-D names a constant that the file does not have",
                       R"(-D NAME=VALUE replaces the value of a constant that the file declares.
@@ -218,7 +224,12 @@ Assign the result, or write it with out=, not both.)"};
       return CodeInfo{"a result is dropped",
                       R"(The call computes a value, does nothing else, and nobody takes the value.
     Cast(x, f16)
-Assign it, write it into a tile with out=, or remove the line.)"};
+Assign it, write it into a tile with out=, or remove the line.
+
+As a note of `tilevm check`: nothing that the kernel writes or shows depends on a tile, a scalar, a
+view, a shared tensor or a parameter.
+    z = Exp(x)                       # and z is in nothing that is stored
+Use it or remove it; a name that begins with `_` may be unused.)"};
 
     // Types, shapes and layouts.
     case Code::bad_call:
@@ -528,7 +539,9 @@ one that is as redundant.
     StoreShared(x, s)
     Synchronize()
     Synchronize()                                  # separates nothing more
-A barrier costs time on a GPU: remove it, run again, and compare.)"};
+A barrier costs time on a GPU: remove it, run again, and compare.
+
+`tilevm check` says it of every Synchronize of a kernel whose threads share no memory.)"};
     case Code::deadlock:
       return CodeInfo{
           "blocks wait for one another, or for a block that cannot begin",

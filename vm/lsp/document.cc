@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "frontend/syntax/grammar.h"
+#include "isa/analysis/idle_code.h"
 #include "vm/run/load.h"
 
 namespace tilevm::vm {
@@ -192,6 +193,11 @@ Analysis analyse(const std::string& uri, std::string text, const Settings& setti
   result.variables = index_variables(result);
   if (!result.diagnostics.has_errors()) {
     result.program = isa::verify(result.partial, settings.target, result.diagnostics);
+  }
+  if (result.program) {
+    for (const isa::Kernel& kernel : result.program->program().kernels) {
+      isa::note_idle_code(kernel, result.program->source(), result.diagnostics);
+    }
   }
   return result;
 }
