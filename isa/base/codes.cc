@@ -586,6 +586,36 @@ pair the first place must be less than the second; what a GPU computes otherwise
     d = DotSparse(a, p, b, c)        # p has pairs like (2, 1) or (3, 3)
 Sort the two elements of a group by their places. Where a group has fewer than two elements that
 are not zero, store zeros at two places that differ.)"};
+    case Code::address_wraps:
+      return CodeInfo{
+          "an address wraps around",
+          R"(An offset, an extent or a stride, or a scalar that it is computed from, has a value that its
+type does not hold, so another element than the one that is meant is touched.
+    x = LoadGlobal(g, layout=L, offset=[b * stride:])          # i32: 65536 * 65536 is 0
+    x = LoadGlobal(g, layout=L, offset=[i64(b) * stride:])     # 64 bits hold it
+It is a warning before the run where the ranges of block indices and loops prove it, and a fault when
+it happens (the check `wraps`). What is below a remainder or an operation on bits may wrap, as hashes
+do.)"};
+    case Code::index_outside:
+      return CodeInfo{
+          "an index that data chose is outside of its view",
+          R"(An offset without a colon names an index that the view does not have. Loads give zeros there
+and stores nothing, so a wrong page number looks like a page of zeros.
+    page = LoadScalar(table, offset=[s, n])
+    k = LoadGlobal(cache, layout=L, offset=[page, 0:])         # page is 9, the cache has 4
+With `--check all,outside` the elements of the index tiles of Gather, Scatter and CopyAsync count as
+well. A kernel that means it tests the index (`if page < PAGES:`), or gives it a colon and the tile a
+dimension of extent 1: a colon says that the tile may reach outside of the view.)"};
+    case Code::padding_used:
+      return CodeInfo{
+          "an output depends on elements outside of a view",
+          R"(A load gave zeros for elements outside of its view, and the value of a stored element was
+computed from them (the check `padding`, which `all` does not include).
+    x = LoadGlobal(view_of_100, layout=spatial(128))           # 28 elements are zeros
+    s = Reduce(Exp(x), add, dims=0)                            # exp(0) is 1: 28 too much
+    s = Reduce(Where(inside, Exp(x), 0), add, dims=0)          # 0 changes no sum
+Elements that are neutral for what combines them change nothing: zeros in a sum, in a matrix product
+or as a term that is added to an accumulator, -inf in a maximum.)"};
     case Code::bad_specification:
       return CodeInfo{
           "an input or output is specified wrongly",

@@ -165,7 +165,7 @@ SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const
   access.mnemonic = mnemonic;
   access.tensor = preparation.name(var);
   access.span = preparation.span;
-  access.statement = preparation.new_memory_statement(mnemonic);
+  access.statement = preparation.new_memory_statement(mnemonic, access.tensor);
   access.tensor_bits = static_cast<std::uint64_t>(preparation.info.shared_tile(var).offset) * 8;
   access.tensor_number =
       static_cast<std::size_t>(&preparation.info.shared_tile(var) - preparation.info.shared.data());
@@ -180,7 +180,7 @@ SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const
     access.geometry.plain = true;
     access.geometry.strides = *std::move(strides);
   }
-  TilePosition position(offset, type.layout.rank(), shape, indexed_dim);
+  TilePosition position(offset, type.layout.rank(), shape, indexed_dim, preparation.wrapping);
   access.offsets = std::move(position.offsets);
   access.geometry.tile_dims = std::move(position.tile_dims);
   access.geometry.extents = std::move(position.extents);

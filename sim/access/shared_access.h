@@ -37,6 +37,7 @@ struct SharedAccess {
   std::size_t table = 0;                         ///< in Scratch::shared_tables
   std::shared_ptr<const IndexedAccess> indexed;  ///< null if no index places elements
   std::optional<isa::ReduceOp> combines{};       ///< of a store: with the elements of memory
+  Combination combination = 0;                   ///< how, as a number
 };
 
 /// A tile of `shape` at `offset` in the shared tensor `var`.

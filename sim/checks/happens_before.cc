@@ -13,10 +13,16 @@ HappensBeforeDetector::HappensBeforeDetector(const Memory& memory,
     buffers_.emplace_back();
     if (!uses[b].written) continue;
     const std::uint64_t granules = granules_in(memory[b], shift_);
-    buffers_.back() = std::make_unique<Buffer>(Buffer{OwnerMap<SegmentId>(granules),
-                                                      OwnerMap<std::uint32_t>(granules),
-                                                      OwnerMap<std::uint32_t>(granules)});
+    buffers_.back() = std::make_unique<Buffer>(
+        Buffer{OwnerMap<SegmentId>(granules), OwnerMap<std::uint32_t>(granules), {}, granules});
   }
+}
+
+OwnerMap<std::uint32_t>& HappensBeforeDetector::Buffer::combiners_by(Combination combination) {
+  for (auto& [known, sets] : combiners) {
+    if (known == combination) return sets;
+  }
+  return combiners.emplace_back(combination, OwnerMap<std::uint32_t>(granules)).second;
 }
 
 HappensBeforeDetector::SegmentId HappensBeforeDetector::segment_of(std::uint64_t number,
@@ -80,7 +86,9 @@ void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block,
   const SegmentId me = segment_of(block, now);
   Buffer& tracked = *buffers_[buffer];
   check_turns_ordered(buffer, touched.written, true, present);
-  check_turns_ordered(buffer, touched.combined, true, present);
+  for_each_combined(touched, [&](const IntervalSet& bits, Combination) {
+    check_turns_ordered(buffer, bits, true, present);
+  });
   check_turns_ordered(buffer, touched.read, false, present);
   const auto look_at_writers = [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](SegmentId writer) {
@@ -103,21 +111,32 @@ void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block,
       if (writer != 0) check_ordered(segments_[writer], false, present);
       return me;
     });
-    for (OwnerMap<std::uint32_t>* const sets : {&tracked.readers, &tracked.combiners}) {
-      sets->update(begin, end, [&](std::uint32_t set) {
+    const auto forget = [&](OwnerMap<std::uint32_t>& sets) {
+      sets.update(begin, end, [&](std::uint32_t set) {
         check_readers_ordered(set, present);
         return 0U;
       });
-    }
+    };
+    forget(tracked.readers);
+    for (auto& [combination, sets] : tracked.combiners) forget(sets);
   });
-  for_each_range(touched.combined, shift_, [&](std::uint64_t begin, std::uint64_t end) {
-    look_at_writers(begin, end);
-    look_at_set(tracked.readers, begin, end);
-    add_me(tracked.combiners, begin, end);
+  const auto look_at_combiners = [&](std::uint64_t begin, std::uint64_t end, Combination alike) {
+    for (auto& [combination, sets] : tracked.combiners) {
+      if (combination != alike) look_at_set(sets, begin, end);
+    }
+  };
+  for_each_combined(touched, [&](const IntervalSet& bits, Combination combination) {
+    OwnerMap<std::uint32_t>& alike = tracked.combiners_by(combination);
+    for_each_range(bits, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+      look_at_writers(begin, end);
+      look_at_set(tracked.readers, begin, end);
+      look_at_combiners(begin, end, combination);
+      add_me(alike, begin, end);
+    });
   });
   for_each_range(touched.read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
     look_at_writers(begin, end);
-    look_at_set(tracked.combiners, begin, end);
+    look_at_combiners(begin, end, 0);
     add_me(tracked.readers, begin, end);
   });
 }
@@ -125,8 +144,10 @@ void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block,
 std::vector<Interval> HappensBeforeDetector::written(std::size_t buffer) const {
   if (!buffers_[buffer]) return {};
   std::vector<Interval> found = owned_bits(buffers_[buffer]->writers, shift_);
-  const std::vector<Interval> combined = owned_bits(buffers_[buffer]->combiners, shift_);
-  found.insert(found.end(), combined.begin(), combined.end());
+  for (const auto& [combination, sets] : buffers_[buffer]->combiners) {
+    const std::vector<Interval> combined = owned_bits(sets, shift_);
+    found.insert(found.end(), combined.begin(), combined.end());
+  }
   merge_intervals(found);
   return found;
 }
@@ -148,10 +169,12 @@ void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& 
       if (wrote) check_readers_ordered(set, present);
       return set;
     });
-    tracked->combiners.update(begin, end, [&](std::uint32_t set) {
-      check_readers_ordered(set, present);
-      return set;
-    });
+    for (auto& [combination, sets] : tracked->combiners) {
+      sets.update(begin, end, [&](std::uint32_t set) {
+        check_readers_ordered(set, present);
+        return set;
+      });
+    }
   }
   Semaphore& semaphore = semaphores_[address];
   now.segment = 0;

@@ -72,7 +72,11 @@ class HappensBeforeDetector final : public AccessSink {
   using ReaderSet = std::vector<SegmentId>;
   struct Buffer {
     OwnerMap<SegmentId> writers;
-    OwnerMap<std::uint32_t> readers, combiners;  // by position in reader_sets_
+    OwnerMap<std::uint32_t> readers;  // by position in reader_sets_
+    std::vector<std::pair<Combination, OwnerMap<std::uint32_t>>> combiners;  // as readers
+    std::uint64_t granules = 0;
+
+    [[nodiscard]] OwnerMap<std::uint32_t>& combiners_by(Combination combination);
   };
   struct Block {
     BlockClock clock;

@@ -10,15 +10,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/checks/equal_indices.h"
 #include "sim/checks/granules.h"
 
 namespace tilevm::sim {
 namespace {
 
 bool conflicts(const SharedHistory& set, std::uint64_t granule, std::size_t thread,
-               AccessKind kind) {
+               const AccessType& type) {
   const AccessRecord& record = set.records[granule];
-  return record.epoch == set.epoch && races(record, thread, kind);
+  return record.epoch == set.epoch && races(record, thread, type);
 }
 
 /// Calls f(thread, granule) for all granules of all threads until f returns false.
@@ -52,7 +53,7 @@ void mark(SharedHistory& set, const SharedAccess& access, const TableLookup& run
           const Context& context) {
   static_cast<void>(
       for_each_granule(access, runs, context, [&](std::size_t thread, std::uint64_t granule) {
-        add_access(current(set, granule), thread, access.statement, kind);
+        add_access(current(set, granule), thread, access.statement, {kind, access.combination});
         return true;
       }));
 }
@@ -109,7 +110,7 @@ bool reads_own(const SharedHistory& set, const SharedAccess& access, const TileO
 bool is_race(const SharedHistory& set, const SharedAccess& access, const TileOrigin& origin,
              SharedUse use, std::size_t thread, std::uint64_t granule, Context& context) {
   const std::size_t party = use == SharedUse::copy ? AccessRecord::any_thread : thread;
-  if (!conflicts(set, granule, party, kind_of(use))) return false;
+  if (!conflicts(set, granule, party, type_of(access, use))) return false;
   return use != SharedUse::read || set.joint_writes.empty() ||
          !reads_own(set, access, origin, thread, granule, context);
 }
@@ -121,7 +122,7 @@ bool has_conflict(const SharedHistory& set, const SharedAccess& access, const Ti
   if (use != SharedUse::read || set.joint_writes.empty()) {
     return !for_each_granule(access, runs, context, [&](std::size_t t, std::uint64_t granule) {
       return !conflicts(set, granule, use == SharedUse::copy ? AccessRecord::any_thread : t,
-                        kind_of(use));
+                        type_of(access, use));
     });
   }
   // Looking for a thread's own writes may replace the table of the runs.
@@ -154,9 +155,10 @@ void mark_recent(SharedHistory& set, Context& context) {
 }
 
 /// Whether no conflicting access since the last barrier overlaps this range of granules.
-bool is_apart(const SharedHistory& set, const GranuleRange& range, AccessKind kind) {
+bool is_apart(const SharedHistory& set, const GranuleRange& range, const AccessType& type) {
   return std::none_of(set.recent.begin(), set.recent.end(), [&](const RecentAccess& recent) {
-    return conflict(kind, recent.kind) && range.begin < recent.high && recent.low < range.end;
+    return conflict(type, {recent.kind, recent.access->combination}) && range.begin < recent.high &&
+           recent.low < range.end;
   });
 }
 
@@ -187,7 +189,7 @@ bool report_race(const SharedAccess& access, const TileOrigin& origin, SharedUse
                                      return is_race(set, access, origin, use, t, granule, context);
                                    });
   const ConflictingAccess other =
-      conflicting_access(set.records[found.detail], thread_of(found.thread), kind_of(use));
+      conflicting_access(set.records[found.detail], thread_of(found.thread), type_of(access, use));
   const std::string who = is_copy ? "any thread" : fmt::format("thread {}", found.thread);
   context.fail(
       Code::race, access.span,
@@ -198,6 +200,7 @@ bool report_race(const SharedAccess& access, const TileOrigin& origin, SharedUse
                   past_verb(other.kind)));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
   explain_shared_address(access, found.first, context);
+  explain_combinations(type_of(access, use), {other.kind, other.combination}, context);
   explain_conflicting_access(other, access.statement, context);
   const auto& dims = access.geometry.tile_dims;
   if (std::any_of(dims.begin(), dims.end(), [](int dim) { return dim < 0; })) {
@@ -217,8 +220,8 @@ bool report_race(const SharedAccess& access, const TileOrigin& origin, SharedUse
   return false;
 }
 
-/// Reports different elements of one tile at the same address that different threads write: the
-/// layout of the tensor does not keep them apart. Of a copy any thread may write any element.
+/// Reports different elements of one tile at the same address: the layout of the tensor does not
+/// keep them apart, so one of them is lost. Of a copy any thread may write any element.
 /// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
 bool check_overlap(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
                    Context& context) {
@@ -232,12 +235,21 @@ bool check_overlap(const SharedAccess& access, const TileOrigin& origin, SharedU
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
       const std::int64_t offset = element_offset(access.geometry, *access.parts, origin, t, i);
       const auto [writer, fresh] = writers.emplace(offset, Writer{t, i});
-      if (fresh || (use != SharedUse::copy && writer->second.thread == t)) continue;
+      // Where an index places elements, the last one of a thread stays.
+      const bool is_last = access.indexed != nullptr && writer->second.thread == t;
+      if (fresh || is_last) continue;
       const isa::Index one =
           element_index(access, origin, writer->second.thread, writer->second.local);
       const isa::Index other = element_index(access, origin, t, i);
-      const std::string who = use == SharedUse::copy
-                                  ? "in any order"
+      if (one == other) {
+        const auto& [thread, local] = writer->second;
+        return report_equal_indices(
+            {access.mnemonic, access.span, *access.indexed, *access.parts, access.dtype},
+            access.tensor, one, {thread, local}, {t, i}, context);
+      }
+      const std::string who = use == SharedUse::copy ? "in any order"
+                              : writer->second.thread == t
+                                  ? fmt::format("both from thread {}", t)
                                   : fmt::format("from threads {} and {}", writer->second.thread, t);
       context.fail(
           Code::race, access.span,
@@ -271,6 +283,13 @@ void explain_shared_address(const SharedAccess& access, const isa::Index& index,
   }
 }
 
+void explain_combinations(const AccessType& mine, const AccessType& other, Context& context) {
+  if (mine.kind != AccessKind::combine || other.kind != AccessKind::combine) return;
+  add_note(context.fault->diagnostic,
+           fmt::format("one combines by {}, the other by {}: which comes first decides the result",
+                       combination_text(mine.combination), combination_text(other.combination)));
+}
+
 void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,
                                 Context& context) {
   const MemoryStatement& partner = (*context.settings.memory_statements)[other.statement];
@@ -290,7 +309,8 @@ bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
   const GranuleRange range = granules_of(runs, context);
   const AccessKind kind = kind_of(use);
   constexpr std::size_t most_recent = 64;
-  if (!set.marking && set.recent.size() < most_recent && is_apart(set, range, kind)) {
+  if (!set.marking && set.recent.size() < most_recent &&
+      is_apart(set, range, type_of(access, use))) {
     if (use == SharedUse::copy) return false;
     if (kind == AccessKind::read && repeats_read(set, access, origin)) return false;
     set.recent.push_back({&access, origin, kind, range.begin, range.end});
@@ -311,9 +331,9 @@ bool check_race(const SharedAccess& access, const TileOrigin& origin, SharedUse 
                 Context& context) {
   SharedHistory& set = context.state.shared.since_barrier;
   if (set.records.empty()) return true;
-  if (use == SharedUse::copy && !check_overlap(access, origin, use, context)) return false;
+  const bool replaces = kind_of(use) == AccessKind::write;
+  if (replaces && !check_overlap(access, origin, use, context)) return false;
   if (context.settings.threads == 1) return true;
-  if (use == SharedUse::write && !check_overlap(access, origin, use, context)) return false;
   return !conflicts_with_history(set, access, origin, use, context) ||
          report_race(access, origin, use, context);
 }

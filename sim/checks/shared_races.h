@@ -20,6 +20,10 @@ enum class SharedUse : std::uint8_t { read, write, combine, copy };
   }
   TILEVM_NO_ENUMERATOR();
 }
+/// What an access does.
+[[nodiscard]] inline AccessType type_of(const SharedAccess& access, SharedUse use) {
+  return {kind_of(use), access.combination};
+}
 /// Whether memory changes.
 [[nodiscard]] constexpr bool writes(SharedUse use) { return kind_of(use) != AccessKind::read; }
 
@@ -37,6 +41,9 @@ enum class SharedUse : std::uint8_t { read, write, combine, copy };
 /// Adds notes to a race: the conflicting access, and the fix.
 void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,
                                 Context& context);
+
+/// Adds a note to a race of two combinations: that they differ.
+void explain_combinations(const AccessType& mine, const AccessType& other, Context& context);
 
 /// Adds a note to a fault if the layout gives the element of this index and another one the same
 /// address: then no barrier and no wait is what lacks.

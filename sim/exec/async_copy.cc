@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/checks/granules.h"
+#include "sim/checks/padding.h"
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/checks/shared_races.h"
@@ -25,7 +26,11 @@ void arrive(PendingCopy& copy, Context& context) {
   SharedMemory& shared = context.state.shared;
   const TableLookup runs = find_runs(destination, context, copy.shared_origin);
   write_shared(runs, destination, copy.data.data(), shared.bytes.data());
-  if (may_be_undefined(destination, shared)) define_shared(runs, destination, shared);
+  if (context.settings.checks.padding) {
+    arrive_padding(copy, runs, context);
+  } else if (may_be_undefined(destination, shared)) {
+    define_shared(runs, destination, shared);
+  }
   if (context.state.shadow.kept) store_shadow(runs, destination, copy.shadow, context);
   shared.pending_bytes -= copy.data.size();
   copy.data.clear();
@@ -117,7 +122,7 @@ void complete_barrier(Context& context) {
   SharedMemory& shared = context.state.shared;
   forget_history(shared.since_barrier);
   forget_history(context.state.global);
-  update_unwritten(shared);
+  if (!context.settings.checks.padding) update_unwritten(shared);
   std::erase_if(shared.copies, [&](const PendingCopy& copy) {
     if (copy.stage != PendingCopy::Stage::retired) return false;
     end_flight(copy, context);

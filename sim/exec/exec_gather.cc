@@ -35,6 +35,7 @@ GlobalAccess in_view(const isa::RegisterMove& move, std::string_view mnemonic,
   access.tile_name = preparation.name(move.tile);
   access.indexed = index_of(move, access.tile_dims, preparation);
   access.combines = move.combines;
+  if (move.combines) access.combination = combination(*move.combines, access.dtype);
   return access;
 }
 
@@ -46,6 +47,7 @@ SharedAccess in_shared(const isa::RegisterMove& move, std::string_view mnemonic,
       preparation.parts(move.tile), preparation, move.indexed->dim);
   access.indexed = index_of(move, access.geometry.tile_dims, preparation);
   access.combines = move.combines;
+  if (move.combines) access.combination = combination(*move.combines, access.dtype);
   return access;
 }
 

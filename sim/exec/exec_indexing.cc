@@ -67,7 +67,7 @@ Action load_scalar(isa::SharedOperand src, const isa::LoadScalar& inst,
     const TableLookup runs = find_runs(access, context, origin);
     const std::uint64_t bit = runs.base_bits + runs.table->run_bits.front();
     const SharedMemory& shared = context.state.shared;
-    if (may_be_undefined(access, shared) &&
+    if (!context.settings.checks.padding && may_be_undefined(access, shared) &&
         isa::get_bits(shared.undefined.data(), bit, type.bits) != 0) {
       const auto rank = static_cast<std::ptrdiff_t>(access.offsets.size());
       return undefined_scalar(

@@ -6,6 +6,7 @@
 #include "sim/access/access_reports.h"
 #include "sim/arithmetic/combine_bits.h"
 #include "sim/checks/granules.h"
+#include "sim/checks/padding.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/shadow/shadow_access.h"
 
@@ -49,8 +50,10 @@ bool combine_tile(const SharedAccess& access, Context& context) {
   if (!find_shared_origin(access, context, origin)) return false;
   if (!check_shared_access(access, origin, SharedUse::combine, context)) return false;
   const TableLookup runs = find_runs(access, context, origin);
-  if (may_be_undefined(access, context.state.shared) &&
-      !check_memory_defined(access, runs, origin, context)) {
+  if (context.settings.checks.padding) {
+    combine_shared_padding(access, runs, context);
+  } else if (may_be_undefined(access, context.state.shared) &&
+             !check_memory_defined(access, runs, origin, context)) {
     return false;
   }
   if (context.state.shadow.kept) combine_shadow(runs, access, context);
@@ -70,7 +73,9 @@ bool load_tile(const SharedAccess& access, Context& context) {
   UndefinedRegisters& undefined = context.state.undefined;
   if (may_be_undefined(access, shared)) {
     read_shared(runs, access, shared.undefined.data(), undefined.at(access.tile.offset));
-    undefined.update(access.tile, {access.mnemonic, access.span});
+    undefined.update(access.tile, context.settings.checks.padding
+                                      ? context.state.padding[access.tensor_number]
+                                      : Origin{access.mnemonic, access.span});
   } else if (undefined.any()) {
     undefined.clear(access.tile);
   }
@@ -86,7 +91,11 @@ bool store_tile(const SharedAccess& access, Context& context) {
   const TableLookup runs = find_runs(access, context, origin);
   SharedMemory& shared = context.state.shared;
   write_shared(runs, access, context.state.registers.at(access.tile.offset), shared.bytes.data());
-  if (may_be_undefined(access, shared)) define_shared(runs, access, shared);
+  if (context.settings.checks.padding) {
+    store_shared_padding(access, runs, context);
+  } else if (may_be_undefined(access, shared)) {
+    define_shared(runs, access, shared);
+  }
   if (context.state.shadow.kept) store_shadow(runs, access, context);
   return true;
 }

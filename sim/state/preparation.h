@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "isa/program/program.h"
@@ -37,6 +38,8 @@ struct Preparation {
   TableCount& table_count;
   std::vector<MemoryStatement>& memory_statements;
   std::vector<Barrier>& barriers;
+  Wrapping wrapping = Wrapping::allowed;  ///< of addresses
+  bool follows_padding = false;           ///< Checks::padding
 
   [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }
   /// The name of a variable in messages: its own, or "Cast(..)" for the result of a nested call,
@@ -88,8 +91,9 @@ struct Preparation {
     return table_count.indexed_tables++;
   }
   /// The number of this statement among those that touch memory.
-  [[nodiscard]] std::uint32_t new_memory_statement(std::string_view mnemonic) const {
-    memory_statements.push_back({mnemonic, span});
+  [[nodiscard]] std::uint32_t new_memory_statement(std::string_view mnemonic,
+                                                   std::string tensor) const {
+    memory_statements.push_back({mnemonic, span, std::move(tensor)});
     return static_cast<std::uint32_t>(memory_statements.size() - 1);
   }
   /// The number of this statement among barriers and waits.

@@ -62,12 +62,13 @@ void add_entry(CLI::App* app, std::string& entry, std::vector<std::string>& inpu
                   "the pipeline or kernel to run; the only pipeline, else main, else the only "
                   "kernel if left out")
       ->type_name("NAME");
-  add_list(app, "--in", inputs,
-           "what an input holds: FILE.npy, FILE.npz[:ARRAY], FILE.safetensors[:ARRAY], - for "
-           "standard input, codes:FILE, packed:FILE, rand[:SEED], wild[:SEED], corner[:SEED], "
-           "zeros, iota, full:VALUE; or a scalar's value. For a kernel alone also with a type: "
-           "'a=f16[64,64]=rand'",
-           "NAME=SPEC");
+  add_list(
+      app, "--in", inputs,
+      "what an input holds: FILE.npy, FILE.npz[:ARRAY], FILE.safetensors[:ARRAY], - for "
+      "standard input, codes:FILE, packed:FILE, rand[:SEED], wild[:SEED], corner[:SEED], "
+      "zeros, iota[:STEP], full:VALUE; or a scalar's value. For a kernel alone also with a type: "
+      "'a=f16[64,64]=rand'",
+      "NAME=SPEC");
   app->add_flag("--exact", exact,
                 "refuse floats of files that an input's type does not hold, instead of rounding");
   app->add_option("--seed", seed, "of random inputs that name none; 0 if left out")
@@ -156,11 +157,13 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
 }
 
 std::string check_help() {
-  std::string names;
+  std::string names, others;
   for (const sim::NamedCheck& check : sim::named_checks) {
     names += (names.empty() ? "" : ", ") + std::string(check.name);
+    if (!check.is_default()) others += (others.empty() ? "" : ", ") + std::string(check.name);
   }
-  return "checks of the simulator: all (default), none, or a list of: " + names;
+  others = "; `all` is without: " + others;
+  return "checks of the simulator: all (default), none, or a list of: " + names + others;
 }
 
 /// An option N that is at least `least` and at most 2^bits.

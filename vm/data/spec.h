@@ -1,7 +1,7 @@
 // The sources and destinations of data: `--in NAME=SPEC` and `--out NAME=DEST`.
 //
 //   SPEC    FILE | codes:FILE | packed:FILE | rand[:SEED] | wild[:SEED] | corner[:SEED] | zeros |
-//           iota | full:VALUE
+//           iota[:STEP] | full:VALUE
 //   DEST    FILE | codes:FILE | npz:- | safetensors:-
 //   FILE    PATH.npy | PATH.npz[:ARRAY] | PATH.safetensors[:ARRAY] | -
 //
@@ -29,7 +29,7 @@ enum class SourceKind : std::uint8_t {
   wild,    ///< random finite bit patterns
   corner,  ///< as rand, but many elements lie at the edges of their type
   zeros,   ///< zero bits
-  iota,    ///< 0, 1, 2, ... and from the start again where the type ends
+  iota,    ///< 0, STEP, 2 STEP, ... and from the start again where the type ends
   full,    ///< one value
   codes,   ///< raw bits, one element per unsigned item
   packed,  ///< raw bits, densely packed bytes
@@ -41,6 +41,7 @@ struct Spec {
   std::optional<isa::Shape> shape;
   SourceKind kind = SourceKind::rand;
   std::uint64_t seed = 0;  ///< rand, wild, corner
+  std::uint64_t step = 1;  ///< iota
   std::string value;       ///< full: a number's text
   std::string path;        ///< file, codes, packed; `-` is standard input
   std::string member;      ///< the array of an archive; empty: the only one, or the input's name

@@ -149,10 +149,10 @@ std::uint64_t counting_range(const isa::DType& dtype) {
                                                     : by_mantissa;
 }
 
-void fill_iota(HostTensor& tensor) {
+void fill_iota(HostTensor& tensor, std::uint64_t step) {
   const std::uint64_t range = tensor.dtype.is_float() ? counting_range(tensor.dtype) : 0;
   for (std::size_t k = 0, size = tensor.size(); k < size; ++k) {
-    const auto count = static_cast<std::uint64_t>(k);
+    const std::uint64_t count = step * static_cast<std::uint64_t>(k);
     tensor.set_code(
         k, range == 0 ? count : isa::encode(tensor.dtype, isa::number_from(count % range)));
   }
@@ -211,7 +211,7 @@ Status fill_tensor(HostTensor& tensor, const Spec& spec, std::string_view name,
     case SourceKind::zeros:
       break;
     case SourceKind::iota:
-      fill_iota(tensor);
+      fill_iota(tensor, spec.step);
       break;
     case SourceKind::full:
       return fill_value(tensor, spec, name);

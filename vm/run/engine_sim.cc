@@ -167,13 +167,14 @@ class SimEngine final : public Engine {
   /// A failure if elements of outputs must be written, and some are not.
   std::optional<Failure> report_stores(const isa::VerifiedProgram& program, const Entry& entry,
                                        const StoreLog& stores, RunReport& report) const {
+    stores.report_outside(report.notes);
     if (!options_.checks.unwritten) return std::nullopt;
     for (std::size_t t = 0; t < entry.tensors.size(); ++t) {
       const std::optional<Uncovered> left = stores.unwritten(entry, t);
       report.unwritten.push_back(left ? std::optional(left->count) : std::nullopt);
     }
     Diagnostics found;
-    stores.report(program, entry, require_written_, found);
+    stores.report_unwritten(program, entry, require_written_, found);
     if (found.has_errors()) return found;
     for (const Diagnostic& each : found.sorted()) report.notes.report(each);
     return std::nullopt;
