@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "isa/base/origin.h"
+
 namespace tilevm {
 namespace {
 
@@ -154,6 +156,16 @@ std::string headline(std::string_view location, Severity severity, std::string_v
   return text + "\n";
 }
 
+/// The line that a statement of a generated program comes from, and its text; else nothing.
+std::string origin_line(Span span, const SourceFile& source, bool color) {
+  if (!is_known(span)) return "";
+  const auto origin = origin_at(source, span.begin);
+  if (!origin) return "";
+  const std::string where =
+      fmt::format("{}:{}:", printable_name(std::string(origin->file)), origin->line);
+  return fmt::format("{} {}\n", paint(where, bold, color), printable(origin->text));
+}
+
 std::string counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
@@ -190,11 +202,13 @@ std::string render(const Diagnostic& diagnostic, const SourceFile& source, bool 
                               diagnostic.message, to_string(diagnostic.code), color);
   if (is_known(diagnostic.span)) {
     text += snippet(diagnostic.span, diagnostic.fix, source, color);
+    text += origin_line(diagnostic.span, source, color);
   }
   for (const Note& note : diagnostic.notes) {
     const std::string location = note.has_span ? location_text(note.span, source) : "";
     text += headline(location, Severity::note, note.message, "", color);
     if (note.has_span) text += snippet(note.span, "", source, color);
+    if (note.has_span) text += origin_line(note.span, source, color);
   }
   for (const SourceFile::Call& call : source.calls_at(diagnostic.span.begin)) {
     text += headline(location_text(call.call, source), Severity::note,
