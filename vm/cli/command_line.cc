@@ -478,6 +478,25 @@ void add_other_commands(CLI::App& root, Commands& commands) {
     app->add_flag("--stdio")->description("what it does anyway; some editors say it");
   }
   {
+    auto [app, o] = add_command<TritonOptions>(
+        root, commands, "triton", "Writes the program of a Triton or Gluon kernel.", triton);
+    app->add_option("file", o->file, "FILE.ttgir, FILE.py:KERNEL, or what --module wrote")
+        ->required()
+        ->type_name("FILE");
+    add_list(app, "-s,--signature", o->signature,
+             "a parameter's type: x=*fp32, n=i32, or n=i32:16 for multiples of 16", "NAME=TYPE");
+    add_list(app, "-c,--constant", o->constants, "the value of a tl.constexpr", "NAME=VALUE");
+    add_list(app, "-O,--option", o->settings, "an option of a launch, such as num_warps=8",
+             "NAME=VALUE");
+    app->add_option("--target", o->target, "sm_80 (default), sm_86, sm_89 or sm_90")
+        ->type_name("TARGET");
+    app->add_option("--module", o->module,
+                    "also writes the module's own text, which needs no Triton any more")
+        ->type_name("FILE");
+    app->add_option("-o,--output", o->output, "the file to write; standard output if left out")
+        ->type_name("FILE");
+  }
+  {
     auto [app, o] = add_command<DemoOptions>(
         root, commands, "demo", "Multiplies f16 by 6-bit integers, and checks every step.", demo);
     o->source_folder = TILEVM_SOURCE_DIR;

@@ -249,4 +249,11 @@ struct DemoOptions {
 };
 Exit demo(const DemoOptions& options, Io& io);
 
+struct TritonOptions {
+  std::string file;  ///< FILE.ttgir, FILE.py:KERNEL, or a module's own text
+  std::vector<std::string> signature, constants, settings;
+  std::string target, module, output;
+};
+Exit triton(const TritonOptions& options, Io& io);
+
 }  // namespace tilevm::vm

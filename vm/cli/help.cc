@@ -97,6 +97,10 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm fmt prog.tile                     canonical text to standard output\n"
        "  tilevm fmt -i prog.tile                  rewrite the file\n"
        "  tilevm fmt --check programs/*.tile       exit 1 if a file would change\n"},
+      {"triton",
+       "  tilevm triton kernel.ttgir -o kernel.tile\n"
+       "  tilevm triton add.py:add -s x=*fp32 -s y=*fp32 -s n=i32 -c BLOCK=128 -o add.tile\n"
+       "  TILEVM_PYTHON=venv/bin/python tilevm triton matmul.py:matmul --target sm_90 ..\n"},
       {"demo",
        "  tilevm demo\n"
        "  tilevm demo --threads 1\n"

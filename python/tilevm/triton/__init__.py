@@ -32,13 +32,14 @@ class Guest(Kernel):
     text: str
     module: str
     notes: tuple[str, ...]
+    names: dict[str, str]
 
     @classmethod
     def of(cls, module: str, path: str = "") -> Guest:
         """From a module's text. NotImported: it has something that is not imported. ProgramError: the program is wrong."""
         program = program_of(Module(module))
         made = cls(program.text, path or f"{program.name}.tile", {}, program.target, program.name)
-        made.text, made.notes, made.module = program.text, program.notes, module
+        made.text, made.notes, made.module, made.names = program.text, program.notes, module, program.parameters
         return made
 
     def __reduce__(self) -> Any:
@@ -57,7 +58,8 @@ class Guest(Kernel):
                    max_steps: int = 0, **named: Any) -> None:
             if len(arguments) > len(own):
                 raise UsageError(f"`{self.name}` takes {', '.join(p.name for p in own)}; {len(arguments)} arguments were given")
-            given = {**dict(zip((p.name for p in own), arguments)), **named}
+            given = {**dict(zip((p.name for p in own), arguments)),
+                     **{self.names.get(name, name): value for name, value in named.items()}}
             values = {p.name: value if p.scalar else _as_elements(p.type, value)
                       for p in own if (value := given.get(p.name)) is not None}
             self(**values, **{name: value for name, value in given.items() if name not in values}, **sizes, backend=backend,
@@ -104,7 +106,7 @@ def from_triton(kernel: Any, signature: Union[Mapping[str, Any], Sequence[Any]],
         raise UsageError(f"the kernel has no parameter `{unknown[0]}`; it has {', '.join(names)}")
     types = signature_of(names, constants, signature)
     ttgir, fusion = ttgir_of(kernel, types, constants, capability, options)
-    return Guest.of(expand(ttgir, capability, fusion))
+    return Guest.of(expand(ttgir, capability, fusion, [name for name in names if name in types]))
 
 
 def import_module(text: str, name: str = "") -> Guest:

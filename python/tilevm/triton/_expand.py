@@ -2,7 +2,7 @@
 writes the module's own text (_module.py) to standard output.
 
 A process of its own, since LLVM's option for the generic form holds for a whole process, and since a fault of MLIR ends one.
-usage: _expand.py FILE.ttgir CAPABILITY FUSION
+usage: _expand.py FILE.ttgir CAPABILITY FUSION [PARAMETER..]
 """
 
 import ctypes
@@ -108,7 +108,8 @@ def main():
     print_generic_form(libtriton.__file__)
     text = str(module)
     mark = "// tilevm: "
-    lines = [{"triton": triton.__version__, "capability": capability, "fusion": fusion, "barriers": barriers}]
+    lines = [{"triton": triton.__version__, "capability": capability, "fusion": fusion, "barriers": barriers,
+              "parameters": sys.argv[4:]}]
     lines += [{"type": type_, "bases": bases} for type_, bases in layouts.items()]
     lines += list(sources_of(text))
     sys.stdout.write("".join(f"{mark}{json.dumps(line)}\n" for line in lines) + text)

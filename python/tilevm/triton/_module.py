@@ -28,6 +28,7 @@ class Module:
         self.capability: int = head["capability"]
         self.fusion: bool = head["fusion"]
         self.has_barriers: bool = head["barriers"]
+        self.parameters: list[str] = head.get("parameters", [])
         self._bases = {each["type"]: each["bases"] for each in facts if "bases" in each}
         self._layouts: dict[str, Layout] = {}
         self._sources = {(each["file"], each["line"]): each["source"] for each in facts if "source" in each}

@@ -1,6 +1,7 @@
 """Indices, pointers as tensors, loads and stores, atomic operations.
 
-A pointer is a parameter and an offset in elements. A masked element has the index -1, which no view has.
+A pointer is a parameter and an offset in elements. Indices are u32, and views have 2^32 - 1 elements: a masked element has
+the index 2^32 - 1, which no view has; a negative offset and one beyond have an index that no buffer has, which is a fault.
 """
 
 from __future__ import annotations
@@ -79,31 +80,25 @@ def offset_as(writer: Writer, value: Value, element: str) -> Value:
     return widened(writer, value.offset, element)
 
 
+MASKED, BEYOND, FAR = 2**32 - 1, 2**32 - 2, 2**40 - 1
+
+
 def index_of(writer: Writer, where: Value, mask: Optional[Value], layout: Layout) -> Value:
-    """The indices of a load or store as a tile, -1 where the mask does not hold."""
-    offset = where.offset or Value("splat", "0", "i32", where.shape, literal=True)
-    if offset.kind == "scalar":
-        offset = Value("splat", offset.text, offset.element, ())
+    """The indices of a load or store as a tile."""
     shape = where.shape or ()
-    if offset.kind == "splat":
+    offset = where.offset or Value("splat", "0", "i32", shape, literal=True)
+    if offset.kind == "scalar":
         offset = Value("splat", offset.text, offset.element, shape)
+    hint = offset.text if offset.kind in ("tile", "spread") else ""
+    tile = writer.tile(offset, layout)
+    text = f"View({tile.text}, dtype=u32)" if tile.element == "i32" else f"Cast(min({tile.text} & {FAR}, {BEYOND}), u32)"
     if mask is None or (mask.literal and mask.text == "true"):
-        return writer.tile(offset, layout)
+        return writer.define(text, "u32", shape, layout, hint)
     if mask.kind in ("scalar", "splat"):
-        return writer.tile(Value("splat", f"({offset.text} if {mask.text} else -1)", offset.element, shape), layout) \
-            if offset.kind == "splat" else \
-            writer.define(f"{writer.tile(offset, layout).text} if {writer.filled(number(mask), 'u1', shape, layout).text} else -1",
-                          offset.element, shape, layout)
-    if mask.kind != "tile" or mask.layout != layout:
-        if offset.kind != "tile" or offset.layout != layout:
-            offset = writer.tile(offset, layout)
-        if mask.kind == "tile":
-            mask = writer.tile(mask, layout)
-    elif offset.kind == "tile":
-        offset = writer.tile(offset, layout)
-    elif offset.kind == "splat":
-        offset = writer.tile(offset, layout)
-    return writer.define(f"{offset.text} if {mask.text} else -1", offset.element, shape, layout)
+        condition = writer.filled(number(mask), "u1", shape, layout).text
+    else:
+        condition = writer.tile(mask, layout).text if mask.kind == "tile" else mask.text
+    return writer.define(f"{text} if {condition} else {MASKED}", "u32", shape, layout, hint)
 
 
 @lowers("tt.load")
@@ -163,14 +158,6 @@ def store(writer: Writer, operation: Operation) -> None:
     tile = writer.tile(value, layout)
     if type_.element == "u1":
         tile = writer.define(f"Cast({tile.text}, i8)", "i8", tile.shape, layout)
-    if type_.shape is None:
-        def scatter() -> None:
-            writer.line(f"StoreGlobal({tile.text}, {view}, offset=[{offset_text(where)}])")
-
-        if mask is None:
-            return scatter()
-        writer.line(f"if {mask.text}:")
-        return writer.indented(scatter)
     index = index_of(writer, where, mask, layout)
     writer.line(f"Scatter({tile.text}, {view}, {index.text}, dim=0)")
 

@@ -20,11 +20,12 @@ HELPER = """def broadcast(x: tile, L: layout) -> tile:
 
 
 class Program(NamedTuple):
-    """A program. `parameters` are the kernel's own, before the extents of the grid; `notes` say what is not exact."""
+    """A program. `parameters` are the kernel's own, before the extents of the grid, by the names of the user's source;
+    `notes` say what is not exact."""
 
     text: str
     name: str
-    parameters: tuple[str, ...]
+    parameters: dict[str, str]
     target: str
     notes: tuple[str, ...]
 
@@ -38,7 +39,8 @@ def program_of(module: Module) -> Program:
     _control.lower_blocks(writer, blocks)
     name = re.sub(r"\W", "_", function.attributes["sym_name"].strip('"').split(".")[-1])
     text = _assemble(writer, module, name, [f"{types[each]} {each}" for each in names], head)
-    return Program(text, name, tuple(names), module.target, tuple(_notes(writer)))
+    by_source = dict(zip(module.parameters or names, names))
+    return Program(text, name, by_source, module.target, tuple(_notes(writer)))
 
 
 def _parameters(writer: Writer, module: Module, arguments: list) -> tuple[list[str], dict[str, str], list[str]]:  # type: ignore[type-arg]
@@ -49,7 +51,8 @@ def _parameters(writer: Writer, module: Module, arguments: list) -> tuple[list[s
         type_ = type_of(text)
         if type_.text.startswith("!tt.tensordesc"):
             raise NotImported("a tensor descriptor as an argument", "make it in the kernel, and compile for sm_80", origin)
-        name = writer.fresh(origin.name if origin and origin.name else f"p{place}")
+        given = module.parameters[place] if place < len(module.parameters) else ""
+        name = writer.fresh(given or (origin.name if origin and origin.name else f"p{place}"))
         names.append(name)
         if type_.pointer:
             types[name] = f"{'i8' if type_.element == 'u1' else type_.element}*"
@@ -100,7 +103,7 @@ def _assemble(writer: Writer, module: Module, name: str, parameters: list[str], 
     if any(used(f"block_{axis}") for axis in "xyz"):
         lines.append("    block_x, block_y, block_z = BlockIndices()")
     if writer.view_lines(types):
-        lines.append("    unbounded = max(i64(grid_x), 1 << 40)")
+        lines.append("    unbounded = max(i64(grid_x), 4294967295)")
     lines += [f"    {line}" for line in [*writer.view_lines(types), *writer.shared, *head]]
     del names
     return "\n".join(lines) + "\n" + body + "\n"

@@ -154,7 +154,8 @@ class Writer:
         if value.element not in NATIVE:
             raise NotImported(f"a scalar of {value.element} where control flow or an index needs it")
         if value.element == "u1":
-            return self.scalar(f"LoadScalar(Cast({value.text}, i32)) != 0", "u1", value.text)
+            read = self.scalar(f"LoadScalar(Cast({value.text}, i32))", "i32", value.text)
+            return self.scalar(f"{read.text} != 0", "u1", value.text)
         return self.scalar(f"LoadScalar({value.text})", value.element, value.text)
 
     def elementwise(self, operation: Operation, write: Callable[..., str], values: Sequence[Value],
