@@ -79,11 +79,36 @@ std::optional<Origin> origin_at(const SourceFile& source, std::size_t offset) {
   return std::nullopt;
 }
 
+std::optional<std::size_t> first_from(const SourceFile& source, std::string_view file, int line) {
+  const std::string_view text = source.text();
+  std::optional<std::size_t> found;
+  int nearest = 0;
+  for (std::size_t at = text.find(word); at != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    const auto origin = parse_origin(text.substr(begin, end - begin));
+    const bool named = origin && (origin->file == file ||
+                                  (origin->file.ends_with(file) &&
+                                   origin->file[origin->file.size() - file.size() - 1] == '/'));
+    if (named && origin->line >= line && (!found || origin->line < nearest) && end < text.size()) {
+      found = end + 1;
+      nearest = origin->line;
+    }
+    at = text.find(word, end);
+  }
+  return found;
+}
+
 std::string origin_text(const Origin& origin) {
   const std::size_t slash = origin.file.rfind('/');
   const std::string_view name =
       slash == std::string_view::npos ? origin.file : origin.file.substr(slash + 1);
   return fmt::format("{}:{}", name, origin.line);
+}
+
+std::string origin_line(const SourceFile& source, std::size_t offset) {
+  const auto origin = origin_at(source, offset);
+  return origin ? fmt::format("      {}: {}\n", origin_text(*origin), origin->text) : "";
 }
 
 }  // namespace tilevm

@@ -34,7 +34,17 @@ struct Origin {
 /// from.
 [[nodiscard]] std::optional<Origin> origin_at(const SourceFile& source, std::size_t offset);
 
+/// Where the statements begin that come from a line of a file, or from the first line after it; the
+/// file may be named by the last part of its path. Nothing if the program has no such file, or no
+/// line of it from there on.
+[[nodiscard]] std::optional<std::size_t> first_from(const SourceFile& source, std::string_view file,
+                                                    int line);
+
 /// "kernel.py:14", with the last part of the file's path only.
 [[nodiscard]] std::string origin_text(const Origin& origin);
+
+/// "      kernel.py:14: acc = tl.dot(x, y, acc)" and a line break; empty if an offset has no
+/// origin.
+[[nodiscard]] std::string origin_line(const SourceFile& source, std::size_t offset);
 
 }  // namespace tilevm

@@ -157,7 +157,7 @@ std::string headline(std::string_view location, Severity severity, std::string_v
 }
 
 /// The line that a statement of a generated program comes from, and its text; else nothing.
-std::string origin_line(Span span, const SourceFile& source, bool color) {
+std::string shown_origin(Span span, const SourceFile& source, bool color) {
   if (!is_known(span)) return "";
   const auto origin = origin_at(source, span.begin);
   if (!origin) return "";
@@ -202,13 +202,13 @@ std::string render(const Diagnostic& diagnostic, const SourceFile& source, bool 
                               diagnostic.message, to_string(diagnostic.code), color);
   if (is_known(diagnostic.span)) {
     text += snippet(diagnostic.span, diagnostic.fix, source, color);
-    text += origin_line(diagnostic.span, source, color);
+    text += shown_origin(diagnostic.span, source, color);
   }
   for (const Note& note : diagnostic.notes) {
     const std::string location = note.has_span ? location_text(note.span, source) : "";
     text += headline(location, Severity::note, note.message, "", color);
     if (note.has_span) text += snippet(note.span, "", source, color);
-    if (note.has_span) text += origin_line(note.span, source, color);
+    if (note.has_span) text += shown_origin(note.span, source, color);
   }
   for (const SourceFile::Call& call : source.calls_at(diagnostic.span.begin)) {
     text += headline(location_text(call.call, source), Severity::note,

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/base/origin.h"
 #include "isa/base/suggest.h"
 #include "isa/inst/slot_table.h"
 #include "sim/debug/session.h"
@@ -131,6 +132,10 @@ Result<SourceLine> Session::find_line(const command::NamedLine& named) const {
     const std::string& name = files[i].name;
     if (name == named.file || name.ends_with("/" + named.file)) return SourceLine{named.line, i};
     names.push_back(name);
+  }
+  // A file that the program was generated from.
+  if (const auto offset = first_from(program().source(), named.file, named.line)) {
+    return source_line(program().source(), *offset);
   }
   return Error{ErrorKind::usage, fmt::format("the program has no file `{}`; it has {}", named.file,
                                              fmt::join(names, ", "))};

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "isa/base/render.h"
+#include "isa/base/origin.h"
 #include "isa/layout/draw.h"
 #include "isa/type/number.h"
 #include "vm/debug/render_tile.h"
@@ -290,6 +290,7 @@ class Renderer {
     if (position.line.line > 0) {
       text += fmt::format("{:>4}  {}\n", position.line.line,
                           program_.source().line_at(position.span.begin));
+      text += origin_line(program_.source(), position.span.begin);
     }
     return options_.color ? paint(text, Style::bold, true) : text;
   }
