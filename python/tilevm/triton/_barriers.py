@@ -43,9 +43,13 @@ class Placement:
         name = operation.name
         if name == "ttg.local_alloc":
             self.of[operation.results[0]] = operation.results[0]
-            if operation.operands:
-                return Pending(now.reads, now.writes | {operation.results[0]})
-            return now
+            if not operation.operands:
+                return now
+            own = frozenset(operation.results)
+            if own & (now.reads | now.writes):  # of an earlier iteration
+                placed.append(barrier(operation))
+                now = Pending()
+            return Pending(now.reads, now.writes | own)
         if name in PASSES and operation.operands[0] in self.of:
             self.of[operation.results[0]] = self.of[operation.operands[0]]
             return now

@@ -98,14 +98,13 @@ def ttgir_of(kernel: Any, signature: Mapping[str, str], constants: Mapping[str, 
 def expand(ttgir: str, capability: int, fusion: bool, parameters: Sequence[str] = ()) -> str:
     """The module's own text of TTGIR; `parameters` are the names that the kernel's arguments have in its source."""
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "kernel.ttgir")
-        with open(path, "w", encoding="utf-8") as out:
+        with open(os.path.join(folder, "kernel.ttgir"), "w", encoding="utf-8") as out:
             out.write(ttgir)
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_expand.py")
         try:
-            done = subprocess.run([sys.executable, "-W", "ignore", program, path, str(capability), "1" if fusion else "0",
+            done = subprocess.run([sys.executable, "-W", "ignore", program, "kernel.ttgir", str(capability), "1" if fusion else "0",
                                    *parameters],
-                                  capture_output=True, text=True, timeout=SECONDS, check=False)
+                                  capture_output=True, text=True, timeout=SECONDS, check=False, cwd=folder)
         except subprocess.TimeoutExpired:
             raise Error(f"Triton did not expand the module in {SECONDS} seconds") from None
     if done.returncode or not done.stdout:

@@ -19,6 +19,12 @@ class Module:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        try:
+            self._read(text)
+        except (AttributeError, IndexError, KeyError, SyntaxError, TypeError, ValueError) as error:
+            raise NotImported(f"a module that cannot be read ({error})") from None
+
+    def _read(self, text: str) -> None:
         facts = [json.loads(line[len(MARK):]) for line in text.split("\n") if line.startswith(MARK)]
         head = next((each for each in facts if "triton" in each), None)
         if head is None:
@@ -32,10 +38,7 @@ class Module:
         self._bases = {each["type"]: each["bases"] for each in facts if "bases" in each}
         self._layouts: dict[str, Layout] = {}
         self._sources = {(each["file"], each["line"]): each["source"] for each in facts if "source" in each}
-        try:
-            self.root = _mlir.read(text)
-        except SyntaxError as error:
-            raise NotImported(f"a module that cannot be read ({error})") from None
+        self.root = _mlir.read(text)
         operations = list(self.root.walk())
         self.functions = {each.attributes["sym_name"].strip('"'): each for each in operations if each.name == "tt.func"}
         if not self.has_barriers:

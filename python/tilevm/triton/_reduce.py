@@ -20,6 +20,7 @@ from ._writer import Writer, lower_all, lowers
 SIMPLE = {"arith.addi": "add", "arith.addf": "add", "arith.muli": "mul", "arith.mulf": "mul", "arith.maxnumf": "max",
           "arith.minnumf": "min", "arith.maxsi": "max", "arith.minsi": "min", "arith.andi": "bit_and", "arith.ori": "bit_or",
           "arith.xori": "bit_xor"}
+MOST_REGISTERS = 10  # bits of a thread's own elements that a function combines
 ORDERED = {"arith.addf", "arith.mulf"}
 
 
@@ -191,6 +192,9 @@ def in_thread(axis: Axis, combine: Combination, op: Optional[str], registers: Se
         axis.reduce(op, [dim + k for k in own])
         axis.merge(len(runs) - len(own)) if len(runs) > len(own) else axis.view([*shape[:dim], 1, *shape[dim + 1:]])
         return
+    if len(registers) > MOST_REGISTERS:
+        raise NotImported(f"a reduction by a function of more than {1 << MOST_REGISTERS} elements a thread",
+                          "reduce blocks of them first, or use more warps")
     elements = [_element(axis, runs, own, registers, k) for k in range(1 << len(registers))]
     while tree and len(elements) > 1:
         elements = [combine(elements[k], elements[k + 1]) for k in range(0, len(elements), 2)]

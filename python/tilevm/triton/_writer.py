@@ -229,6 +229,9 @@ def lower_all(writer: Writer, operations: Iterable[Operation]) -> None:
             lowering(writer, operation)
         except NotImported as error:
             raise error.at(operation.origin, operation.name) from None
+        except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise NotImported(f"an operation of this form ({type(error).__name__}: {error})",
+                              "give the kernel to the makers of tilevm", operation.origin, operation.name) from error
 
 
 def _instead(name: str) -> str:

@@ -170,8 +170,8 @@ def quantize(x, codes, scales, N, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     i = tl.arange(0, BLOCK)
     v = tl.load(x + row * N + i, mask=i < N, other=0.0)
-    s = tl.max(tl.abs(v), 0) / 127.0
-    q = tl.floor(v / s + 0.5)
+    s = tl.div_rn(tl.max(tl.abs(v), 0), 127.0)
+    q = tl.floor(tl.div_rn(v, s) + 0.5)
     tl.store(codes + row * N + i, q.to(tl.int8), mask=i < N)
     tl.store(scales + row, s)
 

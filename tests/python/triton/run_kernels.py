@@ -16,6 +16,7 @@ import warnings
 warnings.simplefilter("ignore")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
+import triton  # noqa: E402
 
 import tilevm.triton  # noqa: E402
 
@@ -27,8 +28,12 @@ def run(case, target, modules, emulate):
     except tilevm.Error as error:
         return "no", "", "", "", str(error)
     if modules:
-        with open(os.path.join(modules, f"{case.name}.{target}.txt"), "w", encoding="utf-8") as out:
-            out.write(kernel.module)
+        version = "_".join(triton.__version__.split(".")[:2])
+        with open(os.path.join(modules, f"{case.name}.{target}.{version}.txt"), "w", encoding="utf-8") as out:
+            text = kernel.module
+            for folder in (os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.dirname(triton.__file__))):
+                text = text.replace(folder + "/", "")
+            out.write(text)
     arguments = case.make_arguments()
     outputs = copy.deepcopy(arguments)
     try:
