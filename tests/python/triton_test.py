@@ -3,6 +3,8 @@ the usage. `triton/run_kernels.py` and `triton/remove_waits.py` do the same and 
 """
 
 import copy
+import hashlib
+import json
 import pathlib
 import sys
 import types
@@ -76,6 +78,51 @@ class KeptModules(unittest.TestCase):
         self.assertEqual(*results)
 
 
+class Hardware(unittest.TestCase):
+    """Kernels that Triton 3.6.0 compiled and an H100 ran, on data of NumPy's generator: hashes of what it gave."""
+
+    recorded = json.loads((FOLDER / "hardware/recorded.json").read_text(encoding="utf-8"))["sha256"]
+
+    def compare(self, name, grid, output, *arguments):
+        guest.import_module((FOLDER / f"hardware/{name}.txt").read_text(encoding="utf-8"))[grid](*arguments)
+        self.assertEqual(hashlib.sha256(output.tobytes()).hexdigest(), self.recorded[name])
+
+    def rows(self, name, seed):
+        x = (numpy.random.default_rng(seed).standard_normal((64, 784)) * 4).astype("f")
+        y = numpy.zeros_like(x)
+        self.compare(name, (64,), y, x, y, 784)
+
+    def test_sums_of_rows(self):
+        self.rows("sum", 0)
+
+    def test_layernorm_without_fusion(self):
+        self.rows("layernorm", 3)
+
+    def test_products_of_three_types_by_wgmma(self):
+        random = numpy.random.default_rng(0)
+        random.standard_normal((64, 784))
+        for name in ("f16", "bf16", "tf32"):
+            a, b = random.standard_normal((208, 144)).astype("f"), random.standard_normal((144, 160)).astype("f")
+            with self.subTest(name):
+                a, b = (_as(name, x) for x in (a, b))
+                c = numpy.zeros((208, 160), "f")
+                self.compare(f"matmul_{name}", (2, 2), c, a, b, c, 208, 160, 144)
+
+
+def _as(name, x):
+    """Operands of f16 or bf16, rounded to nearest even, or of f32."""
+    if name != "bf16":
+        return x.astype("e" if name == "f16" else "f")
+    bits = x.view("I").astype(numpy.uint64)
+    codes = ((bits + 0x7fff + (bits >> 16 & 1)) >> 16).astype("H")
+    try:
+        import ml_dtypes
+
+        return codes.view(ml_dtypes.bfloat16)
+    except ImportError:
+        return codes
+
+
 class Reports(unittest.TestCase):
     def test_a_missing_wait_is_found_at_the_line_of_the_kernel(self):
         module = guest.import_module(kept("matmul_f16_3_stages.sm_80.3_9.txt"))
@@ -105,6 +152,15 @@ class Reports(unittest.TestCase):
         with self.assertRaises(tilevm.ProgramError) as caught:
             guest.import_module(before)[(2,)](**CASES["add"].make_arguments())
         self.assertIn("TV0401", str(caught.exception))
+
+    def test_programs_that_store_to_the_same_elements_are_found(self):
+        text = kept("add.sm_80.3_9.txt")
+        overlapping = text.replace("value = 512 : i32", "value = 256 : i32")
+        self.assertNotEqual(overlapping, text)
+        with self.assertRaises(tilevm.ProgramError) as caught:
+            guest.import_module(overlapping)[(2,)](**CASES["add"].make_arguments())
+        self.assertEqual(caught.exception.diagnostics[0].code, "TV0406")
+        self.assertIn("another block", str(caught.exception))
 
     def test_a_promise_of_the_compiler_is_checked(self):
         module = guest.import_module(kept("matmul_f16_3_stages.sm_80.3_9.txt"))

@@ -27,6 +27,7 @@ std::vector<std::string> words_of(const TritonOptions& options) {
   for (const std::string& each : options.constants) add("-c", each);
   for (const std::string& each : options.settings) add("-O", each);
   add("--target", options.target);
+  add("--compiled-by", options.compiled_by);
   add("--module", options.module);
   add("-o", options.output);
   return words;

@@ -490,6 +490,9 @@ void add_other_commands(CLI::App& root, Commands& commands) {
              "NAME=VALUE");
     app->add_option("--target", o->target, "sm_80 (default), sm_86, sm_89 or sm_90")
         ->type_name("TARGET");
+    app->add_option("--compiled-by", o->compiled_by,
+                    "the version of Triton that made a .ttgir, if another one")
+        ->type_name("VERSION");
     app->add_option("--module", o->module,
                     "also writes the module's own text, which needs no Triton any more")
         ->type_name("FILE");

@@ -252,7 +252,7 @@ Exit demo(const DemoOptions& options, Io& io);
 struct TritonOptions {
   std::string file;  ///< FILE.ttgir, FILE.py:KERNEL, or a module's own text
   std::vector<std::string> signature, constants, settings;
-  std::string target, module, output;
+  std::string target, compiled_by, module, output;
 };
 Exit triton(const TritonOptions& options, Io& io);
 

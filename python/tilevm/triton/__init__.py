@@ -114,12 +114,13 @@ def import_module(text: str, name: str = "") -> Guest:
     return Guest.of(text, name)
 
 
-def import_file(path: Union[str, os.PathLike[str]], *, target: str = "") -> Guest:
-    """Imports a .ttgir file, with Triton, or a module's own text. The target of TTGIR is what it was compiled for."""
-    return Guest.of(module_text(os.fspath(path), target))
+def import_file(path: Union[str, os.PathLike[str]], *, compiled_by: str = "", fusion: bool = True) -> Guest:
+    """Imports a .ttgir file, with Triton, or a module's own text. `compiled_by` is the version of Triton that made TTGIR, where
+    it is not this one: orders of sums depend on it. `fusion` says whether products and sums are contracted there."""
+    return Guest.of(module_text(os.fspath(path), compiled_by, fusion))
 
 
-def module_text(path: str, target: str = "") -> str:
+def module_text(path: str, compiled_by: str = "", fusion: bool = True) -> str:
     """The module's own text of a file."""
     import re
 
@@ -130,5 +131,9 @@ def module_text(path: str, target: str = "") -> str:
     own = re.search(r'ttg\.target = "cuda:(\d+)"', text)
     if not own:
         raise UsageError(f"{path} is no TTGIR for an NVIDIA GPU")
-    capability = capability_of(target) if target else int(own[1])
-    return expand(text, capability, True)
+    made = expand(text, int(own[1]), fusion)
+    if not compiled_by:
+        return made
+    if not re.fullmatch(r"\d+\.\d+(\.\w+)*", compiled_by):
+        raise UsageError(f"`{compiled_by}` is no version of Triton; write 3.6.0")
+    return re.sub(r'"triton": "[^"]*"', f'"triton": "{compiled_by}"', made, count=1)

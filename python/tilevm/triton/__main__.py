@@ -57,7 +57,7 @@ def _kernel(path: str, name: str) -> Any:
 def _module(options: argparse.Namespace) -> str:
     path, colon, name = options.file.rpartition(":")
     if not colon or not path.endswith(".py"):
-        return module_text(options.file, options.target)
+        return module_text(options.file, options.compiled_by)
     constants = {key: _value(text) for key, text in _pairs(options.constant, "constant").items()}
     settings = {key: _value(text) for key, text in _pairs(options.option, "option").items()}
     return from_triton(_kernel(path, name), _pairs(options.signature, "type"), constants, target=options.target or "sm_80",
@@ -73,6 +73,7 @@ def _parse(words: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("-O", "--option", action="append", default=[], metavar="NAME=VALUE",
                         help="an option of a launch, such as num_warps=8")
     parser.add_argument("--target", default="", help="sm_80 (the default), sm_86, sm_89 or sm_90")
+    parser.add_argument("--compiled-by", default="", metavar="VERSION", help="the Triton that made a .ttgir, if another one")
     parser.add_argument("--module", metavar="FILE", help="writes the module's own text, which needs no Triton any more")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the program goes; standard output if left out")
     return parser.parse_args(words)
