@@ -159,7 +159,10 @@ def compare(writer: Writer, operation: Operation) -> None:
     else:
         symbol, wide = UNSIGNED_ORDER[predicate - 6], UNSIGNED[element]
         kinds = [v.kind for v in values]
-        one = lambda text, kind: f"View({text}, dtype={wide})" if kind in ("tile", "spread") else f"{wide}({text})"  # noqa: E731
+
+        def one(text: str, kind: str) -> str:
+            return f"View({text}, dtype={wide})" if kind in ("tile", "spread") else f"{wide}({text})"
+
         if scalars and element not in ("i32", "i64"):
             raise NotImported(f"an unsigned comparison of scalars of {element}")
         write = lambda a, b: f"{one(a, kinds[0])} {symbol} {one(b, kinds[1])}"  # noqa: E731

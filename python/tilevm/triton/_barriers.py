@@ -32,7 +32,8 @@ class Placement:
         self.copied: set[str] = set()       # allocations that asynchronous copies fill
 
     def block(self, block: Block, before: Pending) -> Pending:
-        now, placed = before, []
+        now = before
+        placed: list[Operation] = []
         for operation in block.operations:
             now = self.operation(operation, now, placed)
             placed.append(operation)

@@ -47,19 +47,19 @@ def carry(writer: Writer, value: Value, text: str, hint: str) -> Carried:
 def _carry_memory(writer: Writer, value: Value) -> Carried:
     memory = value.memory
     assert memory is not None
-    names = [writer.fresh("buffer") for _ in memory.index]
-    for name, text in zip(names, memory.index):
+    names = [writer.fresh("buffer") for _ in memory.at]
+    for name, text in zip(names, memory.at):
         writer.line(f"{name} = i32({text})")
 
     def next_index(k: int) -> Callable[[Value], str]:
         def text(new: Value) -> str:
-            if new.memory is None or new.memory.name != memory.name or len(new.memory.index) != len(names):
+            if new.memory is None or new.memory.name != memory.name or len(new.memory.at) != len(names):
                 raise NotImported("a buffer variable that changes to another allocation")
-            return new.memory.index[k]
+            return new.memory.at[k]
 
         return text
 
-    return Carried(Value("memory", memory=memory._replace(index=tuple(names))),
+    return Carried(Value("memory", memory=memory._replace(at=tuple(names))),
                    [(name, next_index(k)) for k, name in enumerate(names)])
 
 

@@ -13,8 +13,6 @@ from ._writer import Writer, lowers, number
 def assertion(writer: Writer, operation: Operation) -> None:
     value = writer.operands(operation)[0]
     message = json.dumps(operation.attributes.get("message", '""').strip('"'))
-    if value.kind in ("scalar", "splat"):
-        return writer.line(f"Assert({value.text}, {message})")
     writer.line(f"Assert({value.text}, {message})")
 
 

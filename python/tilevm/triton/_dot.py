@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Optional, Sequence
 
 from ._errors import NotImported
@@ -54,8 +53,11 @@ def same_k(writer: Writer, a: Value, b: Value, c: Value) -> tuple[Value, Value]:
 
 def _renamed(layout: Optional[Layout], dim: int, bits: dict[int, int]) -> Layout:
     assert layout is not None
-    new = lambda d: Digit(dim, bits[d.bit]) if d and d.dim == dim else d  # noqa: E731
-    return Layout(layout.shape, [new(d) for d in layout.registers], [new(d) for d in layout.threads])
+
+    def new(d: Digit) -> Digit:
+        return Digit(dim, bits[d.bit]) if d.dim == dim else d
+
+    return Layout(layout.shape, [new(d) for d in layout.registers], [new(d) if d else None for d in layout.threads])
 
 
 @lowers("ttng.warp_group_dot")
@@ -126,6 +128,3 @@ def warp_group_dot_wait(writer: Writer, operation: Operation) -> None:
 def dot_scaled(writer: Writer, operation: Operation) -> None:
     raise NotImported("a block-scaled product", "scale the operands before tl.dot")
 
-
-def precision_of(text: str) -> str:
-    return re.sub(r"\s*:.*", "", text)

@@ -11,11 +11,12 @@ import linecache
 import os
 import re
 import sys
+from typing import Any, Iterator
 
 PTX = 87
 
 
-def print_generic_form(library):
+def print_generic_form(library: str) -> None:
     """Turns on --mlir-print-op-generic, for which no function of Python is there."""
     shared = ctypes.CDLL(library)
     try:
@@ -35,7 +36,7 @@ PARSERS = ["_ZN4llvm2cl23ParseCommandLineOptionsEiPKPKcNS_9StringRefEPNS_11raw_o
            "_ZN4llvm2cl23ParseCommandLineOptionsEiPKPKcNS_9StringRefEPNS_11raw_ostreamES2_b"]
 
 
-def place_barriers(module, context, capability):
+def place_barriers(module: Any, context: Any, capability: int) -> bool:
     """Triton's own passes before its conversion to LLVM; whether one of them places barriers."""
     from triton._C.libtriton import ir, nvidia, passes
 
@@ -59,14 +60,14 @@ def place_barriers(module, context, capability):
     return found
 
 
-def layouts_of(module, context):
+def layouts_of(module: Any, context: Any) -> dict[str, Any]:
     """The bases of every register layout, by shape and encoding."""
     from triton._C.libtriton import gluon_ir
 
     builder = gluon_ir.GluonOpBuilder(context)
-    found = {}
+    found: dict[str, Any] = {}
 
-    def see(value):
+    def see(value: Any) -> None:
         text = str(value.get_type()).replace(" ", "")
         match = re.match(r"tensor<((?:\d+x)+)(?:!tt\.ptr<[\w.]+(?:,\d+)?>|\w+),(#.*)>$", text)
         if match and match[1] + match[2] not in found:
@@ -74,7 +75,7 @@ def layouts_of(module, context):
             linear = builder.to_linear_layout(builder.get_gluon_layout_from_tensor(value)._to_ir(builder), shape)
             found[match[1] + match[2]] = [linear.reg_bases, linear.lane_bases, linear.warp_bases]
 
-    def visit(operation):
+    def visit(operation: Any) -> None:
         for k in range(operation.get_num_operands()):
             see(operation.get_operand(k))
         for k in range(operation.get_num_results()):
@@ -84,7 +85,7 @@ def layouts_of(module, context):
     return found
 
 
-def sources_of(text):
+def sources_of(text: str) -> Iterator[dict[str, Any]]:
     """The lines of the user's files that locations name."""
     for file, line in sorted(set(re.findall(r'loc\("([^"]+)":(\d+):\d+', text))):
         source = linecache.getline(file, int(line)).strip()
@@ -92,7 +93,7 @@ def sources_of(text):
             yield {"file": file, "line": int(line), "source": source}
 
 
-def main():
+def main() -> None:
     path, capability, fusion = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "1"
     import triton
     from triton._C import libtriton
@@ -108,7 +109,7 @@ def main():
     print_generic_form(libtriton.__file__)
     text = str(module)
     mark = "// tilevm: "
-    lines = [{"triton": triton.__version__, "capability": capability, "fusion": fusion, "barriers": barriers,
+    lines: list[dict[str, Any]] = [{"triton": triton.__version__, "capability": capability, "fusion": fusion, "barriers": barriers,
               "parameters": sys.argv[4:]}]
     lines += [{"type": type_, "bases": bases} for type_, bases in layouts.items()]
     lines += list(sources_of(text))

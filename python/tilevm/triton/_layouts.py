@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from math import prod
-from typing import NamedTuple, Optional, Sequence
+from typing import Callable, NamedTuple, Optional, Sequence
 
 from ._errors import NotImported
 
@@ -99,9 +99,9 @@ class Layout:
         """Without dimensions: their threads become replicas, their registers vanish."""
         kept = [d for d in range(len(self.shape)) if d not in dims]
         new = {old: d for d, old in enumerate(kept)}
-        rename = lambda digit: None if digit is None or digit.dim in dims else Digit(new[digit.dim], digit.bit)
-        return Layout([self.shape[d] for d in kept], [rename(each) for each in self.registers if each.dim not in dims],
-                      [rename(each) for each in self.threads])
+        return Layout([self.shape[d] for d in kept],
+                      [Digit(new[each.dim], each.bit) for each in self.registers if each.dim not in dims],
+                      [Digit(new[each.dim], each.bit) if each and each.dim not in dims else None for each in self.threads])
 
     def gathered(self, dim: int) -> Layout:
         """Each thread holds a whole dimension, as the most significant registers."""
@@ -109,10 +109,9 @@ class Layout:
         whole = [Digit(dim, bit) for bit in range(log2(self.shape[dim]))]
         return Layout(self.shape, own + whole, [None if each and each.dim == dim else each for each in self.threads])
 
-    def _renamed(self, shape: Sequence[int], rename: object) -> Layout:
-        go = rename if callable(rename) else None
-        assert go is not None
-        return Layout(shape, [go(each) for each in self.registers], [go(each) if each else None for each in self.threads])
+    def _renamed(self, shape: Sequence[int], rename: Callable[[Digit], Digit]) -> Layout:
+        return Layout(shape, [rename(each) for each in self.registers],
+                      [rename(each) if each else None for each in self.threads])
 
     # Text.
 
@@ -132,14 +131,14 @@ class Layout:
                     modes.append([digit])
         number = {mode[-1]: m for m, mode in enumerate(modes)}
         spatial: list[int] = []
-        for digit in reversed(self.threads):
-            if digit is None:
+        for held in reversed(self.threads):
+            if held is None:
                 if spatial and spatial[-1] < 0:
                     spatial[-1] *= 2
                 else:
                     spatial.append(-2)
-            elif digit in number:
-                spatial.append(number[digit])
+            elif held in number:
+                spatial.append(number[held])
         local = [number[digit] for digit in reversed(self.registers) if digit in number]
         return f"layout({list(self.shape)}, {[1 << len(mode) for mode in modes]}, {spatial}, {local})"
 
@@ -187,7 +186,8 @@ def _for_matrices(shape: Sequence[int], width: int, transposed: bool, bits: int)
     lead = list(shape[:-2])
     rows, columns = (shape[-1], shape[-2]) if transposed else (shape[-2], shape[-1])
     inner = min(columns, width * 8 // bits)
-    strides, step = [], rows * columns
+    strides: list[int] = []
+    step = rows * columns
     for extent in reversed(lead):
         strides.insert(0, step)
         step *= extent

@@ -80,7 +80,10 @@ def high_product(writer: Writer, operation: Operation) -> None:
     if all(v.kind in ("scalar", "splat") for v in values):
         write = lambda a, b: f"i32(u32((u64(u32({a})) * u64(u32({b}))) >> 32))"  # noqa: E731
         return writer.set(operation, writer.elementwise(operation, write, values))
-    wide = lambda text, v: f"Cast(View({text}, dtype=u32), u64)" if v.kind in ("tile", "spread") else f"u64(u32({text}))"  # noqa: E731
+
+    def wide(text: str, v: Value) -> str:
+        return f"Cast(View({text}, dtype=u32), u64)" if v.kind in ("tile", "spread") else f"u64(u32({text}))"
+
     writer.set(operation, writer.elementwise(
         operation, lambda a, b: f"View(Cast(({wide(a, values[0])} * {wide(b, values[1])}) >> 32, u32), dtype=i32)", values,
         native=False))

@@ -90,7 +90,6 @@ def _promises(module: Module) -> list[int]:
 
 def _assemble(writer: Writer, module: Module, name: str, parameters: list[str], head: list[str]) -> str:
     body = "\n".join(writer.lines)
-    names = [each.split()[-1] for each in parameters]
     types = {each.split()[-1]: each.split()[0].rstrip("*") for each in parameters}
     lines = [f"# {name}, imported from Triton {module.version_text} for sm_{module.capability}."]
     lines += [f"# Not as on a GPU: {note}." for note in _notes(writer)]
@@ -99,13 +98,11 @@ def _assemble(writer: Writer, module: Module, name: str, parameters: list[str], 
     grid = ["grid_x", "grid_y", "grid_z"]
     lines.append(f"@threads({module.threads})")
     lines.append(f"def {name}<{', '.join(grid)}>({', '.join([*parameters, *(f'i32 {each}' for each in grid)])}):")
-    used = lambda word: re.search(rf"\b{word}\b", body)  # noqa: E731
-    if any(used(f"block_{axis}") for axis in "xyz"):
+    if re.search(r"\bblock_[xyz]\b", body):
         lines.append("    block_x, block_y, block_z = BlockIndices()")
     if writer.view_lines(types):
         lines.append("    unbounded = max(i64(grid_x), 4294967295)")
     lines += [f"    {line}" for line in [*writer.view_lines(types), *writer.shared, *head]]
-    del names
     return "\n".join(lines) + "\n" + body + "\n"
 
 

@@ -7,7 +7,7 @@ from ._layouts import Digit, Layout
 from ._mlir import Operation
 from ._pointers import pointer
 from ._values import Value, type_of
-from ._writer import Writer, lowers, number
+from ._writer import Writer, lowers
 
 
 def through(writer: Writer, operation: Operation, change: object) -> None:
@@ -251,6 +251,3 @@ def concatenate(writer: Writer, operation: Operation) -> None:
 def unpack_fp4(writer: Writer, operation: Operation) -> None:
     raise NotImported("pairs of 4-bit floats", "pass one f8 or f16 element each")
 
-
-def scalar_of(value: Value) -> str:
-    return number(value)

@@ -44,11 +44,7 @@ def store_tile(writer: Writer, value: Value, text: str, memory: Memory) -> None:
         inverse = [memory.order.index(d) for d in range(len(memory.order))]
         layout = tile.layout.permute(inverse)
         tile = writer.define(f"View({tile.text}, layout={writer.layout(layout)})", tile.element, layout.shape, layout)
-    writer.line(f"StoreShared({tile.text}, {memory.name}, offset={stored_offset(memory)})")
-
-
-def stored_offset(memory: Memory) -> str:
-    return memory.offset()
+    writer.line(f"StoreShared({tile.text}, {memory.name}, offset={memory.offset()})")
 
 
 @lowers("ttg.local_dealloc")
@@ -62,7 +58,7 @@ def index(writer: Writer, operation: Operation) -> None:
     memory = memory_of(value)
     if memory.begin is not None or memory.order is not None:
         raise NotImported("an index into a part of shared memory", "index the whole allocation first")
-    writer.set(operation, Value("memory", memory=memory._replace(index=(*memory.index, writer.native(place).text),
+    writer.set(operation, Value("memory", memory=memory._replace(at=(*memory.at, writer.native(place).text),
                                                                  shape=memory.shape[1:])))
 
 

@@ -45,19 +45,19 @@ def type_of(text: str) -> Type:
 
 
 class Memory(NamedTuple):
-    """A part of a shared tensor: `index` fixes its first dimensions, `begin` is where the part begins in the others,
+    """A part of a shared tensor: `at` fixes its first dimensions, `begin` is where the part begins in the others,
     `order` permutes them."""
 
     name: str
     element: str
     shape: tuple[int, ...]
-    index: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
     begin: Optional[tuple[int, ...]] = None
     order: Optional[tuple[int, ...]] = None
 
     def offset(self) -> str:
         begin = self.begin or (0,) * len(self.shape)
-        return "[" + ", ".join([*self.index, *(f"{each}:" for each in begin)]) + "]"
+        return "[" + ", ".join([*self.at, *(f"{each}:" for each in begin)]) + "]"
 
 
 class Value:
