@@ -59,10 +59,11 @@ expect 2 'cannot write `/no/such/folder/x`' compile $add --emit cuda -o /no/such
 expect 2 '--color' check $add --color sometimes
 
 # Help opens with commands that work as they stand.
-for command in run diff record check fmt layout isa explain compile cache doctor demo completion man; do
+for command in run diff record check fmt layout isa explain compile cache doctor demo triton completion man; do
   expect 0 "  tilevm $command" $command --help
 done
 expect 0 'tilevm demo' --help
+TILEVM_PYTHON=/nowhere/python expect 3 'in TILEVM_PYTHON' triton kernel.ttgir
 expect 0 'tilevm 0.' --version
 
 # The rest of the line reaches the commands.
