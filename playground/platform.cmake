@@ -5,7 +5,7 @@ set(tilevm_left_out
   "/vm/run/(engine_cuda|engine_emu|mma_models)"
   "/vm/debug/(compare|line_editor)"
   "/vm/text/large_stack"
-  "/vm/cli/cmd_(bench|cache|debug|demo|diff|doctor|fuzz|lsp|manual|record|tune)")
+  "/vm/cli/cmd_(bench|cache|debug|demo|diff|doctor|fuzz|lsp|manual|record|triton|tune)")
 list(JOIN tilevm_left_out "|" tilevm_left_out)
 
 # The headers of Debian's packages, and nothing else of /usr/include: the C library there is another one.

@@ -4,8 +4,10 @@ the usage. `triton/run_kernels.py` and `triton/remove_waits.py` do the same and 
 
 import copy
 import hashlib
+import importlib.util
 import json
-import pathlib
+import os
+import subprocess
 import sys
 import types
 import unittest
@@ -38,9 +40,8 @@ def stand_in():
     sys.modules.update({"triton": package, "triton.language": language})
 
 
-try:
-    import triton  # noqa: F401
-except ImportError:
+STANDS_IN = importlib.util.find_spec("triton") is None
+if STANDS_IN:
     stand_in()
 import cases
 
@@ -205,6 +206,54 @@ class Refusals(unittest.TestCase):
         with self.assertRaises(tilevm.UsageError) as caught:
             tilevm.from_triton(print, {})
         self.assertIn("is no kernel", str(caught.exception))
+
+
+@unittest.skipIf(STANDS_IN, "Triton is not installed")
+class WithTriton(unittest.TestCase):
+    """What needs the user's Triton; `triton/run_kernels.py` compiles every kernel."""
+
+    def test_kernels_are_compiled_for_two_targets(self):
+        for name, target in (("add", "sm_80"), ("softmax", "sm_90"), ("matmul_f16_3_stages", "sm_80"), ("welford", "sm_90")):
+            with self.subTest(name):
+                case = CASES[name]
+                kernel = tilevm.from_triton(case.kernel, case.types, case.constants, target=target, **case.options)
+                arguments = case.make_arguments()
+                outputs = copy.deepcopy(arguments)
+                kernel[case.grid](**outputs)
+                self.assertEqual(cases.wrong(case, arguments, outputs), "")
+
+    def test_types_follow_from_example_arguments(self):
+        case = CASES["add"]
+        arguments = {**case.make_arguments(), "n": 992}
+        kernel = tilevm.from_triton(case.kernel, list(arguments.values()), case.constants, num_warps=2)
+        self.assertIn("n % 16 == 0", kernel.text)
+        self.assertIn("@threads(64)", kernel.text)
+        kernel[(2,)](*arguments.values())
+        self.assertTrue((arguments["out"][:992] == (arguments["x"] + arguments["y"])[:992]).all())
+
+    def test_mistakes_of_a_call(self):
+        kernel = CASES["add"].kernel
+        types = CASES["add"].types
+        for call, message in (((kernel, types, {"BLOK": 1}), "no parameter `BLOK`"),
+                              ((kernel, {**types, "z": "i32"}, {"BLOCK": 4}), "no parameter `z`"),
+                              ((kernel, {"x": "*fp32"}, {"BLOCK": 4}), "the type of `y` is not given"),
+                              ((kernel, [1, 2], {"BLOCK": 4}), "2 arguments are given"),
+                              ((kernel, {**types, "n": object()}, {"BLOCK": 4}), "pass an array")):
+            with self.subTest(message), self.assertRaisesRegex(tilevm.UsageError, message):
+                tilevm.from_triton(*call)
+        with self.assertRaisesRegex(tilevm.UsageError, "the target is `gfx942`"):
+            tilevm.from_triton(kernel, types, {"BLOCK": 512}, target="gfx942")
+
+    def test_the_command_writes_a_program(self):
+        command = [sys.executable, "-W", "ignore", "-m", "tilevm.triton", f"{FOLDER}/elements.py:add", "-s", "x=*fp32", "-s", "y=*fp32",
+                   "-s", "out=*fp32", "-s", "n=i32", "-c", "BLOCK=512"]
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'python'}:{FOLDER}"}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("def add<grid_x, grid_y, grid_z>(f32* x, f32* y, f32* out, i32 n,", done.stdout)
+        wrong = subprocess.run([*command[:-2], "-c", "BLOK=5"], capture_output=True, text=True, env=environment, check=False)
+        self.assertEqual((wrong.returncode, wrong.stdout), (2, ""))
+        self.assertIn("no parameter `BLOK`", wrong.stderr)
 
 
 class Launches(unittest.TestCase):

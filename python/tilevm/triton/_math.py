@@ -36,7 +36,11 @@ ASSEMBLY = {"ex2.approx.ftz.f32": ("Exp2({0})", True), "ex2.approx.f32": ("Exp2(
 
 
 def apply(writer: Writer, operation: Operation, form: str) -> None:
-    writer.set(operation, writer.elementwise(operation, form.format, writer.operands(operation), native=False))
+    """A function; one of several operands takes tiles only."""
+    values = writer.operands(operation)
+    if len(values) > 1:
+        values = tiles(writer, operation)
+    writer.set(operation, writer.elementwise(operation, form.format, values, native=False))
 
 
 @lowers(*FUNCTIONS)
@@ -114,10 +118,8 @@ def assembly(writer: Writer, operation: Operation) -> None:
         writer.note(f"{known[1]} of inline assembly is tilevm's own sequence")
     out = type_of(operation.types_out[0]).element
     order = [int(each) - 1 for each in re.findall(r"\$(\d+)", known[2])]
-    values = [writer.operands(operation)[k] for k in order]
-    if all(v.kind in ("scalar", "splat") for v in values):
-        values[0] = writer.filled(number(values[0]), values[0].element, values[0].shape or (),
-                                  writer.layout_of(type_of(operation.types_in[order[0]])))
+    every = tiles(writer, operation)
+    values = [every[k] for k in order]
     writer.set(operation, writer.elementwise(operation, lambda *texts: form.format(*texts, out=out), values, out, False))
 
 

@@ -249,5 +249,17 @@ def concatenate(writer: Writer, operation: Operation) -> None:
 
 @lowers("ttg.fp4_to_fp")
 def unpack_fp4(writer: Writer, operation: Operation) -> None:
-    raise NotImported("pairs of 4-bit floats", "pass one f8 or f16 element each")
+    """Bytes of two 4-bit floats each, the low half first, along a dimension."""
+    source, result = (type_of(t) for t in (operation.types_in[0], operation.types_out[0]))
+    dim = operation.integer("axis")
+    packed = writer.tile(writer.operands(operation)[0], writer.layout_of(source))
+    assert packed.layout is not None and result.shape is not None
 
+    def wide(digit: Digit) -> Digit:
+        return Digit(dim, digit.bit + 1) if digit.dim == dim else digit
+
+    layout = Layout(result.shape, [Digit(dim, 0), *(wide(d) for d in packed.layout.registers)],
+                    [wide(d) if d else None for d in packed.layout.threads])
+    codes = writer.define(f"View({packed.text}, dtype=f4e2m1, layout={writer.layout(layout)})", "f4e2m1", result.shape, layout)
+    made = writer.define(f"Cast({codes.text}, {result.element})", result.element, result.shape, layout)
+    writer.set(operation, writer.tile(made, writer.layout_of(result)))

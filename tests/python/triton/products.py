@@ -342,3 +342,42 @@ def described(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.const
 case("descriptors", described, "a:*fp16 b:*fp16 c:*fp16 M:i32 N:i32:16 K:i32:16", dict(BM=64, BN=64, BK=32), (2, 1),
      lambda r: dict(a=_operand(r, "fp16", (80, 96)), b=_operand(r, "fp16", (64, 96)), c=numpy.zeros((80, 64), "e"), M=80, N=64, K=96),
      lambda a: dict(c=(a["a"].astype("d") @ a["b"].astype("d").T, 1e-3)), ("sm_80",), num_stages=2)
+
+
+@triton.jit
+def microscaled(a, sa, b, sb, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    k2, g = tl.arange(0, K // 2), tl.arange(0, K // 32)
+    x = tl.load(a + m[:, None] * K + k[None, :])
+    y = tl.load(b + k2[:, None] * N + n[None, :])
+    xs = tl.load(sa + m[:, None] * (K // 32) + g[None, :])
+    ys = tl.load(sb + n[:, None] * (K // 32) + g[None, :])
+    tl.store(c + m[:, None] * N + n[None, :], tl.dot_scaled(x, xs, "e4m3", y, ys, "e2m1"))
+
+
+def _e4m3(codes):
+    s, e, m = codes >> 7, (codes >> 3) & 15, codes & 7
+    return numpy.where(s, -1.0, 1.0) * numpy.where(e == 0, m * 2.0 ** -9, (8 + m) * 2.0 ** (e.astype(int) - 10))
+
+
+def _microscaled(a):
+    x = _e4m3(a["a"].view("B")) * 2.0 ** (numpy.repeat(a["sa"], 32, 1).astype(int) - 127)
+    nibbles = numpy.stack([a["b"] & 15, a["b"] >> 4], 1).reshape(-1, a["b"].shape[1])
+    table = numpy.array([0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6])
+    y = table[nibbles] * 2.0 ** (numpy.repeat(a["sb"], 32, 1).astype(int).T - 127)
+    return dict(c=(x @ y, 1e-3))
+
+
+case("microscaled", microscaled, "a:*fp8e4nv sa:*u8 b:*u8 sb:*u8 c:*fp32", dict(M=64, N=64, K=64), (1,),
+     lambda r: dict(a=_codes(r), sa=r.integers(122, 130, (64, 2)).astype("B"), b=r.integers(0, 256, (32, 64)).astype("B"),
+                    sb=r.integers(122, 130, (64, 2)).astype("B"), c=numpy.zeros((64, 64), "f")), _microscaled, ("sm_90",))
+
+
+def _codes(random):
+    codes = (random.integers(0, 120, (64, 64)) | random.integers(0, 2, (64, 64)) << 7).astype("B")
+    try:
+        import ml_dtypes
+
+        return codes.view(ml_dtypes.float8_e4m3fn)
+    except ImportError:
+        return codes
