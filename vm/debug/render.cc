@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "isa/base/origin.h"
+#include "isa/base/render.h"
 #include "isa/layout/draw.h"
 #include "isa/type/number.h"
 #include "vm/debug/render_tile.h"

@@ -12,6 +12,7 @@ from ._errors import NotImported
 from ._layouts import Layout
 
 MARK = "// tilevm: "
+MOST_DIMENSIONS = 8
 
 
 class Module:
@@ -75,6 +76,9 @@ class Module:
             key = layout_key(type_)
             if key not in self._bases:
                 raise NotImported(f"a tensor of the type {type_[:120]}, whose layout the module does not give")
+            if len(shape) > MOST_DIMENSIONS:
+                raise NotImported(f"a tensor of {len(shape)} dimensions, of which the language has {MOST_DIMENSIONS}",
+                                  "sort rows of at most 256 elements")
             registers, lanes, warps = self._bases[key]
             self._layouts[type_] = Layout.of_bases(shape, registers, [*lanes, *warps])
         return self._layouts[type_]
