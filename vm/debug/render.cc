@@ -16,7 +16,6 @@
 namespace tilevm::vm {
 
 namespace {
-
 namespace reply = sim::debug::reply;
 using sim::debug::Position;
 using sim::debug::Written;
