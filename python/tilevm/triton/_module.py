@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import json
 import re
+from math import prod
 from typing import Optional
 
 from . import _barriers, _mlir
 from ._errors import NotImported
 from ._layouts import Layout
+from ._values import MOST_DIMENSIONS, extents_of
 
 MARK = "// tilevm: "
-MOST_DIMENSIONS = 8
 
 
 class Module:
@@ -70,17 +71,14 @@ class Module:
     def layout(self, type_: str) -> Layout:
         """Of the type of a tensor."""
         if type_ not in self._layouts:
-            shape = [int(n) for n in type_[len("tensor<"):].split("x") if n.isdigit()]
-            tensor = re.match(r"tensor<((?:\d+x)+)", type_)
-            shape = [int(n) for n in tensor[1].split("x")[:-1]] if tensor else []
+            shape = extents_of(type_)
             key = layout_key(type_)
             if key not in self._bases:
                 raise NotImported(f"a tensor of the type {type_[:120]}, whose layout the module does not give")
-            if len(shape) > MOST_DIMENSIONS:
-                raise NotImported(f"a tensor of {len(shape)} dimensions, of which the language has {MOST_DIMENSIONS}",
-                                  "sort rows of at most 256 elements")
             registers, lanes, warps = self._bases[key]
-            self._layouts[type_] = Layout.of_bases(shape, registers, [*lanes, *warps])
+            layout = Layout.of_bases(shape, registers, [*lanes, *warps])
+            flat = len(shape) > MOST_DIMENSIONS
+            self._layouts[type_] = layout.reshape([prod(shape)]) if flat else layout
         return self._layouts[type_]
 
     def source_line(self, origin: _mlir.Origin) -> Optional[str]:

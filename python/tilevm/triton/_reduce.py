@@ -13,7 +13,7 @@ from ._errors import NotImported
 from ._layouts import Layout, log2
 from ._mlir import Block, Operation
 from ._shape import viewed
-from ._values import Value, type_of
+from ._values import MOST_DIMENSIONS, Value, extents_of, type_of
 from ._writer import Writer, lower_all, lowers
 
 # A region of one operation on the elements: what Reduce and Scan call it.
@@ -128,6 +128,11 @@ def reduce(writer: Writer, operation: Operation) -> None:
     dim = operation.integer("axis")
     types = [type_of(t) for t in operation.types_in]
     tiles = [writer.tile(v, writer.layout_of(t)) for v, t in zip(writer.operands(operation), types)]
+    extents = extents_of(operation.types_in[0])
+    if len(extents) > MOST_DIMENSIONS:  # [above, the dimension, below]
+        shape = [prod(extents[:dim]), extents[dim], prod(extents[dim + 1:])]
+        tiles = [viewed(writer, tile, tile.layout.reshape(shape)) for tile in tiles if tile.layout]
+        dim = 1
     name = simple_of(operation.regions[0]) if len(tiles) == 1 else None
     if name and (name not in ORDERED or types[0].element in ("i32",)):
         axis = Axis(writer, tiles, dim)
@@ -140,6 +145,8 @@ def reduce(writer: Writer, operation: Operation) -> None:
         layout = writer.layout_of(result)
         assert value.layout is not None
         if result.shape is not None:
+            if value.layout.shape != result.shape:
+                value = viewed(writer, value, value.layout.reshape(result.shape))
             value = writer.tile(value, layout)
         elif value.layout != layout:
             value = viewed(writer, value, layout)

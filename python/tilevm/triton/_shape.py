@@ -6,7 +6,7 @@ from ._errors import NotImported
 from ._layouts import Digit, Layout
 from ._mlir import Operation
 from ._pointers import pointer
-from ._values import Value, type_of
+from ._values import MOST_DIMENSIONS, Value, extents_of, type_of
 from ._writer import Writer, lowers
 
 
@@ -57,6 +57,10 @@ def expand_dims(writer: Writer, operation: Operation) -> None:
     def change(value: Value) -> Value:
         if value.kind == "splat":
             return Value("splat", value.text, value.element, shape, literal=value.literal)
+        if len(extents_of(operation.types_out[0])) > MOST_DIMENSIONS:
+            tile = writer.tile(value, writer.layout_of(type_of(operation.types_in[0])))
+            assert tile.layout is not None
+            return viewed(writer, tile, tile.layout.reshape(shape))
         if value.kind == "spread":
             small = value.small
             assert small is not None and value.shape is not None and small.shape is not None
@@ -90,9 +94,31 @@ def broadcast(writer: Writer, operation: Operation) -> None:
             return Value("splat", value.text, value.element, shape, literal=value.literal)
         small = value.small if value.kind == "spread" else value
         assert small is not None
+        if len(extents_of(operation.types_out[0])) > MOST_DIMENSIONS and small.shape != ():
+            return broadcast_cube(writer, operation, value)
         return writer.spread(small, shape)
 
     through(writer, operation, change)
+
+
+def broadcast_cube(writer: Writer, operation: Operation, value: Value) -> Value:
+    """A broadcast of a tensor of more dimensions than a tile has: neighbouring dimensions that broadcast, and those that do
+    not, are one dimension each."""
+    source, result = (extents_of(t) for t in (operation.types_in[0], operation.types_out[0]))
+    runs: list[list[int]] = []
+    spreads: list[bool] = []
+    for a, b in zip(source, result):
+        if spreads and spreads[-1] == (a != b):
+            runs[-1][0] *= b
+        else:
+            runs.append([b])
+            spreads.append(a != b)
+    tile = writer.tile(value, writer.layout_of(type_of(operation.types_in[0])))
+    full = writer.layout_of(type_of(operation.types_out[0])).reshape([run[0] for run in runs])
+    assert tile.layout is not None
+    small = viewed(writer, tile, tile.layout.reshape([1 if spread else run[0] for run, spread in zip(runs, spreads)]))
+    wide = writer.tile(writer.spread(small, full.shape), full)
+    return viewed(writer, wide, full.reshape(type_of(operation.types_out[0]).shape or ()))
 
 
 @lowers("ttg.convert_layout")

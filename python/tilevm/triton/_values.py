@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import NamedTuple, Optional
 
 from ._errors import NotImported
@@ -27,6 +28,15 @@ class Type(NamedTuple):
     text: str
 
 
+MOST_DIMENSIONS = 8  # of a tile of the language
+
+
+def extents_of(text: str) -> tuple[int, ...]:
+    """The extents of a tensor's type, however many there are."""
+    found = re.match(r"tensor<((?:\d+x)*)", text)
+    return tuple(int(n) for n in found[1].split("x")[:-1]) if found else ()
+
+
 def element_of(text: str) -> str:
     if text not in TYPES:
         raise NotImported(f"the type {text}")
@@ -34,9 +44,14 @@ def element_of(text: str) -> str:
 
 
 def type_of(text: str) -> Type:
-    """Reads `f32`, `!tt.ptr<f32>`, `tensor<128x64xf32,#..>` or `tensor<4x!tt.ptr<f32>,#..>`."""
+    """Reads `f32`, `!tt.ptr<f32>`, `tensor<128x64xf32,#..>` or `tensor<4x!tt.ptr<f32>,#..>`.
+
+    A tensor of more dimensions than a tile has, such as the cubes of tl.sort, is one of a single dimension here.
+    """
     tensor = re.match(r"tensor<((?:\d+x)*)(!tt\.ptr<[\w.]+(?:,\d+)?>|\w+)(?:,#.*)?>$", text)
-    shape = tuple(int(n) for n in tensor[1].split("x")[:-1]) if tensor else None
+    shape = extents_of(text) if tensor else None
+    if shape is not None and len(shape) > MOST_DIMENSIONS:
+        shape = (prod(shape),)
     inner = tensor[2] if tensor else text
     pointer = re.match(r"!tt\.ptr<(\w+)", inner)
     if not tensor and not pointer and inner not in TYPES:

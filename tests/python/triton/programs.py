@@ -132,3 +132,38 @@ def masked_branch(x, y, flags, n, BLOCK: tl.constexpr):
 case("branches", masked_branch, "x:*fp32 y:*fp32 flags:*i8 n:i32", {"BLOCK": 64}, (3,),
      lambda r: dict(x=r.standard_normal(150, "f"), y=numpy.zeros(150, "f"), flags=numpy.array([1, 0, 1], "b"), n=150),
      lambda a: dict(y=(numpy.where(numpy.arange(150) // 64 == 1, -1, a["x"]), 0)), num_warps=2)
+
+
+@triton.jit
+def nested(x, out, n, s, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    total = tl.zeros([BLOCK], tl.int64)
+    for j in range(0, n):
+        if j % 2 == 0:
+            total += tl.load(x + j * BLOCK + i).to(tl.int64) * s
+        else:
+            for q in tl.static_range(2):
+                total -= q + j
+    tl.store(out + i, total)
+
+
+def _nested(a):
+    x, s = a["x"].reshape(10, 64).astype("l"), a["s"]
+    return dict(out=(sum(x[j] * s if j % 2 == 0 else numpy.full(64, -2 * j - 1) for j in range(10)), 0))
+
+
+case("nested_loops", nested, "x:*i32 out:*i64 n:i32 s:i64", {"BLOCK": 64}, (1,),
+     lambda r: dict(x=r.integers(-2**30, 2**30, 640).astype("i"), out=numpy.zeros(64, "l"), n=10, s=2**33 + 1), _nested, num_warps=2)
+
+
+@triton.jit
+def booleans(x, out, flags, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + i)
+    tl.store(flags + i, v > 0)
+    tl.store(out + i, tl.where(tl.load(flags + i), v * 2, v - 1.0))
+
+
+case("booleans", booleans, "x:*fp64 out:*fp64 flags:*i1", {"BLOCK": 256}, (1,),
+     lambda r: dict(x=r.standard_normal(256), out=numpy.zeros(256), flags=numpy.zeros(256, bool)),
+     lambda a: dict(out=(numpy.where(a["x"] > 0, a["x"] * 2, a["x"] - 1), 0), flags=(a["x"] > 0, 0)))

@@ -309,3 +309,52 @@ def _sample(a):
 case("top_p_sample", sample, "logits:*fp32 noise:*fp32 out:*i32 N:i32 p:fp32", {"BLOCK": 128}, (4,),
      lambda r: dict(logits=r.standard_normal(400, "f") * 2, noise=r.exponential(size=400).astype("f"), out=numpy.zeros(4, "i"), N=100,
                     p=0.8), _sample)
+
+
+@triton.jit
+def sort_ascending(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.sort(tl.load(x + i)))
+
+
+case("sort_1024", sort_ascending, "x:*fp32 out:*fp32", {"BLOCK": 1024}, (1,),
+     lambda r: dict(x=r.standard_normal(1024, "f"), out=numpy.zeros(1024, "f")), lambda a: dict(out=(numpy.sort(a["x"]), 0)))
+
+
+@triton.jit
+def _larger_magnitude(a, b):
+    return tl.maximum(tl.abs(a), tl.abs(b))
+
+
+@triton.jit
+def own_functions(x, magnitude, products, where, M: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    v = tl.load(x + i)
+    tl.store(magnitude + tl.arange(0, M), tl.reduce(v, 1, _larger_magnitude))
+    tl.store(products + i, tl.cumprod(v, 0))
+    _, index = tl.max(v, 0, return_indices=True)
+    tl.store(where + tl.arange(0, N), index)
+
+
+def _own_functions(a):
+    x = a["x"].reshape(16, 32)
+    return dict(magnitude=(numpy.abs(x).max(1), 0), products=(numpy.cumprod(x.astype(float), 0), 1e-5), where=(x.argmax(0), 0))
+
+
+case("own_functions", own_functions, "x:*fp32 magnitude:*fp32 products:*fp32 where:*i32", {"M": 16, "N": 32}, (1,),
+     lambda r: dict(x=r.standard_normal(512, "f"), magnitude=numpy.zeros(16, "f"), products=numpy.zeros(512, "f"),
+                    where=numpy.zeros(32, "i")), _own_functions)
+
+
+@triton.jit
+def permuted(x, moved, sums, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
+    a, b, c = tl.arange(0, A)[:, None, None], tl.arange(0, B)[None, :, None], tl.arange(0, C)[None, None, :]
+    v = tl.load(x + a * B * C + b * C + c)
+    rows = tl.arange(0, C)[:, None] * (A * B) + tl.arange(0, A * B)[None, :]
+    tl.store(moved + rows, tl.permute(v, (2, 0, 1)).reshape(C, A * B))
+    tl.store(sums + tl.arange(0, A)[:, None] * C + tl.arange(0, C)[None, :], tl.sum(v, 1))
+
+
+case("permuted", permuted, "x:*fp32 moved:*fp32 sums:*fp32", {"A": 4, "B": 8, "C": 16}, (1,),
+     lambda r: dict(x=r.standard_normal(512, "f"), moved=numpy.zeros(512, "f"), sums=numpy.zeros(64, "f")),
+     lambda a: dict(moved=(a["x"].reshape(4, 8, 16).transpose(2, 0, 1), 0), sums=(a["x"].reshape(4, 8, 16).astype(float).sum(1), 1e-6)))
