@@ -529,6 +529,14 @@ one that is as redundant.
     Synchronize()
     Synchronize()                                  # separates nothing more
 A barrier costs time on a GPU: remove it, run again, and compare.)"};
+    case Code::modelled_instruction:
+      return CodeInfo{
+          "an approximate instruction whose bits were not compared on this architecture",
+          R"(A note, not an error: instructions such as Ex2Approx have the bits of a GPU's special
+function unit. All arguments were compared on a GPU of sm_90; that other architectures give
+the same bits is a model. `tilevm record` on such a GPU says in seconds whether they do.
+    p = Ex2Approx(x)                               # --target sm_90a: bits that were compared
+docs/approximations.md has the functions, their errors and what was compared where.)"};
     case Code::deadlock:
       return CodeInfo{
           "blocks wait for one another, or for a block that cannot begin",

@@ -102,6 +102,7 @@ enum class Code : std::uint16_t {
   store_outside = 413,
   unordered_places = 414,
   assertion_failed = 415,
+  modelled_instruction = 416,
 
   // Input and output data.
   bad_specification = 501,

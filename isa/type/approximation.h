@@ -1,0 +1,41 @@
+// What PTX's approximate instructions give, to the bit: ex2, lg2, rcp, rsqrt, sqrt, sin, cos and
+// tanh `.approx`, div.full and div.approx, as instructions on elements.
+//
+// A GPU's special function unit evaluates c0 + c1 x + c2 x^2 in integers, with coefficients by the
+// leading bits of the argument (approximation_tables.h), a square whose low partial products are
+// never added, and a result that is truncated. docs/approximations.md describes each function, its
+// errors, and the GPUs on which all arguments were compared.
+#pragma once
+
+#include <cstdint>
+
+#include "isa/type/dtype.h"
+#include "isa/type/operations.h"
+
+namespace tilevm::isa {
+
+/// A code of a type that has_approximation(op, type). A NaN result is 0x7fffffff, of 16 bits
+/// 0x7fff, of 64 bits 0x7fffffff00000000.
+[[nodiscard]] std::uint64_t apply_approximation(UnaryOp op, const DType& type, std::uint64_t code);
+
+/// a / b of f32, by an operation of the class BinaryClass::quotient.
+[[nodiscard]] std::uint64_t apply_quotient(BinaryOp op, std::uint64_t a, std::uint64_t b);
+
+/// The function that an operation approximates, on numbers.
+[[nodiscard]] auto unrounded_approximation(UnaryOp op) -> double (*)(double);
+
+namespace approximation {
+
+/// The square of 17 bits divided by 2^19. Partial products x_i x_j with i + j < 18 are left out.
+[[nodiscard]] constexpr std::uint32_t truncated_square(std::uint32_t x) {
+  std::uint64_t sum = 0;
+  for (int i = 2; i < 17; ++i) {  // rows 0 and 1 have no column from 18 on
+    const std::uint64_t kept = x >> (18 - i) << (18 - i);
+    if ((x >> i & 1) != 0) sum += kept << i;
+  }
+  return static_cast<std::uint32_t>(sum >> 19);
+}
+
+}  // namespace approximation
+
+}  // namespace tilevm::isa

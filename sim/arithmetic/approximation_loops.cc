@@ -1,0 +1,203 @@
+// The approximations (isa/type/approximation.h) as loops over lanes. Each equals isa::apply on
+// every code.
+#include <cstring>
+
+#include "isa/base/check.h"
+#include "isa/type/approximation.h"
+#include "sim/arithmetic/approximation_unit.h"
+#include "sim/arithmetic/element_loops.h"
+
+namespace tilevm::sim {
+namespace {
+
+using isa::BinaryOp, isa::DType, isa::UnaryOp;
+using namespace unit;
+
+// ---- Instructions -------------------------------------------------------------------------------
+
+/// An instruction `.ftz` is the unit's function alone.
+template <class F>
+struct Flushing {
+  TILEVM_INLINE static void run(Bits* x, std::size_t n) { run_unit<F>(x, n); }
+};
+
+/// Without it, subnormal arguments are multiplied by 2^24 before, results by a power of two after.
+template <class F, int power>
+struct Scaling {
+  TILEVM_INLINE static void run(Bits* x, std::size_t n) {
+    Lanes scaled;
+    constexpr float after = power > 0 ? static_cast<float>(1 << power) : 1.0F / (1 << -power);
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) {
+      scaled[i] = is_subnormal(x[i]) ? exact_product(x[i], 16777216.0F) : x[i];
+    }
+    run_unit<F>(scaled.data(), n);
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) {
+      const Bits result = canonical(exact_product(scaled[i], after));
+      x[i] = is_subnormal(x[i]) ? result : scaled[i];
+    }
+  }
+};
+
+struct PlainRcp {
+  TILEVM_INLINE static Bits scale(Bits x) {
+    const Bits large = magnitude(x) > 0x7e800000U ? 0x3e800000U : one;  // 2^-2
+    return is_subnormal(x) ? 0x4b800000U : large;                       // 2^24
+  }
+  TILEVM_INLINE static void run(Bits* x, std::size_t n) {
+    Lanes scaled;
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) scaled[i] = product(x[i], scale(x[i]));
+    run_unit<Rcp>(scaled.data(), n);
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) x[i] = product(scaled[i], scale(x[i]));
+  }
+};
+
+struct PlainLg2 {
+  TILEVM_INLINE static void run(Bits* x, std::size_t n) {
+    Lanes scaled;
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) {
+      scaled[i] = is_subnormal(x[i]) ? exact_product(x[i], 16777216.0F) : x[i];
+    }
+    run_unit<Lg2>(scaled.data(), n);
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) {
+      const Bits result = canonical(as_bits(as_float(scaled[i]) - 24.0F));
+      x[i] = is_subnormal(x[i]) ? result : scaled[i];
+    }
+  }
+};
+
+/// Far below zero, the square of the result for half the argument.
+struct PlainEx2 {
+  TILEVM_INLINE static bool is_far(Bits x) { return x > 0xc2fc0000U && x <= 0xff800000U; }
+  TILEVM_INLINE static void run(Bits* x, std::size_t n) {
+    Lanes scaled;
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) {
+      scaled[i] = is_far(x[i]) ? exact_product(x[i], 0.5F) : x[i];
+    }
+    run_unit<Ex2>(scaled.data(), n);
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] = is_far(x[i]) ? exact_product(scaled[i], as_float(scaled[i])) : scaled[i];
+    }
+  }
+};
+
+template <class Instruction>
+struct UnaryBody {
+  TILEVM_INLINE void operator()(const std::uint8_t* a, std::uint8_t* out, std::size_t n) const {
+    Lanes x;
+    for (std::size_t begin = 0; begin < n; begin += most) {
+      const std::size_t count = n - begin < most ? n - begin : most;
+      std::memcpy(x.data(), a + begin * 4, count * 4);
+      Instruction::run(x.data(), count);
+      std::memcpy(out + begin * 4, x.data(), count * 4);
+    }
+  }
+};
+
+template <class Instruction>
+LaneLoop1 instruction_loop(SimdLevel level) {
+  return detail::at_level<const std::uint8_t*, std::uint8_t*, std::size_t>(
+      level, UnaryBody<Instruction>{});
+}
+
+LaneLoop1 f32_loop(UnaryOp op, SimdLevel level) {
+  switch (op) {
+    case UnaryOp::ex2_approx:
+      return instruction_loop<PlainEx2>(level);
+    case UnaryOp::ex2_approx_ftz:
+      return instruction_loop<Flushing<Ex2>>(level);
+    case UnaryOp::lg2_approx:
+      return instruction_loop<PlainLg2>(level);
+    case UnaryOp::lg2_approx_ftz:
+      return instruction_loop<Flushing<Lg2>>(level);
+    case UnaryOp::rcp_approx:
+      return instruction_loop<PlainRcp>(level);
+    case UnaryOp::rcp_approx_ftz:
+      return instruction_loop<Flushing<Rcp>>(level);
+    case UnaryOp::rsqrt_approx:
+      return instruction_loop<Scaling<Rsqrt, 12>>(level);
+    case UnaryOp::rsqrt_approx_ftz:
+      return instruction_loop<Flushing<Rsqrt>>(level);
+    case UnaryOp::sqrt_approx:
+      return instruction_loop<Scaling<Sqrt, -12>>(level);
+    case UnaryOp::sqrt_approx_ftz:
+      return instruction_loop<Flushing<Sqrt>>(level);
+    case UnaryOp::sin_approx:
+    case UnaryOp::sin_approx_ftz:
+      return instruction_loop<Flushing<Wave<false>>>(level);
+    case UnaryOp::cos_approx:
+    case UnaryOp::cos_approx_ftz:
+      return instruction_loop<Flushing<Wave<true>>>(level);
+    case UnaryOp::tanh_approx:
+      return instruction_loop<Flushing<Tanh>>(level);
+    default:
+      break;
+  }
+  TILEVM_CHECK(false, "no approximation");
+}
+
+// ---- Quotients: a times the reciprocal of b, both scaled ----------------------------------------
+
+template <bool full, bool ftz>
+struct Quotient {
+  TILEVM_INLINE static Bits flushed(Bits x) {
+    return ftz && magnitude(x) < least_normal ? sign(x) : x;
+  }
+  TILEVM_INLINE static Bits times(Bits a, Bits b) {
+    return flushed(product(flushed(a), flushed(b)));
+  }
+  TILEVM_INLINE static Bits scale(Bits b) {
+    const bool large = full && magnitude(b) > 0x7e800000U && magnitude(b) <= infinity;
+    const bool small = !ftz && magnitude(b) < least_normal;
+    return large ? 0x3e800000U : small ? 0x4b800000U : one;  // 2^-2, 2^24
+  }
+  TILEVM_INLINE void operator()(const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* out,
+                                std::size_t n) const {
+    Lanes divisor, scaled;
+    for (std::size_t begin = 0; begin < n; begin += most) {
+      const std::size_t count = n - begin < most ? n - begin : most;
+      std::memcpy(divisor.data(), b + begin * 4, count * 4);
+      TILEVM_LOOP
+      for (std::size_t i = 0; i < count; ++i) {
+        scaled[i] = times(divisor[i], scale(divisor[i]));
+      }
+      run_unit<Rcp>(scaled.data(), count);
+      TILEVM_LOOP
+      for (std::size_t i = 0; i < count; ++i) {
+        const Bits dividend = times(load_lane<Bits>(a, begin + i), scale(divisor[i]));
+        store_lane(out, begin + i, times(scaled[i], dividend));
+      }
+    }
+  }
+};
+
+template <bool full, bool ftz>
+LaneLoop2 loop_of_quotient(SimdLevel level) {
+  return detail::at_level<const std::uint8_t*, const std::uint8_t*, std::uint8_t*, std::size_t>(
+      level, Quotient<full, ftz>{});
+}
+
+}  // namespace
+
+LaneLoop1 approximation_loop(UnaryOp op, const DType& type, SimdLevel level) {
+  if (type == isa::f32) return f32_loop(op, level);
+  return defined_loop(type.bits, type.bits, [op, type](std::uint64_t code) {
+    return isa::apply_approximation(op, type, code);
+  });
+}
+
+LaneLoop2 quotient_loop(BinaryOp op, SimdLevel level) {
+  const bool full = op == BinaryOp::div_full || op == BinaryOp::div_full_ftz;
+  const bool ftz = op == BinaryOp::div_full_ftz || op == BinaryOp::div_approx_ftz;
+  if (full) return ftz ? loop_of_quotient<true, true>(level) : loop_of_quotient<true, false>(level);
+  return ftz ? loop_of_quotient<false, true>(level) : loop_of_quotient<false, false>(level);
+}
+
+}  // namespace tilevm::sim
