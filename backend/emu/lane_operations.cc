@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/emu/approximations.h"
 #include "backend/emu/block_machine.h"
 
 namespace tilevm::backend {
@@ -282,6 +283,7 @@ struct LaneOperations {
       .expect_bytes = expect_bytes,
       .wait_for_phase = wait_for_phase,
       .copy_bulk = copy_bulk,
+      .approximation = find_approximation,
       .wait_for_value = wait_for_value,
   };
 };

@@ -98,13 +98,18 @@ Form select_binary(isa::BinaryOp op, isa::VarId a, isa::VarId b, const InstStmt&
   const bool alike = selection.tile(a) == result && selection.tile(b) == result;
   const bool pairs = works_on_pairs(op, result.dtype);
   if (!alike && pairs && has_pairs(result)) return PairLoop{op, {a, b}};
-  if (!alike || isa::is_comparison(op)) return ElementLoop{op, {a, b}};
+  const bool hides = class_of(op) == isa::BinaryClass::quotient && selection.known.may_be_known(b);
+  if (!alike || isa::is_comparison(op)) return ElementLoop{op, {a, b}, hides};
   using Unit = TileFunction::Unit;
   if (isa::is_bit_by_bit(op)) return TileFunction{op, {a, b}, Unit::word};
-  return TileFunction{op, {a, b}, pairs ? Unit::pair : Unit::element};
+  return TileFunction{op, {a, b}, pairs ? Unit::pair : Unit::element, hides};
 }
 
-Form select_unary(isa::UnaryOp op, isa::VarId a, const Selection&) { return TileFunction{op, {a}}; }
+Form select_unary(isa::UnaryOp op, isa::VarId a, const Selection& selection) {
+  const bool hides =
+      class_of(op) == isa::UnaryClass::approximation && selection.known.may_be_known(a);
+  return TileFunction{op, {a}, TileFunction::Unit::element, hides};
+}
 
 Form select_form(const isa::Fma& inst, const InstStmt& stmt, const Selection& selection) {
   const std::vector operands{inst.a.var, inst.b.var, inst.c.var};

@@ -137,6 +137,7 @@ struct ChooseElement {};
 struct ElementLoop {
   std::variant<isa::BinaryOp, FusedMultiplyAdd, ChooseElement> function;
   std::vector<isa::VarId> operands;
+  bool hides_operands = false;  ///< an approximation's: see TileFunction
 };
 /// Two 16-bit elements at a time; operands may be broadcast.
 struct PairLoop {
@@ -150,6 +151,9 @@ struct TileFunction {
   std::variant<isa::BinaryOp, isa::UnaryOp> function;
   std::vector<isa::VarId> operands;
   Unit unit = Unit::element;
+  /// Elements may be constants to the assembler, which folds `.approx` of a constant to the
+  /// correctly rounded value. An operation on a value of memory makes them unknown to it.
+  bool hides_operands = false;
 };
 /// A Cast that converts element by element, or in pairs.
 struct ElementCast {

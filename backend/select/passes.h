@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "backend/select/bitcast_chains.h"
+#include "backend/select/known_values.h"
 #include "backend/select/selected_program.h"
 #include "isa/analysis/definitions.h"
 #include "isa/analysis/statements.h"
@@ -23,6 +24,7 @@ struct Selection {
   isa::Statements statements;
   isa::Definitions definitions;
   BitcastChains chains;
+  KnownValues known;
   SelectedKernel result;
 
   [[nodiscard]] const isa::RegisterType& tile(isa::VarId var) const {

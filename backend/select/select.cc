@@ -39,7 +39,8 @@ Selection::Selection(const isa::VerifiedProgram& verified, int index)
       info(verified.info(index)),
       statements(kernel),
       definitions(kernel, statements),
-      chains(verified, index, statements, definitions) {
+      chains(verified, index, statements, definitions),
+      known(kernel, statements) {
   result.kernel = index;
   result.forms = isa::StmtMap<Form>(statements.size());
 }
