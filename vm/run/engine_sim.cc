@@ -8,6 +8,7 @@
 
 #include "sim/api/sim.h"
 #include "sim/state/shadow_values.h"
+#include "vm/run/modelled.h"
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
 #include "vm/run/unwritten.h"
@@ -151,6 +152,7 @@ class SimEngine final : public Engine {
     }
     if (!failure) {
       note_redundant(barriers, report.notes);
+      note_modelled(program, entry, report.notes);
       failure = report_stores(program, entry, stores, report);
     }
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
