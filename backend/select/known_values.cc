@@ -1,5 +1,8 @@
 #include "backend/select/known_values.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
 #include <variant>
 
 namespace tilevm::backend {
@@ -7,64 +10,107 @@ namespace {
 
 using isa::BinaryClass, isa::UnaryClass, isa::VarId;
 
-/// Whether the result of an instruction may be known, from the same of its operands.
+constexpr Knowledge any{true, true};
+
+bool is_unbounded(const isa::Expr& value) {
+  const std::optional<isa::Scalar> constant = value.constant_value();
+  return constant.has_value() && constant->kind == isa::ScalarKind::f32 &&
+         !std::isfinite(constant->as_float());
+}
+
+/// What is known of the result of an instruction, from what is known of its operands.
 struct Rules {
   const isa::Kernel& kernel;
-  const std::vector<bool>& known;
-  bool shared_memory, global_memory;
+  const std::vector<Knowledge>& known;
+  Knowledge in_shared, in_global;
 
-  [[nodiscard]] bool of(const isa::RegisterOperand& operand) const {
+  [[nodiscard]] Knowledge of(const isa::RegisterOperand& operand) const {
     return known[static_cast<std::size_t>(operand.var.index)];
   }
+  [[nodiscard]] const isa::DType& dtype(const isa::RegisterOperand& operand) const {
+    return std::get_if<isa::RegisterType>(&kernel.variable(operand.var).type)->dtype;
+  }
   [[nodiscard]] bool is_float(const isa::RegisterOperand& operand) const {
-    const auto* type = std::get_if<isa::RegisterType>(&kernel.variable(operand.var).type);
-    return type != nullptr && type->dtype.is_float();
+    return dtype(operand).is_float();
+  }
+  /// Sums and products: a number only of numbers, Inf and NaN of one of them.
+  [[nodiscard]] static Knowledge combined(Knowledge a, Knowledge b) {
+    return {a.number && b.number, a.unbounded || b.unbounded};
   }
 
   template <class Inst>
-  bool operator()(const Inst&) const {
-    return true;
+  Knowledge operator()(const Inst&) const {
+    return any;
   }
-  bool operator()(const isa::LoadGlobal&) const { return global_memory; }
-  bool operator()(const isa::Gather&) const { return global_memory || shared_memory; }
-  bool operator()(const isa::LoadShared&) const { return shared_memory; }
+  Knowledge operator()(const isa::AllocateRegister& inst) const {
+    if (!inst.init) return any;
+    const bool unbounded = std::ranges::all_of(inst.init->values, is_unbounded);
+    return {!unbounded, true};
+  }
+  Knowledge operator()(const isa::LoadGlobal&) const { return in_global; }
+  Knowledge operator()(const isa::Gather&) const { return in_global | in_shared; }
+  Knowledge operator()(const isa::LoadShared&) const { return in_shared; }
 
   // What only moves elements.
-  bool operator()(const isa::View& inst) const { return of(inst.src); }
-  bool operator()(const isa::ConvertLayout& inst) const { return of(inst.src); }
-  bool operator()(const isa::Slice& inst) const { return of(inst.src); }
-  bool operator()(const isa::Concat& inst) const { return of(inst.a) || of(inst.b); }
-  bool operator()(const isa::Where& inst) const { return of(inst.a) || of(inst.b); }
+  Knowledge operator()(const isa::View& inst) const {
+    const Knowledge source = of(inst.src);
+    const bool keeps = !inst.dtype || *inst.dtype == dtype(inst.src);
+    return keeps || source == Knowledge{} ? source : any;
+  }
+  Knowledge operator()(const isa::ConvertLayout& inst) const { return of(inst.src); }
+  Knowledge operator()(const isa::Slice& inst) const { return of(inst.src); }
+  Knowledge operator()(const isa::Concat& inst) const { return of(inst.a) | of(inst.b); }
+  Knowledge operator()(const isa::Where& inst) const { return of(inst.a) | of(inst.b); }
 
   // Arithmetic on floats. A type of few bits may have saturated.
-  bool operator()(const isa::Cast& inst) const {
-    return of(inst.src) || !inst.dtype.is_float() || inst.dtype.bits < 16;
+  Knowledge operator()(const isa::Cast& inst) const {
+    const bool keeps = is_float(inst.src) && inst.dtype.is_float() && inst.dtype.bits >= 16;
+    return keeps || of(inst.src) == Knowledge{} ? of(inst.src) : any;
   }
   template <isa::UnaryOp op>
-  bool operator()(const isa::Unary<op>& inst) const {
-    return of(inst.a) || !is_float(inst.a);
+  Knowledge operator()(const isa::Unary<op>& inst) const {
+    constexpr bool keeps =
+        class_of(op) == UnaryClass::negation || class_of(op) == UnaryClass::magnitude;
+    if (!is_float(inst.a)) return any;
+    return keeps || of(inst.a) == Knowledge{} ? of(inst.a) : any;
   }
   template <isa::BinaryOp op>
-  bool operator()(const isa::Binary<op>& inst) const {
+  Knowledge operator()(const isa::Binary<op>& inst) const {
     constexpr BinaryClass family = class_of(op);
-    constexpr bool keeps = (family == BinaryClass::arithmetic && op != isa::BinaryOp::mod) ||
-                           family == BinaryClass::choice || family == BinaryClass::quotient;
-    return !keeps || !is_float(inst.a) || (of(inst.a) && of(inst.b));
+    constexpr bool divides = op == isa::BinaryOp::div || family == BinaryClass::quotient;
+    if (!is_float(inst.a) || op == isa::BinaryOp::mod) return any;
+    const Knowledge a = of(inst.a), b = of(inst.b);
+    if constexpr (divides) {  // a number by Inf is 0
+      return {a.number && (b.number || b.unbounded), a.unbounded || b.unbounded};
+    } else if constexpr (family == BinaryClass::choice) {  // of a number and Inf the number
+      return {(a.number && (b.number || b.unbounded)) || (b.number && a.unbounded),
+              a.unbounded || b.unbounded};
+    } else if constexpr (family == BinaryClass::arithmetic) {
+      return combined(a, b);
+    } else {
+      return any;
+    }
   }
-  bool operator()(const isa::Fma& inst) const {
-    return !is_float(inst.a) || (of(inst.a) && of(inst.b) && of(inst.c));
+  Knowledge operator()(const isa::Fma& inst) const {
+    if (!is_float(inst.a)) return any;
+    return combined(combined(of(inst.a), of(inst.b)), of(inst.c));
   }
-  bool operator()(const isa::Dot& inst) const {
-    return !is_float(inst.c) || (of(inst.a) && of(inst.b) && of(inst.c));
+  Knowledge operator()(const isa::Dot& inst) const {
+    if (!is_float(inst.c)) return any;
+    return combined(combined(of(inst.a), of(inst.b)), of(inst.c));
   }
-  bool operator()(const isa::Reduce& inst) const { return of(inst.src) || !is_float(inst.src); }
-  bool operator()(const isa::Scan& inst) const { return of(inst.src) || !is_float(inst.src); }
+  Knowledge operator()(const isa::Reduce& inst) const {
+    return is_float(inst.src) ? of(inst.src) : any;
+  }
+  Knowledge operator()(const isa::Scan& inst) const {
+    return is_float(inst.src) ? of(inst.src) : any;
+  }
 };
 
 }  // namespace
 
 KnownValues::KnownValues(const isa::Kernel& kernel, const isa::Statements& statements)
-    : kernel_(kernel), known_(kernel.variables.size(), false) {
+    : kernel_(kernel), known_(kernel.variables.size()) {
   // From nothing known on until nothing changes: loops carry values back.
   for (bool changes = true; changes;) {
     changes = false;
@@ -74,31 +120,31 @@ KnownValues::KnownValues(const isa::Kernel& kernel, const isa::Statements& state
   }
 }
 
-bool KnownValues::gives_known(const isa::Instruction& inst) const {
-  return std::visit(Rules{kernel_, known_, stores_known_shared_, stores_known_global_}, inst);
+Knowledge KnownValues::of_result(const isa::Instruction& inst) const {
+  return std::visit(Rules{kernel_, known_, in_shared_, in_global_}, inst);
 }
 
 bool KnownValues::update(const isa::InstStmt& stmt) {
-  const auto mark = [&](bool& flag, const isa::RegisterOperand& source) {
-    const bool before = flag;
-    flag = flag || may_be_known(source.var);
-    return flag != before;
-  };
-  if (const auto* store = std::get_if<isa::StoreShared>(&stmt.inst)) {
-    return mark(stores_known_shared_, store->src);
-  }
-  if (const auto* store = std::get_if<isa::StoreGlobal>(&stmt.inst)) {
-    return mark(stores_known_global_, store->src);
-  }
-  if (const auto* store = std::get_if<isa::Scatter>(&stmt.inst)) {
-    return mark(stores_known_global_, store->src) | mark(stores_known_shared_, store->src);
-  }
   bool changes = false;
+  const auto add = [&](Knowledge& to, Knowledge more) {
+    changes = changes || (to | more) != to;
+    to = to | more;
+  };
+  const auto known = [&](VarId tile) -> Knowledge& {
+    return known_[static_cast<std::size_t>(tile.index)];
+  };
+  if (const auto* shared = std::get_if<isa::StoreShared>(&stmt.inst)) {
+    add(in_shared_, known(shared->src.var));
+  } else if (const auto* global = std::get_if<isa::StoreGlobal>(&stmt.inst)) {
+    add(in_global_, known(global->src.var));
+  } else if (const auto* scatter = std::get_if<isa::Scatter>(&stmt.inst)) {
+    add(in_shared_, known(scatter->src.var));
+    add(in_global_, known(scatter->src.var));
+  }
   for (const VarId result : stmt.results) {
-    const auto at = static_cast<std::size_t>(result.index);
-    if (known_[at] || !gives_known(stmt.inst)) continue;
-    known_[at] = true;
-    changes = true;
+    if (std::holds_alternative<isa::RegisterType>(kernel_.variable(result).type)) {
+      add(known(result), of_result(stmt.inst));
+    }
   }
   return changes;
 }

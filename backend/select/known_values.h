@@ -2,10 +2,10 @@
 //
 // NVRTC and ptxas propagate constants, through inline assembly as well, and replace an approximate
 // instruction on a constant by the correctly rounded value. An element that comes from memory is
-// known to none of them, nor is the float result of arithmetic with such an element: only zeros,
-// infinities and NaN absorb an operand, and on those the instructions give what is folded.
-// Everything else counts as known, so that an instruction without a rule here costs an operation
-// and no bit.
+// known to none of them, nor is the float result of arithmetic with such an element. Of Inf and
+// NaN the instructions give what is folded, so those may be known; they are followed apart,
+// because what absorbs an operand is one of them. Everything else counts as known, so that an
+// instruction without a rule here costs an operation and no bit.
 #pragma once
 
 #include <vector>
@@ -15,22 +15,35 @@
 
 namespace tilevm::backend {
 
+/// What the compilers may know of elements.
+struct Knowledge {
+  bool number = false;     ///< that one is a certain number
+  bool unbounded = false;  ///< that one is Inf or NaN
+
+  friend bool operator==(const Knowledge&, const Knowledge&) = default;
+  friend Knowledge operator|(Knowledge a, Knowledge b) {
+    return {a.number || b.number, a.unbounded || b.unbounded};
+  }
+};
+
 class KnownValues {
  public:
   KnownValues(const isa::Kernel& kernel, const isa::Statements& statements);
 
+  /// Whether an element may be a number that the compilers know.
   [[nodiscard]] bool may_be_known(isa::VarId tile) const {
-    return known_[static_cast<std::size_t>(tile.index)];
+    return known_[static_cast<std::size_t>(tile.index)].number;
   }
 
  private:
-  [[nodiscard]] bool gives_known(const isa::Instruction& inst) const;
+  /// Whether something changed.
   [[nodiscard]] bool update(const isa::InstStmt& stmt);
+  [[nodiscard]] Knowledge of_result(const isa::Instruction& inst) const;
 
   const isa::Kernel& kernel_;
-  std::vector<bool> known_;  // by variable
+  std::vector<Knowledge> known_;  // by variable
   // Compilers forward what a thread stores to its later loads.
-  bool stores_known_shared_ = false, stores_known_global_ = false;
+  Knowledge in_shared_, in_global_;
 };
 
 }  // namespace tilevm::backend
