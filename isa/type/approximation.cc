@@ -8,9 +8,9 @@
 #include "isa/type/number.h"
 
 namespace tilevm::isa {
+namespace approximation {
 namespace {
 
-using approximation::Segment, approximation::truncated_square;
 using Bits = std::uint32_t;
 
 constexpr Bits sign_bit = 0x80000000U, infinity = 0x7f800000U, nan_bits = 0x7fffffffU;
@@ -72,7 +72,7 @@ Bits truncated(Bits sign, std::uint64_t v, int point) {
 std::int64_t reciprocal_significand(Bits f) {
   constexpr Quadratic q{13, -1, 1, 0};
   const Bits x = f & 0xffffU;
-  return (q.at(approximation::rcp_table[f >> 16], x, x << 1) + 0x47e7) >> 15;
+  return (q.at(rcp_table[f >> 16], x, x << 1) + 0x47e7) >> 15;
 }
 
 Bits unit_rcp(Bits x) {
@@ -94,7 +94,7 @@ RootArgument root_argument(int exponent, Bits fraction) {
 std::int64_t root_reciprocal_significand(Bits g) {
   constexpr Quadratic q{14, -1, 1, 2};
   const Bits x = g & 0x1ffffU;
-  return (q.at(approximation::rsqrt_table[g >> 17], x, x) + 0x7fff) >> 16;
+  return (q.at(rsqrt_table[g >> 17], x, x) + 0x7fff) >> 16;
 }
 
 Bits unit_rsqrt(Bits x) {
@@ -116,7 +116,7 @@ Bits unit_sqrt(Bits x) {
   constexpr Quadratic even{15, 1, -1, 1}, odd{15, 2, -1, 1};
   const Bits low = g & 0x1ffffU;
   const Quadratic& q = g >> 23 != 0 ? odd : even;
-  const std::int64_t v = q.at(approximation::sqrt_table[g >> 17], low, low) + 0x7fff;
+  const std::int64_t v = q.at(sqrt_table[g >> 17], low, low) + 0x7fff;
   return assembled(0, half, v >> 17);
 }
 
@@ -138,7 +138,7 @@ Bits unit_ex2(Bits x) {
   const Bits fixed = sign(x) == 0 ? distance : ~distance + (is_whole ? 1 : 0);
   constexpr Quadratic q{13, 1, 1, 0};
   const Bits f = fraction(fixed), low = f & 0x1ffffU;
-  const std::int64_t v = q.at(approximation::ex2_table[f >> 17], low, low) + 0x77e2;
+  const std::int64_t v = q.at(ex2_table[f >> 17], low, low) + 0x77e2;
   return assembled(0, static_cast<std::int32_t>(fixed) >> 23, v >> 15);
 }
 
@@ -149,7 +149,7 @@ Bits unit_lg2(Bits x) {
   if (x == infinity || x == one) return x == one ? 0 : infinity;
   constexpr Quadratic q{12, 1, -1, 1};
   const Bits f = fraction(x), low = f & 0x1ffffU;
-  const std::int64_t part = (q.at(approximation::lg2_table[f >> 17], low, low) + 0x3345) >> 2;
+  const std::int64_t part = (q.at(lg2_table[f >> 17], low, low) + 0x3345) >> 2;
   const std::int64_t v = part + std::int64_t{exponent(x)} * (std::int64_t{1} << 36);
   return v < 0 ? truncated(sign_bit, static_cast<std::uint64_t>(~v), 36)
                : truncated(0, static_cast<std::uint64_t>(v), 36);
@@ -171,7 +171,7 @@ Bits unit_wave(Bits x, bool cosine) {
   const Bits f = (quadrant & 1) != 0 ? fraction(~fixed) : fraction(fixed), low = f & 0x1ffffU;
   const Bits negative = (cosine ? 0 : sign(x)) ^ ((quadrant & 2) != 0 ? sign_bit : 0);
   constexpr Quadratic q{11, 1, -1, 0};
-  const std::int64_t v = q.at(approximation::sin_table[f >> 17], low, low);
+  const std::int64_t v = q.at(sin_table[f >> 17], low, low);
   return truncated(negative, static_cast<std::uint64_t>(v), 37);
 }
 
@@ -186,7 +186,7 @@ Bits unit_tanh(Bits x) {
   const int point = points[e + 8];
   const Bits f = fraction(x) >> (23 - e - point), low = f & 0x1ffffU;
   const Quadratic q{point - 5, 1, -1, 0};
-  const std::int64_t v = q.at(approximation::tanh_table[firsts[e + 8] + (f >> 17)], low, low);
+  const std::int64_t v = q.at(tanh_table[firsts[e + 8] + (f >> 17)], low, low);
   return truncated(sign(x), static_cast<std::uint64_t>(v), point + 19);
 }
 
@@ -312,9 +312,7 @@ std::uint64_t truncated_to_f16(Bits x) {
   return negative | (biased > -11 ? significand >> (14 - biased) : 0);
 }
 
-}  // namespace
-
-std::uint64_t apply_approximation(UnaryOp op, const DType& type, std::uint64_t code) {
+std::uint64_t on_type(UnaryOp op, const DType& type, std::uint64_t code) {
   if (type == f64) {
     const auto upper = static_cast<Bits>(code >> 32);
     const bool root = op == UnaryOp::rsqrt_approx_ftz;
@@ -330,7 +328,7 @@ std::uint64_t apply_approximation(UnaryOp op, const DType& type, std::uint64_t c
   return apply_f32(op, static_cast<Bits>(code));
 }
 
-std::uint64_t apply_quotient(BinaryOp op, std::uint64_t a, std::uint64_t b) {
+std::uint64_t quotient(BinaryOp op, std::uint64_t a, std::uint64_t b) {
   auto x = static_cast<Bits>(a), y = static_cast<Bits>(b);
   const bool ftz = op == BinaryOp::div_full_ftz || op == BinaryOp::div_approx_ftz;
   const bool full = op == BinaryOp::div_full || op == BinaryOp::div_full_ftz;
@@ -345,6 +343,17 @@ std::uint64_t apply_quotient(BinaryOp op, std::uint64_t a, std::uint64_t b) {
     scale_both(two_to_24);
   }
   return times(unit_rcp(y), x);
+}
+
+}  // namespace
+}  // namespace approximation
+
+std::uint64_t apply_approximation(UnaryOp op, const DType& type, std::uint64_t code) {
+  return approximation::on_type(op, type, code);
+}
+
+std::uint64_t apply_quotient(BinaryOp op, std::uint64_t a, std::uint64_t b) {
+  return approximation::quotient(op, a, b);
 }
 
 auto unrounded_approximation(UnaryOp op) -> double (*)(double) {

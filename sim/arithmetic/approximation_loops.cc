@@ -8,22 +8,26 @@
 #include "sim/arithmetic/element_loops.h"
 
 namespace tilevm::sim {
+namespace unit {
 namespace {
 
-using isa::BinaryOp, isa::DType, isa::UnaryOp;
-using namespace unit;
+using isa::BinaryOp, isa::UnaryOp;
 
 // ---- Instructions -------------------------------------------------------------------------------
 
 /// An instruction `.ftz` is the unit's function alone.
 template <class F>
 struct Flushing {
-  TILEVM_INLINE static void run(Bits* x, std::size_t n) { run_unit<F>(x, n); }
+  template <SimdLevel level>
+  TILEVM_INLINE static void run(Bits* x, std::size_t n) {
+    Unit<F>::template run<level>(x, n);
+  }
 };
 
 /// Without it, subnormal arguments are multiplied by 2^24 before, results by a power of two after.
 template <class F, int power>
 struct Scaling {
+  template <SimdLevel level>
   TILEVM_INLINE static void run(Bits* x, std::size_t n) {
     Lanes scaled;
     constexpr float after = power > 0 ? static_cast<float>(1 << power) : 1.0F / (1 << -power);
@@ -31,7 +35,7 @@ struct Scaling {
     for (std::size_t i = 0; i < n; ++i) {
       scaled[i] = is_subnormal(x[i]) ? exact_product(x[i], 16777216.0F) : x[i];
     }
-    run_unit<F>(scaled.data(), n);
+    Unit<F>::template run<level>(scaled.data(), n);
     TILEVM_LOOP
     for (std::size_t i = 0; i < n; ++i) {
       const Bits result = canonical(exact_product(scaled[i], after));
@@ -45,24 +49,26 @@ struct PlainRcp {
     const Bits large = magnitude(x) > 0x7e800000U ? 0x3e800000U : one;  // 2^-2
     return is_subnormal(x) ? 0x4b800000U : large;                       // 2^24
   }
+  template <SimdLevel level>
   TILEVM_INLINE static void run(Bits* x, std::size_t n) {
     Lanes scaled;
     TILEVM_LOOP
     for (std::size_t i = 0; i < n; ++i) scaled[i] = product(x[i], scale(x[i]));
-    run_unit<Rcp>(scaled.data(), n);
+    Unit<Rcp>::template run<level>(scaled.data(), n);
     TILEVM_LOOP
     for (std::size_t i = 0; i < n; ++i) x[i] = product(scaled[i], scale(x[i]));
   }
 };
 
 struct PlainLg2 {
+  template <SimdLevel level>
   TILEVM_INLINE static void run(Bits* x, std::size_t n) {
     Lanes scaled;
     TILEVM_LOOP
     for (std::size_t i = 0; i < n; ++i) {
       scaled[i] = is_subnormal(x[i]) ? exact_product(x[i], 16777216.0F) : x[i];
     }
-    run_unit<Lg2>(scaled.data(), n);
+    Unit<Lg2>::template run<level>(scaled.data(), n);
     TILEVM_LOOP
     for (std::size_t i = 0; i < n; ++i) {
       const Bits result = canonical(as_bits(as_float(scaled[i]) - 24.0F));
@@ -74,13 +80,14 @@ struct PlainLg2 {
 /// Far below zero, the square of the result for half the argument.
 struct PlainEx2 {
   TILEVM_INLINE static bool is_far(Bits x) { return x > 0xc2fc0000U && x <= 0xff800000U; }
+  template <SimdLevel level>
   TILEVM_INLINE static void run(Bits* x, std::size_t n) {
     Lanes scaled;
     TILEVM_LOOP
     for (std::size_t i = 0; i < n; ++i) {
       scaled[i] = is_far(x[i]) ? exact_product(x[i], 0.5F) : x[i];
     }
-    run_unit<Ex2>(scaled.data(), n);
+    Unit<Ex2>::template run<level>(scaled.data(), n);
     TILEVM_LOOP
     for (std::size_t i = 0; i < n; ++i) {
       x[i] = is_far(x[i]) ? exact_product(scaled[i], as_float(scaled[i])) : scaled[i];
@@ -88,14 +95,14 @@ struct PlainEx2 {
   }
 };
 
-template <class Instruction>
+template <class Instruction, SimdLevel level>
 struct UnaryBody {
   TILEVM_INLINE void operator()(const std::uint8_t* a, std::uint8_t* out, std::size_t n) const {
     Lanes x;
     for (std::size_t begin = 0; begin < n; begin += most) {
       const std::size_t count = n - begin < most ? n - begin : most;
       std::memcpy(x.data(), a + begin * 4, count * 4);
-      Instruction::run(x.data(), count);
+      Instruction::template run<level>(x.data(), count);
       std::memcpy(out + begin * 4, x.data(), count * 4);
     }
   }
@@ -103,8 +110,18 @@ struct UnaryBody {
 
 template <class Instruction>
 LaneLoop1 instruction_loop(SimdLevel level) {
-  return detail::at_level<const std::uint8_t*, std::uint8_t*, std::size_t>(
-      level, UnaryBody<Instruction>{});
+  const auto at = [level](const auto& body) {
+    return detail::at_level<const std::uint8_t*, std::uint8_t*, std::size_t>(level, body);
+  };
+  switch (level) {
+    case SimdLevel::avx512:
+      return at(UnaryBody<Instruction, SimdLevel::avx512>{});
+    case SimdLevel::avx2:
+      return at(UnaryBody<Instruction, SimdLevel::avx2>{});
+    case SimdLevel::portable:
+      break;
+  }
+  return at(UnaryBody<Instruction, SimdLevel::portable>{});
 }
 
 LaneLoop1 f32_loop(UnaryOp op, SimdLevel level) {
@@ -145,7 +162,7 @@ LaneLoop1 f32_loop(UnaryOp op, SimdLevel level) {
 
 // ---- Quotients: a times the reciprocal of b, both scaled ----------------------------------------
 
-template <bool full, bool ftz>
+template <bool full, bool ftz, SimdLevel level>
 struct Quotient {
   TILEVM_INLINE static Bits flushed(Bits x) {
     return ftz && magnitude(x) < least_normal ? sign(x) : x;
@@ -168,7 +185,7 @@ struct Quotient {
       for (std::size_t i = 0; i < count; ++i) {
         scaled[i] = times(divisor[i], scale(divisor[i]));
       }
-      run_unit<Rcp>(scaled.data(), count);
+      Unit<Rcp>::template run<level>(scaled.data(), count);
       TILEVM_LOOP
       for (std::size_t i = 0; i < count; ++i) {
         const Bits dividend = times(load_lane<Bits>(a, begin + i), scale(divisor[i]));
@@ -180,24 +197,40 @@ struct Quotient {
 
 template <bool full, bool ftz>
 LaneLoop2 loop_of_quotient(SimdLevel level) {
-  return detail::at_level<const std::uint8_t*, const std::uint8_t*, std::uint8_t*, std::size_t>(
-      level, Quotient<full, ftz>{});
+  const auto at = [level](const auto& body) {
+    return detail::at_level<const std::uint8_t*, const std::uint8_t*, std::uint8_t*, std::size_t>(
+        level, body);
+  };
+  switch (level) {
+    case SimdLevel::avx512:
+      return at(Quotient<full, ftz, SimdLevel::avx512>{});
+    case SimdLevel::avx2:
+      return at(Quotient<full, ftz, SimdLevel::avx2>{});
+    case SimdLevel::portable:
+      break;
+  }
+  return at(Quotient<full, ftz, SimdLevel::portable>{});
+}
+
+LaneLoop2 quotient_loop_of(BinaryOp op, SimdLevel level) {
+  const bool full = op == BinaryOp::div_full || op == BinaryOp::div_full_ftz;
+  const bool ftz = op == BinaryOp::div_full_ftz || op == BinaryOp::div_approx_ftz;
+  if (full) return ftz ? loop_of_quotient<true, true>(level) : loop_of_quotient<true, false>(level);
+  return ftz ? loop_of_quotient<false, true>(level) : loop_of_quotient<false, false>(level);
 }
 
 }  // namespace
+}  // namespace unit
 
-LaneLoop1 approximation_loop(UnaryOp op, const DType& type, SimdLevel level) {
-  if (type == isa::f32) return f32_loop(op, level);
+LaneLoop1 approximation_loop(isa::UnaryOp op, const isa::DType& type, SimdLevel level) {
+  if (type == isa::f32) return unit::f32_loop(op, level);
   return defined_loop(type.bits, type.bits, [op, type](std::uint64_t code) {
     return isa::apply_approximation(op, type, code);
   });
 }
 
-LaneLoop2 quotient_loop(BinaryOp op, SimdLevel level) {
-  const bool full = op == BinaryOp::div_full || op == BinaryOp::div_full_ftz;
-  const bool ftz = op == BinaryOp::div_full_ftz || op == BinaryOp::div_approx_ftz;
-  if (full) return ftz ? loop_of_quotient<true, true>(level) : loop_of_quotient<true, false>(level);
-  return ftz ? loop_of_quotient<false, true>(level) : loop_of_quotient<false, false>(level);
+LaneLoop2 quotient_loop(isa::BinaryOp op, SimdLevel level) {
+  return unit::quotient_loop_of(op, level);
 }
 
 }  // namespace tilevm::sim

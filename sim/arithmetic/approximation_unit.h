@@ -7,8 +7,13 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "isa/type/approximation_tables.h"
 #include "sim/arithmetic/float_bits.h"
@@ -26,6 +31,11 @@ constexpr Bits one = 0x3f800000U, least_normal = 0x00800000U;
 
 TILEVM_INLINE Bits magnitude(Bits x) { return x & ~sign_bit; }
 TILEVM_INLINE Bits sign(Bits x) { return x & sign_bit; }
+/// Without a branch, which would keep a loop from using vectors.
+TILEVM_INLINE Bits select(bool condition, Bits a, Bits b) {
+  const Bits mask = 0 - static_cast<Bits>(condition);
+  return (a & mask) | (b & ~mask);
+}
 TILEVM_INLINE bool is_subnormal(Bits x) { return magnitude(x) - 1 < least_normal - 1; }
 TILEVM_INLINE Bits canonical(Bits x) { return magnitude(x) > infinity ? nan_bits : x; }
 TILEVM_INLINE Bits product(Bits a, Bits b) { return canonical(as_bits(as_float(a) * as_float(b))); }
@@ -126,13 +136,12 @@ struct Rsqrt {
   TILEVM_INLINE static Argument reduce(Bits x) { return argument(root_fraction(x)); }
   TILEVM_INLINE static Bits finish(Bits x, Bits c0, Bits slope, Bits low, Bits square) {
     const Bits m = Significand<14, -1, 4, 0x7fff, 16>{}(c0, slope, low, square);
-    const Bits normal = root_fraction(x) == 0 ? (191 - half_exponent(x)) << 23
-                                              : ((189 - half_exponent(x)) << 23) + m;
-    const Bits positive = x == infinity ? 0 : normal;
-    const Bits result = x > sign_bit ? nan_bits : positive;
-    return magnitude(x) > infinity       ? nan_bits
-           : magnitude(x) < least_normal ? sign(x) | infinity
-                                         : result;
+    const Bits power = (191 - half_exponent(x)) << 23;
+    const Bits other = ((189 - half_exponent(x)) << 23) + m;
+    const Bits positive = select(x == infinity, 0, select(root_fraction(x) == 0, power, other));
+    const Bits result = select(x > sign_bit, nan_bits, positive);
+    const Bits number = select(magnitude(x) < least_normal, sign(x) | infinity, result);
+    return select(magnitude(x) > infinity, nan_bits, number);
   }
 };
 
@@ -182,13 +191,14 @@ struct Lg2 {
     const Int sum = c1 * static_cast<Int>(low >> 2) + (near >> 2);
     const double exponent = number((x >> 23) - 127);
     const double v = exponent * 0x1p36 + (number(c0) * 1024.0 + number(static_cast<Bits>(sum)));
-    const double distance = v < 0 ? -1.0 - v : v;
-    const Bits normal = truncated(distance, 36) | (v < 0 ? sign_bit : 0);
-    const Bits positive = x == one ? 0 : x == infinity ? infinity : normal;
-    const Bits result = x > sign_bit ? nan_bits : positive;
-    return magnitude(x) > infinity       ? nan_bits
-           : magnitude(x) < least_normal ? sign_bit | infinity
-                                         : result;
+    // The one's complement of a negative number.
+    const Bits negative = static_cast<Bits>(std::bit_cast<std::uint64_t>(v) >> 63);
+    const double distance = std::fabs(v) - number(negative);
+    const Bits normal = truncated(distance, 36) | negative << 31;
+    const Bits positive = select(x == one, 0, select(x == infinity, infinity, normal));
+    const Bits result = select(x > sign_bit, nan_bits, positive);
+    const Bits valued = select(magnitude(x) < least_normal, sign_bit | infinity, result);
+    return select(magnitude(x) > infinity, nan_bits, valued);
   }
 };
 
@@ -241,7 +251,7 @@ struct Tanh {
   static constexpr std::array<Bits, 16> firsts{0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43};
   TILEVM_INLINE static Bits binade(Bits x) {
     const Bits e = (x >> 23 & 255) - 119;
-    return e < 11 ? e : 0;
+    return select(e < 11, e, 0);
   }
   TILEVM_INLINE static Argument reduce(Bits x) {
     const Bits e = binade(x);
@@ -260,37 +270,103 @@ TILEVM_INLINE void reduce_all(const Bits* x, Reduced& r, std::size_t n) {
     r.low[i] = part.low;
     r.high[i] = static_cast<std::uint16_t>(part.high);
   }
+  for (std::size_t i = n; i % 16 != 0; ++i) r.segment[i] = 0;  // whole registers are looked up
   square_all(r, n);
 }
 
+// ---- Look-ups: out[i] = table[index[i]]
+// ----------------------------------------------------------
+
+template <SimdLevel level>
+struct Lookup {
+  template <std::size_t count>
+  TILEVM_INLINE static void run(const std::array<Bits, count>& table, const Lanes& index,
+                                Lanes& out, std::size_t n) {
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) out[i] = table[index[i]];
+  }
+};
+
+#if defined(__x86_64__)
+#define TILEVM_AVX512 [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]]
+
+/// Permutations of two registers, 32 entries, in place of loads. A function apart, since it can
+/// only be inlined where its instructions are allowed.
+template <>
+struct Lookup<SimdLevel::avx512> {
+  /// Entries past the end count as any.
+  template <std::size_t count>
+  TILEVM_AVX512 TILEVM_INLINE static __m512i load(const std::array<Bits, count>& table,
+                                                  std::size_t first) {
+    if (first + 16 <= count) return _mm512_loadu_si512(table.data() + first);
+    const auto left = static_cast<__mmask16>((1U << (count - first)) - 1);
+    return _mm512_maskz_loadu_epi32(left, table.data() + first);
+  }
+  template <std::size_t count>
+  TILEVM_AVX512 TILEVM_INLINE static __m512i half(const std::array<Bits, count>& table,
+                                                  std::size_t first, __m512i index) {
+    const __m512i low =
+        _mm512_permutex2var_epi32(load(table, first), index, load(table, first + 16));
+    const __m512i high =
+        _mm512_permutex2var_epi32(load(table, first + 32), index, load(table, first + 48));
+    return _mm512_mask_mov_epi32(low, _mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), high);
+  }
+  template <std::size_t count>
+  TILEVM_AVX512 static void run(const std::array<Bits, count>& table, const Lanes& index,
+                                Lanes& out, std::size_t n) {
+    static_assert(count > 48 && count <= 128 && (count <= 64 || count == 128));
+    for (std::size_t i = 0; i < n; i += 16) {
+      const __m512i at = _mm512_loadu_si512(index.data() + i);
+      __m512i found = half(table, 0, at);
+      if constexpr (count == 128) {
+        const __mmask16 upper = _mm512_test_epi32_mask(at, _mm512_set1_epi32(64));
+        found = _mm512_mask_mov_epi32(found, upper, half(table, 64, at));
+      }
+      _mm512_storeu_si512(out.data() + i, found);
+    }
+  }
+};
+#endif
+
 /// The unit's function on a block of at most `most` lanes, in place.
 template <class F>
-TILEVM_INLINE void run_unit(Bits* x, std::size_t n) {
-  Reduced r;
-  reduce_all<F>(x, r, n);
-  TILEVM_LOOP
-  for (std::size_t i = 0; i < n; ++i) {
-    x[i] = F::finish(x[i], F::table.constants[r.segment[i]], F::table.slopes[r.segment[i]],
-                     r.low[i], r.square[i]);
+struct Unit {
+  template <SimdLevel level>
+  TILEVM_INLINE static void run(Bits* x, std::size_t n) {
+    Reduced r;
+    reduce_all<F>(x, r, n);
+    Lanes constants, slopes;
+    Lookup<level>::run(F::table.constants, r.segment, constants, n);
+    Lookup<level>::run(F::table.slopes, r.segment, slopes, n);
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] = F::finish(x[i], constants[i], slopes[i], r.low[i], r.square[i]);
+    }
   }
-}
+};
 
 template <>
-TILEVM_INLINE void run_unit<Tanh>(Bits* x, std::size_t n) {
-  Reduced r;
-  reduce_all<Tanh>(x, r, n);
-  TILEVM_LOOP
-  for (std::size_t i = 0; i < n; ++i) {
-    const Bits at = r.segment[i], point = Tanh::points[Tanh::binade(x[i])];
-    const double scale = std::bit_cast<double>(std::uint64_t{1023 - 5 + point} << 52);
-    const double v = number(Tanh::segments.c0[at]) * scale +
-                     number(Tanh::segments.c1[at]) * number(r.low[i]) -
-                     number(Tanh::segments.c2[at]) * number(r.square[i]);
-    const Bits result = sign(x[i]) | truncated(v, point + 19);
-    const Bits near = magnitude(x[i]) < 0x3b800000U ? x[i] : result;  // 2^-8
-    const Bits far = magnitude(x[i]) >= 0x41000000U ? sign(x[i]) | one : near;
-    x[i] = magnitude(x[i]) > infinity ? nan_bits : far;
+struct Unit<Tanh> {
+  template <SimdLevel level>
+  TILEVM_INLINE static void run(Bits* x, std::size_t n) {
+    Reduced r;
+    reduce_all<Tanh>(x, r, n);
+    Lanes c0, c1, c2;
+    Lookup<level>::run(Tanh::segments.c0, r.segment, c0, n);
+    Lookup<level>::run(Tanh::segments.c1, r.segment, c1, n);
+    Lookup<level>::run(Tanh::segments.c2, r.segment, c2, n);
+    TILEVM_LOOP
+    for (std::size_t i = 0; i < n; ++i) {
+      const Bits point = Tanh::points[Tanh::binade(x[i])];
+      const double scale = std::bit_cast<double>(std::uint64_t{1023 - 5 + point} << 52);
+      const double v = number(c0[i]) * scale + number(c1[i]) * number(r.low[i]) -
+                       number(c2[i]) * number(r.square[i]);
+      const Bits result = sign(x[i]) | truncated(v, point + 19);
+      const Bits near = select(magnitude(x[i]) < 0x3b800000U, x[i], result);  // 2^-8
+      const Bits far = select(magnitude(x[i]) >= 0x41000000U, sign(x[i]) | one, near);
+      x[i] = select(magnitude(x[i]) > infinity, nan_bits, far);
+    }
   }
-}
+};
 
 }  // namespace tilevm::sim::unit
