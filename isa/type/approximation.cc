@@ -219,57 +219,26 @@ Bits ex2(Bits x) {
 }
 
 Bits apply_f32(UnaryOp op, Bits x) {
-  switch (op) {
-    case UnaryOp::ex2_approx:
-      return ex2(x);
-    case UnaryOp::ex2_approx_ftz:
-      return unit_ex2(x);
-    case UnaryOp::lg2_approx:
-      return lg2(x);
-    case UnaryOp::lg2_approx_ftz:
-      return unit_lg2(x);
-    case UnaryOp::rcp_approx:
-      return rcp(x);
-    case UnaryOp::rcp_approx_ftz:
-      return unit_rcp(x);
-    case UnaryOp::rsqrt_approx:
-      return rsqrt(x);
-    case UnaryOp::rsqrt_approx_ftz:
-      return unit_rsqrt(x);
-    case UnaryOp::sqrt_approx:
-      return sqrt(x);
-    case UnaryOp::sqrt_approx_ftz:
-      return unit_sqrt(x);
-    case UnaryOp::sin_approx:
-    case UnaryOp::sin_approx_ftz:
+  const auto [function, ftz] = approximate_operation(op);
+  switch (function) {
+    case ApproximateFunction::ex2:
+      return ftz ? unit_ex2(x) : ex2(x);
+    case ApproximateFunction::lg2:
+      return ftz ? unit_lg2(x) : lg2(x);
+    case ApproximateFunction::rcp:
+      return ftz ? unit_rcp(x) : rcp(x);
+    case ApproximateFunction::rsqrt:
+      return ftz ? unit_rsqrt(x) : rsqrt(x);
+    case ApproximateFunction::sqrt:
+      return ftz ? unit_sqrt(x) : sqrt(x);
+    case ApproximateFunction::sin:
       return unit_wave(x, false);
-    case UnaryOp::cos_approx:
-    case UnaryOp::cos_approx_ftz:
+    case ApproximateFunction::cos:
       return unit_wave(x, true);
-    case UnaryOp::tanh_approx:
+    case ApproximateFunction::tanh:
       return unit_tanh(x);
-    case UnaryOp::neg:
-    case UnaryOp::abs:
-    case UnaryOp::exp2:
-    case UnaryOp::exp:
-    case UnaryOp::log2:
-    case UnaryOp::log:
-    case UnaryOp::sin:
-    case UnaryOp::cos:
-    case UnaryOp::tanh:
-    case UnaryOp::sigmoid:
-    case UnaryOp::sqrt:
-    case UnaryOp::rsqrt:
-    case UnaryOp::rcp:
-    case UnaryOp::floor:
-    case UnaryOp::ceil:
-    case UnaryOp::round:
-    case UnaryOp::trunc:
-    case UnaryOp::erf:
-    case UnaryOp::exp2_approximate:
-      break;
   }
-  TILEVM_CHECK(false, "no approximation");
+  TILEVM_NO_ENUMERATOR();
 }
 
 // ---- Other types --------------------------------------------------------------------------------
@@ -357,34 +326,25 @@ std::uint64_t apply_quotient(BinaryOp op, std::uint64_t a, std::uint64_t b) {
 }
 
 auto unrounded_approximation(UnaryOp op) -> double (*)(double) {
-  switch (op) {
-    case UnaryOp::ex2_approx:
-    case UnaryOp::ex2_approx_ftz:
+  switch (approximate_operation(op).function) {
+    case ApproximateFunction::ex2:
       return [](double x) { return std::exp2(x); };
-    case UnaryOp::lg2_approx:
-    case UnaryOp::lg2_approx_ftz:
+    case ApproximateFunction::lg2:
       return [](double x) { return std::log2(x); };
-    case UnaryOp::rcp_approx:
-    case UnaryOp::rcp_approx_ftz:
+    case ApproximateFunction::rcp:
       return [](double x) { return 1 / x; };
-    case UnaryOp::rsqrt_approx:
-    case UnaryOp::rsqrt_approx_ftz:
+    case ApproximateFunction::rsqrt:
       return [](double x) { return 1 / std::sqrt(x); };
-    case UnaryOp::sqrt_approx:
-    case UnaryOp::sqrt_approx_ftz:
+    case ApproximateFunction::sqrt:
       return [](double x) { return std::sqrt(x); };
-    case UnaryOp::sin_approx:
-    case UnaryOp::sin_approx_ftz:
+    case ApproximateFunction::sin:
       return [](double x) { return std::sin(x); };
-    case UnaryOp::cos_approx:
-    case UnaryOp::cos_approx_ftz:
+    case ApproximateFunction::cos:
       return [](double x) { return std::cos(x); };
-    case UnaryOp::tanh_approx:
+    case ApproximateFunction::tanh:
       return [](double x) { return std::tanh(x); };
-    default:
-      break;
   }
-  TILEVM_CHECK(false, "no approximation");
+  TILEVM_NO_ENUMERATOR();
 }
 
 }  // namespace tilevm::isa

@@ -9,10 +9,76 @@
 
 #include <cstdint>
 
+#include "isa/base/check.h"
 #include "isa/type/dtype.h"
 #include "isa/type/operations.h"
 
 namespace tilevm::isa {
+
+/// The functions of the unit.
+enum class ApproximateFunction : std::uint8_t { ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh };
+
+/// A function with or without `.ftz`.
+struct ApproximateOperation {
+  ApproximateFunction function;
+  bool ftz;
+};
+/// Of an operation of the class UnaryClass::approximation.
+[[nodiscard]] constexpr ApproximateOperation approximate_operation(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::ex2_approx:
+      return {ApproximateFunction::ex2, false};
+    case UnaryOp::ex2_approx_ftz:
+      return {ApproximateFunction::ex2, true};
+    case UnaryOp::lg2_approx:
+      return {ApproximateFunction::lg2, false};
+    case UnaryOp::lg2_approx_ftz:
+      return {ApproximateFunction::lg2, true};
+    case UnaryOp::rcp_approx:
+      return {ApproximateFunction::rcp, false};
+    case UnaryOp::rcp_approx_ftz:
+      return {ApproximateFunction::rcp, true};
+    case UnaryOp::rsqrt_approx:
+      return {ApproximateFunction::rsqrt, false};
+    case UnaryOp::rsqrt_approx_ftz:
+      return {ApproximateFunction::rsqrt, true};
+    case UnaryOp::sqrt_approx:
+      return {ApproximateFunction::sqrt, false};
+    case UnaryOp::sqrt_approx_ftz:
+      return {ApproximateFunction::sqrt, true};
+    case UnaryOp::sin_approx:
+      return {ApproximateFunction::sin, false};
+    case UnaryOp::sin_approx_ftz:
+      return {ApproximateFunction::sin, true};
+    case UnaryOp::cos_approx:
+      return {ApproximateFunction::cos, false};
+    case UnaryOp::cos_approx_ftz:
+      return {ApproximateFunction::cos, true};
+    case UnaryOp::tanh_approx:
+      return {ApproximateFunction::tanh, false};
+    case UnaryOp::neg:
+    case UnaryOp::abs:
+    case UnaryOp::exp2:
+    case UnaryOp::exp:
+    case UnaryOp::log2:
+    case UnaryOp::log:
+    case UnaryOp::sin:
+    case UnaryOp::cos:
+    case UnaryOp::tanh:
+    case UnaryOp::sigmoid:
+    case UnaryOp::sqrt:
+    case UnaryOp::rsqrt:
+    case UnaryOp::rcp:
+    case UnaryOp::floor:
+    case UnaryOp::ceil:
+    case UnaryOp::round:
+    case UnaryOp::trunc:
+    case UnaryOp::erf:
+    case UnaryOp::exp2_approximate:
+      break;
+  }
+  TILEVM_CHECK(false, "no approximation");
+}
 
 /// A code of a type that has_approximation(op, type). A NaN result is 0x7fffffff, of 16 bits
 /// 0x7fff, of 64 bits 0x7fffffff00000000.

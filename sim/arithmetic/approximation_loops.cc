@@ -124,40 +124,34 @@ LaneLoop1 instruction_loop(SimdLevel level) {
   return at(UnaryBody<Instruction, SimdLevel::portable>{});
 }
 
+/// One of two instructions.
+template <class WithFtz, class Without>
+LaneLoop1 either_loop(bool ftz, SimdLevel level) {
+  return ftz ? instruction_loop<WithFtz>(level) : instruction_loop<Without>(level);
+}
+
 LaneLoop1 f32_loop(UnaryOp op, SimdLevel level) {
-  switch (op) {
-    case UnaryOp::ex2_approx:
-      return instruction_loop<PlainEx2>(level);
-    case UnaryOp::ex2_approx_ftz:
-      return instruction_loop<Flushing<Ex2>>(level);
-    case UnaryOp::lg2_approx:
-      return instruction_loop<PlainLg2>(level);
-    case UnaryOp::lg2_approx_ftz:
-      return instruction_loop<Flushing<Lg2>>(level);
-    case UnaryOp::rcp_approx:
-      return instruction_loop<PlainRcp>(level);
-    case UnaryOp::rcp_approx_ftz:
-      return instruction_loop<Flushing<Rcp>>(level);
-    case UnaryOp::rsqrt_approx:
-      return instruction_loop<Scaling<Rsqrt, 12>>(level);
-    case UnaryOp::rsqrt_approx_ftz:
-      return instruction_loop<Flushing<Rsqrt>>(level);
-    case UnaryOp::sqrt_approx:
-      return instruction_loop<Scaling<Sqrt, -12>>(level);
-    case UnaryOp::sqrt_approx_ftz:
-      return instruction_loop<Flushing<Sqrt>>(level);
-    case UnaryOp::sin_approx:
-    case UnaryOp::sin_approx_ftz:
+  using Function = isa::ApproximateFunction;
+  const auto [function, ftz] = isa::approximate_operation(op);
+  switch (function) {
+    case Function::ex2:
+      return either_loop<Flushing<Ex2>, PlainEx2>(ftz, level);
+    case Function::lg2:
+      return either_loop<Flushing<Lg2>, PlainLg2>(ftz, level);
+    case Function::rcp:
+      return either_loop<Flushing<Rcp>, PlainRcp>(ftz, level);
+    case Function::rsqrt:
+      return either_loop<Flushing<Rsqrt>, Scaling<Rsqrt, 12>>(ftz, level);
+    case Function::sqrt:
+      return either_loop<Flushing<Sqrt>, Scaling<Sqrt, -12>>(ftz, level);
+    case Function::sin:
       return instruction_loop<Flushing<Wave<false>>>(level);
-    case UnaryOp::cos_approx:
-    case UnaryOp::cos_approx_ftz:
+    case Function::cos:
       return instruction_loop<Flushing<Wave<true>>>(level);
-    case UnaryOp::tanh_approx:
+    case Function::tanh:
       return instruction_loop<Flushing<Tanh>>(level);
-    default:
-      break;
   }
-  TILEVM_CHECK(false, "no approximation");
+  TILEVM_NO_ENUMERATOR();
 }
 
 // ---- Quotients: a times the reciprocal of b, both scaled ----------------------------------------
