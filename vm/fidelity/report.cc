@@ -12,6 +12,7 @@
 #include "isa/numeric/mma_rules.h"
 #include "vm/fidelity/case.h"
 #include "vm/fidelity/mma_table.h"
+#include "vm/fidelity/page_text.h"
 
 namespace tilevm::vm::fidelity {
 
@@ -39,15 +40,6 @@ blocks of each case are kept, and a test repeats them without a GPU (`unit/vm/fi
 
 )";
 
-/// "1,234,567"
-std::string grouped(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), ",");
-  }
-  return text;
-}
-
 /// Types that a table shows in one column or row.
 std::string group_of(const DType& type) {
   if (type.is_bipolar()) return "bipolar";
@@ -64,16 +56,6 @@ std::vector<std::string> type_groups() {
     if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
   }
   return groups;
-}
-
-std::string row_text(const std::string& first, const std::vector<std::string>& cells) {
-  return fmt::format("| {} | {} |\n", first, fmt::join(cells, " | "));
-}
-
-std::string head_text(const std::string& first, const std::vector<std::string>& cells) {
-  std::string text = row_text(first, cells) + "|---|";
-  for (std::size_t i = 0; i < cells.size(); ++i) text += "---|";
-  return text + "\n";
 }
 
 /// What was compared of one row and column.
@@ -103,8 +85,8 @@ class Report {
     std::string page(opening);
     page += devices();
     page += products();
-    page += approximations();
     page += other_instructions();
+    page += approximations();
     page += notes();  // of both tables above
     for (const auto& [sm, records] : by_target_) page += elements(sm);
     return page;
@@ -180,7 +162,10 @@ class Report {
   /// What is known without a record.
   std::string unverified(const Case& each, int sm) {
     if (is_approximation(each)) {
-      const auto [evidence, source] = isa::approximation_evidence({sm, false});
+      const isa::Target target{sm, false};
+      const auto [evidence, source] = each.family == Family::quotient
+                                          ? isa::quotient_evidence(target)
+                                          : isa::approximation_evidence(target);
       return known(evidence, source);
     }
     const bool sparse = each.family == Family::sparse;
