@@ -312,11 +312,11 @@ TV_FN u32 f32_sqrt(u32 a) { return f32_result(__builtin_sqrtf(f32_value(a))); }
 TV_FN u32 hidden(u32 a) { return a; }
 TV_FN u64 hidden(u64 a) { return a; }
 
-typedef u64 (*Approximation)(u64 a, u64 b);
+typedef u64 (*ApproximateCode)(u64 a, u64 b);
 /// The function of an instruction, which is looked up once.
-TV_FN Approximation find_approximation(Approximation* known, const char* mnemonic,
+TV_FN ApproximateCode find_approximation(ApproximateCode* known, const char* mnemonic,
                                        const char* type) {
-  Approximation found = __atomic_load_n(known, __ATOMIC_RELAXED);
+  ApproximateCode found = __atomic_load_n(known, __ATOMIC_RELAXED);
   if (found == nullptr) {
     found = lane()->operations->approximation(mnemonic, type);
     __atomic_store_n(known, found, __ATOMIC_RELAXED);
@@ -326,19 +326,19 @@ TV_FN Approximation find_approximation(Approximation* known, const char* mnemoni
 
 #define TV_APPROXIMATION(name, Word, mnemonic, type)                                  \
   TV_FN Word name(Word a) {                                                           \
-    static Approximation known = nullptr;                                             \
+    static ApproximateCode known = nullptr;                                             \
     return static_cast<Word>(find_approximation(&known, mnemonic, type)(a, 0));       \
   }
 /// Of the two halves of a word.
 #define TV_APPROXIMATIONS(name, mnemonic, type)                                       \
   TV_FN u32 name(u32 a) {                                                             \
-    static Approximation known = nullptr;                                             \
-    const Approximation f = find_approximation(&known, mnemonic, type);               \
+    static ApproximateCode known = nullptr;                                             \
+    const ApproximateCode f = find_approximation(&known, mnemonic, type);               \
     return static_cast<u32>(f(a & 0xffffu, 0) | f(a >> 16, 0) << 16);                 \
   }
 #define TV_QUOTIENT(name, mnemonic)                                                   \
   TV_FN u32 name(u32 a, u32 b) {                                                      \
-    static Approximation known = nullptr;                                             \
+    static ApproximateCode known = nullptr;                                             \
     return static_cast<u32>(find_approximation(&known, mnemonic, "f32")(a, b));       \
   }
 TV_APPROXIMATION(ex2_approx_f32, u32, "Ex2Approx", "f32")
