@@ -58,11 +58,54 @@ expect 2 'cannot write `/no/such/folder/c.npy`' run $add --out c=/no/such/folder
 expect 2 'cannot write `/no/such/folder/x`' compile $add --emit cuda -o /no/such/folder/x
 expect 2 '--color' check $add --color sometimes
 
+expect 2 'unknown command `nope`' help nope
+expect 2 'unknown command `rnu`; did you mean `run`?' help rnu
+expect 0 'tilevm run programs' help run
+long=$(head -c 100000 /dev/zero | tr '\0' x)
+expect 2 '(100000 bytes)' check $add -D "$long"
+expect 2 '(100000 bytes)' "$long"
+expect 2 '(100002 bytes)' check $add "--$long"
+
+# Programs to read and to begin with, wherever the command is called.
+expect 0 'programs/vector_add.tile' examples
+expect 0 '"program": "programs/transpose.tile"' examples --json
+expect 0 'y = x transposed' examples transpose
+expect 2 'did you mean `programs/softmax.tile`?' examples programs/sofmax.tile
+expect 0 'wrote' new "$folder/first.tile"
+expect 2 'exists already; name a new file' new "$folder/first.tile"
+expect 0 'y: f32[128]' run "$folder/first.tile" --in x=iota
+expect 0 'wrote' new "$folder/second.tile" --from transpose
+expect 0 'ok' check "$folder/second.tile"
+tilevm_path=$(realpath "$tilevm")
+if ! (cd "$folder" && "$tilevm_path" check programs/figure2.tile >/dev/null); then
+  failed=$((failed + 1))
+  echo "FAIL a shipped program is not found outside of the checkout"
+fi
+
+# CUDA C++ to be read: the kernels alone, with lines of their own.
+expect 0 'First the device prelude, then the program, from line' compile $add
+expect 2 '--no-prelude goes with --emit cuda' compile $add --emit ptx --no-prelude
+"$tilevm" compile $add >"$folder/whole.cu"
+first=$(sed -n '1s/.*from line \([0-9]*\) on.*/\1/p' "$folder/whole.cu")
+if [ "$(sed -n "${first}p" "$folder/whole.cu")" != '#line 1 "definitions"' ]; then
+  failed=$((failed + 1))
+  echo "FAIL the program does not begin where the first line says: line $first"
+fi
+"$tilevm" compile $add --no-prelude --no-lines >"$folder/short.cu"
+if grep -q '#line' "$folder/short.cu" || [ "$(wc -l <"$folder/short.cu")" -gt 100 ] ||
+  ! grep -q 'TV_KERNEL' "$folder/short.cu"; then
+  failed=$((failed + 1))
+  echo "FAIL --no-prelude --no-lines"
+fi
+expect 2 'name a file, not standard input' tune $add --in a=-
+expect 2 'is no assignment' tune $add --in a
+
 # Help opens with commands that work as they stand.
-for command in run diff record check fmt layout isa explain compile cache doctor demo completion man; do
+for command in examples new run diff record check fmt layout isa explain compile cache doctor demo triton completion man; do
   expect 0 "  tilevm $command" $command --help
 done
 expect 0 'tilevm demo' --help
+TILEVM_PYTHON=/nowhere/python expect 3 'in TILEVM_PYTHON' triton kernel.ttgir
 expect 0 'tilevm 0.' --version
 
 # The rest of the line reaches the commands.
@@ -83,6 +126,10 @@ expect 2 'is no bundle; name a new folder' diff $add --backends sim,sim --bundle
 expect 2 'O0, O1, O2 or O3' diff $add --backends sim,cuda:fast
 expect 2 '`sim` has no levels of optimisation' run $add --backend sim:O0
 expect 0 'TV0104' explain 104
+# A code of several kinds says of each what orders it.
+expect 0 'Threads of a block ("what thread 5 wrote")' explain TV0406
+expect 0 'Blocks ("races with another block")' explain TV0406
+expect 0 'Copies ("any thread")' explain TV0406
 expect 0 '[2, 1]' layout '[local(2, 1)]'
 expect 0 '__global__' compile $add
 expect 1 'TV0104' check programs/figure9_as_printed.tile
@@ -283,6 +330,25 @@ if command -v c++ >/dev/null; then
   "$tilevm" run $add -D N=1000 >"$folder/sim"
   "$tilevm" run $add -D N=1000 --backend emu --thread-order random:3 >"$folder/emu"
   cmp "$folder/sim" "$folder/emu" || failed=$((failed + 1))
+
+  # An entry of the kernel cache under another's name is not run.
+  count=$((count + 1))
+  mkdir -m 700 "$folder/swapped"
+  (
+    export TILEVM_CACHE_DIR="$folder/swapped"
+    "$tilevm" run $add -D N=1000 --backend emu >/dev/null
+    first=$(echo "$folder"/swapped/*.kernel)
+    "$tilevm" run $add -D N=2000 --backend emu >"$folder/own"
+    for entry in "$folder"/swapped/*.kernel; do
+      [ "$entry" = "$first" ] || cp "$first" "$entry"
+    done
+    "$tilevm" run $add -D N=2000 --backend emu >"$folder/emu" && cmp "$folder/own" "$folder/emu"
+  ) || { failed=$((failed + 1)); echo 'FAIL an entry under another name'; }
+
+  # A cache that others may write to is not used, and the run says so.
+  chmod 777 "$folder/swapped"
+  TILEVM_CACHE_DIR="$folder/swapped" expect 0 'can be written to by others; set TILEVM_CACHE_DIR' \
+    run $add -D N=2000 --backend emu
 fi
 
 echo "$count command lines, $failed failed"

@@ -12,8 +12,9 @@
 namespace tilevm::backend {
 namespace {
 
-/// Begins every entry. Entries with another number are not used.
-constexpr std::string_view magic = "tilevm kernel 1\n";
+/// Begins every entry. Entries with another number are not used, and make room as others do.
+constexpr std::string_view magic = "tilevm kernel 2\n";
+constexpr std::string_view any_magic = magic.substr(0, magic.size() - 2);
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -43,7 +44,7 @@ std::optional<std::size_t> length_within(std::string_view digits, std::string_vi
 
 bool is_cache_entry(std::string_view begin) {
   static_assert(magic.size() == cache_magic_bytes);
-  return begin.starts_with(magic);
+  return begin.starts_with(any_magic);
 }
 
 std::string seal_cache_entry(std::string_view body) {
@@ -51,7 +52,7 @@ std::string seal_cache_entry(std::string_view body) {
 }
 
 std::string format_cache_entry(const StoredKernel& kernel) {
-  return seal_cache_entry(one_line(kernel.name) + one_line(kernel.target) +
+  return seal_cache_entry(one_line(kernel.key) + one_line(kernel.name) + one_line(kernel.target) +
                           one_line(kernel.compiler) + fmt::format("{}\n", kernel.log.size()) +
                           kernel.log + kernel.image);
 }
@@ -61,13 +62,18 @@ std::optional<StoredKernel> parse_cache_entry(std::string_view text) {
   text.remove_prefix(magic.size());
   const auto hash = take_line(text);
   if (!hash || *hash != format_hash(xxh64(text))) return std::nullopt;
+  const auto key = take_line(text);
   const auto name = take_line(text), target = take_line(text), compiler = take_line(text);
   const auto digits = take_line(text);
   if (!digits) return std::nullopt;
   const auto log = length_within(*digits, text);
   if (!log) return std::nullopt;
-  return StoredKernel{std::string(*name), std::string(*target), std::string(*compiler),
-                      std::string(text.substr(0, *log)), std::string(text.substr(*log))};
+  return StoredKernel{std::string(*key),
+                      std::string(*name),
+                      std::string(*target),
+                      std::string(*compiler),
+                      std::string(text.substr(0, *log)),
+                      std::string(text.substr(*log))};
 }
 
 }  // namespace tilevm::backend

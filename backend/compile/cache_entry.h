@@ -1,7 +1,8 @@
 // The file of a kernel in the cache (kernel_cache.h):
 //
-//   tilevm kernel 1          which format this is
+//   tilevm kernel 2          which format this is
 //   0123456789abcdef         the hash of all that follows
+//   0123..                   the key of the request, which is also the file's name
 //   matmul.cu                what the compiler's messages called the source
 //   sm_90a                   the target
 //   NVRTC 13.0 (/path)       the compiler
@@ -18,7 +19,7 @@ namespace tilevm::backend {
 
 /// What an entry keeps. A line break in a word is written as a space.
 struct StoredKernel {
-  std::string name, target, compiler;
+  std::string key, name, target, compiler;
   std::string log, image;
 
   friend bool operator==(const StoredKernel&, const StoredKernel&) = default;
@@ -28,7 +29,7 @@ struct StoredKernel {
 /// Nothing if the entry is truncated, damaged or of another format.
 [[nodiscard]] std::optional<StoredKernel> parse_cache_entry(std::string_view text);
 
-/// Whether a file that begins like this is an entry, whole or damaged.
+/// Whether a file that begins like this is an entry of any format, whole or damaged.
 [[nodiscard]] bool is_cache_entry(std::string_view begin);
 /// So much of a file `is_cache_entry` needs.
 inline constexpr std::size_t cache_magic_bytes = 16;

@@ -16,7 +16,6 @@
 #include <system_error>
 #include <tuple>
 
-#include "backend/compile/cache_entry.h"
 #include "backend/compile/toolchain.h"
 #include "backend/host/subprocess.h"
 #include "backend/host/tool_search.h"
@@ -73,6 +72,10 @@ bool is_entry_name(std::string_view name) {
 std::chrono::system_clock::time_point time_of(const struct stat& info) {
   return std::chrono::system_clock::time_point{} + std::chrono::seconds(info.st_mtim.tv_sec) +
          std::chrono::nanoseconds(info.st_mtim.tv_nsec);
+}
+
+bool is_writable_by_others(const struct stat& info) {
+  return info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 
 /// Tells the handler the first time.
@@ -138,17 +141,27 @@ Result<KernelCache> KernelCache::open(CacheSettings settings) {
   const auto info = folder ? folder->status() : std::nullopt;
   if (!info) return refuse(std::strerror(errno));
   if (info->st_uid != geteuid()) return refuse("belongs to another user");
-  if ((info->st_mode & (S_IWGRP | S_IWOTH)) != 0) return refuse("can be written to by others");
+  if (is_writable_by_others(*info)) return refuse("can be written to by others");
   return KernelCache(std::move(settings), *folder);
+}
+
+/// The entry in this file. Nothing if it is damaged, if it belongs under another name, or if
+/// somebody else may have changed it since it was written.
+std::optional<StoredKernel> KernelCache::read_entry(const std::string& file) const {
+  const auto info = folder_.plain_file(file);
+  if (!info || is_writable_by_others(*info)) return {};
+  const std::optional<std::string> content = folder_.read(file);
+  std::optional<StoredKernel> kernel = content ? parse_cache_entry(*content) : std::nullopt;
+  if (kernel && file_of(kernel->key) != file) return {};
+  return kernel;
 }
 
 std::optional<Compiled> KernelCache::find(const std::string& key) const {
   const std::string file = file_of(key);
-  const std::optional<std::string> content = folder_.read(file);
-  if (!content) return {};
-  std::optional<StoredKernel> kernel = parse_cache_entry(*content);
+  std::optional<StoredKernel> kernel = read_entry(file);
   if (!kernel) {
-    if (is_cache_entry(*content)) folder_.remove(file);
+    const std::optional<std::string> begin = folder_.read(file, cache_magic_bytes);
+    if (begin && is_cache_entry(*begin)) folder_.remove(file);
     return {};
   }
   folder_.touch(file);
@@ -170,7 +183,7 @@ Status KernelCache::write(const std::string& name, const std::string& content) c
 Status KernelCache::store(const std::string& key, const CompileRequest& request,
                           const Compiled& compiled) const {
   const std::string content = format_cache_entry(
-      {request.name, request.target, compiled.compiler, compiled.log, compiled.image});
+      {key, request.name, request.target, compiled.compiler, compiled.log, compiled.image});
   if (content.size() > settings_.limit) return Done{};
   Status written = write(file_of(key), content);
   if (written) {
@@ -221,8 +234,7 @@ void KernelCache::remove_abandoned() const {
 std::vector<CacheEntry> KernelCache::entries() const {
   std::vector<CacheEntry> entries = entry_files();
   for (CacheEntry& entry : entries) {
-    const std::optional<std::string> content = folder_.read(entry.file);
-    auto kernel = content ? parse_cache_entry(*content) : std::nullopt;
+    std::optional<StoredKernel> kernel = read_entry(entry.file);
     if (!kernel) continue;
     entry.name = std::move(kernel->name);
     entry.target = std::move(kernel->target);
@@ -255,16 +267,18 @@ std::string cache_key(const CompileRequest& request, const std::string& compiler
   return format_hash(xxh64(text, 0)) + format_hash(xxh64(text, 1));
 }
 
-Result<Compiled> compile_cached(const CompileRequest& request) {
+Result<Compiled> compile_kept(const CompileRequest& request, const std::string& compiler,
+                              const std::function<Result<Compiled>()>& compile) {
   const auto start = std::chrono::steady_clock::now();
   const Result<CacheSettings> settings = cache_settings();
-  if (settings && settings->off) return compile_cuda(request);
+  if (settings && settings->off) return compile();
   const Result<KernelCache> cache =
       settings ? KernelCache::open(*settings) : Result<KernelCache>(settings.error());
-  const Result<std::string> compiler = identify_compiler(request);
-  if (!cache) warner().warn(cache.error());
-  if (!cache || !compiler) return compile_cuda(request);
-  const std::string key = cache_key(request, *compiler);
+  if (!cache) {
+    warner().warn(cache.error());
+    return compile();
+  }
+  const std::string key = cache_key(request, compiler);
   if (std::optional<Compiled> found = cache->find(key)) {
     found->options = compile_options(request);
     const std::chrono::duration<double, std::milli> spent =
@@ -272,12 +286,20 @@ Result<Compiled> compile_cached(const CompileRequest& request) {
     found->milliseconds = spent.count();
     return *std::move(found);
   }
-  Result<Compiled> compiled = compile_cuda(request);
+  Result<Compiled> compiled = compile();
   if (!compiled) return compiled;
   if (const Status stored = cache->store(key, request, *compiled); !stored) {
     warner().warn(stored.error());
   }
   return compiled;
+}
+
+Result<Compiled> compile_cached(const CompileRequest& request) {
+  const Result<CacheSettings> settings = cache_settings();
+  if (settings && settings->off) return compile_cuda(request);
+  const Result<std::string> compiler = identify_compiler(request);
+  if (!compiler) return compile_cuda(request);
+  return compile_kept(request, *compiler, [&] { return compile_cuda(request); });
 }
 
 void on_cache_warning(std::function<void(const std::string&)> handler) {

@@ -2,8 +2,9 @@
 //
 // An entry is named by a hash of everything that decides the output: the source, its name, the
 // options, the target, the kind of output, and which compiler. It is written to a temporary file
-// and renamed, and verified when it is read. So processes may share a folder. A truncated or
-// damaged entry is removed, and its kernel is compiled anew. When the entries together grow beyond
+// and renamed, and verified when it is read. So processes may share a folder. An entry holds its
+// key. A truncated or damaged entry, one under another's name, and one that others may write to are
+// removed, and the kernel is compiled anew. When the entries together grow beyond
 // the limit, those used longest ago are removed. Files that are no entries, by their name and by
 // how they begin, are left alone.
 //
@@ -21,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/compile/cache_entry.h"
 #include "backend/compile/compile_request.h"
 #include "backend/host/folder_handle.h"
 #include "isa/base/result.h"
@@ -36,7 +38,7 @@ struct CacheSettings {
 /// Error (usage): a variable cannot be understood, or no folder follows from them.
 [[nodiscard]] Result<CacheSettings> cache_settings();
 
-/// One file of the cache; the last three are empty if it is damaged.
+/// One file of the cache; the last three are empty if it cannot be relied on.
 struct CacheEntry {
   std::string path;  ///< for people
   std::string file;  ///< its name in the folder
@@ -52,7 +54,7 @@ class KernelCache {
   /// somebody else, or others may write to it.
   [[nodiscard]] static Result<KernelCache> open(CacheSettings settings);
 
-  /// The entry of this key, which counts as used now. A damaged one is removed.
+  /// The entry of this key, which counts as used now. One that cannot be relied on is removed.
   [[nodiscard]] std::optional<Compiled> find(const std::string& key) const;
   /// Adds an entry and removes old ones beyond the limit. Error: the folder or the disk refuses.
   Status store(const std::string& key, const CompileRequest& request,
@@ -69,6 +71,7 @@ class KernelCache {
   KernelCache(CacheSettings settings, FolderHandle folder)
       : settings_(std::move(settings)), folder_(std::move(folder)) {}
   [[nodiscard]] Status write(const std::string& name, const std::string& content) const;
+  [[nodiscard]] std::optional<StoredKernel> read_entry(const std::string& file) const;
   [[nodiscard]] std::vector<CacheEntry> entry_files() const;
   void remove_abandoned() const;
   void evict() const;
@@ -80,8 +83,12 @@ class KernelCache {
 /// The name of a request's entry; `compiler` is what `identify_compiler` says.
 [[nodiscard]] std::string cache_key(const CompileRequest& request, const std::string& compiler);
 
-/// As `compile_cuda`, but only what the cache does not have. A cache that does not work is no
-/// failure: it is left out, and the handler of `on_cache_warning` is told.
+/// What the cache has of this request, else what `compile` gives, which is then kept. A cache that
+/// does not work is no failure: it is left out, and the handler of `on_cache_warning` is told.
+[[nodiscard]] Result<Compiled> compile_kept(const CompileRequest& request,
+                                            const std::string& compiler,
+                                            const std::function<Result<Compiled>()>& compile);
+/// As `compile_cuda`, but only what the cache does not have.
 [[nodiscard]] Result<Compiled> compile_cached(const CompileRequest& request);
 
 /// Sets who is told, once in a process, why the cache is not used; nobody by default.

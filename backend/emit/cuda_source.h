@@ -36,6 +36,7 @@ struct CudaKernel {
   std::int64_t threads = 1;
   std::int64_t shared_bytes = 0;   ///< of dynamic shared memory
   std::int64_t barrier_bytes = 0;  ///< of static shared memory, before it
+  bool stores_replicas = false;    ///< some elements are stored by all threads that hold them
   std::vector<CudaParameter> parameters;
   std::vector<Remark> remarks;  ///< about its instructions, in the order of the text
 

@@ -1,6 +1,7 @@
 #include "backend/emit/emit.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "backend/emit/emit_kernel.h"
 #include "backend/emit/emit_mma.h"
@@ -113,23 +114,23 @@ std::string emulated_entry(const CudaKernel& kernel) { return "emulated_" + kern
 
 CudaSource emit_cuda(const isa::VerifiedProgram& program) { return emit_cuda(select(program)); }
 
-CudaSource emit_cuda(const SelectedProgram& selected, const EmitOptions& options) {
-  return emit_together({&selected, 1}, MachineKind::gpu, options);
+CudaSource emit_cuda(const SelectedProgram& selected) {
+  return emit_together({&selected, 1}, MachineKind::gpu);
 }
 
-CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind machine,
-                         const EmitOptions& options) {
+CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind machine) {
   CudaSource source;
   UsedDefinitions used;
   NameTable entries;
   std::string kernels;
-  bool prints = false, asserts = false;
+  bool prints = false, asserts = false, probes = false;
   for (std::size_t p = 0; p < programs.size(); ++p) {
     const isa::VerifiedProgram& program = programs[p].program;
     const std::string& file = program.source().name();
+    probes = probes || programs[p].options.probes;
     CodeWriter writer(file.empty() ? "program.tile" : file);
     for (int i = 0; i < static_cast<int>(program.program().kernels.size()); ++i) {
-      KernelEmission kernel(programs[p], i, options, entries, writer, used);
+      KernelEmission kernel(programs[p], i, entries, writer, used);
       kernel.run();
       source.kernels.push_back(kernel.kernel());
       source.kernels.back().program = p;
@@ -139,8 +140,11 @@ CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind 
     kernels += writer.text();
   }
   for (const auto& [name, shape] : used.mma) source.mma.push_back(shape);
-  source.text = "// Made by tilevm. Above: the device prelude; below: the program.\n" +
-                prelude(machine, prints, asserts, options.probes);
+  const std::string parts = prelude(machine, prints, asserts, probes);
+  source.text = fmt::format(
+      "// Made by tilevm. First the device prelude, then the program, from line {} on.\n",
+      std::ranges::count(parts, '\n') + 2);
+  source.text += parts;
   source.prelude_size = source.text.size();
   source.text += "#line 1 \"definitions\"\n" + definitions(used, source.mma, machine);
   if (machine == MachineKind::gpu) {

@@ -11,15 +11,13 @@
 #include <span>
 
 #include "backend/emit/cuda_source.h"
-#include "backend/emit/emit_options.h"
 #include "backend/select/select.h"
 #include "isa/verify/verify.h"
 
 namespace tilevm::backend {
 
 /// The CUDA C++ of all kernels of a program. Pure and total: whatever verifies is emitted.
-[[nodiscard]] CudaSource emit_cuda(const SelectedProgram& selected,
-                                   const EmitOptions& options = {});
+[[nodiscard]] CudaSource emit_cuda(const SelectedProgram& selected);
 /// Selects the forms, then writes them.
 [[nodiscard]] CudaSource emit_cuda(const isa::VerifiedProgram& program);
 
@@ -31,8 +29,9 @@ enum class MachineKind : std::uint8_t {
   emulated,
 };
 
-/// The kernels of several programs in one text. Their entries have different names.
+/// The kernels of several programs in one text, all of them selected with the same options. Their
+/// entries have different names.
 [[nodiscard]] CudaSource emit_together(std::span<const SelectedProgram> programs,
-                                       MachineKind machine, const EmitOptions& options = {});
+                                       MachineKind machine);
 
 }  // namespace tilevm::backend

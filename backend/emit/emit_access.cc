@@ -32,12 +32,12 @@ class AccessEmission {
         stmt_(stmt),
         tile_(kernel.name(access.tile)),
         memory_(plan_, access.tensor, {"l_", plan_.count},
-                {address, "", access.hoisted, index_of(access, kernel)}, kernel) {}
+                {address, "", access.hoisted, access.joined, index_of(access, kernel)}, kernel) {}
 
   /// `load` and `store` write one access.
   template <class Load, class Store>
   void write(Load&& load, Store&& store) {
-    if (!access_.stores) kernel_.declare_tile(stmt_);
+    access_.stores ? kernel_.note_stores_of(access_.tile) : kernel_.declare_tile(stmt_);
     open();
     access_.stores ? store() : load();
     close();

@@ -19,6 +19,7 @@ AddressEmission::AddressEmission(const isa::AccessSide& side, isa::VarId tensor,
       form_(base.form),
       prefix_(std::move(base.prefix)),
       hoisted_(base.hoisted),
+      joined_(base.joined),
       index_(std::move(base.index)),
       tensor_(kernel.name(tensor)),
       data_(side.mapping.shared ? tensor_ : tensor_ + ".data") {
@@ -26,46 +27,6 @@ AddressEmission::AddressEmission(const isa::AccessSide& side, isa::VarId tensor,
   view_ = std::get_if<isa::GlobalType>(&type);
   layout_ = view_ != nullptr ? view_->layout.memory_layout()
                              : &std::get_if<isa::SharedType>(&type)->layout;
-}
-
-namespace {
-
-/// The index whose terms of each dimension are summed.
-template <class Terms>
-isa::Index index_of(const Terms& terms, std::int64_t number, std::size_t rank) {
-  isa::Index index(rank, 0);
-  for (const auto& term : terms) {
-    if (term.stride == 0) continue;
-    index[static_cast<std::size_t>(term.dim)] += number / term.divisor % term.size * term.stride;
-  }
-  return index;
-}
-
-}  // namespace
-
-/// Where a thread chooses an entry of a table in shared memory, its own part of the offset may be
-/// low bits, and the entry's high bits. A compiler that sees an OR there takes fewer instructions.
-bool AddressEmission::parts_share_no_bit() const {
-  const isa::TileMapping& mapping = side_.mapping;
-  if (form_ != AddressForm::sum || !mapping.shared || hoisted_ || !mapping.indexed) return false;
-  if (layout_ == nullptr || layout_->swizzle() || !mapping.fits_32_bits) return false;
-  for (const auto& dimension : mapping.dimensions) {
-    if (dimension.offset.constant_int() != std::int64_t{0}) return false;
-  }
-  constexpr std::int64_t most = std::int64_t{1} << 18;  // offsets that are looked at
-  const std::size_t rank = layout_->shape().size(),
-                    dim = static_cast<std::size_t>(*mapping.indexed);
-  const std::int64_t entries = layout_->shape()[dim];
-  if (entries * numbers_.count > most) return false;
-  std::int64_t own = 0, rest = 0;
-  for (std::int64_t t = 0; t < kernel_.threads(); ++t) {
-    own |= layout_->offset(index_of(side_.threads, t, rank));
-  }
-  for (std::int64_t n = 0; n < numbers_.count; ++n) {
-    isa::Index index = index_of(side_.outer, n, rank);
-    for (index[dim] = 0; index[dim] < entries; ++index[dim]) rest |= layout_->offset(index);
-  }
-  return own != 0 && (own & rest) == 0;
 }
 
 std::string AddressEmission::letters(std::string_view letter) const {
@@ -94,7 +55,6 @@ void AddressEmission::declare_base() {
     return sum(mapping.fits_32_bits ? kernel_.short_index(begin) : kernel_.index(begin),
                hoisted_ ? "" : thread_share(d));
   });
-  joined_ = parts_share_no_bit();
   if (joined_) {
     kernel_.out.line(fmt::format("const tv::i32 {}at_ = {};", prefix_, bytes(offset("base"))));
   } else if (form_ == AddressForm::sum) {

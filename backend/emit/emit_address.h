@@ -25,6 +25,7 @@ class AddressEmission {
     isa::AddressForm form = isa::AddressForm::whole;
     std::string prefix{};                  ///< distinguishes the names of two sides
     std::optional<std::size_t> hoisted{};  ///< in SelectedKernel::hoisted
+    bool joined = false;                   ///< TileAccess::joined
     std::string index{};                   ///< of an access, along TileMapping::indexed
   };
   AddressEmission(const isa::AccessSide& side, isa::VarId tensor, Numbers numbers, Base base,
@@ -57,7 +58,6 @@ class AddressEmission {
   [[nodiscard]] std::string offset(std::string_view letter) const;
   [[nodiscard]] std::string bytes(const std::string& elements) const;
   [[nodiscard]] std::string letters(std::string_view letter) const;
-  [[nodiscard]] bool parts_share_no_bit() const;
   /// Whether there is one access, at at_.
   [[nodiscard]] bool is_alone() const {
     return numbers_.count == 1 && form_ == isa::AddressForm::sum && index_.empty();
@@ -69,8 +69,8 @@ class AddressEmission {
   isa::AddressForm form_;
   std::string prefix_;
   std::optional<std::size_t> hoisted_;
+  bool joined_;  ///< at_ is the thread's part of the offset, to be combined by OR
   std::string index_;
-  bool joined_ = false;  ///< at_ is the thread's part of the offset, to be combined by OR
   std::string tensor_, data_;
   const isa::GlobalType* view_ = nullptr;  ///< none for a shared tensor
   const isa::MemoryLayout* layout_ = nullptr;

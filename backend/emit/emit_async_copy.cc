@@ -81,8 +81,10 @@ class CopyEmission {
         inst_(inst),
         unrolled_(unrolled),
         from_(plan_, inst.src.var, numbers(),
-              {plan_.address, inst.index ? "from_" : "", {}, index()}, kernel),
-        to_(plan_.to, inst.dst.var, numbers(), {plan_.to.address, "to_", hoisted}, kernel) {}
+              {.form = plan_.address, .prefix = inst.index ? "from_" : "", .index = index()},
+              kernel),
+        to_(plan_.to, inst.dst.var, numbers(),
+            {.form = plan_.to.address, .prefix = "to_", .hoisted = hoisted}, kernel) {}
 
   [[nodiscard]] AddressEmission::Numbers numbers() const {
     if (plan_.by_piece) return {"piece_", isa::element_count(plan_.pieces)};
@@ -208,15 +210,17 @@ void emit_form(const BulkCopy& form, const isa::InstStmt& stmt, KernelEmission& 
 }
 
 template <>
-void emit_form(const GroupCommit& form, const isa::InstStmt&, KernelEmission& kernel) {
-  if (form.bulk) kernel.out.line("tv::commit_bulk(bulk_);");
-  if (form.pieces) kernel.out.line("tv::copy_async_commit();");
+void emit_form(const GroupCommit&, const isa::InstStmt&, KernelEmission& kernel) {
+  const BulkGroups& bulk = kernel.selected().bulk;
+  if (bulk.any()) kernel.out.line("tv::commit_bulk(bulk_);");
+  if (!bulk.are_all) kernel.out.line("tv::copy_async_commit();");
 }
 
 template <>
 void emit_form(const GroupWait& form, const isa::InstStmt&, KernelEmission& kernel) {
-  if (form.bulk) kernel.out.line(fmt::format("tv::wait_for_bulk<{}>(bulk_);", form.pending));
-  if (form.pieces) kernel.out.line(fmt::format("tv::copy_async_wait<{}>();", form.pending));
+  const BulkGroups& bulk = kernel.selected().bulk;
+  if (bulk.any()) kernel.out.line(fmt::format("tv::wait_for_bulk<{}>(bulk_);", form.pending));
+  if (!bulk.are_all) kernel.out.line(fmt::format("tv::copy_async_wait<{}>();", form.pending));
   kernel.fence_if(form.fenced);
 }
 

@@ -1,6 +1,3 @@
-#include <cmath>
-#include <cstdlib>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +6,6 @@
 
 #include "backend/emit/emit_index.h"
 #include "backend/emit/emit_kernel.h"
-#include "isa/layout/element_values.h"
 #include "isa/type/number.h"
 
 namespace tilevm::backend {
@@ -45,74 +41,22 @@ std::string element_number(const isa::RegisterLayout& layout, bool of_thread) {
   return number;
 }
 
-/// Integers, the k-th of them first + step * k.
-struct Progression {
-  std::int64_t first = 0, step = 0;
-  [[nodiscard]] std::int64_t at(std::size_t k) const {
-    return first + step * static_cast<std::int64_t>(k);
-  }
-};
-
-/// A constant that is an integer of 24 bits and a sign, which f32 holds exactly.
-std::optional<std::int64_t> small_integer(const isa::Expr& value) {
-  constexpr std::int64_t most = 1 << 24;
-  std::optional<std::int64_t> integer = value.constant_int();
-  const auto scalar = value.constant_value();
-  if (!integer && scalar && scalar->kind == isa::ScalarKind::f32) {
-    const double real = isa::to_double(isa::decode(isa::f32, scalar->bits));
-    if (real == std::trunc(real) && std::abs(real) <= most)
-      integer = static_cast<std::int64_t>(real);
-  }
-  return integer && std::abs(*integer) <= most ? integer : std::nullopt;
+/// The number of the value that the element at local index l_ takes, in parentheses if it is a sum.
+std::string value_number(const isa::RegisterLayout& layout, bool of_thread) {
+  const std::string number = element_number(layout, of_thread);
+  return number.find(' ') == std::string::npos ? number : "(" + number + ")";
 }
 
-/// The progression of which the codes of these values are, cast from i32.
-std::optional<Progression> find_progression(const std::vector<isa::Expr>& values,
-                                            const isa::DType& dtype) {
-  const auto first = small_integer(values[0]), second = small_integer(values[1]);
-  if (!first || !second) return std::nullopt;
-  const Progression found{*first, *second - *first};
-  if (std::abs(found.step) * static_cast<std::int64_t>(values.size()) > 1 << 30) {
-    return std::nullopt;
-  }
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    const auto constant = values[k].constant_value();
-    if (!constant) return std::nullopt;
-    const std::uint64_t code = isa::cast(isa::element_type(constant->kind), dtype, constant->bits);
-    if (code != isa::cast(isa::i32, dtype, static_cast<std::uint32_t>(found.at(k)))) {
-      return std::nullopt;
-    }
-  }
-  return found;
+const std::vector<isa::Expr>& initial_values(const isa::InstStmt& stmt) {
+  return std::get_if<isa::AllocateRegister>(&stmt.inst)->init->values;
 }
 
-/// Elements take the values in turn. Where the thread decides which, values that are equally far
-/// apart are computed: a list would be a table in local memory.
-void emit_list(const std::vector<isa::Expr>& values, isa::VarId var, KernelEmission& kernel) {
+/// Writes `code` into every element.
+void put_codes(const std::string& code, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const isa::VarId var = stmt.results[0];
   const auto& type = kernel.type<isa::RegisterType>(var);
-  const auto count = static_cast<std::int64_t>(values.size());
-  const bool by_place = isa::local_turns(type.layout, count).has_value();
-  const auto progression = by_place ? std::nullopt : find_progression(values, type.dtype);
-  kernel.out.open_plain();
-  if (!progression) {
-    std::vector<std::string> codes;
-    for (const isa::Expr& value : values) codes.push_back(initial_code(value, type.dtype, kernel));
-    kernel.out.line(fmt::format("const tv::Code<{}> codes_[] = {{{}}};", type.dtype.bits,
-                                fmt::join(codes, ", ")));
-  }
   kernel.out.open_unrolled("l_", type.layout.num_locals());
-  std::string number = element_number(type.layout, !by_place);
-  if (number.find(' ') != std::string::npos) number = "(" + number + ")";
-  if (!progression || type.layout.size() > count) number += fmt::format(" % {}", count);
-  std::string code = fmt::format("codes_[{}]", number);
-  if (progression) {
-    code =
-        fmt::format("tv::cast<{}, {}>({}u + {}u * ({}))", kernel.element_type(isa::i32),
-                    kernel.element_type(type.dtype), static_cast<std::uint32_t>(progression->first),
-                    static_cast<std::uint32_t>(progression->step), number);
-  }
   kernel.out.line(fmt::format("tv::put<{}>({}, l_, {});", type.dtype.bits, kernel.name(var), code));
-  kernel.out.close();
   kernel.out.close();
 }
 
@@ -181,16 +125,46 @@ void emit_plain(const isa::Philox& inst, const isa::InstStmt& stmt, KernelEmissi
 }
 
 template <>
-void emit_plain(const isa::AllocateRegister& inst, const isa::InstStmt& stmt,
-                KernelEmission& kernel) {
+void emit_form(const FilledElements&, const isa::InstStmt& stmt, KernelEmission& kernel) {
   kernel.declare_tile(stmt);
-  if (!inst.init) return;
+  const auto& init = std::get_if<isa::AllocateRegister>(&stmt.inst)->init;
+  if (!init) return;
   const isa::VarId var = stmt.results[0];
   const auto& type = kernel.type<isa::RegisterType>(var);
-  if (inst.init->values.size() > 1) return emit_list(inst.init->values, var, kernel);
   kernel.out.line(fmt::format("tv::fill_tile<{}, {}>({}, {});", kernel.element_type(type.dtype),
                               type.layout.num_locals(), kernel.name(var),
-                              initial_code(inst.init->values.front(), type.dtype, kernel)));
+                              initial_code(init->values.front(), type.dtype, kernel)));
+}
+
+template <>
+void emit_form(const ListedElements& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const auto& type = kernel.type<isa::RegisterType>(stmt.results[0]);
+  std::vector<std::string> codes;
+  for (const isa::Expr& value : initial_values(stmt)) {
+    codes.push_back(initial_code(value, type.dtype, kernel));
+  }
+  kernel.declare_tile(stmt);
+  kernel.out.open_plain();
+  kernel.out.line(fmt::format("const tv::Code<{}> codes_[] = {{{}}};", type.dtype.bits,
+                              fmt::join(codes, ", ")));
+  const std::string number = value_number(type.layout, !form.by_local);
+  put_codes(fmt::format("codes_[{} % {}]", number, codes.size()), stmt, kernel);
+  kernel.out.close();
+}
+
+template <>
+void emit_form(const ComputedElements& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
+  const auto& type = kernel.type<isa::RegisterType>(stmt.results[0]);
+  const auto count = static_cast<std::int64_t>(initial_values(stmt).size());
+  std::string number = value_number(type.layout, true);
+  if (type.layout.size() > count) number += fmt::format(" % {}", count);
+  kernel.declare_tile(stmt);
+  kernel.out.open_plain();
+  put_codes(fmt::format("tv::cast<{}, {}>({}u + {}u * ({}))", kernel.element_type(isa::i32),
+                        kernel.element_type(type.dtype), static_cast<std::uint32_t>(form.first),
+                        static_cast<std::uint32_t>(form.step), number),
+            stmt, kernel);
+  kernel.out.close();
 }
 
 }  // namespace tilevm::backend

@@ -4,6 +4,7 @@
 
 #include "backend/emit/emit_dot.h"
 #include "backend/emit/emit_mma.h"
+#include "isa/inst/product.h"
 
 namespace tilevm::backend {
 namespace {
@@ -105,26 +106,6 @@ void emit_canonical(const PackedOperand& c, const isa::RegisterType& type, Kerne
                               type.layout.num_locals(), c.tile));
 }
 
-/// The tiles of a product; places of a sparse one, scales of a block-scaled one.
-struct Product {
-  isa::VarId a, b, c, places = {}, a_scales = {}, b_scales = {};
-};
-
-Product product_of(const isa::InstStmt& stmt) {
-  if (const auto* dot = std::get_if<isa::DotSparse>(&stmt.inst)) {
-    return {dot->a.var, dot->b.var, dot->c.var, dot->places.var};
-  }
-  if (const auto* dot = std::get_if<isa::DotScaled>(&stmt.inst)) {
-    return {.a = dot->a.var,
-            .b = dot->b.var,
-            .c = dot->c.var,
-            .a_scales = dot->a_scales.var,
-            .b_scales = dot->b_scales.var};
-  }
-  const isa::Dot& dot = *std::get_if<isa::Dot>(&stmt.inst);
-  return {dot.a.var, dot.b.var, dot.c.var};
-}
-
 /// Of a sparse step, the register of places.
 std::string places_of(const isa::DotPlan& plan, const isa::DotPlan::Step& step, isa::VarId places,
                       KernelEmission& kernel) {
@@ -155,40 +136,40 @@ ScaleRegister scales_of(const std::string& tile, int bits, const isa::Fragment& 
 }
 
 std::string call_scaled(const std::string& function, const isa::DotPlan& plan,
-                        const isa::DotPlan::Step& step, const Product& product,
+                        const isa::DotPlan::Step& step, const isa::ProductOperands& product,
                         KernelEmission& kernel, std::string& inputs) {
   const int bits = plan.shape->scale.bits;
-  const ScaleRegister a = scales_of(kernel.name(product.a_scales), bits,
+  const ScaleRegister a = scales_of(kernel.name(product.left_scales), bits,
                                     plan.a_scales[static_cast<std::size_t>(step.a_scales)]);
-  const ScaleRegister b = scales_of(kernel.name(product.b_scales), bits,
+  const ScaleRegister b = scales_of(kernel.name(product.right_scales), bits,
                                     plan.b_scales[static_cast<std::size_t>(step.b_scales)]);
   inputs += fmt::format(", {}, {}", a.value, b.value);
   return fmt::format("{}<{}, {}>", function, a.byte, b.byte);
 }
 
-void emit_mma_dot(const Product& product, const isa::DotPlan& plan, const std::string& target,
-                  KernelEmission& kernel) {
+void emit_mma_dot(const isa::ProductOperands& product, const isa::DotPlan& plan,
+                  const std::string& target, KernelEmission& kernel) {
   const isa::MmaShape& shape = *plan.shape;
   const std::string function = kernel.mma_function(shape);
-  const isa::VarId left = plan.transposed ? product.b : product.a;
-  const isa::VarId right = plan.transposed ? product.a : product.b;
+  const isa::VarId left = plan.transposed ? product.right : product.left;
+  const isa::VarId right = plan.transposed ? product.left : product.right;
   const PackedOperand a{kernel.name(left), shape.a.bits,
                         mma_registers(register_element(shape, shape.a), shape.a_layout)};
   const PackedOperand b{kernel.name(right), shape.b.bits,
                         mma_registers(register_element(shape, shape.b), shape.b_layout)};
   const PackedOperand c{target, shape.accumulator.bits,
                         mma_registers(shape.accumulator, shape.c_layout)};
-  if (target != kernel.name(product.c)) {
+  if (target != kernel.name(product.addend)) {
     kernel.out.line(fmt::format("tv::copy_words<{}>({}, {});",
-                                tile_words(kernel.type<isa::RegisterType>(product.c)), target,
-                                kernel.name(product.c)));
+                                tile_words(kernel.type<isa::RegisterType>(product.addend)), target,
+                                kernel.name(product.addend)));
   }
   for (const isa::DotPlan::Step& step : plan.steps) {
     std::string inputs = gather_all(a, plan.a[static_cast<std::size_t>(step.a)]) + ", " +
                          gather_all(b, plan.b[static_cast<std::size_t>(step.b)]);
     std::string selected = function;
     if (shape.sparse) {
-      inputs += ", " + places_of(plan, step, product.places, kernel);
+      inputs += ", " + places_of(plan, step, product.metadata, kernel);
       selected = fmt::format("{}<{}>", function, step.selector);
     } else if (shape.scaling != isa::MmaScaling::none) {
       selected = call_scaled(function, plan, step, product, kernel, inputs);
@@ -196,7 +177,7 @@ void emit_mma_dot(const Product& product, const isa::DotPlan& plan, const std::s
     emit_step(selected, c, plan.c[static_cast<std::size_t>(step.c)], inputs, kernel);
   }
   if (shape.accumulator == isa::f64) {
-    emit_canonical(c, kernel.type<isa::RegisterType>(product.c), kernel);
+    emit_canonical(c, kernel.type<isa::RegisterType>(product.addend), kernel);
   }
 }
 
@@ -218,7 +199,7 @@ void emit_dot(const DotForm& form, const isa::InstStmt& stmt, KernelEmission& ke
 template <>
 void emit_form(const MmaDot& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
   emit_dot(form.dot, stmt, kernel, [&](const std::string& target) {
-    emit_mma_dot(product_of(stmt), *form.dot.plan, target, kernel);
+    emit_mma_dot(*isa::product_operands(stmt.inst), *form.dot.plan, target, kernel);
   });
 }
 

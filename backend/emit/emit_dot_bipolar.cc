@@ -384,7 +384,7 @@ void emit_form(const BipolarDot& form, const isa::InstStmt& stmt, KernelEmission
     f(BipolarEmission(stmt, *form.dot.plan, kernel));
     kernel.out.close();
   };
-  if (form.after.valid() && !kernel.is_probed()) {
+  if (form.after.valid()) {
     return write([](BipolarEmission emission) { emission.count(); });
   }
   emit_dot(form.dot, stmt, kernel, [&](const std::string& target) {

@@ -19,22 +19,22 @@ const isa::DType& dtype_of(VarId tile, KernelEmission& kernel) {
   return kernel.type<isa::RegisterType>(tile).dtype;
 }
 
-std::string functor(isa::BinaryOp op) { return fmt::format("tv::{}", isa::describe(op).mnemonic); }
+std::string functor(isa::BinaryOp op, bool hides_operands = false) {
+  const std::string name = fmt::format("tv::{}", isa::describe(op).mnemonic);
+  return hides_operands ? fmt::format("tv::HiddenDivisor<{}>", name) : name;
+}
 
 // What the prelude calls a function of one element ..
 
-std::string element_function(isa::BinaryOp op, const std::vector<VarId>& operands,
-                             KernelEmission& kernel) {
-  return fmt::format("tv::binary<{}, {}>", functor(op),
-                     kernel.element_type(dtype_of(operands[0], kernel)));
+std::string element_function(isa::BinaryOp op, const ElementLoop& form, KernelEmission& kernel) {
+  return fmt::format("tv::binary<{}, {}>", functor(op, form.hides_operands),
+                     kernel.element_type(dtype_of(form.operands[0], kernel)));
 }
-std::string element_function(FusedMultiplyAdd, const std::vector<VarId>& operands,
-                             KernelEmission& kernel) {
-  return fmt::format("tv::fma<{}>", kernel.element_type(dtype_of(operands[0], kernel)));
+std::string element_function(FusedMultiplyAdd, const ElementLoop& form, KernelEmission& kernel) {
+  return fmt::format("tv::fma<{}>", kernel.element_type(dtype_of(form.operands[0], kernel)));
 }
-std::string element_function(ChooseElement, const std::vector<VarId>& operands,
-                             KernelEmission& kernel) {
-  return fmt::format("tv::where<{}>", dtype_of(operands[1], kernel).bits);
+std::string element_function(ChooseElement, const ElementLoop& form, KernelEmission& kernel) {
+  return fmt::format("tv::where<{}>", dtype_of(form.operands[1], kernel).bits);
 }
 
 // .. and of the two halves of words.
@@ -88,8 +88,8 @@ std::vector<std::string> arguments_of(const std::vector<VarId>& operands, Argume
 template <>
 void emit_form(const ElementLoop& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
   const auto& type = kernel.type<isa::RegisterType>(stmt.results[0]);
-  const std::string function = std::visit(
-      [&](const auto& of) { return element_function(of, form.operands, kernel); }, form.function);
+  const std::string function =
+      std::visit([&](const auto& of) { return element_function(of, form, kernel); }, form.function);
   kernel.declare_tile(stmt);
   kernel.out.open_plain();
   const auto elements = arguments_of(form.operands, [&](VarId operand) {
@@ -125,11 +125,20 @@ namespace {
 
 // The prelude's functions of whole tiles.
 
-std::string tile_function(isa::BinaryOp op) {
-  return fmt::format("tv::binary_tile<{}", functor(op));
+bool is_approximation(isa::UnaryOp op) { return class_of(op) == isa::UnaryClass::approximation; }
+
+std::string tile_function(isa::BinaryOp op, bool hides_operands) {
+  return fmt::format("tv::binary_tile<{}", functor(op, hides_operands));
 }
-std::string tile_function(isa::UnaryOp op) {
-  return fmt::format("tv::unary_tile<tv::{}", isa::describe(op).mnemonic);
+std::string tile_function(isa::UnaryOp op, bool) {
+  return fmt::format("tv::{}_tile<tv::{}", is_approximation(op) ? "approximate" : "unary",
+                     isa::describe(op).mnemonic);
+}
+
+std::string last_argument(isa::BinaryOp, bool) { return ""; }
+std::string last_argument(isa::UnaryOp op, bool hides_operands) {
+  if (!is_approximation(op)) return "";
+  return hides_operands ? ", true" : ", false";
 }
 
 }  // namespace
@@ -140,9 +149,12 @@ void emit_form(const TileFunction& form, const isa::InstStmt& stmt, KernelEmissi
   kernel.declare_tile(stmt);
   std::string tiles = kernel.name(stmt.results[0]);
   for (const VarId operand : form.operands) tiles += ", " + kernel.name(operand);
-  kernel.out.line(fmt::format("{}, {}, {}>({});",
-                              std::visit([](auto op) { return tile_function(op); }, form.function),
-                              kernel.element_type(from.dtype), from.layout.num_locals(), tiles));
+  const bool hides = form.hides_operands;
+  const auto [function, last] = std::visit(
+      [hides](auto op) { return std::pair{tile_function(op, hides), last_argument(op, hides)}; },
+      form.function);
+  kernel.out.line(fmt::format("{}, {}, {}{}>({});", function, kernel.element_type(from.dtype),
+                              from.layout.num_locals(), last, tiles));
 }
 
 }  // namespace tilevm::backend

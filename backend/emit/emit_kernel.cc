@@ -9,7 +9,6 @@
 #include "backend/emit/emit_mma.h"
 #include "backend/emit/emit_scalar.h"
 #include "backend/select/default_forms.h"
-#include "backend/select/probe_plan.h"
 #include "backend/select/remarks.h"
 #include "isa/analysis/assertion.h"
 #include "isa/base/check.h"
@@ -35,21 +34,20 @@ void emit_only_form(const isa::InstStmt& stmt, KernelEmission& kernel) {
 
 }  // namespace
 
-KernelEmission::KernelEmission(const SelectedProgram& program, int kernel,
-                               const EmitOptions& options, NameTable& entries, CodeWriter& writer,
-                               UsedDefinitions& used)
+KernelEmission::KernelEmission(const SelectedProgram& program, int kernel, NameTable& entries,
+                               CodeWriter& writer, UsedDefinitions& used)
     : out(writer),
       program_(program.program),
       selected_(program.kernels[static_cast<std::size_t>(kernel)]),
       kernel_(program_.kernel(kernel)),
-      used_(used) {
+      used_(used),
+      probes_(selected_.probes) {
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
   result_.threads = program_.info(kernel).num_threads;
   result_.shared_bytes = program_.info(kernel).shared_footprint;
   result_.barrier_bytes = selected_.bulk.count * barrier_bytes;
   result_.remarks = describe(program_, selected_);
-  if (options.probes) probes_ = plan_probes(program, kernel);
   add_parameters();
 }
 
@@ -149,7 +147,7 @@ void KernelEmission::begin_exchange() {
 void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
   if (!stmt.declares) return;
   const VarId var = stmt.results[0];
-  out.plain(
+  out.line(
       fmt::format("tv::u32 {}[{}] = {{}};", name(var), tile_words(type<isa::RegisterType>(var))));
 }
 
@@ -174,7 +172,7 @@ void KernelEmission::run() {
   if (info().exchange_bytes > 0) {
     out.plain(fmt::format("tv::u32 exchange_ = {};", info().exchange_offset));
   }
-  if (const BulkGroups& bulk = selected_.bulk; bulk.count > 0) {
+  if (const BulkGroups& bulk = selected_.bulk; bulk.any()) {
     const std::string kind = fmt::format("<{}, {}>", bulk.count, bulk.first_producer);
     out.plain(fmt::format("TV_BARRIERS(barriers_, {});", bulk.count));
     out.plain(fmt::format("tv::BulkGroups{0} bulk_ = tv::make_bulk_groups{0}(barriers_);", kind));
@@ -183,7 +181,7 @@ void KernelEmission::run() {
   open_probe();
   declare_hoisted();
   write(kernel_.body);
-  end_block(selected_.bulk.count > 0);
+  end_block();
   out.close();
   out.at(0);
 }
@@ -204,12 +202,16 @@ void KernelEmission::declare_hoisted() {
   out.aside(lines);
 }
 
+void KernelEmission::note_stores_of(VarId tile) {
+  if (type<isa::RegisterType>(tile).layout.num_replicas() > 1) result_.stores_replicas = true;
+}
+
 void KernelEmission::fence_if(bool fenced) {
   if (fenced) out.line("tv::fence_for_bulk();");
 }
 
-void KernelEmission::end_block(bool bulk) {
-  if (bulk) out.line("tv::end_bulk(bulk_);");
+void KernelEmission::end_block() {
+  if (selected_.bulk.any()) out.line("tv::end_bulk(bulk_);");
 }
 
 void KernelEmission::write(const isa::Block& block) {
@@ -288,7 +290,7 @@ template <class Write>
 void KernelEmission::with_counts(isa::StmtId loop, Write&& write_loop) {
   const auto for_each_dot = [&](auto&& f) {
     for (const DeferredSum& sum : selected_.deferred) {
-      if (sum.loop == loop && !is_probed()) f(*sum.dot, *this);
+      if (sum.loop == loop) f(*sum.dot, *this);
     }
   };
   for_each_dot(begin_counts);
@@ -351,7 +353,10 @@ void KernelEmission::write(const isa::WhileStmt& loop) {
 
 void KernelEmission::write(const isa::IfStmt& branch) {
   for (std::size_t i = 0; i < branch.arms.size(); ++i) {
-    const std::string head = "if " + condition(branch.arms[i].condition);
+    const isa::Expr& tests = branch.arms[i].condition;
+    const std::string head = "if " + condition(tests);
+    // What `elif` tests is on a line of its own.
+    if (i > 0 && tests.span() != Span{}) out.at(program_.source().root_line(tests.span().begin));
     i == 0 ? out.open(head) : out.close_and_open("else " + head);
     write(branch.arms[i].body);
   }

@@ -15,7 +15,6 @@
 
 #include "backend/emit/code_writer.h"
 #include "backend/emit/cuda_source.h"
-#include "backend/emit/emit_options.h"
 #include "backend/select/names.h"
 #include "backend/select/select.h"
 #include "isa/dot/dot.h"
@@ -35,8 +34,8 @@ struct UsedDefinitions {
 /// The kernel that is being written.
 class KernelEmission {
  public:
-  KernelEmission(const SelectedProgram& program, int kernel, const EmitOptions& options,
-                 NameTable& entries, CodeWriter& writer, UsedDefinitions& used);
+  KernelEmission(const SelectedProgram& program, int kernel, NameTable& entries, CodeWriter& writer,
+                 UsedDefinitions& used);
 
   /// Writes the kernel.
   void run();
@@ -69,8 +68,6 @@ class KernelEmission {
   /// The parameter with the memory of a workspace.
   [[nodiscard]] const std::string& workspace(isa::VarId var) const;
 
-  /// Whether the kernel tells what its statements write, so that each must leave its result.
-  [[nodiscard]] bool is_probed() const { return probes_.size() > 0; }
   /// What a function of the prelude that writes to memory belongs to: "tv::", or the thread's
   /// probe, which has functions of the same names.
   [[nodiscard]] std::string_view writer() const { return probes_.size() > 0 ? "probe_." : "tv::"; }
@@ -79,10 +76,12 @@ class KernelEmission {
     return probes_.size() > 0 && probes_[id] == isa::ProbeMode::none ? "tv::" : writer();
   }
 
+  /// Notes that all threads store their elements of a tile.
+  void note_stores_of(isa::VarId tile);
   /// Writes the fence after a statement that stores, if its form has one.
   void fence_if(bool fenced);
   /// Writes what must be done before the block ends.
-  void end_block(bool bulk);
+  void end_block();
 
   /// Declares `at_`, the half of the memory for exchanges (isa::KernelInfo::exchange_bytes) that
   /// the statement takes: whoever still reads the other half has not passed the statement's
@@ -122,7 +121,7 @@ class KernelEmission {
   const SelectedKernel& selected_;
   const isa::Kernel& kernel_;
   UsedDefinitions& used_;
-  isa::ProbePlan probes_;  ///< empty if there are none
+  const isa::ProbePlan& probes_;  ///< empty if there are none
   CudaKernel result_;
 };
 

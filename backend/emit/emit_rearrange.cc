@@ -56,11 +56,6 @@ void end_result(const isa::InstStmt& stmt, const std::string& target, KernelEmis
   kernel.out.close();
 }
 
-/// Bits of memory that an element takes on its way.
-int exchanged_bits(const isa::DType& dtype) {
-  return dtype.bits <= 8 ? 8 : dtype.bits <= 16 ? 16 : dtype.bits <= 32 ? 32 : 64;
-}
-
 }  // namespace
 
 template <>
@@ -146,8 +141,8 @@ void emit_form(const ExchangedElements& form, const isa::InstStmt& stmt, KernelE
   const isa::VarId result = stmt.results[0];
   const auto& [dtype, from] = kernel.type<isa::RegisterType>(form.source);
   const RegisterLayout& to = kernel.type<isa::RegisterType>(result).layout;
-  const int bits = exchanged_bits(dtype);
-  const isa::ExchangeOrder order = isa::exchange_order(from, to, bits / 8);
+  const int bits = form.bytes * 8;
+  const isa::ExchangeOrder& order = form.order;
   kernel.declare_tile(stmt);
   kernel.out.open_plain();
   kernel.begin_exchange();

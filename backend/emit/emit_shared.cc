@@ -16,8 +16,9 @@ void emit_plain(const isa::AllocateShared&, const isa::InstStmt& stmt, KernelEmi
 }
 
 template <>
-void emit_form(const FullBarrier& form, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(form.bulk ? "tv::synchronize_bulk(bulk_);" : "tv::synchronize();");
+void emit_form(const FullBarrier&, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.out.line(kernel.selected().bulk.any() ? "tv::synchronize_bulk(bulk_);"
+                                               : "tv::synchronize();");
 }
 
 template <>
@@ -26,8 +27,8 @@ void emit_form(const SplitBarrier& form, const isa::InstStmt&, KernelEmission& k
 }
 
 template <>
-void emit_form(const EarlyExit& form, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.end_block(form.bulk);
+void emit_form(const EarlyExit&, const isa::InstStmt&, KernelEmission& kernel) {
+  kernel.end_block();
   kernel.out.line("return;");
 }
 

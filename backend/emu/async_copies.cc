@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "isa/base/check.h"
+
 namespace tilevm::backend {
 namespace {
 
@@ -57,15 +59,12 @@ void ThreadCopies::let_some_land(SeededNumbers& numbers) {
   }
 }
 
-void Phases::make(unsigned barrier) { all_.insert_or_assign(barrier, Barrier{}); }
+void Phases::make(unsigned barrier, unsigned arrivals) {
+  all_.insert_or_assign(barrier, Barrier{Mbarrier(arrivals), {}});
+}
 
-bool Phases::expect(unsigned barrier, unsigned bytes) {
-  Barrier& at = all_.at(barrier);
-  if (at.arrived) return false;
-  at.arrived = true;
-  at.missing += bytes;
-  end_phase(at);
-  return true;
+Mbarrier::Trap Phases::expect(unsigned barrier, unsigned bytes) {
+  return all_.at(barrier).state.arrive_expecting(bytes);
 }
 
 void Phases::begin(unsigned barrier, const CopyUnderWay& copy, SeededNumbers& numbers) {
@@ -77,9 +76,8 @@ void Phases::begin(unsigned barrier, const CopyUnderWay& copy, SeededNumbers& nu
 
 bool Phases::is_over(unsigned barrier, unsigned parity) {
   Barrier& at = all_.at(barrier);
-  const auto over = [&] { return at.phase % 2 != parity; };
-  while (!over() && !at.under_way.empty()) land(at, 0);
-  return over();
+  while (!at.state.is_over(parity) && !at.under_way.empty()) land(at, 0);
+  return at.state.is_over(parity);
 }
 
 void Phases::let_some_land(SeededNumbers& numbers) {
@@ -94,15 +92,9 @@ void Phases::let_some_land(SeededNumbers& numbers) {
 void Phases::land(Barrier& barrier, std::size_t index) {
   const auto at = barrier.under_way.begin() + static_cast<std::ptrdiff_t>(index);
   at->land();
-  barrier.missing -= static_cast<std::int64_t>(at->bytes);
+  const auto trap = barrier.state.complete(static_cast<std::uint32_t>(at->bytes));
+  TILEVM_CHECK(trap == Mbarrier::Trap::none, "more bytes than shared memory has");
   barrier.under_way.erase(at);
-  end_phase(barrier);
-}
-
-void Phases::end_phase(Barrier& barrier) {
-  if (!barrier.arrived || barrier.missing != 0) return;
-  barrier.arrived = false;
-  ++barrier.phase;
 }
 
 }  // namespace tilevm::backend

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/emu/emu_options.h"
+#include "backend/emu/mbarrier.h"
 
 namespace tilevm::backend {
 
@@ -53,10 +54,11 @@ class Phases {
  public:
   explicit Phases(EmuOptions::Landing landing) : landing_(landing) {}
   void clear() { all_.clear(); }
-  void make(unsigned barrier);
+  /// Each phase takes `arrivals`.
+  void make(unsigned barrier, unsigned arrivals = 1);
   [[nodiscard]] bool knows(unsigned barrier) const { return all_.contains(barrier); }
-  /// The arrival of the current phase. False if it came already.
-  [[nodiscard]] bool expect(unsigned barrier, unsigned bytes);
+  /// An arrival at the current phase, which from then on also waits for so many bytes.
+  [[nodiscard]] Mbarrier::Trap expect(unsigned barrier, unsigned bytes);
   void begin(unsigned barrier, const CopyUnderWay& copy, SeededNumbers& numbers);
   /// Whether the phase of this parity is over. Where data comes when it is waited for, it comes
   /// now.
@@ -66,13 +68,10 @@ class Phases {
 
  private:
   struct Barrier {
-    std::uint64_t phase = 0;   ///< phases that are over
-    bool arrived = false;      ///< in the current one
-    std::int64_t missing = 0;  ///< bytes that were expected and have not come
+    Mbarrier state;
     std::vector<CopyUnderWay> under_way;
   };
   static void land(Barrier& barrier, std::size_t index);
-  static void end_phase(Barrier& barrier);
   EmuOptions::Landing landing_;
   std::map<unsigned, Barrier> all_;
 };

@@ -28,7 +28,7 @@ std::vector<unsigned> ordered(unsigned count, Order order) {
 std::string_view name_of(int meeting) {
   constexpr std::array names{"nothing",
                              "a barrier of the block",
-                             "a split barrier",
+                             "a named barrier",
                              "a barrier of the warp",
                              "a shuffle",
                              "an election",
@@ -49,6 +49,7 @@ BlockMachine::BlockMachine(const EmuLaunch& launch, StackPool& stacks)
       shared_(new unsigned char[launch.shared_bytes + launch.barrier_bytes + shared_alignment]),
       warps_(warp_order_.size()),
       operands_(warp_order_.size()),
+      named_barriers_(launch.threads),
       copies_(launch.threads, launch.options.copies),
       phases_(launch.options.copies),
       numbers_(0) {}
@@ -81,10 +82,12 @@ Status BlockMachine::begin(std::uint64_t number) {
   unsigned char* const shared =
       shared_.get() + (shared_alignment - base % shared_alignment) % shared_alignment;
   std::memset(shared, unwritten_byte, launch_.shared_bytes + launch_.barrier_bytes);
+  stored_.clear();
   copies_.clear();
   phases_.clear();
   std::fill(warps_.begin(), warps_.end(), Group{});
-  barrier_ = split_barrier_ = {};
+  barrier_ = {};
+  named_barriers_.clear();
   alive_ = launch_.threads;
   for (unsigned i = 0; i < launch_.threads; ++i) {
     Thread& thread = threads_[i];
@@ -102,7 +105,8 @@ Status BlockMachine::begin(std::uint64_t number) {
                     launch_.shared_bytes,
                     {shared, 0},
                     &for_block_,
-                    0};
+                    0,
+                    launch_.compares_stores};
     thread.steps = launch_.options.max_steps;
     grant_steps(thread);
     thread.fibre.prepare(thread.lane, run_thread);
@@ -267,20 +271,18 @@ void BlockMachine::release_warp(emu::Lane* lane) {
   release(warps_[warp], first_of(warp), lanes_of(warp));
 }
 
-void BlockMachine::release_split_barrier() {
-  split_barrier_ = {};
-  for (Thread& thread : threads_) {
-    if (thread.state == State::waiting && thread.meeting == Meeting::split_barrier) {
-      thread.state = State::ready;
-    }
-  }
-}
-
 /// Threads that only arrive go on at once, and may be at the next barrier of the block meanwhile.
-void BlockMachine::arrive_at_split_barrier(emu::Lane* lane, unsigned threads, bool waits,
-                                           unsigned line) {
-  if (++split_barrier_.arrived == threads) return release_split_barrier();
-  if (waits) wait(threads_[lane->thread], State::waiting, Meeting::split_barrier, line);
+void BlockMachine::come_to_barrier(emu::Lane* lane, unsigned barrier, unsigned threads, bool waits,
+                                   unsigned line) {
+  if (auto why = named_barriers_.refuse(barrier, lane->thread, threads)) {
+    stop(lane, EmuFault::Kind::divergence, *std::move(why), line);
+  }
+  const auto passing = named_barriers_.come(barrier, lane->thread, threads, waits);
+  for (const unsigned thread : passing.waiting) threads_[thread].state = State::ready;
+  if (passing.complete) stored_.clear();
+  if (waits && !passing.complete) {
+    wait(threads_[lane->thread], State::waiting, Meeting::named_barrier, line);
+  }
 }
 
 std::string BlockMachine::describe(const void* address) const {
@@ -333,7 +335,8 @@ void BlockMachine::check_shared(emu::Lane* lane, const void* address, std::size_
 
 /// Rows of 16 bytes: lane 8m + r gives row r of matrix m. Each lane has a word of every matrix: two
 /// neighbours of row lane / 4, or with `transposed` of column lane / 4.
-void BlockMachine::move_matrices(unsigned warp, int count, bool transposed, bool stores) {
+template <class F>
+void BlockMachine::for_each_half(unsigned warp, int count, bool transposed, F&& f) {
   Operands& operands = operands_[warp];
   for (std::size_t matrix = 0; matrix < static_cast<std::size_t>(count); ++matrix) {
     for (std::size_t lane = 0; lane < warp_size; ++lane) {
@@ -344,11 +347,36 @@ void BlockMachine::move_matrices(unsigned warp, int count, bool transposed, bool
         auto* const element =
             static_cast<unsigned char*>(const_cast<void*>(operands.a[matrix * 8 + row])) +
             column * 2;
-        stores ? std::memcpy(element, word + half * 2, 2)
-               : std::memcpy(word + half * 2, element, 2);
+        f(first_of(warp) + static_cast<unsigned>(lane), word + half * 2, element);
       }
     }
   }
+}
+
+void BlockMachine::move_matrices(unsigned warp, int count, bool transposed, bool stores) {
+  for_each_half(warp, count, transposed,
+                [&](unsigned, unsigned char* half, unsigned char* element) {
+                  stores ? std::memcpy(element, half, 2) : std::memcpy(half, element, 2);
+                });
+}
+
+void BlockMachine::compare_matrices(emu::Lane* lane, int count, bool transposed, unsigned line) {
+  for_each_half(lane->thread / warp_size, count, transposed,
+                [&](unsigned thread, const unsigned char* half, const unsigned char* element) {
+                  compare_store(lane, thread, element, half, nullptr, 2, line);
+                });
+}
+
+void BlockMachine::compare_store(emu::Lane* lane, unsigned thread, const unsigned char* address,
+                                 const unsigned char* bytes, const unsigned char* masks,
+                                 unsigned count, unsigned line) {
+  const auto other = stored_.store(thread, address, bytes, masks, count);
+  if (!other) return;
+  stop(lane, EmuFault::Kind::replicas,
+       fmt::format("threads {} and {} store different bits at one address, {}, with no barrier of "
+                   "the block in between",
+                   *other, thread, describe(address)),
+       line);
 }
 
 }  // namespace tilevm::backend

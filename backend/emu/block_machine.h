@@ -19,6 +19,8 @@
 #include "backend/emu/lane.h"
 #include "backend/emu/memory_map.h"
 #include "backend/emu/mma_unit.h"
+#include "backend/emu/named_barriers.h"
+#include "backend/emu/stored_bytes.h"
 
 namespace tilevm::backend {
 
@@ -34,6 +36,7 @@ struct EmuLaunch {
   unsigned threads = 1;
   std::size_t shared_bytes = 0;   ///< dynamic
   std::size_t barrier_bytes = 0;  ///< of memory barriers
+  bool compares_stores = false;   ///< some elements are stored by all threads that hold them
   MemoryMap memory;
   const std::vector<MmaUnit>* mma = nullptr;  ///< of the compiled unit
   const MmaModel* model = nullptr;
@@ -70,7 +73,7 @@ class BlockMachine {
   enum class Meeting : std::uint8_t {
     none,
     synchronize,
-    split_barrier,
+    named_barrier,
     synchronize_warp,
     from_first,
     from_lane,
@@ -97,7 +100,7 @@ class BlockMachine {
     std::array<unsigned, warp_size> values{};
     unsigned detail = 0;  ///< the shape of an mma, the kind of a matrix access
   };
-  struct Group {  ///< threads that meet: a warp, or the block at one of its two barriers
+  struct Group {  ///< threads that meet: a warp, or the block at its barrier
     unsigned arrived = 0;
     Meeting meeting = Meeting::none;
     unsigned line = 0;
@@ -123,10 +126,18 @@ class BlockMachine {
   bool meet_warp(emu::Lane* lane, Meeting meeting, unsigned line);
   void release(Group& group, unsigned first, unsigned count);
   void release_warp(emu::Lane* lane);
-  void release_split_barrier();
-  void arrive_at_split_barrier(emu::Lane* lane, unsigned threads, bool waits, unsigned line);
+  void come_to_barrier(emu::Lane* lane, unsigned barrier, unsigned threads, bool waits,
+                       unsigned line);
   void wait(Thread& thread, State state, Meeting meeting, unsigned line);
   void move_matrices(unsigned warp, int count, bool transposed, bool stores);
+  /// Calls f(thread, word of this thread, element in memory) for the halves of all words.
+  template <class F>
+  void for_each_half(unsigned warp, int count, bool transposed, F&& f);
+  /// Ends the launch if a thread stores other bits than another one stored in the same memory.
+  void compare_store(emu::Lane* lane, unsigned thread, const unsigned char* address,
+                     const unsigned char* bytes, const unsigned char* masks, unsigned count,
+                     unsigned line);
+  void compare_matrices(emu::Lane* lane, int count, bool transposed, unsigned line);
   /// Records why the launch ends and leaves the thread's code by an exception.
   [[noreturn]] void stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line);
   void check_access(emu::Lane* lane, const void* address, std::size_t bytes, std::size_t alignment,
@@ -141,10 +152,12 @@ class BlockMachine {
   std::unique_ptr<unsigned char[]> shared_;
   std::vector<Group> warps_;
   std::vector<Operands> operands_;  ///< of each warp
-  Group barrier_, split_barrier_;
+  Group barrier_;
+  NamedBarriers named_barriers_;
   unsigned alive_ = 0;
   bool advanced_ = false;
   unsigned long long for_block_ = 0;
+  StoredBytes stored_;
   ThreadCopies copies_;
   Phases phases_;
   SeededNumbers numbers_;

@@ -9,8 +9,8 @@
 
 #include "backend/emu/emu_launch.h"
 #include "backend/emu/lane_operations.h"
-#include "backend/engine/print_buffer.h"
-#include "backend/engine/probe_buffer.h"
+#include "backend/launch/print_buffer.h"
+#include "backend/launch/probe_buffer.h"
 #include "isa/analysis/assertion.h"
 #include "isa/base/check.h"
 
@@ -91,7 +91,7 @@ Status EmuEngine::prepare(std::span<const isa::VerifiedProgram* const> programs)
 }
 
 Status EmuEngine::prepare(std::span<const isa::VerifiedProgram* const> programs,
-                          const EmitOptions& options) {
+                          const SelectOptions& options) {
   std::vector<const isa::VerifiedProgram*> missing;
   for (const isa::VerifiedProgram* program : programs) {
     if (!prepared_.contains({&program->program(), options.probes})) missing.push_back(program);
@@ -100,7 +100,7 @@ Status EmuEngine::prepare(std::span<const isa::VerifiedProgram* const> programs,
 }
 
 Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& programs,
-                          const EmitOptions& options) {
+                          const SelectOptions& options) {
   for (const isa::VerifiedProgram* program : programs) {
     for (const isa::Kernel& kernel : program->program().kernels) {
       if (Status fits = check_stack(kernel, max_tile_bytes(options_.optimisation)); !fits)
@@ -109,8 +109,9 @@ Status EmuEngine::compile(const std::vector<const isa::VerifiedProgram*>& progra
   }
   if (prepared_.size() + programs.size() > max_prepared) prepared_.clear();
   std::vector<SelectedProgram> selected;
-  for (const isa::VerifiedProgram* program : programs) selected.push_back(select(*program));
-  CudaSource source = emit_together(selected, MachineKind::emulated, options);
+  for (const isa::VerifiedProgram* program : programs)
+    selected.push_back(select(*program, options));
+  CudaSource source = emit_together(selected, MachineKind::emulated);
   if (edit_) edit_(source);
   Result<std::shared_ptr<const EmuUnit>> unit =
       EmuUnit::load(compiler_, source, programs[0]->source().name());
@@ -286,6 +287,7 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   launch.threads = static_cast<unsigned>(emitted.threads);
   launch.shared_bytes = static_cast<std::size_t>(emitted.shared_bytes);
   launch.barrier_bytes = static_cast<std::size_t>(emitted.barrier_bytes);
+  launch.compares_stores = emitted.stores_replicas;
   launch.mma = &prepared.unit->mma();
   launch.options = options_;
   const MmaModel model = models_(program.target());

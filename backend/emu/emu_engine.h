@@ -15,7 +15,7 @@
 
 #include "backend/emit/emit.h"
 #include "backend/emu/emu_unit.h"
-#include "backend/engine/kernel_arguments.h"
+#include "backend/launch/kernel_arguments.h"
 #include "isa/program/print.h"
 #include "isa/program/probe.h"
 
@@ -92,9 +92,9 @@ class EmuEngine {
   };
   EmuEngine(HostCompiler compiler, EmuOptions options, MmaModels models);
   [[nodiscard]] Status prepare(std::span<const isa::VerifiedProgram* const> programs,
-                               const EmitOptions& options);
+                               const SelectOptions& options);
   [[nodiscard]] Status compile(const std::vector<const isa::VerifiedProgram*>& programs,
-                               const EmitOptions& options);
+                               const SelectOptions& options);
   /// With probes if there is a log.
   [[nodiscard]] Result<EmuRun> launch(const isa::VerifiedProgram& program, int kernel,
                                       const std::vector<Argument>& arguments, EmuMemory& memory,

@@ -15,6 +15,7 @@ struct EmuFault {
     divergence,  ///< threads that must meet at one instruction are at different ones
     deadlock,    ///< threads wait for what cannot come
     step_limit,  ///< a loop does not end
+    replicas,    ///< threads that hold the same element store different bits
   };
   Kind kind = Kind::trap;
   std::string message;  ///< without the location

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/compile/compile_request.h"
 #include "isa/base/result.h"
 
 namespace tilevm::backend {
@@ -25,6 +26,10 @@ class HostCompiler {
                                             std::chrono::milliseconds timeout) const;
 
  private:
+  /// Without the kernel cache.
+  [[nodiscard]] Result<Compiled> compile_now(const std::string& source, const std::string& name,
+                                             std::chrono::milliseconds timeout) const;
+
   std::string path_, description_;
   std::vector<std::string> options_;
 };

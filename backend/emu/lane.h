@@ -53,6 +53,14 @@ struct Operations {
   void (*wait_for_phase)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
   void (*copy_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
                     unsigned barrier);
+  /// A thread stores `count` bytes, or the bits of them that are set in `masks`. Ends the launch if
+  /// another thread stored other bits there since the last barrier of the block.
+  void (*stored)(Lane* lane, const unsigned char* address, const void* bytes, const void* masks,
+                 unsigned count);
+  /// The function of an instruction that PTX calls approximate, by its name here ("Ex2Approx") and
+  /// the type of elements ("f16"): of one code, or of two.
+  unsigned long long (*(*approximation)(const char* mnemonic, const char* type))(
+      unsigned long long a, unsigned long long b);
   /// Waits until 32 bits of global memory have a value.
   void (*wait_for_value)(Lane* lane, const unsigned char* address, unsigned value, unsigned line);
 };
@@ -75,6 +83,7 @@ struct Lane {
   Range global;                   ///< the buffer that was touched last
   unsigned long long* for_block;  ///< a word that the threads of the block share
   unsigned long long steps;       ///< iterations of loops that it may still make
+  bool compares_stores;           ///< some elements are stored by all threads that hold them
 };
 
 /// The thread whose code runs.

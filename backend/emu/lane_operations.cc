@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/emu/approximations.h"
 #include "backend/emu/block_machine.h"
 
 namespace tilevm::backend {
@@ -47,6 +48,7 @@ struct LaneOperations {
       return;
     block.copies_.let_some_land(block.numbers_);
     block.phases_.let_some_land(block.numbers_);
+    block.stored_.clear();
     block.release(block.barrier_, 0, block.launch_.threads);
   }
 
@@ -56,7 +58,8 @@ struct LaneOperations {
   }
 
   static void split_barrier(emu::Lane* lane, unsigned threads, bool waits, unsigned line) {
-    BlockMachine::of(lane).arrive_at_split_barrier(lane, threads, waits, line);
+    constexpr unsigned number = 1;  // 0 is that of all threads (PTX ISA, barrier)
+    BlockMachine::of(lane).come_to_barrier(lane, number, threads, waits, line);
   }
 
   static unsigned from_first(emu::Lane* lane, unsigned value, unsigned line) {
@@ -106,6 +109,7 @@ struct LaneOperations {
     }
     block.move_matrices(warp, count, transposed, stores);
     block.release_warp(lane);
+    if (stores && lane->compares_stores) block.compare_matrices(lane, count, transposed, line);
   }
 
   static void load_matrices(emu::Lane* lane, unsigned* words, const unsigned char* row, int count,
@@ -216,9 +220,18 @@ struct LaneOperations {
   static void expect_bytes(emu::Lane* lane, unsigned barrier, unsigned bytes) {
     check_barrier(lane, barrier, 0);
     BlockMachine& block = BlockMachine::of(lane);
-    if (block.phases_.expect(barrier, bytes)) return;
-    block.stop(lane, EmuFault::Kind::divergence,
-               "a second thread arrives at a phase of a memory barrier that takes one arrival", 0);
+    switch (block.phases_.expect(barrier, bytes)) {
+      case Mbarrier::Trap::none:
+        return;
+      case Mbarrier::Trap::arrivals:
+        block.stop(lane, EmuFault::Kind::divergence,
+                   "a thread arrives at a phase of a memory barrier that takes no arrival more", 0);
+      case Mbarrier::Trap::bytes:
+        block.stop(
+            lane, EmuFault::Kind::memory,
+            fmt::format("a memory barrier cannot wait for {} bytes: it counts to 2^20 - 1", bytes),
+            0);
+    }
   }
 
   static void wait_for_phase(emu::Lane* lane, unsigned barrier, unsigned phase, unsigned line) {
@@ -260,6 +273,13 @@ struct LaneOperations {
     block.wait(thread, State::waits_for_value, Meeting::none, line);
   }
 
+  static void stored(emu::Lane* lane, const unsigned char* address, const void* bytes,
+                     const void* masks, unsigned count) {
+    BlockMachine::of(lane).compare_store(lane, lane->thread, address,
+                                         static_cast<const unsigned char*>(bytes),
+                                         static_cast<const unsigned char*>(masks), count, 0);
+  }
+
   static constexpr emu::Operations all{
       .trap = trap,
       .out_of_steps = out_of_steps,
@@ -282,6 +302,8 @@ struct LaneOperations {
       .expect_bytes = expect_bytes,
       .wait_for_phase = wait_for_phase,
       .copy_bulk = copy_bulk,
+      .stored = stored,
+      .approximation = find_approximation,
       .wait_for_value = wait_for_value,
   };
 };

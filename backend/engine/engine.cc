@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "backend/compile/kernel_cache.h"
-#include "backend/engine/print_buffer.h"
-#include "backend/engine/probe_buffer.h"
+#include "backend/launch/print_buffer.h"
+#include "backend/launch/probe_buffer.h"
 
 namespace tilevm::backend {
 namespace {
@@ -135,7 +135,7 @@ Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program) {
 }
 
 Result<LoadedProgram> CudaEngine::prepare(const isa::VerifiedProgram& program,
-                                          const EmitOptions& options) {
+                                          const SelectOptions& options) {
   const isa::VerifiedProgram* const one = &program;
   Result<std::vector<LoadedProgram>> loaded = prepare_together({&one, 1}, options);
   if (!loaded) return loaded.error();
@@ -148,11 +148,12 @@ Result<std::vector<LoadedProgram>> CudaEngine::prepare_together(
 }
 
 Result<std::vector<LoadedProgram>> CudaEngine::prepare_together(
-    std::span<const isa::VerifiedProgram* const> programs, const EmitOptions& options) {
+    std::span<const isa::VerifiedProgram* const> programs, const SelectOptions& options) {
   if (programs.empty()) return std::vector<LoadedProgram>();
   std::vector<SelectedProgram> selected;
-  for (const isa::VerifiedProgram* program : programs) selected.push_back(select(*program));
-  CudaSource source = emit_together(selected, MachineKind::gpu, options);
+  for (const isa::VerifiedProgram* program : programs)
+    selected.push_back(select(*program, options));
+  CudaSource source = emit_together(selected, MachineKind::gpu);
   if (build_.edit_text) source.text = build_.edit_text(std::move(source.text));
   const std::lock_guard lock(cache_->mutex);
   if (has_assertions(source) && !cache_->assertions) {
@@ -229,7 +230,15 @@ Status CudaEngine::prepare_prints(const std::array<unsigned, 3>& grid, DeviceMem
     memory.print_grid_[d] = grid[d];
     blocks *= grid[d];
   }
-  return clear_print_buffer(device_, blocks, memory.prints_);
+  const std::size_t bytes = print_buffer_bytes(blocks);
+  if (memory.prints_.size() < bytes) {
+    Result<DeviceBuffer> larger = device_.allocate(bytes);
+    if (!larger) return larger.error();
+    memory.prints_ = *std::move(larger);
+  }
+  if (Status status = memory.prints_.fill(0); !status) return status;
+  const std::vector<std::uint8_t> head = print_buffer_head(blocks);
+  return memory.prints_.write(head.data(), head.size());
 }
 
 Result<isa::LaunchPrints> CudaEngine::read_prints(const LoadedProgram& program, int kernel,

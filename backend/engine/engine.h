@@ -23,7 +23,7 @@
 
 #include "backend/driver/device.h"
 #include "backend/emit/emit.h"
-#include "backend/engine/kernel_arguments.h"
+#include "backend/launch/kernel_arguments.h"
 #include "isa/analysis/assertion.h"
 #include "isa/base/result.h"
 #include "isa/program/print.h"
@@ -92,9 +92,9 @@ class CudaEngine {
   /// Emits, compiles and loads; a text that was loaded before is only looked up. Errors:
   /// unavailable (no compiler), limit (the compiler's timeout).
   [[nodiscard]] Result<LoadedProgram> prepare(const isa::VerifiedProgram& program);
-  /// The same with other options of the emitter.
+  /// The same with other options of selection.
   [[nodiscard]] Result<LoadedProgram> prepare(const isa::VerifiedProgram& program,
-                                              const EmitOptions& options);
+                                              const SelectOptions& options);
 
   /// Several programs in one text, which costs the compiler less than one text each.
   [[nodiscard]] Result<std::vector<LoadedProgram>> prepare_together(
@@ -148,7 +148,7 @@ class CudaEngine {
  private:
   struct Cache;
   [[nodiscard]] Result<std::vector<LoadedProgram>> prepare_together(
-      std::span<const isa::VerifiedProgram* const> programs, const EmitOptions& options);
+      std::span<const isa::VerifiedProgram* const> programs, const SelectOptions& options);
   CudaEngine(Device device, BuildOptions build);
   /// Buffers that a launch needs besides the program's own; null where its kernel has none.
   struct HiddenBuffers {

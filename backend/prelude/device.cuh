@@ -486,6 +486,65 @@ TV_FN u32 f32_sqrt(u32 a) {
   asm("sqrt.rn.f32 %0, %1;" : "=r"(d) : "r"(a));
   return d;
 }
+// Approximate instructions (docs/approximations.md). The assembler folds one whose operand it knows to
+// the correctly rounded value, which the instruction does not give, be the text volatile or not: an
+// operand that may be known passes through hidden() before.
+//
+/// 0, which the compilers do not know, since the host may write to it.
+static __constant__ u32 hidden_zero = 0;
+TV_FN u32 hidden(u32 a) { return a | hidden_zero; }
+TV_FN u64 hidden(u64 a) { return a | static_cast<u64>(hidden_zero) << 32; }
+
+#define TV_APPROXIMATION(name, Word, bits, instruction)     \
+  TV_FN Word name(Word a) {                                 \
+    Word d;                                                 \
+    asm(instruction " %0, %1;" : "=" bits(d) : bits(a));    \
+    return d;                                               \
+  }
+#define TV_QUOTIENT(name, instruction)                               \
+  TV_FN u32 name(u32 a, u32 b) {                                     \
+    u32 d;                                                           \
+    asm(instruction " %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));      \
+    return d;                                                        \
+  }
+TV_APPROXIMATION(ex2_approx_f32, u32, "r", "ex2.approx.f32")
+TV_APPROXIMATION(ex2_approx_ftz_f32, u32, "r", "ex2.approx.ftz.f32")
+TV_APPROXIMATION(lg2_approx_f32, u32, "r", "lg2.approx.f32")
+TV_APPROXIMATION(lg2_approx_ftz_f32, u32, "r", "lg2.approx.ftz.f32")
+TV_APPROXIMATION(rcp_approx_f32, u32, "r", "rcp.approx.f32")
+TV_APPROXIMATION(rcp_approx_ftz_f32, u32, "r", "rcp.approx.ftz.f32")
+TV_APPROXIMATION(rsqrt_approx_f32, u32, "r", "rsqrt.approx.f32")
+TV_APPROXIMATION(rsqrt_approx_ftz_f32, u32, "r", "rsqrt.approx.ftz.f32")
+TV_APPROXIMATION(sqrt_approx_f32, u32, "r", "sqrt.approx.f32")
+TV_APPROXIMATION(sqrt_approx_ftz_f32, u32, "r", "sqrt.approx.ftz.f32")
+TV_APPROXIMATION(sin_approx_f32, u32, "r", "sin.approx.f32")
+TV_APPROXIMATION(sin_approx_ftz_f32, u32, "r", "sin.approx.ftz.f32")
+TV_APPROXIMATION(cos_approx_f32, u32, "r", "cos.approx.f32")
+TV_APPROXIMATION(cos_approx_ftz_f32, u32, "r", "cos.approx.ftz.f32")
+TV_APPROXIMATION(tanh_approx_f32, u32, "r", "tanh.approx.f32")
+TV_APPROXIMATION(rcp_approx_ftz_f64, u64, "l", "rcp.approx.ftz.f64")
+TV_APPROXIMATION(rsqrt_approx_ftz_f64, u64, "l", "rsqrt.approx.ftz.f64")
+TV_APPROXIMATION(ex2_approx_f16x2, u32, "r", "ex2.approx.f16x2")
+TV_APPROXIMATION(tanh_approx_f16x2, u32, "r", "tanh.approx.f16x2")
+#if __CUDA_ARCH__ >= 900
+TV_APPROXIMATION(ex2_approx_ftz_bf16x2, u32, "r", "ex2.approx.ftz.bf16x2")
+TV_APPROXIMATION(tanh_approx_bf16x2, u32, "r", "tanh.approx.bf16x2")
+#else
+// Those of f32, truncated, which is what the instructions give that came with sm_90.
+TV_FN u32 ex2_approx_ftz_bf16x2(u32 a) {
+  const u32 low = ex2_approx_ftz_f32(a << 16), high = ex2_approx_ftz_f32(a & 0xffff0000u);
+  return low >> 16 | (high & 0xffff0000u);
+}
+TV_FN u32 tanh_approx_bf16x2(u32 a) {
+  const u32 low = tanh_approx_f32(a << 16), high = tanh_approx_f32(a & 0xffff0000u);
+  return low >> 16 | (high & 0xffff0000u);
+}
+#endif
+TV_QUOTIENT(div_full_f32, "div.full.f32")
+TV_QUOTIENT(div_full_ftz_f32, "div.full.ftz.f32")
+TV_QUOTIENT(div_approx_f32, "div.approx.f32")
+TV_QUOTIENT(div_approx_ftz_f32, "div.approx.ftz.f32")
+
 // A NaN loses against a number; -0 is less than +0. Of one operand twice the assembler makes a
 // move, so NaN results are made canonical by the caller.
 TV_FN u32 f32_min(u32 a, u32 b) {

@@ -77,6 +77,11 @@ TV_FN void check(const u8* address, bool writes) {
   if (aligned && is_inside({at->shared.begin, at->barriers}, address, bytes)) return;
   at->operations->check(at, address, bytes, writes);
 }
+/// Says what is stored, where replicas are to be compared.
+TV_FN void note_store(const u8* address, const void* bytes, u32 count, const u32* mask = nullptr) {
+  emu::Lane* const at = lane();
+  if (at->compares_stores) at->operations->stored(at, address, bytes, mask, count);
+}
 template <class T>
 TV_FN T load_as(const u8* address) {
   check<sizeof(T)>(address, false);
@@ -87,6 +92,7 @@ TV_FN T load_as(const u8* address) {
 template <class T>
 TV_FN void store_as(u8* address, T value) {
   check<sizeof(T)>(address, true);
+  note_store(address, &value, sizeof(T));
   __builtin_memcpy(address, &value, sizeof(T));
 }
 template <int bytes>
@@ -97,10 +103,12 @@ TV_FN void load_words(u32* words, const u8* address) {
 template <int bytes>
 TV_FN void store_words(u8* address, const u32* words) {
   check<bytes>(address, true);
+  note_store(address, words, bytes);
   __builtin_memcpy(address, words, bytes);
 }
 TV_FN void store_bits(u8* address, u32 mask, u32 value) {
   check<4>(address, true);
+  note_store(address, &value, 4, &mask);
   u32* const word = reinterpret_cast<u32*>(address);
   __atomic_fetch_and(word, ~mask, __ATOMIC_RELAXED);
   __atomic_fetch_or(word, value, __ATOMIC_RELAXED);
@@ -308,6 +316,73 @@ TV_FN u32 f32_fma(u32 a, u32 b, u32 c) {
   return f32_result(__builtin_fmaf(f32_value(a), f32_value(b), f32_value(c)));
 }
 TV_FN u32 f32_sqrt(u32 a) { return f32_result(__builtin_sqrtf(f32_value(a))); }
+// Approximate instructions: the machine has the model of them (isa/type/approximation.h).
+TV_FN u32 hidden(u32 a) { return a; }
+TV_FN u64 hidden(u64 a) { return a; }
+
+typedef u64 (*ApproximateCode)(u64 a, u64 b);
+/// The function of an instruction, which is looked up once.
+TV_FN ApproximateCode find_approximation(ApproximateCode* known, const char* mnemonic,
+                                       const char* type) {
+  ApproximateCode found = __atomic_load_n(known, __ATOMIC_RELAXED);
+  if (found == nullptr) {
+    found = lane()->operations->approximation(mnemonic, type);
+    __atomic_store_n(known, found, __ATOMIC_RELAXED);
+  }
+  return found;
+}
+
+#define TV_APPROXIMATION(name, Word, mnemonic, type)                                  \
+  TV_FN Word name(Word a) {                                                           \
+    static ApproximateCode known = nullptr;                                             \
+    return static_cast<Word>(find_approximation(&known, mnemonic, type)(a, 0));       \
+  }
+/// Of the two halves of a word.
+TV_FN u32 approximate_halves(ApproximateCode f, u32 a) {
+  return static_cast<u32>(f(a & 0xffffu, 0) | f(a >> 16, 0) << 16);
+}
+#define TV_APPROXIMATIONS(name, mnemonic, type)                                     \
+  TV_FN u32 name(u32 a) {                                                           \
+    static ApproximateCode known = nullptr;                                         \
+    return approximate_halves(find_approximation(&known, mnemonic, type), a);       \
+  }
+#define TV_QUOTIENT(name, mnemonic)                                                   \
+  TV_FN u32 name(u32 a, u32 b) {                                                      \
+    static ApproximateCode known = nullptr;                                             \
+    return static_cast<u32>(find_approximation(&known, mnemonic, "f32")(a, b));       \
+  }
+TV_APPROXIMATION(ex2_approx_f32, u32, "Ex2Approx", "f32")
+TV_APPROXIMATION(ex2_approx_ftz_f32, u32, "Ex2ApproxFtz", "f32")
+TV_APPROXIMATION(lg2_approx_f32, u32, "Lg2Approx", "f32")
+TV_APPROXIMATION(lg2_approx_ftz_f32, u32, "Lg2ApproxFtz", "f32")
+TV_APPROXIMATION(rcp_approx_f32, u32, "RcpApprox", "f32")
+TV_APPROXIMATION(rcp_approx_ftz_f32, u32, "RcpApproxFtz", "f32")
+TV_APPROXIMATION(rsqrt_approx_f32, u32, "RsqrtApprox", "f32")
+TV_APPROXIMATION(rsqrt_approx_ftz_f32, u32, "RsqrtApproxFtz", "f32")
+TV_APPROXIMATION(sqrt_approx_f32, u32, "SqrtApprox", "f32")
+TV_APPROXIMATION(sqrt_approx_ftz_f32, u32, "SqrtApproxFtz", "f32")
+TV_APPROXIMATION(sin_approx_f32, u32, "SinApprox", "f32")
+TV_APPROXIMATION(sin_approx_ftz_f32, u32, "SinApproxFtz", "f32")
+TV_APPROXIMATION(cos_approx_f32, u32, "CosApprox", "f32")
+TV_APPROXIMATION(cos_approx_ftz_f32, u32, "CosApproxFtz", "f32")
+TV_APPROXIMATION(tanh_approx_f32, u32, "TanhApprox", "f32")
+TV_APPROXIMATION(rcp_approx_ftz_f64, u64, "RcpApproxFtz", "f64")
+TV_APPROXIMATION(rsqrt_approx_ftz_f64, u64, "RsqrtApproxFtz", "f64")
+TV_APPROXIMATIONS(ex2_approx_f16x2, "Ex2Approx", "f16")
+TV_APPROXIMATIONS(tanh_approx_f16x2, "TanhApprox", "f16")
+TV_FN u32 ex2_approx_ftz_bf16x2(u32 a) {
+  static ApproximateCode known = nullptr;
+  return approximate_halves(find_approximation(&known, "Ex2ApproxFtz", "bf16"), a);
+}
+TV_FN u32 tanh_approx_bf16x2(u32 a) {
+  static ApproximateCode known = nullptr;
+  return approximate_halves(find_approximation(&known, "TanhApprox", "bf16"), a);
+}
+TV_QUOTIENT(div_full_f32, "DivFull")
+TV_QUOTIENT(div_full_ftz_f32, "DivFullFtz")
+TV_QUOTIENT(div_approx_f32, "DivApprox")
+TV_QUOTIENT(div_approx_ftz_f32, "DivApproxFtz")
+
 /// A NaN loses against a number; -0 is less than +0.
 TV_FN u32 f32_extreme(u32 a, u32 b, bool largest) {
   const float x = f32_value(a), y = f32_value(b);

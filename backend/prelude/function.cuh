@@ -76,6 +76,117 @@ struct Pow : OnValues {
   static TV_FN u32 f32(u32 a, u32 b) { return f32_pow(a, b); }
 };
 
+/// An instruction that PTX calls approximate: on f32, and on what else Op has.
+template <class Op>
+struct Approximation {
+  template <class T>
+  static TV_FN Code<T::bits> apply(Code<T::bits> a) {
+    if constexpr (T::bits == 64) {
+      return Op::f64(a);
+    } else if constexpr (T::bits == 16) {
+      return halves<T>(a) & 0xffffu;
+    } else {
+      return Op::f32(a);
+    }
+  }
+  /// Of both halves of a word.
+  template <class T>
+  static TV_FN u32 halves(u32 a) {
+    if constexpr (T::exponent == 5) {
+      return Op::f16x2(a);
+    } else {
+      return Op::bf16x2(a);
+    }
+  }
+};
+
+struct Ex2Approx : Approximation<Ex2Approx> {
+  static TV_FN u32 f32(u32 a) { return ex2_approx_f32(a); }
+  static TV_FN u32 f16x2(u32 a) { return ex2_approx_f16x2(a); }
+};
+struct Ex2ApproxFtz : Approximation<Ex2ApproxFtz> {
+  static TV_FN u32 f32(u32 a) { return ex2_approx_ftz_f32(a); }
+  static TV_FN u32 bf16x2(u32 a) { return ex2_approx_ftz_bf16x2(a); }
+};
+struct Lg2Approx : Approximation<Lg2Approx> {
+  static TV_FN u32 f32(u32 a) { return lg2_approx_f32(a); }
+};
+struct Lg2ApproxFtz : Approximation<Lg2ApproxFtz> {
+  static TV_FN u32 f32(u32 a) { return lg2_approx_ftz_f32(a); }
+};
+struct RcpApprox : Approximation<RcpApprox> {
+  static TV_FN u32 f32(u32 a) { return rcp_approx_f32(a); }
+};
+struct RcpApproxFtz : Approximation<RcpApproxFtz> {
+  static TV_FN u32 f32(u32 a) { return rcp_approx_ftz_f32(a); }
+  static TV_FN u64 f64(u64 a) { return rcp_approx_ftz_f64(a); }
+};
+struct RsqrtApprox : Approximation<RsqrtApprox> {
+  static TV_FN u32 f32(u32 a) { return rsqrt_approx_f32(a); }
+};
+struct RsqrtApproxFtz : Approximation<RsqrtApproxFtz> {
+  static TV_FN u32 f32(u32 a) { return rsqrt_approx_ftz_f32(a); }
+  static TV_FN u64 f64(u64 a) { return rsqrt_approx_ftz_f64(a); }
+};
+struct SqrtApprox : Approximation<SqrtApprox> {
+  static TV_FN u32 f32(u32 a) { return sqrt_approx_f32(a); }
+};
+struct SqrtApproxFtz : Approximation<SqrtApproxFtz> {
+  static TV_FN u32 f32(u32 a) { return sqrt_approx_ftz_f32(a); }
+};
+struct SinApprox : Approximation<SinApprox> {
+  static TV_FN u32 f32(u32 a) { return sin_approx_f32(a); }
+};
+struct SinApproxFtz : Approximation<SinApproxFtz> {
+  static TV_FN u32 f32(u32 a) { return sin_approx_ftz_f32(a); }
+};
+struct CosApprox : Approximation<CosApprox> {
+  static TV_FN u32 f32(u32 a) { return cos_approx_f32(a); }
+};
+struct CosApproxFtz : Approximation<CosApproxFtz> {
+  static TV_FN u32 f32(u32 a) { return cos_approx_ftz_f32(a); }
+};
+struct TanhApprox : Approximation<TanhApprox> {
+  static TV_FN u32 f32(u32 a) { return tanh_approx_f32(a); }
+  static TV_FN u32 f16x2(u32 a) { return tanh_approx_f16x2(a); }
+  static TV_FN u32 bf16x2(u32 a) { return tanh_approx_bf16x2(a); }
+};
+
+struct DivFull : OnValues {
+  static TV_FN u32 f32(u32 a, u32 b) { return div_full_f32(a, b); }
+};
+struct DivFullFtz : OnValues {
+  static TV_FN u32 f32(u32 a, u32 b) { return div_full_ftz_f32(a, b); }
+};
+struct DivApprox : OnValues {
+  static TV_FN u32 f32(u32 a, u32 b) { return div_approx_f32(a, b); }
+};
+struct DivApproxFtz : OnValues {
+  static TV_FN u32 f32(u32 a, u32 b) { return div_approx_ftz_f32(a, b); }
+};
+/// A quotient whose divisor may be known to the assembler.
+template <class Op>
+struct HiddenDivisor : OnValues {
+  static TV_FN u32 f32(u32 a, u32 b) { return Op::f32(a, hidden(b)); }
+};
+
+/// `hides`: elements may be known to the assembler.
+template <class Op, class T, int count, bool hides>
+TV_FN void approximate_tile(u32* d, const u32* a) {
+  if constexpr (T::bits == 16) {
+    TV_UNROLL_UP_TO((count + 1) / 2)
+    for (int i = 0; i < (count + 1) / 2; ++i) {
+      d[i] = Op::template halves<T>(hides ? hidden(a[i]) : a[i]);
+    }
+  } else {
+    TV_UNROLL_UP_TO(count)
+    for (int i = 0; i < count; ++i) {
+      const Code<T::bits> code = get<T::bits>(a, i);
+      put<T::bits>(d, i, Op::template apply<T>(hides ? hidden(code) : code));
+    }
+  }
+}
+
 /// The words 0 of all counters, then the words 1 and so on.
 template <int count>
 TV_FN void philox_tile(u32* d, const u32* counters, u64 stream, u64 key) {

@@ -27,14 +27,6 @@ VarId moved_tile(const isa::Kernel& kernel, const isa::Instruction& inst) {
   return isa::thread_local_equivalent(from, convert->layout) ? convert->src.var : VarId{};
 }
 
-/// Whether the result is that of values: a NaN among the operands gives the canonical NaN.
-bool is_arithmetic(const isa::Instruction& inst) {
-  return std::holds_alternative<isa::Add>(inst) || std::holds_alternative<isa::Sub>(inst) ||
-         std::holds_alternative<isa::Mul>(inst) || std::holds_alternative<isa::Fma>(inst) ||
-         std::holds_alternative<isa::Dot>(inst) || std::holds_alternative<isa::DotSparse>(inst) ||
-         std::holds_alternative<isa::DotScaled>(inst);
-}
-
 }  // namespace
 
 BitcastChains::BitcastChains(const isa::VerifiedProgram& program, int kernel,
@@ -78,7 +70,7 @@ void BitcastChains::count_reads(const isa::InstStmt& stmt, const isa::Target& ta
 
 /// A View of the same type is read as its source is.
 void BitcastChains::mark_exact(const isa::InstStmt& stmt, const isa::Definitions& definitions) {
-  if (is_arithmetic(stmt.inst)) return;
+  if (isa::description(stmt.inst).canonical_nan) return;
   const VarId source = moved_tile(kernel_, stmt.inst);
   const bool is_same =
       source.valid() && definitions.written_once(stmt.results[0]) &&

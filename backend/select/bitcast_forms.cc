@@ -19,6 +19,11 @@ Form select_bits(BitOrigin origin, const InstStmt& stmt, const Selection& select
   return MovedBits{origin.base, gather_recipe(origin.source_bits)};
 }
 
+/// Bytes that an element takes in shared memory on its way to another thread.
+int exchanged_bytes(const isa::DType& dtype) {
+  return dtype.bits <= 8 ? 1 : dtype.bits <= 16 ? 2 : dtype.bits <= 32 ? 4 : 8;
+}
+
 }  // namespace
 
 Form select_form(const isa::Cast& inst, const InstStmt& stmt, const Selection& selection) {
@@ -49,7 +54,9 @@ Form select_form(const isa::ConvertLayout& inst, const InstStmt& stmt, const Sel
   if (!isa::thread_local_equivalent(source.layout, inst.layout)) {
     auto plan = isa::plan_warp_exchange(source.layout, inst.layout, source.dtype.bits);
     if (plan) return ShuffledElements{inst.src.var, std::move(*plan)};
-    return ExchangedElements{inst.src.var};
+    const int bytes = exchanged_bytes(source.dtype);
+    return ExchangedElements{inst.src.var, bytes,
+                             isa::exchange_order(source.layout, inst.layout, bytes)};
   }
   BitOrigin origin = selection.chains.origin(inst.src.var);
   std::vector<SourceBit> source_bits = converted_bits(selection.tile(inst.src.var), inst.layout);

@@ -198,17 +198,6 @@ class WarpAssignment {
   std::int64_t first_producer_;
 };
 
-/// Tells the forms of other statements that there are bulk copies.
-void announce(Selection& selection) {
-  const bool pieces = !selection.result.bulk.are_all;
-  selection.statements.for_each([&](StmtId id) {
-    if (auto* commit = selection.form<GroupCommit>(id)) *commit = {true, pieces};
-    if (auto* wait = selection.form<GroupWait>(id)) wait->bulk = true, wait->pieces = pieces;
-    if (auto* barrier = selection.form<FullBarrier>(id)) barrier->bulk = true;
-    if (auto* exit = selection.form<EarlyExit>(id)) exit->bulk = true;
-  });
-}
-
 }  // namespace
 
 void select_bulk_copies(Selection& selection) {
@@ -225,7 +214,6 @@ void select_bulk_copies(Selection& selection) {
   WarpAssignment assignment(selection, splits);
   for (const auto& run : found.runs) assignment.assign(run);
   selection.result.bulk = {groups, splits ? assignment.first_producer() : 0, found.are_all};
-  announce(selection);
 }
 
 }  // namespace tilevm::backend

@@ -98,13 +98,18 @@ Form select_binary(isa::BinaryOp op, isa::VarId a, isa::VarId b, const InstStmt&
   const bool alike = selection.tile(a) == result && selection.tile(b) == result;
   const bool pairs = works_on_pairs(op, result.dtype);
   if (!alike && pairs && has_pairs(result)) return PairLoop{op, {a, b}};
-  if (!alike || isa::is_comparison(op)) return ElementLoop{op, {a, b}};
+  const bool hides = class_of(op) == isa::BinaryClass::quotient && selection.known.may_be_known(b);
+  if (!alike || isa::is_comparison(op)) return ElementLoop{op, {a, b}, hides};
   using Unit = TileFunction::Unit;
   if (isa::is_bit_by_bit(op)) return TileFunction{op, {a, b}, Unit::word};
-  return TileFunction{op, {a, b}, pairs ? Unit::pair : Unit::element};
+  return TileFunction{op, {a, b}, pairs ? Unit::pair : Unit::element, hides};
 }
 
-Form select_unary(isa::UnaryOp op, isa::VarId a, const Selection&) { return TileFunction{op, {a}}; }
+Form select_unary(isa::UnaryOp op, isa::VarId a, const Selection& selection) {
+  const bool hides =
+      class_of(op) == isa::UnaryClass::approximation && selection.known.may_be_known(a);
+  return TileFunction{op, {a}, TileFunction::Unit::element, hides};
+}
 
 Form select_form(const isa::Fma& inst, const InstStmt& stmt, const Selection& selection) {
   const std::vector operands{inst.a.var, inst.b.var, inst.c.var};
@@ -119,11 +124,15 @@ Form select_form(const isa::Where& inst, const InstStmt&, const Selection&) {
   return ElementLoop{ChooseElement{}, {inst.condition.var, inst.a.var, inst.b.var}};
 }
 
-Form select_form(const isa::Dot& inst, const InstStmt& stmt, const Selection& selection) {
+Form select_product(const isa::ProductOperands& operands, const InstStmt& stmt,
+                    const Selection& selection) {
   constexpr std::size_t most_unrolled = 4096;  // multiply-adds
   const isa::DotPlan& plan = selection.info.dot_plan(stmt);
   const isa::VarId result = stmt.results[0];
-  const DotForm dot{&plan, result == inst.a.var || result == inst.b.var};
+  const bool beside = result == operands.left || result == operands.right ||
+                      result == operands.metadata || result == operands.left_scales ||
+                      result == operands.right_scales;
+  const DotForm dot{&plan, beside};
   switch (plan.method) {
     case isa::DotMethod::mma:
       return MmaDot{dot};
@@ -133,19 +142,6 @@ Form select_form(const isa::Dot& inst, const InstStmt& stmt, const Selection& se
       break;
   }
   return ChainDot{dot, plan.chain.a_row.size() * plan.chain.a_depth.size() <= most_unrolled};
-}
-
-Form select_form(const isa::DotSparse& inst, const InstStmt& stmt, const Selection& selection) {
-  const isa::VarId result = stmt.results[0];
-  const bool beside = result == inst.a.var || result == inst.b.var || result == inst.places.var;
-  return MmaDot{{&selection.info.dot_plan(stmt), beside}};
-}
-
-Form select_form(const isa::DotScaled& inst, const InstStmt& stmt, const Selection& selection) {
-  const isa::VarId result = stmt.results[0];
-  const bool beside = result == inst.a.var || result == inst.a_scales.var || result == inst.b.var ||
-                      result == inst.b_scales.var;
-  return MmaDot{{&selection.info.dot_plan(stmt), beside}};
 }
 
 namespace {

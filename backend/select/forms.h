@@ -17,6 +17,7 @@
 #include "isa/access/access_plan.h"
 #include "isa/dot/dot.h"
 #include "isa/inst/elementwise.h"
+#include "isa/layout/exchange_order.h"
 #include "isa/layout/reduction.h"
 #include "isa/layout/scan_plan.h"
 #include "isa/layout/warp_exchange.h"
@@ -42,6 +43,7 @@ struct TileAccess {
   std::optional<isa::VarId> index{};     ///< a tile that says where elements are
   std::optional<std::size_t> hoisted{};  ///< the thread's address, in SelectedKernel::hoisted
   bool fenced = false;                   ///< a fence for later bulk copies follows
+  bool joined = false;  ///< the thread's part of an offset and the rest share no bit: OR joins them
   isa::CacheHint cache = isa::CacheHint::normal;
 };
 
@@ -101,30 +103,42 @@ struct BulkCopy {
   [[nodiscard]] std::int64_t rounds() const { return (rows + warps - 1) / warps; }
 };
 
-/// Ends a group of copies: of bulk copies, of copies in pieces, or of both.
-struct GroupCommit {
-  bool bulk = false, pieces = true;
-};
+// How a kernel counts its groups of copies, as bulk copies, in pieces or both, is one decision
+// (BulkGroups in selected_program.h); the commits, waits and barriers below follow it.
+
+/// Ends a group of copies.
+struct GroupCommit {};
 /// Waits until at most `pending` groups are in flight.
 struct GroupWait {
   std::int64_t pending = 0;
-  bool bulk = false, pieces = true;
   bool fenced = false;
 };
 
 // --- Barriers -----------------------------------------------------------------------------------
 
-/// All warps of the block wait for one another.
-struct FullBarrier {
-  bool bulk = false;  ///< it also tells the other warps that bulk copies are complete
-};
+/// All warps of the block wait for one another. With bulk copies it also tells the other warps that
+/// these are complete.
+struct FullBarrier {};
 /// All warps arrive, and only the producer warps, which copy, wait.
 struct SplitBarrier {
   std::int64_t first_producer = 0, warps = 0;  ///< of the block
 };
-/// The end of the block, in the middle of the kernel.
-struct EarlyExit {
-  bool bulk = false;  ///< the last groups of bulk copies are waited for
+/// The end of the block, in the middle of the kernel, after the last groups of bulk copies.
+struct EarlyExit {};
+
+// --- Tiles created ------------------------------------------------------------------------------
+
+/// A tile whose elements all have one value, or none.
+struct FilledElements {};
+/// A tile whose elements take values of a list in turn: constants where the local index alone says
+/// which, else a table in local memory that the thread's index reads.
+struct ListedElements {
+  bool by_local = true;
+};
+/// A tile whose elements take values in turn that are equally far apart: first + step * number,
+/// computed as i32 and cast.
+struct ComputedElements {
+  std::int64_t first = 0, step = 0;
 };
 
 // --- Tiles in registers -------------------------------------------------------------------------
@@ -137,6 +151,7 @@ struct ChooseElement {};
 struct ElementLoop {
   std::variant<isa::BinaryOp, FusedMultiplyAdd, ChooseElement> function;
   std::vector<isa::VarId> operands;
+  bool hides_operands = false;  ///< an approximation's: see TileFunction
 };
 /// Two 16-bit elements at a time; operands may be broadcast.
 struct PairLoop {
@@ -150,6 +165,9 @@ struct TileFunction {
   std::variant<isa::BinaryOp, isa::UnaryOp> function;
   std::vector<isa::VarId> operands;
   Unit unit = Unit::element;
+  /// Elements may be constants to the assembler, which folds `.approx` of a constant to the
+  /// correctly rounded value. An operation on a value of memory makes them unknown to it.
+  bool hides_operands = false;
 };
 /// A Cast that converts element by element, or in pairs.
 struct ElementCast {
@@ -189,9 +207,11 @@ struct MovedBits {
   BitRecipe recipe;
 };
 
-/// The elements of `source` in other threads: through shared memory.
+/// The elements of `source` in other threads: through shared memory, where each takes `bytes`.
 struct ExchangedElements {
   isa::VarId source;
+  int bytes = 0;
+  isa::ExchangeOrder order;
 };
 /// In other lanes of each warp: by shuffles or `movmatrix`.
 struct ShuffledElements {
@@ -201,14 +221,13 @@ struct ShuffledElements {
 
 // --- Products -----------------------------------------------------------------------------------
 
-/// A Dot, a DotSparse or a DotScaled, as planned by the verifier (isa/dot). A result that replaces
-/// an operand is built in other registers first.
+/// A product, as planned by the verifier (isa/dot). A result that replaces an operand is built in
+/// other registers first.
 struct DotForm {
   const isa::DotPlan* plan = nullptr;
   bool beside = false;
 };
-/// By tensor-core instructions for these types; of a DotSparse, sparse ones, of a DotScaled
-/// block-scaled ones.
+/// A product by tensor-core instructions for its types: dense, sparse or block-scaled ones.
 struct MmaDot {
   DotForm dot;
 };
@@ -255,6 +274,7 @@ using Form = std::variant<Plain,                                             //
                           PieceCopy, ElementCopy, BulkCopy,                  //
                           GroupCommit, GroupWait,                            //
                           FullBarrier, SplitBarrier, EarlyExit,              //
+                          FilledElements, ListedElements, ComputedElements,  //
                           ElementLoop, PairLoop, TileFunction, ElementCast,  //
                           RecipeCast, FusedCast, ElidedCast,                 //
                           ElidedView, CopiedBits, MovedBits,                 //

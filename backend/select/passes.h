@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "backend/select/bitcast_chains.h"
+#include "backend/select/known_values.h"
 #include "backend/select/selected_program.h"
 #include "isa/analysis/definitions.h"
 #include "isa/analysis/statements.h"
@@ -15,14 +16,16 @@ namespace tilevm::backend {
 
 /// A kernel whose forms are being selected.
 struct Selection {
-  Selection(const isa::VerifiedProgram& verified, int index);
+  Selection(const isa::VerifiedProgram& verified, int index, const SelectOptions& selects);
 
   const isa::VerifiedProgram& program;
   const isa::Kernel& kernel;
   const isa::KernelInfo& info;
+  const SelectOptions& options;
   isa::Statements statements;
   isa::Definitions definitions;
   BitcastChains chains;
+  KnownValues known;
   SelectedKernel result;
 
   [[nodiscard]] const isa::RegisterType& tile(isa::VarId var) const {
@@ -53,5 +56,10 @@ void place_bulk_fences(Selection& selection);
 void split_barriers(Selection& selection);
 /// Hoists addresses that loops would compute in every iteration (hoisted_addresses.cc).
 void hoist_addresses(Selection& selection);
+/// Offsets whose parts share no bit are joined by OR instead of a sum (joined_offsets.cc).
+void join_offsets(Selection& selection);
+/// Gives probes to the statements that leave a result, if kernels are to have probes
+/// (probes.cc).
+void place_probes(Selection& selection);
 
 }  // namespace tilevm::backend

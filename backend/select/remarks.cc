@@ -135,6 +135,16 @@ class FormWords {
   }
   [[nodiscard]] MaybeWords of(const EarlyExit&) const { return std::nullopt; }
 
+  [[nodiscard]] MaybeWords of(const FilledElements&) const { return std::nullopt; }
+  [[nodiscard]] MaybeWords of(const ListedElements& form) const {
+    if (form.by_local) return std::nullopt;
+    return Words{fmt::format("{} x 1 element from a table in local memory", result_elements())};
+  }
+  [[nodiscard]] MaybeWords of(const ComputedElements& form) const {
+    return Words{fmt::format("{} x 1 element computed: {} + {} * its number", result_elements(),
+                             form.first, form.step)};
+  }
+
   [[nodiscard]] MaybeWords of(const ElementLoop&) const {
     return Words{elements_text(result_elements(), false)};
   }

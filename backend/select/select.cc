@@ -18,6 +18,8 @@ constexpr void (*passes[])(Selection&) = {
     place_bulk_fences,     // after what is still stored by other instructions
     split_barriers,        // where nothing happens but bulk copies and reads of what they copied
     hoist_addresses,       // of the accesses to shared memory that are left
+    join_offsets,          // of accesses whose addresses are not hoisted
+    place_probes,          // on the forms that are left, if they are asked for
 };
 
 }  // namespace
@@ -33,21 +35,23 @@ void name_variables(Selection& selection) {
   }
 }
 
-Selection::Selection(const isa::VerifiedProgram& verified, int index)
+Selection::Selection(const isa::VerifiedProgram& verified, int index, const SelectOptions& selects)
     : program(verified),
       kernel(verified.kernel(index)),
       info(verified.info(index)),
+      options(selects),
       statements(kernel),
       definitions(kernel, statements),
-      chains(verified, index, statements, definitions) {
+      chains(verified, index, statements, definitions),
+      known(kernel, statements) {
   result.kernel = index;
   result.forms = isa::StmtMap<Form>(statements.size());
 }
 
-SelectedProgram select(const isa::VerifiedProgram& program) {
-  SelectedProgram selected{program, {}};
+SelectedProgram select(const isa::VerifiedProgram& program, const SelectOptions& options) {
+  SelectedProgram selected{program, options, {}};
   for (int i = 0; i < static_cast<int>(program.program().kernels.size()); ++i) {
-    Selection selection(selected.program, i);
+    Selection selection(selected.program, i, selected.options);
     for (const auto pass : passes) pass(selection);
     selected.kernels.push_back(std::move(selection.result));
   }

@@ -11,6 +11,7 @@
 namespace tilevm::backend {
 
 /// Selects the forms of all statements of a program. Pure and total.
-[[nodiscard]] SelectedProgram select(const isa::VerifiedProgram& program);
+[[nodiscard]] SelectedProgram select(const isa::VerifiedProgram& program,
+                                     const SelectOptions& options = {});
 
 }  // namespace tilevm::backend

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/select/forms.h"
+#include "isa/program/probe.h"
 #include "isa/program/stmt_map.h"
 #include "isa/verify/verify.h"
 
@@ -15,12 +16,14 @@ namespace tilevm::backend {
 /// Shared memory of the barrier of a group of bulk copies.
 inline constexpr std::int64_t barrier_bytes = 8;
 
-/// How groups of bulk copies are counted in a kernel.
+/// How groups of copies are counted in a kernel.
 struct BulkGroups {
-  std::int64_t count = 0;  ///< that may be in flight, a power of two; 0: no bulk copies
+  std::int64_t count = 0;  ///< groups of bulk copies in flight at most, a power of two, or none
   std::int64_t first_producer =
       0;                 ///< the first warp that copies, if barriers may be split; else 0
   bool are_all = false;  ///< there are no other asynchronous copies
+
+  [[nodiscard]] bool any() const { return count > 0; }
 };
 
 /// The address of a thread's share of accesses to a shared tensor, which is computed once before
@@ -43,6 +46,11 @@ struct DeferredSum {
   isa::StmtId loop{};
 };
 
+/// What is selected besides the program itself.
+struct SelectOptions {
+  bool probes = false;  ///< kernels sum up what each statement writes (isa/program/probe.h)
+};
+
 struct SelectedKernel {
   int kernel = 0;                         ///< index into Program::kernels
   isa::StmtMap<Form> forms{};             ///< of every statement
@@ -51,10 +59,12 @@ struct SelectedKernel {
   BulkGroups bulk{};
   std::vector<HoistedAddress> hoisted{};
   std::vector<DeferredSum> deferred{};
+  isa::ProbePlan probes{};  ///< empty if the kernel has none
 };
 
 struct SelectedProgram {
-  isa::VerifiedProgram program;         ///< which the forms refer to
+  isa::VerifiedProgram program;  ///< which the forms refer to
+  SelectOptions options{};
   std::vector<SelectedKernel> kernels;  ///< one per kernel of the program, in order
 };
 

@@ -49,7 +49,7 @@ class OtherAccesses {
   void transfer(const isa::Stmt& stmt, bool& others) const {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
     if (inst == nullptr) return;
-    others = !std::holds_alternative<isa::Synchronize>(inst->inst) && (others || is_other(*inst));
+    others = isa::description(inst->inst).sync != isa::Sync::block && (others || is_other(*inst));
   }
 
  private:
@@ -60,7 +60,7 @@ class OtherAccesses {
   [[nodiscard]] bool is_other(const InstStmt& stmt) const {
     if (is_bulk_copy(stmt.id)) return false;
     const isa::Description& is = isa::description(stmt.inst);
-    if (is.barrier || is.orders_blocks || is.category == isa::Category::debug ||
+    if (is.is_barrier() || is.orders_blocks() || is.category == isa::Category::debug ||
         std::holds_alternative<isa::Exit>(stmt.inst)) {
       return true;
     }

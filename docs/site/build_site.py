@@ -105,7 +105,8 @@ class Site:
         if not page.exists():
             return
         (self.pages / "playground").mkdir()
-        shutil.copy(page, self.pages / "playground/index.html")
+        links = re.compile(r'(<nav id="links"[^>]*>)(?:<a [^>]*>Docs</a>)?')
+        self.write("playground/index.html", links.sub(r'\1<a href="../index.html">Docs</a>', page.read_text(), 1))
         text = (self.pages / "playground.md").read_text()
         self.write("playground.md", text.replace("\n\n", "\n\n**[Open the playground](playground/index.html)**\n\n", 1))
 

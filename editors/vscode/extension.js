@@ -2,7 +2,7 @@
 "use strict";
 
 const vscode = require("vscode");
-const { LanguageClient } = require("vscode-languageclient/node");
+const { Client } = require("./client");
 
 let client;
 
@@ -50,13 +50,7 @@ async function report() {
 }
 
 function activate(context) {
-  const command = settings().get("path");
-  const executable = { command, args: ["lsp"] };
-  client = new LanguageClient("tilevm", "tilevm", executable, {
-    documentSelector: [{ language: "tilevm" }],
-    initializationOptions: { target: settings().get("target"), defines: settings().get("defines") },
-  });
-  client.start();
+  client = new Client(settings().get("path"), { target: settings().get("target"), defines: settings().get("defines") });
   context.subscriptions.push(
     vscode.commands.registerCommand("tilevm.run", run),
     vscode.commands.registerCommand("tilevm.debug", debug),

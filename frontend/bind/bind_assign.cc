@@ -5,6 +5,7 @@
 
 #include "frontend/bind/bind_body.h"
 #include "frontend/bind/expressions.h"
+#include "frontend/bind/inlining.h"
 
 namespace tilevm::frontend {
 namespace {
@@ -147,7 +148,7 @@ void BodyBinder::assign_element(const ast::Assign& stmt, Span span) {
                          ? std::get_if<ValueList>(&binding->value->node)
                          : nullptr;
   if (list == nullptr) {
-    if (!binding) return scope_.report_unknown(target.text, target.span);
+    if (!binding) return scope_.report_unknown(target.text, target.span, Wanted::list);
     if (binding->poisoned()) return;
     add_note(diagnostics_.error(Code::wrong_operand_kind, target.span,
                                 fmt::format("`{}` is no list", target.text)),
@@ -172,7 +173,7 @@ void BodyBinder::assign_element(const ast::Assign& stmt, Span span) {
                                    isa::to_string(expected), isa::to_string(type)));
     return;
   }
-  if (!value) return;
+  if (!value || !spend(cost_of(*list), span)) return;
   ValueList changed = *list;
   changed[*at] = *std::move(value);
   assign_constant(Value{std::move(changed)}, target);

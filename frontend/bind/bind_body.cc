@@ -9,6 +9,7 @@
 #include "frontend/bind/assignments.h"
 #include "frontend/bind/bind_range.h"
 #include "frontend/bind/expressions.h"
+#include "frontend/bind/inlining.h"
 
 namespace tilevm::frontend {
 
@@ -28,6 +29,18 @@ void BodyBinder::bind(const ast::Block& tree) {
 
 std::optional<isa::VarId> BodyBinder::tensor(const ast::Expr& expr) {
   return instructions_.tensor(expr);
+}
+
+std::string BodyBinder::text(Span span) const {
+  constexpr std::size_t longest = 40;
+  std::string text;
+  for (const char c : builder_.inlining.source.text(span)) {
+    const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!space) text += c;
+    if (space && !text.empty() && text.back() != ' ') text += ' ';
+    if (text.size() > longest) return "..";
+  }
+  return text;
 }
 
 bool BodyBinder::check_new_name(const ast::Identifier& name) {
@@ -50,6 +63,7 @@ bool BodyBinder::check_new_name(const ast::Identifier& name) {
 void BodyBinder::add_statements(const ast::Block& tree) {
   for (const ast::Stmt& stmt : tree) {
     if (returned_ || builder_.is_too_long(stmt.span, diagnostics_)) return;
+    if (!spend({1, 0}, stmt.span)) return;
     std::visit([&](const auto& node) { bind_stmt(node, stmt.span); }, stmt.node);
   }
 }
@@ -134,6 +148,7 @@ void BodyBinder::expand(const ast::For& stmt, Span span) {
   loops_.push_back(true);
   for (const Value& value : *values) {
     if (returned_ || builder_.is_too_long(span, diagnostics_)) break;
+    if (!spend(cost_of(value), span)) break;
     variables_.enter(true);
     const std::size_t errors = diagnostics_.error_count();
     if (!check_new_name(name)) {

@@ -29,9 +29,10 @@ class BodyBinder final : public Emitter {
   std::optional<isa::VarId> tensor(const ast::Expr& expr) override;
   std::optional<ValueList> call(const ast::Function& function, const ast::Call& call,
                                 Span span) override;
-  bool spend(std::size_t steps, Span span) override {
-    return builder_.inlining.spend(steps, span, diagnostics_);
+  bool spend(Cost cost, Span span) override {
+    return builder_.inlining.spend(cost, span, diagnostics_);
   }
+  [[nodiscard]] std::string text(Span span) const override;
 
   /// A parameter or loop variable must not hide another name; of a function, it may hide a
   /// constant, which the file that has the function need not know.

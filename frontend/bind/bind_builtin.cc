@@ -1,11 +1,18 @@
+// Binding of the functions of the language, and of element types: names, and what gives a type.
 #include "frontend/bind/expressions.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "frontend/syntax/foreign_words.h"
+#include "isa/base/suggest.h"
 
 namespace tilevm::frontend {
 namespace {
@@ -38,6 +45,15 @@ const Builtin* find_builtin(std::string_view name) {
   return found == builtins.end() ? nullptr : found;
 }
 
+constexpr std::size_t most_values = 256;
+
+std::optional<Value> too_many_values(std::string_view name, const ast::Argument& first_beyond,
+                                     const BindScope& scope) {
+  scope.diagnostics.error(Code::too_many_operands, first_beyond.span,
+                          fmt::format("`{}` takes at most {} values", name, most_values));
+  return std::nullopt;
+}
+
 class BuiltinBinder {
  public:
   BuiltinBinder(const ast::Call& call, Span span, const BindScope& scope)
@@ -51,6 +67,8 @@ class BuiltinBinder {
       return wrong_count(builtin);
     }
     if (many ? args_.size() < 2 : args_.size() != builtin.parameters) return wrong_count(builtin);
+    if (many && args_.size() > most_values)
+      return too_many_values(name_, args_[most_values], scope_);
     if (many) return extreme();
     if (name_ == "abs") return absolute();
     if (name_ == "cdiv") return ceiling();
@@ -232,6 +250,72 @@ std::vector<std::string> builtin_names() {
 
 std::optional<Value> bind_builtin(const ast::Call& call, Span span, const BindScope& scope) {
   return BuiltinBinder(call, span, scope).bind();
+}
+
+// ---------------------------------------------------------------------------------------------
+// Element types
+
+namespace {
+
+std::optional<isa::DType> take_dtype(std::optional<Value> value, const ast::Expr& expr,
+                                     const BindScope& scope) {
+  if (!value) return std::nullopt;
+  if (const auto* type = std::get_if<isa::DType>(&value->node)) return *type;
+  scope.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                          fmt::format("a type is expected here, not {}", kind_name(*value, scope)));
+  return std::nullopt;
+}
+
+/// A type that no name is; nothing after a report.
+std::optional<isa::DType> bind_computed_dtype(const ast::Expr& expr, const BindScope& scope) {
+  if (const auto* node = std::get_if<ast::Conditional>(&expr.node)) {
+    const ast::Expr* const taken = chosen(*node, scope);
+    return taken != nullptr ? bind_dtype(*taken, scope) : std::nullopt;
+  }
+  if (const auto* node = std::get_if<ast::Index>(&expr.node)) {
+    return take_dtype(bind_element(*node, expr.span, scope), expr, scope);
+  }
+  if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
+    if (const auto* function = scope.function(call->callee.text)) {
+      return take_dtype(bind_function_call(*function, *call, expr.span, scope), expr, scope);
+    }
+    if (is_builtin(call->callee.text)) {
+      return take_dtype(bind_builtin(*call, expr.span, scope), expr, scope);
+    }
+  }
+  scope.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                          "a type is expected here, such as `f16` or `i6`");
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<isa::DType> bind_dtype(const ast::Expr& expr, const BindScope& scope) {
+  const auto* name = std::get_if<ast::Name>(&expr.node);
+  if (name == nullptr) return bind_computed_dtype(expr, scope);
+  const BindScope::Meaning meaning = scope.lookup(name->text, expr.span);
+  if (meaning.kind == BindScope::Meaning::Kind::poisoned) return std::nullopt;
+  if (meaning.value) {
+    if (const auto* type = std::get_if<isa::DType>(&meaning.value->node)) return *type;
+  } else if (const auto type = isa::parse_dtype(name->text)) {
+    return type;
+  }
+  if (report_foreign_word({name->text, expr.span}, scope.diagnostics)) return std::nullopt;
+  std::vector<std::string> known;
+  for (const isa::DType& type : isa::all_dtypes()) known.push_back(isa::to_string(type));
+  for (std::string& constant : scope.names_of(Wanted::dtype)) known.push_back(std::move(constant));
+  const std::string near = nearest(name->text, known);
+  auto& error = scope.diagnostics.error(
+      Code::unknown_type, expr.span,
+      fmt::format("unknown type `{}`{}", name->text,
+                  near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
+  error.fix = near;
+  if (near.empty()) {
+    add_note(error,
+             "types are i1..i8 i16 i32 i64, u1..u8 u16 u32 u64, f16 bf16 tf32 f32 f64, "
+             "f{n}e{E}m{M} of 3 to 8 bits, f8e8m0 f7e4m3u, b1..b8");
+  }
+  return std::nullopt;
 }
 
 }  // namespace tilevm::frontend

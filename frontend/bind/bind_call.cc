@@ -9,6 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "frontend/bind/expressions.h"
+#include "frontend/bind/foreign_calls.h"
+#include "frontend/bind/tile_operators.h"
 #include "frontend/syntax/foreign_words.h"
 #include "isa/base/enumerators.h"
 #include "isa/base/suggest.h"
@@ -20,20 +22,20 @@ namespace {
 /// One overload of `bind` for each slot type, from syntax to slot.
 class SlotBinder {
  public:
-  SlotBinder(const BindScope& scope, const TensorOperand& tensor)
-      : scope_(scope), tensor_(tensor) {}
+  SlotBinder(const BindScope& scope, OperandBinder& operands)
+      : scope_(scope), operands_(operands) {}
 
   bool bind(const ast::Expr& expr, isa::RegisterOperand& slot) {
-    return bind_variable(expr, slot.var);
+    return bind_variable(expr, slot.var, Wanted::tile);
   }
   bool bind(const ast::Expr& expr, isa::SharedOperand& slot) {
-    return bind_variable(expr, slot.var);
+    return bind_variable(expr, slot.var, Wanted::shared);
   }
   bool bind(const ast::Expr& expr, isa::GlobalOperand& slot) {
-    return bind_variable(expr, slot.var);
+    return bind_variable(expr, slot.var, Wanted::view);
   }
   bool bind(const ast::Expr& expr, isa::PointerOperand& slot) {
-    return bind_variable(expr, slot.var);
+    return bind_variable(expr, slot.var, Wanted::pointer);
   }
   bool bind(const ast::Expr& expr, isa::DType& slot) {
     const auto type = bind_dtype(expr, scope_);
@@ -85,7 +87,7 @@ class SlotBinder {
     }
     if (!names_tensor(expr)) return bind(expr, slot.value.emplace<isa::ScalarOperand>());
     isa::VarId& var = slot.value.emplace<isa::RegisterOperand>().var;
-    if (!bind_variable(expr, var)) return false;
+    if (!bind_variable(expr, var, Wanted::number)) return false;
     const isa::Variable& variable = scope_.variables->variable(var);
     if (const auto* scalar = std::get_if<isa::ScalarType>(&variable.type)) {
       slot.value =
@@ -95,7 +97,7 @@ class SlotBinder {
   }
   bool bind(const ast::Expr& expr, isa::TensorOperand& slot) {
     isa::VarId var;
-    if (!bind_variable(expr, var)) return false;
+    if (!bind_variable(expr, var, Wanted::tensor)) return false;
     const isa::Variable& variable = scope_.variables->variable(var);
     if (std::holds_alternative<isa::RegisterType>(variable.type)) {
       slot.value = isa::RegisterOperand{var};
@@ -188,7 +190,18 @@ class SlotBinder {
     auto& error = scope_.diagnostics.error(
         Code::wrong_operand_kind, expr.span,
         fmt::format("{} is expected here, one of {}", what, fmt::join(known, ", ")));
-    if (name != nullptr) error.fix = nearest(name->text, known);
+    const auto* text = std::get_if<ast::String>(&expr.node);
+    if (name == nullptr && text == nullptr) return false;
+    const std::string& word = name != nullptr ? name->text : text->value;
+    const std::string_view like = operation_like(word);
+    const bool has_like = std::ranges::find(known, like) != known.end();
+    const bool is_known = std::ranges::find(known, word) != known.end();
+    error.fix = is_known ? word : has_like ? std::string(like) : nearest(word, known);
+    if (is_known) add_note(error, fmt::format("it is a word without quotes, `{}`", word));
+    if (has_like) add_note(error, fmt::format("`{}` is `{}` here", word, like));
+    if (const std::string advice = advice_for(word); !has_like && !advice.empty()) {
+      add_note(error, advice);
+    }
     return false;
   }
 
@@ -256,8 +269,8 @@ class SlotBinder {
     return values;
   }
 
-  bool bind_variable(const ast::Expr& expr, isa::VarId& var) {
-    const auto result = tensor_(expr);
+  bool bind_variable(const ast::Expr& expr, isa::VarId& var, Wanted wanted) {
+    const auto result = operands_.operand(expr, wanted);
     if (result) var = *result;
     return result.has_value();
   }
@@ -269,19 +282,20 @@ class SlotBinder {
   }
 
   const BindScope& scope_;
-  const TensorOperand& tensor_;
+  OperandBinder& operands_;
 };
 
 /// Gives each argument of a call its slot.
 class CallBinder {
  public:
   CallBinder(const isa::InstructionEntry& entry, const ast::Call& call, Span span,
-             const BindScope& scope, const TensorOperand& tensor)
+             const BindScope& scope, OperandBinder& operands)
       : entry_(entry),
         call_(call),
         span_(span),
         scope_(scope),
-        binder_(scope, tensor),
+        operands_(operands),
+        binder_(scope, operands),
         arguments_(entry.slots.size()) {}
 
   std::optional<BoundCall> run() {
@@ -292,16 +306,88 @@ class CallBinder {
           const ast::Argument* argument = arguments_[position];
           bound.slot_spans.push_back(argument != nullptr ? argument->value.span : Span{});
           if (argument != nullptr) {
-            ok = binder_.bind(argument->value, slot) && ok;
+            ok = bind_slot(argument->value, slot, position) && ok;
           } else if (!entry.is_optional) {
             ok = missing(entry.name, entry.doc) && ok;
           }
         });
-    if (!ok) return std::nullopt;
+    if (!ok || !fill_scalars(bound.inst)) return std::nullopt;
     return bound;
   }
 
  private:
+  /// A scalar among the operands of an instruction that works element by element.
+  struct PendingScalar {
+    std::size_t position = 0;
+    isa::Expr value;
+  };
+
+  template <class Slot>
+  bool bind_slot(const ast::Expr& expr, Slot& slot, std::size_t position) {
+    if constexpr (std::is_same_v<Slot, isa::RegisterOperand>) {
+      if (entry_.description->elementwise && classify(expr, scope_) != ValueKind::unknown) {
+        auto operand = operands_.tile_or_scalar(expr);
+        if (!operand) return false;
+        slot.var = operand->tile;
+        if (operand->scalar) pending_.push_back({position, *std::move(operand->scalar)});
+        return true;
+      }
+    }
+    return binder_.bind(expr, slot);
+  }
+
+  /// Scalars take the type of a tile beside them, as those of operators do.
+  bool fill_scalars(isa::Instruction& inst) {
+    if (pending_.empty()) return true;
+    const std::size_t first = first_of_common_type(inst);
+    isa::VarId like;
+    isa::for_each_entry_of(
+        inst, [&]<class Slot>(const isa::SlotEntry&, std::size_t position, const Slot& slot) {
+          if constexpr (std::is_same_v<Slot, isa::RegisterOperand>) {
+            if (position >= first && slot.var.valid()) like = slot.var;
+          }
+        });
+    for (const PendingScalar& each : pending_) {
+      const ast::Expr& tree = arguments_[each.position]->value;
+      if (each.position < first) return no_scalar(tree, entry_.slots[each.position].name);
+      if (!like.valid()) return no_tile(inst);
+      const auto tile = operands_.splat(each.value, tree, like);
+      if (!tile) return false;
+      isa::for_each_entry_of(
+          inst, [&]<class Slot>(const isa::SlotEntry&, std::size_t position, Slot& slot) {
+            if constexpr (std::is_same_v<Slot, isa::RegisterOperand>) {
+              if (position == each.position) slot.var = *tile;
+            }
+          });
+    }
+    return true;
+  }
+
+  bool no_scalar(const ast::Expr& tree, std::string_view name) {
+    add_note(scope_.diagnostics.error(Code::wrong_operand_kind, tree.span,
+                                      fmt::format("`{}` of `{}` is a register tile, not a scalar",
+                                                  name, call_.callee.text)),
+             "what a scalar decides is a branch of the whole block: `if n > 0:`");
+    return false;
+  }
+
+  bool no_tile(const isa::Instruction& inst) {
+    if (first_of_common_type(inst) > 0) {
+      report_no_tile_to_choose(arguments_[0]->value, arguments_[1]->value, arguments_[2]->value,
+                               span_, scope_);
+      return false;
+    }
+    const bool many = pending_.size() > 1;
+    add_note(scope_.diagnostics.error(
+                 Code::wrong_operand_kind, arguments_[pending_[0].position]->value.span,
+                 fmt::format("{} of `{}` must be a register tile, not a scalar",
+                             many ? "one operand" : "the operand", call_.callee.text)),
+             many ? "the others take its type and layout; scalars alone are combined by operators: "
+                    "`a + b`, `max(a, b)`"
+                  : "a tile of one value is `AllocateRegister(f32, layout=L, init=value)`");
+    return false;
+  }
+
   bool assign_arguments() {
     bool ok = true;
     bool named_seen = false;
@@ -334,7 +420,7 @@ class CallBinder {
     }
     std::size_t found = 0;
     while (found < arguments_.size() && entry_.slots[found].name != name) ++found;
-    if (found == arguments_.size()) return unknown_operand(*argument.name);
+    if (found == arguments_.size()) return unknown_operand(argument);
     if (arguments_[found] != nullptr) {
       scope_.diagnostics.error(Code::duplicate_operand, argument.span,
                                fmt::format("operand `{}` is given twice", name));
@@ -344,15 +430,23 @@ class CallBinder {
     return true;
   }
 
-  bool unknown_operand(const ast::Identifier& name) {
+  /// The operand that was meant counts as given, so that nothing is said of it again.
+  bool unknown_operand(const ast::Argument& argument) {
+    const ast::Identifier& name = *argument.name;
     std::vector<std::string> known;
     for (const isa::SlotEntry& entry : entry_.slots) known.emplace_back(entry.name);
-    const std::string near = nearest(name.text, known);
-    auto& error = scope_.diagnostics.error(
-        Code::unknown_operand, name.span,
-        fmt::format("`{}` has no operand `{}`; {}", call_.callee.text, name.text,
-                    known.empty() ? "it takes none" : "operands are " + operand_list()));
-    error.fix = near;
+    const std::string_view like = operand_like(name.text, entry_.slots);
+    const std::string near = like.empty() ? nearest(name.text, known) : std::string(like);
+    if (const auto meant = std::ranges::find(known, near); meant != known.end()) {
+      const ast::Argument*& slot = arguments_[static_cast<std::size_t>(meant - known.begin())];
+      if (slot == nullptr) slot = &argument;
+    }
+    std::string rest = known.empty() ? "it takes none" : "operands are " + operand_list();
+    if (!like.empty()) rest = fmt::format("it is `{}`; {}", like, rest);
+    scope_.diagnostics
+        .error(Code::unknown_operand, name.span,
+               fmt::format("`{}` has no operand `{}`; {}", call_.callee.text, name.text, rest))
+        .fix = near;
     return false;
   }
 
@@ -376,8 +470,10 @@ class CallBinder {
   const ast::Call& call_;
   Span span_;
   const BindScope& scope_;
+  OperandBinder& operands_;
   SlotBinder binder_;
   std::vector<const ast::Argument*> arguments_;  ///< of each slot
+  std::vector<PendingScalar> pending_;
   const ast::Argument* out_ = nullptr;
 };
 
@@ -410,7 +506,8 @@ void report_unknown_call(const ast::Call& call, const BindScope& scope) {
         "what a kernel calls is a function: a `def` without a grid");
     return;
   }
-  if (report_foreign_word(call.callee, scope.diagnostics)) return;
+  if (call.callee.text == strides_function) return report_lone_strides(call, scope);
+  if (report_foreign_call(call, scope)) return;
   std::vector<std::string> names = instruction_names();
   if (scope.functions != nullptr) {
     for (const auto& [name, function] : scope.functions->by_name) names.push_back(name);
@@ -424,9 +521,9 @@ void report_unknown_call(const ast::Call& call, const BindScope& scope) {
 }
 
 std::optional<BoundCall> bind_call(const ast::Call& call, Span span, const BindScope& scope,
-                                   const TensorOperand& tensor) {
+                                   OperandBinder& operands) {
   const isa::InstructionEntry* const entry = find_instruction(call.callee.text);
-  if (entry != nullptr) return CallBinder(*entry, call, span, scope, tensor).run();
+  if (entry != nullptr) return CallBinder(*entry, call, span, scope, operands).run();
   report_unknown_call(call, scope);
   return std::nullopt;
 }

@@ -2,7 +2,6 @@
 // schema of the instruction that has that name. This code contains no mnemonic.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +19,27 @@ struct BoundCall {
   const ast::Argument* out = nullptr;  ///< `out=`, not resolved
 };
 
-/// Binds an operand that is a tensor, `StoreGlobal(Cast(acc, f16), ..)`: emits what it needs before
-/// the statement and gives its variable; nothing after a report.
-using TensorOperand = std::function<std::optional<isa::VarId>(const ast::Expr&)>;
+/// A tile, or a scalar beside one.
+struct TileOrScalar {
+  isa::VarId tile{};
+  std::optional<isa::Expr> scalar{};
+};
+
+/// Binds operands that are tensors, `StoreGlobal(Cast(acc, f16), ..)`: emits what they need before
+/// the statement. Each gives nothing after a report.
+class OperandBinder {
+ public:
+  OperandBinder() = default;
+  OperandBinder(const OperandBinder&) = delete;
+  OperandBinder& operator=(const OperandBinder&) = delete;
+  virtual ~OperandBinder() = default;
+
+  virtual std::optional<isa::VarId> operand(const ast::Expr& expr, Wanted wanted) = 0;
+  virtual std::optional<TileOrScalar> tile_or_scalar(const ast::Expr& expr) = 0;
+  /// A tile of one value, with the type of `like`.
+  virtual std::optional<isa::VarId> splat(const isa::Expr& value, const ast::Expr& tree,
+                                          isa::VarId like) = 0;
+};
 
 /// Whether an instruction has this name.
 [[nodiscard]] bool is_instruction(std::string_view name);
@@ -36,7 +53,6 @@ void report_unknown_call(const ast::Call& call, const BindScope& scope);
 /// Binds a call of an instruction; reports unknown instructions and operands, missing and
 /// superfluous ones, and operands of the wrong kind.
 [[nodiscard]] std::optional<BoundCall> bind_call(const ast::Call& call, Span span,
-                                                 const BindScope& scope,
-                                                 const TensorOperand& tensor);
+                                                 const BindScope& scope, OperandBinder& operands);
 
 }  // namespace tilevm::frontend

@@ -1,6 +1,7 @@
 #include "frontend/bind/bind_constants.h"
 #include "frontend/bind/bind_body.h"
 #include "frontend/bind/expressions.h"
+#include "frontend/bind/inlining.h"
 
 #include <algorithm>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "frontend/syntax/grammar.h"
 #include "frontend/syntax/lines.h"
+#include "isa/base/shown.h"
 #include "isa/base/suggest.h"
 
 namespace tilevm::frontend {
@@ -42,7 +44,7 @@ std::optional<ConstantValue> any_constant(const ast::Expr& expr, const BindScope
     return std::nullopt;
   }
   const auto value = bind_value(expr, scope);
-  if (!value) return std::nullopt;
+  if (!value || !scope.spend(cost_of(*value), expr.span)) return std::nullopt;
   auto constant = to_constant(*value);
   if (!constant) {
     scope.diagnostics.error(Code::not_a_constant, expr.span, "the value is not known here");
@@ -223,7 +225,8 @@ std::optional<ConstantValue> ConstantBinder::overridden(const ast::ConstDecl& tr
     result = given ? fitted(*given, value, tree.annotation.has_value(), reason) : std::nullopt;
     if (result) continue;
     diagnostics_.error(Code::bad_define, tree.names[i].span,
-                       fmt::format("-D {}={}: {}", defines_[d].name, defines_[d].value, reason));
+                       fmt::format("-D {}={}: {}", defines_[d].name, shortened(defines_[d].value),
+                                   shortened(reason, 400)));
     return std::nullopt;
   }
   return result;
@@ -284,11 +287,12 @@ void ConstantBinder::finish() {
     const std::string near = nearest(defines_[d].name, known);
     std::string list;
     for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-    diagnostics_.error(Code::unknown_define, {},
-                       fmt::format("-D {}: the file has no such constant{}", defines_[d].name,
-                                   !near.empty()   ? fmt::format("; did you mean `{}`?", near)
-                                   : known.empty() ? "; it has none"
-                                                   : "; it has " + list));
+    diagnostics_.error(
+        Code::unknown_define, {},
+        fmt::format("-D {}: the file has no such constant{}", shortened(defines_[d].name),
+                    !near.empty()   ? fmt::format("; did you mean `{}`?", near)
+                    : known.empty() ? "; it has none"
+                                    : "; it has " + list));
   }
 }
 

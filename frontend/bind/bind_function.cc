@@ -41,9 +41,15 @@ bool is_of_kind(const Value& value, std::string_view kind, const VariableScope& 
 
 bool check_kind(const ast::Identifier& kind, Diagnostics& diagnostics) {
   if (std::ranges::find(kinds, kind.text) != kinds.end()) return true;
-  diagnostics.error(
+  auto& error = diagnostics.error(
       Code::bad_call, kind.span,
       fmt::format("unknown kind `{}`; values are {}", kind.text, fmt::join(kinds, ", ")));
+  if (isa::parse_dtype(kind.text) || isa::parse_scalar_kind(kind.text)) {
+    add_note(error,
+             fmt::format("a parameter with a type is one of a kernel, which has a grid: `def "
+                         "name<extent>({0} n)`, `def name<extent>({0}* x)`",
+                         kind.text));
+  }
   return false;
 }
 
@@ -100,7 +106,7 @@ bool BodyBinder::check_call(const ast::Function& function, Span span) {
     return false;
   }
   const std::size_t length = function.text.end - function.text.begin;
-  return spend(length / 8 + 1, span) && !builder_.is_too_long(span, diagnostics_);
+  return spend({length / 8 + 1, 0}, span) && !builder_.is_too_long(span, diagnostics_);
 }
 
 std::optional<BodyBinder::Arguments> BodyBinder::order_arguments(const ast::Function& function,

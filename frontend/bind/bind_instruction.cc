@@ -33,8 +33,7 @@ void InstructionBinder::bind(const ast::Call& call, Span call_span, Span span,
 
 bool InstructionBinder::bind_or_fail(const ast::Call& call, Span call_span, Span span,
                                      const std::vector<ast::Identifier>& targets) {
-  auto bound =
-      bind_call(call, call_span, scope_, [this](const ast::Expr& expr) { return tensor(expr); });
+  auto bound = bind_call(call, call_span, scope_, *this);
   return bound && finish(*std::move(bound), call_span, span, targets);
 }
 
@@ -99,7 +98,7 @@ std::optional<InstructionBinder::Target> InstructionBinder::find_target(
   }
   const auto binding = variables_.find(name->text);
   if (!binding) {
-    scope_.report_unknown(name->text, out.value.span);
+    scope_.report_unknown(name->text, out.value.span, Wanted::tile);
     return std::nullopt;
   }
   if (binding->poisoned()) return std::nullopt;

@@ -39,7 +39,7 @@ struct KernelBuilder {
   std::vector<const ast::Function*> calls;  ///< being inlined, the outermost first
 };
 
-class InstructionBinder {
+class InstructionBinder final : private OperandBinder {
  public:
   InstructionBinder(KernelBuilder& kernel, VariableScope& variables, const BindScope& scope)
       : kernel_(kernel), variables_(variables), scope_(scope), diagnostics_(scope.diagnostics) {}
@@ -60,7 +60,8 @@ class InstructionBinder {
 
   /// The variable of a tensor; nothing after a report. With `own`, of a register tile that no name
   /// means.
-  std::optional<isa::VarId> tensor(const ast::Expr& expr, bool own = false);
+  std::optional<isa::VarId> tensor(const ast::Expr& expr, bool own = false,
+                                   Wanted wanted = Wanted::tensor);
   /// A copy of a register tile, at no cost; other tensors are shared.
   isa::VarId copy_of(isa::VarId var, std::string name, Span span);
 
@@ -72,10 +73,9 @@ class InstructionBinder {
     Span span{};
   };
   /// An operand of an operator: a tile or a scalar.
-  struct Operand {
-    const ast::Expr& tree;
-    isa::VarId tile{};
-    std::optional<isa::Expr> scalar{};
+  struct Operand : TileOrScalar {
+    Operand(TileOrScalar value, const ast::Expr& of) : TileOrScalar(std::move(value)), tree(&of) {}
+    const ast::Expr* tree;
   };
 
   bool bind_or_fail(const ast::Call& call, Span call_span, Span span,
@@ -98,8 +98,11 @@ class InstructionBinder {
   [[nodiscard]] std::optional<VariableScope::Binding> variable_named(const std::string& name) const;
 
   // Tensors of expressions.
+  std::optional<isa::VarId> operand(const ast::Expr& expr, Wanted wanted) override {
+    return tensor(expr, false, wanted);
+  }
   std::optional<isa::VarId> not_a_tensor(const ast::Expr& expr);
-  std::optional<isa::VarId> named_tensor(const std::string& name, Span span);
+  std::optional<isa::VarId> named_tensor(const std::string& name, Span span, Wanted wanted);
   std::optional<isa::VarId> called_tensor(const ast::Call& call, Span span);
   std::optional<isa::VarId> emit_nested(BoundCall bound, Span span, std::string name);
   [[nodiscard]] std::string text_of(Span span) const;
@@ -112,11 +115,14 @@ class InstructionBinder {
   std::optional<BoundCall> unary(const ast::Unary& node, Span span);
   std::optional<BoundCall> unary(isa::UnaryOp op, const ast::Expr& operand);
   std::optional<BoundCall> function(const ast::Call& call, Span span);
+  std::optional<BoundCall> extreme(const ast::Call& call, Span span);
   std::optional<BoundCall> where(const ast::Conditional& node, Span span);
   std::optional<BoundCall> needs_name(const ast::Expr& expr);
+  std::optional<TileOrScalar> tile_or_scalar(const ast::Expr& expr) override;
   std::optional<Operand> operand(const ast::Expr& expr);
   std::optional<isa::VarId> tile_of(const Operand& operand, isa::VarId like);
-  std::optional<isa::VarId> splat(const isa::Expr& value, const ast::Expr& tree, isa::VarId like);
+  std::optional<isa::VarId> splat(const isa::Expr& value, const ast::Expr& tree,
+                                  isa::VarId like) override;
   bool check_constant(const isa::Scalar& value, const isa::DType& dtype, const ast::Expr& tree,
                       isa::VarId like);
 

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "frontend/bind/bind_scope.h"
+#include "frontend/bind/foreign_calls.h"
 #include "frontend/bind/frontend.h"
-#include "frontend/syntax/foreign_words.h"
 #include "frontend/syntax/grammar.h"
 #include "isa/base/suggest.h"
 #include "isa/layout/layout_ops.h"
@@ -94,7 +94,7 @@ class LayoutBinder {
       case BindScope::Meaning::Kind::variable:
         return visit(0, span);  // no layout
       case BindScope::Meaning::Kind::unknown:
-        scope_.report_unknown(node.text, span);
+        scope_.report_unknown(node.text, span, Wanted::layout);
         return std::nullopt;
       case BindScope::Meaning::Kind::value:
         break;
@@ -138,7 +138,7 @@ class LayoutBinder {
     if (is_builtin(node.callee.text)) {
       return take_layout(bind_builtin(node, span, scope_), "", span);
     }
-    const ExtentFunction* function = known_function(node.callee);
+    const ExtentFunction* function = known_function(node);
     if (function == nullptr) return std::nullopt;
     const auto extents = integers(node.args);
     if (!extents) return std::nullopt;
@@ -147,8 +147,13 @@ class LayoutBinder {
 
   /// The function of a name. A misspelt one is reported, and the nearest is taken instead, so that
   /// what follows from the layout is still checked.
-  const ExtentFunction* known_function(const ast::Identifier& name) {
+  const ExtentFunction* known_function(const ast::Call& call) {
+    const ast::Identifier& name = call.callee;
     if (const auto* function = find_extent_function(name.text)) return function;
+    if (name.text == strides_function) {
+      report_lone_strides(call, scope_);
+      return nullptr;
+    }
     std::vector<std::string> known;
     for (const ExtentFunction& function : extent_functions()) known.emplace_back(function.name);
     const std::string near = nearest(name.text, known);
@@ -167,18 +172,14 @@ class LayoutBinder {
 
   std::optional<AnyLayoutValue> visit(const ast::Method& node, Span span) {
     const std::string& name = node.method.text;
-    if (const auto* of = std::get_if<ast::Name>(&node.receiver->node)) {  // `tl.load(x)`
-      const bool known = scope_.lookup(of->text, {}).kind != BindScope::Meaning::Kind::unknown;
-      if (!known && report_foreign_word(node.method, scope_.diagnostics)) return std::nullopt;
-    }
+    if (report_foreign_method(node, scope_)) return std::nullopt;  // `t.sum()`, `tl.load(x)`
     auto receiver = bind(*node.receiver);
     if (!receiver) return std::nullopt;
     if (std::find(operations.begin(), operations.end(), name) != operations.end()) {
       return operation(*receiver, node, span);
     }
     std::optional<AnyLayoutValue> factor;
-    const bool known = scope_.lookup(name, {}).kind != BindScope::Meaning::Kind::unknown;
-    if (known && node.args.empty()) {
+    if (scope_.knows(name) && node.args.empty()) {
       factor = visit(ast::Name{name}, node.method.span);
     } else {
       factor = visit(ast::Call{node.method, node.args}, span);

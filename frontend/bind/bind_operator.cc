@@ -10,11 +10,14 @@
 
 #include "frontend/bind/bind_instruction.h"
 #include "frontend/bind/expressions.h"
+#include "frontend/bind/foreign_calls.h"
 #include "frontend/bind/tile_operators.h"
 #include "isa/type/number.h"
 
 namespace tilevm::frontend {
 namespace {
+
+constexpr std::size_t most_operands = 256;
 
 /// How a tensor that is no register tile becomes one.
 std::string_view way_to_registers(const isa::Type& type) {
@@ -102,18 +105,49 @@ std::optional<BoundCall> InstructionBinder::function(const ast::Call& call, Span
   const bool named =
       std::ranges::any_of(call.args, [](const auto& a) { return a.name.has_value(); });
   if (named || (is_abs ? call.args.size() != 1 : call.args.size() < 2)) {
-    diagnostics_.error(
+    auto& error = diagnostics_.error(
         Code::missing_operand, span,
         fmt::format("`{}` takes {}", call.callee.text, is_abs ? "1 value" : "2 values"));
+    if (!is_abs && !named) {
+      add_note(error, fmt::format("along a dimension of a tile it is `{}({}, {}, dims=0)`",
+                                  isa::Reduce::schema.description.mnemonic,
+                                  text_of(call.args[0].value.span), call.callee.text));
+    }
     return std::nullopt;
   }
   if (is_abs) return unary(isa::UnaryOp::abs, call.args[0].value);
-  const auto op = call.callee.text == "min" ? isa::BinaryOp::min : isa::BinaryOp::max;
-  if (call.args.size() == 2) return binary(op, call.args[0].value, call.args[1].value, span);
-  ast::Call first = call;
-  first.args.pop_back();
-  const ast::Expr inner{std::move(first), span};
-  return binary(op, inner, call.args.back().value, span);
+  if (call.args.size() > most_operands) {
+    diagnostics_.error(
+        Code::too_many_operands, call.args[most_operands].span,
+        fmt::format("`{}` takes at most {} values", call.callee.text, most_operands));
+    return std::nullopt;
+  }
+  return extreme(call, span);
+}
+
+std::optional<BoundCall> InstructionBinder::extreme(const ast::Call& call, Span span) {
+  const bool is_min = call.callee.text == "min";
+  const auto op = is_min ? isa::BinaryOp::min : isa::BinaryOp::max;
+  auto so_far = operand(call.args[0].value);
+  for (std::size_t i = 1; so_far && i < call.args.size(); ++i) {
+    const ast::Expr& tree = call.args[i].value;
+    const auto next = operand(tree);
+    if (!next) return std::nullopt;
+    if (so_far->scalar && next->scalar) {
+      so_far->scalar =
+          isa::Expr::binary(is_min ? isa::ScalarBinary::minimum : isa::ScalarBinary::maximum,
+                            *so_far->scalar, *next->scalar, span);
+      continue;
+    }
+    const auto x = tile_of(*so_far, next->tile), y = tile_of(*next, so_far->tile);
+    if (!x || !y) return std::nullopt;
+    BoundCall bound{make_binary(op, *x, *y), {call.args[i - 1].value.span, tree.span}, nullptr};
+    if (i + 1 == call.args.size()) return bound;
+    const auto tile = emit_nested(std::move(bound), span, text_of(span));
+    if (!tile) return std::nullopt;
+    so_far = Operand({*tile, {}}, tree);
+  }
+  return so_far ? needs_name(call.args[0].value) : std::nullopt;
 }
 
 std::optional<BoundCall> InstructionBinder::where(const ast::Conditional& node, Span span) {
@@ -122,8 +156,7 @@ std::optional<BoundCall> InstructionBinder::where(const ast::Conditional& node, 
   if (!condition || !a || !b) return std::nullopt;
   if (!condition->tile.valid()) return needs_name(*node.condition);
   if (!a->tile.valid() && !b->tile.valid()) {
-    diagnostics_.error(Code::wrong_operand_kind, span,
-                       "one of the two values must be a tile, from which the other takes its type");
+    report_no_tile_to_choose(*node.condition, *node.value, *node.otherwise, span, scope_);
     return std::nullopt;
   }
   const auto x = tile_of(*a, b->tile), y = tile_of(*b, a->tile);
@@ -141,9 +174,17 @@ std::optional<BoundCall> InstructionBinder::needs_name(const ast::Expr& expr) {
 }
 
 std::optional<InstructionBinder::Operand> InstructionBinder::operand(const ast::Expr& expr) {
-  Operand result{expr};
+  auto value = tile_or_scalar(expr);
+  if (!value) return std::nullopt;
+  return Operand(*std::move(value), expr);
+}
+
+std::optional<TileOrScalar> InstructionBinder::tile_or_scalar(const ast::Expr& expr) {
+  TileOrScalar result;
   if (classify(expr, scope_) != ValueKind::tensor) {
-    result.scalar = bind_scalar(expr, scope_);
+    BindScope for_number = scope_;
+    for_number.scalars = Wanted::number;
+    result.scalar = bind_scalar(expr, for_number);
     return result.scalar ? std::optional(std::move(result)) : std::nullopt;
   }
   const auto var = tensor(expr);
@@ -166,7 +207,7 @@ std::optional<InstructionBinder::Operand> InstructionBinder::operand(const ast::
 
 std::optional<isa::VarId> InstructionBinder::tile_of(const Operand& operand, isa::VarId like) {
   if (operand.tile.valid()) return operand.tile;
-  return splat(*operand.scalar, operand.tree, like);
+  return splat(*operand.scalar, *operand.tree, like);
 }
 
 /// A tile of one value, with the type of `like`. A literal for a tile of f64 keeps its 53 bits,

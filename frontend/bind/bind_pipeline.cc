@@ -1,6 +1,7 @@
 // More than 400 lines: one binder, with a function for each kind of statement.
 #include "frontend/bind/bind_pipeline.h"
 #include "frontend/bind/expressions.h"
+#include "frontend/bind/inlining.h"
 
 #include <algorithm>
 
@@ -15,6 +16,29 @@ namespace tilevm::frontend {
 namespace {
 
 constexpr std::int64_t max_extent = std::int64_t{1} << 40;
+
+/// Operands in a pipeline: it has no tiles.
+class NoTensors final : public OperandBinder {
+ public:
+  explicit NoTensors(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  std::optional<isa::VarId> operand(const ast::Expr& expr, Wanted) override {
+    diagnostics_.error(Code::misplaced, expr.span,
+                       "a pipeline allocates tensors and calls kernels; what works on tiles "
+                       "belongs in kernels");
+    return std::nullopt;
+  }
+  std::optional<TileOrScalar> tile_or_scalar(const ast::Expr& expr) override {
+    (void)operand(expr, Wanted::tile);
+    return std::nullopt;
+  }
+  std::optional<isa::VarId> splat(const isa::Expr&, const ast::Expr& tree, isa::VarId) override {
+    return operand(tree, Wanted::tile);
+  }
+
+ private:
+  Diagnostics& diagnostics_;
+};
 
 class PipelineBinder {
  public:
@@ -166,6 +190,7 @@ class PipelineBinder {
 
   void bind_statements(const ast::Block& tree) {
     for (const ast::Stmt& stmt : tree) {
+      if (!scope_.spend({1, 0}, stmt.span)) return;
       std::visit([&](const auto& node) { bind_stmt(node, stmt.span); }, stmt.node);
     }
   }
@@ -190,6 +215,7 @@ class PipelineBinder {
     if (!values) return;
     for (const Value& value : *values) {
       const std::size_t errors = diagnostics_.error_count();
+      if (!scope_.spend(cost_of(value), span)) return;
       body_.variables().enter(true);
       name_constant(stmt.variables[0], value);
       bind_statements(stmt.body);
@@ -256,12 +282,7 @@ class PipelineBinder {
                          "a kernel gives no result; pass it the tensor that it writes");
       return poison(name);
     }
-    const TensorOperand none = [this](const ast::Expr& expr) {
-      diagnostics_.error(Code::misplaced, expr.span,
-                         "a pipeline allocates tensors and calls kernels; what works on tiles "
-                         "belongs in kernels");
-      return std::optional<isa::VarId>();
-    };
+    NoTensors none(diagnostics_);
     auto [constant_call, extents] = with_constant_extents(*call);
     const auto bound = bind_call(constant_call, stmt.value.span, scope_, none);
     if (!bound) return poison(name);

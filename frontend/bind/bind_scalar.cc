@@ -14,7 +14,8 @@
 
 #include "frontend/bind/bind_call.h"
 #include "frontend/bind/bind_scope.h"
-#include "frontend/syntax/foreign_words.h"
+#include "frontend/bind/foreign_calls.h"
+#include "frontend/bind/inlining.h"
 #include "isa/base/check.h"
 
 namespace tilevm::frontend {
@@ -151,7 +152,8 @@ class ScalarBinder {
   std::optional<Expr> visit(const ast::List&, Span span) const {
     return not_scalar("a list", span);
   }
-  std::optional<Expr> visit(const ast::Method&, Span span) const {
+  std::optional<Expr> visit(const ast::Method& node, Span span) const {
+    if (report_foreign_method(node, scope_)) return std::nullopt;
     return not_scalar("a layout", span);
   }
 
@@ -181,7 +183,7 @@ class ScalarBinder {
     if (node.text == "nan") return Expr::constant(Scalar::f32(infinity - infinity), span);
     if (isa::parse_dtype(node.text))
       return not_scalar(fmt::format("a type, `{}`", node.text), span);
-    scope_.report_unknown(node.text, span);
+    scope_.report_unknown(node.text, span, scope_.scalars);
     return std::nullopt;
   }
 
@@ -189,10 +191,26 @@ class ScalarBinder {
   std::optional<Expr> take_scalar(std::optional<Value> value, std::string_view name,
                                   Span span) const {
     if (!value) return std::nullopt;
-    if (auto* scalar = std::get_if<Expr>(&value->node)) return scalar->at(span);
+    if (auto* scalar = std::get_if<Expr>(&value->node)) {
+      return is_affordable(*scalar, span) ? std::optional(scalar->at(span)) : std::nullopt;
+    }
     std::string what(kind_name(*value, scope_));
     if (!name.empty()) what += fmt::format(", `{}`", name);
     return not_scalar(what, span);
+  }
+
+  /// A name may stand for an expression, whose tree each use repeats.
+  bool is_affordable(const Expr& value, Span span) const {
+    const bool is_plain =
+        value.is_constant() || std::holds_alternative<Expr::Variable>(value.node());
+    if (is_plain) return true;
+    const TreeSize size = size_of(value, Inlining::most_steps);
+    if (size.height <= most_height) return scope_.spend({size.nodes, 0}, span);
+    scope_.diagnostics.error(
+        Code::nesting_too_deep, span,
+        fmt::format("with what its names stand for, this expression is more than {} levels deep",
+                    most_height));
+    return false;
   }
 
   std::optional<Expr> visit(const ast::Index& node, Span span) const {
@@ -326,7 +344,11 @@ class ScalarBinder {
   }
 
   std::optional<Expr> wrong_call(const ast::Call& node, Span span) const {
-    if (report_foreign_word(node.callee, scope_.diagnostics)) return std::nullopt;
+    if (report_foreign_call(node, scope_)) return std::nullopt;
+    if (node.callee.text == strides_function) {
+      report_lone_strides(node, scope_);
+      return std::nullopt;
+    }
     auto& error = scope_.diagnostics.error(
         Code::wrong_operand_kind, span,
         fmt::format("a scalar is expected here, not the call of `{}`", node.callee.text));
@@ -350,6 +372,8 @@ class ScalarBinder {
                              fmt::format("`{}` does not take {}; it takes integers", op, kind));
     return std::nullopt;
   }
+
+  static constexpr std::size_t most_height = 2048;
 
   const BindScope& scope_;
 };

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "frontend/syntax/foreign_words.h"
+#include "isa/base/check.h"
 #include "isa/base/suggest.h"
 
 namespace tilevm::frontend {
@@ -198,17 +200,90 @@ BindScope::Meaning BindScope::lookup(std::string_view name, Span use) const {
   return {Meaning::Kind::value, {}, to_value(found->second.value, use), found->second.span};
 }
 
+bool BindScope::knows(std::string_view name) const {
+  return (variables != nullptr && variables->find(name)) || constants.find(name) != constants.end();
+}
+
 const ast::Function* BindScope::function(std::string_view name) const {
   if (functions == nullptr) return nullptr;
   const auto found = functions->by_name.find(name);
   return found == functions->by_name.end() ? nullptr : found->second;
 }
 
-void BindScope::report_unknown(std::string_view name, Span span) const {
-  std::vector<std::string> known;
-  for (const auto& [constant, value] : constants) known.push_back(constant);
+namespace {
+
+bool is_wanted(const isa::Type& type, Wanted wanted) {
+  const bool is_tile = std::holds_alternative<isa::RegisterType>(type);
+  const bool is_scalar = std::holds_alternative<isa::ScalarType>(type);
+  switch (wanted) {
+    case Wanted::anything:
+      return true;
+    case Wanted::scalar:
+      return is_scalar;
+    case Wanted::number:
+      return is_scalar || is_tile;
+    case Wanted::tensor:
+      return !is_scalar;
+    case Wanted::tile:
+      return is_tile;
+    case Wanted::shared:
+      return std::holds_alternative<isa::SharedType>(type);
+    case Wanted::view:
+      return std::holds_alternative<isa::GlobalType>(type);
+    case Wanted::pointer:
+      return std::holds_alternative<isa::PointerType>(type);
+    case Wanted::dtype:
+    case Wanted::layout:
+    case Wanted::list:
+      return false;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
+/// The same of what is no tensor: `T` is a scalar, a type, a layout or a list.
+template <class T>
+bool is_wanted(const T&, Wanted wanted) {
+  constexpr bool scalar = std::is_same_v<T, isa::Scalar> || std::is_same_v<T, isa::Expr>;
+  constexpr bool list = std::is_same_v<T, ConstantList> || std::is_same_v<T, ValueList>;
+  if (wanted == Wanted::anything) return true;
+  if constexpr (scalar) return wanted == Wanted::scalar || wanted == Wanted::number;
+  if constexpr (list) return wanted == Wanted::list;
+  return wanted == (std::is_same_v<T, isa::DType> ? Wanted::dtype : Wanted::layout);
+}
+
+}  // namespace
+
+std::vector<std::string> BindScope::names_of(Wanted wanted) const {
+  std::vector<std::string> names;
+  for (const auto& [name, constant] : constants) {
+    const bool fits =
+        std::visit([&](const auto& x) { return is_wanted(x, wanted); }, constant.value);
+    if (fits || constant.poisoned) names.push_back(name);
+  }
+  if (variables == nullptr) return names;
+  for (std::string& name : variables->names()) {
+    const auto binding = variables->find(name);
+    if (!binding) continue;
+    bool fits = binding->poisoned();
+    if (binding->var.valid()) fits = is_wanted(variables->variable(binding->var).type, wanted);
+    if (const Value* value = binding->value; value != nullptr && !binding->var.valid()) {
+      fits = std::visit(
+          [&]<class T>(const T& x) {
+            if constexpr (std::is_same_v<T, isa::VarId>) {
+              return is_wanted(variables->variable(x).type, wanted);
+            } else {
+              return is_wanted(x, wanted);
+            }
+          },
+          value->node);
+    }
+    if (fits) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+void BindScope::report_unknown(std::string_view name, Span span, Wanted wanted) const {
   if (variables != nullptr) {
-    for (std::string& variable : variables->names()) known.push_back(std::move(variable));
     if (const auto assigned = variables->excluded(name)) {
       add_note(
           diagnostics.error(
@@ -225,12 +300,16 @@ void BindScope::report_unknown(std::string_view name, Span span) const {
       return;
     }
   }
-  const std::string near = nearest(name, known);
+  std::string near = nearest(name, names_of(wanted));
+  if (near.empty() && wanted == Wanted::tile) near = nearest(name, names_of(Wanted::number));
   auto& error =
       diagnostics.error(Code::unknown_name, span,
                         fmt::format("unknown name `{}`{}", name,
                                     near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
   error.fix = near;
+  if (const std::string advice = near.empty() ? advice_for(name) : ""; !advice.empty()) {
+    add_note(error, advice);
+  }
 }
 
 }  // namespace tilevm::frontend

@@ -2,6 +2,7 @@
 // kernel, parameters of an inlined function.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -138,6 +139,12 @@ struct Functions {
   std::set<std::string, std::less<>> kernels;
 };
 
+/// What the binder is about to do or to make.
+struct Cost {
+  std::size_t steps = 0;
+  std::size_t bytes = 0;
+};
+
 /// Adds the statements that expressions need to a kernel.
 class Emitter {
  public:
@@ -152,7 +159,24 @@ class Emitter {
   virtual std::optional<ValueList> call(const ast::Function& function, const ast::Call& call,
                                         Span span) = 0;
   /// Counts the work of expanding lists; false after a report that it is too much.
-  virtual bool spend(std::size_t steps, Span span) = 0;
+  virtual bool spend(Cost cost, Span span) = 0;
+  /// What the program says there, on one line, for messages.
+  [[nodiscard]] virtual std::string text(Span span) const = 0;
+};
+
+/// What a name that is not known should have meant, for suggestions.
+enum class Wanted : std::uint8_t {
+  anything,
+  scalar,
+  number,  ///< a register tile or a scalar
+  dtype,
+  layout,
+  list,
+  tensor,  ///< any of the following
+  tile,
+  shared,
+  view,
+  pointer
 };
 
 /// The names that an expression may use. `variables` is null where only constants are permitted,
@@ -174,9 +198,23 @@ struct BindScope {
   };
   [[nodiscard]] Meaning lookup(std::string_view name, Span use) const;
   [[nodiscard]] const ast::Function* function(std::string_view name) const;
+  /// Whether a name means anything here. Copies no value.
+  [[nodiscard]] bool knows(std::string_view name) const;
+  /// Counts work where that is possible; false after a report.
+  [[nodiscard]] bool spend(Cost cost, Span span) const {
+    return emitter == nullptr || emitter->spend(cost, span);
+  }
 
-  /// Reports an unknown name with the nearest known one; silent for a poisoned one.
-  void report_unknown(std::string_view name, Span span) const;
+  /// Reports an unknown name with the nearest known one that means what is wanted; silent for a
+  /// poisoned one.
+  void report_unknown(std::string_view name, Span span, Wanted wanted) const;
+
+  /// What scalar expressions are bound for: the operands of an operator whose result is a tile are
+  /// tiles.
+  Wanted scalars = Wanted::scalar;
+
+  /// The names whose meaning is of this kind, and those that were reported.
+  [[nodiscard]] std::vector<std::string> names_of(Wanted wanted) const;
 };
 
 }  // namespace tilevm::frontend

@@ -45,13 +45,14 @@ std::string InstructionBinder::text_of(Span span) const {
   return name;
 }
 
-std::optional<isa::VarId> InstructionBinder::tensor(const ast::Expr& expr, bool own) {
+std::optional<isa::VarId> InstructionBinder::tensor(const ast::Expr& expr, bool own,
+                                                    Wanted wanted) {
   if (own && is_name(expr)) {
-    const auto var = tensor(expr);
+    const auto var = tensor(expr, false, wanted);
     return var ? std::optional(copy_of(*var, text_of(expr.span), expr.span)) : std::nullopt;
   }
   if (const auto* name = std::get_if<ast::Name>(&expr.node)) {
-    return named_tensor(name->text, expr.span);
+    return named_tensor(name->text, expr.span, wanted);
   }
   if (const auto* node = std::get_if<ast::Index>(&expr.node)) {
     const auto value = bind_element(*node, expr.span, scope_);
@@ -67,11 +68,11 @@ std::optional<isa::VarId> InstructionBinder::tensor(const ast::Expr& expr, bool 
   if (const auto* node = std::get_if<ast::Conditional>(&expr.node)) {
     if (classify(*node->condition, scope_) != ValueKind::tensor) {
       const ast::Expr* const taken = chosen(*node, scope_);
-      return taken != nullptr ? tensor(*taken, own) : std::nullopt;
+      return taken != nullptr ? tensor(*taken, own, wanted) : std::nullopt;
     }
   }
   if (const auto* node = std::get_if<ast::Unary>(&expr.node)) {
-    if (node->op == ast::UnaryOp::plus) return tensor(*node->operand, own);
+    if (node->op == ast::UnaryOp::plus) return tensor(*node->operand, own, wanted);
   }
   if (classify(expr, scope_) != ValueKind::tensor) return not_a_tensor(expr);
   auto bound = operator_call(expr);
@@ -83,7 +84,9 @@ std::optional<isa::VarId> InstructionBinder::not_a_tensor(const ast::Expr& expr)
   const ValueKind kind = classify(expr, scope_);
   const bool is_text = std::holds_alternative<ast::String>(expr.node);
   const bool may_be_scalar = kind == ValueKind::unknown || kind == ValueKind::scalar;
-  if (may_be_scalar && !is_text && !bind_scalar(expr, scope_)) return std::nullopt;
+  BindScope for_tile = scope_;
+  for_tile.scalars = Wanted::tile;
+  if (may_be_scalar && !is_text && !bind_scalar(expr, for_tile)) return std::nullopt;
   if (kind == ValueKind::layout && !bind_value(expr, scope_)) return std::nullopt;
   auto& error = diagnostics_.error(Code::wrong_operand_kind, expr.span,
                                    "the name of a tensor is expected here");
@@ -93,7 +96,8 @@ std::optional<isa::VarId> InstructionBinder::not_a_tensor(const ast::Expr& expr)
   return std::nullopt;
 }
 
-std::optional<isa::VarId> InstructionBinder::named_tensor(const std::string& name, Span span) {
+std::optional<isa::VarId> InstructionBinder::named_tensor(const std::string& name, Span span,
+                                                          Wanted wanted) {
   const BindScope::Meaning meaning = scope_.lookup(name, span);
   switch (meaning.kind) {
     case BindScope::Meaning::Kind::variable:
@@ -101,7 +105,7 @@ std::optional<isa::VarId> InstructionBinder::named_tensor(const std::string& nam
     case BindScope::Meaning::Kind::poisoned:
       return std::nullopt;
     case BindScope::Meaning::Kind::unknown:
-      scope_.report_unknown(name, span);
+      scope_.report_unknown(name, span, wanted);
       return std::nullopt;
     case BindScope::Meaning::Kind::value:
       break;
@@ -126,8 +130,7 @@ std::optional<isa::VarId> InstructionBinder::called_tensor(const ast::Call& call
                                    call.callee.text, kind_name(*value, scope_)));
     return std::nullopt;
   }
-  auto bound =
-      bind_call(call, span, scope_, [this](const ast::Expr& expr) { return tensor(expr); });
+  auto bound = bind_call(call, span, scope_, *this);
   if (!bound) return std::nullopt;
   if (bound->out != nullptr) {
     diagnostics_.error(Code::out_not_allowed, bound->out->span, "a nested call cannot have `out=`");

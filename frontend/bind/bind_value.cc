@@ -9,6 +9,7 @@
 
 #include "frontend/bind/bind_call.h"
 #include "frontend/bind/bind_range.h"
+#include "frontend/bind/inlining.h"
 
 namespace tilevm::frontend {
 namespace {
@@ -92,6 +93,7 @@ std::optional<ValueList> bind_entries(const ast::List& node, const BindScope& sc
                               "a colon may only appear in offsets");
       return std::nullopt;
     }
+    if (!scope.spend({1, sizeof(Value)}, entry.span)) return std::nullopt;
     auto value = bind_value(entry.value, scope);
     ok = ok && value.has_value();
     if (value) values.push_back(*std::move(value));
@@ -119,7 +121,10 @@ std::optional<ValueList> bind_comprehension(const ast::Comprehension& node,
   ValueList values;
   bool ok = true;
   for (const Value& each : *all) {
-    if (!scope.emitter->spend(1, node.variable.span)) return std::nullopt;
+    // The variable has a copy of its value while the element is made.
+    Cost cost = cost_of(each);
+    cost.bytes += sizeof(Value);
+    if (!scope.spend(cost, node.variable.span)) return std::nullopt;
     scope.variables->enter();
     scope.variables->bind(node.variable.text, each, node.variable.span);
     const auto condition =
@@ -134,8 +139,12 @@ std::optional<ValueList> bind_comprehension(const ast::Comprehension& node,
 }
 
 std::optional<ValueList> not_a_list(const ast::Expr& expr, const BindScope& scope) {
-  scope.diagnostics.error(Code::wrong_operand_kind, expr.span,
-                          "a list is expected here, such as `[16, 32]`");
+  auto& error = scope.diagnostics.error(Code::wrong_operand_kind, expr.span,
+                                        "a list is expected here, such as `[16, 32]`");
+  if (scope.emitter != nullptr && classify(expr, scope) == ValueKind::tensor) {
+    add_note(error, fmt::format("the extents of a tensor are a list, `shape_of({})`",
+                                scope.emitter->text(expr.span)));
+  }
   return std::nullopt;
 }
 
@@ -149,16 +158,15 @@ std::optional<ValueList> take_list(std::optional<Value> value, const ast::Expr& 
 
 std::optional<ValueList> bind_named_list(const ast::Name& name, const ast::Expr& expr,
                                          const BindScope& scope) {
+  const auto known = list_named(expr, scope);
+  if (known && !scope.spend(known->cost(), expr.span)) return std::nullopt;
   BindScope::Meaning meaning = scope.lookup(name.text, expr.span);
   if (meaning.kind == BindScope::Meaning::Kind::poisoned) return std::nullopt;
   if (meaning.kind == BindScope::Meaning::Kind::unknown) {
-    scope.report_unknown(name.text, expr.span);
+    scope.report_unknown(name.text, expr.span, Wanted::list);
     return std::nullopt;
   }
   if (!meaning.value) return not_a_list(expr, scope);
-  const auto* list = std::get_if<ValueList>(&meaning.value->node);
-  const std::size_t copied = list != nullptr ? list->size() : 0;
-  if (scope.emitter != nullptr && !scope.emitter->spend(copied, expr.span)) return std::nullopt;
   return take_list(std::move(meaning.value), expr, scope);
 }
 
@@ -184,9 +192,8 @@ std::optional<ValueList> bind_list(const ast::Expr& expr, const BindScope& scope
     auto left = bind_list(*node->left, scope), right = bind_list(*node->right, scope);
     if (!left || !right) return std::nullopt;
     const std::size_t size = left->size() + right->size();
-    if (size > max_list || (scope.emitter != nullptr && !scope.emitter->spend(size, expr.span))) {
-      return too_long(expr.span, scope);
-    }
+    if (size > max_list) return too_long(expr.span, scope);
+    if (!scope.spend({size, size * sizeof(Value)}, expr.span)) return std::nullopt;
     std::ranges::move(*right, std::back_inserter(*left));
     return left;
   }
@@ -219,6 +226,7 @@ std::optional<ValueList> bind_iterated(const ast::Expr& expr, const BindScope& s
   for (std::int64_t x = *first; !ended && (*step > 0 ? x < *last : x > *last);
        ended = __builtin_add_overflow(x, *step, &x)) {
     if (values.size() == max_list) return too_long(expr.span, scope);
+    if (!scope.spend({1, sizeof(Value)}, expr.span)) return std::nullopt;
     values.push_back({isa::Expr::constant(x, expr.span)});
   }
   return values;
@@ -254,7 +262,8 @@ std::optional<Value> bind_element(const ast::Index& node, Span span, const BindS
   }
   if (const auto known = list_named(*node.base, scope)) {
     const auto at = bind_position(node.entries[0].value, known->size(), scope);
-    return at ? std::optional(known->at(*at, span)) : std::nullopt;
+    if (!at || !scope.spend(known->cost_at(*at), span)) return std::nullopt;
+    return known->at(*at, span);
   }
   auto list = bind_list(*node.base, scope);
   if (!list) return std::nullopt;

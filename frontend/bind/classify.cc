@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "frontend/bind/bind_call.h"
+#include "frontend/bind/inlining.h"
 
 namespace tilevm::frontend {
 namespace {
@@ -46,7 +47,44 @@ ValueKind kind_of_name(const std::string& name, const BindScope& scope) {
 
 }  // namespace
 
+ValueKind NamedList::kind_at(std::size_t i) const {
+  return values != nullptr ? frontend::kind_of((*values)[i]) : kind_of(constants->values[i].value);
+}
+
+std::optional<NamedList> NamedList::list_at(std::size_t i) const {
+  const NamedList inner{
+      values != nullptr ? std::get_if<ValueList>(&(*values)[i].node) : nullptr,
+      values == nullptr ? std::get_if<ConstantList>(&constants->values[i].value) : nullptr};
+  const bool is_list = inner.values != nullptr || inner.constants != nullptr;
+  return is_list ? std::optional(inner) : std::nullopt;
+}
+
+Cost NamedList::cost() const { return values != nullptr ? cost_of(*values) : cost_of(*constants); }
+
+Cost NamedList::cost_at(std::size_t i) const {
+  return values != nullptr ? cost_of((*values)[i]) : cost_of(constants->values[i].value);
+}
+
+namespace {
+
+/// The position that an index means, without reports.
+std::optional<std::size_t> quiet_position(const std::vector<ast::ListEntry>& entries,
+                                          std::size_t size, const BindScope& scope) {
+  if (entries.size() != 1 || entries[0].colon) return std::nullopt;
+  Diagnostics ignored;
+  const BindScope quiet{scope.constants, scope.variables, ignored, scope.functions, nullptr};
+  return bind_position(entries[0].value, size, quiet);
+}
+
+}  // namespace
+
 std::optional<NamedList> list_named(const ast::Expr& expr, const BindScope& scope) {
+  if (const auto* node = std::get_if<ast::Index>(&expr.node)) {
+    const auto outer = list_named(*node->base, scope);
+    if (!outer) return std::nullopt;
+    const auto at = quiet_position(node->entries, outer->size(), scope);
+    return at ? outer->list_at(*at) : std::nullopt;
+  }
   const auto* name = std::get_if<ast::Name>(&expr.node);
   if (name == nullptr || kind_of_name(name->text, scope) != ValueKind::list) return std::nullopt;
   const auto binding =
@@ -77,31 +115,38 @@ ValueKind kind_of_call(const ast::Call& call, const BindScope& scope) {
   return is_layout_function(name) ? ValueKind::layout : ValueKind::unknown;
 }
 
-/// Of an element, without reports; of a list in a list, that of a scalar.
+/// What is in a list that has no name, `depth` lists deep. Goes through the text once: who asks for
+/// the kinds of each part of `x[0][0]` again would take twice as long for each of them.
+ValueKind kind_within(const ast::Expr& expr, std::size_t depth, const BindScope& scope) {
+  if (depth == 0) return classify(expr, scope);
+  if (const auto* node = std::get_if<ast::Index>(&expr.node)) {
+    return kind_within(*node->base, depth + 1, scope);
+  }
+  if (const auto* list = std::get_if<ast::List>(&expr.node)) {
+    return list->entries.empty() ? ValueKind::unknown
+                                 : kind_within(list->entries[0].value, depth - 1, scope);
+  }
+  if (const auto* made = std::get_if<ast::Comprehension>(&expr.node)) {
+    const ValueKind kind = kind_within(*made->element, depth - 1, scope);
+    return kind == ValueKind::unknown ? ValueKind::scalar : kind;
+  }
+  if (auto list = list_named(expr, scope)) {
+    for (; list && depth > 1; --depth) {
+      list = list->size() > 0 ? list->list_at(0) : std::nullopt;
+    }
+    return list && list->size() > 0 ? list->kind_at(0) : ValueKind::unknown;
+  }
+  // Only lists of extents come from calls.
+  return classify(expr, scope) == ValueKind::list ? ValueKind::scalar : ValueKind::unknown;
+}
+
+/// Of an element, without reports.
 ValueKind kind_of_index(const ast::Index& node, const BindScope& scope) {
   if (const auto list = list_named(*node.base, scope)) {
     if (list->size() == 0 || node.entries.size() != 1) return ValueKind::unknown;
-    Diagnostics ignored;
-    const BindScope quiet{scope.constants, scope.variables, ignored, scope.functions, nullptr};
-    const auto at = bind_position(node.entries[0].value, list->size(), quiet);
-    return frontend::kind_of(list->at(at.value_or(0), {}));
+    return list->kind_at(quiet_position(node.entries, list->size(), scope).value_or(0));
   }
-  if (const auto* list = std::get_if<ast::List>(&node.base->node)) {
-    return list->entries.empty() ? ValueKind::unknown : classify(list->entries[0].value, scope);
-  }
-  if (const auto* inner = std::get_if<ast::Index>(&node.base->node)) {
-    Diagnostics ignored;
-    const BindScope quiet{scope.constants, scope.variables, ignored, scope.functions, nullptr};
-    const auto value = bind_element(*inner, node.base->span, quiet);
-    const auto* list = value ? std::get_if<ValueList>(&value->node) : nullptr;
-    if (list != nullptr && !list->empty()) return frontend::kind_of(list->front());
-  }
-  if (const auto* made = std::get_if<ast::Comprehension>(&node.base->node)) {
-    const ValueKind kind = classify(*made->element, scope);
-    return kind == ValueKind::unknown ? ValueKind::scalar : kind;
-  }
-  // Only lists of extents come from calls.
-  return classify(*node.base, scope) == ValueKind::list ? ValueKind::scalar : ValueKind::unknown;
+  return kind_within(*node.base, 1, scope);
 }
 
 ValueKind kind_of_binary(const ast::Binary& node, const BindScope& scope) {

@@ -1,7 +1,7 @@
 // Binding of expressions: scalars, constants, types, layouts, lists and tensors.
 //
 // They contain one another, so they have one header; each sort has a source (classify.cc,
-// bind_scalar.cc, bind_layout.cc, bind_dtype.cc, bind_builtin.cc, and bind_value.cc for what may be
+// bind_scalar.cc, bind_layout.cc, bind_builtin.cc, and bind_value.cc for what may be
 // of any sort).
 #pragma once
 
@@ -33,7 +33,7 @@ enum class ValueKind : std::uint8_t { scalar, dtype, layout, list, tensor, unkno
 /// A value of any sort; nothing after a report.
 [[nodiscard]] std::optional<Value> bind_value(const ast::Expr& expr, const BindScope& scope);
 
-/// A list that has a name, where it is.
+/// A list that has a name, or that is in one, where it is. Nothing is copied but by at().
 struct NamedList {
   const ValueList* values = nullptr;
   const ConstantList* constants = nullptr;
@@ -44,8 +44,14 @@ struct NamedList {
   [[nodiscard]] Value at(std::size_t i, Span span) const {
     return values != nullptr ? (*values)[i] : to_value(constants->values[i].value, span);
   }
+  [[nodiscard]] ValueKind kind_at(std::size_t i) const;
+  /// An element that is a list.
+  [[nodiscard]] std::optional<NamedList> list_at(std::size_t i) const;
+  [[nodiscard]] Cost cost() const;
+  [[nodiscard]] Cost cost_at(std::size_t i) const;
 };
-/// The list that an expression names; nothing if it is no such name. Reports nothing.
+/// The list that an expression names, `sizes` or `sizes[2]`; nothing if it is none. Reports
+/// nothing.
 [[nodiscard]] std::optional<NamedList> list_named(const ast::Expr& expr, const BindScope& scope);
 
 /// A list: `[a, b]`, a comprehension, a name, `shape_of(x)`.

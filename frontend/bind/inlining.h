@@ -1,32 +1,47 @@
-// What the calls, lists and constant loops of a program have in common while it is bound.
+// What the calls, lists and constant loops of a program have in common while it is bound: a budget
+// of steps and of memory.
+//
+// A list is copied when its name is used, and what holds lists is copied whole, so a short text can
+// ask for any amount. The binder counts before it copies.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
+#include "frontend/bind/bind_scope.h"
 #include "isa/base/diagnostic.h"
 #include "isa/base/source.h"
+#include "isa/inst/expr.h"
 
 namespace tilevm::frontend {
 
-/// Bounds what a short program may expand to, in time, memory and depth.
+/// What a copy of a value takes, with all that it holds.
+[[nodiscard]] Cost cost_of(const Value& value);
+[[nodiscard]] Cost cost_of(const ValueList& list);
+[[nodiscard]] Cost cost_of(const ConstantValue& value);
+[[nodiscard]] Cost cost_of(const ConstantList& list);
+
+/// How large an expression is as a tree, in which shared parts count as often as they are used.
+/// Counting ends at `most` nodes.
+struct TreeSize {
+  std::size_t nodes = 0;
+  std::size_t height = 0;
+};
+[[nodiscard]] TreeSize size_of(const isa::Expr& expr, std::size_t most);
+
+/// Bounds what a short program may expand to, in time, memory and depth: one budget for all that
+/// its constants, lists, calls and constant loops make.
 class Inlining {
  public:
+  static constexpr std::size_t most_steps = 2'000'000;
+  static constexpr std::size_t most_bytes = std::size_t{256} << 20;
+
   /// `text` gets a copy of the text of each inlined call.
   explicit Inlining(SourceFile& text) : source(text), stack_(here()) {}
 
-  /// Counts steps of the binder; false, and one report, if there were too many.
-  bool spend(std::size_t steps, Span span, Diagnostics& diagnostics) {
-    constexpr std::size_t most = 2'000'000;
-    spent_ += steps;
-    if (spent_ <= most) return true;
-    if (!reported_) {
-      diagnostics.error(Code::program_too_large, span,
-                        "the program's lists, calls and constant loops take too long to expand");
-    }
-    reported_ = true;
-    return false;
-  }
+  /// Counts what the binder is about to do; false, and one report, if it is too much.
+  bool spend(Cost cost, Span span, Diagnostics& diagnostics);
 
   /// Whether the calls and expressions around this one leave little of the stack.
   [[nodiscard]] bool is_deep() const {
@@ -43,7 +58,7 @@ class Inlining {
   }
 
   std::uintptr_t stack_;
-  std::size_t spent_ = 0;
+  std::size_t steps_ = 0, bytes_ = 0;
   bool reported_ = false;
 };
 

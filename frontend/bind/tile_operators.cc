@@ -84,4 +84,8 @@ isa::Instruction make_unary(isa::UnaryOp op, isa::VarId a) {
   return result;
 }
 
+std::size_t first_of_common_type(const isa::Instruction& instruction) {
+  return std::holds_alternative<isa::Where>(instruction) ? 1 : 0;
+}
+
 }  // namespace tilevm::frontend

@@ -2,128 +2,190 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
+
+#include "frontend/syntax/foreign_table.h"
+#include "isa/inst/instruction_set.h"
 
 namespace tilevm::frontend {
 namespace {
 
-struct ForeignWord {
-  std::string_view word, advice;
-};
+/// A word as names are compared: without case and underscores.
+std::string plain(std::string_view word) {
+  std::string result;
+  for (const char c : word) {
+    if (c != '_') result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return result;
+}
 
-// Of CUDA, Triton, NumPy, PyTorch and C, sorted by what they are about.
-constexpr ForeignWord words[] = {
-    // Barriers.
-    {"__syncthreads", "a barrier of the block is `Synchronize()`"},
-    {"syncthreads", "a barrier of the block is `Synchronize()`"},
-    {"Barrier", "a barrier of the block is `Synchronize()`"},
-    {"barrier", "a barrier of the block is `Synchronize()`"},
-    {"Sync", "a barrier of the block is `Synchronize()`"},
-    {"sync", "a barrier of the block is `Synchronize()`"},
-    {"debug_barrier", "a barrier of the block is `Synchronize()`"},
-    {"__syncwarp", "the threads of a warp are in step; a barrier of the block is `Synchronize()`"},
-    // Indices.
-    {"program_id", "the indices of a block are `bi, bj = BlockIndices()`"},
-    {"blockIdx", "the indices of a block are `bi, bj = BlockIndices()`"},
-    {"threadIdx", "threads have no indices here; a layout says which thread holds an element"},
-    {"arange",
-     "for a tile of 0, 1, 2, .. write `AllocateRegister(i32, layout=L, init=[i for i in "
-     "range(n)])`"},
-    {"iota",
-     "for a tile of 0, 1, 2, .. write `AllocateRegister(i32, layout=L, init=[i for i in "
-     "range(n)])`"},
-    // Memory.
-    {"load",
-     "global memory is read by `LoadGlobal(view, layout=.., offset=[..])`, shared memory by "
-     "`LoadShared`"},
-    {"Load",
-     "global memory is read by `LoadGlobal(view, layout=.., offset=[..])`, shared memory by "
-     "`LoadShared`"},
-    {"store",
-     "global memory is written by `StoreGlobal(tile, view, offset=[..])`, shared memory by "
-     "`StoreShared`"},
-    {"Store",
-     "global memory is written by `StoreGlobal(tile, view, offset=[..])`, shared memory by "
-     "`StoreShared`"},
-    {"zeros", "a tile of zeros is `AllocateRegister(f32, layout=L, init=0)`"},
-    {"full", "a tile of one value is `AllocateRegister(f32, layout=L, init=value)`"},
-    {"__shared__", "shared memory is `AllocateShared(f32, shape=[..])`"},
-    {"cp_async",
-     "an asynchronous copy is `CopyAsync`, `CopyAsyncCommitGroup`, `CopyAsyncWaitGroup`"},
-    // Arithmetic.
-    {"dot", "a matrix product is `Dot(a, b, acc)`"},
-    {"matmul", "a matrix product is `Dot(a, b, acc)`"},
-    {"mma", "a matrix product is `Dot(a, b, acc)`"},
-    {"exp", "the exponential of a tile is `Exp(x)`"},
-    {"exp2", "2 to the power of a tile is `Exp2(x)`"},
-    {"log", "the logarithm of a tile is `Log(x)`"},
-    {"sqrt", "the square root of a tile is `Sqrt(x)`"},
-    {"rsqrt", "1 / sqrt(x) of a tile is `Rsqrt(x)`"},
-    {"tanh", "the hyperbolic tangent of a tile is `Tanh(x)`"},
-    {"sigmoid", "1 / (1 + exp(-x)) of a tile is `Sigmoid(x)`"},
-    {"where", "elements are chosen by `Where(mask, a, b)`"},
-    {"select", "elements are chosen by `Where(mask, a, b)`"},
-    {"maximum", "the larger of two is `max(a, b)`"},
-    {"minimum", "the smaller of two is `min(a, b)`"},
-    {"fmax", "the larger of two is `max(a, b)`"},
-    {"fmin", "the smaller of two is `min(a, b)`"},
-    {"fabs", "the absolute value is `abs(x)`"},
-    {"fma", "a * b + c, rounded once, is `Fma(a, b, c)`"},
-    {"Pow", "there is no power; `Exp2(Log2(x) * y)` for positive x"},
-    {"pow", "there is no power; `Exp2(Log2(x) * y)` for positive x"},
-    {"ceil_div", "the quotient rounded up is `cdiv(a, b)`"},
-    {"ceildiv", "the quotient rounded up is `cdiv(a, b)`"},
-    {"div_ceil", "the quotient rounded up is `cdiv(a, b)`"},
-    // Reductions.
-    {"Sum",
-     "sums over a dimension are functions of the standard library: `include "
-     "\"std/reduce.tile\"`, then `row_sum(x, scratch)`"},
-    {"sum",
-     "sums over a dimension are functions of the standard library: `include "
-     "\"std/reduce.tile\"`, then `row_sum(x, scratch)`"},
-    // Conversions and shapes.
-    {"to", "the elements of a tile are converted by `Cast(x, f16)`"},
-    {"astype", "the elements of a tile are converted by `Cast(x, f16)`"},
-    {"reshape", "a tile takes another layout by `ConvertLayout` or, with its bits, by `View`"},
-    {"trans", "a tile is transposed by way of shared memory (programs/transpose.tile)"},
-    {"transpose", "a tile is transposed by way of shared memory (programs/transpose.tile)"},
-    {"broadcast", "operators broadcast by themselves (docs/semantics.md, Broadcasting)"},
-    {"printf", "values are shown by `Print(x)`, with a text: `Print(x, \"label\")`"},
-    {"print", "values are shown by `Print(x)`, with a text: `Print(x, \"label\")`"},
-    {"atomicAdd", "an atomic sum is `AtomicAdd(view, value)`"},
-    {"atomic_add", "an atomic sum is `AtomicAdd(view, value)`"},
-    // Types.
-    {"half", "16-bit floats are `f16`"},
-    {"__half", "16-bit floats are `f16`"},
-    {"float", "32-bit floats are `f32`"},
-    {"double", "64-bit floats are `f64`"},
-    {"bfloat", "bfloat16 is `bf16`"},
-    {"__nv_bfloat16", "bfloat16 is `bf16`"},
-    {"int", "32-bit integers are `i32`"},
-    {"uint", "unsigned 32-bit integers are `u32`"},
-    {"long", "64-bit integers are `i64`"},
-    {"char", "8-bit integers are `i8`, unsigned ones `u8`"},
-    {"size_t", "unsigned 64-bit integers are `u64`"},
-    {"int32_t", "32-bit integers are `i32`"},
-    {"uint32_t", "unsigned 32-bit integers are `u32`"},
-    {"int64_t", "64-bit integers are `i64`"},
-    {"uint8_t", "unsigned 8-bit integers are `u8`"},
-};
+/// Advice with `$x`, `$d`, `$t` and `$v` replaced by the call's operand, dimension, type and
+/// values.
+std::string filled(std::string_view advice, const ForeignCall& call) {
+  std::string text;
+  for (std::size_t i = 0; i < advice.size(); ++i) {
+    const char next = i + 1 < advice.size() ? advice[i + 1] : ' ';
+    const bool is_place =
+        advice[i] == '$' && std::string_view("xdtv").find(next) != std::string_view::npos;
+    if (!is_place) {
+      text += advice[i];
+      continue;
+    }
+    text += next == 'x'   ? call.operand
+            : next == 'd' ? call.dims
+            : next == 't' ? call.type
+                          : call.values;
+    ++i;
+  }
+  return text;
+}
+
+/// What is said of an instruction where its summary is not enough; empty of others.
+std::string_view usage_of(std::string_view mnemonic) {
+  const auto& usages = instruction_usages();
+  const auto found = std::ranges::find(usages, mnemonic, &ForeignWord::word);
+  return found == usages.end() ? std::string_view{} : std::string_view(found->advice);
+}
 
 }  // namespace
 
-std::string_view advice_for(std::string_view word) {
-  const auto* const found = std::ranges::find(words, word, &ForeignWord::word);
-  return found == std::end(words) ? std::string_view{} : found->advice;
+std::string advice_for(std::string_view word, const ForeignCall& call) {
+  const auto& words = foreign_table();
+  const auto found = std::ranges::find(words, word, &ForeignWord::word);
+  return found == words.end() ? std::string() : filled(found->advice, call);
 }
 
-bool report_foreign_word(const ast::Identifier& name, Diagnostics& diagnostics) {
-  const std::string_view advice = advice_for(name.text);
+const isa::InstructionEntry* instruction_like(std::string_view word) {
+  const std::string wanted = plain(word);
+  const auto& table = isa::instruction_table();
+  const auto found = std::ranges::find_if(table, [&](const isa::InstructionEntry& entry) {
+    return plain(entry.description->mnemonic) == wanted;
+  });
+  return found == table.end() ? nullptr : &*found;
+}
+
+std::string said_of(const isa::InstructionEntry& entry, const ForeignCall& call) {
+  if (const auto usage = usage_of(entry.description->mnemonic); !usage.empty()) {
+    return filled(usage, call);
+  }
+  std::string operands;
+  for (const isa::SlotEntry& slot : entry.slots) {
+    if (slot.is_optional) continue;
+    const bool is_first = operands.empty() && call.operand != ForeignCall{}.operand;
+    operands += (operands.empty() ? "" : ", ") + (is_first ? call.operand : std::string(slot.name));
+  }
+  std::string summary(entry.description->summary);
+  if (summary.ends_with('.')) summary.pop_back();
+  const bool is_verb = summary.substr(0, summary.find(' ')).ends_with('s');
+  summary[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(summary[0])));
+  return fmt::format("`{}({})`{} {}", entry.description->mnemonic, operands, is_verb ? "" : ":",
+                     summary);
+}
+
+std::optional<std::string_view> foreign_type(std::string_view word) {
+  const auto& types = foreign_types();
+  const auto found = std::ranges::find(types, word, &ForeignType::word);
+  return found == types.end() ? std::nullopt : std::optional(found->ours);
+}
+
+std::string advice_for_attribute(std::string_view word, const std::string& operand) {
+  const auto& words = foreign_attributes();
+  const auto found = std::ranges::find(words, word, &ForeignWord::word);
+  return found == words.end() ? std::string() : filled(found->advice, {.operand = operand});
+}
+
+bool is_foreign_module(std::string_view name) {
+  constexpr std::array<std::string_view, 18> modules{
+      "np",   "numpy",   "tl", "triton", "torch", "F",    "math", "jnp",       "jax",
+      "cute", "cutlass", "cp", "cupy",   "numba", "cuda", "wp",   "libdevice", "std"};
+  return std::ranges::find(modules, name) != modules.end();
+}
+
+std::string advice_for_line(std::string_view word) {
+  const auto& words = foreign_lines();
+  const auto found = std::ranges::find(words, word, &ForeignWord::word);
+  return found == words.end() ? std::string() : std::string(found->advice);
+}
+
+std::string_view operation_like(std::string_view word) {
+  struct Operation {
+    std::string_view word, ours;
+  };
+  constexpr std::array<Operation, 14> operations{{{"sum", "add"},
+                                                  {"plus", "add"},
+                                                  {"prod", "mul"},
+                                                  {"product", "mul"},
+                                                  {"multiply", "mul"},
+                                                  {"maximum", "max"},
+                                                  {"amax", "max"},
+                                                  {"minimum", "min"},
+                                                  {"amin", "min"},
+                                                  {"all", "bit_and"},
+                                                  {"any", "bit_or"},
+                                                  {"xor", "bit_xor"},
+                                                  {"xor_sum", "bit_xor"},
+                                                  {"bitwise_or", "bit_or"}}};
+  const std::string wanted = plain(word);
+  for (const Operation& each : operations) {
+    if (plain(each.word) == wanted) return each.ours;
+  }
+  return {};
+}
+
+std::string_view operand_like(std::string_view word, std::span<const isa::SlotEntry> operands) {
+  struct Name {
+    std::string_view word, ours;
+  };
+  constexpr std::array<Name, 18> names{{{"axis", "dims"},
+                                        {"axis", "dim"},
+                                        {"axes", "dims"},
+                                        {"dim", "dims"},
+                                        {"dims", "dim"},
+                                        {"keepdim", "keep_dims"},
+                                        {"keepdims", "keep_dims"},
+                                        {"type", "dtype"},
+                                        {"to", "dtype"},
+                                        {"value", "init"},
+                                        {"fill_value", "init"},
+                                        {"fill", "init"},
+                                        {"size", "shape"},
+                                        {"stride", "layout"},
+                                        {"strides", "layout"},
+                                        {"offsets", "offset"},
+                                        {"acc", "c"},
+                                        {"combine_fn", "op"}}};
+  for (const Name& each : names) {
+    if (each.word != word) continue;
+    for (const isa::SlotEntry& slot : operands) {
+      if (slot.name == each.ours) return slot.name;
+    }
+  }
+  return {};
+}
+
+bool report_foreign_word(const ast::Identifier& name, Diagnostics& diagnostics,
+                         const ForeignCall& call) {
+  std::string advice = advice_for(name.text, call);
+  std::string fix;
+  if (const auto* like = advice.empty() ? instruction_like(name.text) : nullptr) {
+    if (like->description->mnemonic == name.text) return false;
+    advice = said_of(*like, call);
+    fix = like->description->mnemonic;
+  }
   if (advice.empty()) return false;
-  diagnostics.error(Code::unknown_name, name.span,
-                    fmt::format("there is no `{}` here; {}", name.text, advice));
+  diagnostics
+      .error(Code::unknown_name, name.span,
+             fmt::format("there is no `{}` here; {}", name.text, advice))
+      .fix = std::move(fix);
   return true;
+}
+
+std::vector<std::string_view> foreign_words() {
+  std::vector<std::string_view> words;
+  for (const ForeignWord& each : foreign_table()) words.push_back(each.word);
+  return words;
 }
 
 }  // namespace tilevm::frontend

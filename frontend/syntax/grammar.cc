@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "frontend/syntax/foreign_words.h"
 #include "frontend/syntax/line_grammar.h"
 #include "frontend/syntax/literals.h"
 #include "frontend/syntax/precedence.h"
@@ -679,6 +680,16 @@ const auto simple_line_def =
     -(x3::lexeme['=' >> !x3::lit('=')] >>
       must[expression][([](auto& context) { x3::_val(context).value = expr_of(context); })]);
 
+/// The name in `f32* p`, which reads as a product.
+const ast::Name* declared_pointer(const ast::Expr& expr) {
+  const auto* product = std::get_if<ast::Binary>(&expr.node);
+  if (product == nullptr || product->op != ast::BinaryOp::mul) return nullptr;
+  const auto* pointee = std::get_if<ast::Name>(&product->left->node);
+  const bool is_type =
+      pointee != nullptr && (isa::parse_dtype(pointee->text) || foreign_type(pointee->text));
+  return is_type ? std::get_if<ast::Name>(&product->right->node) : nullptr;
+}
+
 /// `a, b = value` needs names on the left; without `=` only a call makes sense.
 LineNode finish_simple(SimpleLine line) {
   if (!line.value) {
@@ -699,6 +710,13 @@ LineNode finish_simple(SimpleLine line) {
                             index->entries.size() == 1 && !index->entries[0].colon;
     const ast::Expr& base = is_element ? *index->base : node.expr;
     const auto* target = std::get_if<ast::Name>(&base.node);
+    if (const ast::Name* declared = declared_pointer(node.expr)) {
+      throw_fault(Code::syntax_error, node.outer,
+                  fmt::format("a name is not declared: `{0} = ..`; pointers are parameters of "
+                              "kernels, and memory at an offset is a view",
+                              declared->text),
+                  declared->text);
+    }
     if (target == nullptr || node.outer != node.expr.span) {
       throw_fault(Code::syntax_error, node.outer,
                   "only a name can be assigned to, or an entry of an array of tiles; elements of a "

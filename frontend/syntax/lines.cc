@@ -355,6 +355,7 @@ void Splitter::other() {
     name = fmt::format("`{}` ({})", text_.substr(pos_, point.bytes), name);
   std::string message = fmt::format("the character {} has no meaning here", name);
   if (c == ';') message += "; put each statement on its own line";
+  if (c == '?') message += "; a choice is written `a if condition else b`";
   if (c == '{' || c == '}') message += "; blocks are made by indentation, lists by `[` and `]`";
   if (Diagnostic* d = fault(Code::bad_character, pos_, pos_ + point.bytes, std::move(message))) {
     d->fix = ascii_for(point.value);
@@ -396,11 +397,19 @@ void Splitter::resume_at(std::size_t i) {
   pos_ = i;
 }
 
+/// Whether a character is one that terminals obey rather than show: programs come from strangers,
+/// and their lines are shown in many places.
+bool is_control(std::uint32_t value) {
+  const bool is_space =
+      value == '\t' || value == '\n' || value == '\r' || value == '\f' || value == '\v';
+  return (value < 0x20 && !is_space) || (value >= 0x7f && value < 0xa0);
+}
+
 /// The first offset that is not text, if any.
 std::optional<std::size_t> find_not_text(std::string_view text, std::size_t from) {
   for (std::size_t i = from; i < text.size();) {
     const auto point = decode_utf8(text.substr(i));
-    if (!point || point->value == 0) return i;
+    if (!point || is_control(point->value)) return i;
     i += point->bytes;
   }
   return std::nullopt;
@@ -443,9 +452,14 @@ std::optional<Lines> split_lines(const SourceFile& source, std::size_t index,
   }
   if (const auto at = find_not_text(text, file.begin)) {
     const auto begin = static_cast<std::uint32_t>(*at);
-    diagnostics.error(Code::not_text, {begin, begin + 1},
-                      fmt::format("byte {:#04x} at offset {} is not UTF-8 text; is this a program?",
-                                  static_cast<unsigned char>(text[*at]), *at - file.begin));
+    const auto byte = static_cast<unsigned char>(text[*at]);
+    const bool is_text = byte != 0 && decode_utf8(text.substr(*at));
+    diagnostics.error(
+        Code::not_text, {begin, begin + 1},
+        fmt::format("byte {:#04x} at offset {} is {}", byte, *at - file.begin,
+                    is_text ? "a control character; programs are text, and strings write it as "
+                              "`\\x1b`"
+                            : "not UTF-8 text; is this a program?"));
     return std::nullopt;
   }
   return Splitter(source, file, diagnostics).run();

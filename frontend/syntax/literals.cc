@@ -45,7 +45,13 @@ int base_of(std::string_view text) {
 }
 
 LiteralFault not_a_number(std::string_view text) {
-  return {fmt::format("`{}` is not a number", text)};
+  const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+  const bool has_suffix =
+      !is_hex && std::string_view("fFlLuUhH").find(text.back()) != std::string_view::npos;
+  return {fmt::format("`{}` is not a number{}", text,
+                      has_suffix ? "; numbers have no suffix: a fraction is an f32, and `u32(..)`, "
+                                   "`i64(..)` convert"
+                                 : "")};
 }
 
 std::variant<ast::Integer, ast::Float, LiteralFault> read_integer(std::string_view text,

@@ -37,6 +37,16 @@ bool AccessPlan::tests_bounds() const {
                      [](const auto& dimension) { return !dimension.inside; });
 }
 
+namespace {
+
+/// Every integer is a multiple of 1, so that says nothing.
+std::string known_multiple(std::int64_t value) {
+  return value == 1 ? "may be any number"
+                    : fmt::format("is only known to be a multiple of {}", value);
+}
+
+}  // namespace
+
 std::string describe(const MissedReason& missed) {
   using Kind = MissedReason::Kind;
   switch (missed.kind) {
@@ -49,14 +59,14 @@ std::string describe(const MissedReason& missed) {
     case Kind::order:
       return "elements may share a place, so their order is kept";
     case Kind::offset:
-      return fmt::format("the offset of dimension {} is only known to be a multiple of {}",
-                         missed.dim, missed.value);
+      return fmt::format("the offset of dimension {} {}", missed.dim, known_multiple(missed.value));
     case Kind::stride:
-      return fmt::format("the strides of dimension {} are only known to be multiples of {}",
-                         missed.dim, missed.value);
+      return missed.value == 1
+                 ? fmt::format("the strides of dimension {} may be any numbers", missed.dim)
+                 : fmt::format("the strides of dimension {} are only known to be multiples of {}",
+                               missed.dim, missed.value);
     case Kind::extent:
-      return fmt::format("the extent of dimension {} is only known to be a multiple of {}",
-                         missed.dim, missed.value);
+      return fmt::format("the extent of dimension {} {}", missed.dim, known_multiple(missed.value));
     case Kind::layout:
       return fmt::format("the memory layout does not keep {} elements together and aligned",
                          missed.value);

@@ -7,6 +7,7 @@
 #include "isa/analysis/definitions.h"
 #include "isa/analysis/live_ranges.h"
 #include "isa/analysis/statements.h"
+#include "isa/inst/slot_table.h"
 #include "isa/program/exchange.h"
 
 namespace tilevm::isa {
@@ -37,7 +38,7 @@ void find_end(const Kernel& kernel, bool copied_to, SharedLife& life) {
       waited = true;
       life.end.push_back(inst->id);
     }
-    if (!waited || !std::holds_alternative<Synchronize>(inst->inst)) continue;
+    if (!waited || description(inst->inst).sync != Sync::block) continue;
     life.end.push_back(inst->id);
     life.range.last = inst->id;
     return;
@@ -52,7 +53,7 @@ std::vector<SharedLife> find_lives(const Kernel& kernel, const KernelInfo& info)
   const Uses uses(kernel, statements);
   const auto copies = [&](StmtId id) {
     const InstStmt* inst = statements.instruction(id);
-    return inst != nullptr && std::holds_alternative<CopyAsync>(inst->inst);
+    return inst != nullptr && is_asynchronous(inst->inst);
   };
   std::vector<SharedLife> lives;
   for (const auto& tile : info.shared) {

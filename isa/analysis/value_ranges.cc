@@ -4,6 +4,8 @@
 #include <limits>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "isa/base/check.h"
 
 namespace tilevm::isa {
@@ -13,9 +15,35 @@ namespace {
 __extension__ typedef __int128 wide;                   // NOLINT(modernize-use-using)
 constexpr std::int64_t bound = std::int64_t{1} << 40;  // no interval reaches beyond
 
-std::optional<Interval> within_bound(wide low, wide high) {
-  if (low < -bound || high > bound) return std::nullopt;
-  return Interval{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
+struct WideInterval {
+  wide low, high;
+};
+
+std::optional<Interval> within_bound(const std::optional<WideInterval>& range) {
+  if (!range || range->low < -bound || range->high > bound) return std::nullopt;
+  return Interval{static_cast<std::int64_t>(range->low), static_cast<std::int64_t>(range->high)};
+}
+
+/// What sums, differences, products and left shifts by a known count reach, before they wrap.
+std::optional<WideInterval> exact(ScalarBinary op, const Interval& a, const Interval& b) {
+  const wide low = a.low, high = a.high;
+  if (op == ScalarBinary::add) return WideInterval{low + b.low, high + b.high};
+  if (op == ScalarBinary::sub) return WideInterval{low - b.high, high - b.low};
+  if (op == ScalarBinary::mul) {
+    const wide ends[] = {low * b.low, low * b.high, high * b.low, high * b.high};
+    return WideInterval{*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4)};
+  }
+  if (op != ScalarBinary::shl || b.low != b.high || b.low < 0 || b.low > 62) return std::nullopt;
+  const wide factor = wide{1} << b.low;
+  return WideInterval{low * factor, high * factor};
+}
+
+/// The integers that a kind holds; nothing for what is no integer.
+std::optional<WideInterval> limits_of(ScalarKind kind) {
+  if (!is_integer(kind)) return std::nullopt;
+  const wide states = wide{1} << (is_wide(kind) ? 64 : 32);
+  if (is_signed(kind)) return WideInterval{-states / 2, states / 2 - 1};
+  return WideInterval{0, states - 1};
 }
 
 /// The integers of a kind, as far as intervals reach; nothing for what is no integer.
@@ -92,19 +120,24 @@ std::optional<Interval> ValueRanges::of(const Expr& expr) const {
   return std::nullopt;
 }
 
+std::optional<std::string> ValueRanges::wrapping(const Expr& expr) const {
+  const auto* binary = std::get_if<Expr::Binary>(&expr.node());
+  const auto held = limits_of(expr.kind());
+  if (binary == nullptr || !held) return std::nullopt;
+  const auto a = of(binary->a), b = of(binary->b);
+  const auto range = a && b ? exact(binary->op, *a, *b) : std::nullopt;
+  if (!range || (range->low >= held->low && range->high <= held->high)) return std::nullopt;
+  return fmt::format("{}", range->high > held->high ? range->high : range->low);
+}
+
 std::optional<Interval> ValueRanges::of(const Expr::Binary& binary) const {
   const auto a = of(binary.a), b = of(binary.b);
   if (!a || !b) return std::nullopt;
   switch (binary.op) {
     case ScalarBinary::add:
-      return within_bound(wide{a->low} + b->low, wide{a->high} + b->high);
     case ScalarBinary::sub:
-      return within_bound(wide{a->low} - b->high, wide{a->high} - b->low);
-    case ScalarBinary::mul: {
-      const wide ends[] = {wide{a->low} * b->low, wide{a->low} * b->high, wide{a->high} * b->low,
-                           wide{a->high} * b->high};
-      return within_bound(*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4));
-    }
+    case ScalarBinary::mul:
+      return within_bound(exact(binary.op, *a, *b));
     case ScalarBinary::div:
       if (b->low != b->high || b->low <= 0) return std::nullopt;
       return Interval{a->low / b->low, a->high / b->low};

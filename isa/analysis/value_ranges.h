@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "isa/analysis/definitions.h"
@@ -23,6 +24,9 @@ class ValueRanges {
 
   /// An interval that holds all values of an integer. If there is one, no term wraps around.
   [[nodiscard]] std::optional<Interval> of(const Expr& expr) const;
+  /// The value farthest from zero that an operation of isa::may_wrap reaches for some values of its
+  /// operands, if its type does not hold it.
+  [[nodiscard]] std::optional<std::string> wrapping(const Expr& expr) const;
 
  private:
   [[nodiscard]] std::optional<Interval> of(const Expr::Binary& binary) const;

@@ -68,7 +68,8 @@ Write the number in one of these forms; there are no suffixes.)"};
       return CodeInfo{
           "the file is not UTF-8 text",
           R"(The file has a zero byte or bytes that are not UTF-8, so it is not a program, or it
-was saved in another encoding (UTF-16, Latin-1).
+was saved in another encoding (UTF-16, Latin-1). Control characters, which would act on the terminal
+that shows a line, are not text either; in a string they are written as escapes, `\x1b`.
     iconv -f UTF-16 -t UTF-8 old.tile > new.tile
 Save it as UTF-8. A byte-order mark and Windows line ends are fine.)"};
     case Code::unclosed_bracket:
@@ -188,7 +189,13 @@ Write one name for each: i, j = BlockIndices().)"};
           R"(Constants, `def` and `pipeline` stand at the top level, statements in a body;
 `break` and `continue` stand in a loop, `elif` and `else` after an `if`.
     x = 3                            # at the top level: const x = 3
-Move the line to where it has a meaning.)"};
+Move the line to where it has a meaning.
+
+As a note of `tilevm check`: a statement that never runs, behind a loop without an end or an Exit.
+    while true:                      # and no `break` and no Exit in the loop
+        i = i + 1
+    StoreGlobal(x, gy)               # never runs
+Let the loop end, or remove what follows.)"};
     case Code::unknown_define:
       return CodeInfo{"-D names a constant that the file does not have",
                       R"(-D NAME=VALUE replaces the value of a constant that the file declares.
@@ -218,7 +225,12 @@ Assign the result, or write it with out=, not both.)"};
       return CodeInfo{"a result is dropped",
                       R"(The call computes a value, does nothing else, and nobody takes the value.
     Cast(x, f16)
-Assign it, write it into a tile with out=, or remove the line.)"};
+Assign it, write it into a tile with out=, or remove the line.
+
+As a note of `tilevm check`: nothing that the kernel writes or shows depends on a tile, a scalar, a
+view, a shared tensor or a parameter.
+    z = Exp(x)                       # and z is in nothing that is stored
+Use it or remove it; a name that begins with `_` may be unused.)"};
 
     // Types, shapes and layouts.
     case Code::bad_call:
@@ -505,12 +517,30 @@ Synchronize follows. Before that its destination must not be read or written, no
 Wait for the group, then synchronize. CopyAsyncWaitGroup(n) leaves the n latest groups in flight.)"};
     case Code::race:
       return CodeInfo{
-          "threads race for shared memory",
-          R"(Two threads touch the same byte of shared memory, one of them writes it, and no
-Synchronize is between them: which comes first is left to chance.
+          "two accesses to memory race",
+          R"(Two accesses touch the same byte, one of them writes it, and nothing orders them: which
+comes first is left to chance. The report names the two; what orders them depends on whose they are.
+
+Threads of a block ("what thread 5 wrote"), in shared or in global memory: a Synchronize orders them.
     StoreShared(x, s)
     y = LoadShared(s, layout=other)                # reads what another thread wrote
-Put a Synchronize() between the two; in a loop also between the end and the next begin.)"};
+Put a Synchronize() between the two; in a loop also between the end and the next begin.
+
+Blocks ("races with another block"), in global memory: no barrier holds between blocks.
+    StoreGlobal(x, y, offset=[i * 16:])            # tiles of 32 elements overlap
+Let each block write elements of its own, or combine elements by Scatter with `op=`, or hand them on
+by ReleaseSemaphore and LockSemaphore, or split the work over two kernels.
+
+Copies ("any thread"): the threads make a CopyAsync together, so any of them may touch any element.
+    y = LoadShared(s, layout=L)
+    CopyAsync(s, g, offset=[0:, 0:])               # overwrites what others may still read
+Put a Synchronize() between the two. What a copy wrote is read after CopyAsyncWaitGroup and a
+Synchronize.
+
+Elements of one tile ("different elements of the tile"): strides, a layout or indices give two of
+them one address, and different threads store them.
+    Scatter(x, s, index, dim=0)                    # an index occurs twice
+Keep the elements apart, or combine them with `op=`.)"};
     case Code::replicas_differ:
       return CodeInfo{
           "replicas of an element differ",
@@ -528,7 +558,17 @@ one that is as redundant.
     StoreShared(x, s)
     Synchronize()
     Synchronize()                                  # separates nothing more
-A barrier costs time on a GPU: remove it, run again, and compare.)"};
+A barrier costs time on a GPU: remove it, run again, and compare.
+
+`tilevm check` says it of every Synchronize of a kernel whose threads share no memory.)"};
+    case Code::modelled_instruction:
+      return CodeInfo{
+          "an approximate instruction whose bits were not compared on this architecture",
+          R"(A note, not an error: instructions such as Ex2Approx have the bits of a GPU's special
+function unit. All arguments were compared on a GPU of sm_90; that other architectures give
+the same bits is a model. `tilevm record` on such a GPU says in seconds whether they do.
+    p = Ex2Approx(x)                               # --target sm_90a: bits that were compared
+docs/approximations.md has the functions, their errors and what was compared where.)"};
     case Code::deadlock:
       return CodeInfo{
           "blocks wait for one another, or for a block that cannot begin",
@@ -586,6 +626,36 @@ pair the first place must be less than the second; what a GPU computes otherwise
     d = DotSparse(a, p, b, c)        # p has pairs like (2, 1) or (3, 3)
 Sort the two elements of a group by their places. Where a group has fewer than two elements that
 are not zero, store zeros at two places that differ.)"};
+    case Code::address_wraps:
+      return CodeInfo{
+          "an address wraps around",
+          R"(An offset, an extent or a stride, or a scalar that it is computed from, has a value that its
+type does not hold, so another element than the one that is meant is touched.
+    x = LoadGlobal(g, layout=L, offset=[b * stride:])          # i32: 65536 * 65536 is 0
+    x = LoadGlobal(g, layout=L, offset=[i64(b) * stride:])     # 64 bits hold it
+It is a warning before the run where the ranges of block indices and loops prove it, and a fault when
+it happens (the check `wraps`). What is below a remainder or an operation on bits may wrap, as hashes
+do.)"};
+    case Code::index_outside:
+      return CodeInfo{
+          "an index that data chose is outside of its view",
+          R"(An offset without a colon names an index that the view does not have. Loads give zeros there
+and stores nothing, so a wrong page number looks like a page of zeros.
+    page = LoadScalar(table, offset=[s, n])
+    k = LoadGlobal(cache, layout=L, offset=[page, 0:])         # page is 9, the cache has 4
+With `--check all,outside` the elements of the index tiles of Gather, Scatter and CopyAsync count as
+well. A kernel that means it tests the index (`if page < PAGES:`), or gives it a colon and the tile a
+dimension of extent 1: a colon says that the tile may reach outside of the view.)"};
+    case Code::padding_used:
+      return CodeInfo{
+          "an output depends on elements outside of a view",
+          R"(A load gave zeros for elements outside of its view, and the value of a stored element was
+computed from them (the check `padding`, which `all` does not include).
+    x = LoadGlobal(view_of_100, layout=spatial(128))           # 28 elements are zeros
+    s = Reduce(Exp(x), add, dims=0)                            # exp(0) is 1: 28 too much
+    s = Reduce(Where(inside, Exp(x), 0), add, dims=0)          # 0 changes no sum
+Elements that are neutral for what combines them change nothing: zeros in a sum, in a matrix product
+or as a term that is added to an accumulator, -inf in a maximum.)"};
     case Code::bad_specification:
       return CodeInfo{
           "an input or output is specified wrongly",

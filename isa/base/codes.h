@@ -102,6 +102,10 @@ enum class Code : std::uint16_t {
   store_outside = 413,
   unordered_places = 414,
   assertion_failed = 415,
+  address_wraps = 416,
+  index_outside = 417,
+  padding_used = 418,
+  modelled_instruction = 419,
 
   // Input and output data.
   bad_specification = 501,

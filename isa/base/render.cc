@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "isa/base/origin.h"
+#include "isa/base/shown.h"
+
 namespace tilevm {
 namespace {
 
@@ -13,6 +16,7 @@ constexpr std::size_t window_width = 120;
 constexpr std::size_t window_before = 60;  // of it, before the caret
 constexpr std::string_view cut_mark = "...";
 constexpr std::size_t max_fix = 100;
+constexpr std::size_t longest_message = 4000;
 
 constexpr std::string_view bold = "\x1b[1m";
 constexpr std::string_view green = "\x1b[1;32m";
@@ -149,9 +153,20 @@ std::string headline(std::string_view location, Severity severity, std::string_v
   std::string text;
   if (!location.empty()) text += paint(location, bold, color) + " ";
   text += paint(fmt::format("{}:", to_string(severity)), severity_color(severity), color) + " ";
-  text += paint(printable(message), bold, color && severity != Severity::note);
+  text += paint(printable(shortened(message, longest_message)), bold,
+                color && severity != Severity::note);
   if (!code.empty()) text += fmt::format(" [{}]", code);
   return text + "\n";
+}
+
+/// The line that a statement of a generated program comes from, and its text; else nothing.
+std::string shown_origin(Span span, const SourceFile& source, bool color) {
+  if (!is_known(span)) return "";
+  const auto origin = origin_at(source, span.begin);
+  if (!origin) return "";
+  const std::string where =
+      fmt::format("{}:{}:", printable_name(std::string(origin->file)), origin->line);
+  return fmt::format("{} {}\n", paint(where, bold, color), printable(origin->text));
 }
 
 std::string counted(std::size_t count, std::string_view noun) {
@@ -190,11 +205,13 @@ std::string render(const Diagnostic& diagnostic, const SourceFile& source, bool 
                               diagnostic.message, to_string(diagnostic.code), color);
   if (is_known(diagnostic.span)) {
     text += snippet(diagnostic.span, diagnostic.fix, source, color);
+    text += shown_origin(diagnostic.span, source, color);
   }
   for (const Note& note : diagnostic.notes) {
     const std::string location = note.has_span ? location_text(note.span, source) : "";
     text += headline(location, Severity::note, note.message, "", color);
     if (note.has_span) text += snippet(note.span, "", source, color);
+    if (note.has_span) text += shown_origin(note.span, source, color);
   }
   for (const SourceFile::Call& call : source.calls_at(diagnostic.span.begin)) {
     text += headline(location_text(call.call, source), Severity::note,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <utility>
 
 namespace tilevm {
 namespace {
@@ -38,7 +39,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   if (name.empty() || name.size() > longest_name) return {};
   const std::string wanted = lower(name);
   std::string best;
-  std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+  constexpr std::size_t far = std::numeric_limits<std::size_t>::max();
+  std::pair<std::size_t, std::size_t> best_distance{far, far};
   for (const std::string& candidate : candidates) {
     if (candidate.size() > longest_name || candidate == name) continue;
     const std::string given = lower(candidate);
@@ -48,8 +50,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
     std::size_t d = distance(wanted, given);
     if (d > limit && !prefix) continue;
     if (prefix) d = std::min(d, limit);
-    if (d < best_distance) {
-      best_distance = d;
+    const std::pair together{d, distance(std::string(name), candidate)};
+    if (together < best_distance) {
+      best_distance = together;
       best = candidate;
     }
   }

@@ -19,18 +19,19 @@ struct DotMismatch {
 [[nodiscard]] DotMismatch explain_mismatch(const RegisterType& a, const RegisterType& b,
                                            const RegisterType& c, const Target& target);
 
-/// The same for a DotSparse of the stored elements a at their places.
+/// Says why no plan exists for a sparse product of the stored elements a at their places.
 [[nodiscard]] DotMismatch explain_sparse_mismatch(const RegisterType& a, const RegisterType& places,
                                                   const RegisterType& b, const RegisterType& c,
                                                   const Target& target);
 
-/// The operands of a DotScaled: a [.., m, k], b [.., k, n] and c [.., m, n] with the scales
+/// The operands of a block-scaled product: a [.., m, k], b [.., k, n] and c [.., m, n] with the
+/// scales
 /// [.., m, k / G] of a and [.., k / G, n] of b.
 struct ScaledOperands {
   RegisterType a, a_scales, b, b_scales, c;
 };
 
-/// The same for a DotScaled.
+/// Says why no plan exists for a block-scaled product.
 [[nodiscard]] DotMismatch explain_scaled_mismatch(const ScaledOperands& operands,
                                                   const Target& target);
 

@@ -1,4 +1,5 @@
-// How a DotScaled is computed: by block-scaled tensor-core instructions, planned as a Dot is.
+// How a block-scaled product is computed: by block-scaled tensor-core instructions, planned as a
+// Dot is.
 #pragma once
 
 #include <optional>

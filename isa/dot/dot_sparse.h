@@ -1,4 +1,4 @@
-// How a DotSparse is computed: by sparse tensor-core instructions, planned as a Dot is.
+// How a sparse product is computed: by sparse tensor-core instructions, planned as a Dot is.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tilevm::isa {
 
-/// The operands of a DotSparse: a and places [.., m, k / 2], b [.., k, n], c [.., m, n].
+/// The operands of a sparse product: a and places [.., m, k / 2], b [.., k, n], c [.., m, n].
 struct SparseOperands {
   RegisterType a, places, b, c;
 };

@@ -20,6 +20,7 @@ struct CopyAsync {
   static constexpr auto schema = define<CopyAsync>(
       {.mnemonic = "CopyAsync",
        .category = Category::transfer,
+       .sync = Sync::none,
        .summary = "Copies a tile from global to shared memory while the block goes on.",
        .detail =
            "The tile is the part of `dst` that the colons of `shared_offset` select, with all of "
@@ -29,8 +30,8 @@ struct CopyAsync {
            "With `index` and `dim` the elements are those that `Gather` would take: rows of a "
            "view by their numbers.",
        .exchanges = true},
-      slot("dst", &CopyAsync::dst, "the shared tensor to fill", Access::write),
-      slot("src", &CopyAsync::src, "the view to read", Access::read),
+      slot("dst", &CopyAsync::dst, "the shared tensor to fill", Access::write, Proxy::async),
+      slot("src", &CopyAsync::src, "the view to read", Access::read, Proxy::async),
       slot("offset", &CopyAsync::offset, "where the tile begins in the view; zero if left out"),
       slot("shared_offset", &CopyAsync::shared_offset,
            "which part of `dst`: an entry without a colon fixes an index, `0:` takes a whole "
@@ -50,6 +51,7 @@ struct CopyAsyncCommitGroup {
   static constexpr auto schema =
       define<CopyAsyncCommitGroup>({.mnemonic = "CopyAsyncCommitGroup",
                                     .category = Category::transfer,
+                                    .sync = Sync::arrive,
                                     .summary = "Makes a group of the copies since the last commit.",
                                     .detail = "A group may be empty."});
   friend bool operator==(const CopyAsyncCommitGroup&, const CopyAsyncCommitGroup&) = default;
@@ -61,6 +63,7 @@ struct CopyAsyncWaitGroup {
   static constexpr auto schema = define<CopyAsyncWaitGroup>(
       {.mnemonic = "CopyAsyncWaitGroup",
        .category = Category::transfer,
+       .sync = Sync::wait,
        .summary = "Waits until at most `pending` of the latest groups are in flight.",
        .detail = "All older groups are retired. A Synchronize must follow before their data is "
                  "touched, since other threads made a part of the copies."},

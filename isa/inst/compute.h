@@ -16,6 +16,7 @@ struct Cast {
   static constexpr auto schema = define<Cast>(
       {.mnemonic = "Cast",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Converts every element to another type; the layout stays.",
        .detail = "Integer to integer wraps; float to integer truncates toward zero and saturates; "
@@ -35,6 +36,7 @@ struct View {
   static constexpr auto schema = define<View>(
       {.mnemonic = "View",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Reinterprets the bits of a tile as another type and layout, at no cost.",
        .detail =
@@ -54,6 +56,7 @@ struct ConvertLayout {
   static constexpr auto schema = define<ConvertLayout>(
       {.mnemonic = "ConvertLayout",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Gives a tile another layout; every element keeps its index.",
        .detail =
@@ -77,6 +80,7 @@ struct Dot {
   static constexpr auto schema = define<Dot>(
       {.mnemonic = "Dot",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Matrix product with accumulation: d = dot(a, b) + c.",
        .detail =
@@ -86,10 +90,12 @@ struct Dot {
            "fragments make it compute the transposed product, with b as its left operand. The "
            "arithmetic is that of the target's tensor cores, bit for bit. Where no instruction "
            "fits, and each thread holds all of k for its part of c, it is a chain of multiply-adds "
-           "(docs/semantics.md, Dot)."},
-      slot("a", &Dot::a, "the left matrix, [.., m, k]"),
-      slot("b", &Dot::b, "the right matrix, [.., k, n]"),
-      slot("c", &Dot::c, "what is added, [.., m, n]; its type and layout are the result's"));
+           "(docs/semantics.md, Dot).",
+       .canonical_nan = true},
+      slot("a", &Dot::a, "the left matrix, [.., m, k]", ProductRole::left),
+      slot("b", &Dot::b, "the right matrix, [.., k, n]", ProductRole::right),
+      slot("c", &Dot::c, "what is added, [.., m, n]; its type and layout are the result's",
+           ProductRole::addend));
   friend bool operator==(const Dot&, const Dot&) = default;
 };
 
@@ -102,6 +108,7 @@ struct DotSparse {
   static constexpr auto schema = define<DotSparse>(
       {.mnemonic = "DotSparse",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Matrix product of a 2:4 sparse matrix: d = dot(expand(a), b) + c.",
        .detail =
@@ -110,11 +117,15 @@ struct DotSparse {
            "says where each stored element stands in its group of four; in each pair the first "
            "place is less than the second, which the simulator checks. Elements that are not "
            "stored are not multiplied. Tensor-core instructions only, for f16, bf16, i8 and u8, "
-           "and floats of 8 bits from sm_89 on (docs/semantics.md, DotSparse)."},
-      slot("a", &DotSparse::a, "the stored elements of the left matrix, [.., m, k / 2]"),
-      slot("places", &DotSparse::places, "where they stand in their groups of four, u2"),
-      slot("b", &DotSparse::b, "the right matrix, [.., k, n]"),
-      slot("c", &DotSparse::c, "what is added, [.., m, n]; its type and layout are the result's"));
+           "and floats of 8 bits from sm_89 on (docs/semantics.md, DotSparse).",
+       .canonical_nan = true},
+      slot("a", &DotSparse::a, "the stored elements of the left matrix, [.., m, k / 2]",
+           ProductRole::left),
+      slot("places", &DotSparse::places, "where they stand in their groups of four, u2",
+           ProductRole::metadata),
+      slot("b", &DotSparse::b, "the right matrix, [.., k, n]", ProductRole::right),
+      slot("c", &DotSparse::c, "what is added, [.., m, n]; its type and layout are the result's",
+           ProductRole::addend));
   friend bool operator==(const DotSparse&, const DotSparse&) = default;
 };
 
@@ -128,6 +139,7 @@ struct DotScaled {
   static constexpr auto schema = define<DotScaled>(
       {.mnemonic = "DotScaled",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Matrix product of block-scaled matrices: d = dot(a * sa, b * sb) + c.",
        .detail =
@@ -136,12 +148,14 @@ struct DotScaled {
            "(G = 32) go with f8e4m3, f8e5m2, f6e3m2, f6e2m3 and f4e2m1 in any mix, scales of "
            "f7e4m3u (G = 16) with f4e2m1. Block-scaled tensor-core instructions only, which "
            "sm_120a has; their arithmetic is modelled after the literature, not measured "
-           "(docs/semantics.md, DotScaled)."},
-      slot("a", &DotScaled::a, "the left matrix, [.., m, k]"),
-      slot("sa", &DotScaled::a_scales, "its scales, [.., m, k / G]"),
-      slot("b", &DotScaled::b, "the right matrix, [.., k, n]"),
-      slot("sb", &DotScaled::b_scales, "its scales, [.., k / G, n]"),
-      slot("c", &DotScaled::c, "what is added, [.., m, n]; its type and layout are the result's"));
+           "(docs/semantics.md, DotScaled).",
+       .canonical_nan = true},
+      slot("a", &DotScaled::a, "the left matrix, [.., m, k]", ProductRole::left),
+      slot("sa", &DotScaled::a_scales, "its scales, [.., m, k / G]", ProductRole::left_scales),
+      slot("b", &DotScaled::b, "the right matrix, [.., k, n]", ProductRole::right),
+      slot("sb", &DotScaled::b_scales, "its scales, [.., k / G, n]", ProductRole::right_scales),
+      slot("c", &DotScaled::c, "what is added, [.., m, n]; its type and layout are the result's",
+           ProductRole::addend));
   friend bool operator==(const DotScaled&, const DotScaled&) = default;
 };
 

@@ -17,10 +17,10 @@ struct Synchronize {
   static constexpr auto schema = define<Synchronize>(
       {.mnemonic = "Synchronize",
        .category = Category::control,
+       .sync = Sync::block,
        .summary = "Waits until all threads of the block are here.",
        .detail = "What was written to shared memory before is then seen by every thread, and what "
-                 "was read before may be overwritten.",
-       .barrier = true});
+                 "was read before may be overwritten."});
   friend bool operator==(const Synchronize&, const Synchronize&) = default;
 };
 
@@ -35,14 +35,14 @@ struct LockSemaphore {
   static constexpr auto schema = define<LockSemaphore>(
       {.mnemonic = "LockSemaphore",
        .category = Category::control,
+       .sync = Sync::block | Sync::acquire,
        .summary = "Waits until an element of global memory has a value.",
        .detail = "The block goes on once an `i32` or `u32` element equals `value`; it changes "
                  "nothing. It then sees everything that was done before the `ReleaseSemaphore` or "
                  "`AtomicAdd` which stored that value. A barrier of the block, as `Synchronize`. "
-                 "The element must lie in the view. A wait that cannot end is a fault.",
-       .barrier = true,
-       .orders_blocks = true},
-      slot("view", &LockSemaphore::view, "the view that holds the semaphore", Access::read),
+                 "The element must lie in the view. A wait that cannot end is a fault."},
+      slot("view", &LockSemaphore::view, "the view that holds the semaphore", Access::read,
+           Proxy::generic),
       slot("value", &LockSemaphore::value, "the value to wait for"),
       slot("offset", &LockSemaphore::offset, "the element's index; zero if left out"));
   friend bool operator==(const LockSemaphore&, const LockSemaphore&) = default;
@@ -56,13 +56,13 @@ struct ReleaseSemaphore {
   static constexpr auto schema = define<ReleaseSemaphore>(
       {.mnemonic = "ReleaseSemaphore",
        .category = Category::control,
+       .sync = Sync::block | Sync::release,
        .summary = "Stores a value for which other blocks wait.",
        .detail = "Everything that the block did before is seen by blocks whose `LockSemaphore` or "
                  "`AtomicAdd` finds the value. A barrier of the block, as `Synchronize`. The "
-                 "element must lie in the view.",
-       .barrier = true,
-       .orders_blocks = true},
-      slot("view", &ReleaseSemaphore::view, "the view that holds the semaphore", Access::write),
+                 "element must lie in the view."},
+      slot("view", &ReleaseSemaphore::view, "the view that holds the semaphore", Access::write,
+           Proxy::generic),
       slot("value", &ReleaseSemaphore::value, "the value to store"),
       slot("offset", &ReleaseSemaphore::offset, "the element's index; zero if left out"));
   friend bool operator==(const ReleaseSemaphore&, const ReleaseSemaphore&) = default;
@@ -76,6 +76,7 @@ struct AtomicAdd {
   static constexpr auto schema = define<AtomicAdd>(
       {.mnemonic = "AtomicAdd",
        .category = Category::control,
+       .sync = Sync::block | Sync::acquire | Sync::release,
        .result = ResultKind::scalar,
        .summary = "Adds to an element of global memory, once for the block, and gives what was "
                   "there before.",
@@ -83,10 +84,9 @@ struct AtomicAdd {
                  "touches it between the load and the store. Both `LockSemaphore` and "
                  "`ReleaseSemaphore` as far as other blocks go: those that added before are seen. "
                  "A barrier of the block, as `Synchronize`. Which block comes first is left to "
-                 "chance, and the program's result must not depend on it.",
-       .barrier = true,
-       .orders_blocks = true},
-      slot("view", &AtomicAdd::view, "the view that holds the counter", Access::update),
+                 "chance, and the program's result must not depend on it."},
+      slot("view", &AtomicAdd::view, "the view that holds the counter", Access::update,
+           Proxy::generic),
       slot("value", &AtomicAdd::value, "what is added"),
       slot("offset", &AtomicAdd::offset, "the element's index; zero if left out"));
   friend bool operator==(const AtomicAdd&, const AtomicAdd&) = default;
@@ -96,6 +96,7 @@ struct Exit {
   static constexpr auto schema =
       define<Exit>({.mnemonic = "Exit",
                     .category = Category::control,
+                    .sync = Sync::none,
                     .summary = "Ends the block.",
                     .detail = "May stand in loops and branches. Copies in flight are given up."});
   friend bool operator==(const Exit&, const Exit&) = default;

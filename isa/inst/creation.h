@@ -17,6 +17,7 @@ struct AllocateGlobal {
   static constexpr auto schema = define<AllocateGlobal>(
       {.mnemonic = "AllocateGlobal",
        .category = Category::creation,
+       .sync = Sync::none,
        .result = ResultKind::global_view,
        .summary = "Allocates a tensor in global memory.",
        .detail = "In a pipeline: a temporary tensor between kernels. In a kernel: a workspace that "
@@ -40,6 +41,7 @@ struct AllocateShared {
   static constexpr auto schema = define<AllocateShared>(
       {.mnemonic = "AllocateShared",
        .category = Category::creation,
+       .sync = Sync::none,
        .result = ResultKind::shared_tile,
        .summary = "Allocates a tensor in shared memory.",
        .detail = "It must stand outside of loops and branches. Strides are constants. The contents "
@@ -62,6 +64,7 @@ struct AllocateRegister {
   static constexpr auto schema = define<AllocateRegister>(
       {.mnemonic = "AllocateRegister",
        .category = Category::creation,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Allocates a tile in registers.",
        .detail =
@@ -86,6 +89,7 @@ struct Iota {
   static constexpr auto schema = define<Iota>(
       {.mnemonic = "Iota",
        .category = Category::creation,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Makes a tile of indices: each element is `start` plus its own index along a "
                   "dimension.",
@@ -107,6 +111,7 @@ struct ViewGlobal {
   static constexpr auto schema = define<ViewGlobal>(
       {.mnemonic = "ViewGlobal",
        .category = Category::creation,
+       .sync = Sync::none,
        .result = ResultKind::global_view,
        .summary = "Makes a tensor view of global memory.",
        .detail = "Costs nothing. Extents and strides may be any scalar expressions; they are "
@@ -127,6 +132,7 @@ struct Philox {
   static constexpr auto schema = define<Philox>(
       {.mnemonic = "Philox",
        .category = Category::creation,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Makes four random words of every counter.",
        .detail = "Philox 4x32 of 10 rounds (Random123): the same counter, stream and key give the "

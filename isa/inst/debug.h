@@ -15,6 +15,7 @@ struct Print {
   static constexpr auto schema = define<Print>(
       {.mnemonic = "Print",
        .category = Category::debug,
+       .sync = Sync::none,
        .summary = "Shows a register tile or a scalar.",
        .detail =
            "Prints appear in the order of the blocks (x fastest), and within a block in the order "
@@ -36,6 +37,7 @@ struct Assert {
   static constexpr auto schema = define<Assert>(
       {.mnemonic = "Assert",
        .category = Category::debug,
+       .sync = Sync::none,
        .summary = "Ends the run with a report if a condition does not hold.",
        .detail =
            "The condition is a scalar, or a tile of u1, as comparisons give it, of which every "

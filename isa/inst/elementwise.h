@@ -1,5 +1,5 @@
 // Instructions that work on tiles element by element: families of one struct template each, so that
-// what is said of an operation stands once (the paper's Table 1, and beyond it).
+// what is said of an operation stands once. More than 400 lines: the words of one long list.
 #pragma once
 
 #include "isa/inst/schema.h"
@@ -14,10 +14,18 @@ constexpr Description elementwise(std::string_view mnemonic, std::string_view su
                                   std::string_view detail) {
   return {.mnemonic = mnemonic,
           .category = Category::compute,
+          .sync = Sync::none,
           .result = ResultKind::register_tile,
           .summary = summary,
           .detail = detail,
           .elementwise = true};
+}
+/// Sums and products: NaN operands give the canonical NaN.
+constexpr Description arithmetic(std::string_view mnemonic, std::string_view summary,
+                                 std::string_view detail) {
+  Description description = elementwise(mnemonic, summary, detail);
+  description.canonical_nan = true;
+  return description;
 }
 
 inline constexpr std::string_view arithmetic_detail =
@@ -48,20 +56,44 @@ inline constexpr std::string_view root_detail =
     "Rounded correctly, on f32 and f64. Narrower floats and tf32 are converted to f32, and the "
     "result is cast back (docs/semantics.md, Functions).";
 
+inline constexpr std::string_view approx_f32_detail =
+    "The bits of the instruction, on a GPU by the instruction itself; docs/approximations.md says "
+    "what they are, how far they are off, and on which GPUs they were compared. Defined on f32.";
+inline constexpr std::string_view approx_f16_detail =
+    "The bits of the instruction, on a GPU by the instruction itself; docs/approximations.md says "
+    "what they are, how far they are off, and on which GPUs they were compared. Defined on f32 and "
+    "f16.";
+inline constexpr std::string_view approx_bf16_detail =
+    "The bits of the instruction, on a GPU by the instruction itself; docs/approximations.md says "
+    "what they are, how far they are off, and on which GPUs they were compared. Defined on f32 and "
+    "bf16.";
+inline constexpr std::string_view approx_f64_detail =
+    "The bits of the instruction, on a GPU by the instruction itself; docs/approximations.md says "
+    "what they are, how far they are off, and on which GPUs they were compared. Defined on f32 and "
+    "f64, of which only the upper 32 bits are read and written: the lower ones of results are 0.";
+inline constexpr std::string_view approx_halves_detail =
+    "The bits of the instruction, on a GPU by the instruction itself; docs/approximations.md says "
+    "what they are, how far they are off, and on which GPUs they were compared. Defined on f32, "
+    "f16 and bf16.";
+inline constexpr std::string_view quotient_detail =
+    "The bits of the instruction, on a GPU by the instruction itself: a times the approximate "
+    "reciprocal of b, which docs/approximations.md describes. Defined on f32. Layouts are as for "
+    "Add.";
+
 }  // namespace detail
 
 /// What differs between the members of the family c = Op(a, b).
 constexpr Description describe(BinaryOp op) {
+  using detail::arithmetic, detail::elementwise, detail::arithmetic_detail, detail::choice_detail;
   using detail::comparison_detail, detail::bitwise_detail, detail::shift_detail;
-  using detail::elementwise, detail::arithmetic_detail, detail::choice_detail;
   switch (op) {
     case BinaryOp::add:
-      return elementwise("Add", "Adds two tiles element by element.", arithmetic_detail);
+      return arithmetic("Add", "Adds two tiles element by element.", arithmetic_detail);
     case BinaryOp::sub:
-      return elementwise("Sub", "Subtracts the second tile from the first, element by element.",
-                         arithmetic_detail);
+      return arithmetic("Sub", "Subtracts the second tile from the first, element by element.",
+                        arithmetic_detail);
     case BinaryOp::mul:
-      return elementwise("Mul", "Multiplies two tiles element by element.", arithmetic_detail);
+      return arithmetic("Mul", "Multiplies two tiles element by element.", arithmetic_detail);
     case BinaryOp::div:
       return elementwise(
           "Div", "Divides the first tile by the second, element by element.",
@@ -113,8 +145,23 @@ constexpr Description describe(BinaryOp op) {
           "Functions, has its largest error. 1 where the power is 0 or the base is 1; NaN where "
           "the base is negative and the power no integer. Defined on floats but f64. Layouts and "
           "narrow types are as for Add.");
+    case BinaryOp::div_full:
+      return elementwise("DivFull", "Divides the first tile by the second as PTX's div.full does.",
+                         detail::quotient_detail);
+    case BinaryOp::div_full_ftz:
+      return elementwise("DivFullFtz",
+                         "Divides the first tile by the second as PTX's div.full.ftz does.",
+                         detail::quotient_detail);
+    case BinaryOp::div_approx:
+      return elementwise("DivApprox",
+                         "Divides the first tile by the second as PTX's div.approx does.",
+                         detail::quotient_detail);
+    case BinaryOp::div_approx_ftz:
+      return elementwise("DivApproxFtz",
+                         "Divides the first tile by the second as PTX's div.approx.ftz does.",
+                         detail::quotient_detail);
   }
-  return {};
+  TILEVM_NO_ENUMERATOR();
 }
 
 template <BinaryOp op>
@@ -147,6 +194,10 @@ using Le = Binary<BinaryOp::le>;
 using Gt = Binary<BinaryOp::gt>;
 using Ge = Binary<BinaryOp::ge>;
 using Pow = Binary<BinaryOp::pow>;
+using DivFull = Binary<BinaryOp::div_full>;
+using DivFullFtz = Binary<BinaryOp::div_full_ftz>;
+using DivApprox = Binary<BinaryOp::div_approx>;
+using DivApproxFtz = Binary<BinaryOp::div_approx_ftz>;
 
 /// What differs between the members of the family b = Op(a).
 constexpr Description describe(UnaryOp op) {
@@ -204,8 +255,71 @@ constexpr Description describe(UnaryOp op) {
           "that "
           "of Exp2: for results that are cast to 16 bits. Relative errors are up to 1.02e-4; "
           "results below 2^-126 are off by up to 2^-127. Types are those of Exp2.");
+    case UnaryOp::ex2_approx:
+      return elementwise("Ex2Approx",
+                         "Raises 2 to the power of every element as PTX's ex2.approx does.",
+                         detail::approx_f16_detail);
+    case UnaryOp::ex2_approx_ftz:
+      return elementwise("Ex2ApproxFtz",
+                         "Raises 2 to the power of every element as PTX's ex2.approx.ftz does.",
+                         detail::approx_bf16_detail);
+    case UnaryOp::lg2_approx:
+      return elementwise(
+          "Lg2Approx",
+          "Takes the logarithm to the base 2 of every element as PTX's lg2.approx does.",
+          detail::approx_f32_detail);
+    case UnaryOp::lg2_approx_ftz:
+      return elementwise(
+          "Lg2ApproxFtz",
+          "Takes the logarithm to the base 2 of every element as PTX's lg2.approx.ftz does.",
+          detail::approx_f32_detail);
+    case UnaryOp::rcp_approx:
+      return elementwise("RcpApprox", "Gives 1 / x of every element x as PTX's rcp.approx does.",
+                         detail::approx_f32_detail);
+    case UnaryOp::rcp_approx_ftz:
+      return elementwise("RcpApproxFtz",
+                         "Gives 1 / x of every element x as PTX's rcp.approx.ftz does.",
+                         detail::approx_f64_detail);
+    case UnaryOp::rsqrt_approx:
+      return elementwise("RsqrtApprox",
+                         "Gives 1 / sqrt(x) of every element x as PTX's rsqrt.approx does.",
+                         detail::approx_f32_detail);
+    case UnaryOp::rsqrt_approx_ftz:
+      return elementwise("RsqrtApproxFtz",
+                         "Gives 1 / sqrt(x) of every element x as PTX's rsqrt.approx.ftz does.",
+                         detail::approx_f64_detail);
+    case UnaryOp::sqrt_approx:
+      return elementwise("SqrtApprox",
+                         "Takes the square root of every element as PTX's sqrt.approx does.",
+                         detail::approx_f32_detail);
+    case UnaryOp::sqrt_approx_ftz:
+      return elementwise("SqrtApproxFtz",
+                         "Takes the square root of every element as PTX's sqrt.approx.ftz does.",
+                         detail::approx_f32_detail);
+    case UnaryOp::sin_approx:
+      return elementwise("SinApprox",
+                         "Takes the sine of every element, in radians as PTX's sin.approx does.",
+                         detail::approx_f32_detail);
+    case UnaryOp::sin_approx_ftz:
+      return elementwise(
+          "SinApproxFtz",
+          "Takes the sine of every element, in radians as PTX's sin.approx.ftz does.",
+          detail::approx_f32_detail);
+    case UnaryOp::cos_approx:
+      return elementwise("CosApprox",
+                         "Takes the cosine of every element, in radians as PTX's cos.approx does.",
+                         detail::approx_f32_detail);
+    case UnaryOp::cos_approx_ftz:
+      return elementwise(
+          "CosApproxFtz",
+          "Takes the cosine of every element, in radians as PTX's cos.approx.ftz does.",
+          detail::approx_f32_detail);
+    case UnaryOp::tanh_approx:
+      return elementwise("TanhApprox",
+                         "Takes the hyperbolic tangent of every element as PTX's tanh.approx does.",
+                         detail::approx_halves_detail);
   }
-  return {};
+  TILEVM_NO_ENUMERATOR();
 }
 
 template <UnaryOp op>
@@ -235,6 +349,21 @@ using Round = Unary<UnaryOp::round>;
 using Trunc = Unary<UnaryOp::trunc>;
 using Erf = Unary<UnaryOp::erf>;
 using Exp2Approximate = Unary<UnaryOp::exp2_approximate>;
+using Ex2Approx = Unary<UnaryOp::ex2_approx>;
+using Ex2ApproxFtz = Unary<UnaryOp::ex2_approx_ftz>;
+using Lg2Approx = Unary<UnaryOp::lg2_approx>;
+using Lg2ApproxFtz = Unary<UnaryOp::lg2_approx_ftz>;
+using RcpApprox = Unary<UnaryOp::rcp_approx>;
+using RcpApproxFtz = Unary<UnaryOp::rcp_approx_ftz>;
+using RsqrtApprox = Unary<UnaryOp::rsqrt_approx>;
+using RsqrtApproxFtz = Unary<UnaryOp::rsqrt_approx_ftz>;
+using SqrtApprox = Unary<UnaryOp::sqrt_approx>;
+using SqrtApproxFtz = Unary<UnaryOp::sqrt_approx_ftz>;
+using SinApprox = Unary<UnaryOp::sin_approx>;
+using SinApproxFtz = Unary<UnaryOp::sin_approx_ftz>;
+using CosApprox = Unary<UnaryOp::cos_approx>;
+using CosApproxFtz = Unary<UnaryOp::cos_approx_ftz>;
+using TanhApprox = Unary<UnaryOp::tanh_approx>;
 
 struct Fma {
   RegisterOperand a;
@@ -242,11 +371,11 @@ struct Fma {
   RegisterOperand c;
 
   static constexpr auto schema = define<Fma>(
-      detail::elementwise("Fma", "Multiplies two tiles element by element and adds a third.",
-                          "a * b + c, rounded once: on a GPU one instruction, as a step of a Dot "
-                          "without tensor cores is. Defined on f16, bf16, f32, f64 and on integers "
-                          "of 32 and 64 bits, which wrap. The three tiles have one type, and one "
-                          "layout or shapes that broadcast (docs/semantics.md, Broadcasting)."),
+      detail::arithmetic("Fma", "Multiplies two tiles element by element and adds a third.",
+                         "a * b + c, rounded once: on a GPU one instruction, as a step of a Dot "
+                         "without tensor cores is. Defined on f16, bf16, f32, f64 and on integers "
+                         "of 32 and 64 bits, which wrap. The three tiles have one type, and one "
+                         "layout or shapes that broadcast (docs/semantics.md, Broadcasting)."),
       slot("a", &Fma::a, "the first factor"), slot("b", &Fma::b, "the second factor"),
       slot("c", &Fma::c, "what is added"));
   friend bool operator==(const Fma&, const Fma&) = default;
@@ -273,6 +402,9 @@ struct Where {
 using ElementwiseInstructions =
     InstructionList<Add, Sub, Mul, Div, Mod, Fma, Neg, Abs, Min, Max, And, Or, Xor, Shl, Shr, Eq,
                     Ne, Lt, Le, Gt, Ge, Where, Exp2, Exp, Log2, Log, Sin, Cos, Tanh, Sigmoid, Sqrt,
-                    Rsqrt, Rcp, Floor, Ceil, Round, Trunc, Erf, Exp2Approximate, Pow>;
+                    Rsqrt, Rcp, Floor, Ceil, Round, Trunc, Erf, Exp2Approximate, Pow, Ex2Approx,
+                    Ex2ApproxFtz, Lg2Approx, Lg2ApproxFtz, RcpApprox, RcpApproxFtz, RsqrtApprox,
+                    RsqrtApproxFtz, SqrtApprox, SqrtApproxFtz, SinApprox, SinApproxFtz, CosApprox,
+                    CosApproxFtz, TanhApprox, DivFull, DivFullFtz, DivApprox, DivApproxFtz>;
 
 }  // namespace tilevm::isa

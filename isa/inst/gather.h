@@ -18,6 +18,7 @@ struct Gather {
   static constexpr auto schema = define<Gather>(
       {.mnemonic = "Gather",
        .category = Category::transfer,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Loads elements whose place along one dimension is data.",
        .detail =
@@ -28,7 +29,8 @@ struct Gather {
            "view, at a negative index too, are zero; of a shared tile they are a fault (TV0401). "
            "All indices must have a value (TV0404). Elements that are neighbours along another "
            "dimension are loaded at once."},
-      slot("src", &Gather::src, "a view of global memory or a shared tile", Access::read),
+      slot("src", &Gather::src, "a view of global memory or a shared tile", Access::read,
+           Proxy::generic),
       slot("index", &Gather::index,
            "a tile of unsigned integers, `i32` or `i64`, that broadcasts to the result"),
       slot("dim", &Gather::dim, "the dimension of `src` along which the index counts, a constant"),
@@ -51,6 +53,7 @@ struct Scatter {
   static constexpr auto schema = define<Scatter>(
       {.mnemonic = "Scatter",
        .category = Category::transfer,
+       .sync = Sync::none,
        .summary = "Stores elements whose place along one dimension is data.",
        .detail =
            "Element x of `src` goes to the place of `dst` from which `Gather` would take it. "
@@ -65,7 +68,8 @@ struct Scatter {
            "`f32` and `f64`, whose sums depend on an order that nothing defines "
            "(docs/semantics.md, Gather, Scatter)."},
       slot("src", &Scatter::src, "the tile to store"),
-      slot("dst", &Scatter::dst, "a view of global memory or a shared tile", Access::write),
+      slot("dst", &Scatter::dst, "a view of global memory or a shared tile", Access::write,
+           Proxy::generic),
       slot("index", &Scatter::index,
            "a tile of unsigned integers, `i32` or `i64`, that broadcasts to `src`"),
       slot("dim", &Scatter::dim, "the dimension of `dst` along which the index counts, a constant"),

@@ -12,6 +12,7 @@ struct BlockIndices {
   static constexpr auto schema = define<BlockIndices>(
       {.mnemonic = "BlockIndices",
        .category = Category::indexing,
+       .sync = Sync::none,
        .result = ResultKind::indices,
        .summary = "Gives the indices of the current thread block in the grid.",
        .detail =
@@ -27,6 +28,7 @@ struct LoadScalar {
   static constexpr auto schema = define<LoadScalar>(
       {.mnemonic = "LoadScalar",
        .category = Category::indexing,
+       .sync = Sync::none,
        .result = ResultKind::scalar,
        .summary = "Reads one element into a scalar of the block.",
        .detail =
@@ -37,7 +39,7 @@ struct LoadScalar {
            "nothing. All threads read; what another thread wrote may be read after a "
            "Synchronize."},
       slot("src", &LoadScalar::src, "a view, a shared tile, or a register tile of one element",
-           Access::read),
+           Access::read, Proxy::generic),
       slot("offset", &LoadScalar::offset, "the element's index in memory; zero if left out"));
   friend bool operator==(const LoadScalar&, const LoadScalar&) = default;
 };

@@ -39,19 +39,43 @@ struct Joined<InstructionList<A...>, InstructionList<B...>, Lists...>
 
 }  // namespace detail
 
-using Instruction =
+/// One alternative for each instruction, in the order of the reference pages.
+using InstructionVariant =
     detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
                    GatherInstructions, AsyncCopyInstructions, ElementwiseInstructions,
                    ComputeInstructions, RearrangeInstructions, ReduceInstructions,
                    ControlInstructions, DebugInstructions>::type;
 
-inline constexpr std::size_t instruction_count = std::variant_size_v<Instruction>;
+inline constexpr std::size_t instruction_count = std::variant_size_v<InstructionVariant>;
+
+/// A type of instruction.
+template <class Inst>
+concept AnyInstruction = requires { Inst::schema; };
+
+/// An instruction of any type. Special members are tables over all types, so instruction.cc
+/// compiles them once: in every file that copies a program they took a third of the file's
+/// compilation.
+class Instruction : public InstructionVariant {
+ public:
+  Instruction();
+  template <AnyInstruction Inst>
+  Instruction(Inst inst);  // NOLINT: implicit by intent; instruction.cc has one for each type
+  Instruction(const Instruction&);
+  Instruction(Instruction&&) noexcept;
+  Instruction& operator=(const Instruction&);
+  Instruction& operator=(Instruction&&) noexcept;
+  ~Instruction();
+
+  /// The struct of the instruction, whatever its type.
+  [[nodiscard]] const void* address() const;
+  friend bool operator==(const Instruction& a, const Instruction& b);
+};
 
 /// Calls f.template operator()<Inst>() for every instruction type, in order.
 template <class F>
 constexpr void for_each_instruction(F&& f) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (f.template operator()<std::variant_alternative_t<I, Instruction>>(), ...);
+    (f.template operator()<std::variant_alternative_t<I, InstructionVariant>>(), ...);
   }(std::make_index_sequence<instruction_count>{});
 }
 
@@ -76,6 +100,19 @@ constexpr bool has_register_tiles() {
 
 namespace detail {
 
+/// Whether an instruction has one operand of each role that every product has.
+template <class Inst>
+constexpr bool has_product_roles() {
+  int left = 0, right = 0, addend = 0;
+  for_each_slot<Inst>([&]<class Slot>(const SlotInfo<Inst, Slot>& info, std::size_t) {
+    const bool tile = std::is_same_v<Slot, RegisterOperand>;
+    left += tile && info.role == ProductRole::left ? 1 : 0;
+    right += tile && info.role == ProductRole::right ? 1 : 0;
+    addend += tile && info.role == ProductRole::addend ? 1 : 0;
+  });
+  return left == 1 && right == 1 && addend == 1;
+}
+
 template <class Inst>
 constexpr bool schema_is_complete() {
   static_assert(std::is_aggregate_v<Inst>, "an instruction is an aggregate");
@@ -84,6 +121,10 @@ constexpr bool schema_is_complete() {
   static_assert(!Inst::schema.description.elementwise ||
                     Inst::schema.description.result == ResultKind::register_tile,
                 "an element-wise instruction gives a register tile");
+  static_assert(Inst::schema.description.sync.stated,
+                "an instruction states what it synchronizes (Description::sync)");
+  static_assert(!is_product<Inst>() || has_product_roles<Inst>(),
+                "a product has a left matrix, a right one and an addend, in registers");
   static_assert(!Inst::schema.description.mnemonic.empty(), "an instruction has a name");
   static_assert(!Inst::schema.description.summary.empty(), "an instruction has a summary");
   return true;
@@ -93,7 +134,7 @@ template <class Variant>
 inline constexpr bool all_complete = false;
 template <class... Insts>
 inline constexpr bool all_complete<std::variant<Insts...>> = (schema_is_complete<Insts>() && ...);
-static_assert(all_complete<Instruction>);
+static_assert(all_complete<InstructionVariant>);
 
 }  // namespace detail
 }  // namespace tilevm::isa

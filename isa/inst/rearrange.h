@@ -18,6 +18,7 @@ struct Slice {
   static constexpr auto schema = define<Slice>(
       {.mnemonic = "Slice",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Takes a part of a tile along a dimension.",
        .detail = "Elements stay in their threads, so along the dimension threads hold whole parts: "
@@ -38,6 +39,7 @@ struct Concat {
   static constexpr auto schema = define<Concat>(
       {.mnemonic = "Concat",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Puts two tiles of one type side by side along a dimension.",
        .detail = "Each thread has the elements that it had of both: the result's layout is "
@@ -55,6 +57,7 @@ struct Lookup {
   static constexpr auto schema = define<Lookup>(
       {.mnemonic = "Lookup",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Takes for each index the entry of a table in registers.",
        .detail = "The table has one dimension and at most 64 entries, all of which every thread "

@@ -17,6 +17,7 @@ struct Reduce {
   static constexpr auto schema = define<Reduce>(
       {.mnemonic = "Reduce",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Combines the elements of a tile along dimensions.",
        .detail =
@@ -44,6 +45,7 @@ struct Scan {
   static constexpr auto schema = define<Scan>(
       {.mnemonic = "Scan",
        .category = Category::compute,
+       .sync = Sync::none,
        .result = ResultKind::register_tile,
        .summary = "Combines each element with all before it along a dimension.",
        .detail =

@@ -8,14 +8,22 @@
 //       RegisterOperand src;
 //       DType dtype;
 //       static constexpr auto schema =
-//           define<Cast>({.mnemonic = "Cast", .category = Category::compute, .summary = "..."},
+//           define<Cast>({.mnemonic = "Cast",
+//                         .category = Category::compute,
+//                         .sync = Sync::none,
+//                         .summary = "..."},
 //                        slot("src", &Cast::src, "the tile to convert"),
 //                        slot("dtype", &Cast::dtype, "the element type of the result"));
 //       friend bool operator==(const Cast&, const Cast&) = default;
 //     };
 //
 // Parser, printer, verifier, reference pages and traces walk the schema; none of them knows a
-// mnemonic. A data member that the schema does not list stops the build (instruction_set.h).
+// mnemonic. What several phases ask of an instruction is a fact of its schema: what it
+// synchronizes, what it does to memory and through which proxy, what its operands are to a product.
+//
+// A data member that the schema does not list stops the build (instruction_set.h). So does an
+// instruction that does not state what it synchronizes, and an operand in memory without its access
+// and proxy.
 #pragma once
 
 #include <cstddef>
@@ -67,10 +75,55 @@ constexpr bool writes(Access access) {
   TILEVM_NO_ENUMERATOR();
 }
 
+/// The path by which an instruction reaches memory (PTX ISA, Proxies). An access of `async` goes on
+/// after its instruction, until a wait has retired it; targets that have an async proxy may make it
+/// there, and then only a proxy fence orders it with accesses of `generic`.
+enum class Proxy : std::uint8_t { generic, async };
+
+/// What an instruction synchronizes; a set, whose members are joined by `|`.
+enum class Sync : std::uint8_t {
+  none = 0,
+  block = 1,     ///< all threads of the block wait for one another
+  arrive = 2,    ///< the asynchronous accesses before it become a group, for which one can wait
+  wait = 4,      ///< waits for such groups
+  acquire = 8,   ///< sees what other blocks released, in one order of all blocks of a launch
+  release = 16,  ///< lets other blocks see what the block did before, in that order
+};
+constexpr Sync operator|(Sync a, Sync b) {
+  return static_cast<Sync>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
+}
+/// Whether a set has a member that another set has.
+constexpr bool has(Sync set, Sync any) {
+  return (static_cast<std::uint8_t>(set) & static_cast<std::uint8_t>(any)) != 0;
+}
+
+/// What an operand is to a matrix product, d = left * right + addend.
+enum class ProductRole : std::uint8_t {
+  none,
+  left,
+  right,
+  addend,
+  metadata,      ///< which elements of a sparse left matrix are stored
+  left_scales,   ///< the factors that elements of the left matrix share
+  right_scales,  ///< the factors that elements of the right matrix share
+};
+
+/// A fact that every instruction states. One that does not state it does not compile
+/// (instruction_set.h).
+template <class Fact>
+struct Stated {
+  constexpr Stated() = default;
+  constexpr Stated(Fact fact) : value(fact), stated(true) {}  // NOLINT: implicit by intent
+  constexpr operator Fact() const { return value; }           // NOLINT: implicit by intent
+  Fact value{};
+  bool stated = false;
+};
+
 /// What is said of an instruction as a whole.
 struct Description {
   std::string_view mnemonic;
   Category category = Category::compute;
+  Stated<Sync> sync{};
   ResultKind result = ResultKind::none;
   std::string_view summary;      ///< one sentence
   std::string_view detail = {};  ///< meaning, shapes, errors, source; Markdown
@@ -78,10 +131,17 @@ struct Description {
                                  ///< its place, and on nothing else; operands broadcast
   bool in_pipeline = false;      ///< may stand in a pipeline
   bool in_kernel = true;         ///< may stand in a kernel
-  bool barrier = false;          ///< synchronizes the block
-  bool orders_blocks = false;    ///< takes effect in one order for all blocks of a launch
   bool exchanges = false;        ///< may move values between threads through shared memory that is
                                  ///< no tensor of the program (isa/program/exchange.h)
+  bool canonical_nan = false;    ///< a NaN in the result is the canonical one, whatever NaN an
+                                 ///< operand has; the CUDA backend then skips casts that do no more
+
+  /// Whether it is a barrier of the block.
+  [[nodiscard]] constexpr bool is_barrier() const { return has(sync, Sync::block); }
+  /// Whether it takes effect in one order for all blocks of a launch.
+  [[nodiscard]] constexpr bool orders_blocks() const {
+    return has(sync, Sync::acquire | Sync::release);
+  }
 };
 
 template <class Inst, class Slot>
@@ -90,12 +150,26 @@ struct SlotInfo {
   Slot Inst::* member;
   std::string_view doc;
   Access access = Access::none;
+  Proxy proxy = Proxy::generic;
+  ProductRole role = ProductRole::none;
 };
+
+/// A slot type that is an operand in memory (SharedOperand and others of slots.h).
+template <class Slot>
+concept MemorySlot =
+    requires { requires Slot::in_memory; } || requires { requires Slot::value_type::in_memory; };
 
 template <class Inst, class Slot>
 constexpr SlotInfo<Inst, Slot> slot(std::string_view name, Slot Inst::* member,
-                                    std::string_view doc, Access access = Access::none) {
-  return {name, member, doc, access};
+                                    std::string_view doc, ProductRole role = ProductRole::none) {
+  static_assert(!MemorySlot<Slot>,
+                "a slot in memory states what the instruction does there and through which proxy");
+  return {name, member, doc, Access::none, Proxy::generic, role};
+}
+template <class Inst, MemorySlot Slot>
+constexpr SlotInfo<Inst, Slot> slot(std::string_view name, Slot Inst::* member,
+                                    std::string_view doc, Access access, Proxy proxy) {
+  return {name, member, doc, access, proxy, ProductRole::none};
 }
 
 template <class Inst, class... Slots>
@@ -136,6 +210,15 @@ constexpr bool initializable(std::index_sequence<I...>) {
 }
 
 }  // namespace detail
+
+/// Whether an instruction is a matrix product: one of its operands is the left matrix.
+template <class Inst>
+constexpr bool is_product() {
+  bool found = false;
+  for_each_slot<Inst>(
+      [&](const auto& info, std::size_t) { found = found || info.role == ProductRole::left; });
+  return found;
+}
 
 /// Data members of an aggregate, counted by how many initializers it takes.
 template <class T, std::size_t N = 0>

@@ -1,5 +1,7 @@
 #include "isa/inst/slot_table.h"
 
+#include <algorithm>
+
 namespace tilevm::isa {
 namespace {
 
@@ -19,6 +21,8 @@ constexpr SlotEntry slot_entry(const SlotInfo<Inst, Slot>& info) {
   return {info.name,
           info.doc,
           info.access,
+          info.proxy,
+          info.role,
           is_optional<Slot>,
           static_cast<std::uint8_t>(detail::member_type_of<Slot>()),
           &slot_in<Inst, I>};
@@ -43,7 +47,7 @@ constexpr std::array<InstructionEntry, sizeof...(I)> make_table(std::index_seque
   const auto entry = []<class Inst>(const Inst*) {
     return InstructionEntry{&Inst::schema.description, entries<Inst>, &make<Inst>};
   };
-  return {entry(static_cast<const std::variant_alternative_t<I, Instruction>*>(nullptr))...};
+  return {entry(static_cast<const std::variant_alternative_t<I, InstructionVariant>*>(nullptr))...};
 }
 
 constexpr auto table = make_table(std::make_index_sequence<instruction_count>{});
@@ -69,6 +73,19 @@ bool updates_memory(const Instruction& instruction) {
     found = found || (reads(access) && writes(access));
   });
   return found;
+}
+
+bool reads_global_memory(const Instruction& instruction) {
+  bool found = false;
+  for_each_slot_of(instruction, [&]<class Slot>(Access access, const Slot&) {
+    found = found || (std::is_same_v<Slot, GlobalOperand> && reads(access));
+  });
+  return found;
+}
+
+bool is_asynchronous(const Instruction& instruction) {
+  return std::ranges::any_of(entry_of(instruction).slots,
+                             [](const SlotEntry& entry) { return entry.proxy == Proxy::async; });
 }
 
 }  // namespace tilevm::isa

@@ -59,6 +59,8 @@ struct SlotEntry {
   std::string_view name;
   std::string_view doc;
   Access access = Access::none;
+  Proxy proxy = Proxy::generic;
+  ProductRole role = ProductRole::none;
   bool is_optional = false;
   std::uint8_t type = 0;                     ///< number among detail::MemberTypes
   const void* (*in)(const void*) = nullptr;  ///< the slot in an instruction of this type
@@ -78,19 +80,10 @@ struct InstructionEntry {
   return instruction_table()[instruction.index()];
 }
 
-namespace detail {
-
-/// Where the slots of an instruction are, for SlotEntry::in.
-[[nodiscard]] inline const void* address_of(const Instruction& instruction) {
-  return std::visit([](const auto& inst) -> const void* { return &inst; }, instruction);
-}
-
-}  // namespace detail
-
 /// Calls f(entry, position, slot) for every slot of an instruction, in order.
 template <class F>
 void for_each_entry_of(const Instruction& instruction, F&& f) {
-  const void* const address = detail::address_of(instruction);
+  const void* const address = instruction.address();
   std::size_t position = 0;
   for (const SlotEntry& entry : entry_of(instruction).slots) {
     const auto with_slot = [&](const auto& slot) { f(entry, position, slot); };
@@ -100,7 +93,7 @@ void for_each_entry_of(const Instruction& instruction, F&& f) {
 }
 template <class F>
 void for_each_entry_of(Instruction& instruction, F&& f) {
-  const void* const address = detail::address_of(instruction);
+  const void* const address = instruction.address();
   std::size_t position = 0;
   for (const SlotEntry& entry : entry_of(instruction).slots) {
     const auto with_slot = [&](auto& slot) { f(entry, position, slot); };
@@ -142,5 +135,12 @@ void for_each_slot_of(const Instruction& instruction, F&& f) {
 /// Whether an instruction reads an element of memory and writes it, so that what it finds there
 /// depends on what other blocks did before.
 [[nodiscard]] bool updates_memory(const Instruction& instruction);
+
+/// Whether an instruction reads global memory, so that its result or what it writes depends on what
+/// is there.
+[[nodiscard]] bool reads_global_memory(const Instruction& instruction);
+
+/// Whether accesses of an instruction go on after it (Proxy::async).
+[[nodiscard]] bool is_asynchronous(const Instruction& instruction);
 
 }  // namespace tilevm::isa

@@ -42,12 +42,14 @@ struct RegisterOperand {
 
 /// A tile in shared memory.
 struct SharedOperand {
+  static constexpr bool in_memory = true;
   VarId var;
   friend bool operator==(const SharedOperand&, const SharedOperand&) = default;
 };
 
 /// A view of global memory.
 struct GlobalOperand {
+  static constexpr bool in_memory = true;
   VarId var;
   friend bool operator==(const GlobalOperand&, const GlobalOperand&) = default;
 };
@@ -114,6 +116,7 @@ struct ValueOperand {
 /// A register tile, a tile in shared memory or a view of global memory, whichever the program
 /// gives. Consumers of an instruction's slots see the operand that it is (for_each_slot_of).
 struct TensorOperand {
+  static constexpr bool in_memory = true;
   std::variant<RegisterOperand, SharedOperand, GlobalOperand> value;
   friend bool operator==(const TensorOperand&, const TensorOperand&) = default;
 };

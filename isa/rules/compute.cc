@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "isa/dot/dot.h"
-#include "isa/dot/dot_scaled.h"
-#include "isa/dot/dot_sparse.h"
+#include "isa/dot/dot_product.h"
 #include "isa/layout/layout_ops.h"
 #include "isa/layout/warp_exchange.h"
 #include "isa/program/exchange.h"
@@ -130,6 +128,22 @@ bool check_scaled(const DotScaled& inst, const RuleContext& context) {
   return false;
 }
 
+/// The type of the addend; an error if no instruction computes the product.
+template <ProductInstruction Inst>
+RuleResult planned_result(const Inst& inst, const RuleContext& context) {
+  const ProductOperands operands = product_operands(inst);
+  const auto type_of = [&](VarId var) { return context.type(RegisterOperand{var}); };
+  DotMismatch mismatch;
+  if (plan_product(product_types(operands, type_of), context.target(), &mismatch)) {
+    return std::vector<Type>{type_of(operands.addend)};
+  }
+  auto& diagnostic = context.error(Code::no_dot_instruction, mismatch.reason);
+  for_each_slot<Inst>(
+      [&](const auto& info, std::size_t) { note_operand(diagnostic, inst.*info.member, context); });
+  for (const std::string& suggestion : mismatch.suggestions) add_note(diagnostic, suggestion);
+  return std::nullopt;
+}
+
 }  // namespace
 
 template <>
@@ -210,52 +224,19 @@ std::int64_t exchange_bytes(const ConvertLayout& inst, const InstStmt&, const Ke
 template <>
 RuleResult result_types(const Dot& inst, const RuleContext& context) {
   if (!check_dot_shapes(inst, context)) return std::nullopt;
-  DotMismatch mismatch;
-  if (!plan_dot(context.type(inst.a), context.type(inst.b), context.type(inst.c), context.target(),
-                &mismatch)) {
-    auto& diagnostic = context.error(Code::no_dot_instruction, mismatch.reason);
-    note_operand(diagnostic, inst.a, context);
-    note_operand(diagnostic, inst.b, context);
-    note_operand(diagnostic, inst.c, context);
-    for (const std::string& suggestion : mismatch.suggestions) add_note(diagnostic, suggestion);
-    return std::nullopt;
-  }
-  return std::vector<Type>{context.type(inst.c)};
+  return planned_result(inst, context);
 }
 
 template <>
 RuleResult result_types(const DotSparse& inst, const RuleContext& context) {
   if (!check_sparse_shapes(inst, context)) return std::nullopt;
-  DotMismatch mismatch;
-  const SparseOperands operands{context.type(inst.a), context.type(inst.places),
-                                context.type(inst.b), context.type(inst.c)};
-  if (!plan_dot_sparse(operands, context.target(), &mismatch)) {
-    auto& diagnostic = context.error(Code::no_dot_instruction, mismatch.reason);
-    for (const RegisterOperand& operand : {inst.a, inst.places, inst.b, inst.c}) {
-      note_operand(diagnostic, operand, context);
-    }
-    for (const std::string& suggestion : mismatch.suggestions) add_note(diagnostic, suggestion);
-    return std::nullopt;
-  }
-  return std::vector<Type>{context.type(inst.c)};
+  return planned_result(inst, context);
 }
 
 template <>
 RuleResult result_types(const DotScaled& inst, const RuleContext& context) {
   if (!check_scaled(inst, context)) return std::nullopt;
-  DotMismatch mismatch;
-  const ScaledOperands operands{context.type(inst.a), context.type(inst.a_scales),
-                                context.type(inst.b), context.type(inst.b_scales),
-                                context.type(inst.c)};
-  if (!plan_dot_scaled(operands, context.target(), &mismatch)) {
-    auto& diagnostic = context.error(Code::no_dot_instruction, mismatch.reason);
-    for (const RegisterOperand& operand : {inst.a, inst.a_scales, inst.b, inst.b_scales, inst.c}) {
-      note_operand(diagnostic, operand, context);
-    }
-    for (const std::string& suggestion : mismatch.suggestions) add_note(diagnostic, suggestion);
-    return std::nullopt;
-  }
-  return std::vector<Type>{context.type(inst.c)};
+  return planned_result(inst, context);
 }
 
 }  // namespace tilevm::isa

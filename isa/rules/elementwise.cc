@@ -210,6 +210,10 @@ RuleResult binary_types(BinaryOp op, RegisterOperand a, RegisterOperand b,
     return report_undefined(mnemonic, "defined on floats of at most 32 bits", a,
                             convert_first(a, "f32", context), context);
   }
+  if (!is_defined(op, type) && class_of(op) == BinaryClass::quotient) {
+    return report_undefined(mnemonic, "defined on f32", a, convert_first(a, "f32", context),
+                            context);
+  }
   if (!is_defined(op, type)) {
     return report_undefined(mnemonic, "not defined on bipolar integers", a,
                             convert_first(a, "i32", context), context);
@@ -219,12 +223,29 @@ RuleResult binary_types(BinaryOp op, RegisterOperand a, RegisterOperand b,
   return elementwise_result(operands, result_type(op, type), mnemonic, context);
 }
 
+namespace {
+
+/// "defined on f32 and f16": the types that have_approximation.
+std::string approximated_types(UnaryOp op) {
+  std::string words = "defined on f32";
+  for (const DType& type : {f16, bf16, f64}) {
+    if (has_approximation(op, type)) words += " and " + to_string(type);
+  }
+  return words;
+}
+
+}  // namespace
+
 RuleResult unary_types(UnaryOp op, RegisterOperand a, const RuleContext& context) {
   const RegisterType& type = context.type(a);
   const std::string_view mnemonic = describe(op).mnemonic;
   if (!is_defined(op, type.dtype) && is_function(op)) {
     return report_undefined(mnemonic, "defined on floats of at most 32 bits", a,
                             convert_first(a, "f32", context), context);
+  }
+  if (!is_defined(op, type.dtype) && class_of(op) == UnaryClass::approximation) {
+    return report_undefined(mnemonic, approximated_types(op), a, convert_first(a, "f32", context),
+                            context);
   }
   if (!is_defined(op, type.dtype) && class_of(op) == UnaryClass::integral) {
     return report_undefined(mnemonic, "defined on floats", a, convert_first(a, "f32", context),

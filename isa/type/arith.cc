@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "isa/type/approximation.h"
 #include "isa/type/bits.h"
 #include "isa/type/function.h"
 #include "isa/type/number.h"
@@ -222,6 +223,11 @@ std::uint64_t apply(BinaryOp op, const DType& type, std::uint64_t a, std::uint64
       return compare(type, a, b, [](auto x, auto y) { return x >= y; });
     case BinaryOp::pow:
       return apply_power(type, a, b);
+    case BinaryOp::div_full:
+    case BinaryOp::div_full_ftz:
+    case BinaryOp::div_approx:
+    case BinaryOp::div_approx_ftz:
+      return apply_quotient(op, a, b);
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -245,6 +251,11 @@ RealFunction2 unrounded(BinaryOp op, const DType& type) {
       return [](double a, double b) { return std::fmax(a, b); };
     case BinaryOp::pow:
       return [](double a, double b) { return std::pow(a, b); };
+    case BinaryOp::div_full:
+    case BinaryOp::div_full_ftz:
+    case BinaryOp::div_approx:
+    case BinaryOp::div_approx_ftz:
+      return [](double a, double b) { return a / b; };
     case BinaryOp::bit_and:
     case BinaryOp::bit_or:
     case BinaryOp::bit_xor:
@@ -272,6 +283,8 @@ std::uint64_t apply(UnaryOp op, const DType& type, std::uint64_t a) {
       return apply_function(op, type, a);
     case UnaryClass::integral:
       return to_integral(op, type, a);
+    case UnaryClass::approximation:
+      return apply_approximation(op, type, a);
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -291,6 +304,8 @@ RealFunction1 unrounded(UnaryOp op) {
       if (op == UnaryOp::ceil) return [](double x) { return std::ceil(x); };
       if (op == UnaryOp::trunc) return [](double x) { return std::trunc(x); };
       return [](double x) { return std::nearbyint(x); };
+    case UnaryClass::approximation:
+      return unrounded_approximation(op);
   }
   TILEVM_NO_ENUMERATOR();
 }

@@ -157,6 +157,21 @@ decltype(auto) with_function(UnaryOp op, F&& f) {
     case UnaryOp::ceil:
     case UnaryOp::round:
     case UnaryOp::trunc:
+    case UnaryOp::ex2_approx:
+    case UnaryOp::ex2_approx_ftz:
+    case UnaryOp::lg2_approx:
+    case UnaryOp::lg2_approx_ftz:
+    case UnaryOp::rcp_approx:
+    case UnaryOp::rcp_approx_ftz:
+    case UnaryOp::rsqrt_approx:
+    case UnaryOp::rsqrt_approx_ftz:
+    case UnaryOp::sqrt_approx:
+    case UnaryOp::sqrt_approx_ftz:
+    case UnaryOp::sin_approx:
+    case UnaryOp::sin_approx_ftz:
+    case UnaryOp::cos_approx:
+    case UnaryOp::cos_approx_ftz:
+    case UnaryOp::tanh_approx:
       break;
   }
   TILEVM_CHECK(false, "no function");

@@ -29,6 +29,10 @@ enum class BinaryOp : std::uint8_t {
   gt,
   ge,
   pow,
+  div_full,
+  div_full_ftz,
+  div_approx,
+  div_approx_ftz,
 };
 
 enum class UnaryOp : std::uint8_t {
@@ -51,6 +55,21 @@ enum class UnaryOp : std::uint8_t {
   trunc,
   erf,
   exp2_approximate,
+  ex2_approx,
+  ex2_approx_ftz,
+  lg2_approx,
+  lg2_approx_ftz,
+  rcp_approx,
+  rcp_approx_ftz,
+  rsqrt_approx,
+  rsqrt_approx_ftz,
+  sqrt_approx,
+  sqrt_approx_ftz,
+  sin_approx,
+  sin_approx_ftz,
+  cos_approx,
+  cos_approx_ftz,
+  tanh_approx,
 };
 
 /// What an operation of two operands is; decides where it is defined and what its result is.
@@ -60,7 +79,8 @@ enum class BinaryClass : std::uint8_t {
   bit_by_bit,  ///< each bit of the result comes from the same bits of the operands
   shift,
   comparison,
-  power,  ///< of floats, by way of f32 (isa/type/function_sequences.h)
+  power,     ///< of floats, by way of f32 (isa/type/function_sequences.h)
+  quotient,  ///< what a PTX instruction gives for a / b (isa/type/approximation.h)
 };
 [[nodiscard]] constexpr BinaryClass class_of(BinaryOp op) {
   switch (op) {
@@ -89,6 +109,11 @@ enum class BinaryClass : std::uint8_t {
       return BinaryClass::comparison;
     case BinaryOp::pow:
       return BinaryClass::power;
+    case BinaryOp::div_full:
+    case BinaryOp::div_full_ftz:
+    case BinaryOp::div_approx:
+    case BinaryOp::div_approx_ftz:
+      return BinaryClass::quotient;
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -110,6 +135,7 @@ enum class UnaryClass : std::uint8_t {
   function,       ///< of floats, by way of f32 (function.h)
   ieee_function,  ///< one that IEEE 754 rounds correctly, on f64 as well
   integral,       ///< of floats: an integer near the value
+  approximation,  ///< what a PTX instruction `.approx` gives (isa/type/approximation.h)
 };
 [[nodiscard]] constexpr UnaryClass class_of(UnaryOp op) {
   switch (op) {
@@ -137,6 +163,22 @@ enum class UnaryClass : std::uint8_t {
     case UnaryOp::round:
     case UnaryOp::trunc:
       return UnaryClass::integral;
+    case UnaryOp::ex2_approx:
+    case UnaryOp::ex2_approx_ftz:
+    case UnaryOp::lg2_approx:
+    case UnaryOp::lg2_approx_ftz:
+    case UnaryOp::rcp_approx:
+    case UnaryOp::rcp_approx_ftz:
+    case UnaryOp::rsqrt_approx:
+    case UnaryOp::rsqrt_approx_ftz:
+    case UnaryOp::sqrt_approx:
+    case UnaryOp::sqrt_approx_ftz:
+    case UnaryOp::sin_approx:
+    case UnaryOp::sin_approx_ftz:
+    case UnaryOp::cos_approx:
+    case UnaryOp::cos_approx_ftz:
+    case UnaryOp::tanh_approx:
+      return UnaryClass::approximation;
   }
   TILEVM_NO_ENUMERATOR();
 }
@@ -145,11 +187,21 @@ enum class UnaryClass : std::uint8_t {
 }
 
 /// Whether an operation is defined on elements of a type: none on bipolar integers, whose sums are
-/// no bipolar integers; bitwise ones on integers only; powers on floats of at most 32 bits.
+/// no bipolar integers; bitwise ones on integers only; powers on floats of at most 32 bits;
+/// approximate quotients on f32.
 [[nodiscard]] constexpr bool is_defined(BinaryOp op, const DType& type) {
   if (class_of(op) == BinaryClass::power) return type.is_float() && type.bits <= 32;
+  if (class_of(op) == BinaryClass::quotient) return type == f32;
   return is_bitwise(op) ? type.is_integer() : !type.is_bipolar();
 }
+/// The types of which PTX has an instruction: f32 always, and of 16 and 64 bits some.
+[[nodiscard]] constexpr bool has_approximation(UnaryOp op, const DType& type) {
+  if (type == f16) return op == UnaryOp::ex2_approx || op == UnaryOp::tanh_approx;
+  if (type == bf16) return op == UnaryOp::ex2_approx_ftz || op == UnaryOp::tanh_approx;
+  if (type == f64) return op == UnaryOp::rcp_approx_ftz || op == UnaryOp::rsqrt_approx_ftz;
+  return type == f32;
+}
+
 /// Signs change on all types but bipolar integers. Functions are defined on floats of at most 32
 /// bits, those that IEEE 754 rounds on f64 as well.
 [[nodiscard]] constexpr bool is_defined(UnaryOp op, const DType& type) {
@@ -162,6 +214,8 @@ enum class UnaryClass : std::uint8_t {
     case UnaryClass::ieee_function:
     case UnaryClass::integral:
       return type.is_float();
+    case UnaryClass::approximation:
+      return has_approximation(op, type);
   }
   TILEVM_NO_ENUMERATOR();
 }

@@ -13,9 +13,7 @@
 #include "isa/analysis/shared_plan.h"
 #include "isa/analysis/statements.h"
 #include "isa/base/check.h"
-#include "isa/dot/dot.h"
-#include "isa/dot/dot_scaled.h"
-#include "isa/dot/dot_sparse.h"
+#include "isa/dot/dot_product.h"
 #include "isa/inst/limits.h"
 #include "isa/program/tile_move.h"
 #include "isa/rules/rules.h"
@@ -170,21 +168,10 @@ class KernelVerifier {
     check_results(stmt, *types, span);
     types_hold_ = types_hold_ && have_types(stmt, *types);
     check_shared_tile(stmt, context);
-    if (const auto* dot = std::get_if<Dot>(&stmt.inst)) {
-      info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(*plan_dot(
-          context.type(dot->a), context.type(dot->b), context.type(dot->c), target_, nullptr));
-    }
-    if (const auto* dot = std::get_if<DotSparse>(&stmt.inst)) {
+    if (const auto operands = product_operands(stmt.inst)) {
+      const auto type_of = [&](VarId var) { return context.type(RegisterOperand{var}); };
       info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(
-          *plan_dot_sparse({context.type(dot->a), context.type(dot->places), context.type(dot->b),
-                            context.type(dot->c)},
-                           target_, nullptr));
-    }
-    if (const auto* dot = std::get_if<DotScaled>(&stmt.inst)) {
-      info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(
-          *plan_dot_scaled({context.type(dot->a), context.type(dot->a_scales), context.type(dot->b),
-                            context.type(dot->b_scales), context.type(dot->c)},
-                           target_, nullptr));
+          *plan_product(product_types(*operands, type_of), target_, nullptr));
     }
   }
 

@@ -41,8 +41,8 @@ const answer = doing("Debugger", async (line, name = "") => {
   if (name) at("question").value = `why ${name}[`;
   if (result.stop) await showTensors();
   say(result.err ? "Debugger: " + result.err.split("\n")[0] : `Debugger: ${Math.max(1, Math.round(result.milliseconds))} ms`,
-    result.err !== "");
-});
+    result.err !== "", "debug");
+}, () => "debug");
 
 async function startDebugger() {
   log.replaceChildren();
@@ -55,7 +55,7 @@ async function startDebugger() {
   tell("", result.out + result.err);
   showProblems(problemsIn(result.err, file));
   debugged = result.status <= 1 && /moment 0$/m.test(result.out) ? now : null;
-  say(statusText("Debugger", result), debugged === null);
+  say(statusText("Debugger", result), debugged === null, "debug");
   if (debugged === null) return false;
   at("debug-start").textContent = "Restart";
   await send("", true);
@@ -81,7 +81,7 @@ editor.onbreak = doing("Debugger", async (line, isSet) => {
   if (number) await send(`delete ${number[1]}`);
 });
 
-at("debug-start").onclick = doing("Debugger", startDebugger);
+at("debug-start").onclick = doing("Debugger", startDebugger, () => "debug");
 for (const button of document.querySelectorAll("[data-line]")) button.onclick = () => answer(button.dataset.line);
 
 const asked = [];

@@ -17,9 +17,34 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-function say(text, bad = false) {
-  at("status").textContent = text;
-  at("status").classList.toggle("bad", bad);
+// What was said last of each panel, and of which text and options that was.
+const told = new Map();
+
+// `panel` is what the words are about; the open one if nothing is named.
+function say(text, bad = false, panel = openPanel()) {
+  told.set(panel, { text, bad, state: state() });
+  showStatus();
+}
+
+// The words about the open panel. What is of an earlier text says so, and is pale.
+function showStatus() {
+  const last = told.get(openPanel()) || { text: "", bad: false, state: state() };
+  at("status").textContent = last.text;
+  at("status").classList.toggle("bad", last.bad);
+  const isOld = isMade(openPanel()) && last.state !== state();
+  at("old").hidden = !isOld;
+  at(`${openPanel()}-panel`).classList.toggle("old", isOld);
+}
+
+// Whether a panel shows what was made of the program.
+const MADE = { output: "#output", debug: "#console", cuda: "#cuda", layouts: "#picture", report: "#report[srcdoc]" };
+const isMade = (panel) => panel in MADE && [...document.querySelectorAll(MADE[panel])]
+  .some((one) => one.hasAttribute("srcdoc") || one.childNodes.length > 0);
+
+// On a narrow screen results are below the program: a user who asks for them is taken there.
+const isNarrow = () => matchMedia("(max-width: 820px)").matches;
+function showResults() {
+  if (isNarrow()) at("results").scrollIntoView({ block: "start" });
 }
 
 function toast(text) {
@@ -59,26 +84,28 @@ function statusText(name, result) {
   return `${name}: ${meaning}, ${time} ms`;
 }
 
-// Runs `f` where a user asked for something: what fails is said.
-function doing(name, f) {
+// Runs `f` where a user asked for something: what fails is said, of the panel that it is about.
+function doing(name, f, panel = openPanel) {
   return async (...all) => {
     try {
-      say(`${name} …`);
+      say(`${name} …`, false, panel());
       await f(...all);
     } catch (error) {
-      if (error instanceof Stopped) say(`${name}: stopped`);
-      else say(`${name}: ${error.message}`, true);
+      if (error instanceof Stopped) say(`${name}: stopped`, false, panel());
+      else say(`${name}: ${error.message}`, true, panel());
     }
   };
 }
 
 // ---- problems ----
 
+// Faults of an included file are listed with its name; only the program's own can be marked in its text.
 function showProblems(problems) {
-  editor.mark(problems);
+  editor.mark(problems.filter((one) => one.file === file));
   at("problems").replaceChildren(...problems.slice(0, 50).map((one) => make("li", { className: one.severity },
-    make("button", { type: "button", onclick: () => editor.go(one.line, one.column) },
-      `Line ${one.line}: ${one.severity}: ${one.message}`))));
+    make("button", { type: "button",
+      onclick: () => (one.file === file ? editor.go(one.line, one.column) : openTab("output")) },
+    `${one.file === file ? `Line ${one.line}` : `${one.file}, line ${one.line}`}: ${one.severity}: ${one.message}`))));
 }
 
 let checkTimer = 0;
@@ -101,8 +128,8 @@ async function check() {
   if (state() !== now) return;
   checked = now;
   const answer = JSON.parse(result.out);
-  showProblems(answer.diagnostics.filter((one) => one.file === file && one.severity !== "note")
-    .map((one) => ({ line: one.line, column: one.column, severity: one.severity,
+  showProblems(answer.diagnostics.map((one) => ({ file: one.file, line: one.line, column: one.column,
+      severity: one.severity,
       message: `${one.message} [${one.code}]`,
       length: one.end_line === one.line ? Math.max(1, one.end_column - one.column) : 1 })));
   showTiles((answer.kernels || []).flatMap((kernel) => kernel.tiles.map((tile) => ({ ...tile, kernel: kernel.name }))));
@@ -113,6 +140,7 @@ async function check() {
 const tabs = [...document.querySelectorAll("[role=tab]")];
 const panelOf = (tab) => at(tab.getAttribute("aria-controls"));
 const isOpen = (name) => !at(`${name}-panel`).hidden;
+const openPanel = () => tabs.find((tab) => tab.getAttribute("aria-selected") === "true").id.slice(4);
 
 function openTab(name, focus = false) {
   for (const tab of tabs) {
@@ -122,6 +150,7 @@ function openTab(name, focus = false) {
     panelOf(tab).hidden = !chosen;
     if (chosen && focus) tab.focus();
   }
+  showStatus();
   refresh();
 }
 
@@ -130,6 +159,7 @@ function refresh() {
   if (client === null) return;
   if (isOpen("cuda") && stale.has("cuda")) showCuda();
   if (isOpen("report") && stale.has("report")) showReport();
+  if (isOpen("layouts") && stale.has("layouts")) showFirstLayout();
 }
 
 tabs.forEach((tab, i) => {
@@ -145,13 +175,15 @@ tabs.forEach((tab, i) => {
 // ---- run ----
 
 const run = doing("Run", async () => {
+  showResults();
   if (isOpen("report")) return showReport();
   openTab("output");
+  at("output").textContent = "";
   const result = await command(["run", file, ...ownWords()]);
   at("output").textContent = result.out + result.err || "(no output)";
   showProblems(problemsIn(result.err, file));
-  say(statusText("Run", result), result.status !== 0);
-});
+  say(statusText("Run", result), result.status !== 0, "output");
+}, () => (isOpen("report") ? "report" : "output"));
 
 const showReport = doing("Report", async () => {
   stale.delete("report");
@@ -163,8 +195,8 @@ const showReport = doing("Report", async () => {
   if (result.files[page]) at("report").srcdoc = result.files[page];
   else at("report-hint").textContent = result.err;
   showProblems(problemsIn(result.err, file));
-  say(statusText("Report", result), result.status !== 0);
-});
+  say(statusText("Report", result), result.status !== 0, "report");
+}, () => "report");
 
 const format = doing("Format", async () => {
   const result = await command(["fmt", file]);
@@ -175,6 +207,7 @@ const format = doing("Format", async () => {
     showProblems(problemsIn(result.err, file));
     at("output").textContent = result.err;
     openTab("output");
+    showResults();
   }
   say(statusText("Format", result), result.status !== 0);
 });
@@ -197,16 +230,19 @@ const showCuda = doing("CUDA", async () => {
     at("cuda").textContent = result.out;
   } else {
     const all = at("prelude").getAttribute("aria-pressed") === "true";
-    at("cuda").replaceChildren(...readCuda(code, file).filter((row) => all || row.own).map(({ text, line }) => {
-      const row = make("span", { className: line ? "row" : "row plain", onclick: () => line && linkLine(line, true) },
-        text + "\n");
-      row.dataset.line = line;
-      return row;
-    }));
+    const rows = readCuda(code, file);
+    const kinds = colourCuda(rows.map(({ text }) => text));
+    at("cuda").replaceChildren(...rows.map((row, i) => ({ ...row, parts: kinds[i] }))
+      .filter((row) => all || row.own).map(({ line, parts }) => {
+        const row = make("span", { className: line ? "row" : "row plain", onclick: () => line && linkLine(line, true) },
+          ...parts.map(([kind, part]) => (kind ? make("span", { className: kind }, part) : part)), "\n");
+        row.dataset.line = line;
+        return row;
+      }));
     linkLine(editor.line());
   }
-  say(statusText("CUDA", result), result.status !== 0);
-});
+  say(statusText("CUDA", result), result.status !== 0, "cuda");
+}, () => "cuda");
 
 // Marks a line of the program and the rows of code that it became.
 function linkLine(line, fromCode = false) {
@@ -223,22 +259,31 @@ function linkLine(line, fromCode = false) {
 
 // ---- layouts ----
 
+// Before anything was asked for, the picture is that of the program's first tile.
+function showFirstLayout() {
+  const first = at("tiles").firstElementChild;
+  if (first === null || client.busy) return;
+  stale.delete("layouts");
+  first.click();
+}
+
 function showTiles(tiles) {
   const seen = new Set();
   at("tiles").replaceChildren(...tiles.filter(({ name, type }) => !seen.has(name + type) && seen.add(name + type))
     .map(({ name, type, line }) => make("button", { type: "button", className: "chip", title: `line ${line}: ${type}`,
       onclick: () => { at("layout").value = type; draw(); } }, `${name} `, make("small", {}, type.split(",")[0]
       .startsWith("shared") ? "shared" : /^\S+\[[^\]]*\]/.exec(type)?.[0] ?? ""))));
+  setTimeout(refresh);
 }
 
 const draw = doing("Layout", async () => {
   const picture = "/tmp/layout.svg";
   const text = at("layout").value.trim();
   const drawn = await command(["layout", text, "-o", picture], [picture]);
-  const told = await command(["layout", text]);
+  const described = await command(["layout", text]);
   at("picture").innerHTML = drawn.files[picture] || "";
   const svg = at("picture").querySelector("svg");
   if (svg) svg.setAttribute("role", "img"), svg.setAttribute("aria-label", `picture of ${text}`);
-  at("layout-text").textContent = told.out + told.err;
-  say(statusText("Layout", told), told.status !== 0);
-});
+  at("layout-text").textContent = described.out + described.err;
+  say(statusText("Layout", described), described.status !== 0, "layouts");
+}, () => "layouts");

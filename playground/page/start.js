@@ -6,7 +6,10 @@ const KEEP = "tilevm playground";
 // A change of the text or the options: what was made of the old ones is old.
 function changed() {
   endDebugger();
-  stale = new Set(["cuda", "report"]);
+  stale = new Set(["cuda", "report", "layouts"]);
+  if (at("problems").dataset.of !== file) at("problems").replaceChildren();
+  at("problems").dataset.of = file;
+  showStatus();
   keep();
   checkSoon();
   refreshSoon();
@@ -15,7 +18,7 @@ function changed() {
 let refreshTimer = 0;
 function refreshSoon() {
   clearTimeout(refreshTimer);
-  refreshTimer = setTimeout(() => (client && client.busy ? refreshSoon() : isOpen("cuda") && refresh()), 700);
+  refreshTimer = setTimeout(() => (client && client.busy ? refreshSoon() : !isOpen("report") && refresh()), 700);
 }
 
 function keep() {
@@ -42,13 +45,26 @@ function choose(path, options, text) {
   at("options").value = options ?? program.cases[0] ?? "";
   at("cases").replaceChildren(...program.cases.map((value) => make("option", { value })));
   editor.set(text ?? program.text);
-  at("output").textContent = "";
-  at("problems").replaceChildren();
+  forget();
   changed();
 }
 
+// What was made of another program is gone.
+function forget() {
+  for (const id of ["output", "problems", "cuda", "tiles", "picture", "layout-text", "console", "tensors"]) {
+    at(id).replaceChildren();
+  }
+  at("layout").value = at("place").textContent = "";
+  at("report").removeAttribute("srcdoc");
+  at("report").hidden = true;
+  at("report-hint").hidden = false;
+  told.clear();
+  code = "";
+}
+
 at("program").append(...data.groups.map(([label, paths]) => make("optgroup", { label },
-  ...paths.map((path) => make("option", { value: path }, path.replace(/^programs\//, "").replace(/\.tile$/, ""))))));
+  ...paths.map((path) => make("option", { value: path, title: gallery.get(path).title },
+    path.replace(/^programs\//, "").replace(/\.tile$/, ""))))));
 at("program").onchange = () => {
   history.replaceState(null, "", location.pathname + location.search);
   choose(at("program").value);
@@ -58,6 +74,9 @@ at("options").onkeydown = (event) => { if (event.key === "Enter") run(); };
 editor.onchange = changed;
 editor.onmove = (line) => { if (isOpen("cuda")) linkLine(line); };
 at("run").onclick = run;
+at("to-program").onclick = () => { scrollTo({ top: 0 }); at("text").focus({ preventScroll: true }); };
+new IntersectionObserver(([entry]) => document.body.classList.toggle("below", !entry.isIntersecting))
+  .observe(at("run"));
 at("format").onclick = format;
 at("reset").onclick = () => {
   editor.replace(gallery.get(file).text);
@@ -112,8 +131,8 @@ at("upload").onchange = doing("Files", async () => {
     await client.ask("command", { words: ["--version"], files: { [one.name]: bytes } }).then(({ list }) => showFiles(list));
   }
   at("upload").value = "";
-  say("Files: added");
-});
+  say("Files: added", false, "files");
+}, () => "files");
 
 function showFiles(list) {
   at("files").replaceChildren(...list.map(({ name, bytes }) => make("li", {}, make("button", { type: "button",

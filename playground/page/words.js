@@ -38,19 +38,65 @@ function optionsFor(words, own, other) {
   return kept;
 }
 
-// Diagnostics in a command's text that are in a file: severity, place from 1 on, length in columns, message. Messages
-// of notes belong to the one before.
+// Diagnostics in a command's text: file, severity, place from 1 on, length in columns, message. Messages of notes belong
+// to the one before. Faults of `file`, the program, come first.
 function problemsIn(text, file) {
   const problems = [];
   const lines = text.split("\n");
   lines.forEach((line, i) => {
     const match = /^(.+?):(\d+):(\d+): (error|warning): (.*)$/.exec(line);
-    if (!match || match[1] !== file) return;
+    if (!match) return;
     const caret = /^\s*(\^~*)/.exec(lines[i + 2] || "");
-    problems.push({ line: +match[2], column: +match[3], severity: match[4], message: match[5],
+    problems.push({ file: match[1], line: +match[2], column: +match[3], severity: match[4], message: match[5],
       length: caret ? caret[1].length : 1 });
   });
-  return problems;
+  return problems.sort((a, b) => (b.file === file) - (a.file === file));
+}
+
+const CUDA_RULES = [
+  ["comment", /\/\/.*|\/\*.*?\*\//y],
+  ["directive", /#\s*\w+/y],
+  ["string", /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/y],
+  ["number", /\b(?:0[xX][0-9a-fA-F']+|\d[\d']*(?:\.\d*)?(?:[eE][-+]?\d+)?)[uUlLfF]*\b/y],
+  ["keyword", new RegExp("\\b(?:alignas|asm|auto|bool|break|case|char|class|const|constexpr|continue|default|do|double|else|" +
+    "enum|extern|false|float|for|if|inline|int|long|namespace|noexcept|operator|return|short|signed|sizeof|static|" +
+    "static_assert|static_cast|reinterpret_cast|struct|switch|template|true|typedef|typename|union|unsigned|using|void|" +
+    "volatile|while|__\\w+__|__restrict__)\\b", "y")],
+  ["type", /\b\w+_t\b|\b(?:u?int|float|half|bfloat16)\d*\b|\b__(?:half|nv)\w*/y],
+  ["function", /\b[A-Za-z_]\w*(?=\s*(?:<[\w\s,]*>)?\()/y],
+  ["", /\w+|\s+|[^\w\s]/y],
+];
+
+// Rows of CUDA C++ as parts: kind of token and text. A comment of several rows goes on.
+function colourCuda(rows) {
+  let inComment = false;
+  return rows.map((row) => {
+    const parts = [];
+    const add = (kind, text) => {
+      const last = parts[parts.length - 1];
+      if (last && last[0] === kind) last[1] += text;
+      else if (text !== "") parts.push([kind, text]);
+    };
+    for (let at = 0; at < row.length;) {
+      const opens = row.startsWith("/*", at) && row.indexOf("*/", at + 2) < 0;
+      if (inComment || opens) {
+        const end = inComment ? row.indexOf("*/", at) : -1;
+        inComment = end < 0;
+        add("comment", row.slice(at, end < 0 ? row.length : end + 2));
+        at = end < 0 ? row.length : end + 2;
+        continue;
+      }
+      for (const [kind, rule] of CUDA_RULES) {
+        rule.lastIndex = at;
+        const match = rule.exec(row);
+        if (match === null) continue;
+        add(kind, match[0]);
+        at += match[0].length;
+        break;
+      }
+    }
+    return parts;
+  });
 }
 
 // Emitted code as rows with the line of the program that they are of. `kernels` is whether the row is after the
@@ -109,5 +155,5 @@ async function fromLink(hash) {
 }
 
 if (typeof module !== "undefined") {
-  module.exports = { splitWords, readOptions, optionsFor, problemsIn, readCuda, toLink, fromLink };
+  module.exports = { splitWords, readOptions, optionsFor, problemsIn, readCuda, colourCuda, toLink, fromLink };
 }

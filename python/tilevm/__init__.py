@@ -5,17 +5,20 @@
 """
 
 from pathlib import Path
+from typing import Any
 
+from ._decorator import kernel
 from ._errors import Diagnostic, Error, LimitError, Note, ProgramError, UnavailableError, UsageError
-from ._kernel import Kernel, Page, kernel, load, loads
+from ._kernel import Kernel, load, loads
 from ._launch import Launch
 from ._layout import Layout
 from ._library import version
 from ._packing import pack, unpack
 from ._parameter import Parameter
+from ._reports import Page
 
 __all__ = ["Diagnostic", "Error", "Kernel", "Launch", "Layout", "LimitError", "Note", "Page", "Parameter", "ProgramError",
-           "UnavailableError", "UsageError", "kernel", "load", "loads", "pack", "programs", "unpack", "version"]
+           "UnavailableError", "UsageError", "from_triton", "kernel", "load", "loads", "pack", "programs", "unpack", "version"]
 __version__ = version()
 
 
@@ -24,3 +27,10 @@ def programs() -> Path:
     from . import _command
 
     return _command.programs()
+
+
+def from_triton(*arguments: Any, **named: Any) -> Any:
+    """A kernel of Triton as a Kernel: `from_triton(kernel, signature, constants, target="sm_80")` (tilevm.triton)."""
+    from . import triton
+
+    return triton.from_triton(*arguments, **named)

@@ -8,6 +8,7 @@ from tilevm import _command
 
 def main() -> None:
     command = _command.path()
+    os.environ.setdefault("TILEVM_PYTHON", sys.executable)  # `tilevm triton` asks this one for Triton
     os.execv(command, [command, *sys.argv[1:]])
 
 

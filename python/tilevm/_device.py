@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from typing import Any, NamedTuple
 
+from ._dlpack import CUDA, CUDA_MANAGED, borrow, is_dense
 from ._errors import UsageError
-from ._host import ML_NAMES, NUMPY_NAMES, dtype_of, is_packed
+from ._host import is_torch, torch_zeros
 from ._parameter import Parameter
-
-CUDA, CUDA_MANAGED = 2, 13  # DLDeviceType
-DLPACK_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 10: "float8_e4m3fn", 12: "float8_e5m2"}
+from ._types import codes_name, dtypes_of, fits_shape, is_packed, shape_of, way_from
 
 
 class DeviceArray(NamedTuple):
@@ -25,11 +23,6 @@ class DeviceArray(NamedTuple):
     read_only: bool
     stream: int | None  # on which the data is ready; None: on the framework's current one
     owner: Any = None   # keeps what was borrowed
-
-
-def is_torch(value: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def is_on_device(value: Any) -> bool:
@@ -46,55 +39,10 @@ def is_on_device(value: Any) -> bool:
         return False
 
 
-class _Tensor(ctypes.Structure):  # DLTensor
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int), ("device", ctypes.c_int),
-                ("rank", ctypes.c_int), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("offset", ctypes.c_uint64)]
-
-
-class _Versioned(ctypes.Structure):  # DLManagedTensorVersioned
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
-                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Tensor)]
-
-
-_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-_is_valid = ctypes.pythonapi.PyCapsule_IsValid
-_is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
-
-
-def _capsule_of(value: Any, stream: int) -> Any:
-    ready = 1 if stream == 0 else stream  # DLPack calls the default stream 1
-    try:
-        return value.__dlpack__(stream=ready, max_version=(1, 0))
-    except TypeError:
-        return value.__dlpack__(stream=ready)
-
-
 def _from_dlpack(name: str, value: Any, stream: int) -> DeviceArray:
-    try:
-        capsule = _capsule_of(value, stream)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise UsageError(f"{name}: {error}; pass a tensor that its framework still has and can share") from None
-    read_only = False
-    if _is_valid(capsule, b"dltensor_versioned"):
-        versioned = _Versioned.from_address(_pointer_of(capsule, b"dltensor_versioned"))
-        if versioned.major != 1:
-            raise UsageError(f"{name} has version {versioned.major} of DLPack; version 1 is known")
-        tensor, read_only = versioned.tensor, bool(versioned.flags & 1)
-    elif _is_valid(capsule, b"dltensor"):
-        tensor = _Tensor.from_address(_pointer_of(capsule, b"dltensor"))
-    else:
-        raise UsageError(f"{name} gives no DLPack tensor; pass a tensor of torch, CuPy or JAX")
-    kind = DLPACK_KINDS.get(tensor.code, f"type {tensor.code}")
-    dtype = kind if kind.startswith("float8") else f"{kind}{tensor.bits}"
-    if tensor.lanes != 1:
-        dtype += f"x{tensor.lanes}"
-    rank = range(tensor.rank)
-    strides = tuple(tensor.strides[i] for i in rank) if tensor.strides else None
-    return DeviceArray(dtype, tuple(tensor.shape[i] for i in rank), strides, (tensor.data or 0) + tensor.offset,
-                       tensor.device, read_only, stream, capsule)
+    array = borrow(name, value, stream)
+    return DeviceArray(array.dtype, array.shape, array.strides, array.pointer, array.device, bool(array.read_only), stream,
+                       array.owner)
 
 
 def _from_interface(name: str, value: Any) -> DeviceArray:
@@ -132,13 +80,10 @@ def device_array(name: str, value: Any, stream: int) -> DeviceArray:
     return _from_dlpack(name, value, stream)
 
 
-def dtypes_of(name: str) -> tuple[str, ...]:
-    """Names under which frameworks have the elements of a tensor, the usual one first."""
-    if is_packed(name):
-        return ("uint8",)
-    if name in NUMPY_NAMES:
-        return (NUMPY_NAMES[name],)
-    return (ML_NAMES[name], "void16", "uint16") if name == "bf16" else (ML_NAMES[name], "void8", "uint8")
+def device_dtypes_of(name: str) -> tuple[str, ...]:
+    """The names of dtypes_of(), and what `__cuda_array_interface__` calls types that NumPy lacks."""
+    known = dtypes_of(name)
+    return known if len(known) == 1 or is_packed(name) else (*known, known[1].replace("uint", "void"))
 
 
 INTERFACE_CODES = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int8": "|i1", "int16": "<i2", "int32": "<i4",
@@ -148,37 +93,21 @@ INTERFACE_CODES = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int8":
 
 def interface_codes(name: str) -> tuple[str, ...]:
     """How `__cuda_array_interface__` calls the elements of a tensor."""
-    return tuple(INTERFACE_CODES[each] for each in dtypes_of(name) if each in INTERFACE_CODES)
+    return tuple(INTERFACE_CODES[each] for each in device_dtypes_of(name) if each in INTERFACE_CODES)
 
 
-def shape_of(parameter: Parameter) -> tuple[int, ...] | None:
-    """The shape of the array for a tensor: that of its bytes where elements are packed."""
-    return (parameter.bytes,) if is_packed(parameter.type) else parameter.shape
-
-
-def _is_dense(array: DeviceArray) -> bool:
-    step = 1
-    for extent, stride in zip(reversed(array.shape), reversed(array.strides or ())):
-        if extent != 1 and stride != step:
-            return False
-        step *= extent
-    return True
-
-
-def check_device_array(parameter: Parameter, array: DeviceArray, device: int) -> None:
+def check_device_array(parameter: Parameter, array: DeviceArray, device: int, in_torch: bool) -> None:
     """UsageError: a tensor does not fit a parameter of a kernel on a device."""
     name, wanted = f"`{parameter.name}`", shape_of(parameter)
     if array.device is not None and array.device != device:
         raise UsageError(f"{name} is on GPU {array.device}, and this launch is on GPU {device}; move it there, as "
                          f"`x.to('cuda:{device}')`")
-    if array.dtype not in dtypes_of(parameter.type):
-        packed = is_packed(parameter.type)
-        way = f"the bytes of tilevm.pack(x, '{parameter.type}')" if packed else \
-            f"x.to({dtypes_of(parameter.type)[0]})"
-        raise UsageError(f"{name} is {parameter}; it was given {array.dtype}, pass {way}")
-    if wanted is not None and array.shape != wanted:
-        raise UsageError(f"{name} is {parameter}, an array of shape {list(wanted)}; it was given {list(array.shape)}")
-    if not _is_dense(array):
+    if array.dtype not in device_dtypes_of(parameter.type):
+        raise UsageError(f"{name} is {parameter}; it was given {array.dtype}, pass "
+                         f"{way_from(parameter.type, array.dtype, in_torch)}")
+    if not fits_shape(array.shape, wanted):
+        raise UsageError(f"{name} is {parameter}, an array of shape {list(wanted or ())}; it was given {list(array.shape)}")
+    if not is_dense(array.shape, array.strides):
         raise UsageError(f"{name} is not contiguous; pass x.contiguous()"
                          + (" and read the output from it" if parameter.output else ""))
     if parameter.output and array.read_only:
@@ -216,18 +145,16 @@ def stream_of(given: Any) -> int:
     raise UsageError(f"`stream` is {given!r}; pass its number, or a stream of torch or CuPy")
 
 
-def make_like(parameter: Parameter, model: Any, device: int) -> Any:
+def make_like(parameter: Parameter, model: Any, device: int, codes: bool) -> Any:
     """An output of zeros beside another tensor. UsageError: pass one instead."""
     shape = shape_of(parameter)
     if shape is None:
         raise UsageError(f"the shape of `{parameter.name}` depends on the call; pass a tensor for it")
     if is_torch(model):
-        torch = sys.modules["torch"]
-        return torch.zeros(shape, dtype=getattr(torch, dtypes_of(parameter.type)[0]), device=model.device)
+        return torch_zeros(parameter, codes, model.device)
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(model, cupy.ndarray):
         with cupy.cuda.Device(device):
-            return cupy.zeros(shape, dtype_of(parameter.type))
+            return cupy.zeros(shape, codes_name(parameter.type))  # CuPy has no types of ml_dtypes
     raise UsageError(f"`{parameter.name}` is an output; pass a tensor for it, since only those of torch and CuPy are "
                      "made here")
-

@@ -7,6 +7,14 @@ from typing import Any, NamedTuple
 from . import _colors
 
 
+class Origin(NamedTuple):
+    """A line of the source that a program was generated from, such as a kernel of Triton."""
+
+    file: str
+    line: int
+    text: str = ""
+
+
 class Note(NamedTuple):
     """What a diagnostic says besides; `line` is 0 where it has no place."""
 
@@ -16,6 +24,11 @@ class Note(NamedTuple):
     column: int = 0
     end_line: int = 0
     end_column: int = 0
+    origin: Origin | None = None
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Note:
+        return cls(**_with_origin(cls, data))
 
 
 class Diagnostic(NamedTuple):
@@ -31,12 +44,21 @@ class Diagnostic(NamedTuple):
     end_column: int
     fix: str = ""
     notes: tuple[Note, ...] = ()
+    origin: Origin | None = None
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Diagnostic:
-        known = {name: data[name] for name in cls._fields if name in data}
-        known["notes"] = tuple(Note(**each) for each in data.get("notes", ()))
+        known = _with_origin(cls, data)
+        known["notes"] = tuple(Note.of(each) for each in data.get("notes", ()))
         return cls(**known)
+
+
+def _with_origin(kind: Any, data: dict[str, Any]) -> dict[str, Any]:
+    """What a report's object says, by the fields of a class."""
+    known = {name: data[name] for name in kind._fields if name in data}
+    if data.get("origin"):
+        known["origin"] = Origin(**data["origin"])
+    return known
 
 
 class Error(Exception):

@@ -9,19 +9,46 @@ import json
 import os
 import sys
 import threading
-from typing import Any, Callable
+from typing import Any, NamedTuple
 
 from . import _library
-from ._device import current_stream, is_on_device, is_torch, make_like, stream_of
-from ._errors import Diagnostic, Error, LimitError, UsageError
-from ._host import array_of, is_packed
+from ._device import current_stream, is_on_device, make_like, stream_of
+from ._errors import UsageError
+from ._host import HostArray, array_of, is_torch, result_of, zeros_for
 from ._launch import Launch
-from ._library import LIBRARY, CArgument, check, diagnostics, report, run_options, text_of, words
+from ._library import LIBRARY, CArgument, check, report, run_options, text_of, words
 from ._parameter import SCALARS, Parameter, set_scalar, with_shape
 from ._program import Control, Program
+from ._reports import Reports
+from ._types import is_packed, wants_codes
 
 
-class Kernel:
+class Options(NamedTuple):
+    """How a run on the host is done. `reports`: whether what it counts and notes is wanted."""
+
+    checks: str | None = None
+    threads: int = 0
+    max_steps: int = 0
+    reports: bool = False
+
+
+class Outcome(NamedTuple):
+    """What a run told: its counters as JSON, and its notes."""
+
+    counters: str
+    notes: tuple[Any, ...]
+
+
+class Call(NamedTuple):
+    """Arguments as the library takes them; `outputs` are the places of those that are written. The rest keeps memory."""
+
+    packed: Any
+    arrays: dict[int, HostArray]
+    outputs: list[int]
+    holders: list[Any]
+
+
+class Kernel(Reports):
     """A verified program and its entry; load() and loads() make it. Calls may come from any thread."""
 
     def __init__(self, text: str | None, path: str, constants: dict[str, Any], target: str | None,
@@ -33,6 +60,7 @@ class Kernel:
         self._program = Program(self._recipe, self._defines, target)
         self.warnings: str = LIBRARY.tilevm_warnings(self._program.handle).decode(errors="replace")
         self.name, self.parameters = self._find(entry)
+        self.__name__ = self.__qualname__ = self.name
 
     def _find(self, wanted: str | None) -> tuple[str, tuple[Parameter, ...]]:
         count = ctypes.c_size_t()
@@ -57,7 +85,8 @@ class Kernel:
         return other
 
     def __reduce__(self) -> Any:
-        return Kernel, self._recipe
+        names = ("__name__", "__qualname__", "__module__", "__doc__")  # those of a function, after tilevm.kernel
+        return Kernel, self._recipe, {name: self.__dict__[name] for name in names if name in self.__dict__}
 
     def __repr__(self) -> str:
         return f"<tilevm kernel {self.name}({', '.join(f'{p.name}: {p}' for p in self.parameters)})>"
@@ -67,17 +96,36 @@ class Kernel:
         """Runs on arrays of the host, or launches on tensors of a GPU.
 
         Takes all parameters in order, or all that are no pure outputs, which are then made, as zeros; scalars of a
-        pipeline that the shapes of tensors tell may be left out. Returns the output, or a tuple of them. Arrays of the host run on `backend`: sim (the default), emu, or cuda, which copies
-        them; `checks`, `threads` and `max_steps` are those of the simulator (`tilevm run --help`). Tensors of a GPU
-        are launched there without copies, on `stream` or the framework's current one, and nothing waits.
+        pipeline that the shapes of tensors tell may be left out. Returns the output, or a tuple of them: tensors of
+        torch where an argument is one. Arrays of the host run on `backend`: sim (the default), emu, or cuda, which copies
+        them; `checks`, `threads` and `max_steps` are those of the simulator. One array for two parameters is one memory,
+        as on a GPU. Tensors of a GPU are launched there without copies, on `stream` or the framework's current one, and
+        nothing waits.
 
         UsageError: an argument does not fit. ProgramError: the program has a fault. LimitError: too many steps.
         """
         parameters, values = self._bind(arguments, named)
-        on_device = [value for p, value in zip(parameters, values) if not p.scalar and is_on_device(value)]
-        if on_device:
-            return self._launch_on(parameters, values, on_device[0], backend, stream)
-        return self._run_on_host(parameters, values, backend or "sim", checks, threads, max_steps, False)
+        model = self._device_tensor(parameters, values)
+        if model is not None:
+            return self._launch_on(parameters, values, model, backend, stream)
+        call = self._host_call(parameters, values)
+        self._run(backend or "sim", call, Options(checks, threads, max_steps))
+        results = [result_of(call.arrays[place]) for place in call.outputs]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _device_tensor(self, parameters: tuple[Parameter, ...], values: list[Any]) -> Any:
+        """The first tensor that is on a GPU, or None. UsageError: an input is None."""
+        model = None
+        for p, value in zip(parameters, values):
+            if p.scalar:
+                continue
+            if value is None:
+                if p.input or not p.output:
+                    raise UsageError(f"`{p.name}` is {p}, an input, and it was given None; only outputs may be None, which are "
+                                     "then made. A tensor that some calls do without is left out by a constant of the program")
+            elif model is None and is_on_device(value):
+                model = value
+        return model
 
     def _bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Parameter, ...], list[Any]]:
         """The parameters and their values, None for outputs that are to be made. Scalars that the shapes of tensors
@@ -170,13 +218,15 @@ class Kernel:
 
     def _launch_on(self, parameters: tuple[Parameter, ...], values: list[Any], model: Any, backend: str | None,
                    stream: Any) -> Any:
-        place = next(p for p, value in zip(parameters, values) if value is model)
         if backend not in (None, "cuda"):
+            place = next(p for p, value in zip(parameters, values) if value is model)
             raise UsageError(f"`{place.name}` is on a GPU, and `{backend}` reads memory of the host; pass x.cpu()")
-        number = current_stream(model, _device_index(model)) if stream is None else stream_of(stream)
         device = _device_index(model)
-        made = [p.output and value is None for p, value in zip(parameters, values)]
-        values = [make_like(p, model, device) if new else value for p, value, new in zip(parameters, values, made)]
+        number = current_stream(model, device) if stream is None else stream_of(stream)
+        if any(value is None for value in values):
+            codes = wants_codes(parameters, values)
+            values = [make_like(p, model, device, codes) if value is None and not p.scalar else value
+                      for p, value in zip(parameters, values)]
         self._launch_for(device, number)(*values, stream=number)
         outputs = [value for p, value in zip(parameters, values) if p.output]
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
@@ -195,51 +245,47 @@ class Kernel:
 
     # On the host.
 
-    def _run_on_host(self, parameters: tuple[Parameter, ...], values: list[Any], backend: str, checks: str | None,
-                     threads: int, max_steps: int, counts: bool) -> Any:
-        kept: list[Any] = []
-        outputs: list[tuple[int, Any, Any]] = []
-        packed = (CArgument * len(values))()
+    def _host_call(self, parameters: tuple[Parameter, ...], values: list[Any]) -> Call:
+        """Arguments of a call on the host. UsageError: one does not fit."""
+        call = Call((CArgument * len(values))(), {}, [], [])
         for place, (parameter, value) in enumerate(zip(parameters, values)):
             if parameter.scalar:
                 holder = SCALARS[parameter.type]()
                 set_scalar(parameter, holder, value)
-                packed[place] = CArgument(ctypes.addressof(holder), ctypes.sizeof(holder))
-                kept.append(holder)
+                call.packed[place] = CArgument(ctypes.addressof(holder), ctypes.sizeof(holder))
+                call.holders.append(holder)
                 continue
-            array = array_of(parameter, value)
-            packed[place] = CArgument(array.ctypes.data, array.nbytes)
-            kept.append(array)
             if parameter.output:
-                outputs.append((place, array, value))
-        counters = self._run(backend, packed, kept, outputs, (checks, threads, max_steps, counts))
-        if counts:
-            return counters
-        results = [array if value is None else value for _, array, value in outputs]
-        return results[0] if len(results) == 1 else tuple(results)
+                call.outputs.append(place)
+            if value is None:
+                in_torch = any(is_torch(each) for each in values)
+                array = zeros_for(parameter, in_torch, wants_codes(parameters, values))
+            else:
+                array = array_of(parameter, value)
+            call.packed[place] = CArgument(array.address, array.bytes)
+            call.arrays[place] = array
+        return call
 
-    def _run(self, backend: str, packed: Any, kept: list[Any], outputs: list[tuple[int, Any, Any]],
-             options: tuple[str | None, int, int, bool]) -> str:
+    def _run(self, backend: str, given: Call, options: Options) -> Outcome:
         program = self._program.handle
         if backend == "cuda":
             program = self._program_for(-1)
+        packed = given.packed
         call: tuple[Any, ...] = (program, self.name.encode(), text_of(backend, "`backend`"), packed, len(packed))
         if threading.current_thread() is not threading.main_thread():
-            return _finish(LIBRARY.tilevm_run_with(*call, run_options(*options, None)))
+            return _finish(LIBRARY.tilevm_run_with(*call, run_options(*options, None)), options.reports)
         # The main thread waits where Ctrl-C reaches it, and then asks the run to end. A run on a GPU ends by itself;
         # until then it keeps memory of its own.
-        private = {place: array.copy() for place, array, _ in outputs} if backend == "cuda" else {}
-        for place, array in private.items():
-            packed[place] = CArgument(array.ctypes.data, array.nbytes)
+        private = _private_memory(given) if backend == "cuda" else {}
         control = Control()
         call = (*call, run_options(*options, control.handle))
         answer: list[Any] = []
         ended = _thread.allocate_lock()
         ended.acquire()
 
-        def work(alive: Any = (self, kept, private, control)) -> None:
+        def work(alive: Any = (self, given, private, control)) -> None:
             try:
-                answer.append(_finish(LIBRARY.tilevm_run_with(*call)))
+                answer.append(_finish(LIBRARY.tilevm_run_with(*call), options.reports))
             except BaseException as error:
                 answer.append(error)
             finally:
@@ -255,114 +301,36 @@ class Kernel:
             raise
         if isinstance(answer[0], BaseException):
             raise answer[0].with_traceback(None)
-        for place, array, _ in outputs:
-            if place in private:
-                array[...] = private[place]
-        return str(answer[0])
-
-    # Reports.
-
-    def check(self) -> tuple[Diagnostic, ...]:
-        """The warnings of the program, as data."""
-        return self._program.diagnostics
-
-    def explain(self) -> dict[str, Any]:
-        """What the CUDA backend chose and why, as an item of `targets` of `tilevm compile --explain --json`. Its
-        decisions are there without a compiler as well; `error` says then what is missing."""
-        return dict(json.loads(report(LIBRARY.tilevm_explain, self._program.handle)))
-
-    def stats(self, *arguments: Any, seed: int = 0, **inputs: Any) -> dict[str, Any]:
-        """Counters of a run in the simulator (docs/counters.md).
-
-        Takes what a call takes; or, all by name, scalars and what `--in` of the command takes for tensors, such as
-        "iota". Tensors that are not named are random then, by `seed`.
-        """
-        if arguments or any(hasattr(value, "__dlpack__") for value in inputs.values()):
-            parameters, values = self._bind(arguments, inputs)
-            return dict(json.loads(self._run_on_host(parameters, values, "sim", None, 0, 0, True)))
-        named = words(["{}={}".format(*each) for each in inputs.items()])
-        return dict(json.loads(report(LIBRARY.tilevm_stats, self._program.handle, self.name.encode(), named, seed, None)))
-
-    def page(self, *, seed: int = 0, **inputs: Any) -> Page:
-        """A run in the simulator as a page: faults, the cost of lines, outputs, bank conflicts, a timeline.
-
-        Inputs all by name, as of stats(). In Jupyter the page shows itself; `page.save(path)` keeps it. A run that
-        fails has a page as well, whose `error` says why. UsageError: an input does not fit.
-        """
-        named = words(["{}={}".format(*each) for each in inputs.items()])
-        text = ctypes.c_char_p()
-        status = LIBRARY.tilevm_page(self._program.handle, self.name.encode(), named, seed, None, ctypes.byref(text))
-        try:
-            check(status)
-        except Error as error:
-            if text.value is None:
-                raise
-            return Page(text.value.decode(errors="replace"), error.with_traceback(None))
-        return Page((text.value or b"").decode(errors="replace"), None)
-
-    def diff(self, a: str = "sim", b: str = "emu", *, seed: int = 0, **inputs: Any) -> dict[str, Any]:
-        """Two backends bit by bit; `exact` says whether they agree (docs/diff.md). Inputs by name, as of stats()."""
-        options = [*self._inputs(inputs), "--backends", f"{a},{b}", "--seed", str(seed)]
-        return dict(self._in_folder("diff", options, statuses=(0, 1)))
-
-    def debug(self, *commands: str, **inputs: Any) -> str:
-        """What the debugger answers to commands (docs/debugging.md). Inputs by name, as of stats()."""
-        import tempfile
-
-        with tempfile.NamedTemporaryFile("w", suffix=".dbg") as script:
-            script.write("".join(f"{command}\n" for command in commands))
-            script.flush()
-            options = [*self._inputs(inputs), "--batch", "-x", script.name]
-            return str(self._in_folder("debug", options, json=False))
-
-    def _inputs(self, inputs: dict[str, Any]) -> list[str]:
-        return ["--entry", self.name, *(word for each in inputs.items() for word in ("--in", "{}={}".format(*each)))]
-
-    def _in_folder(self, command: str, options: list[str], statuses: tuple[int, ...] = (0,),
-                   json: bool = True) -> Any:
-        import re
-        import tempfile
-
-        from . import _command
-
-        text, path, _, target, _ = self._recipe
-        options = [*(word for define in self._defines for word in ("-D", define)), *options]
-        options += ["--target", target] if target else []
-        with tempfile.TemporaryDirectory() as folder:
-            file = path
-            if text is not None:
-                file = os.path.join(folder, re.sub(r"[^\w.]", "_", os.path.basename(path)) or "program")
-                with open(file, "w", encoding="utf-8") as out:
-                    out.write(text)
-            what = _command.report if json else _command.text
-            return what([command, file, *options], None, statuses)
+        for address, memory in private.items():
+            ctypes.memmove(address, memory, len(memory))
+        outcome: Outcome = answer[0]
+        return outcome
 
 
-class Page:
-    """A self-contained page of HTML about a run; `error` is why the run failed, if it did."""
-
-    def __init__(self, html: str, error: Error | None) -> None:
-        self.html, self.error = html, error
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(self.html)
-
-    def __repr__(self) -> str:
-        return f"<tilevm page of {len(self.html)} bytes{', of a run that failed' if self.error else ''}>"
-
-    def _repr_html_(self) -> str:
-        import html
-
-        return f'<iframe style="width:100%;height:40em;border:0" srcdoc="{html.escape(self.html)}"></iframe>'
+def _private_memory(call: Call) -> dict[int, Any]:
+    """Copies of what outputs hold, by address; the arguments that have these addresses get the copies."""
+    ranges = [(array.address, array.address + array.bytes) for array in call.arrays.values()]
+    if any(a < d and c < b and (a, b) != (c, d) for a, b in ranges for c, d in ranges):
+        return {}  # what overlaps otherwise than as one array is for the library to refuse
+    private = {}
+    for place in call.outputs:
+        address, size = call.arrays[place][:2]
+        private[address] = (ctypes.c_char * size).from_buffer_copy(ctypes.string_at(address, size))
+    for place, array in call.arrays.items():
+        memory = private.get(array.address)
+        if memory is not None:
+            call.packed[place] = CArgument(ctypes.addressof(memory), array.bytes)
+    return private
 
 
-def _finish(status: int) -> str:
-    """Shows what this thread's run printed, and gives what it counted."""
+def _finish(status: int, reports: bool) -> Outcome:
+    """Shows what this thread's run printed, and gives what it told."""
     if prints := LIBRARY.tilevm_prints():
         sys.stdout.write(prints.decode(errors="replace"))
     check(status)
-    return str(LIBRARY.tilevm_counters().decode())
+    if not reports:
+        return Outcome("", ())
+    return Outcome(LIBRARY.tilevm_counters().decode(), _library.diagnostics())
 
 
 def _constant(value: Any) -> str:
@@ -390,16 +358,3 @@ def loads(text: str, *, name: str = "program.tile", target: str | None = None, e
     import textwrap
 
     return Kernel(textwrap.dedent(text), name, constants, target, entry)
-
-
-def kernel(**options: Any) -> Callable[[Callable[..., Any]], Kernel]:
-    """Makes a kernel of the docstring of a function, for notebooks; the options are those of loads()."""
-    def make(function: Callable[..., Any]) -> Kernel:
-        import inspect
-
-        text = inspect.getdoc(function)
-        if not text:
-            raise UsageError(f"`{function.__name__}` has no docstring; write the program there")
-        return loads(text, name=f"{function.__name__}.tile", **options)
-
-    return make

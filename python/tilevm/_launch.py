@@ -9,27 +9,29 @@ import threading
 from typing import Any
 
 from . import _library
-from ._device import (CUDA, DeviceArray, check_device_array, current_stream, device_array, dtypes_of, interface_codes,
-                      is_on_device, is_torch, shape_of, stream_of)
+from ._device import DeviceArray, check_device_array, current_stream, device_array, interface_codes, is_on_device, stream_of
+from ._dlpack import CUDA, KINDS
 from ._errors import UsageError
+from ._host import is_torch
 from ._library import LIBRARY, check
 from ._parameter import SCALARS, Parameter, set_scalar
+from ._types import dtypes_of, shape_of
 
 _launch = LIBRARY.tilevm_launch
 _thread = threading.get_ident
 
 
 FAST_INTERFACE = 1  # of the extension tilevm_fast (python/fast)
-DLPACK_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "float8_e4m3fn": 10, "float8_e5m2": 12}
-
-
 def dlpack_types(name: str) -> list[tuple[int, int]]:
     """Codes of DLPack and bits that the elements of a tensor may have."""
+    codes = {kind: code for code, kind in KINDS.items()}
     found = []
     for each in dtypes_of(name):
-        kind = each if each.startswith("float8") else each.rstrip("0123456789")
-        if kind in DLPACK_CODES:
-            found.append((DLPACK_CODES[kind], 8 if kind.startswith("float8") else int(each[len(kind):])))
+        if each in codes:
+            found.append((codes[each], 8))
+        elif not each.endswith("_x2"):
+            kind = each.rstrip("0123456789")
+            found.append((codes[kind], int(each[len(kind):])))
     return found
 
 
@@ -183,7 +185,7 @@ class Launch:
             if number is None:
                 number = current_stream(value, self.device)
             array = device_array(f"`{parameter.name}`", value, number)
-            check_device_array(parameter, array, self.device)
+            check_device_array(parameter, array, self.device, is_torch(value))
             if array.stream not in (None, 0, number) and not (array.stream == 1 and number == 0):
                 raise UsageError(f"`{parameter.name}` is ready on stream {array.stream:#x}, and the launch goes on "
                                  f"{number:#x}; pass stream={array.stream:#x}, or wait for it first")
@@ -202,9 +204,8 @@ class Launch:
 
 
 def _bytes_of(array: DeviceArray) -> int:
-    bits = {"bfloat16": 16, "void16": 16, "void8": 8}.get(array.dtype)
-    if bits is None:
-        bits = 8 if array.dtype.startswith("float8") else int(array.dtype.lstrip("abcdefghijklmnopqrstuvwxyz") or 8)
+    # "float8_e5m2" and "float4_e2m1fn_x2" take a byte, "void16" two.
+    bits = 8 if "_" in array.dtype else int(array.dtype.lstrip("abcdefghijklmnopqrstuvwxyz") or 8)
     count = 1
     for extent in array.shape:
         count *= extent

@@ -10,6 +10,7 @@ from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint64, c_void
 from typing import Any
 
 from ._errors import OF_STATUS, Diagnostic, Error, UsageError
+from ._places import in_file, text_in_file
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -51,6 +52,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "tilevm_run_with": (STATUS, [c_void_p, c_char_p, c_char_p, POINTER(CArgument), c_size_t, POINTER(CRunOptions)]),
     "tilevm_stats": (STATUS, [c_void_p, c_char_p, WORDS, c_uint64, POINTER(CRunOptions), TEXT]),
     "tilevm_page": (STATUS, [c_void_p, c_char_p, WORDS, c_uint64, POINTER(CRunOptions), TEXT]),
+    "tilevm_page_with": (STATUS, [c_void_p, c_char_p, POINTER(CArgument), c_size_t, POINTER(CRunOptions), TEXT]),
     "tilevm_explain": (STATUS, [c_void_p, TEXT]),
     "tilevm_sizes": (STATUS, [c_void_p, c_char_p, WORDS, TEXT]),
     "tilevm_layout": (STATUS, [c_char_p, c_char_p, TEXT]),
@@ -91,7 +93,7 @@ def version() -> str:
 
 def diagnostics() -> tuple[Diagnostic, ...]:
     """What this thread's last call said of the program."""
-    return tuple(Diagnostic.of(each) for each in json.loads(LIBRARY.tilevm_diagnostics()))
+    return in_file(tuple(Diagnostic.of(each) for each in json.loads(LIBRARY.tilevm_diagnostics())))
 
 
 def check(status: int) -> None:
@@ -99,7 +101,7 @@ def check(status: int) -> None:
     if status != 0:
         message = LIBRARY.tilevm_message().decode(errors="replace")
         painted = LIBRARY.tilevm_message_in_color().decode(errors="replace")
-        raise OF_STATUS.get(status, Error)(message, diagnostics(), painted)
+        raise OF_STATUS.get(status, Error)(text_in_file(message), diagnostics(), text_in_file(painted))
 
 
 def text_of(text: str, what: str) -> bytes:

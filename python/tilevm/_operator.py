@@ -3,6 +3,9 @@
 It is registered by `Library.define` and `impl`, with a fake, so that `torch.compile` traces it. Tensors of the CPU go
 through the simulator, those of a GPU are launched there: both give the same bits. With many rows the weights are
 dequantized by a kernel, and multiplied by torch.matmul.
+
+`tilevm::differentiable_quantized_linear` is the same with a gradient for x, which a layer calls where one is wanted:
+what torch does at an operator with a gradient takes longer than a whole call without one.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from . import _library
 from ._command import programs
 from ._device import current_stream
 from ._errors import UsageError
-from ._host import dtype_of, is_packed
+from ._types import is_packed
 from ._kernel import Kernel, load, loads
 from ._launch import Launch
 from ._packing import pack_codes
@@ -58,8 +61,8 @@ def values_of(type_: str) -> Any:
     """, name="values.tile", Q=type_, N=max(count, 8))
     codes = numpy.arange(max(count, 8)) % count
     given = pack_codes(codes, bits_of(type_))
-    if not is_packed(type_):
-        given = given.view(dtype_of(type_))
+    if type_ == "i8":
+        given = given.view("int8")
     return k(given)[:count] - zero_of(type_)
 
 
@@ -75,7 +78,7 @@ def typed_codes(codes: torch.Tensor, type_: str, inputs: int, outputs: int) -> A
     if codes.is_cuda:
         signed = codes.view(torch.int8) if type_ == "i8" else codes
         return signed.view(inputs, outputs)
-    return codes.numpy().view(dtype_of(type_)).reshape(inputs, outputs)
+    return codes.numpy().view("int8" if type_ == "i8" else "uint8").reshape(inputs, outputs)
 
 
 def dequantize(codes: torch.Tensor, scale: torch.Tensor, inputs: int, type_: str, group: int) -> torch.Tensor:
@@ -104,8 +107,7 @@ def product_of(rows: int, outputs: int, inputs: int, type_: str, group: int, pla
     for place, shape in ((1, tiles), (2, scales)):
         own = found[place].shape
         if own is None or math.prod(own) != math.prod(shape):
-            raise UsageError(f"weights of {inputs} inputs are {found[place]}; {list(shape)} were given, pass `x` with as many "
-                             "columns as the layer has inputs")
+            raise UsageError(f"weights of {inputs} inputs are {found[place]}; {list(shape)} were given")
         found[place] = found[place]._replace(shape=shape)
     return k._with_parameters(tuple(found))
 
@@ -130,21 +132,47 @@ def _launch_of(rows: int, outputs: int, inputs: int, type_: str, group: int, pla
     return own
 
 
+def _inputs_of(codes: torch.Tensor, outputs: int, type_: str, width: int) -> int:
+    """How many inputs packed codes are of; `width` where the last byte leaves it open."""
+    row = outputs * bits_of(type_)
+    return width if codes.numel() == (width * row + 7) // 8 else 8 * codes.numel() // row
+
+
+def _wrong_width(shape: Any, inputs: int, outputs: int) -> UsageError:
+    if not shape:
+        return UsageError(f"`x` has no dimensions; it is a row of {inputs} numbers, or has rows of them")
+    return UsageError(f"`x` of shape {list(shape)} has rows of {shape[-1]} numbers, and the layer has {inputs} inputs and "
+                      f"{outputs} outputs")
+
+
+def _checked_width(shape: Any, codes: torch.Tensor, type_: str, outputs: int, inputs: int) -> Any:
+    """The length of the rows of x. UsageError: it is not `inputs`, or, where that is not told, what the codes tell."""
+    width = shape[-1] if shape else 0
+    features = inputs if inputs >= 0 else _inputs_of(codes, outputs, type_, width)
+    if not shape or width != features:
+        raise _wrong_width(shape, features, outputs)
+    return width
+
+
 def _run(x: torch.Tensor, tiles: torch.Tensor, scales: torch.Tensor, codes: torch.Tensor, scale: torch.Tensor, type_: str,
-         group: int, outputs: int, plan: str, many: int) -> torch.Tensor:
+         group: int, outputs: int, plan: str, many: int, inputs: int = -1) -> torch.Tensor:
     if x.dtype is not torch.float16:
         raise UsageError(f"`x` is {x.dtype}; this operator takes torch.float16, pass x.half()")
     if x.requires_grad:
+        _check_no_gradient(x)
         x = x.detach()
     shape = x.shape
-    inputs = shape[-1]
-    flat = x if len(shape) == 2 else x.reshape(-1, inputs)
-    rows = flat.shape[0]
+    if len(shape) == 2 and shape[1] == inputs:
+        flat, rows = x, shape[0]
+    else:
+        inputs = _checked_width(shape, codes, type_, outputs, inputs)
+        flat = x.reshape(math.prod(shape[:-1]), inputs)
+        rows = flat.shape[0]
     if rows == 0:
         return x.new_empty((*shape[:-1], outputs))
     if 0 < many <= rows:
         return torch.matmul(flat, dequantize(codes, scale, inputs, type_, group)).reshape(*shape[:-1], outputs)
-    wanted = rows_of(rows)
+    wanted = rows_of(rows) if rows & (rows - 1) else rows
     if wanted != rows:
         flat = torch.nn.functional.pad(flat, (0, 0, 0, wanted - rows))
     flat = flat.contiguous()
@@ -161,9 +189,46 @@ def _run(x: torch.Tensor, tiles: torch.Tensor, scales: torch.Tensor, codes: torc
     return out if len(shape) == 2 else out.reshape(*shape[:-1], outputs)
 
 
+def _run_differentiable(x: torch.Tensor, *others: Any) -> torch.Tensor:
+    return _run(x.detach(), *others)
+
+
+def _check_no_gradient(x: torch.Tensor) -> None:
+    if torch.is_grad_enabled():
+        raise UsageError("`x` requires a gradient, which tilevm::quantized_linear does not have; call the layer, or "
+                         "tilevm::differentiable_quantized_linear, or this within torch.no_grad()")
+
+
 def _fake(x: torch.Tensor, tiles: torch.Tensor, scales: torch.Tensor, codes: torch.Tensor, scale: torch.Tensor, type_: str,
-          group: int, outputs: int, plan: str, many: int) -> torch.Tensor:
+          group: int, outputs: int, plan: str, many: int, inputs: int = -1) -> torch.Tensor:
+    _checked_width(x.shape, codes, type_, outputs, inputs)
     return x.new_empty((*x.shape[:-1], outputs))
+
+
+def _fake_plain(x: torch.Tensor, *others: Any) -> torch.Tensor:
+    if x.requires_grad:
+        _check_no_gradient(x)
+    return _fake(x, *others)
+
+
+def _dequantized(codes: torch.Tensor, scale: torch.Tensor, inputs: int, type_: str, group: int) -> torch.Tensor:
+    return dequantize(codes, scale, inputs, type_, group)
+
+
+def _fake_dequantized(codes: torch.Tensor, scale: torch.Tensor, inputs: int, type_: str, group: int) -> torch.Tensor:
+    return scale.new_empty((inputs, scale.shape[1]))
+
+
+def _keep_for_gradient(ctx: Any, inputs: Any, output: Any) -> None:
+    x, _, _, codes, scale, type_, group, outputs, *_ = inputs
+    ctx.save_for_backward(codes, scale)
+    ctx.facts = x.shape[-1], type_, group
+
+
+def _gradient(ctx: Any, grad: torch.Tensor) -> tuple[Any, ...]:
+    """dL/dx = dL/dy W, with the weights W as float16, [outputs, inputs]. Weights take no gradient."""
+    weights = torch.ops.tilevm.dequantized(*ctx.saved_tensors, *ctx.facts)
+    return (torch.matmul(grad, weights.T), *[None] * 10)
 
 
 def register() -> None:
@@ -172,9 +237,16 @@ def register() -> None:
     if _registered is not None:
         return
     library: Any = torch.library.Library("tilevm", "DEF")  # type: ignore[no-untyped-call]
-    library.define("quantized_linear(Tensor x, Tensor tiles, Tensor scales, Tensor codes, Tensor scale, str type, "
-                   "int group, int outputs, str plan, int many) -> Tensor")
-    library.impl("quantized_linear", _run, "CPU")
-    library.impl("quantized_linear", _run, "CUDA")
-    torch.library.register_fake("tilevm::quantized_linear", _fake, lib=library)
+    arguments = "(Tensor x, Tensor tiles, Tensor scales, Tensor codes, Tensor scale, str type, int group, int outputs, " \
+        "str plan, int many, int inputs=-1) -> Tensor"
+    library.define("quantized_linear" + arguments)
+    library.define("differentiable_quantized_linear" + arguments)
+    library.define("dequantized(Tensor codes, Tensor scale, int inputs, str type, int group) -> Tensor")
+    for name, function, fake in (("quantized_linear", _run, _fake_plain), ("dequantized", _dequantized, _fake_dequantized),
+                                 ("differentiable_quantized_linear", _run_differentiable, _fake)):
+        library.impl(name, function, "CPU")
+        library.impl(name, function, "CUDA")
+        torch.library.register_fake(f"tilevm::{name}", fake, lib=library)
+    torch.library.register_autograd("tilevm::differentiable_quantized_linear", _gradient, setup_context=_keep_for_gradient,
+                                    lib=library)
     _registered = library

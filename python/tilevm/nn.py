@@ -20,6 +20,8 @@ from ._tuned import PIPELINED, Plan, bits_of, choose, crossover, program_type
 __all__ = ["Plan", "QuantizedLinear", "choose", "crossover", "quantize"]
 register()
 _quantized_linear = torch.ops.tilevm.quantized_linear.default  # looked up once
+_differentiable = torch.ops.tilevm.differentiable_quantized_linear.default
+LARGEST = 65504.0  # of float16
 
 
 def current_gpu() -> tuple[str, str]:
@@ -82,10 +84,17 @@ class QuantizedLinear(torch.nn.Module):
     @classmethod
     def from_linear(cls, linear: torch.nn.Linear, type: str = "u4", group: int = 64, **options: Any) -> QuantizedLinear:
         """Rounds the weights of a layer: the largest of a group decides its scale, each takes the nearest value.
-        `options` are others of the constructor."""
+        `options` are others of the constructor.
+
+        UsageError: a weight that is no finite number, or a weight or bias that float16 does not hold.
+        """
         layer = cls(linear.in_features, linear.out_features, type, group, linear.bias is not None, **options)
-        weight = linear.weight.detach().float().cpu().numpy().T  # [in, out]
-        codes, scale = quantize(weight, type, group)
+        weight = linear.weight.detach().float().cpu().numpy()
+        _check_weights(weight, "weight")
+        if linear.bias is not None:
+            bias = linear.bias.detach().float().cpu().numpy()
+            _check_weights(numpy.where(numpy.isfinite(bias), bias, 0), "bias")  # Inf and NaN stay what they are
+        codes, scale = quantize(weight.T, type, group)  # [in, out]
         layer.weight_q.copy_(torch.from_numpy(pack_codes(codes.reshape(-1), bits_of(type))))
         layer.scale.copy_(torch.from_numpy(scale))
         if linear.bias is not None and layer.bias is not None:
@@ -126,9 +135,10 @@ class QuantizedLinear(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         tensors = self._buffers  # which a module's __getattr__ takes longer to find
-        y: torch.Tensor = _quantized_linear(
+        product = _differentiable if x.requires_grad and torch.is_grad_enabled() else _quantized_linear
+        y: torch.Tensor = product(
             x, tensors["tiles"], tensors["scales"], tensors["weight_q"], tensors["scale"], self.weight_type, self.group,
-            self.out_features, self._plan, self.many_rows or -1)
+            self.out_features, self._plan, self.many_rows or -1, self.in_features)
         bias = self.bias
         return y if bias is None else y + bias
 
@@ -142,8 +152,31 @@ def _empty(parameter: Any) -> torch.Tensor:
     return torch.zeros(parameter.shape, dtype={"u8": torch.uint8, "f16": torch.float16, "f32": torch.float32}[parameter.type])
 
 
+def _check_weights(weight: Any, name: str) -> None:
+    """UsageError: a number that is not finite, or that float16 does not hold."""
+    bad = numpy.argwhere(~(abs(weight) <= LARGEST))
+    if len(bad):
+        index = ", ".join(str(i) for i in bad[0].tolist())
+        count = f", one of {len(bad)}" if len(bad) > 1 else ""
+        raise UsageError(f"{name}[{index}] is {float(weight[tuple(bad[0])]):g}{count}; a layer of float16 has finite numbers up "
+                         f"to {LARGEST:g}, so correct it first")
+
+
+def _scale_of(largest: Any, most: float) -> Any:
+    """The float16 scales of groups whose largest weights are given; `most` times a scale is a finite float16."""
+    scale = numpy.where(largest > 0, numpy.maximum(largest / most, 2.0 ** -24), 1).astype("float16")
+    with numpy.errstate(over="ignore"):
+        while (above := numpy.isinf((scale.astype("float32") * numpy.float32(most)).astype("float16"))).any():
+            scale = numpy.where(above, numpy.nextafter(scale, numpy.float16(0)), scale)
+    return scale
+
+
 def quantize(weight: Any, type: str, group: int) -> tuple[Any, Any]:
-    """Codes and float16 scales of a matrix [in, out]: groups along the first dimension, each value the nearest one."""
+    """Codes and float16 scales of a matrix [in, out]: groups along the first dimension, each value the nearest one.
+
+    UsageError: a weight that is no finite number, or that float16 does not hold.
+    """
+    _check_weights(weight, "weight")
     values = values_of(type).astype("float32")
     order = numpy.argsort(values, kind="stable")
     ordered = values[order]
@@ -156,7 +189,7 @@ def quantize(weight: Any, type: str, group: int) -> tuple[Any, Any]:
     for g in range(groups):
         part = weight[g * group:(g + 1) * group]
         largest = abs(part).max(axis=0)
-        scale[g] = numpy.where(largest > 0, numpy.maximum(largest / most, 2.0 ** -24), 1)
+        scale[g] = _scale_of(largest, most)
         wanted = part / scale[g].astype("float32")
         above = numpy.clip(numpy.searchsorted(ordered, wanted), 1, len(ordered) - 1)
         nearer = above - (wanted - ordered[above - 1] < ordered[above] - wanted)

@@ -45,11 +45,12 @@ void AccessGrid::find_row(std::int64_t thread, std::int64_t i, isa::Index& index
 }
 
 TilePosition::TilePosition(const std::optional<isa::OffsetList>& offset, int tensor_rank,
-                           const isa::Shape& tile_shape, std::optional<int> indexed_dim) {
+                           const isa::Shape& tile_shape, std::optional<int> indexed_dim,
+                           Wrapping wrapping) {
   const auto placement =
       isa::place_tile(offset, tensor_rank, static_cast<int>(tile_shape.size()), indexed_dim);
   for (const auto& dimension : placement.dimensions) {
-    offsets.emplace_back(dimension.offset);
+    offsets.emplace_back(dimension.offset, wrapping);
     tile_dims.push_back(dimension.tile_dim);
     extents.push_back(
         dimension.tile_dim < 0 ? 1 : tile_shape[static_cast<std::size_t>(dimension.tile_dim)]);

@@ -52,7 +52,8 @@ class AccessGrid {
 /// A tile in a tensor, as far as it is known before the run.
 struct TilePosition {
   TilePosition(const std::optional<isa::OffsetList>& offset, int tensor_rank,
-               const isa::Shape& tile_shape, std::optional<int> indexed_dim = {});
+               const isa::Shape& tile_shape, std::optional<int> indexed_dim = {},
+               Wrapping wrapping = Wrapping::allowed);
 
   std::vector<ScalarCode> offsets;
   std::vector<int> tile_dims;         ///< by the tensor's dimension: the tile's along it, or -1

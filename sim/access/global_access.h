@@ -29,19 +29,27 @@ struct GlobalAccess {
   std::shared_ptr<const LayoutParts> parts;
   std::size_t table = 0;  ///< in Scratch::tables
   // By dimension of the view:
-  std::vector<ScalarCode> offsets;               ///< where the tile begins
-  std::vector<int> tile_dims;                    ///< the tile's dimension along it, or -1
-  std::vector<std::int64_t> extents;             ///< the tile's extent along it, or 1
+  std::vector<ScalarCode> offsets;    ///< where the tile begins
+  std::vector<int> tile_dims;         ///< the tile's dimension along it, or -1
+  std::vector<std::int64_t> extents;  ///< the tile's extent along it, or 1
+  /// Whether an index without a colon counts iterations, and no data chooses it: a loop that reads
+  /// ahead may go past the end.
+  std::vector<bool> counts;
   std::shared_ptr<const IndexedAccess> indexed;  ///< null if no index places elements
   std::optional<isa::ReduceOp> combines{};       ///< of a store: with the elements of memory
+  Combination combination = 0;                   ///< how, as a number
 };
+
+/// What the access of a footprint does.
+[[nodiscard]] inline AccessType type_of(const GlobalFootprint& footprint) {
+  return {kind_of(footprint.use), footprint.access->combination};
+}
 
 /// What an index tile needs to know of a view.
 [[nodiscard]] TensorInMemory tensor_of(const GlobalView& view, std::size_t indexed_dim);
 
 /// A tile of `shape` at `offset` in the view `view`.
-[[nodiscard]] GlobalAccess make_global_access(std::string_view mnemonic, isa::VarId view,
-                                              const isa::Shape& shape,
+[[nodiscard]] GlobalAccess make_global_access(isa::VarId view, const isa::Shape& shape,
                                               const std::optional<isa::OffsetList>& offset,
                                               const Tile& tile,
                                               std::shared_ptr<const LayoutParts> parts,

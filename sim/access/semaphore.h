@@ -20,6 +20,7 @@ inline constexpr unsigned semaphore_bits = 32;
 struct SemaphoreAccess {
   GlobalAccess element;  ///< a tile without dimensions
   ScalarCode value;
+  isa::Sync sync = isa::Sync::none;
 };
 
 [[nodiscard]] std::uint32_t load_semaphore(const MemoryAddress& address, const Memory& memory);

@@ -156,16 +156,16 @@ void complete_runs(const SharedAccess& access, const IndexedTable& table, Indexe
 
 }  // namespace
 
-SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const isa::Shape& shape,
+SharedAccess make_shared_access(isa::VarId var, const isa::Shape& shape,
                                 const std::optional<isa::OffsetList>& offset, const Tile& tile,
                                 std::shared_ptr<const LayoutParts> parts,
                                 const Preparation& preparation, std::optional<int> indexed_dim) {
   const isa::SharedType& type = preparation.shared_type(var);
   SharedAccess access;
-  access.mnemonic = mnemonic;
+  access.mnemonic = preparation.mnemonic();
   access.tensor = preparation.name(var);
   access.span = preparation.span;
-  access.statement = preparation.new_memory_statement(mnemonic);
+  access.statement = preparation.new_memory_statement(access.tensor);
   access.tensor_bits = static_cast<std::uint64_t>(preparation.info.shared_tile(var).offset) * 8;
   access.tensor_number =
       static_cast<std::size_t>(&preparation.info.shared_tile(var) - preparation.info.shared.data());
@@ -180,7 +180,7 @@ SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var, const
     access.geometry.plain = true;
     access.geometry.strides = *std::move(strides);
   }
-  TilePosition position(offset, type.layout.rank(), shape, indexed_dim);
+  TilePosition position(offset, type.layout.rank(), shape, indexed_dim, preparation.wrapping);
   access.offsets = std::move(position.offsets);
   access.geometry.tile_dims = std::move(position.tile_dims);
   access.geometry.extents = std::move(position.extents);
@@ -236,9 +236,8 @@ bool place_by_index(const SharedAccess& access, Context& context, TileOrigin& or
   return true;
 }
 
-}  // namespace
-
-bool find_shared_origin(const SharedAccess& access, Context& context, TileOrigin& origin) {
+/// Finds where the tile begins.
+bool find_origin(const SharedAccess& access, Context& context, TileOrigin& origin) {
   constexpr std::int64_t far_away = std::int64_t{1} << 40;  // outside stays outside
   const isa::Shape& shape = access.geometry.layout->shape();
   for (std::size_t d = 0; d < access.offsets.size(); ++d) {
@@ -260,16 +259,32 @@ bool find_shared_origin(const SharedAccess& access, Context& context, TileOrigin
   return access.indexed == nullptr || place_by_index(access, context, origin);
 }
 
-TableLookup find_runs(const SharedAccess& access, Context& context, const TileOrigin& origin) {
-  if (origin.places != nullptr) return {&origin.places->table, access.tensor_bits};
+TableLookup find_runs(const SharedAccess& access, const TileOrigin& origin, Context& context) {
+  if (origin.places != nullptr) {  // the table lives as long as the indices do
+    return {{origin.places, &origin.places->table}, access.tensor_bits};
+  }
   TableLookup found = find_table(context.scratch.shared_tables[access.table], access.geometry,
                                  *access.parts, origin.begin);
   found.base_bits += access.tensor_bits;
   return found;
 }
 
-void read_shared(const TableLookup& runs, const SharedAccess& access, const std::uint8_t* memory,
-                 std::uint8_t* registers) {
+}  // namespace
+
+bool resolve(const SharedAccess& access, Context& context, ResolvedAccess& resolved) {
+  resolved.access = &access;
+  if (!find_origin(access, context, resolved.origin)) return false;
+  resolved.runs = find_runs(access, resolved.origin, context);
+  return true;
+}
+
+ResolvedAccess resolve_at(const SharedAccess& access, const TileOrigin& origin, Context& context) {
+  return {&access, origin, find_runs(access, origin, context)};
+}
+
+void read_shared(const ResolvedAccess& from, const std::uint8_t* memory, std::uint8_t* registers) {
+  const SharedAccess& access = *from.access;
+  const TableLookup& runs = from.runs;
   const std::size_t run_bits = runs.table->run_elements * access.tile.bits;
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     std::uint8_t* to = registers + t * access.tile.thread_bytes;
@@ -286,8 +301,9 @@ void read_shared(const TableLookup& runs, const SharedAccess& access, const std:
   }
 }
 
-void write_shared(const TableLookup& runs, const SharedAccess& access,
-                  const std::uint8_t* registers, std::uint8_t* memory) {
+void write_shared(const ResolvedAccess& to, const std::uint8_t* registers, std::uint8_t* memory) {
+  const SharedAccess& access = *to.access;
+  const TableLookup& runs = to.runs;
   const std::size_t run_bits = runs.table->run_elements * access.tile.bits;
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
@@ -305,9 +321,9 @@ void write_shared(const TableLookup& runs, const SharedAccess& access,
   }
 }
 
-void define_shared(const TableLookup& runs, const SharedAccess& access, SharedMemory& shared) {
-  const std::vector<std::uint8_t> defined(access.tile.bytes(), 0);
-  write_shared(runs, access, defined.data(), shared.undefined.data());
+void define_shared(const ResolvedAccess& to, SharedMemory& shared) {
+  const std::vector<std::uint8_t> defined(to.access->tile.bytes(), 0);
+  write_shared(to, defined.data(), shared.undefined.data());
 }
 
 void update_unwritten(SharedMemory& shared) {

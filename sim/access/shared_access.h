@@ -37,32 +37,43 @@ struct SharedAccess {
   std::size_t table = 0;                         ///< in Scratch::shared_tables
   std::shared_ptr<const IndexedAccess> indexed;  ///< null if no index places elements
   std::optional<isa::ReduceOp> combines{};       ///< of a store: with the elements of memory
+  Combination combination = 0;                   ///< how, as a number
 };
 
 /// A tile of `shape` at `offset` in the shared tensor `var`.
-[[nodiscard]] SharedAccess make_shared_access(std::string_view mnemonic, isa::VarId var,
-                                              const isa::Shape& shape,
+[[nodiscard]] SharedAccess make_shared_access(isa::VarId var, const isa::Shape& shape,
                                               const std::optional<isa::OffsetList>& offset,
                                               const Tile& tile,
                                               std::shared_ptr<const LayoutParts> parts,
                                               const Preparation& preparation,
                                               std::optional<int> indexed_dim = {});
 
-/// Where the tile begins; false after a fault: an element outside the tensor. If bounds are not
-/// checked, the tile is moved to the nearest origin inside.
-[[nodiscard]] bool find_shared_origin(const SharedAccess& access, Context& context,
-                                      TileOrigin& origin);
+/// An access in one execution: where its tile begins, and the runs of its elements, whose bits
+/// count from the start of shared memory.
+struct ResolvedAccess {
+  const SharedAccess* access = nullptr;
+  TileOrigin origin{};
+  TableLookup runs;
 
-/// The runs of the tile at an origin; bits count from the start of shared memory.
-[[nodiscard]] TableLookup find_runs(const SharedAccess& access, Context& context,
-                                    const TileOrigin& origin);
+  /// The first bit of an element of a thread.
+  [[nodiscard]] std::uint64_t bit_of(std::size_t thread, std::size_t place) const {
+    return runs.bit_of(thread, place, access->tile.bits);
+  }
+};
+
+/// Resolves an access of the instruction that runs, once: its checks, its moves and its observers
+/// take the result. False after a fault: an element outside the tensor. If bounds are not checked,
+/// the tile is moved to the nearest origin inside.
+[[nodiscard]] bool resolve(const SharedAccess& access, Context& context, ResolvedAccess& resolved);
+
+/// An earlier access, whose origin is known.
+[[nodiscard]] ResolvedAccess resolve_at(const SharedAccess& access, const TileOrigin& origin,
+                                        Context& context);
 
 /// Moves a tile, or its undefined mask. The caller has done the checks.
-void read_shared(const TableLookup& runs, const SharedAccess& access, const std::uint8_t* memory,
-                 std::uint8_t* registers);
+void read_shared(const ResolvedAccess& from, const std::uint8_t* memory, std::uint8_t* registers);
 /// The first thread that holds an element writes it.
-void write_shared(const TableLookup& runs, const SharedAccess& access,
-                  const std::uint8_t* registers, std::uint8_t* memory);
+void write_shared(const ResolvedAccess& to, const std::uint8_t* registers, std::uint8_t* memory);
 
 /// Whether the tensor may hold elements that nothing has written.
 [[nodiscard]] inline bool may_be_undefined(const SharedAccess& access, const SharedMemory& shared) {
@@ -70,7 +81,7 @@ void write_shared(const TableLookup& runs, const SharedAccess& access,
          shared.unwritten[access.tensor_number].begin < shared.unwritten[access.tensor_number].end;
 }
 /// Marks the elements of the tile as defined.
-void define_shared(const TableLookup& runs, const SharedAccess& access, SharedMemory& shared);
+void define_shared(const ResolvedAccess& to, SharedMemory& shared);
 /// Updates which tensors still have elements that nothing has written.
 void update_unwritten(SharedMemory& shared);
 

@@ -64,6 +64,9 @@ struct Checks {
   bool replicas = true;
   bool redundant = true;
   bool unwritten = true;
+  bool wraps = true;
+  bool outside = false;
+  bool padding = false;
 };
 
 /// A check by its name on the command line.
@@ -71,15 +74,22 @@ struct NamedCheck {
   std::string_view name;
   bool Checks::* member;
   std::string_view what;  ///< what the check finds
+
+  /// Whether `all` includes the check.
+  [[nodiscard]] constexpr bool is_default() const { return Checks{}.*member; }
 };
-inline constexpr std::array<NamedCheck, 7> named_checks{{
-    {"bounds", &Checks::bounds, "accesses outside of a buffer or a shared tensor"},
+inline constexpr std::array<NamedCheck, 10> named_checks{{
+    {"bounds", &Checks::bounds,
+     "accesses outside of a buffer or a shared tensor; fixed indices outside of a view (warnings)"},
     {"races", &Checks::races, "threads of a block, or blocks, that race for memory"},
     {"in_flight", &Checks::in_flight, "accesses to what an asynchronous copy still moves"},
     {"uninitialized", &Checks::uninitialized, "elements without a defined value that matter"},
     {"replicas", &Checks::replicas, "replicas of an element that differ"},
     {"redundant", &Checks::redundant, "barriers and waits that this run does not need (notes)"},
     {"unwritten", &Checks::unwritten, "elements of outputs that nothing has stored (warnings)"},
+    {"wraps", &Checks::wraps, "offsets and strides whose arithmetic wraps around"},
+    {"outside", &Checks::outside, "elements of an index tile outside of a view (warnings)"},
+    {"padding", &Checks::padding, "elements of outputs that depend on elements outside of a view"},
 }};
 
 /// When the data of an asynchronous copy arrives. No program that passes the check `in_flight` can
@@ -169,6 +179,20 @@ struct StoreUse {
   std::uint64_t outside = 0;   ///< of these: with the whole tile outside of the view
 };
 
+/// A statement of the text that named elements outside of its view: by an index without a colon, or
+/// by an index tile (Checks::outside).
+struct OutsideUse {
+  Span span{};
+  std::string_view mnemonic;
+  std::string view;                 ///< its name
+  bool indexed = false;             ///< whether an index tile named them
+  std::uint64_t count = 0;          ///< executions; of an index tile, elements
+  std::size_t dim = 0;              ///< of the first: the dimension of the view
+  std::int64_t index = 0;           ///< of the first: the index along `dim`
+  std::int64_t extent = 0;          ///< of the view along `dim`
+  std::vector<std::int64_t> block;  ///< of the first: the block that comes first in the order
+};
+
 struct Report {
   std::optional<Fault> fault;  ///< of the block that comes first in the order; x is fastest
   Counters counters;
@@ -178,6 +202,7 @@ struct Report {
   /// Checks::races are on.
   std::vector<StoredBits> stored;
   std::vector<StoreUse> stores;
+  std::vector<OutsideUse> outside;     ///< in the order of the text
   std::array<std::int64_t, 3> grid{};  ///< the extents
   /// In the order of the text; empty unless Options::keep_shadow.
   std::vector<StatementErrors> errors;

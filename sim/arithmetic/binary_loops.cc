@@ -242,6 +242,11 @@ LaneLoop2 binary_loop(BinaryOp op, const DType& type, SimdLevel level) {
       return exchanged(less_loop(true, type, level));
     case BinaryOp::pow:
       return power_loop(type, level);
+    case BinaryOp::div_full:
+    case BinaryOp::div_full_ftz:
+    case BinaryOp::div_approx:
+    case BinaryOp::div_approx_ftz:
+      return quotient_loop(op, level);
   }
   TILEVM_NO_ENUMERATOR();
 }

@@ -24,6 +24,11 @@ namespace tilevm::sim {
 /// The part of binary_loop for powers.
 [[nodiscard]] LaneLoop2 power_loop(const isa::DType& type, SimdLevel level);
 
+/// The parts of unary_loop and binary_loop for approximations (isa/type/approximation.h).
+[[nodiscard]] LaneLoop1 approximation_loop(isa::UnaryOp op, const isa::DType& type,
+                                           SimdLevel level);
+[[nodiscard]] LaneLoop2 quotient_loop(isa::BinaryOp op, SimdLevel level);
+
 /// The parts of binary_loop for f8e8m0, by isa::apply: its codes leave no room for a sign, and it
 /// has no subnormals to convert by.
 [[nodiscard]] LaneLoop2 e8m0_loop(isa::BinaryOp op);

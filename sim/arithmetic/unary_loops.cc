@@ -106,6 +106,8 @@ LaneLoop1 unary_loop(UnaryOp op, const DType& type, SimdLevel level) {
       return function_loop(op, type, level);
     case isa::UnaryClass::integral:
       return integral_loop(op, type, level);
+    case isa::UnaryClass::approximation:
+      return approximation_loop(op, type, level);
   }
   TILEVM_NO_ENUMERATOR();
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/access/tile_in_view.h"
+#include "sim/checks/shared_races.h"
 #include "sim/state/context.h"
 #include "sim/tiles/offenders.h"
 
@@ -46,6 +47,13 @@ BlockRaceDetector::BlockRaceDetector(const Memory& memory, const std::vector<Buf
   }
 }
 
+OwnerMap<std::uint64_t>& BlockRaceDetector::Buffer::combiners_by(Combination combination) {
+  for (auto& [known, blocks] : combiners) {
+    if (known == combination) return blocks;
+  }
+  return combiners.emplace_back(combination, OwnerMap<std::uint64_t>(granules)).second;
+}
+
 void BlockRaceDetector::note(std::size_t buffer, std::uint64_t block, const TouchedBits& touched) {
   Buffer& tracked = *buffers_[buffer];
   const auto me = static_cast<std::uint32_t>(std::min(block, max_blocks - 1) + 1);
@@ -66,6 +74,11 @@ void BlockRaceDetector::note(std::size_t buffer, std::uint64_t block, const Touc
       return pair;
     });
   };
+  const auto look_at_combiners = [&](std::uint64_t begin, std::uint64_t end, Combination alike) {
+    for (auto& [combination, blocks] : tracked.combiners) {
+      if (combination != alike) look_at_pairs(blocks, begin, end);
+    }
+  };
   const auto add_me = [&](OwnerMap<std::uint64_t>& blocks, std::uint64_t begin, std::uint64_t end) {
     blocks.update(begin, end, [&](std::uint64_t pair) { return add_block(pair, me); });
   };
@@ -76,18 +89,20 @@ void BlockRaceDetector::note(std::size_t buffer, std::uint64_t block, const Touc
       return writer == 0 ? me : std::min(writer, me);
     });
     if (tracked.is_read) look_at_pairs(tracked.readers, begin, end);
-    if (tracked.is_combined) look_at_pairs(tracked.combiners, begin, end);
+    look_at_combiners(begin, end, 0);
   });
-  for_each_range(touched.combined, shift_, [&](std::uint64_t begin, std::uint64_t end) {
-    look_at_writers(begin, end);
-    if (tracked.is_read) look_at_pairs(tracked.readers, begin, end);
-    if (!tracked.is_combined) tracked.combiners = OwnerMap<std::uint64_t>(tracked.granules);
-    tracked.is_combined = true;
-    add_me(tracked.combiners, begin, end);
+  for_each_combined(touched, [&](const IntervalSet& bits, Combination combination) {
+    OwnerMap<std::uint64_t>& alike = tracked.combiners_by(combination);
+    for_each_range(bits, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+      look_at_writers(begin, end);
+      if (tracked.is_read) look_at_pairs(tracked.readers, begin, end);
+      look_at_combiners(begin, end, combination);
+      add_me(alike, begin, end);
+    });
   });
   for_each_range(touched.read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
     look_at_writers(begin, end);
-    if (tracked.is_combined) look_at_pairs(tracked.combiners, begin, end);
+    look_at_combiners(begin, end, 0);
     add_me(tracked.readers, begin, end);
   });
 }
@@ -95,8 +110,10 @@ void BlockRaceDetector::note(std::size_t buffer, std::uint64_t block, const Touc
 std::vector<Interval> BlockRaceDetector::written(std::size_t buffer) const {
   if (!buffers_[buffer]) return {};
   std::vector<Interval> found = owned_bits(buffers_[buffer]->writers, shift_);
-  const std::vector<Interval> combined = owned_bits(buffers_[buffer]->combiners, shift_);
-  found.insert(found.end(), combined.begin(), combined.end());
+  for (const auto& [combination, blocks] : buffers_[buffer]->combiners) {
+    const std::vector<Interval> combined = owned_bits(blocks, shift_);
+    found.insert(found.end(), combined.begin(), combined.end());
+  }
   merge_intervals(found);
   return found;
 }
@@ -121,23 +138,17 @@ Replay::Replay(const Memory& memory, const std::vector<BufferUse>& uses, unsigne
     : shift_(granule_shift), buffers_(memory.size()) {
   for (std::size_t b = 0; b < memory.size(); ++b) {
     if (!uses[b].written) continue;
-    const std::uint64_t granules = granules_in(memory[b], shift_);
-    for (const AccessKind kind : all_access_kinds) {
-      buffers_[b].of(kind) = OwnerMap<std::uint32_t>(granules);
-    }
+    buffers_[b].granules = granules_in(memory[b], shift_);
   }
 }
 
-OwnerMap<std::uint32_t>& Replay::Buffer::of(AccessKind kind) {
-  switch (kind) {
-    case AccessKind::read:
-      return readers;
-    case AccessKind::combine:
-      return combiners;
-    case AccessKind::write:
-      return writers;
+OwnerMap<std::uint32_t>& Replay::Buffer::of(const AccessType& type) {
+  for (auto& [known, statements] : owners) {
+    if (known == type) return statements;
   }
-  TILEVM_NO_ENUMERATOR();
+  // Writers come last: a report names them first.
+  const auto at = type.kind == AccessKind::write ? owners.end() : owners.begin();
+  return owners.insert(at, {type, OwnerMap<std::uint32_t>(granules)})->second;
 }
 
 void Replay::compare(std::vector<std::int64_t> first_block) {
@@ -147,7 +158,7 @@ void Replay::compare(std::vector<std::int64_t> first_block) {
 
 void Replay::record(const GlobalFootprint& footprint, const TouchedIntervals& pieces) {
   Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
-  auto& owners = buffer.of(kind_of(footprint.use));
+  auto& owners = buffer.of(type_of(footprint));
   const std::uint32_t statement = footprint.access->statement + 1;
   for (const Interval& piece : pieces.bits) {
     owners.update(piece.begin >> shift_, ((piece.end - 1) >> shift_) + 1,
@@ -176,8 +187,8 @@ bool Replay::check(const GlobalFootprint& footprint, const TouchedIntervals& pie
   };
   for (const Interval& piece : pieces.bits) {
     const std::uint64_t begin = piece.begin >> shift_, end = ((piece.end - 1) >> shift_) + 1;
-    for (const AccessKind kind : all_access_kinds) {
-      if (conflict(kind, kind_of(footprint.use))) buffer.of(kind).update(begin, end, look);
+    for (auto& [type, statements] : buffer.owners) {
+      if (conflict(type, type_of(footprint))) statements.update(begin, end, look);
     }
   }
   return !races || report(footprint, context);
@@ -186,7 +197,7 @@ bool Replay::check(const GlobalFootprint& footprint, const TouchedIntervals& pie
 bool Replay::report(const GlobalFootprint& footprint, Context& context) {
   const GlobalAccess& access = *footprint.access;
   Buffer& buffer = buffers_[static_cast<std::size_t>(footprint.view.buffer)];
-  const AccessKind mine = kind_of(footprint.use);
+  const AccessType mine = type_of(footprint);
   TileInView cursor(access, footprint.view, context, footprint.origin);
   const auto racing = find_offenders(
       access.parts->first_threads, access.tile.locals,
@@ -195,10 +206,10 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
         ConflictingAccess here;
         const std::uint64_t begin = cursor.bit() >> shift_,
                             end = ((cursor.bit() + access.tile.bits - 1) >> shift_) + 1;
-        for (const AccessKind kind : all_access_kinds) {  // writers last: they are named
-          if (!conflict(kind, mine)) continue;
-          buffer.of(kind).update(begin, end, [&here, kind](std::uint32_t statement) {
-            if (statement != 0) here = {0, statement, kind};
+        for (auto& [type, statements] : buffer.owners) {
+          if (!conflict(type, mine)) continue;
+          statements.update(begin, end, [&here, &type](std::uint32_t statement) {
+            if (statement != 0) here = {0, statement, type.kind, type.combination};
             return statement;
           });
         }
@@ -211,13 +222,14 @@ bool Replay::report(const GlobalFootprint& footprint, Context& context) {
       fmt::format("`{}` races with another block for {}, first {}: it {} what block [{}] {}, and "
                   "{}",
                   access.mnemonic, elements_text(racing.count, access.view_name),
-                  element_text(access.view_name, racing.first), verb(mine),
+                  element_text(access.view_name, racing.first), verb(mine.kind),
                   fmt::join(first_block_, ", "), verb(other.kind),
                   party_ ? "no semaphore orders the two" : "blocks run in any order"));
   context.fault->thread = static_cast<std::int64_t>(racing.thread);
   const MemoryStatement& partner = (*context.settings.memory_statements)[other.statement - 1];
   add_note(context.fault->diagnostic,
            fmt::format("`{}` {} them here", partner.mnemonic, verb(other.kind)), partner.span);
+  explain_combinations(mine, {other.kind, other.combination}, context);
   add_note(context.fault->diagnostic,
            party_ ? "let the block that comes first release a semaphore after its access, and the "
                     "other one lock it before its own"

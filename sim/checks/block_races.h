@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/state/context.h"
@@ -50,6 +51,12 @@ void for_each_range(const IntervalSet& set, unsigned shift, F&& update) {
   });
 }
 
+/// Calls f(bits, combination) for what a block combined in each way.
+template <class F>
+void for_each_combined(const TouchedBits& touched, F&& f) {
+  for (const CombinedBits& each : touched.combined) f(each.bits, each.combination);
+}
+
 /// Two blocks that race, by their rank in the launch order.
 struct BlockPair {
   std::uint64_t first = 0, second = 0;
@@ -79,10 +86,13 @@ class BlockRaceDetector final : public AccessSink {
     std::mutex mutex;
     OwnerMap<std::uint32_t> writers;  ///< the earliest block, counted from 1
     /// The two earliest blocks, the first in the low half.
-    OwnerMap<std::uint64_t> readers, combiners;
+    OwnerMap<std::uint64_t> readers;
+    /// Those that combined in one way, for each way that blocks have combined in so far.
+    std::vector<std::pair<Combination, OwnerMap<std::uint64_t>>> combiners;
     std::uint64_t granules = 0;
     bool is_read = false;
-    bool is_combined = false;  ///< so far
+
+    [[nodiscard]] OwnerMap<std::uint64_t>& combiners_by(Combination combination);
   };
   void conflict(std::uint64_t a, std::uint64_t b);
 
@@ -117,9 +127,10 @@ class Replay {
  private:
   /// The last access's statement, counted from 1.
   struct Buffer {
-    OwnerMap<std::uint32_t> writers, readers, combiners;
+    std::uint64_t granules = 0;
+    std::vector<std::pair<AccessType, OwnerMap<std::uint32_t>>> owners;
 
-    [[nodiscard]] OwnerMap<std::uint32_t>& of(AccessKind kind);
+    [[nodiscard]] OwnerMap<std::uint32_t>& of(const AccessType& type);
   };
   [[nodiscard]] bool is_watched(const GlobalFootprint& footprint, const Context& context) const;
   void record(const GlobalFootprint& footprint, const TouchedIntervals& pieces);

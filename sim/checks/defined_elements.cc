@@ -11,7 +11,7 @@ namespace tilevm::sim {
 bool check_defined(std::string_view mnemonic, Span span, std::string_view name, const Tile& tile,
                    const LayoutParts& parts, Context& context, const ElementFilter& matters) {
   const UndefinedRegisters& undefined = context.state.undefined;
-  if (!undefined.marked(tile)) return true;
+  if (context.settings.checks.padding || !undefined.marked(tile)) return true;
   const auto used =
       find_offenders(parts.first_threads, tile.locals,
                      [&](std::size_t t, std::size_t i) -> std::optional<Offender<>> {

@@ -9,6 +9,7 @@
 #include "sim/access/global_access.h"
 #include "sim/access/tile_in_view.h"
 #include "sim/checks/block_races.h"
+#include "sim/checks/equal_indices.h"
 #include "sim/checks/global_races.h"
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_races.h"
@@ -38,7 +39,7 @@ Offenders<ConflictingAccess> find_race(const GlobalFootprint& footprint, const C
         elements.insert(cursor.bit());
         return Offender<ConflictingAccess>{
             cursor.index(),
-            conflicting_access(history.marks.at(granule), thread, kind_of(footprint.use))};
+            conflicting_access(history.marks.at(granule), thread, type_of(footprint))};
       });
   found.count = elements.size();
   return found;
@@ -57,26 +58,38 @@ bool report_race(const GlobalFootprint& footprint, Context& context) {
                   is_copy ? "any thread" : fmt::format("thread {}", found.thread),
                   verb(kind_of(footprint.use)), found.detail.thread, past_verb(found.detail.kind)));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
+  explain_combinations(type_of(footprint), {found.detail.kind, found.detail.combination}, context);
   explain_conflicting_access(found.detail, access.statement, context);
   return false;
 }
 
 /// Elements of one tile at the same address must be written by one thread.
 bool check_overlap(const GlobalFootprint& footprint, Context& context) {
-  std::unordered_map<std::uint64_t, std::size_t> writers;
+  struct Writer {
+    isa::Index index;
+    ElementPlace place;
+  };
+  std::unordered_map<std::uint64_t, Writer> writers;
   const GlobalAccess& access = *footprint.access;
   TileInView cursor(access, footprint.view, context, footprint.origin);
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
       if (!cursor.locate(t, i) || !cursor.in_buffer()) continue;
-      const auto [writer, fresh] = writers.emplace(cursor.bit(), t);
-      if (fresh || writer->second == t) continue;
+      const auto [writer, fresh] =
+          writers.emplace(cursor.bit(), Writer{cursor.index(), ElementPlace{t, i}});
+      const ElementPlace& first_place = writer->second.place;
+      if (fresh || first_place.thread == t) continue;
+      if (writer->second.index == cursor.index()) {
+        return report_equal_indices(
+            {access.mnemonic, access.span, *access.indexed, *access.parts, access.dtype},
+            access.view_name, cursor.index(), first_place, {t, i}, context);
+      }
       context.fail(Code::race, access.span,
                    fmt::format("`{}` writes different elements of the tile to the same place of "
                                "`{}`, from threads {} and {}, one of them {}; the strides of "
                                "a view that is written must keep elements apart",
-                               access.mnemonic, access.view_name, writer->second, t,
+                               access.mnemonic, access.view_name, first_place.thread, t,
                                element_text(access.view_name, cursor.index())));
       context.fault->thread = static_cast<std::int64_t>(t);
       return false;

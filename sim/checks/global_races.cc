@@ -28,6 +28,10 @@ bool same_owners(const GlobalFootprint& a, const GlobalFootprint& b) {
          x.parts->first_threads.size() == x.parts->threads && same_view(a.view, b.view);
 }
 
+bool conflict_by_combination(const GlobalFootprint& a, const GlobalFootprint& b) {
+  return a.access->combination != b.access->combination;
+}
+
 /// Calls f(thread, granule) for the elements inside view and buffer until f returns false.
 template <class F>
 bool for_each_granule(const GlobalFootprint& footprint, const Context& context, F&& f) {
@@ -53,7 +57,7 @@ void mark(BufferHistory& history, const GlobalFootprint& footprint, const Contex
       for_each_granule(footprint, context, [&](std::size_t thread, std::uint64_t granule) {
         if (history.marks.size() >= max_marks) return false;
         AccessRecord& record = history.marks[granule];
-        add_access(record, thread, statement, kind_of(footprint.use));
+        add_access(record, thread, statement, type_of(footprint));
         return true;
       }));
 }
@@ -93,18 +97,23 @@ bool reads_own(const BufferHistory& history, std::size_t thread, std::uint64_t g
 /// same tile did.
 bool is_apart(const BufferHistory& history, const GlobalFootprint& footprint,
               const TouchedIntervals& pieces) {
-  const AccessKind kind = kind_of(footprint.use);
+  const AccessType type = type_of(footprint);
   const TouchedBits& touched = history.touched;
+  const auto meets_combined = [&](const Interval& interval) {
+    return std::any_of(touched.combined.begin(), touched.combined.end(), [&](const auto& each) {
+      return conflict(type, each.type()) && each.bits.meets(interval);
+    });
+  };
   const bool meets =
       std::any_of(pieces.bits.begin(), pieces.bits.end(), [&](const Interval& interval) {
         return touched.written.meets(interval) ||
-               (conflict(kind, AccessKind::read) && touched.read.meets(interval)) ||
-               (conflict(kind, AccessKind::combine) && touched.combined.meets(interval));
+               (conflict(type.kind, AccessKind::read) && touched.read.meets(interval)) ||
+               meets_combined(interval);
       });
   if (!meets) return true;
   return !pieces.overlap &&
          std::all_of(history.recent.begin(), history.recent.end(), [&](const auto& recent) {
-           return same_owners(recent, footprint) || !conflict(kind_of(recent.use), kind);
+           return same_owners(recent, footprint) || !conflict(type_of(recent), type);
          });
 }
 
@@ -113,7 +122,7 @@ bool is_apart(const BufferHistory& history, const GlobalFootprint& footprint,
 bool is_race(const BufferHistory& history, const GlobalFootprint& footprint, std::size_t thread,
              std::uint64_t granule, const Context& context) {
   const auto found = history.marks.find(granule);
-  if (found == history.marks.end() || !races(found->second, thread, kind_of(footprint.use))) {
+  if (found == history.marks.end() || !races(found->second, thread, type_of(footprint))) {
     return false;
   }
   return footprint.use != GlobalUse::load || history.replicated.empty() ||
@@ -122,7 +131,7 @@ bool is_race(const BufferHistory& history, const GlobalFootprint& footprint, std
 
 void add_intervals(BufferHistory& history, const GlobalFootprint& footprint,
                    const TouchedIntervals& pieces) {
-  IntervalSet& set = history.touched.of(kind_of(footprint.use));
+  IntervalSet& set = history.touched.of(type_of(footprint));
   for (const Interval& interval : pieces.bits) set.add(interval);
 }
 
@@ -134,7 +143,8 @@ bool conflicts_with_history(BufferHistory& history, const GlobalFootprint& footp
     add_intervals(history, footprint, pieces);
     keep_replicated(history, footprint);
     const auto is_same = [&](const GlobalFootprint& recent) {
-      return recent.use == footprint.use && same_owners(recent, footprint);
+      return recent.use == footprint.use && !conflict_by_combination(recent, footprint) &&
+             same_owners(recent, footprint);
     };
     if (footprint.use != GlobalUse::copy &&
         std::none_of(history.recent.begin(), history.recent.end(), is_same)) {

@@ -13,27 +13,34 @@ HappensBeforeDetector::HappensBeforeDetector(const Memory& memory,
     buffers_.emplace_back();
     if (!uses[b].written) continue;
     const std::uint64_t granules = granules_in(memory[b], shift_);
-    buffers_.back() = std::make_unique<Buffer>(Buffer{OwnerMap<SegmentId>(granules),
-                                                      OwnerMap<std::uint32_t>(granules),
-                                                      OwnerMap<std::uint32_t>(granules)});
+    buffers_.back() = std::make_unique<Buffer>(
+        Buffer{OwnerMap<SegmentId>(granules), OwnerMap<std::uint32_t>(granules), {}, granules});
   }
 }
 
-HappensBeforeDetector::SegmentId HappensBeforeDetector::segment_of(std::uint64_t number,
-                                                                   Block& block) {
-  if (block.segment == 0) {
-    segments_.push_back({number, block.clock[number]});
-    block.segment = static_cast<SegmentId>(segments_.size() - 1);
+OwnerMap<std::uint32_t>& HappensBeforeDetector::Buffer::combiners_by(Combination combination) {
+  for (auto& [known, sets] : combiners) {
+    if (known == combination) return sets;
   }
-  return block.segment;
+  return combiners.emplace_back(combination, OwnerMap<std::uint32_t>(granules)).second;
+}
+
+HappensBeforeDetector::SegmentId HappensBeforeDetector::segment_of(const Party& party,
+                                                                   State& state) {
+  if (state.segment == 0) {
+    segments_.push_back({party, state.clock[party]});
+    state.segment = static_cast<SegmentId>(segments_.size() - 1);
+  }
+  return state.segment;
 }
 
 /// Records a race with an earlier access, unless that access happens before the present one.
 void HappensBeforeDetector::check_ordered(const Segment& other, bool other_is_turn,
                                           const Present& present) {
-  if (race_ || other.block == present.number || is_over(other, present.block)) return;
-  race_ = {{other.block, other.number, other_is_turn},
-           {present.number, present.block.clock[present.number], present.is_turn}};
+  const PartyClock& clock = present.state.clock;
+  if (race_ || other.party == present.party || clock.is_after(other)) return;
+  race_ = {{other.party.block, other.number, other_is_turn},
+           {present.party.block, clock[present.party], present.is_turn}};
 }
 
 void HappensBeforeDetector::check_readers_ordered(std::uint32_t set, const Present& present) {
@@ -58,12 +65,12 @@ void HappensBeforeDetector::check_turns_ordered(std::size_t buffer, const Interv
 /// Readers that happen before the new reader are dropped: an access ordered after the new reader is
 /// ordered after them too.
 std::uint32_t HappensBeforeDetector::add_reader(std::uint32_t set, SegmentId reader,
-                                                const Block& block) {
+                                                const PartyClock& clock) {
   const ReaderSet& old = reader_sets_[set];
   if (std::binary_search(old.begin(), old.end(), reader)) return set;
   ReaderSet readers;
   std::copy_if(old.begin(), old.end(), std::back_inserter(readers),
-               [&](SegmentId other) { return !is_over(segments_[other], block); });
+               [&](SegmentId other) { return !clock.is_after(segments_[other]); });
   readers.push_back(reader);  // the latest segment has the largest number
   std::sort(readers.begin(), readers.end());
   const auto [known, fresh] =
@@ -75,12 +82,15 @@ std::uint32_t HappensBeforeDetector::add_reader(std::uint32_t set, SegmentId rea
 void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block,
                                  const TouchedBits& touched) {
   if (!listens_) return;
-  Block& now = blocks_[block];
-  const Present present{block, now, false};
-  const SegmentId me = segment_of(block, now);
+  const Party party{block};
+  State& now = parties_[party];
+  const Present present{party, now, false};
+  const SegmentId me = segment_of(party, now);
   Buffer& tracked = *buffers_[buffer];
   check_turns_ordered(buffer, touched.written, true, present);
-  check_turns_ordered(buffer, touched.combined, true, present);
+  for_each_combined(touched, [&](const IntervalSet& bits, Combination) {
+    check_turns_ordered(buffer, bits, true, present);
+  });
   check_turns_ordered(buffer, touched.read, false, present);
   const auto look_at_writers = [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](SegmentId writer) {
@@ -96,28 +106,39 @@ void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block,
     });
   };
   const auto add_me = [&](OwnerMap<std::uint32_t>& sets, std::uint64_t begin, std::uint64_t end) {
-    sets.update(begin, end, [&](std::uint32_t set) { return add_reader(set, me, now); });
+    sets.update(begin, end, [&](std::uint32_t set) { return add_reader(set, me, now.clock); });
   };
   for_each_range(touched.written, shift_, [&](std::uint64_t begin, std::uint64_t end) {
     tracked.writers.update(begin, end, [&](SegmentId writer) {
       if (writer != 0) check_ordered(segments_[writer], false, present);
       return me;
     });
-    for (OwnerMap<std::uint32_t>* const sets : {&tracked.readers, &tracked.combiners}) {
-      sets->update(begin, end, [&](std::uint32_t set) {
+    const auto forget = [&](OwnerMap<std::uint32_t>& sets) {
+      sets.update(begin, end, [&](std::uint32_t set) {
         check_readers_ordered(set, present);
         return 0U;
       });
-    }
+    };
+    forget(tracked.readers);
+    for (auto& [combination, sets] : tracked.combiners) forget(sets);
   });
-  for_each_range(touched.combined, shift_, [&](std::uint64_t begin, std::uint64_t end) {
-    look_at_writers(begin, end);
-    look_at_set(tracked.readers, begin, end);
-    add_me(tracked.combiners, begin, end);
+  const auto look_at_combiners = [&](std::uint64_t begin, std::uint64_t end, Combination alike) {
+    for (auto& [combination, sets] : tracked.combiners) {
+      if (combination != alike) look_at_set(sets, begin, end);
+    }
+  };
+  for_each_combined(touched, [&](const IntervalSet& bits, Combination combination) {
+    OwnerMap<std::uint32_t>& alike = tracked.combiners_by(combination);
+    for_each_range(bits, shift_, [&](std::uint64_t begin, std::uint64_t end) {
+      look_at_writers(begin, end);
+      look_at_set(tracked.readers, begin, end);
+      look_at_combiners(begin, end, combination);
+      add_me(alike, begin, end);
+    });
   });
   for_each_range(touched.read, shift_, [&](std::uint64_t begin, std::uint64_t end) {
     look_at_writers(begin, end);
-    look_at_set(tracked.combiners, begin, end);
+    look_at_combiners(begin, end, 0);
     add_me(tracked.readers, begin, end);
   });
 }
@@ -125,19 +146,21 @@ void HappensBeforeDetector::note(std::size_t buffer, std::uint64_t block,
 std::vector<Interval> HappensBeforeDetector::written(std::size_t buffer) const {
   if (!buffers_[buffer]) return {};
   std::vector<Interval> found = owned_bits(buffers_[buffer]->writers, shift_);
-  const std::vector<Interval> combined = owned_bits(buffers_[buffer]->combiners, shift_);
-  found.insert(found.end(), combined.begin(), combined.end());
+  for (const auto& [combination, sets] : buffers_[buffer]->combiners) {
+    const std::vector<Interval> combined = owned_bits(sets, shift_);
+    found.insert(found.end(), combined.begin(), combined.end());
+  }
   merge_intervals(found);
   return found;
 }
 
-void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& address,
-                                      Ordering ordering, const SemaphoreUse& use) {
+void HappensBeforeDetector::take_turn(const Party& party, const MemoryAddress& address,
+                                      isa::Sync sync, const SemaphoreUse& use) {
   if (!listens_) return;
-  Block& now = blocks_[block];
-  const bool wrote = releases(ordering);
-  const Segment segment{block, now.clock[block]};
-  const Present present{block, now, true};
+  State& now = parties_[party];
+  const bool wrote = has(sync, isa::Sync::release);
+  const Segment segment{party, now.clock[party]};
+  const Present present{party, now, true};
   if (const auto& tracked = buffers_[address.buffer]) {
     const std::uint64_t begin = address.bit >> shift_, end = ((address.bit + 31) >> shift_) + 1;
     tracked->writers.update(begin, end, [&](SegmentId writer) {
@@ -148,32 +171,31 @@ void HappensBeforeDetector::take_turn(std::uint64_t block, const MemoryAddress& 
       if (wrote) check_readers_ordered(set, present);
       return set;
     });
-    tracked->combiners.update(begin, end, [&](std::uint32_t set) {
-      check_readers_ordered(set, present);
-      return set;
-    });
+    for (auto& [combination, sets] : tracked->combiners) {
+      sets.update(begin, end, [&](std::uint32_t set) {
+        check_readers_ordered(set, present);
+        return set;
+      });
+    }
   }
   Semaphore& semaphore = semaphores_[address];
   now.segment = 0;
-  now.clock.set(block, segment.number + 1);
+  now.clock.set(party, segment.number + 1);
   semaphore.history.found(use.before);
-  switch (ordering) {
-    case Ordering::acquire:
+  if (has(sync, isa::Sync::acquire)) {
+    if (wrote) {  // one step, whose order is that of all turns on the semaphore
+      now.clock.join(semaphore.left);
+    } else {
       now.clock.join(semaphore.history.guaranteed(use.before, now.clock));
       semaphore.history.passed(segment, use);
-      break;
-    case Ordering::both:
-      now.clock.join(semaphore.left);
-      break;
-    case Ordering::release:
-      break;
+    }
   }
   if (wrote) {
     semaphore.left = now.clock;
     semaphore.history.stored(segment, use, now.clock);
   }
   std::erase_if(semaphore.turns, [&](const Turn& turn) {
-    return is_over(turn.segment, now) && (wrote || !turn.wrote);
+    return now.clock.is_after(turn.segment) && (wrote || !turn.wrote);
   });
   semaphore.turns.push_back({segment, wrote});
 }

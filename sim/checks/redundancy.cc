@@ -32,13 +32,13 @@ CounterfactualCopy make_counterfactual(const PendingCopy& copy, std::uint32_t st
                                        Context& context) {
   CounterfactualCopy counterfactual{
       copy.plan, copy.source, copy.source_origin, copy.group, statement, false, {}};
-  const SharedAccess& destination = copy.plan->destination;
-  static_cast<void>(for_each_granules(
-      destination, find_runs(destination, context, copy.shared_origin), 0,
-      context.settings.granule_shift, [&](std::uint64_t begin, std::uint64_t end) {
-        counterfactual.granules.push_back({begin, end});
-        return true;
-      }));
+  const ResolvedAccess destination =
+      resolve_at(copy.plan->destination, copy.shared_origin, context);
+  static_cast<void>(for_each_granules(destination, 0, context.settings.granule_shift,
+                                      [&](std::uint64_t begin, std::uint64_t end) {
+                                        counterfactual.granules.push_back({begin, end});
+                                        return true;
+                                      }));
   merge_intervals(counterfactual.granules);
   return counterfactual;
 }
@@ -50,11 +50,10 @@ bool meets(const std::vector<Interval>& intervals, std::uint64_t begin, std::uin
   return next != intervals.end() && next->begin < end;
 }
 
-bool fills(const CounterfactualCopy& copy, const SharedAccess& access, const TableLookup& runs,
-           const Context& context) {
-  for (std::size_t t = 0; t < access.tile.threads; ++t) {
+bool fills(const CounterfactualCopy& copy, const ResolvedAccess& resolved, const Context& context) {
+  for (std::size_t t = 0; t < resolved.access->tile.threads; ++t) {
     const bool apart = for_each_granules(
-        access, runs, t, context.settings.granule_shift,
+        resolved, t, context.settings.granule_shift,
         [&](std::uint64_t begin, std::uint64_t end) { return !meets(copy.granules, begin, end); });
     if (!apart) return true;
   }
@@ -156,18 +155,16 @@ void note_wait(std::uint64_t group, std::uint32_t wait, Context& context) {
   }
 }
 
-void check_without_barrier(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
-                           Context& context) {
+void check_without_barrier(const ResolvedAccess& resolved, SharedUse use, Context& context) {
   if (is_off(context)) return;
   Without& without = context.state.shared.without;
   if (without.barrier != Without::none && context.settings.threads > 1 &&
-      conflicts_with_history(without.history, access, origin, use, context)) {
+      conflicts_with_history(without.history, resolved, use, context)) {
     mark_barrier_needed(without.barrier, context);
   }
   if (without.unseen.empty() && without.unwaited.empty()) return;
-  const TableLookup runs = find_runs(access, context, origin);
-  look_at_copies(
-      context, [&](const CounterfactualCopy& copy) { return fills(copy, access, runs, context); });
+  look_at_copies(context,
+                 [&](const CounterfactualCopy& copy) { return fills(copy, resolved, context); });
 }
 
 void check_without_barrier(const GlobalFootprint& footprint, const TouchedIntervals& pieces,

@@ -33,8 +33,7 @@ void note_retired(const PendingCopy& copy, std::uint32_t wait, Context& context)
 void note_wait(std::uint64_t group, std::uint32_t wait, Context& context);
 
 /// Whether an access without a race would race without the last barrier, or without a wait.
-void check_without_barrier(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
-                           Context& context);
+void check_without_barrier(const ResolvedAccess& resolved, SharedUse use, Context& context);
 void check_without_barrier(const GlobalFootprint& footprint, const TouchedIntervals& pieces,
                            Context& context);
 

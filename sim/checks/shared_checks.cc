@@ -14,18 +14,17 @@ namespace {
 
 /// Whether a pending copy writes a granule.
 bool fills(const PendingCopy& copy, std::uint64_t granule, Context& context) {
-  const SharedAccess& destination = copy.plan->destination;
-  const TableLookup runs = find_runs(destination, context, copy.shared_origin);
   return !for_each_granules(
-      destination, runs, 0, context.settings.granule_shift,
+      resolve_at(copy.plan->destination, copy.shared_origin, context), 0,
+      context.settings.granule_shift,
       [&](std::uint64_t begin, std::uint64_t end) { return granule < begin || granule >= end; });
 }
 
-bool report_in_flight(const SharedAccess& access, const TileOrigin& origin, std::string_view verb,
-                      Context& context) {
+bool report_in_flight(const ResolvedAccess& resolved, std::string_view verb, Context& context) {
+  const SharedAccess& access = *resolved.access;
   SharedMemory& shared = context.state.shared;
   const auto found =
-      find_elements(access, origin, context.settings.granule_shift,
+      find_elements(resolved, context.settings.granule_shift,
                     [&](std::size_t, std::uint64_t granule) { return shared.in_flight[granule]; });
   context.fail(Code::in_flight_access, access.span,
                fmt::format("`{}` {} {} while a copy to them is in flight, first {}",
@@ -40,16 +39,16 @@ bool report_in_flight(const SharedAccess& access, const TileOrigin& origin, std:
   return false;
 }
 
-bool is_in_flight(const SharedAccess& access, const TableLookup& runs, Context& context) {
+bool is_in_flight(const ResolvedAccess& resolved, Context& context) {
   const SharedMemory& shared = context.state.shared;
   if (shared.in_flight.empty()) return false;
-  const GranuleRange range = granules_of(runs, context);
+  const GranuleRange range = granules_of(resolved, context);
   const bool is_near = std::any_of(
       shared.copies.begin(), shared.copies.end(),
       [&](const PendingCopy& copy) { return range.begin < copy.high && copy.low < range.end; });
   if (!is_near) return false;
-  for (std::size_t t = 0; t < access.tile.threads; ++t) {
-    const bool clear = for_each_granules(access, runs, t, context.settings.granule_shift,
+  for (std::size_t t = 0; t < resolved.access->tile.threads; ++t) {
+    const bool clear = for_each_granules(resolved, t, context.settings.granule_shift,
                                          [&](std::uint64_t begin, std::uint64_t end) {
                                            for (; begin < end; ++begin) {
                                              if (shared.in_flight[begin]) return false;
@@ -63,24 +62,23 @@ bool is_in_flight(const SharedAccess& access, const TableLookup& runs, Context& 
 
 }  // namespace
 
-bool check_shared_access(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
-                         Context& context) {
+bool check_shared_access(const ResolvedAccess& resolved, SharedUse use, Context& context) {
   AccessObserver* const observer = context.settings.observers.accesses;
-  if (observer != nullptr) observer->shared(access, origin, writes(use), context);
-  if (is_in_flight(access, find_runs(access, context, origin), context)) {
-    return report_in_flight(access, origin, writes(use) ? "writes" : "reads", context);
+  if (observer != nullptr)
+    observer->shared(*resolved.access, resolved.origin, writes(use), context);
+  if (is_in_flight(resolved, context)) {
+    return report_in_flight(resolved, writes(use) ? "writes" : "reads", context);
   }
-  if (!check_race(access, origin, use, context)) return false;
-  check_without_barrier(access, origin, use, context);
+  if (!check_race(resolved, use, context)) return false;
+  check_without_barrier(resolved, use, context);
   return true;
 }
 
-bool check_copy(const SharedAccess& access, const TileOrigin& origin, Context& context) {
-  if (!check_shared_access(access, origin, SharedUse::copy, context)) return false;
+bool check_copy(const ResolvedAccess& destination, Context& context) {
+  if (!check_shared_access(destination, SharedUse::copy, context)) return false;
   SharedMemory& shared = context.state.shared;
   if (shared.in_flight.empty()) return true;
-  return for_each_granules(access, find_runs(access, context, origin), 0,
-                           context.settings.granule_shift,
+  return for_each_granules(destination, 0, context.settings.granule_shift,
                            [&](std::uint64_t begin, std::uint64_t end) {
                              for (; begin < end; ++begin) shared.in_flight[begin] = true;
                              return true;
@@ -128,9 +126,9 @@ void explain_copy(const PendingCopy& copy, Context& context) {
 void end_flight(const PendingCopy& copy, Context& context) {
   SharedMemory& shared = context.state.shared;
   if (shared.in_flight.empty()) return;
-  const SharedAccess& destination = copy.plan->destination;
-  const TableLookup runs = find_runs(destination, context, copy.shared_origin);
-  static_cast<void>(for_each_granules(destination, runs, 0, context.settings.granule_shift,
+  const ResolvedAccess destination =
+      resolve_at(copy.plan->destination, copy.shared_origin, context);
+  static_cast<void>(for_each_granules(destination, 0, context.settings.granule_shift,
                                       [&](std::uint64_t begin, std::uint64_t end) {
                                         for (; begin < end; ++begin) {
                                           shared.in_flight[begin] = false;

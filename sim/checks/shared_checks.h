@@ -8,14 +8,12 @@
 
 namespace tilevm::sim {
 
-/// Whether a tile may be accessed now; records the access. False after a fault. Invalidates runs
-/// found before.
-[[nodiscard]] bool check_shared_access(const SharedAccess& access, const TileOrigin& origin,
-                                       SharedUse use, Context& context);
+/// Whether a tile may be accessed now; records the access. False after a fault.
+[[nodiscard]] bool check_shared_access(const ResolvedAccess& resolved, SharedUse use,
+                                       Context& context);
 
 /// Whether a copy may begin to fill a tile now, from any thread. Marks the tile as in flight.
-[[nodiscard]] bool check_copy(const SharedAccess& access, const TileOrigin& origin,
-                              Context& context);
+[[nodiscard]] bool check_copy(const ResolvedAccess& destination, Context& context);
 
 /// Adds notes to a fault: where the copy is, and which commit, wait or barrier is missing.
 void explain_copy(const PendingCopy& copy, Context& context);

@@ -10,23 +10,23 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/checks/equal_indices.h"
 #include "sim/checks/granules.h"
 
 namespace tilevm::sim {
 namespace {
 
 bool conflicts(const SharedHistory& set, std::uint64_t granule, std::size_t thread,
-               AccessKind kind) {
+               const AccessType& type) {
   const AccessRecord& record = set.records[granule];
-  return record.epoch == set.epoch && races(record, thread, kind);
+  return record.epoch == set.epoch && races(record, thread, type);
 }
 
 /// Calls f(thread, granule) for all granules of all threads until f returns false.
 template <class F>
-bool for_each_granule(const SharedAccess& access, const TableLookup& runs, const Context& context,
-                      F&& f) {
-  for (std::size_t t = 0; t < access.tile.threads; ++t) {
-    const bool all = for_each_granules(access, runs, t, context.settings.granule_shift,
+bool for_each_granule(const ResolvedAccess& resolved, const Context& context, F&& f) {
+  for (std::size_t t = 0; t < resolved.access->tile.threads; ++t) {
+    const bool all = for_each_granules(resolved, t, context.settings.granule_shift,
                                        [&](std::uint64_t begin, std::uint64_t end) {
                                          for (; begin < end; ++begin) {
                                            if (!f(t, begin)) return false;
@@ -48,11 +48,11 @@ AccessRecord& current(SharedHistory& set, std::uint64_t granule) {
   return record;
 }
 
-void mark(SharedHistory& set, const SharedAccess& access, const TableLookup& runs, AccessKind kind,
+void mark(SharedHistory& set, const ResolvedAccess& resolved, AccessKind kind,
           const Context& context) {
   static_cast<void>(
-      for_each_granule(access, runs, context, [&](std::size_t thread, std::uint64_t granule) {
-        add_access(current(set, granule), thread, access.statement, kind);
+      for_each_granule(resolved, context, [&](std::size_t thread, std::uint64_t granule) {
+        add_access(current(set, granule), thread, resolved.access->statement, {kind, resolved.access->combination});
         return true;
       }));
 }
@@ -70,9 +70,10 @@ void keep_joint_write(SharedHistory& set, const RecentAccess& write) {
 }
 
 /// Whether a thread's runs in `write` cover a bit range.
-bool covers(const SharedAccess& write, const TableLookup& runs, std::size_t thread,
-            std::uint64_t begin, std::uint64_t end) {
-  const std::uint64_t run_bits = runs.table->run_elements * write.tile.bits;
+bool covers(const ResolvedAccess& write, std::size_t thread, std::uint64_t begin,
+            std::uint64_t end) {
+  const TableLookup& runs = write.runs;
+  const std::uint64_t run_bits = runs.table->run_elements * write.access->tile.bits;
   const std::uint32_t* begins = runs.table->run_bits.data() + thread * runs.table->runs;
   return std::any_of(begins, begins + runs.table->runs, [&](std::uint32_t first) {
     const std::uint64_t run = runs.base_bits + first;
@@ -82,81 +83,63 @@ bool covers(const SharedAccess& write, const TableLookup& runs, std::size_t thre
 
 /// Whether a thread has itself written, in one store with others, all that it reads of a granule.
 /// Such a store leaves each thread's own bits as the thread wrote them.
-bool reads_own(const SharedHistory& set, const SharedAccess& access, const TileOrigin& origin,
-               std::size_t thread, std::uint64_t granule, Context& context) {
+bool reads_own(const SharedHistory& set, const ResolvedAccess& resolved, std::size_t thread,
+               std::uint64_t granule, Context& context) {
   const unsigned shift = context.settings.granule_shift + 3;
   const std::uint64_t low = granule << shift, high = (granule + 1) << shift;
   std::vector<Interval> read;
-  {
-    const TableLookup runs = find_runs(access, context, origin);
-    const std::uint64_t run_bits = runs.table->run_elements * access.tile.bits;
-    const std::uint32_t* begins = runs.table->run_bits.data() + thread * runs.table->runs;
-    for (std::size_t r = 0; r < runs.table->runs; ++r) {
-      const std::uint64_t begin = runs.base_bits + begins[r], end = begin + run_bits;
-      if (begin < high && low < end) read.push_back({std::max(begin, low), std::min(end, high)});
-    }
+  const TableLookup& runs = resolved.runs;
+  const std::uint64_t run_bits = runs.table->run_elements * resolved.access->tile.bits;
+  const std::uint32_t* begins = runs.table->run_bits.data() + thread * runs.table->runs;
+  for (std::size_t r = 0; r < runs.table->runs; ++r) {
+    const std::uint64_t begin = runs.base_bits + begins[r], end = begin + run_bits;
+    if (begin < high && low < end) read.push_back({std::max(begin, low), std::min(end, high)});
   }
   return std::any_of(set.joint_writes.begin(), set.joint_writes.end(), [&](const auto& write) {
     if (granule < write.low || granule >= write.high) return false;
-    const TableLookup runs = find_runs(*write.access, context, write.origin);
+    const ResolvedAccess earlier = resolve_at(*write.access, write.origin, context);
     return std::all_of(read.begin(), read.end(), [&](const Interval& piece) {
-      return covers(*write.access, runs, thread, piece.begin, piece.end);
+      return covers(earlier, thread, piece.begin, piece.end);
     });
   });
 }
 
 /// Whether a thread's access to a granule races with the history.
-bool is_race(const SharedHistory& set, const SharedAccess& access, const TileOrigin& origin,
-             SharedUse use, std::size_t thread, std::uint64_t granule, Context& context) {
+bool is_race(const SharedHistory& set, const ResolvedAccess& resolved, SharedUse use,
+             std::size_t thread, std::uint64_t granule, Context& context) {
   const std::size_t party = use == SharedUse::copy ? AccessRecord::any_thread : thread;
-  if (!conflicts(set, granule, party, kind_of(use))) return false;
+  if (!conflicts(set, granule, party, type_of(*resolved.access, use))) return false;
   return use != SharedUse::read || set.joint_writes.empty() ||
-         !reads_own(set, access, origin, thread, granule, context);
+         !reads_own(set, resolved, thread, granule, context);
 }
 
-bool has_conflict(const SharedHistory& set, const SharedAccess& access, const TileOrigin& origin,
-                  SharedUse use, Context& context) {
-  const std::size_t threads = access.tile.threads;
-  const TableLookup runs = find_runs(access, context, origin);
+bool has_conflict(const SharedHistory& set, const ResolvedAccess& resolved, SharedUse use,
+                  Context& context) {
   if (use != SharedUse::read || set.joint_writes.empty()) {
-    return !for_each_granule(access, runs, context, [&](std::size_t t, std::uint64_t granule) {
+    return !for_each_granule(resolved, context, [&](std::size_t t, std::uint64_t granule) {
       return !conflicts(set, granule, use == SharedUse::copy ? AccessRecord::any_thread : t,
-                        kind_of(use));
+                        type_of(*resolved.access, use));
     });
   }
-  // Looking for a thread's own writes may replace the table of the runs.
-  const RunTable table = *runs.table;
-  const TableLookup kept{&table, runs.base_bits};
-  for (std::size_t t = 0; t < threads; ++t) {
-    const bool clear =
-        for_each_granules(access, kept, t, context.settings.granule_shift,
-                          [&](std::uint64_t begin, std::uint64_t end) {
-                            for (; begin < end; ++begin) {
-                              if (is_race(set, access, origin, use, t, begin, context)) {
-                                return false;
-                              }
-                            }
-                            return true;
-                          });
-    if (!clear) return true;
-  }
-  return false;
+  return !for_each_granule(resolved, context, [&](std::size_t t, std::uint64_t granule) {
+    return !is_race(set, resolved, use, t, granule, context);
+  });
 }
 
 /// Marks the accesses since the last barrier by granule; later accesses are marked at once.
 void mark_recent(SharedHistory& set, Context& context) {
   for (const RecentAccess& recent : set.recent) {
-    mark(set, *recent.access, find_runs(*recent.access, context, recent.origin), recent.kind,
-         context);
+    mark(set, resolve_at(*recent.access, recent.origin, context), recent.kind, context);
   }
   set.recent.clear();
   set.marking = true;
 }
 
 /// Whether no conflicting access since the last barrier overlaps this range of granules.
-bool is_apart(const SharedHistory& set, const GranuleRange& range, AccessKind kind) {
+bool is_apart(const SharedHistory& set, const GranuleRange& range, const AccessType& type) {
   return std::none_of(set.recent.begin(), set.recent.end(), [&](const RecentAccess& recent) {
-    return conflict(kind, recent.kind) && range.begin < recent.high && recent.low < range.end;
+    return conflict(type, {recent.kind, recent.access->combination}) && range.begin < recent.high &&
+           recent.low < range.end;
   });
 }
 
@@ -177,17 +160,18 @@ bool repeats_read(SharedHistory& set, const SharedAccess& access, const TileOrig
 }
 
 /// Reports the first conflict: both threads and both statements.
-bool report_race(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
-                 Context& context) {
+bool report_race(const ResolvedAccess& resolved, SharedUse use, Context& context) {
+  const SharedAccess& access = *resolved.access;
+  const TileOrigin& origin = resolved.origin;
   const SharedHistory& set = context.state.shared.since_barrier;
   const bool is_copy = use == SharedUse::copy;
   const auto thread_of = [&](std::size_t t) { return is_copy ? AccessRecord::any_thread : t; };
-  const auto found = find_elements(access, origin, context.settings.granule_shift,
+  const auto found = find_elements(resolved, context.settings.granule_shift,
                                    [&](std::size_t t, std::uint64_t granule) {
-                                     return is_race(set, access, origin, use, t, granule, context);
+                                     return is_race(set, resolved, use, t, granule, context);
                                    });
   const ConflictingAccess other =
-      conflicting_access(set.records[found.detail], thread_of(found.thread), kind_of(use));
+      conflicting_access(set.records[found.detail], thread_of(found.thread), type_of(access, use));
   const std::string who = is_copy ? "any thread" : fmt::format("thread {}", found.thread);
   context.fail(
       Code::race, access.span,
@@ -198,6 +182,7 @@ bool report_race(const SharedAccess& access, const TileOrigin& origin, SharedUse
                   past_verb(other.kind)));
   if (!is_copy) context.fault->thread = static_cast<std::int64_t>(found.thread);
   explain_shared_address(access, found.first, context);
+  explain_combinations(type_of(access, use), {other.kind, other.combination}, context);
   explain_conflicting_access(other, access.statement, context);
   const auto& dims = access.geometry.tile_dims;
   if (std::any_of(dims.begin(), dims.end(), [](int dim) { return dim < 0; })) {
@@ -217,12 +202,12 @@ bool report_race(const SharedAccess& access, const TileOrigin& origin, SharedUse
   return false;
 }
 
-/// Reports different elements of one tile at the same address that different threads write: the
-/// layout of the tensor does not keep them apart. Of a copy any thread may write any element.
+/// Reports different elements of one tile at the same address: the layout of the tensor does not
+/// keep them apart, so one of them is lost. Of a copy any thread may write any element.
 /// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
-bool check_overlap(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
-                   Context& context) {
-  if (!find_runs(access, context, origin).table->overlaps) return true;
+bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& context) {
+  if (!resolved.runs.table->overlaps) return true;
+  const SharedAccess& access = *resolved.access;
   struct Writer {
     std::size_t thread, local;
   };
@@ -230,14 +215,24 @@ bool check_overlap(const SharedAccess& access, const TileOrigin& origin, SharedU
   for (const std::int32_t first : access.parts->first_threads) {
     const auto t = static_cast<std::size_t>(first);
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      const std::int64_t offset = element_offset(access.geometry, *access.parts, origin, t, i);
+      const std::int64_t offset =
+          element_offset(access.geometry, *access.parts, resolved.origin, t, i);
       const auto [writer, fresh] = writers.emplace(offset, Writer{t, i});
-      if (fresh || (use != SharedUse::copy && writer->second.thread == t)) continue;
+      // Where an index places elements, the last one of a thread stays.
+      const bool is_last = access.indexed != nullptr && writer->second.thread == t;
+      if (fresh || is_last) continue;
       const isa::Index one =
-          element_index(access, origin, writer->second.thread, writer->second.local);
-      const isa::Index other = element_index(access, origin, t, i);
-      const std::string who = use == SharedUse::copy
-                                  ? "in any order"
+          element_index(resolved, writer->second.thread, writer->second.local);
+      const isa::Index other = element_index(resolved, t, i);
+      if (one == other) {
+        const auto& [thread, local] = writer->second;
+        return report_equal_indices(
+            {access.mnemonic, access.span, *access.indexed, *access.parts, access.dtype},
+            access.tensor, one, {thread, local}, {t, i}, context);
+      }
+      const std::string who = use == SharedUse::copy ? "in any order"
+                              : writer->second.thread == t
+                                  ? fmt::format("both from thread {}", t)
                                   : fmt::format("from threads {} and {}", writer->second.thread, t);
       context.fail(
           Code::race, access.span,
@@ -271,6 +266,13 @@ void explain_shared_address(const SharedAccess& access, const isa::Index& index,
   }
 }
 
+void explain_combinations(const AccessType& mine, const AccessType& other, Context& context) {
+  if (mine.kind != AccessKind::combine || other.kind != AccessKind::combine) return;
+  add_note(context.fault->diagnostic,
+           fmt::format("one combines by {}, the other by {}: which comes first decides the result",
+                       combination_text(mine.combination), combination_text(other.combination)));
+}
+
 void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,
                                 Context& context) {
   const MemoryStatement& partner = (*context.settings.memory_statements)[other.statement];
@@ -284,38 +286,38 @@ void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t st
            "insert `Synchronize()` between the two, such as right before this line");
 }
 
-bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
-                            const TileOrigin& origin, SharedUse use, Context& context) {
-  const TableLookup runs = find_runs(access, context, origin);
-  const GranuleRange range = granules_of(runs, context);
+bool conflicts_with_history(SharedHistory& set, const ResolvedAccess& resolved, SharedUse use,
+                            Context& context) {
+  const auto& [access, origin, runs] = resolved;
+  const GranuleRange range = granules_of(resolved, context);
   const AccessKind kind = kind_of(use);
   constexpr std::size_t most_recent = 64;
-  if (!set.marking && set.recent.size() < most_recent && is_apart(set, range, kind)) {
+  if (!set.marking && set.recent.size() < most_recent &&
+      is_apart(set, range, type_of(*access, use))) {
     if (use == SharedUse::copy) return false;
-    if (kind == AccessKind::read && repeats_read(set, access, origin)) return false;
-    set.recent.push_back({&access, origin, kind, range.begin, range.end});
+    if (kind == AccessKind::read && repeats_read(set, *access, origin)) return false;
+    set.recent.push_back({access, origin, kind, range.begin, range.end});
     if (kind == AccessKind::write) keep_joint_write(set, set.recent.back());
     return false;
   }
   mark_recent(set, context);
-  if (has_conflict(set, access, origin, use, context)) return true;
+  if (has_conflict(set, resolved, use, context)) return true;
   if (use == SharedUse::copy) return false;
-  mark(set, access, find_runs(access, context, origin), kind, context);
+  mark(set, resolved, kind, context);
   if (kind == AccessKind::write) {
-    keep_joint_write(set, {&access, origin, kind, range.begin, range.end});
+    keep_joint_write(set, {access, origin, kind, range.begin, range.end});
   }
   return false;
 }
 
-bool check_race(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
-                Context& context) {
+bool check_race(const ResolvedAccess& resolved, SharedUse use, Context& context) {
   SharedHistory& set = context.state.shared.since_barrier;
   if (set.records.empty()) return true;
-  if (use == SharedUse::copy && !check_overlap(access, origin, use, context)) return false;
+  const bool replaces = kind_of(use) == AccessKind::write;
+  if (replaces && !check_overlap(resolved, use, context)) return false;
   if (context.settings.threads == 1) return true;
-  if (use == SharedUse::write && !check_overlap(access, origin, use, context)) return false;
-  return !conflicts_with_history(set, access, origin, use, context) ||
-         report_race(access, origin, use, context);
+  return !conflicts_with_history(set, resolved, use, context) ||
+         report_race(resolved, use, context);
 }
 
 void forget_history(SharedHistory& set) {

@@ -20,23 +20,28 @@ enum class SharedUse : std::uint8_t { read, write, combine, copy };
   }
   TILEVM_NO_ENUMERATOR();
 }
+/// What an access does.
+[[nodiscard]] inline AccessType type_of(const SharedAccess& access, SharedUse use) {
+  return {kind_of(use), access.combination};
+}
 /// Whether memory changes.
 [[nodiscard]] constexpr bool writes(SharedUse use) { return kind_of(use) != AccessKind::read; }
 
 /// Whether an access races with the history. If not, the access is added, unless it is a copy: a
-/// copy is in flight. Invalidates runs found before.
-[[nodiscard]] bool conflicts_with_history(SharedHistory& set, const SharedAccess& access,
-                                          const TileOrigin& origin, SharedUse use,
-                                          Context& context);
+/// copy is in flight.
+[[nodiscard]] bool conflicts_with_history(SharedHistory& set, const ResolvedAccess& resolved,
+                                          SharedUse use, Context& context);
 
 /// Whether a tile may be used now without a race between threads; records the access. False after a
 /// fault.
-[[nodiscard]] bool check_race(const SharedAccess& access, const TileOrigin& origin, SharedUse use,
-                              Context& context);
+[[nodiscard]] bool check_race(const ResolvedAccess& resolved, SharedUse use, Context& context);
 
 /// Adds notes to a race: the conflicting access, and the fix.
 void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,
                                 Context& context);
+
+/// Adds a note to a race of two combinations: that they differ.
+void explain_combinations(const AccessType& mine, const AccessType& other, Context& context);
 
 /// Adds a note to a fault if the layout gives the element of this index and another one the same
 /// address: then no barrier and no wait is what lacks.

@@ -370,7 +370,7 @@ UndefinedTransfer bitwise_transfer(bool decided_by, isa::VarId a, isa::VarId b,
       });
 }
 
-UndefinedTransfer use_transfer(std::string_view mnemonic, const std::vector<TileOperand>& operands,
+UndefinedTransfer use_transfer(const std::vector<TileOperand>& operands,
                                const Preparation& preparation) {
   struct Use {
     std::string name;
@@ -384,7 +384,7 @@ UndefinedTransfer use_transfer(std::string_view mnemonic, const std::vector<Tile
                     preparation.parts(var)});
   }
   if (uses.empty()) return {};
-  return {[mnemonic, uses = std::move(uses)](Context& context) {
+  return {[mnemonic = preparation.mnemonic(), uses = std::move(uses)](Context& context) {
             return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
               return check_defined(mnemonic, use.span, use.name, use.tile, *use.parts, context);
             });
@@ -452,29 +452,26 @@ UndefinedTransfer scan_transfer(isa::VarId source, int dim, bool exclusive,
   return {{}, std::move(transfer)};
 }
 
-UndefinedTransfer product_transfer(const std::vector<isa::VarId>& left,
-                                   const std::vector<isa::VarId>& right, isa::VarId c,
+UndefinedTransfer product_transfer(const isa::ProductOperands& operands,
                                    const Preparation& preparation) {
-  const auto matrices = [&](const std::vector<isa::VarId>& vars) {
-    std::vector<Matrices> result;
-    for (const isa::VarId var : vars) result.emplace_back(var, preparation);
-    return result;
-  };
-  return {{},
-          ProductTransfer{matrices(left), matrices(right), preparation.tile(c),
-                          Matrices(preparation.result(), preparation)}};
-}
-
-UndefinedTransfer sparse_product_transfer(const isa::DotSparse& inst,
-                                          const Preparation& preparation) {
+  const auto matrices = [&](isa::VarId var) { return Matrices(var, preparation); };
   const auto batch = [&](isa::VarId var) {
     return isa::as_batch(preparation.register_type(var).layout);
   };
-  return {{},
-          SparseProductTransfer{
-              Matrices(inst.a.var, preparation), Matrices(inst.places.var, preparation),
-              Matrices(inst.b.var, preparation), batch(inst.places.var), batch(inst.b.var),
-              preparation.tile(inst.c.var), Matrices(preparation.result(), preparation)}};
+  const Tile addend = preparation.tile(operands.addend);
+  const Matrices result = matrices(preparation.result());
+  if (operands.is_sparse()) {
+    return {{},
+            SparseProductTransfer{matrices(operands.left), matrices(operands.metadata),
+                                  matrices(operands.right), batch(operands.metadata),
+                                  batch(operands.right), addend, result}};
+  }
+  std::vector<Matrices> left{matrices(operands.left)}, right{matrices(operands.right)};
+  if (operands.is_scaled()) {
+    left.push_back(matrices(operands.left_scales));
+    right.push_back(matrices(operands.right_scales));
+  }
+  return {{}, ProductTransfer{std::move(left), std::move(right), addend, result}};
 }
 
 }  // namespace tilevm::sim

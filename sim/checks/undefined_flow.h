@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "isa/inst/instruction_set.h"
+#include "isa/inst/product.h"
 #include "sim/state/context.h"
 #include "sim/state/preparation.h"
 
@@ -71,8 +72,7 @@ std::vector<TileOperand> tile_operands(const Inst& inst) {
                                                  const Preparation& preparation);
 
 /// The instruction needs every element of its operands.
-[[nodiscard]] UndefinedTransfer use_transfer(std::string_view mnemonic,
-                                             const std::vector<TileOperand>& operands,
+[[nodiscard]] UndefinedTransfer use_transfer(const std::vector<TileOperand>& operands,
                                              const Preparation& preparation);
 
 /// The bits of the source become those of the result.
@@ -91,15 +91,10 @@ std::vector<TileOperand> tile_operands(const Inst& inst) {
 [[nodiscard]] UndefinedTransfer scan_transfer(isa::VarId source, int dim, bool exclusive,
                                               const Preparation& preparation);
 
-/// d[.., m, n] depends on row m of the left matrices (a, and its scales if it has any), on column n
-/// of the right ones, and on c[.., m, n].
-[[nodiscard]] UndefinedTransfer product_transfer(const std::vector<isa::VarId>& left,
-                                                 const std::vector<isa::VarId>& right, isa::VarId c,
+/// d[.., m, n] depends on row m of the left matrices (a, and its scales or metadata if it has any),
+/// on column n of the right ones, and on c[.., m, n]. A sparse product depends only on the elements
+/// of the column that its metadata chooses.
+[[nodiscard]] UndefinedTransfer product_transfer(const isa::ProductOperands& operands,
                                                  const Preparation& preparation);
-
-/// An element of a DotSparse's result depends on its row of stored elements and places, on the
-/// elements of b that these choose, and on c's.
-[[nodiscard]] UndefinedTransfer sparse_product_transfer(const isa::DotSparse& inst,
-                                                        const Preparation& preparation);
 
 }  // namespace tilevm::sim

@@ -13,6 +13,7 @@
 #include "isa/program/tile_move.h"
 #include "sim/access/access_addresses.h"
 #include "sim/access/indexed_places.h"
+#include "sim/counting/copy_requests.h"
 #include "sim/counting/exchange_meter.h"
 #include "sim/counting/metered_access.h"
 #include "sim/counting/warp_access.h"
@@ -115,6 +116,9 @@ WarpAccess bytes_of(const std::vector<ActiveLane>& lanes, unsigned bits) {
   return access;
 }
 
+/// Whether an asynchronous copy goes around the L1 cache, as those of 16 bytes a thread do.
+bool is_past_l1(const isa::AccessPlan& plan, unsigned bits) { return plan.elements * bits == 128; }
+
 /// One of the machine accesses of a run.
 WarpAccess part_of(const std::vector<ActiveLane>& lanes, std::uint64_t at, std::uint64_t width) {
   WarpAccess access;
@@ -213,7 +217,6 @@ class WarpCount {
 
   /// Counts an asynchronous copy: the threads whose piece is in the view read that piece.
   void copy(std::int64_t first_thread, std::int64_t i) {
-    constexpr std::int64_t past_l1_bits = 128;
     const unsigned bits = access_.global->bits;
     std::vector<ActiveLane> to;
     const auto find = [&](const isa::Index& index, ActiveLane& lane) {
@@ -229,8 +232,7 @@ class WarpCount {
       return true;
     };
     const auto from = active_lanes(access_.grid, first_thread, i, find);
-    const bool past_l1 = access_.grid.plan().elements * bits == past_l1_bits;
-    add(Traffic::global_copy, past_l1
+    add(Traffic::global_copy, is_past_l1(access_.grid.plan(), bits)
                                   ? count_copied_sectors(bytes_of(from, bits), bytes_of(to, bits))
                                   : count_sectors(bytes_of(from, bits)));
   }
@@ -397,39 +399,76 @@ std::optional<GlobalView> static_view(const isa::Kernel& kernel, const isa::Inst
 
 }  // namespace
 
-std::vector<GlobalRequest> global_requests(const isa::VerifiedProgram& program, int kernel,
-                                           const isa::InstStmt& stmt) {
+namespace {
+
+/// Calls `keep` with each request of a tile at index 0 of its view, in the order of a meter: the
+/// warp, what it asks of global memory, and of a copy past the L1 cache where that goes in shared
+/// memory.
+template <class Keep>
+void for_each_global_request(const isa::VerifiedProgram& program, int kernel,
+                             const isa::InstStmt& stmt, const Keep& keep) {
   SharedTables tables;
-  std::vector<GlobalRequest> requests;
   const std::optional<MeteredAccess> access =
       find_access(program, kernel, stmt, tables, nullptr, 0);
-  if (!access || !access->global || access->indexed) return requests;
+  if (!access || !access->global || access->indexed) return;
   const auto view = static_view(program.kernel(kernel), stmt);
-  if (!view) return requests;
+  if (!view) return;
   const GlobalSide& side = *access->global;
   const isa::AccessPlan& plan = access->grid.plan();
   const GlobalAddresses tile(side.position, *view, side.bits, Coordinates{});
-  const auto keep = [&](std::int64_t warp, const WarpAccess& request) {
-    if (!request.empty()) requests.push_back({warp, access->stores, request});
-    return AccessCount{};
-  };
+  std::optional<SharedAddresses> destination;
+  if (const auto& shared = access->shared;
+      shared && plan.form == AccessForm::copy && is_past_l1(plan, side.bits)) {
+    destination.emplace(
+        SharedAddresses{&shared->position, shared->layout, shared->bits, shared->tensor_bits});
+    if (!destination->inside()) destination.reset();
+  }
   for (std::int64_t i = 0; i < plan.count; ++i) {
     for (std::int64_t t = 0; t < access->grid.threads(); t += warp_size) {
       if (plan.form == AccessForm::copy) {
+        std::vector<ActiveLane> to;
         const auto find = [&](const isa::Index& index, ActiveLane& lane) {
           lane.elements = tile.elements_inside(index, plan.elements);
-          lane.bit = lane.elements == 0 ? 0 : tile.bit(index);
-          return lane.elements > 0;
+          if (lane.elements == 0) return false;
+          lane.bit = tile.bit(index);
+          if (destination) to.push_back({lane.lane, destination->bit(index), lane.elements});
+          return true;
         };
-        keep(t / warp_size, bytes_of(active_lanes(access->grid, t, i, find), side.bits));
+        const auto from = active_lanes(access->grid, t, i, find);
+        if (!from.empty()) {
+          keep(t / warp_size, access->stores, bytes_of(from, side.bits), bytes_of(to, side.bits));
+        }
         continue;
       }
-      count_moves(
-          lanes_in(tile, access->grid, t, i), plan, side.bits, access->stores,
-          [&](const WarpAccess& request, unsigned) { return keep(t / warp_size, request); });
+      count_moves(lanes_in(tile, access->grid, t, i), plan, side.bits, access->stores,
+                  [&](const WarpAccess& request, unsigned) {
+                    if (!request.empty()) keep(t / warp_size, access->stores, request, {});
+                    return AccessCount{};
+                  });
     }
   }
+}
+
+}  // namespace
+
+std::vector<GlobalRequest> global_requests(const isa::VerifiedProgram& program, int kernel,
+                                           const isa::InstStmt& stmt) {
+  std::vector<GlobalRequest> requests;
+  for_each_global_request(program, kernel, stmt,
+                          [&](std::int64_t warp, bool stores, WarpAccess lanes, const WarpAccess&) {
+                            requests.push_back({warp, stores, std::move(lanes)});
+                          });
   return requests;
+}
+
+std::vector<WarpAccess> copy_destinations(const isa::VerifiedProgram& program, int kernel,
+                                          const isa::InstStmt& stmt) {
+  std::vector<WarpAccess> destinations;
+  for_each_global_request(program, kernel, stmt,
+                          [&](std::int64_t, bool, const WarpAccess&, WarpAccess to) {
+                            if (!to.empty()) destinations.push_back(std::move(to));
+                          });
+  return destinations;
 }
 
 std::vector<bool> warps_that_move(const isa::VerifiedProgram& program, int kernel,

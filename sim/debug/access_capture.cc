@@ -50,6 +50,10 @@ bool AccessCapture::combines() const {
   return (in_global && in_global->access->combines) || (in_shared && in_shared->access->combines);
 }
 
+bool AccessCapture::orders_blocks() const {
+  return in_global && sim::orders_blocks(in_global->use);
+}
+
 std::vector<MovedElement> elements_at(const AccessCapture& capture, std::uint64_t bit) {
   std::vector<MovedElement> found;
   const auto keep = [&](const MovedElement& element, unsigned) {

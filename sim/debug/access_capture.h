@@ -32,6 +32,8 @@ class AccessCapture final : public AccessObserver {
   void clear();
   /// Whether a store combines elements with those of memory.
   [[nodiscard]] bool combines() const;
+  /// Whether the access is that of an instruction on a semaphore.
+  [[nodiscard]] bool orders_blocks() const;
 
   std::optional<GlobalFootprint> in_global;
   const std::uint8_t* buffer = nullptr;  ///< behind the footprint

@@ -67,10 +67,10 @@ struct FocusThread {
   std::optional<std::int64_t> thread;
 };
 struct Break {
-  std::optional<NamedLine> line;  ///< else the mnemonic
-  std::string mnemonic;
-  ExpressionPtr condition;   ///< or null
-  std::uint64_t ignore = 0;  ///< hits that do not stop
+  std::optional<NamedLine> line;  ///< else the name
+  std::string name;               ///< of a kernel, a function or an instruction
+  ExpressionPtr condition;        ///< or null
+  std::uint64_t ignore = 0;       ///< hits that do not stop
   bool temporary = false;
 };
 struct Watch {
@@ -102,9 +102,11 @@ struct Bits {
   std::string tensor;
   std::int64_t thread = 0;
 };
-/// Elements in memory, with what is known of each.
+/// Elements in memory, with what is known of each. With a count: so many in row-major order from
+/// the first one on.
 struct Memory {
   Selection what;
+  std::optional<std::int64_t> count = {};
 };
 enum class Topic : std::uint8_t {
   blocks,
@@ -113,6 +115,7 @@ enum class Topic : std::uint8_t {
   barriers,
   stats,
   cost,
+  locals,  ///< scalars, and the tensors of the block
   scalars,
   tensors,
   breakpoints,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -201,6 +202,28 @@ std::string to_string(const Value& value) {
 Result<Value> evaluate(const Expression& expression, const Names& names, const BlockState* block,
                        const Implied& implied) {
   return Evaluator(names, block, implied)(expression);
+}
+
+namespace {
+
+void add_operands(const ExpressionPtr& expression, std::vector<ExpressionPtr>& found) {
+  if (const auto* unary = std::get_if<Expression::Unary>(&expression->node)) {
+    add_operands(unary->operand, found);
+  } else if (const auto* binary = std::get_if<Expression::Binary>(&expression->node)) {
+    add_operands(binary->left, found);
+    add_operands(binary->right, found);
+  } else if (!std::holds_alternative<Value>(expression->node)) {
+    const auto same = [&](const ExpressionPtr& other) { return other->text == expression->text; };
+    if (std::none_of(found.begin(), found.end(), same)) found.push_back(expression);
+  }
+}
+
+}  // namespace
+
+std::vector<ExpressionPtr> operands_of(const ExpressionPtr& expression) {
+  std::vector<ExpressionPtr> found;
+  add_operands(expression, found);
+  return found;
 }
 
 Value value_of_code(const isa::DType& dtype, std::uint64_t code) {

@@ -47,8 +47,12 @@ struct Expression {
     ExpressionPtr left, right;
   };
   std::variant<Value, Name, Item, Count, Unary, Binary> node;
-  std::string text;  ///< as the user wrote it
+  /// As the user wrote it: of the whole expression, and of names and elements in it.
+  std::string text = {};
 };
+
+/// The most operators, names and numbers that an expression has, and how deep it may be nested.
+inline constexpr int max_expression_nodes = 1000, max_expression_depth = 64;
 
 /// Names that an expression may use beside variables: $x, $y, $z (of the block) and $moment.
 struct Implied {
@@ -60,6 +64,9 @@ struct Implied {
 /// name, an index outside of a tensor, a division by zero.
 [[nodiscard]] Result<Value> evaluate(const Expression& expression, const Names& names,
                                      const BlockState* block, const Implied& implied);
+
+/// The names, elements and counts of elements that an expression reads, each once.
+[[nodiscard]] std::vector<ExpressionPtr> operands_of(const ExpressionPtr& expression);
 
 /// The value of an element as a number.
 [[nodiscard]] Value value_of_code(const isa::DType& dtype, std::uint64_t code);

@@ -20,7 +20,7 @@ Result<std::unique_ptr<Machine>> Machine::make(const isa::VerifiedProgram& progr
   std::map<int, std::shared_ptr<const KernelPlan>> plans;
   for (const LaunchSpec& spec : launches) {
     auto& plan = plans[spec.kernel];
-    if (!plan) plan = std::make_shared<const KernelPlan>(program, spec.kernel);
+    if (!plan) plan = std::make_shared<const KernelPlan>(program, spec.kernel, options.checks);
     auto launch = PreparedLaunch::make(program, spec, plan, buffers, options, &machine->writes_);
     if (!launch) return launch.error();
     machine->launches_.push_back(*std::move(launch));

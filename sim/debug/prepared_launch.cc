@@ -29,8 +29,11 @@ class KeptMemory {
 
 }  // namespace
 
-KernelPlan::KernelPlan(const isa::VerifiedProgram& program, int kernel)
-    : plan(build_plan(program, kernel, {.keep_flows = true})),
+KernelPlan::KernelPlan(const isa::VerifiedProgram& program, int kernel, const Checks& checks)
+    : plan(build_plan(program, kernel,
+                      {.keep_flows = true,
+                       .wrapping = checks.wraps ? Wrapping::found : Wrapping::allowed,
+                       .follow_padding = checks.padding && !checks.uninitialized})),
       registers(program.kernel(kernel)),
       records(program, kernel, plan) {}
 
@@ -47,7 +50,9 @@ Result<std::unique_ptr<PreparedLaunch>> PreparedLaunch::make(const isa::Verified
       bind_arguments(program, spec.kernel, spec.arguments, buffers.size());
   if (!parameters) return parameters.error();
   Result<LaunchMemory> memory =
-      make_memory(program, spec.kernel, buffers, {.undefined = options.checks.uninitialized});
+      make_memory(program, spec.kernel, buffers,
+                  {.undefined = options.checks.uninitialized,
+                   .padding = options.checks.padding && !options.checks.uninitialized});
   if (!memory) return memory.error();
   std::unique_ptr<PreparedLaunch> launch(new PreparedLaunch(
       program, spec.kernel, std::move(plan), *std::move(memory), *std::move(parameters),

@@ -30,7 +30,7 @@ struct LaunchSpec {
 
 /// The plan of a kernel, which its launches share.
 struct KernelPlan {
-  KernelPlan(const isa::VerifiedProgram& program, int kernel);
+  KernelPlan(const isa::VerifiedProgram& program, int kernel, const Checks& checks);
 
   Plan plan;
   RegisterFile registers;

@@ -12,22 +12,6 @@
 #include "sim/debug/bit_ranges.h"
 
 namespace tilevm::sim::debug {
-namespace {
-
-const isa::InstStmt* find_statement(const isa::Block& block, isa::StmtId id) {
-  const isa::InstStmt* found = nullptr;
-  isa::for_each_statement(block, [&](const isa::Stmt& stmt) {
-    if (stmt.id() == id) found = std::get_if<isa::InstStmt>(&stmt.node);
-  });
-  return found;
-}
-
-}  // namespace
-
-/// A statement that wrote memory: its accesses.
-struct Provenance::Writer {
-  AccessCapture capture;
-};
 
 Trail Provenance::trail_of(const Tensor& tensor, const isa::Index& index,
                            std::optional<std::int64_t> thread, std::size_t launch,
@@ -55,6 +39,16 @@ Trail Provenance::trail_of(const Tensor& tensor, const isa::Index& index,
   return trail;
 }
 
+/// The instruction before which the machine is; null of another statement.
+const isa::InstStmt* Provenance::next_instruction() {
+  const PlanOp& op = machine().launch().plan().records[machine().next_record()];
+  const isa::InstStmt* found = nullptr;
+  isa::for_each_statement(machine().launch().kernel().body, [&](const isa::Stmt& stmt) {
+    if (stmt.id() == op.statement) found = std::get_if<isa::InstStmt>(&stmt.node);
+  });
+  return found;
+}
+
 std::optional<std::size_t> Provenance::resident_of(const Trail& trail) {
   const MachineState& state = machine().state();
   if (machine().finished() || state.launch != trail.launch) return std::nullopt;
@@ -64,28 +58,54 @@ std::optional<std::size_t> Provenance::resident_of(const Trail& trail) {
   return std::nullopt;
 }
 
-reply::Cause Provenance::step(Trail trail, const std::string& via, std::optional<Trail>& next,
+reply::Cause Provenance::step(Trail trail, const std::string& via, std::optional<TrailBranch>& next,
                               std::vector<TrailBranch>& branches) {
   reply::Cause cause;
   next.reset();
   branches.clear();
-  const Moment origin = timeline_.now();
+  access_.clear();
+  moved_.reset();
   if (trail.bits.empty()) {
     cause.kind = reply::Cause::Kind::unknown;
     return cause;
   }
   describe(trail, cause);
+  std::optional<Trail> value;
+  const std::vector<ScalarSources::NotTaken> not_taken = branches_not_taken(trail, cause, branches);
+  follow(trail, via, value, cause, branches);
+  if (cause.kind != reply::Cause::Kind::statement) return cause;
+  if (value && branches.empty()) {
+    branches.push_back({*value, timeline_.now()});
+    cause.followed = 1;
+  }
+  cause.values = branches.size();
+  if (value) next = TrailBranch{*value, timeline_.now()};
+  list_scalars(trail, not_taken, via, next, cause, branches);
+  cause.branches = branches.size();
+  return cause;
+}
+
+/// Goes to before the statement that wrote the trail's bits last, and finds the value that these
+/// were made of.
+void Provenance::follow(Trail trail, const std::string& via, std::optional<Trail>& next,
+                        reply::Cause& cause, std::vector<TrailBranch>& branches) {
+  const Moment origin = timeline_.now();
   std::optional<Writer> writer;
   switch (trail.space) {
     case Trail::Space::registers:
-      if (!find_register_writer(trail)) {
-        cause.kind = reply::Cause::Kind::unknown;
-        return cause;
+    case Trail::Space::scalar: {
+      const Moment last = last_write(trail);
+      if (last == 0) {
+        cause.kind =
+            is_parameter(trail) ? reply::Cause::Kind::parameter : reply::Cause::Kind::unknown;
+        return;
       }
+      timeline_.go_back_to(last - 1);
       cause.position = make_position(machine(), machine().state().position);
-      next = through_registers(trail, via, cause, branches);
-      cause.branches = branches.size();
-      return cause;
+      next = trail.space == Trail::Space::scalar ? through_scalar(trail)
+                                                 : through_registers(trail, via, cause, branches);
+      return;
+    }
     case Trail::Space::shared:
       writer = find_shared_writer(trail);
       break;
@@ -96,33 +116,38 @@ reply::Cause Provenance::step(Trail trail, const std::string& via, std::optional
   if (!writer) {
     cause.kind =
         trail.space == Trail::Space::global ? reply::Cause::Kind::input : reply::Cause::Kind::zeros;
-    return cause;
+    return;
   }
+  access_ = writer->capture;
   cause.position = make_position(machine(), machine().state().position);
   if (writer->capture.combines()) {
     next = through_combination(trail, *writer, via, cause, branches);
-    cause.branches = branches.size();
-    return cause;
+    return;
+  }
+  if (writer->capture.orders_blocks()) {
+    follow_update(trail, next, cause, branches);
+    return;
   }
   cause.copy = true;
   next = through_store(trail, *writer);
   if (next) {
     branches.push_back({*next, timeline_.now()});
-    cause.branches = cause.followed = 1;
+    cause.followed = 1;
   }
   branch_off_rest(trail, *writer, origin, cause, branches);
-  return cause;
 }
 
-/// Goes to before the statement that wrote a register tile last.
-bool Provenance::find_register_writer(Trail& trail) {
+/// The moment after a register tile or a scalar was written last, 0 if it was not. `trail.var`
+/// becomes the variable by which it was written.
+Moment Provenance::last_write(Trail& trail) {
   const auto resident = resident_of(trail);
-  if (!resident) return false;
+  if (!resident) return 0;
   const PreparedLaunch& launch = machine().launch();
   const std::vector<Moment>& last_run = machine().state().residents[*resident]->last_run;
   const isa::VarId asked = trail.var;
   // A View and its source may share their registers.
   const auto shares = [&](isa::VarId var) {
+    if (trail.space == Trail::Space::scalar) return var == asked;
     return std::holds_alternative<isa::RegisterType>(launch.kernel().variable(var).type) &&
            launch.registers().offset(var) == launch.registers().offset(asked);
   };
@@ -134,62 +159,7 @@ bool Provenance::find_register_writer(Trail& trail) {
       trail.var = var;
     }
   }
-  if (last == 0) return false;
-  timeline_.go_back_to(last - 1);
-  return true;
-}
-
-std::optional<Provenance::Writer> Provenance::find_shared_writer(const Trail& trail) {
-  const auto resident = resident_of(trail);
-  if (!resident) return std::nullopt;
-  const Moment began = machine().state().residents[*resident]->began;
-  const std::uint64_t bit = trail.bits.front().begin;
-  AccessCapture capture;
-  std::uint64_t stepped = 0;
-  bool known = false;
-  machine().writes().listener = &capture;
-  const auto found = timeline_.search_back(
-      [&](bool first, bool) -> std::optional<Moment> {
-        std::optional<Moment> match;
-        if (!first && known && stepped == trail.rank && timeline_.now() > began &&
-            capture.in_shared && capture.in_shared->writes && element_at(*capture.in_shared, bit)) {
-          match = timeline_.now() - 1;
-        }
-        capture.clear();
-        known = machine().has_current();
-        if (known) stepped = machine().current().rank;
-        return match;
-      },
-      began);
-  machine().writes().listener = nullptr;
-  if (!found) return std::nullopt;
-  return capture_step();
-}
-
-/// The accesses of the next step, which is not made.
-Provenance::Writer Provenance::capture_step() {
-  Writer writer;
-  const Moment before = timeline_.now();
-  machine().writes().listener = &writer.capture;
-  static_cast<void>(timeline_.step());
-  machine().writes().listener = nullptr;
-  timeline_.go_back_to(before);
-  return writer;
-}
-
-std::optional<Provenance::Writer> Provenance::find_global_writer(const Trail& trail) {
-  const std::uint64_t bit = trail.bits.front().begin;
-  const Moment present = timeline_.now();
-  const std::vector<GlobalWrite>& history = machine().writes().history;
-  for (std::size_t k = history.size(); k-- > 0;) {
-    const GlobalWrite& write = history[k];
-    if (write.moment > present || !write.may_include(trail.buffer, bit / 8)) continue;
-    timeline_.go_back_to(write.moment - 1);
-    Writer writer = capture_step();
-    const auto& access = writer.capture.in_global;
-    if (access && sim::writes(access->use) && element_at(*access, bit)) return writer;
-  }
-  return std::nullopt;
+  return last;
 }
 
 Trail Provenance::of_element(const ElementSource& source, const Trail& trail) {
@@ -230,131 +200,6 @@ std::optional<Trail> Provenance::through_registers(const Trail& trail, const std
   TILEVM_NO_ENUMERATOR();
 }
 
-std::optional<Trail> Provenance::through_load(const Trail& trail) {
-  const auto& type =
-      *std::get_if<isa::RegisterType>(&machine().launch().kernel().variable(trail.var).type);
-  const Writer load = capture_step();
-  Trail next = trail;
-  next.bits.clear();
-  bool outside = false;
-  for_each_element(trail.bits, type.dtype.bits,
-                   [&](std::size_t place, std::uint64_t first, std::uint64_t count) {
-                     const MovedElement element{trail.thread, place};
-                     std::optional<std::uint64_t> bit;
-                     if (load.capture.in_shared) {
-                       bit = bit_of(*load.capture.in_shared, element);
-                     } else if (load.capture.in_global) {
-                       bit = bit_of(*load.capture.in_global, element);
-                     }
-                     outside = outside || !bit;
-                     if (bit) append(next.bits, *bit + first, count);
-                   });
-  if (outside) return std::nullopt;
-  next.space = load.capture.in_shared ? Trail::Space::shared : Trail::Space::global;
-  next.buffer = load.capture.buffer;
-  return next;
-}
-
-std::optional<Trail> Provenance::through_store(const Trail& trail, const Writer& writer) {
-  const AccessCapture& capture = writer.capture;
-  const bool is_copy = capture.in_shared && capture.in_global;
-  const unsigned n = capture.in_shared ? capture.in_shared->access->tile.bits
-                                       : capture.in_global->access->tile.bits;
-  Trail next = trail;
-  next.launch = machine().launch_index();
-  next.rank = machine().current().rank;
-  next.bits.clear();
-  std::optional<std::size_t> thread;
-  for (const BitRange& range : trail.bits) {
-    for (std::uint64_t at = range.begin; at < range.end;) {
-      const auto found = capture.in_shared ? element_at(*capture.in_shared, at)
-                                           : element_at(*capture.in_global, at);
-      if (!found || (thread && *thread != found->first.thread)) break;  // written by another
-      thread = found->first.thread;
-      const std::uint64_t count = std::min<std::uint64_t>(n - found->second, range.end - at);
-      std::optional<std::uint64_t> begin = found->first.place * n;
-      if (is_copy) begin = bit_of(*capture.in_global, found->first);
-      if (!begin) return std::nullopt;
-      append(next.bits, *begin + found->second, count);
-      at += count;
-    }
-  }
-  if (next.bits.empty()) return std::nullopt;
-  next.thread = thread.value_or(0);
-  if (is_copy) {
-    next.space = Trail::Space::global;
-    next.buffer = capture.buffer;
-    return next;
-  }
-  const PlanOp& op = machine().launch().plan().records[machine().next_record()];
-  const isa::InstStmt* stmt = find_statement(machine().launch().kernel().body, op.statement);
-  const auto move = stmt != nullptr ? isa::tile_move(*stmt) : std::nullopt;
-  const auto* registers = move ? std::get_if<isa::RegisterMove>(&*move) : nullptr;
-  if (registers == nullptr) return std::nullopt;  // a semaphore's value
-  next.space = Trail::Space::registers;
-  next.var = registers->tile;
-  return next;
-}
-
-/// Bits of a value in memory that another statement, or another thread, wrote.
-void Provenance::branch_off_rest(const Trail& trail, const Writer& writer, Moment origin,
-                                 reply::Cause& cause, std::vector<TrailBranch>& branches) {
-  const AccessCapture& capture = writer.capture;
-  std::optional<std::size_t> thread;
-  Trail rest = trail;
-  rest.bits.clear();
-  for (const BitRange& range : trail.bits) {
-    for (std::uint64_t bit = range.begin; bit < range.end; ++bit) {
-      const auto found = capture.in_shared ? element_at(*capture.in_shared, bit)
-                                           : element_at(*capture.in_global, bit);
-      if (found && !thread) thread = found->first.thread;
-      if (!found || found->first.thread != *thread) append(rest.bits, bit, 1);
-    }
-  }
-  if (rest.bits.empty()) return;
-  branches.push_back({rest, origin});
-  cause.branches = branches.size();
-  cause.sources.push_back(
-      {fmt::format("{}: written by another thread or statement", byte_ranges(rest.bits)),
-       {branches.size()}});
-}
-
-/// The machine is before a store that combines: what it makes of the element comes from what was
-/// there, and from the elements of the tile that have this place. One of them is followed.
-std::optional<Trail> Provenance::through_combination(const Trail& trail, const Writer& writer,
-                                                     const std::string& via, reply::Cause& cause,
-                                                     std::vector<TrailBranch>& branches) {
-  const PlanOp& op = machine().launch().plan().records[machine().next_record()];
-  const isa::InstStmt* stmt = find_statement(machine().launch().kernel().body, op.statement);
-  const auto move = stmt != nullptr ? isa::tile_move(*stmt) : std::nullopt;
-  const auto* store = move ? std::get_if<isa::RegisterMove>(&*move) : nullptr;
-  if (store == nullptr) return std::nullopt;
-  std::vector<ElementSource> sources;
-  for (const MovedElement& element : elements_at(writer.capture, trail.bits.front().begin)) {
-    sources.push_back({store->tile, element.thread, element.place});
-  }
-  Trail here = trail;
-  here.launch = machine().launch_index();
-  here.rank = machine().current().rank;
-  std::vector<std::size_t> listed;
-  list_sources(sources, cause, listed);
-  for (const std::size_t source : listed) {
-    branches.push_back({of_element(sources[source], here), timeline_.now()});
-  }
-  reply::Cause before;
-  describe(trail, before);
-  if (before.has_element) {
-    branches.push_back({trail, timeline_.now()});
-    cause.sources.push_back({fmt::format("{} = {} before", before.place,
-                                         isa::format_value(before.dtype, before.element.code)),
-                             {branches.size()}});
-  }
-  if (listed.empty()) return std::nullopt;
-  const std::size_t chosen = choose(sources, listed, DataFlow::Kind::computed, via, cause);
-  cause.followed = chosen + 1;
-  return branches[chosen].trail;
-}
-
 std::optional<Trail> Provenance::through_elements(const Trail& trail, const std::string& via,
                                                   reply::Cause& cause,
                                                   std::vector<TrailBranch>& branches) {
@@ -375,7 +220,7 @@ std::optional<Trail> Provenance::through_elements(const Trail& trail, const std:
     branches.push_back({of_element(sources[source], trail), timeline_.now()});
   }
   cause.followed = chosen + 1;
-  Trail next = branches[chosen].trail;
+  Trail& next = branches[chosen].trail;
   if (op.flow.kind == DataFlow::Kind::moved) {  // the same bits of the element
     const std::uint64_t shift = trail.bits.front().begin - place * type.dtype.bits;
     next.bits.front().begin += shift;

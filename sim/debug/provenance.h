@@ -2,7 +2,8 @@
 // by statement, to the input that the value was.
 //
 // What is followed is a range of bits, so that an element of a packed type leads to its bits in the
-// bytes that hold it.
+// bytes that hold it; or a scalar, which leads through expressions, loads, ranges of loops and
+// parameters. Each step lists the scalars in offsets and conditions beside (scalar_sources.h).
 #pragma once
 
 #include <cstddef>
@@ -11,34 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "sim/debug/access_capture.h"
 #include "sim/debug/bit_ranges.h"
 #include "sim/debug/reply.h"
+#include "sim/debug/scalar_sources.h"
 #include "sim/debug/timeline.h"
 
 namespace tilevm::sim::debug {
 
 /// "bits 4..7 of byte 12, bits 0..1 of byte 44".
 [[nodiscard]] std::string byte_ranges(const std::vector<BitRange>& bits);
-
-/// Bits at one moment, in one of the memories.
-struct Trail {
-  enum class Space : std::uint8_t { registers, shared, global };
-  Space space = Space::registers;
-  std::size_t launch = 0;
-  std::uint64_t rank = 0;  ///< of the block, unless in global memory
-  isa::VarId var;          ///< of a tile in registers
-  std::size_t thread = 0;
-  const std::uint8_t* buffer = nullptr;  ///< in global memory
-  /// In the thread's stream, in shared memory or in the buffer. Ascending order of the bits of the
-  /// value; the first one is followed.
-  std::vector<BitRange> bits;
-};
-
-/// A value that another was made of, and when it was there.
-struct TrailBranch {
-  Trail trail;
-  Moment moment = 0;
-};
 
 /// Where the machine is, for a block.
 [[nodiscard]] Position make_position(Machine& machine, std::size_t resident);
@@ -59,20 +42,41 @@ class Provenance {
   /// statement. `next` takes what the value was made of there; nothing at the end of the way. At a
   /// choice the operand called `via` is followed; else one that is NaN or infinite if the value is;
   /// else one that has the value; else the first one. `branches` takes all that can be followed, as
-  /// the cause numbers them.
-  [[nodiscard]] reply::Cause step(Trail trail, const std::string& via, std::optional<Trail>& next,
+  /// the cause numbers them: values, then the scalars of offsets and conditions.
+  [[nodiscard]] reply::Cause step(Trail trail, const std::string& via,
+                                  std::optional<TrailBranch>& next,
                                   std::vector<TrailBranch>& branches);
 
  private:
-  struct Writer;
+  /// A statement that wrote memory: its accesses.
+  struct Writer {
+    AccessCapture capture;
+  };
 
   [[nodiscard]] Machine& machine() { return timeline_.machine(); }
+  [[nodiscard]] const isa::InstStmt* next_instruction();
   [[nodiscard]] std::optional<std::size_t> resident_of(const Trail& trail);
+  void follow(Trail trail, const std::string& via, std::optional<Trail>& next, reply::Cause& cause,
+              std::vector<TrailBranch>& branches);
   [[nodiscard]] Writer capture_step();
+  [[nodiscard]] Moment last_write(Trail& trail);
+  [[nodiscard]] bool is_parameter(const Trail& trail);
+  [[nodiscard]] std::optional<Trail> through_scalar(const Trail& trail);
+  [[nodiscard]] std::vector<ScalarSources::NotTaken> branches_not_taken(
+      const Trail& trail, reply::Cause& cause, std::vector<TrailBranch>& branches);
+  void list_scalars(const Trail& trail, const std::vector<ScalarSources::NotTaken>& not_taken,
+                    const std::string& via, std::optional<TrailBranch>& next, reply::Cause& cause,
+                    std::vector<TrailBranch>& branches);
+  [[nodiscard]] std::size_t choose_scalar(const reply::Cause& cause,
+                                          const std::vector<TrailBranch>& branches);
+  [[nodiscard]] std::optional<std::int64_t> element_number(const Trail& trail);
+  void list_before(const Trail& trail, reply::Cause& cause, std::vector<TrailBranch>& branches);
+  void follow_update(const Trail& trail, std::optional<Trail>& next, reply::Cause& cause,
+                     std::vector<TrailBranch>& branches);
+  void describe_scalar(const Trail& trail, reply::Cause& cause);
   void describe(const Trail& trail, reply::Cause& cause);
   void describe_registers(const Trail& trail, reply::Cause& cause);
   void describe_memory(const Trail& trail, reply::Cause& cause);
-  [[nodiscard]] bool find_register_writer(Trail& trail);
   [[nodiscard]] std::optional<Writer> find_shared_writer(const Trail& trail);
   [[nodiscard]] std::optional<Writer> find_global_writer(const Trail& trail);
   [[nodiscard]] std::optional<Trail> through_registers(const Trail& trail, const std::string& via,
@@ -106,6 +110,9 @@ class Provenance {
   Timeline& timeline_;
   const std::vector<isa::DType>& dtypes_;
   const std::vector<isa::Shape>& shapes_;
+  ListedConditions listed_;
+  AccessCapture access_;               // of the step's statement
+  std::optional<MovedElement> moved_;  // by that access
 };
 
 }  // namespace tilevm::sim::debug

@@ -59,11 +59,26 @@ std::string byte_ranges(const std::vector<BitRange>& bits) {
 }
 
 void Provenance::describe(const Trail& trail, reply::Cause& cause) {
-  if (trail.space == Trail::Space::registers) {
-    describe_registers(trail, cause);
-  } else {
-    describe_memory(trail, cause);
+  switch (trail.space) {
+    case Trail::Space::registers:
+      return describe_registers(trail, cause);
+    case Trail::Space::scalar:
+      return describe_scalar(trail, cause);
+    case Trail::Space::shared:
+    case Trail::Space::global:
+      return describe_memory(trail, cause);
   }
+  TILEVM_NO_ENUMERATOR();
+}
+
+void Provenance::describe_scalar(const Trail& trail, reply::Cause& cause) {
+  const auto resident = resident_of(trail);
+  if (!resident) return;
+  const auto* type =
+      std::get_if<isa::ScalarType>(&machine().launch().kernel().variable(trail.var).type);
+  const BlockState& block = machine().state().residents[*resident]->state;
+  cause.place = Names(machine(), resident, shapes_, dtypes_).name_of(trail.var);
+  cause.scalar = {type->kind, block.scalars[static_cast<std::size_t>(trail.var.index)]};
 }
 
 void Provenance::describe_registers(const Trail& trail, reply::Cause& cause) {

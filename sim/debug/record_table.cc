@@ -95,6 +95,7 @@ RecordTable::RecordTable(const isa::VerifiedProgram& program, int kernel, const 
   }
   find_loops(plan);
   find_calls(program.source(), plan);
+  index(program.kernel(kernel).name, plan);
 }
 
 /// A jump back closes a loop; inner loops close first.
@@ -131,7 +132,9 @@ void RecordTable::find_calls(const SourceFile& source, const Plan& plan) {
       const SourceLine line = source_line(source, chain[k]);
       if (lines.emplace(copy, line).second) info.begins.push_back(line);
       const bool is_new = std::ranges::find(before, copy) == before.end();
-      if (k < copies[i].size() && is_new) --info.call_depth;
+      if (k >= copies[i].size() || !is_new) continue;
+      --info.call_depth;
+      info.enters.push_back(source.calls_at(chain[k]).front().function);
     }
     before = copies[i];
   }
@@ -145,24 +148,52 @@ bool RecordTable::begins(std::size_t record, SourceLine line) const {
   return std::ranges::find(begun, line) != begun.end();
 }
 
-std::optional<SourceLine> RecordTable::line_from(SourceLine line) const {
-  std::optional<SourceLine> found;
-  for (const RecordInfo& info : infos_) {
-    for (const SourceLine& begun : info.begins) {
-      if (begun.file != line.file || begun.line < line.line) continue;
-      if (!found || begun.line < found->line) found = begun;
+void RecordTable::index(std::string_view kernel, const Plan& plan) {
+  bool first = true;
+  for (std::size_t i = 0; i < infos_.size(); ++i) {
+    for (const isa::VarId var : infos_[i].written) {
+      const auto index = static_cast<std::size_t>(var.index);
+      if (index >= writers_.size()) writers_.resize(index + 1);
+      writers_[index].push_back(i);
+    }
+    for (const SourceLine& line : infos_[i].begins) {
+      std::vector<std::size_t>& at = lines_[{line.file, line.line}];
+      if (at.empty() || at.back() != i) at.push_back(i);
+    }
+    if (!infos_[i].visible) continue;
+    if (std::exchange(first, false)) names_[std::string(kernel)].push_back(i);
+    for (const std::string& function : infos_[i].enters) {
+      functions_.insert(function);
+      names_[function].push_back(i);
+    }
+    if (!plan.records[i].mnemonic.empty()) {
+      names_[std::string(plan.records[i].mnemonic)].push_back(i);
     }
   }
-  return found;
 }
 
-std::vector<std::size_t> RecordTable::writers_of(isa::VarId var) const {
-  std::vector<std::size_t> writers;
-  for (std::size_t i = 0; i < infos_.size(); ++i) {
-    const auto& written = infos_[i].written;
-    if (std::find(written.begin(), written.end(), var) != written.end()) writers.push_back(i);
-  }
-  return writers;
+std::optional<SourceLine> RecordTable::line_from(SourceLine line) const {
+  const auto found = lines_.lower_bound({line.file, line.line});
+  if (found == lines_.end() || found->first.first != line.file) return std::nullopt;
+  return SourceLine{found->first.second, line.file};
+}
+
+const std::vector<std::size_t>& RecordTable::at_line(SourceLine line) const {
+  static const std::vector<std::size_t> none;
+  const auto found = lines_.find({line.file, line.line});
+  return found != lines_.end() ? found->second : none;
+}
+
+const std::vector<std::size_t>& RecordTable::at_name(std::string_view name) const {
+  static const std::vector<std::size_t> none;
+  const auto found = names_.find(name);
+  return found != names_.end() ? found->second : none;
+}
+
+const std::vector<std::size_t>& RecordTable::writers_of(isa::VarId var) const {
+  static const std::vector<std::size_t> none;
+  const auto index = static_cast<std::size_t>(var.index);
+  return index < writers_.size() ? writers_[index] : none;
 }
 
 }  // namespace tilevm::sim::debug

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "isa/verify/verify.h"
@@ -35,6 +40,7 @@ struct RecordInfo {
   /// The lines whose first visible record it is: its own, and that of a call which it begins.
   std::vector<SourceLine> begins;
   std::vector<isa::VarId> written;
+  std::vector<std::string> enters;  ///< functions whose inlined calls begin at it
 };
 
 class RecordTable {
@@ -47,14 +53,27 @@ class RecordTable {
   [[nodiscard]] bool begins(std::size_t record, SourceLine line) const;
   /// The first line from `line` on, of its file, at which a step may stop.
   [[nodiscard]] std::optional<SourceLine> line_from(SourceLine line) const;
+  /// The records at which a line begins, ascending.
+  [[nodiscard]] const std::vector<std::size_t>& at_line(SourceLine line) const;
+  /// The records at which a kernel or a function of a name begins, or those of an instruction with
+  /// that mnemonic, ascending.
+  [[nodiscard]] const std::vector<std::size_t>& at_name(std::string_view name) const;
+  /// The names of functions that the kernel calls.
+  [[nodiscard]] const std::set<std::string>& functions() const { return functions_; }
   /// The records that write a variable.
-  [[nodiscard]] std::vector<std::size_t> writers_of(isa::VarId var) const;
+  [[nodiscard]] const std::vector<std::size_t>& writers_of(isa::VarId var) const;
 
  private:
   void find_loops(const Plan& plan);
   void find_calls(const SourceFile& source, const Plan& plan);
 
+  void index(std::string_view kernel, const Plan& plan);
+
   std::vector<RecordInfo> infos_;
+  std::map<std::pair<std::size_t, int>, std::vector<std::size_t>> lines_;  // by file and line
+  std::map<std::string, std::vector<std::size_t>, std::less<>> names_;
+  std::set<std::string> functions_;
+  std::vector<std::vector<std::size_t>> writers_;  // by variable
 };
 
 }  // namespace tilevm::sim::debug

@@ -69,6 +69,11 @@ struct WatchChange {
 
 namespace reply {
 
+struct Computed {
+  std::string text;
+  Value value;
+};
+
 struct Stopped {
   enum class Reason : std::uint8_t {
     start,
@@ -87,6 +92,11 @@ struct Stopped {
   std::uint64_t hits = 0;
   Position position;
   std::vector<Written> wrote;  ///< by the statement before; only after steps forward
+  /// Scalars of the block in focus that are not as they were at the last stop, beside those that
+  /// the statement before wrote.
+  std::vector<ScalarVariable> changed;
+  std::vector<Computed> condition;  ///< what the condition of the breakpoint read
+  std::string no_condition;         ///< why the condition had no value, if it had none
   std::optional<WatchChange> change;
   std::optional<Fault> fault;
 };
@@ -119,11 +129,6 @@ struct ThreadTile {
   std::vector<std::uint8_t> bytes;  ///< the thread's bit stream
 };
 
-struct Computed {
-  std::string text;
-  Value value;
-};
-
 struct LayoutShown {
   std::string name, type;
   std::optional<isa::RegisterLayout> registers;
@@ -141,12 +146,22 @@ struct MemoryElement {
   bool visible = true;      ///< to all threads: a barrier followed the last write
   std::optional<std::int64_t> writer;  ///< the only thread that may read it before a barrier
   SourceLine line;  ///< of the last write; 0 if there is none, or it is not known
+  /// Accesses since the last barrier, and those of a statement that was stopped by a fault.
+  struct Reader {
+    std::int64_t thread = 0;
+    SourceLine line;
+  };
+  std::vector<Reader> readers;  ///< the first ones
+  std::size_t more_readers = 0;
+  std::vector<std::int64_t> next_threads;  ///< that the faulty statement is about to touch it with
 };
 struct MemoryShown {
   std::string text, type;
   isa::DType dtype;
   bool shared = false;
   std::vector<MemoryElement> elements;
+  SourceLine next_line;      ///< of the statement that `next_threads` are of
+  bool next_writes = false;  ///< it writes, else it reads
 };
 
 struct BlockInfo {
@@ -220,6 +235,12 @@ struct Tensors {
   std::vector<TensorInfo> tensors;
 };
 
+/// The variables of the block in focus.
+struct Locals {
+  Scalars scalars;
+  Tensors tensors;
+};
+
 struct BreakInfo {
   int number = 0;
   std::string what;  ///< unless it is at a line
@@ -238,7 +259,13 @@ struct Snapshots {
 
 /// A step of a value's way, from the newest to the oldest.
 struct Cause {
-  enum class Kind : std::uint8_t { statement, input, zeros, unknown };
+  enum class Kind : std::uint8_t {
+    statement,
+    input,      ///< memory as it was when the run began
+    parameter,  ///< a scalar that the launch gave
+    zeros,
+    unknown,
+  };
   Kind kind = Kind::statement;
   Position position;  ///< of the statement that wrote the value
   std::string place;  ///< "acc[3, 5]", "byte 34 of b"
@@ -247,7 +274,9 @@ struct Cause {
   isa::DType dtype;
   Element element;
   bool has_element = false;
-  bool copy = false;  ///< the value was only moved
+  std::optional<isa::Scalar> scalar;  ///< the value of a scalar variable
+  bool copy = false;                  ///< the value was only moved
+  bool data_offset = false;           ///< a value that was read says which element was moved
   /// What the value was made of, as texts; of many sources the largest.
   struct Source {
     std::string text;
@@ -256,6 +285,7 @@ struct Cause {
   std::vector<Source> sources;
   std::size_t more = 0;      ///< sources that are not listed
   std::size_t branches = 0;  ///< how many values can be followed
+  std::size_t values = 0;    ///< how many of them, the first ones, the value was made of
   std::size_t followed = 0;  ///< the branch that the next step is; 0: there is none
   std::size_t skipped = 0;   ///< copies between this step and the one before
 };
@@ -297,7 +327,7 @@ using Reply =
     std::variant<Error, reply::Stopped, reply::Tile, reply::ThreadTile, reply::Computed,
                  reply::LayoutShown, reply::MemoryShown, reply::Blocks, reply::Race, reply::Groups,
                  reply::Barriers, reply::Stats, reply::Cost, reply::Scalars, reply::Tensors,
-                 reply::Breakpoints, reply::Snapshots, reply::WhyShown, reply::Changed,
-                 reply::TraceShown, reply::HashShown, reply::Done>;
+                 reply::Locals, reply::Breakpoints, reply::Snapshots, reply::WhyShown,
+                 reply::Changed, reply::TraceShown, reply::HashShown, reply::Done>;
 
 }  // namespace tilevm::sim::debug

@@ -1,6 +1,7 @@
 #include "sim/debug/session.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,14 +18,75 @@ Result<std::unique_ptr<Session>> Session::make(SessionSpec spec) {
                                session->spec_.buffers, session->spec_.options);
   if (!machine) return machine.error();
   session->timeline_ = std::make_unique<Timeline>(*std::move(machine), session->spec_.timeline);
-  session->mark_stops();
+  session->make_stop_tables();
   session->follow();
   return session;
 }
 
+namespace {
+
+/// The name that a command looks at; empty if it looks at none.
+template <class Request>
+std::string looked_at(const Request& request) {
+  if constexpr (requires { request.value; }) {
+    return {};  // what is changed is of the present
+  } else if constexpr (std::is_same_v<Request, command::Watch>) {
+    return {};
+  } else if constexpr (requires { request.what.tensor; }) {
+    return request.what.tensor;
+  } else if constexpr (requires { request.tensor; }) {
+    return request.tensor;
+  } else {
+    return {};
+  }
+}
+
+}  // namespace
+
 Reply Session::execute(const Command& command) {
   timeline_->clear_interrupt();
-  return std::visit([this](const auto& request) { return run(request); }, command);
+  past_.reset();
+  Reply reply = std::visit([this](const auto& request) { return run(request); }, command);
+  if (auto* stop = std::get_if<reply::Stopped>(&reply)) {
+    note_changes(*stop);
+    if (std::holds_alternative<command::Where>(command)) stop->changed.clear();
+    fault_at_ = stop->fault ? std::optional(timeline_->now()) : std::nullopt;
+  }
+  if (!std::holds_alternative<Error>(reply)) return reply;
+  const std::string name =
+      std::visit([](const auto& request) { return looked_at(request); }, command);
+  const bool here = name.empty() || names().find(name) || names().variable(name);
+  return here ? reply : in_past(command, name, std::move(reply));
+}
+
+/// The scalars that are not as they were at the last stop; of another block all.
+void Session::note_changes(reply::Stopped& stop) {
+  const auto resident = resident_of_focus();
+  SeenScalars now{focus_, resident.has_value(), {}};
+  const bool same_block = seen_.known && seen_.block.launch == focus_.launch &&
+                          seen_.block.rank == focus_.rank && resident;
+  if (resident) {
+    const isa::Kernel& kernel = machine().launch().kernel();
+    const BlockState& block = machine().state().residents[*resident]->state;
+    const Names look = names();
+    now.bits.resize(kernel.variables.size());
+    for (const isa::VarId var : look.live()) {
+      const auto index = static_cast<std::size_t>(var.index);
+      const auto* type = std::get_if<isa::ScalarType>(&kernel.variable(var).type);
+      if (type == nullptr) continue;
+      now.bits[index] = block.scalars[index];
+      if (same_block && seen_.bits[index] == now.bits[index]) continue;
+      const std::string& name = kernel.variable(var).name;
+      const bool is_told =
+          name.starts_with('(') || look.variable(name) != var ||
+          std::ranges::any_of(stop.wrote, [&](const Written& w) { return w.name == name; }) ||
+          std::ranges::any_of(stop.condition,
+                              [&](const reply::Computed& c) { return c.text == name; });
+      if (is_told) continue;
+      stop.changed.push_back({name, {type->kind, *now.bits[index]}});
+    }
+  }
+  if (resident) seen_ = std::move(now);
 }
 
 /// The focus goes to the block that steps next.

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "isa/base/result.h"
@@ -40,6 +42,9 @@ class Session {
   [[nodiscard]] static Result<std::unique_ptr<Session>> make(SessionSpec spec);
 
   Reply execute(const Command& command);
+  /// Where the last command found a name that is out of scope by now: at the last moment of its
+  /// block. Nothing if the answer was of the present. The session has not moved.
+  [[nodiscard]] std::optional<Position> take_past() { return std::exchange(past_, std::nullopt); }
 
   [[nodiscard]] Timeline& timeline() { return *timeline_; }
   [[nodiscard]] const isa::VerifiedProgram& program() const { return spec_.program; }
@@ -96,6 +101,12 @@ class Session {
   Reply run(const command::Delete& request);
   Reply run(const command::Enable& request);
   [[nodiscard]] const Breakpoint* hit(bool count);
+  void describe_hit(const Breakpoint& breakpoint, reply::Stopped& stop);
+  [[nodiscard]] Status place(const command::Break& request, Breakpoint& breakpoint,
+                             std::string& what);
+  void mark(const Breakpoint& breakpoint, bool stops);
+  [[nodiscard]] const std::vector<std::size_t>& records_of(const Breakpoint& breakpoint,
+                                                           const PreparedLaunch& launch) const;
   [[nodiscard]] bool holds(const ExpressionPtr& condition, std::size_t resident);
   [[nodiscard]] bool holds_after_step(const ExpressionPtr& condition);
   [[nodiscard]] std::optional<WatchChange> changed_watch();
@@ -108,6 +119,9 @@ class Session {
   Reply run(const command::Layout& layout);
   Reply run(const command::Bits& bits);
   Reply run(const command::Memory& memory);
+  void add_next_access(const Tensor& tensor,
+                       std::map<std::uint64_t, std::vector<std::int64_t>>& threads,
+                       reply::MemoryShown& shown);
   Reply run(const command::Info& info);
   Reply run(const command::Where& where);
   Reply run(const command::Hash& hash);
@@ -123,6 +137,7 @@ class Session {
   Reply cost();
   reply::Scalars scalars();
   reply::Tensors tensors();
+  reply::Locals locals();
   reply::Breakpoints breakpoints() const;
 
   // The past (session_past.cc).
@@ -130,6 +145,9 @@ class Session {
   [[nodiscard]] Result<TrailBranch> begin_of(const command::Why& why);
   Reply run(const command::WhoWrote& who);
   Reply run(const command::LastChange& change);
+  [[nodiscard]] Reply in_past(const Command& command, const std::string& name, Reply present);
+  [[nodiscard]] std::optional<Moment> last_moment_of(const std::string& name);
+  void note_changes(reply::Stopped& stop);
 
   [[nodiscard]] Machine& machine() { return timeline_->machine(); }
   [[nodiscard]] std::optional<std::size_t> resident_of_focus();
@@ -144,12 +162,24 @@ class Session {
   std::unique_ptr<Timeline> timeline_;
   Focus focus_;
   std::optional<std::int64_t> thread_;
-  std::vector<Breakpoint> breakpoints_;
+  std::map<int, Breakpoint> breakpoints_;  // by number
   std::vector<Watchpoint> watchpoints_;
   int next_number_ = 1;
   std::vector<std::vector<TrailBranch>> why_branches_;  // by step of the last `why`
-  std::vector<std::vector<std::uint8_t>> stop_at_;  // by launch, by record: a breakpoint is there
-  void mark_stops();
+  std::map<int, StopTable> stop_tables_;                // by kernel
+  std::vector<const StopTable*> stop_at_;               // by launch
+  void make_stop_tables();
+
+  /// The scalars of the block in focus when the last stop was told, by variable; without a value
+  /// where it had none.
+  struct SeenScalars {
+    Focus block;
+    bool known = false;
+    std::vector<std::optional<std::uint64_t>> bits;
+  };
+  SeenScalars seen_;
+  std::optional<Moment> fault_at_;  // the moment of the last stop, if it was a fault
+  std::optional<Position> past_;
 };
 
 }  // namespace tilevm::sim::debug

@@ -25,6 +25,8 @@ Reply Session::run(const command::Info& info) {
       return stats();
     case command::Topic::cost:
       return cost();
+    case command::Topic::locals:
+      return locals();
     case command::Topic::scalars:
       return scalars();
     case command::Topic::tensors:
@@ -164,6 +166,25 @@ reply::Scalars Session::scalars() {
     if (type == nullptr || look.variable(look.name_of(var)) != var) continue;
     shown.scalars.push_back(
         {look.name_of(var), {type->kind, block.scalars[static_cast<std::size_t>(var.index)]}});
+  }
+  return shown;
+}
+
+/// Scalars, register tiles and shared tensors; views and the run's tensors are no variables of the
+/// block alone.
+reply::Locals Session::locals() {
+  reply::Locals shown{scalars(), {}};
+  if (!resident_of_focus()) return shown;
+  const isa::Kernel& kernel = machine().launch().kernel();
+  const Names look = names();
+  for (const isa::VarId var : look.live()) {
+    const std::string& name = kernel.variable(var).name;
+    if (name.starts_with('(') || look.variable(name) != var) continue;
+    const auto tensor = look.tensor_of(var);
+    if (!tensor || std::holds_alternative<GlobalPlace>(tensor->place)) continue;
+    shown.tensors.tensors.push_back(
+        {name, fmt::format("{}[{}]", isa::to_string(tensor->dtype), fmt::join(tensor->shape, ", ")),
+         look.last_written(var)});
   }
   return shown;
 }

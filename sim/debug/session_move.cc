@@ -92,8 +92,7 @@ reply::Stopped Session::run_until(const Test& reached) {
     if (const Breakpoint* breakpoint = hit(true)) {
       follow();
       reply::Stopped stop = stopped(Reason::breakpoint);
-      stop.breakpoint = breakpoint->number;
-      stop.hits = breakpoint->hits;
+      describe_hit(*breakpoint, stop);
       if (breakpoint->temporary) {
         static_cast<void>(run(command::Delete{breakpoint->number}));
       }
@@ -229,7 +228,9 @@ reply::Stopped Session::continue_back() {
   if (watched) {
     stop.change = std::move(change);
   } else {
-    stop.breakpoint = number;
+    const auto breakpoint = breakpoints_.find(number);
+    describe_hit(breakpoint->second, stop);
+    stop.hits = 0;  // hits are counted forwards
   }
   return stop;
 }
@@ -294,12 +295,11 @@ Reply Session::run(const command::Finish& finish) {
 
 Reply Session::run(const command::Run&) {
   timeline_->go_back_to(0);
-  for (Breakpoint& breakpoint : breakpoints_) breakpoint.hits = 0;
+  for (auto& [number, breakpoint] : breakpoints_) breakpoint.hits = 0;
   follow();
   if (const Breakpoint* breakpoint = hit(true)) {
     reply::Stopped stop = stopped(Reason::breakpoint);
-    stop.breakpoint = breakpoint->number;
-    stop.hits = breakpoint->hits;
+    describe_hit(*breakpoint, stop);
     return stop;
   }
   return run_until({});

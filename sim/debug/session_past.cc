@@ -12,6 +12,10 @@ namespace {
 /// The most steps that one question follows.
 constexpr std::size_t max_levels = 1000;
 
+Error no_elements(const Selection& what) {
+  return {ErrorKind::usage, fmt::format("`{}` is a scalar, which has no elements", what.tensor)};
+}
+
 }  // namespace
 
 /// Where a `why` begins. Errors (usage): no such element, no such branch.
@@ -30,8 +34,14 @@ Result<TrailBranch> Session::begin_of(const command::Why& why) {
                  known.empty() ? fmt::format("step {} has no branches", step)
                                : fmt::format("step {} has branches 1 to {}", step, known.size())};
   }
-  const Result<Tensor> tensor = names().tensor(why.what.tensor);
-  if (!tensor) return tensor.error();
+  const Result<Named> named = names().find(why.what.tensor);
+  if (!named) return named.error();
+  if (std::holds_alternative<ScalarVariable>(*named)) {
+    if (!why.what.ranges.empty() || why.what.thread) return no_elements(why.what);
+    return TrailBranch{scalar_trail(*names().variable(why.what.tensor), focus_.launch, focus_.rank),
+                       timeline_->now()};
+  }
+  const auto* tensor = std::get_if<Tensor>(&*named);
   const Result<Part> part = resolve(why.what, *tensor);
   if (!part) return part.error();
   if (isa::element_count(part->extents) != 1) {
@@ -49,7 +59,7 @@ Reply Session::run(const command::Why& why) {
   const Moment origin = timeline_->now();
   timeline_->go_back_to(begin->moment);
   Provenance provenance(*timeline_, spec_.dtypes, spec_.shapes);
-  std::optional<Trail> trail = begin->trail;
+  std::optional<TrailBranch> trail = *begin;
   std::vector<std::vector<TrailBranch>> branches;
   reply::WhyShown shown;
   shown.text = why.what.text;
@@ -59,12 +69,14 @@ Reply Session::run(const command::Why& why) {
       shown.more = true;
       break;
     }
-    std::optional<Trail> next;
+    std::optional<TrailBranch> next;
     std::vector<TrailBranch> found;
-    reply::Cause cause = provenance.step(*trail, why.via, next, found);
-    // A copy says nothing new, unless it is the first step, or the last.
-    const bool is_seen =
-        why.copies || !cause.copy || shown.causes.empty() || !next || cause.branches > 1;
+    timeline_->go_back_to(trail->moment);
+    reply::Cause cause = provenance.step(trail->trail, why.via, next, found);
+    // A copy says nothing new, unless it is the first step, or the last, or data chose what is
+    // copied.
+    const bool is_seen = why.copies || !cause.copy || shown.causes.empty() || !next ||
+                         cause.values > 1 || cause.data_offset;
     if (is_seen) {
       shown.branches = shown.branches || cause.branches > 1;
       branches.push_back(std::move(found));
@@ -120,6 +132,55 @@ Reply Session::run(const command::LastChange& request) {
   watchpoints_ = kept;
   remember_watches();
   return shown;
+}
+
+/// The last moment at which the block that steps next had a variable of a name with a value;
+/// nothing if there was none.
+std::optional<Moment> Session::last_moment_of(const std::string& name) {
+  std::map<int, std::vector<isa::VarId>> named;  // by kernel
+  for (const auto& launch : machine().launches()) {
+    const isa::Kernel& kernel = launch->kernel();
+    std::vector<isa::VarId>& vars = named[launch->kernel_index()];
+    if (!vars.empty()) continue;
+    for (std::size_t i = 0; i < kernel.variables.size(); ++i) {
+      const isa::Variable& variable = kernel.variables[i];
+      const bool is_it =
+          variable.name == name && !std::holds_alternative<isa::PointerType>(variable.type);
+      if (is_it) vars.push_back({static_cast<std::int32_t>(i)});
+    }
+  }
+  const bool exists =
+      std::ranges::any_of(named, [](const auto& kernel) { return !kernel.second.empty(); });
+  if (!exists) return std::nullopt;
+  return timeline_->search_back([&](bool, bool last) -> std::optional<Moment> {
+    if (last || !machine().has_current()) return std::nullopt;
+    const PreparedLaunch& launch = machine().launch();
+    const std::vector<isa::VarId>& parameters = launch.kernel().parameters;
+    for (const isa::VarId var : named[launch.kernel_index()]) {
+      if (std::ranges::find(parameters, var) != parameters.end()) return timeline_->now();
+      for (const std::size_t record : launch.records().writers_of(var)) {
+        if (machine().current().last_run[record] > 0) return timeline_->now();
+      }
+    }
+    return std::nullopt;
+  });
+}
+
+/// Answers a question about a name that is out of scope at the last moment that the name had, or as
+/// in the present if there was none.
+Reply Session::in_past(const Command& command, const std::string& name, Reply present) {
+  const Moment origin = timeline_->now();
+  const Focus focus = focus_;
+  Reply reply = std::move(present);
+  if (last_moment_of(name)) {
+    follow();
+    const Position where = position();
+    reply = std::visit([this](const auto& request) { return run(request); }, command);
+    past_ = where;
+  }
+  timeline_->go_back_to(origin);
+  focus_ = focus;
+  return reply;
 }
 
 Reply Session::run(const command::Trace& trace) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/base/origin.h"
 #include "isa/base/suggest.h"
 #include "isa/inst/slot_table.h"
 #include "sim/debug/session.h"
@@ -73,22 +74,35 @@ Result<std::vector<isa::Index>> watched_elements(const command::Watch& request,
 
 }  // namespace
 
-/// Marks the records at which a breakpoint may stop.
-void Session::mark_stops() {
-  stop_at_.clear();
+/// Launches of one kernel share its table.
+void Session::make_stop_tables() {
   for (const auto& launch : machine().launches()) {
-    std::vector<std::uint8_t> marks(launch->records().size() + 1, 0);
-    for (const Breakpoint& breakpoint : breakpoints_) {
-      if (!breakpoint.enabled) continue;
-      for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
-        const RecordInfo& info = launch->records()[i];
-        const bool here = breakpoint.line ? launch->records().begins(i, *breakpoint.line)
-                                          : info.visible && launch->plan().records[i].mnemonic ==
-                                                                breakpoint.mnemonic;
-        if (here) marks[i] = 1;
+    StopTable& table = stop_tables_[launch->kernel_index()];
+    table.marks.resize(launch->records().size() + 1, 0);
+    table.numbers.resize(launch->records().size());
+    stop_at_.push_back(&table);
+  }
+}
+
+const std::vector<std::size_t>& Session::records_of(const Breakpoint& breakpoint,
+                                                    const PreparedLaunch& launch) const {
+  return breakpoint.line ? launch.records().at_line(*breakpoint.line)
+                         : launch.records().at_name(breakpoint.name);
+}
+
+/// Makes a breakpoint stop at its records, or no longer.
+void Session::mark(const Breakpoint& breakpoint, bool stops) {
+  for (const auto& launch : machine().launches()) {
+    StopTable& table = stop_tables_[launch->kernel_index()];
+    for (const std::size_t record : records_of(breakpoint, *launch)) {
+      std::set<int>& numbers = table.numbers[record];
+      if (stops) {
+        numbers.insert(breakpoint.number);
+      } else {
+        numbers.erase(breakpoint.number);
       }
+      table.marks[record] = numbers.empty() ? 0 : 1;
     }
-    stop_at_.push_back(std::move(marks));
   }
 }
 
@@ -106,20 +120,34 @@ bool Session::holds(const ExpressionPtr& condition, std::size_t resident) {
 const Breakpoint* Session::hit(bool count) {
   // A block that waits comes again and again to the same statement.
   if (!machine().has_current() || machine().current_block().wait) return nullptr;
-  const std::size_t launch = machine().launch_index();
-  const std::size_t record = std::min(machine().next_record(), stop_at_[launch].size() - 1);
-  if (stop_at_[launch][record] == 0) return nullptr;
-  const RecordTable& records = machine().launch().records();
-  const PlanOp& op = machine().launch().plan().records[record];
-  for (Breakpoint& breakpoint : breakpoints_) {
-    if (!breakpoint.enabled) continue;
-    const bool here = breakpoint.line ? records.begins(record, *breakpoint.line)
-                                      : op.mnemonic == breakpoint.mnemonic;
-    if (!here || !holds(breakpoint.condition, machine().state().position)) continue;
+  const StopTable& table = *stop_at_[machine().launch_index()];
+  const std::size_t record = std::min(machine().next_record(), table.marks.size() - 1);
+  if (table.marks[record] == 0) return nullptr;
+  for (const int number : table.numbers[record]) {
+    Breakpoint& breakpoint = breakpoints_.find(number)->second;
+    if (!holds(breakpoint.condition, machine().state().position)) continue;
     if (!count) return &breakpoint;
     if (++breakpoint.hits > breakpoint.ignore) return &breakpoint;
   }
   return nullptr;
+}
+
+/// Which breakpoint stopped the run, and what its condition read.
+void Session::describe_hit(const Breakpoint& breakpoint, reply::Stopped& stop) {
+  stop.breakpoint = breakpoint.number;
+  stop.hits = breakpoint.hits;
+  if (!breakpoint.condition || !machine().has_current()) return;
+  const std::size_t resident = machine().state().position;
+  const Names look(machine(), resident, spec_.shapes, spec_.dtypes);
+  const BlockState& block = machine().state().residents[resident]->state;
+  const Implied around{block.block, machine().moment()};
+  const Result<Value> whole = evaluate(*breakpoint.condition, look, &block, around);
+  if (!whole) stop.no_condition = whole.error().message;
+  constexpr std::size_t most = 8;
+  for (const ExpressionPtr& operand : operands_of(breakpoint.condition)) {
+    const Result<Value> value = evaluate(*operand, look, &block, around);
+    if (value && stop.condition.size() < most) stop.condition.push_back({operand->text, *value});
+  }
 }
 
 /// The file and the line that a user names.
@@ -129,8 +157,14 @@ Result<SourceLine> Session::find_line(const command::NamedLine& named) const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string& name = files[i].name;
-    if (name == named.file || name.ends_with("/" + named.file)) return SourceLine{named.line, i};
+    const bool is_it =
+        name == named.file || name.ends_with("/" + named.file) || named.file.ends_with("/" + name);
+    if (is_it) return SourceLine{named.line, i};
     names.push_back(name);
+  }
+  // A file that the program was generated from.
+  if (const auto offset = first_from(program().source(), named.file, named.line)) {
+    return source_line(program().source(), *offset);
   }
   return Error{ErrorKind::usage, fmt::format("the program has no file `{}`; it has {}", named.file,
                                              fmt::join(names, ", "))};
@@ -145,44 +179,59 @@ std::optional<SourceLine> Session::line_from(SourceLine line) {
   return first;
 }
 
-Reply Session::run(const command::Break& request) {
-  Breakpoint breakpoint{.number = next_number_,
-                        .line = std::nullopt,
-                        .mnemonic = request.mnemonic,
-                        .condition = request.condition,
-                        .ignore = request.ignore,
-                        .temporary = request.temporary};
-  std::string what;
+/// Where a breakpoint is, and `what` is said of it. Errors (usage): there is no such line or name.
+Status Session::place(const command::Break& request, Breakpoint& breakpoint, std::string& what) {
   if (request.line) {
     const Result<SourceLine> named = find_line(*request.line);
     if (!named) return named.error();
-    const std::optional<SourceLine> line = line_from(*named);
-    if (!line) {
+    breakpoint.line = line_from(*named);
+    if (!breakpoint.line) {
       return Error{ErrorKind::usage,
                    fmt::format("no statement that runs is at line {} or after it{}", named->line,
                                named->file == 0 ? "" : " in this file")};
     }
-    breakpoint.line = line;
-    what = "line " + line_text(program().source(), *line);
-  } else {
-    std::vector<std::string> all;
-    breakpoint.mnemonic = find_mnemonic(request.mnemonic, all);
-    if (breakpoint.mnemonic.empty()) {
-      const std::string near = nearest(request.mnemonic, all);
-      return Error{ErrorKind::usage,
-                   fmt::format("`{}` is neither a line nor an instruction{}", request.mnemonic,
-                               near.empty() ? "" : fmt::format("; did you mean `{}`?", near))};
-    }
-    what = breakpoint.mnemonic;
+    what = "line " + line_text(program().source(), *breakpoint.line);
+    return Done{};
   }
+  std::vector<std::string> all;
+  for (const auto& launch : machine().launches()) {
+    const auto& functions = launch->records().functions();
+    all.push_back(launch->kernel().name);
+    all.insert(all.end(), functions.begin(), functions.end());
+    const bool is_kernel = launch->kernel().name == request.name;
+    if (!is_kernel && !functions.contains(request.name)) continue;
+    breakpoint.name = request.name;
+    what = fmt::format("the begin of {}`{}`", is_kernel ? "" : "function ", request.name);
+    return Done{};
+  }
+  breakpoint.name = find_mnemonic(request.name, all);
+  if (breakpoint.name.empty()) {
+    const std::string near = nearest(request.name, all);
+    return Error{ErrorKind::usage,
+                 fmt::format("`{}` is no line, kernel, function or instruction{}", request.name,
+                             near.empty() ? "" : fmt::format("; did you mean `{}`?", near))};
+  }
+  what = breakpoint.name;
+  return Done{};
+}
+
+Reply Session::run(const command::Break& request) {
+  Breakpoint breakpoint{.number = next_number_,
+                        .line = std::nullopt,
+                        .name = {},
+                        .condition = request.condition,
+                        .ignore = request.ignore,
+                        .temporary = request.temporary};
+  std::string what;
+  if (Status status = place(request, breakpoint, what); !status) return status.error();
   const int number = next_number_++;
-  breakpoints_.push_back(std::move(breakpoint));
-  mark_stops();
-  reply::Done done{
+  const SourceLine line = breakpoint.line.value_or(SourceLine{});
+  mark(breakpoint, true);
+  breakpoints_.emplace(number, std::move(breakpoint));
+  return reply::Done{
       fmt::format("{}breakpoint {} at {}{}", request.temporary ? "temporary " : "", number, what,
                   request.condition ? " if " + request.condition->text : ""),
-      number, breakpoints_.back().line.value_or(SourceLine{})};
-  return done;
+      number, line};
 }
 
 std::optional<std::vector<Element>> Session::elements_of(const Watchpoint& watch) {
@@ -294,42 +343,42 @@ Reply Session::run(const command::Delete& request) {
   if (!request.number) {
     breakpoints_.clear();
     watchpoints_.clear();
-    mark_stops();
+    stop_tables_.clear();
+    stop_at_.clear();
+    make_stop_tables();
     return reply::Done{"all breakpoints and watchpoints are deleted", 0, {}};
   }
-  const auto is_it = [&](const auto& stop) { return stop.number == *request.number; };
-  const std::size_t gone = std::erase_if(breakpoints_, is_it) + std::erase_if(watchpoints_, is_it);
-  if (gone == 0) {
+  const auto found = breakpoints_.find(*request.number);
+  if (found != breakpoints_.end()) {
+    mark(found->second, false);
+    breakpoints_.erase(found);
+  } else if (std::erase_if(watchpoints_, [&](const Watchpoint& watch) {
+               return watch.number == *request.number;
+             }) == 0) {
     return Error{ErrorKind::usage, fmt::format("there is no breakpoint {}", *request.number)};
   }
-  mark_stops();
   return reply::Done{fmt::format("{} is deleted", *request.number), 0, {}};
 }
 
 Reply Session::run(const command::Enable& request) {
-  bool found = false;
-  const auto set = [&](auto& stops) {
-    for (auto& stop : stops) {
-      if (stop.number != request.number) continue;
-      stop.enabled = request.enabled;
-      found = true;
-    }
-  };
-  set(breakpoints_);
-  set(watchpoints_);
-  if (!found) {
+  const auto breakpoint = breakpoints_.find(request.number);
+  const auto watch = std::ranges::find(watchpoints_, request.number, &Watchpoint::number);
+  if (breakpoint != breakpoints_.end()) {
+    breakpoint->second.enabled = request.enabled;
+    mark(breakpoint->second, request.enabled);
+  } else if (watch != watchpoints_.end()) {
+    watch->enabled = request.enabled;
+  } else {
     return Error{ErrorKind::usage, fmt::format("there is no breakpoint {}", request.number)};
   }
-  mark_stops();
   return reply::Done{
       fmt::format("{} is {}", request.number, request.enabled ? "enabled" : "disabled"), 0, {}};
 }
 
 reply::Breakpoints Session::breakpoints() const {
   reply::Breakpoints shown;
-  for (const Breakpoint& breakpoint : breakpoints_) {
-    shown.list.push_back({breakpoint.number, breakpoint.mnemonic,
-                          breakpoint.line.value_or(SourceLine{}),
+  for (const auto& [number, breakpoint] : breakpoints_) {
+    shown.list.push_back({number, breakpoint.name, breakpoint.line.value_or(SourceLine{}),
                           breakpoint.condition ? breakpoint.condition->text : "", breakpoint.hits,
                           breakpoint.enabled, breakpoint.temporary, false});
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,17 @@ namespace tilevm::sim::debug {
 
 struct Breakpoint {
   int number = 0;
-  std::optional<SourceLine> line;  ///< else at every instruction of the mnemonic
-  std::string mnemonic;
+  std::optional<SourceLine> line;  ///< else at a kernel, a function, or every instruction
+  std::string name;                ///< of that
   ExpressionPtr condition;
   std::uint64_t hits = 0, ignore = 0;
   bool enabled = true, temporary = false;
+};
+
+/// The records of a kernel at which breakpoints stop.
+struct StopTable {
+  std::vector<std::uint8_t> marks;     ///< by record, and one more: whether any stops
+  std::vector<std::set<int>> numbers;  ///< by record: of the enabled breakpoints
 };
 
 /// Of a tensor of one block, or of global memory whatever block writes it.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/checks/granules.h"
+#include "sim/checks/padding.h"
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/checks/shared_races.h"
@@ -23,10 +24,14 @@ void arrive(PendingCopy& copy, Context& context) {
   if (copy.arrived) return;
   const SharedAccess& destination = copy.plan->destination;
   SharedMemory& shared = context.state.shared;
-  const TableLookup runs = find_runs(destination, context, copy.shared_origin);
-  write_shared(runs, destination, copy.data.data(), shared.bytes.data());
-  if (may_be_undefined(destination, shared)) define_shared(runs, destination, shared);
-  if (context.state.shadow.kept) store_shadow(runs, destination, copy.shadow, context);
+  const ResolvedAccess to = resolve_at(destination, copy.shared_origin, context);
+  write_shared(to, copy.data.data(), shared.bytes.data());
+  if (context.settings.checks.padding) {
+    arrive_padding(copy, to, context);
+  } else if (may_be_undefined(destination, shared)) {
+    define_shared(to, shared);
+  }
+  if (context.state.shadow.kept) store_shadow(to, copy.shadow, context);
   shared.pending_bytes -= copy.data.size();
   copy.data.clear();
   copy.shadow.clear();
@@ -57,12 +62,13 @@ void limit_pending(Context& context) {
 bool issue_copy(const CopyPlan& plan, Context& context) {
   PendingCopy copy;
   copy.plan = &plan;
-  if (!find_shared_origin(plan.destination, context, copy.shared_origin)) return false;
+  ResolvedAccess destination;
+  if (!resolve(plan.destination, context, destination)) return false;
   if (!load_for_copy(plan.source, context, copy)) return false;
   copy.source = context.state.views[plan.source.view];
-  if (!check_copy(plan.destination, copy.shared_origin, context)) return false;
-  const GranuleRange range =
-      granules_of(find_runs(plan.destination, context, copy.shared_origin), context);
+  if (!check_copy(destination, context)) return false;
+  const GranuleRange range = granules_of(destination, context);
+  copy.shared_origin = destination.origin;
   copy.low = range.begin;
   copy.high = range.end;
   context.state.shared.pending_bytes += copy.data.size();
@@ -117,7 +123,7 @@ void complete_barrier(Context& context) {
   SharedMemory& shared = context.state.shared;
   forget_history(shared.since_barrier);
   forget_history(context.state.global);
-  update_unwritten(shared);
+  if (!context.settings.checks.padding) update_unwritten(shared);
   std::erase_if(shared.copies, [&](const PendingCopy& copy) {
     if (copy.stage != PendingCopy::Stage::retired) return false;
     end_flight(copy, context);

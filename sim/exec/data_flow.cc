@@ -114,7 +114,10 @@ DataFlow scanned_flow(isa::VarId source, int dim, bool exclusive, const Preparat
       }};
 }
 
-DataFlow product_flow(isa::VarId a, isa::VarId b, isa::VarId c, const Preparation& preparation) {
+namespace {
+
+DataFlow dense_product_flow(isa::VarId a, isa::VarId b, isa::VarId c,
+                            const Preparation& preparation) {
   const auto batch = [&](isa::VarId var) {
     return isa::as_batch(preparation.register_type(var).layout);
   };
@@ -133,16 +136,16 @@ DataFlow product_flow(isa::VarId a, isa::VarId b, isa::VarId c, const Preparatio
           }};
 }
 
-/// Of b, all elements that the places may choose.
-DataFlow sparse_product_flow(const isa::DotSparse& inst, const Preparation& preparation) {
+/// All elements of b that the metadata may choose are sources.
+DataFlow sparse_product_flow(const isa::ProductOperands& inst, const Preparation& preparation) {
   const auto batch = [&](isa::VarId var) {
     return isa::as_batch(preparation.register_type(var).layout);
   };
   return {DataFlow::Kind::computed,
           {},
-          [a = inst.a.var, places = inst.places.var, b = inst.b.var, c = inst.c.var,
-           rows = batch(inst.a.var), pairs = batch(inst.places.var), columns = batch(inst.b.var),
-           sums = batch(inst.c.var)](std::size_t thread, std::size_t place) {
+          [a = inst.left, places = inst.metadata, b = inst.right, c = inst.addend,
+           rows = batch(inst.left), pairs = batch(inst.metadata), columns = batch(inst.right),
+           sums = batch(inst.addend)](std::size_t thread, std::size_t place) {
             const isa::Index index =
                 sums.element(static_cast<std::int64_t>(thread), static_cast<std::int64_t>(place));
             std::vector<ElementSource> found{{c, thread, place}};
@@ -157,32 +160,39 @@ DataFlow sparse_product_flow(const isa::DotSparse& inst, const Preparation& prep
           }};
 }
 
-DataFlow scaled_product_flow(const isa::DotScaled& inst, const Preparation& preparation) {
+DataFlow scaled_product_flow(const isa::ProductOperands& inst, const Preparation& preparation) {
   const auto batch = [&](isa::VarId var) {
     return isa::as_batch(preparation.register_type(var).layout);
   };
-  return {
-      DataFlow::Kind::computed,
-      {},
-      [a = inst.a.var, a_scales = inst.a_scales.var, b = inst.b.var, b_scales = inst.b_scales.var,
-       c = inst.c.var, rows = batch(inst.a.var), row_scales = batch(inst.a_scales.var),
-       columns = batch(inst.b.var), column_scales = batch(inst.b_scales.var),
-       sums = batch(inst.c.var)](std::size_t thread, std::size_t place) {
-        const isa::Index index =
-            sums.element(static_cast<std::int64_t>(thread), static_cast<std::int64_t>(place));
-        const std::int64_t shared = rows.shape()[2] / row_scales.shape()[2];
-        std::vector<ElementSource> found{{c, thread, place}};
-        for (std::int64_t k = 0; k < rows.shape()[2]; ++k) {
-          if (k % shared == 0) {
-            const std::int64_t s = k / shared;
-            found.push_back(holder_of(a_scales, row_scales, {index[0], index[1], s}));
-            found.push_back(holder_of(b_scales, column_scales, {index[0], s, index[2]}));
-          }
-          found.push_back(holder_of(a, rows, {index[0], index[1], k}));
-          found.push_back(holder_of(b, columns, {index[0], k, index[2]}));
-        }
-        return found;
-      }};
+  return {DataFlow::Kind::computed,
+          {},
+          [a = inst.left, a_scales = inst.left_scales, b = inst.right, b_scales = inst.right_scales,
+           c = inst.addend, rows = batch(inst.left), row_scales = batch(inst.left_scales),
+           columns = batch(inst.right), column_scales = batch(inst.right_scales),
+           sums = batch(inst.addend)](std::size_t thread, std::size_t place) {
+            const isa::Index index =
+                sums.element(static_cast<std::int64_t>(thread), static_cast<std::int64_t>(place));
+            const std::int64_t shared = rows.shape()[2] / row_scales.shape()[2];
+            std::vector<ElementSource> found{{c, thread, place}};
+            for (std::int64_t k = 0; k < rows.shape()[2]; ++k) {
+              if (k % shared == 0) {
+                const std::int64_t s = k / shared;
+                found.push_back(holder_of(a_scales, row_scales, {index[0], index[1], s}));
+                found.push_back(holder_of(b_scales, column_scales, {index[0], s, index[2]}));
+              }
+              found.push_back(holder_of(a, rows, {index[0], index[1], k}));
+              found.push_back(holder_of(b, columns, {index[0], k, index[2]}));
+            }
+            return found;
+          }};
+}
+
+}  // namespace
+
+DataFlow product_flow(const isa::ProductOperands& operands, const Preparation& preparation) {
+  if (operands.is_sparse()) return sparse_product_flow(operands, preparation);
+  if (operands.is_scaled()) return scaled_product_flow(operands, preparation);
+  return dense_product_flow(operands.left, operands.right, operands.addend, preparation);
 }
 
 }  // namespace tilevm::sim

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "isa/inst/product.h"
 #include "isa/inst/slots.h"
 #include "sim/checks/undefined_flow.h"
 #include "sim/state/preparation.h"
@@ -68,17 +69,10 @@ DataFlow data_flow(const Inst& inst, const Preparation& preparation);
 [[nodiscard]] DataFlow scanned_flow(isa::VarId source, int dim, bool exclusive,
                                     const Preparation& preparation);
 
-/// d[.., m, n] is c[.., m, n] and the products of row m of a[..] and column n of b[..].
-[[nodiscard]] DataFlow product_flow(isa::VarId a, isa::VarId b, isa::VarId c,
+/// d[.., m, n] is c[.., m, n] and the products of row m of a[..] and column n of b[..]. A sparse
+/// product names the stored elements of each group of four with their metadata, and all of b that
+/// they may choose; a block-scaled one names the scales before the elements that share them.
+[[nodiscard]] DataFlow product_flow(const isa::ProductOperands& operands,
                                     const Preparation& preparation);
-
-/// c, then of each group of four the stored elements with their places, and all of b that they may
-/// choose.
-[[nodiscard]] DataFlow sparse_product_flow(const isa::DotSparse& inst,
-                                           const Preparation& preparation);
-
-/// c, then the scales of each group of elements along k and the elements of the group.
-[[nodiscard]] DataFlow scaled_product_flow(const isa::DotScaled& inst,
-                                           const Preparation& preparation);
 
 }  // namespace tilevm::sim

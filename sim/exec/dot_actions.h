@@ -2,24 +2,20 @@
 #pragma once
 
 #include "isa/dot/dot.h"
+#include "isa/inst/product.h"
 #include "isa/numeric/mma_rules.h"
 #include "sim/exec/semantics.h"
 
 namespace tilevm::sim {
 
-/// Tensor-core instructions that work in blocks.
-[[nodiscard]] Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan,
-                                       const isa::MmaRule& rule, const Preparation& preparation);
+/// Tensor-core instructions that work in blocks, dense or sparse.
+[[nodiscard]] Action prepare_block_dot(const isa::ProductOperands& product,
+                                       const isa::DotPlan& plan, const isa::MmaRule& rule,
+                                       const Preparation& preparation);
 
-/// Integers of at most 8 bits, bipolar ones among them. Exact, so that the plan does not matter.
-[[nodiscard]] Action prepare_integer_dot(const isa::Dot& inst, const Preparation& preparation);
-
-/// Sparse instructions that work in blocks.
-[[nodiscard]] Action prepare_block_dot(const isa::DotSparse& inst, const isa::DotPlan& plan,
-                                       const isa::MmaRule& rule, const Preparation& preparation);
-
-/// The same of integers.
-[[nodiscard]] Action prepare_integer_dot(const isa::DotSparse& inst,
+/// Integers of at most 8 bits, bipolar ones among them, dense or sparse. Exact, so that the plan
+/// does not matter.
+[[nodiscard]] Action prepare_integer_dot(const isa::ProductOperands& product,
                                          const Preparation& preparation);
 
 /// Chains of multiply-adds, which f64 instructions are too.
@@ -30,8 +26,7 @@ namespace tilevm::sim {
 class SparsePlaces {
  public:
   /// In the order in which the stored elements are gathered, rows next to one another.
-  SparsePlaces(const isa::DotSparse& inst, const MatrixOrder& order,
-               const Preparation& preparation);
+  SparsePlaces(isa::VarId metadata, const MatrixOrder& order, const Preparation& preparation);
   [[nodiscard]] bool gather(Context& context) const;
 
  private:
@@ -42,15 +37,14 @@ class SparsePlaces {
   isa::Shape shape_;            // of the tile
   SharedTables::Table owners_;
   std::size_t rows_;
+  std::string_view mnemonic_;
   std::string name_;
   Span span_;
 };
 
 /// The operands of a product, and its extents: `batch` products of m x k by k x n.
 struct DotOperands {
-  DotOperands(const isa::Dot& inst, const Preparation& preparation)
-      : DotOperands(inst.a.var, inst.b.var, inst.c.var, preparation) {}
-  DotOperands(isa::VarId a, isa::VarId b, isa::VarId c, const Preparation& preparation);
+  DotOperands(const isa::ProductOperands& product, const Preparation& preparation);
 
   Tile a, b, c, result;
   std::size_t batch, m, n, k;

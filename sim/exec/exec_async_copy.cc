@@ -39,23 +39,23 @@ Action prepare(const isa::CopyAsync& inst, const Preparation& preparation) {
   const Tile tile = data_tile(*parts, type.dtype.bits);
   std::optional<int> indexed_dim;
   if (inst.dim) indexed_dim = inst.dim->dims.front();
-  GlobalAccess source = make_global_access("CopyAsync", inst.src.var, shape, inst.offset, tile,
-                                           parts, preparation, indexed_dim);
+  GlobalAccess source =
+      make_global_access(inst.src.var, shape, inst.offset, tile, parts, preparation, indexed_dim);
   if (inst.index) {
     const isa::VarId index = inst.index->var;
     source.indexed = make_indexed_access(index_tile(inst, shape, preparation), source.tile_dims,
                                          tile, preparation.name(index), preparation);
   }
   auto plan = std::make_shared<const CopyPlan>(CopyPlan{
-      std::move(source), make_shared_access("CopyAsync", inst.dst.var, shape, inst.shared_offset,
-                                            tile, parts, preparation)});
+      std::move(source),
+      make_shared_access(inst.dst.var, shape, inst.shared_offset, tile, parts, preparation)});
   return [plan = std::move(plan)](Context& context) { return issue_copy(*plan, context); };
 }
 
 /// All indices must have values.
 template <>
 UndefinedTransfer undefined_transfer(const isa::CopyAsync& inst, const Preparation& preparation) {
-  return use_transfer("CopyAsync", tile_operands(inst), preparation);
+  return use_transfer(tile_operands(inst), preparation);
 }
 
 template <>
@@ -69,8 +69,7 @@ Action prepare(const isa::CopyAsyncCommitGroup&, const Preparation&) {
 template <>
 Action prepare(const isa::CopyAsyncWaitGroup& inst, const Preparation& preparation) {
   const auto pending = static_cast<std::uint64_t>(inst.pending.value.constant_int().value_or(0));
-  return [pending, span = preparation.span,
-          number = preparation.new_barrier("CopyAsyncWaitGroup")](Context& context) {
+  return [pending, span = preparation.span, number = preparation.new_barrier()](Context& context) {
     wait_for_copies(pending, span, number, context);
     return true;
   };

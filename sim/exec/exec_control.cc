@@ -39,10 +39,10 @@ std::shared_ptr<const SemaphoreAccess> make_access(const Inst& inst,
   tile.thread_bytes = semaphore_bits / 8;
   const isa::Expr value =
       isa::Expr::convert(inst.value.value, *isa::semaphore_kind(type), inst.value.value.span());
-  return std::make_shared<const SemaphoreAccess>(SemaphoreAccess{
-      make_global_access(Inst::schema.description.mnemonic, inst.view.var, {}, inst.offset, tile,
-                         preparation.tables.parts(isa::Shape{}), preparation),
-      ScalarCode(value)});
+  return std::make_shared<const SemaphoreAccess>(
+      SemaphoreAccess{make_global_access(inst.view.var, {}, inst.offset, tile,
+                                         preparation.tables.parts(isa::Shape{}), preparation),
+                      ScalarCode(value), Inst::schema.description.sync});
 }
 
 bool find_turn(Context& context, Turn& turn) {
@@ -119,13 +119,12 @@ bool begin_segment(Context& context) {
 
 /// The block passes: a barrier for its threads, and a turn in the happens-before order of blocks,
 /// which found a value and leaves one.
-bool pass(const Turn& turn, Ordering ordering, std::uint32_t before, std::uint32_t after,
-          Context& context) {
+bool pass(const Turn& turn, std::uint32_t before, std::uint32_t after, Context& context) {
   end_counterfactuals(context);
   complete_barrier(context);
   if (context.settings.observers.happens_before != nullptr) {
     context.settings.observers.happens_before->take_turn(
-        context.state.order, turn.address, ordering,
+        {.block = context.state.order}, turn.address, turn.access.sync,
         {&turn.access.element, turn.index, before, after});
   }
   return begin_segment(context);
@@ -144,7 +143,7 @@ bool replay(const Turn& turn, GlobalUse use, Context& context) {
 
 template <>
 Action prepare(const isa::Synchronize&, const Preparation& preparation) {
-  return [number = preparation.new_barrier("Synchronize")](Context& context) {
+  return [number = preparation.new_barrier()](Context& context) {
     synchronize(number, context);
     return true;
   };
@@ -163,7 +162,7 @@ Action prepare(const isa::LockSemaphore& inst, const Preparation& preparation) {
       return true;
     }
     context.state.wait.reset();
-    return pass(turn, Ordering::acquire, turn.value, turn.value, context);
+    return pass(turn, turn.value, turn.value, context);
   };
 }
 
@@ -177,7 +176,7 @@ Action prepare(const isa::ReleaseSemaphore& inst, const Preparation& preparation
     if (!is_defined(turn, context) || !is_alone(turn, context)) return false;
     const std::uint32_t before = load_semaphore(turn.address, context.memory);
     store(turn, turn.value, context);
-    return pass(turn, Ordering::release, before, turn.value, context);
+    return pass(turn, before, turn.value, context);
   };
 }
 
@@ -202,7 +201,7 @@ Action prepare(const isa::AtomicAdd& inst, const Preparation& preparation) {
       context.settings.turns->gave(state.order, state.turns, scalar);
     }
     store(turn, before + turn.value, context);
-    return pass(turn, Ordering::both, before, before + turn.value, context);
+    return pass(turn, before, before + turn.value, context);
   };
 }
 

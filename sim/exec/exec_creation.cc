@@ -30,8 +30,8 @@ struct ViewCode {
   const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
 };
 
-ScalarCode as_integer(const isa::Expr& expr) {
-  return ScalarCode(isa::Expr::convert(expr, isa::ScalarKind::i64, expr.span()));
+ScalarCode as_integer(const isa::Expr& expr, Wrapping wrapping = Wrapping::allowed) {
+  return ScalarCode(isa::Expr::convert(expr, isa::ScalarKind::i64, expr.span()), wrapping);
 }
 
 ViewCode compile_view(const Preparation& preparation, Span span) {
@@ -40,9 +40,13 @@ ViewCode compile_view(const Preparation& preparation, Span span) {
   code.view = static_cast<std::size_t>(preparation.result().index);
   code.span = span;
   code.name = preparation.name(preparation.result());
-  for (const isa::Expr& extent : type.extents) code.extents.push_back(as_integer(extent));
+  for (const isa::Expr& extent : type.extents) {
+    code.extents.push_back(as_integer(extent, preparation.wrapping));
+  }
   if (const auto* strides = type.layout.strides()) {
-    for (const isa::Expr& stride : *strides) code.strides.push_back(as_integer(stride));
+    for (const isa::Expr& stride : *strides) {
+      code.strides.push_back(as_integer(stride, preparation.wrapping));
+    }
     return code;
   }
   const isa::MemoryLayout& layout = *type.layout.memory_layout();
@@ -181,10 +185,10 @@ template <>
 Action prepare(const isa::AllocateRegister& inst, const Preparation& preparation) {
   const Tile tile = preparation.result_tile();
   if (!inst.init) {
-    return [tile, span = preparation.span](Context& context) {
+    return [tile, name = preparation.mnemonic(), span = preparation.span](Context& context) {
       fill(tile, 0, context.state.registers.at(tile.offset));
       if (context.settings.checks.uninitialized) {
-        context.state.undefined.fill(tile, {"AllocateRegister", span, "give it `init=`"});
+        context.state.undefined.fill(tile, {name, span, "give it `init=`"});
       }
       return true;
     };

@@ -95,7 +95,7 @@ Action prepare(const isa::Print& inst, const Preparation& preparation) {
 
 template <>
 UndefinedTransfer undefined_transfer(const isa::Print& inst, const Preparation& preparation) {
-  return use_transfer("Print", tile_operands(inst), preparation);
+  return use_transfer(tile_operands(inst), preparation);
 }
 
 template <>
@@ -125,7 +125,7 @@ Action prepare(const isa::Assert& inst, const Preparation& preparation) {
 
 template <>
 UndefinedTransfer undefined_transfer(const isa::Assert& inst, const Preparation& preparation) {
-  return use_transfer("Assert", tile_operands(inst), preparation);
+  return use_transfer(tile_operands(inst), preparation);
 }
 
 }  // namespace tilevm::sim

@@ -95,11 +95,11 @@ struct InstructionOperands {
   isa::RegisterType a, b, c;
 };
 
-InstructionOperands instruction_operands(const isa::Dot& inst, const isa::DotPlan& plan,
-                                         const Preparation& preparation) {
-  InstructionOperands result{DotOperands(inst, preparation), preparation.register_type(inst.a.var),
-                             preparation.register_type(inst.b.var),
-                             preparation.register_type(inst.c.var)};
+InstructionOperands instruction_operands(const isa::ProductOperands& product,
+                                         const isa::DotPlan& plan, const Preparation& preparation) {
+  InstructionOperands result{
+      DotOperands(product, preparation), preparation.register_type(product.left),
+      preparation.register_type(product.right), preparation.register_type(product.addend)};
   if (!plan.transposed) return result;
   std::swap(result.tiles.a, result.tiles.b);
   std::swap(result.tiles.m, result.tiles.n);
@@ -142,35 +142,26 @@ std::shared_ptr<BlockDot> make_block_dot(const isa::MmaShape& shape, const isa::
 
 }  // namespace
 
-DotOperands::DotOperands(isa::VarId a_var, isa::VarId b_var, isa::VarId c_var,
-                         const Preparation& preparation)
-    : a(preparation.tile(a_var)),
-      b(preparation.tile(b_var)),
-      c(preparation.tile(c_var)),
+DotOperands::DotOperands(const isa::ProductOperands& product, const Preparation& preparation)
+    : a(preparation.tile(product.left)),
+      b(preparation.tile(product.right)),
+      c(preparation.tile(product.addend)),
       result(preparation.result_tile()) {
-  const isa::Shape right = isa::as_batch(preparation.register_type(b_var).layout).shape();
+  const isa::Shape right = isa::as_batch(preparation.register_type(product.right).layout).shape();
   batch = static_cast<std::size_t>(right[0]);
-  m = static_cast<std::size_t>(isa::as_batch(preparation.register_type(c_var).layout).shape()[1]);
+  m = static_cast<std::size_t>(
+      isa::as_batch(preparation.register_type(product.addend).layout).shape()[1]);
   k = static_cast<std::size_t>(right[1]);
   n = static_cast<std::size_t>(right[2]);
 }
 
-Action prepare_block_dot(const isa::Dot& inst, const isa::DotPlan& plan, const isa::MmaRule& rule,
-                         const Preparation& preparation) {
-  const std::shared_ptr<const BlockDot> dot = make_block_dot(
-      *plan.shape, rule, instruction_operands(inst, plan, preparation), preparation.tables);
-  return [dot](Context& context) { return dot->run(context); };
-}
-
-Action prepare_block_dot(const isa::DotSparse& inst, const isa::DotPlan& plan,
+Action prepare_block_dot(const isa::ProductOperands& product, const isa::DotPlan& plan,
                          const isa::MmaRule& rule, const Preparation& preparation) {
-  const InstructionOperands operands{DotOperands(inst.a.var, inst.b.var, inst.c.var, preparation),
-                                     preparation.register_type(inst.a.var),
-                                     preparation.register_type(inst.b.var),
-                                     preparation.register_type(inst.c.var)};
-  const std::shared_ptr<BlockDot> dot =
-      make_block_dot(*plan.shape, rule, operands, preparation.tables);
-  dot->places.emplace(inst, order_of_a(*plan.shape, *dot), preparation);
+  const std::shared_ptr<BlockDot> dot = make_block_dot(
+      *plan.shape, rule, instruction_operands(product, plan, preparation), preparation.tables);
+  if (product.is_sparse()) {
+    dot->places.emplace(product.metadata, order_of_a(*plan.shape, *dot), preparation);
+  }
   return
       [dot = std::shared_ptr<const BlockDot>(dot)](Context& context) { return dot->run(context); };
 }
@@ -190,29 +181,29 @@ Action prepare(const isa::Dot& inst, const Preparation& preparation) {
   TILEVM_CHECK(rule.has_value(), "a Dot plan uses an instruction without a rule");
   switch (rule->method) {
     case isa::MmaMethod::integer:
-      return prepare_integer_dot(inst, preparation);
+      return prepare_integer_dot(isa::product_operands(inst), preparation);
     case isa::MmaMethod::f64_chain:
       return prepare_chain_dot(inst, preparation);
     case isa::MmaMethod::blocks:
     case isa::MmaMethod::fp8_split:
-      return prepare_block_dot(inst, plan, *rule, preparation);
+      return prepare_block_dot(isa::product_operands(inst), plan, *rule, preparation);
   }
   TILEVM_NO_ENUMERATOR();
 }
 
 template <>
 UndefinedTransfer undefined_transfer(const isa::Dot& inst, const Preparation& preparation) {
-  return product_transfer({inst.a.var}, {inst.b.var}, inst.c.var, preparation);
+  return product_transfer(isa::product_operands(inst), preparation);
 }
 
 template <>
 ShadowFlow shadow_flow(const isa::Dot& inst, const Preparation& preparation) {
-  return multiplied(inst.a, inst.b, inst.c, preparation);
+  return multiplied(isa::product_operands(inst), preparation);
 }
 
 template <>
 DataFlow data_flow(const isa::Dot& inst, const Preparation& preparation) {
-  return product_flow(inst.a.var, inst.b.var, inst.c.var, preparation);
+  return product_flow(isa::product_operands(inst), preparation);
 }
 
 }  // namespace tilevm::sim

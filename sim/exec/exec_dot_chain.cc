@@ -88,7 +88,7 @@ class ChainDot {
  public:
   ChainDot(const isa::Dot& inst, const Preparation& preparation)
       : ChainDot(inst, preparation, preparation.register_type(inst.c.var),
-                 DotOperands(inst, preparation)) {}
+                 DotOperands(isa::product_operands(inst), preparation)) {}
 
   void run(Context& context) const;
 

@@ -1,7 +1,7 @@
 // Dot of integers: gathered as 16-bit numbers, multiplied exactly.
 #include <array>
 #include <optional>
-#include <type_traits>
+#include <tuple>
 #include <utility>
 
 #include "isa/base/check.h"
@@ -25,22 +25,23 @@ Values values_of(const isa::DType& type) {
 }
 
 struct IntegerDot {
-  template <class Inst>
-  IntegerDot(const Inst& inst, const Preparation& preparation)
-      : operands(inst.a.var, inst.b.var, inst.c.var, preparation),
-        a_values(values_of(preparation.register_type(inst.a.var).dtype)),
-        b_values(values_of(preparation.register_type(inst.b.var).dtype)) {
+  IntegerDot(const isa::ProductOperands& product, const Preparation& preparation)
+      : operands(product, preparation),
+        a_values(values_of(preparation.register_type(product.left).dtype)),
+        b_values(values_of(preparation.register_type(product.right).dtype)) {
     const auto [m, n, k] = std::tuple(operands.m, operands.n, operands.k);
     SharedTables& tables = preparation.tables;
+    const auto& [left, right, addend] =
+        std::tie(preparation.register_type(product.left), preparation.register_type(product.right),
+                 preparation.register_type(product.addend));
     const MatrixOrder c_order{m * n, m, n, 0, n, 0, 1};
-    constexpr std::size_t density = std::is_same_v<Inst, isa::DotSparse> ? 2 : 1;
-    const std::size_t stored = k / density;
+    const std::size_t stored = product.is_sparse() ? k / 2 : k;
     const MatrixOrder a_order{m * stored, m, stored, 0, stored, 0, 1};
-    a_owners = tables.owners(preparation.register_type(inst.a.var), a_order);
-    if constexpr (density == 2) places.emplace(inst, a_order, preparation);
-    b_owners = tables.owners(preparation.register_type(inst.b.var), {k * n, 2, n, 2 * n, 1, 0, 2});
-    c_owners = tables.owners(preparation.register_type(inst.c.var), c_order);
-    c_positions = tables.positions(preparation.register_type(inst.c.var), c_order);
+    a_owners = tables.owners(left, a_order);
+    if (product.is_sparse()) places.emplace(product.metadata, a_order, preparation);
+    b_owners = tables.owners(right, {k * n, 2, n, 2 * n, 1, 0, 2});
+    c_owners = tables.owners(addend, c_order);
+    c_positions = tables.positions(addend, c_order);
   }
 
   [[nodiscard]] bool run(Context& context) const;
@@ -87,20 +88,11 @@ bool IntegerDot::run(Context& context) const {
   return true;
 }
 
-template <class Inst>
-Action make_action(const Inst& inst, const Preparation& preparation) {
-  auto dot = std::make_shared<const IntegerDot>(inst, preparation);
-  return [dot = std::move(dot)](Context& context) { return dot->run(context); };
-}
-
 }  // namespace
 
-Action prepare_integer_dot(const isa::Dot& inst, const Preparation& preparation) {
-  return make_action(inst, preparation);
-}
-
-Action prepare_integer_dot(const isa::DotSparse& inst, const Preparation& preparation) {
-  return make_action(inst, preparation);
+Action prepare_integer_dot(const isa::ProductOperands& product, const Preparation& preparation) {
+  auto dot = std::make_shared<const IntegerDot>(product, preparation);
+  return [dot = std::move(dot)](Context& context) { return dot->run(context); };
 }
 
 }  // namespace tilevm::sim

@@ -80,7 +80,7 @@ struct ScaledDot {
 ScaledDot::ScaledDot(const isa::DotScaled& inst, const isa::MmaShape& shape,
                      const isa::MmaRule& rule, const Preparation& preparation)
     : unit(rule, shape),
-      operands(inst.a.var, inst.b.var, inst.c.var, preparation),
+      operands(isa::product_operands(inst), preparation),
       extents(shape, operands),
       a(inst.a.var, extents.rows(extents.k), preparation),
       a_scales(inst.a_scales.var, extents.rows(extents.scales), preparation),
@@ -148,18 +148,17 @@ Action prepare(const isa::DotScaled& inst, const Preparation& preparation) {
 
 template <>
 UndefinedTransfer undefined_transfer(const isa::DotScaled& inst, const Preparation& preparation) {
-  return product_transfer({inst.a.var, inst.a_scales.var}, {inst.b.var, inst.b_scales.var},
-                          inst.c.var, preparation);
+  return product_transfer(isa::product_operands(inst), preparation);
 }
 
 template <>
 ShadowFlow shadow_flow(const isa::DotScaled& inst, const Preparation& preparation) {
-  return multiplied_scaled(inst, preparation);
+  return multiplied(isa::product_operands(inst), preparation);
 }
 
 template <>
 DataFlow data_flow(const isa::DotScaled& inst, const Preparation& preparation) {
-  return scaled_product_flow(inst, preparation);
+  return product_flow(isa::product_operands(inst), preparation);
 }
 
 }  // namespace tilevm::sim

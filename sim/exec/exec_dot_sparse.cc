@@ -1,25 +1,39 @@
 // DotSparse: the places of stored elements, which must ascend in each pair, and what the other
 // engines of a product need of them. The products themselves are those of Dot (exec_dot.cc,
 // exec_dot_integer.cc).
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "isa/base/check.h"
 #include "isa/dot/dot_tiling.h"
-#include "isa/rules/support.h"
+#include "isa/inst/slot_table.h"
 #include "sim/exec/dot_actions.h"
 #include "sim/tiles/offenders.h"
 
 namespace tilevm::sim {
+namespace {
 
-SparsePlaces::SparsePlaces(const isa::DotSparse& inst, const MatrixOrder& order,
+/// The position of the slot of metadata.
+std::size_t metadata_slot(const isa::Instruction& inst) {
+  const auto slots = isa::entry_of(inst).slots;
+  const auto found = std::ranges::find(slots, isa::ProductRole::metadata, &isa::SlotEntry::role);
+  TILEVM_CHECK(found != slots.end(), "a sparse product without metadata");
+  return static_cast<std::size_t>(found - slots.begin());
+}
+
+}  // namespace
+
+SparsePlaces::SparsePlaces(isa::VarId metadata, const MatrixOrder& order,
                            const Preparation& preparation)
-    : tile_(preparation.tile(inst.places.var)),
-      layout_(isa::as_batch(preparation.register_type(inst.places.var).layout)),
-      shape_(preparation.register_type(inst.places.var).shape()),
-      owners_(preparation.tables.owners(preparation.register_type(inst.places.var), order)),
+    : tile_(preparation.tile(metadata)),
+      layout_(isa::as_batch(preparation.register_type(metadata).layout)),
+      shape_(preparation.register_type(metadata).shape()),
+      owners_(preparation.tables.owners(preparation.register_type(metadata), order)),
       rows_(order.column),
-      name_(preparation.name(inst.places.var)),
-      span_(preparation.slot_span(isa::position_of(&isa::DotSparse::places))) {}
+      mnemonic_(isa::mnemonic(preparation.stmt.inst)),
+      name_(preparation.name(metadata)),
+      span_(preparation.slot_span(metadata_slot(preparation.stmt.inst))) {}
 
 /// Neighbours in a row are `rows_` apart.
 bool SparsePlaces::gather(Context& context) const {
@@ -68,11 +82,12 @@ bool SparsePlaces::report(Context& context) const {
   }
   const auto found = find_offenders(holders, tile_.locals, look);
   if (found.count == 0) return true;
-  context.fail(Code::unordered_places, span_,
-               fmt::format("`DotSparse` takes pairs of places that do not ascend: {} of {}, first "
-                           "{} and the next, which are {} and {}",
-                           found.count, layout_.size() / 2, element_text(name_, found.first),
-                           found.detail.first, found.detail.second));
+  context.fail(
+      Code::unordered_places, span_,
+      fmt::format("`{}` takes pairs of places that do not ascend: {} of {}, first "
+                  "{} and the next, which are {} and {}",
+                  mnemonic_, found.count, layout_.size() / 2, element_text(name_, found.first),
+                  found.detail.first, found.detail.second));
   context.fault->thread = static_cast<std::int64_t>(found.thread);
   return false;
 }
@@ -82,23 +97,24 @@ Action prepare(const isa::DotSparse& inst, const Preparation& preparation) {
   const isa::DotPlan& plan = preparation.info.dot_plan(preparation.stmt);
   const auto rule = isa::mma_rule(preparation.program.target(), *plan.shape);
   TILEVM_CHECK(rule.has_value(), "a plan uses an instruction without a rule");
-  if (rule->method == isa::MmaMethod::integer) return prepare_integer_dot(inst, preparation);
-  return prepare_block_dot(inst, plan, *rule, preparation);
+  const isa::ProductOperands product = isa::product_operands(inst);
+  if (rule->method == isa::MmaMethod::integer) return prepare_integer_dot(product, preparation);
+  return prepare_block_dot(product, plan, *rule, preparation);
 }
 
 template <>
 UndefinedTransfer undefined_transfer(const isa::DotSparse& inst, const Preparation& preparation) {
-  return sparse_product_transfer(inst, preparation);
+  return product_transfer(isa::product_operands(inst), preparation);
 }
 
 template <>
 ShadowFlow shadow_flow(const isa::DotSparse& inst, const Preparation& preparation) {
-  return multiplied_sparse(inst.a, inst.places, inst.b, inst.c, preparation);
+  return multiplied(isa::product_operands(inst), preparation);
 }
 
 template <>
 DataFlow data_flow(const isa::DotSparse& inst, const Preparation& preparation) {
-  return sparse_product_flow(inst, preparation);
+  return product_flow(isa::product_operands(inst), preparation);
 }
 
 }  // namespace tilevm::sim

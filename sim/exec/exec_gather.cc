@@ -1,5 +1,4 @@
 // Instructions that move tiles of which an index tile says where each element is in memory.
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -26,42 +25,40 @@ std::shared_ptr<const IndexedAccess> index_of(const isa::RegisterMove& move,
                              preparation);
 }
 
-GlobalAccess in_view(const isa::RegisterMove& move, std::string_view mnemonic,
-                     const Preparation& preparation) {
+GlobalAccess in_view(const isa::RegisterMove& move, const Preparation& preparation) {
   const isa::RegisterLayout& layout = preparation.register_type(move.tile).layout;
-  GlobalAccess access = make_global_access(
-      mnemonic, move.tensor, layout.shape(), move.offset, preparation.tile(move.tile),
-      preparation.parts(move.tile), preparation, move.indexed->dim);
+  GlobalAccess access =
+      make_global_access(move.tensor, layout.shape(), move.offset, preparation.tile(move.tile),
+                         preparation.parts(move.tile), preparation, move.indexed->dim);
   access.tile_name = preparation.name(move.tile);
   access.indexed = index_of(move, access.tile_dims, preparation);
   access.combines = move.combines;
+  if (move.combines) access.combination = combination(*move.combines, access.dtype);
   return access;
 }
 
-SharedAccess in_shared(const isa::RegisterMove& move, std::string_view mnemonic,
-                       const Preparation& preparation) {
+SharedAccess in_shared(const isa::RegisterMove& move, const Preparation& preparation) {
   const isa::RegisterLayout& layout = preparation.register_type(move.tile).layout;
-  SharedAccess access = make_shared_access(
-      mnemonic, move.tensor, layout.shape(), move.offset, preparation.tile(move.tile),
-      preparation.parts(move.tile), preparation, move.indexed->dim);
+  SharedAccess access =
+      make_shared_access(move.tensor, layout.shape(), move.offset, preparation.tile(move.tile),
+                         preparation.parts(move.tile), preparation, move.indexed->dim);
   access.indexed = index_of(move, access.geometry.tile_dims, preparation);
   access.combines = move.combines;
+  if (move.combines) access.combination = combination(*move.combines, access.dtype);
   return access;
 }
 
 /// The move of a statement that loads or stores a tile.
-template <class Inst>
 Action prepare_move(const Preparation& preparation) {
-  constexpr std::string_view mnemonic = Inst::schema.description.mnemonic;
   const auto moved = isa::tile_move(preparation.stmt);
   const isa::RegisterMove& move = *std::get_if<isa::RegisterMove>(&*moved);
   const bool stores = move.stores;
   if (std::holds_alternative<isa::GlobalType>(preparation.variable(move.tensor).type)) {
-    return [access = in_view(move, mnemonic, preparation), stores](Context& context) {
+    return [access = in_view(move, preparation), stores](Context& context) {
       return stores ? store(access, context) : load(access, context);
     };
   }
-  return [access = in_shared(move, mnemonic, preparation), stores](Context& context) {
+  return [access = in_shared(move, preparation), stores](Context& context) {
     return stores ? store_tile(access, context) : load_tile(access, context);
   };
 }
@@ -71,19 +68,19 @@ Action prepare_move(const Preparation& preparation) {
 /// Every thread reads its elements.
 template <>
 Action prepare(const isa::Gather&, const Preparation& preparation) {
-  return prepare_move<isa::Gather>(preparation);
+  return prepare_move(preparation);
 }
 
 /// The first thread that holds an element writes the element.
 template <>
 Action prepare(const isa::Scatter&, const Preparation& preparation) {
-  return prepare_move<isa::Scatter>(preparation);
+  return prepare_move(preparation);
 }
 
 // The actions move the undefined mask along with the elements. All indices must have values.
 template <>
 UndefinedTransfer undefined_transfer(const isa::Gather& inst, const Preparation& preparation) {
-  return use_transfer(isa::Gather::schema.description.mnemonic, tile_operands(inst), preparation);
+  return use_transfer(tile_operands(inst), preparation);
 }
 
 /// A store to global memory needs defined values only for elements inside the view.
@@ -95,7 +92,7 @@ UndefinedTransfer undefined_transfer(const isa::Scatter& inst, const Preparation
       return operand.slot == isa::position_of(&isa::Scatter::src);
     });
   }
-  return use_transfer(isa::Scatter::schema.description.mnemonic, operands, preparation);
+  return use_transfer(operands, preparation);
 }
 
 template <>

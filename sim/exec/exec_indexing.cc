@@ -57,23 +57,20 @@ Action load_scalar(isa::RegisterOperand src, const isa::LoadScalar&,
 Action load_scalar(isa::SharedOperand src, const isa::LoadScalar& inst,
                    const Preparation& preparation) {
   const isa::DType type = preparation.shared_type(src.var).dtype;
-  return [access = make_shared_access("LoadScalar", src.var, {}, inst.offset,
-                                      element_tile(type, preparation), element_parts(preparation),
-                                      preparation),
+  return [access = make_shared_access(src.var, {}, inst.offset, element_tile(type, preparation),
+                                      element_parts(preparation), preparation),
           type, slot = static_cast<std::size_t>(preparation.result().index)](Context& context) {
-    TileOrigin origin{};
-    if (!find_shared_origin(access, context, origin)) return false;
-    if (!check_shared_access(access, origin, SharedUse::read, context)) return false;
-    const TableLookup runs = find_runs(access, context, origin);
-    const std::uint64_t bit = runs.base_bits + runs.table->run_bits.front();
+    ResolvedAccess resolved;
+    if (!resolve(access, context, resolved)) return false;
+    if (!check_shared_access(resolved, SharedUse::read, context)) return false;
+    const std::uint64_t bit = resolved.bit_of(0, 0);
     const SharedMemory& shared = context.state.shared;
-    if (may_be_undefined(access, shared) &&
+    if (!context.settings.checks.padding && may_be_undefined(access, shared) &&
         isa::get_bits(shared.undefined.data(), bit, type.bits) != 0) {
       const auto rank = static_cast<std::ptrdiff_t>(access.offsets.size());
+      const auto begin = resolved.origin.begin.begin();
       return undefined_scalar(
-          access.span,
-          fmt::format("`{}[{}]`", access.tensor,
-                      fmt::join(origin.begin.begin(), origin.begin.begin() + rank, ", ")),
+          access.span, fmt::format("`{}[{}]`", access.tensor, fmt::join(begin, begin + rank, ", ")),
           context);
     }
     context.state.scalars[slot] =
@@ -85,9 +82,8 @@ Action load_scalar(isa::SharedOperand src, const isa::LoadScalar& inst,
 Action load_scalar(isa::GlobalOperand src, const isa::LoadScalar& inst,
                    const Preparation& preparation) {
   const isa::DType type = preparation.global_type(src.var).dtype;
-  return [access = make_global_access("LoadScalar", src.var, {}, inst.offset,
-                                      element_tile(type, preparation), element_parts(preparation),
-                                      preparation),
+  return [access = make_global_access(src.var, {}, inst.offset, element_tile(type, preparation),
+                                      element_parts(preparation), preparation),
           type, slot = static_cast<std::size_t>(preparation.result().index)](Context& context) {
     std::uint64_t code = 0;
     if (!load_element(access, context, code)) return false;
@@ -123,7 +119,7 @@ Action prepare(const isa::LoadScalar& inst, const Preparation& preparation) {
 /// What is read from memory is checked in the action.
 template <>
 UndefinedTransfer undefined_transfer(const isa::LoadScalar& inst, const Preparation& preparation) {
-  return use_transfer("LoadScalar", tile_operands(inst), preparation);
+  return use_transfer(tile_operands(inst), preparation);
 }
 
 }  // namespace tilevm::sim

@@ -11,11 +11,11 @@ namespace tilevm::sim {
 namespace {
 
 /// The access of a tile in registers.
-GlobalAccess of_registers(std::string_view mnemonic, isa::VarId view, isa::VarId tile,
+GlobalAccess of_registers(isa::VarId view, isa::VarId tile,
                           const std::optional<isa::OffsetList>& offset,
                           const Preparation& preparation) {
   GlobalAccess access =
-      make_global_access(mnemonic, view, preparation.register_type(tile).shape(), offset,
+      make_global_access(view, preparation.register_type(tile).shape(), offset,
                          preparation.tile(tile), preparation.parts(tile), preparation);
   access.tile_name = preparation.name(tile);
   return access;
@@ -26,16 +26,16 @@ GlobalAccess of_registers(std::string_view mnemonic, isa::VarId view, isa::VarId
 /// Every thread reads its elements; elements outside the view are zero.
 template <>
 Action prepare(const isa::LoadGlobal& inst, const Preparation& preparation) {
-  return [access = of_registers("LoadGlobal", inst.src.var, preparation.result(), inst.offset,
-                                preparation)](Context& context) { return load(access, context); };
+  return [access = of_registers(inst.src.var, preparation.result(), inst.offset, preparation)](
+             Context& context) { return load(access, context); };
 }
 
 template <>
 Action prepare(const isa::LoadShared& inst, const Preparation& preparation) {
   const isa::VarId result = preparation.result();
-  return [access = make_shared_access(
-              "LoadShared", inst.src.var, preparation.register_type(result).shape(), inst.offset,
-              preparation.tile(result), preparation.parts(result), preparation)](Context& context) {
+  return [access = make_shared_access(inst.src.var, preparation.register_type(result).shape(),
+                                      inst.offset, preparation.tile(result),
+                                      preparation.parts(result), preparation)](Context& context) {
     return load_tile(access, context);
   };
 }
@@ -43,16 +43,16 @@ Action prepare(const isa::LoadShared& inst, const Preparation& preparation) {
 /// The first thread that holds an element writes the element, unless it is outside the view.
 template <>
 Action prepare(const isa::StoreGlobal& inst, const Preparation& preparation) {
-  return [access = of_registers("StoreGlobal", inst.dst.var, inst.src.var, inst.offset,
-                                preparation)](Context& context) { return store(access, context); };
+  return [access = of_registers(inst.dst.var, inst.src.var, inst.offset, preparation)](
+             Context& context) { return store(access, context); };
 }
 
 template <>
 Action prepare(const isa::StoreShared& inst, const Preparation& preparation) {
   const isa::VarId src = inst.src.var;
-  return [access = make_shared_access(
-              "StoreShared", inst.dst.var, preparation.register_type(src).shape(), inst.offset,
-              preparation.tile(src), preparation.parts(src), preparation)](Context& context) {
+  return [access = make_shared_access(inst.dst.var, preparation.register_type(src).shape(),
+                                      inst.offset, preparation.tile(src), preparation.parts(src),
+                                      preparation)](Context& context) {
     return store_tile(access, context);
   };
 }
@@ -73,7 +73,7 @@ UndefinedTransfer undefined_transfer(const isa::StoreGlobal&, const Preparation&
 }
 template <>
 UndefinedTransfer undefined_transfer(const isa::StoreShared& inst, const Preparation& preparation) {
-  return use_transfer("StoreShared", tile_operands(inst), preparation);
+  return use_transfer(tile_operands(inst), preparation);
 }
 template <>
 ShadowFlow shadow_flow(const isa::LoadGlobal&, const Preparation&) {

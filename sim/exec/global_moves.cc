@@ -14,6 +14,8 @@
 #include "sim/arithmetic/combine_bits.h"
 #include "sim/checks/defined_elements.h"
 #include "sim/checks/global_checks.h"
+#include "sim/checks/outside_view.h"
+#include "sim/checks/padding.h"
 #include "sim/checks/shared_checks.h"
 #include "sim/exec/indexed_moves.h"
 #include "sim/shadow/shadow_access.h"
@@ -203,12 +205,15 @@ bool load(const GlobalAccess& access, Context& context) {
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::load}, context);
   PlacedTile placed(access, context, origin);
   TileInView& cursor = placed.cursor;
+  if (placed.strided.table == nullptr) note_outside(access, cursor, false, context);
   const std::size_t offset = access.tile.offset;
   if (!move_in(placed, cursor.buffer().data, context.state.registers.at(offset), context)) {
     return false;
   }
   UndefinedRegisters& undefined = context.state.undefined;
-  if (undefined_bits(cursor, context) != nullptr) {
+  if (context.settings.checks.padding) {
+    load_padding(placed, context);
+  } else if (undefined_bits(cursor, context) != nullptr) {
     if (!move_in(placed, undefined_bits(cursor, context), undefined.at(offset), context)) {
       return false;
     }
@@ -226,10 +231,12 @@ bool load_for_copy(const GlobalAccess& access, Context& context, PendingCopy& co
   tell_observer({&access, context.state.views[access.view], origin, GlobalUse::copy}, context);
   PlacedTile placed(access, context, origin);
   TileInView& cursor = placed.cursor;
+  if (placed.strided.table == nullptr) note_outside(access, cursor, false, context);
   copy.data.resize(access.tile.bytes());
   if (!move_in(placed, cursor.buffer().data, copy.data.data(), context)) return false;
   if (context.state.shadow.kept) copy.shadow = read_shadow(access, cursor);
   if (!check_access(placed, GlobalUse::copy, context)) return false;
+  if (context.settings.checks.padding) copy.padding = padding_of(placed);
   if (undefined_bits(cursor, context) == nullptr) return true;
   std::vector<std::uint8_t> mask(access.tile.bytes());
   if (!move_in(placed, undefined_bits(cursor, context), mask.data(), context)) return false;
@@ -257,6 +264,7 @@ bool load_element(const GlobalAccess& access, Context& context, std::uint64_t& c
   Coordinates index{};
   std::uint64_t bit = 0;
   if (!find_element(access, context, index, bit)) return false;
+  tell_observer({&access, context.state.views[access.view], {index}, GlobalUse::load}, context);
   PlacedTile placed(access, context, {index});
   const TileInView& cursor = placed.cursor;
   code = isa::get_bits(cursor.buffer().data, bit, access.tile.bits);
@@ -278,10 +286,12 @@ bool store(const GlobalAccess& access, Context& context) {
   tell_observer({&access, context.state.views[access.view], origin, use}, context);
   PlacedTile placed(access, context, origin);
   TileInView& cursor = placed.cursor;
+  if (placed.strided.table == nullptr) note_outside(access, cursor, true, context);
   StoreCount& count = context.scratch.stores[access.statement];
   ++count.executed;
   if (cursor.outside_view()) ++count.outside;
   if (!spares_sources(access, cursor, context)) return false;
+  if (context.settings.checks.padding && !store_padding(placed, context)) return false;
   const Tile& tile = access.tile;
   UndefinedRegisters& undefined = context.state.undefined;
   const bool defined =

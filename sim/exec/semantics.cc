@@ -1,13 +1,16 @@
 #include "sim/exec/semantics.h"
 
 #include <type_traits>
+#include <utility>
 #include <variant>
+
+#include "sim/checks/neutral_elements.h"
 
 namespace tilevm::sim {
 namespace {
 
 template <class Inst>
-UndefinedTransfer transfer_of(const Inst& inst, const Preparation& preparation) {
+UndefinedTransfer plain_transfer_of(const Inst& inst, const Preparation& preparation) {
   if constexpr (requires { valued_undefined_transfer(inst, preparation); }) {
     return valued_undefined_transfer(inst, preparation);
   } else if constexpr (Inst::schema.description.elementwise) {
@@ -17,6 +20,17 @@ UndefinedTransfer transfer_of(const Inst& inst, const Preparation& preparation) 
   } else {
     return {};
   }
+}
+
+template <class Inst>
+UndefinedTransfer transfer_of(const Inst& inst, const Preparation& preparation) {
+  UndefinedTransfer transfer = plain_transfer_of(inst, preparation);
+  if constexpr (requires { neutral_elements(inst, preparation); }) {
+    if (preparation.follows_padding) {
+      return ignore_neutral(neutral_elements(inst, preparation), std::move(transfer), preparation);
+    }
+  }
+  return transfer;
 }
 
 template <class Inst>

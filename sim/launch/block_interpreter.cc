@@ -48,6 +48,7 @@ BlockInterpreter::BlockInterpreter(const Plan& plan, const Memory& memory,
   scratch_.indexed_tables.resize(plan.indexed_table_count);
   scratch_.indexed_places.resize(plan.indexed_table_count);
   scratch_.stores.resize(plan.memory_statements.size());
+  scratch_.outside.resize(plan.memory_statements.size());
 }
 
 BlockState BlockInterpreter::new_state() const {
@@ -55,7 +56,8 @@ BlockState BlockInterpreter::new_state() const {
   const Checks& checks = settings.checks;
   BlockState state;
   state.registers = RegisterSlab(plan_.register_bytes);
-  state.undefined = UndefinedRegisters(checks.uninitialized ? plan_.register_bytes : 0);
+  const bool masked = checks.uninitialized || checks.padding;
+  state.undefined = UndefinedRegisters(masked ? plan_.register_bytes : 0);
   state.views.resize(plan_.view_slots);
   state.shadow.kept = plan_.keeps_shadow;
   state.shadow.registers.resize(plan_.shadow_registers);
@@ -100,6 +102,10 @@ void BlockInterpreter::start_shared_memory() {
   if (context_.settings.checks.uninitialized) {
     shared.undefined = plan_.shared_contents.undefined;
     shared.unwritten = plan_.shared_contents.unwritten;
+  } else if (context_.settings.checks.padding) {
+    shared.undefined.assign(plan_.shared_contents.undefined.size(), 0);
+    shared.unwritten = plan_.shared_contents.unwritten;
+    state_.padding.assign(shared.unwritten.size(), {});
   }
   if (!shared.copies.empty()) {
     shared.in_flight.assign(shared.in_flight.size(), false);

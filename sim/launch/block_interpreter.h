@@ -59,6 +59,8 @@ class BlockInterpreter {
   [[nodiscard]] const std::vector<AccessCounts>& accesses() const { return accesses_; }
   /// How often each store ran, by Plan::memory_statements.
   [[nodiscard]] const std::vector<StoreCount>& stores() const { return scratch_.stores; }
+  /// Indices outside of views, by Plan::memory_statements.
+  [[nodiscard]] const std::vector<OutsideCounts>& outside() const { return scratch_.outside; }
   /// The errors of each record's results, over all blocks so far; empty unless the plan keeps
   /// shadow values.
   [[nodiscard]] const std::vector<InstructionErrors>& errors() const { return errors_; }

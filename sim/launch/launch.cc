@@ -66,8 +66,9 @@ Result<LaunchMemory> make_memory(const isa::VerifiedProgram& program, int kernel
                                variable.name, code.name, workspace.bytes)};
     }
     total += workspace.bytes;
-    const bool tracked = followed.undefined && !workspace.zeroed && bytes <= max_tracked_bytes;
-    result.undefined.emplace_back(tracked ? bytes : 0, 0xff);
+    const bool tracked = bytes <= max_tracked_bytes &&
+                         (followed.padding || (followed.undefined && !workspace.zeroed));
+    result.undefined.emplace_back(tracked ? bytes : 0, followed.padding ? 0x00 : 0xff);
     std::uint8_t* undefined =
         result.undefined.back().empty() ? nullptr : result.undefined.back().data();
     ShadowMemory* shadow = nullptr;

@@ -50,6 +50,7 @@ struct LaunchMemory {
 /// What is tracked besides the bytes of memory.
 struct TrackingOptions {
   bool undefined = false;  ///< in workspaces of at most max_tracked_bytes
+  bool padding = false;    ///< likewise: which elements depend on some outside of a view
   bool shadow = false;
 };
 

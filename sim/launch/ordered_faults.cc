@@ -58,9 +58,9 @@ std::optional<BlockFault> find_lost_wait(const LaunchPlan& launch,
   diagnostic.message = fmt::format(
       "`{}` may wait for ever: block [{}] waits until {} is {}, but block [{}] may make it {} "
       "first",
-      lost->wait.access->mnemonic, fmt::join(launch.block_index(lost->waiter.block), ", "),
+      lost->wait.access->mnemonic, fmt::join(launch.block_index(lost->waiter.party.block), ", "),
       name_of(lost->wait), value_text(lost->wait, lost->wait.before),
-      fmt::join(launch.block_index(lost->writer.block), ", "),
+      fmt::join(launch.block_index(lost->writer.party.block), ", "),
       value_text(lost->store, lost->store.after));
   add_note(diagnostic,
            fmt::format("`{}` overwrites the value here; nothing makes it wait until the "
@@ -70,7 +70,7 @@ std::optional<BlockFault> find_lost_wait(const LaunchPlan& launch,
   add_note(diagnostic,
            "give each wait a value or a semaphore of its own, or let the waiting block release "
            "another one that the overwriting block locks before");
-  return BlockFault{lost->waiter.block, std::move(fault), 0, lost->waiter.number};
+  return BlockFault{lost->waiter.party.block, std::move(fault), 0, lost->waiter.number};
 }
 
 }  // namespace tilevm::sim

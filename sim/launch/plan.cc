@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/analysis/address_terms.h"
 #include "isa/analysis/combinations.h"
 #include "isa/analysis/operands.h"
 #include "isa/type/bits.h"
@@ -86,8 +87,12 @@ class PlanBuilder {
     plan_.counts_accesses = extras.count_accesses;
     plan_.keeps_shadow = extras.keep_shadow;
     plan_.one_by_one = isa::find_unordered_sum(kernel_).has_value() ||
+                       isa::combines_differently(kernel_) ||
                        (plan_.keeps_shadow && isa::combines_in_memory(kernel_));
     keeps_flows_ = extras.keep_flows;
+    wrapping_ = extras.wrapping;
+    follows_padding_ = extras.follow_padding;
+    if (wrapping_ == Wrapping::found) addresses_ = isa::address_variables(kernel_);
     probes_ = extras.probes;
     if (!plan_.keeps_shadow) return;
     plan_.shadow_registers = registers_.shadow_count();
@@ -137,23 +142,23 @@ class PlanBuilder {
   }
 
   void add_statement(const isa::InstStmt& stmt, Span span) {
-    const Preparation preparation{program_,      kernel_,      info_,
-                                  registers_,    stmt,         span,
-                                  tables_,       table_count_, plan_.memory_statements,
-                                  plan_.barriers};
+    const Preparation preparation{program_,       kernel_,      info_,
+                                  registers_,     stmt,         span,
+                                  tables_,        table_count_, plan_.memory_statements,
+                                  plan_.barriers, wrapping_,    follows_padding_};
     Semantics semantics = semantics_of(preparation, plan_.keeps_shadow);
     plan_.barrier_records.resize(plan_.barriers.size(), here());
     PlanOp record{.kind = PlanOp::Kind::instruction,
                   .action = std::move(semantics.action),
                   .undefined = std::move(semantics.undefined),
                   .instruction = stmt.inst.index(),
-                  .orders_blocks = isa::description(stmt.inst).orders_blocks,
+                  .orders_blocks = isa::description(stmt.inst).orders_blocks(),
                   .mnemonic = isa::mnemonic(stmt.inst),
                   .written = written(stmt.results),
                   .shadow = std::move(semantics.shadow)};
     if (keeps_flows_) record.flow = data_flow_of(preparation);
     plan_.orders_blocks |= record.orders_blocks;
-    if (branches_ > 0 && std::holds_alternative<isa::CopyAsyncCommitGroup>(stmt.inst)) {
+    if (branches_ > 0 && has(isa::description(stmt.inst).sync, isa::Sync::arrive)) {
       plan_.conditional_commits.push_back(span);
     }
     if (plan_.counts_accesses) {
@@ -171,6 +176,12 @@ class PlanBuilder {
       });
     }
     set_probe(number, std::move(probe));
+  }
+
+  /// The value of a variable, which addresses may be made of.
+  [[nodiscard]] ScalarCode address_code(isa::VarId var, const isa::Expr& value) const {
+    const bool is_address = !addresses_.empty() && addresses_[static_cast<std::size_t>(var.index)];
+    return ScalarCode(value, is_address ? Wrapping::found : Wrapping::allowed);
   }
 
   void set_probe(std::size_t record, StatementProbe probe) {
@@ -211,7 +222,7 @@ class PlanBuilder {
   void add_statement(const isa::ScalarStmt& stmt, Span span) {
     const std::size_t number = add({.kind = PlanOp::Kind::assign,
                                     .slot = static_cast<std::size_t>(stmt.target.index),
-                                    .values = {ScalarCode(stmt.value)},
+                                    .values = {address_code(stmt.target, stmt.value)},
                                     .written = written({stmt.target})},
                                    span);
     set_probe(number, probe_of(stmt.id, {&stmt.target, 1}));
@@ -224,7 +235,8 @@ class PlanBuilder {
     add({.kind = PlanOp::Kind::loop_enter,
          .counter = counter,
          .scalar_kind = stmt.begin.kind(),
-         .values = {ScalarCode(stmt.begin), ScalarCode(stmt.end), ScalarCode(stmt.step)}},
+         .values = {address_code(stmt.var, stmt.begin), ScalarCode(stmt.end),
+                    ScalarCode(stmt.step)}},
         span);
     const std::size_t next = add({.kind = PlanOp::Kind::loop_next,
                                   .slot = static_cast<std::size_t>(stmt.var.index),
@@ -285,7 +297,10 @@ class PlanBuilder {
   std::vector<Loop> loops_;
   isa::StmtId statement_;  // being flattened
   bool keeps_flows_ = false;
-  int branches_ = 0;  ///< around the statement
+  Wrapping wrapping_ = Wrapping::allowed;
+  bool follows_padding_ = false;
+  std::vector<bool> addresses_;  ///< by variable; empty if addresses may wrap around
+  int branches_ = 0;             ///< around the statement
   const isa::ProbePlan* probes_ = nullptr;
 };
 
@@ -296,7 +311,9 @@ Plan build_plan(const isa::VerifiedProgram& program, int kernel, const PlanExtra
 }
 
 RunSettings run_settings(const Options& options, const Plan& plan) {
-  return {.checks = options.checks,
+  Checks checks = options.checks;
+  if (checks.uninitialized) checks.padding = false;  // a run follows one of the two
+  return {.checks = checks,
           .completion = options.completion,
           .max_steps = options.max_steps,
           .stop = options.progress != nullptr ? &options.progress->stop : &never_stops,

@@ -84,7 +84,9 @@ struct PlanExtras {
   bool count_accesses = false;
   bool keep_shadow = false;
   const isa::ProbePlan* probes = nullptr;
-  bool keep_flows = false;  ///< PlanOp::flow
+  bool keep_flows = false;                ///< PlanOp::flow
+  Wrapping wrapping = Wrapping::allowed;  ///< of addresses, and of what they are computed from
+  bool follow_padding = false;            ///< Checks::padding
 };
 
 [[nodiscard]] Plan build_plan(const isa::VerifiedProgram& program, int kernel,

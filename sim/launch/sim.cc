@@ -1,3 +1,4 @@
+// More than 400 lines: a launch as a whole, with the second run that follows padding.
 #include "sim/api/sim.h"
 
 #include <fmt/format.h>
@@ -41,6 +42,7 @@ class BlockRun {
         accesses_(launch.plan.counts_accesses ? launch.plan.records.size() : 0),
         errors_(launch.plan.keeps_shadow ? launch.plan.records.size() : 0),
         stores_(launch.plan.memory_statements.size()),
+        outside_(launch.plan.memory_statements.size()),
         prints_(std::move(prints)) {
     const auto wanted =
         static_cast<std::uint64_t>(launch.plan.one_by_one ? 1
@@ -135,6 +137,20 @@ class BlockRun {
     return uses;
   }
 
+  [[nodiscard]] std::vector<OutsideUse> outside() const {
+    std::vector<OutsideUse> uses;
+    for (std::size_t i = 0; i < outside_.size(); ++i) {
+      const MemoryStatement& statement = launch_.plan.memory_statements[i];
+      for (const bool indexed : {false, true}) {
+        const OutsideCount& count = indexed ? outside_[i].indexed : outside_[i].fixed;
+        if (count.count == 0) continue;
+        uses.push_back({statement.span, statement.mnemonic, statement.tensor, indexed, count.count,
+                        count.dim, count.index, count.extent, launch_.block_index(count.order)});
+      }
+    }
+    return uses;
+  }
+
   [[nodiscard]] std::vector<BarrierUse> barriers() const {
     std::vector<BarrierUse> barriers;
     if (settings_.observers.needed == nullptr) return barriers;
@@ -194,6 +210,8 @@ class BlockRun {
     for (std::size_t i = 0; i < stores_.size(); ++i) {
       stores_[i].executed += machine.stores()[i].executed;
       stores_[i].outside += machine.stores()[i].outside;
+      add_outside(outside_[i].fixed, machine.outside()[i].fixed);
+      add_outside(outside_[i].indexed, machine.outside()[i].indexed);
     }
   }
 
@@ -276,8 +294,9 @@ class BlockRun {
   std::vector<std::uint64_t> executed_;
   std::vector<AccessCounts> accesses_;
   std::vector<InstructionErrors> errors_;
-  std::vector<StoreCount> stores_;  // by Plan::memory_statements
-  std::vector<StoredBits> stored_;  // by the caller's buffer
+  std::vector<StoreCount> stores_;      // by Plan::memory_statements
+  std::vector<OutsideCounts> outside_;  // likewise
+  std::vector<StoredBits> stored_;      // by the caller's buffer
   isa::PrintLog prints_;
 };
 
@@ -297,9 +316,9 @@ BlockOrder begin_order(const Plan& plan, const Grid& grid, const Options& option
   return ascending ? BlockOrder{} : options.block_order;
 }
 
-Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
-                           const std::vector<Argument>& arguments, std::vector<Buffer>& memory,
-                           const Options& options) {
+Result<Report> run_launch(const isa::VerifiedProgram& program, int kernel,
+                          const std::vector<Argument>& arguments, std::vector<Buffer>& memory,
+                          const Options& options) {
   const isa::Kernel& code = program.kernel(kernel);
   const auto parameters = bind_arguments(program, kernel, arguments, memory.size());
   if (!parameters) return parameters.error();
@@ -309,12 +328,18 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
     report.fault = *fault;
     return report;
   }
-  const auto launch_memory =
-      make_memory(program, kernel, memory,
-                  {.undefined = options.checks.uninitialized, .shadow = options.keep_shadow});
+  const auto launch_memory = make_memory(program, kernel, memory,
+                                         {.undefined = options.checks.uninitialized,
+                                          .padding = options.checks.padding,
+                                          .shadow = options.keep_shadow});
   if (!launch_memory) return launch_memory.error();
-  const Plan plan = build_plan(program, kernel,
-                               {options.count_accesses, options.keep_shadow, options.probes.plan});
+  const Plan plan =
+      build_plan(program, kernel,
+                 {.count_accesses = options.count_accesses,
+                  .keep_shadow = options.keep_shadow,
+                  .probes = options.probes.plan,
+                  .wrapping = options.checks.wraps ? Wrapping::found : Wrapping::allowed,
+                  .follow_padding = options.checks.padding});
   if (Status status = check_size(plan, code); !status) return status.error();
   const Grid& blocks = *std::get_if<Grid>(&grid);
   if (blocks.blocks() > max_blocks) {
@@ -342,10 +367,49 @@ Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
   if (report.fault) return report;
   report.counters = run.counters();
   report.barriers = run.barriers();
+  report.outside = run.outside();
   report.stored = run.take_stored();
   if (!report.stored.empty()) report.stores = run.stores();
   report.grid = blocks.extents;
   report.errors = run.errors();
+  return report;
+}
+
+/// Runs a launch once more, on a copy of its memory, to follow what depends on elements outside of
+/// views: the fault if an output does.
+Result<std::optional<Fault>> find_padding(const isa::VerifiedProgram& program, int kernel,
+                                          const std::vector<Argument>& arguments,
+                                          std::vector<Buffer> memory, const Options& options) {
+  Options followed;
+  followed.threads = options.threads;
+  followed.max_steps = options.max_steps;
+  followed.block_order = options.block_order;
+  followed.resident_blocks = options.resident_blocks;
+  followed.explored_orders = 0;
+  followed.progress = options.progress;
+  for (const NamedCheck& check : named_checks) followed.checks.*check.member = false;
+  followed.checks.padding = true;
+  for (Buffer& buffer : memory) {
+    buffer.undefined.clear();
+    buffer.shadow.reset();
+  }
+  Result<Report> report = run_launch(program, kernel, arguments, memory, followed);
+  if (!report) return report.error();
+  return std::move(report->fault);
+}
+
+Result<Report> run_checked(const isa::VerifiedProgram& program, int kernel,
+                           const std::vector<Argument>& arguments, std::vector<Buffer>& memory,
+                           const Options& options) {
+  if (!options.checks.padding) return run_launch(program, kernel, arguments, memory, options);
+  std::vector<Buffer> before = memory;
+  Options others = options;
+  others.checks.padding = false;
+  Result<Report> report = run_launch(program, kernel, arguments, memory, others);
+  if (!report || report->fault) return report;
+  auto found = find_padding(program, kernel, arguments, std::move(before), options);
+  if (!found) return found.error();
+  report->fault = *std::move(found);
   return report;
 }
 

@@ -22,10 +22,9 @@ void set_register(const Tile& tile, const isa::DType& type, std::size_t t, std::
 }
 
 /// The index in ShadowValues::shared of an element of a thread.
-std::size_t shared_slot(const TableLookup& runs, const SharedAccess& access, std::size_t t,
-                        std::size_t i) {
-  const unsigned bits = access.tile.bits;
-  return access.shadow + (runs.bit_of(t, i, bits) - access.tensor_bits) / bits;
+std::size_t shared_slot(const ResolvedAccess& resolved, std::size_t t, std::size_t i) {
+  const SharedAccess& access = *resolved.access;
+  return access.shadow + (resolved.bit_of(t, i) - access.tensor_bits) / access.tile.bits;
 }
 
 /// Calls f(thread, place) for the first holder of each element.
@@ -38,10 +37,9 @@ void for_each_holder(const Access& access, F&& f) {
 
 /// Stores value(thread, place) for the first holder of each element.
 template <class Value>
-void store_shared(const TableLookup& runs, const SharedAccess& access, Context& context,
-                  Value&& value) {
-  for_each_holder(access, [&](std::size_t t, std::size_t i) {
-    context.state.shadow.shared[shared_slot(runs, access, t, i)] = value(t, i);
+void store_shared(const ResolvedAccess& to, Context& context, Value&& value) {
+  for_each_holder(*to.access, [&](std::size_t t, std::size_t i) {
+    context.state.shadow.shared[shared_slot(to, t, i)] = value(t, i);
   });
 }
 
@@ -76,12 +74,13 @@ void combine_shadow(const GlobalAccess& access, TileInView& cursor, Context& con
   });
 }
 
-void combine_shadow(const TableLookup& runs, const SharedAccess& access, Context& context) {
-  store_shared(runs, access, context, [&](std::size_t t, std::size_t i) {
+void combine_shadow(const ResolvedAccess& to, Context& context) {
+  const SharedAccess& access = *to.access;
+  store_shared(to, context, [&](std::size_t t, std::size_t i) {
     const unsigned bits = access.tile.bits;
     return combined(*access.combines, access.dtype,
-                    context.state.shadow.shared[shared_slot(runs, access, t, i)],
-                    isa::get_bits(context.state.shared.bytes.data(), runs.bit_of(t, i, bits), bits),
+                    context.state.shadow.shared[shared_slot(to, t, i)],
+                    isa::get_bits(context.state.shared.bytes.data(), to.bit_of(t, i), bits),
                     context.state.shadow.at(access.tile, t, i));
   });
 }
@@ -106,24 +105,25 @@ std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& curs
   return slots;
 }
 
-void load_shadow(const TableLookup& runs, const SharedAccess& access, Context& context) {
+void load_shadow(const ResolvedAccess& from, Context& context) {
+  const SharedAccess& access = *from.access;
   for (std::size_t t = 0; t < access.tile.threads; ++t) {
     for (std::size_t i = 0; i < access.tile.locals; ++i) {
-      const ShadowSlot slot = context.state.shadow.shared[shared_slot(runs, access, t, i)];
+      const ShadowSlot slot = context.state.shadow.shared[shared_slot(from, t, i)];
       set_register(access.tile, access.dtype, t, i, slot, context.state);
     }
   }
 }
 
-void store_shadow(const TableLookup& runs, const SharedAccess& access, Context& context) {
-  store_shared(runs, access, context, [&](std::size_t t, std::size_t i) {
-    return ShadowSlot(context.state.shadow.at(access.tile, t, i));
+void store_shadow(const ResolvedAccess& to, Context& context) {
+  store_shared(to, context, [&](std::size_t t, std::size_t i) {
+    return ShadowSlot(context.state.shadow.at(to.access->tile, t, i));
   });
 }
 
-void store_shadow(const TableLookup& runs, const SharedAccess& access,
-                  const std::vector<ShadowSlot>& slots, Context& context) {
-  store_shared(runs, access, context, [&](std::size_t, std::size_t i) { return slots[i]; });
+void store_shadow(const ResolvedAccess& to, const std::vector<ShadowSlot>& slots,
+                  Context& context) {
+  store_shared(to, context, [&](std::size_t, std::size_t i) { return slots[i]; });
 }
 
 }  // namespace tilevm::sim

@@ -16,14 +16,13 @@ void load_shadow(const GlobalAccess& access, TileInView& cursor, Context& contex
 void store_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
 /// Before the elements are combined. What bits become is no number: it begins anew.
 void combine_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
-void combine_shadow(const TableLookup& runs, const SharedAccess& access, Context& context);
+void combine_shadow(const ResolvedAccess& to, Context& context);
 /// For a copy.
 [[nodiscard]] std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& cursor);
 
-void load_shadow(const TableLookup& runs, const SharedAccess& access, Context& context);
-void store_shadow(const TableLookup& runs, const SharedAccess& access, Context& context);
+void load_shadow(const ResolvedAccess& from, Context& context);
+void store_shadow(const ResolvedAccess& to, Context& context);
 /// For a copy that arrives.
-void store_shadow(const TableLookup& runs, const SharedAccess& access,
-                  const std::vector<ShadowSlot>& slots, Context& context);
+void store_shadow(const ResolvedAccess& to, const std::vector<ShadowSlot>& slots, Context& context);
 
 }  // namespace tilevm::sim

@@ -352,11 +352,13 @@ ShadowFlow scanned(isa::RealFunction2 f, isa::RegisterOperand source, int dim,
   return measured(std::move(work), std::move(result));
 }
 
-ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b, isa::RegisterOperand c,
-                      const Preparation& preparation) {
+namespace {
+
+ShadowFlow multiplied_dense(const isa::ProductOperands& inst, const Preparation& preparation) {
   ResultTile result = shared_result(preparation);
-  Before before = [left = ShadowTile(a.var, preparation), right = ShadowTile(b.var, preparation),
-                   added = ShadowTile(c.var, preparation)](Context& context) {
+  Before before = [left = ShadowTile(inst.left, preparation),
+                   right = ShadowTile(inst.right, preparation),
+                   added = ShadowTile(inst.addend, preparation)](Context& context) {
     Scratch& scratch = context.scratch;
     left.read(context.state, scratch.shadow_a);
     right.read(context.state, scratch.shadow_b);
@@ -367,14 +369,12 @@ ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b, isa::Regis
   return measured(std::move(before), std::move(result));
 }
 
-ShadowFlow multiplied_sparse(isa::RegisterOperand a, isa::RegisterOperand places,
-                             isa::RegisterOperand b, isa::RegisterOperand c,
-                             const Preparation& preparation) {
+ShadowFlow multiplied_sparse(const isa::ProductOperands& inst, const Preparation& preparation) {
   ResultTile result = shared_result(preparation);
-  Before before = [left = ShadowTile(a.var, preparation),
-                   chosen = ShadowTile(places.var, preparation),
-                   right = ShadowTile(b.var, preparation),
-                   added = ShadowTile(c.var, preparation)](Context& context) {
+  Before before = [left = ShadowTile(inst.left, preparation),
+                   chosen = ShadowTile(inst.metadata, preparation),
+                   right = ShadowTile(inst.right, preparation),
+                   added = ShadowTile(inst.addend, preparation)](Context& context) {
     Scratch& scratch = context.scratch;
     left.read(context.state, scratch.shadow_a);
     chosen.read(context.state, scratch.shadow_places);
@@ -387,13 +387,13 @@ ShadowFlow multiplied_sparse(isa::RegisterOperand a, isa::RegisterOperand places
   return measured(std::move(before), std::move(result));
 }
 
-ShadowFlow multiplied_scaled(const isa::DotScaled& inst, const Preparation& preparation) {
+ShadowFlow multiplied_scaled(const isa::ProductOperands& inst, const Preparation& preparation) {
   ResultTile result = shared_result(preparation);
-  Before before = [left = ShadowTile(inst.a.var, preparation),
-                   left_scales = ShadowTile(inst.a_scales.var, preparation),
-                   right = ShadowTile(inst.b.var, preparation),
-                   right_scales = ShadowTile(inst.b_scales.var, preparation),
-                   added = ShadowTile(inst.c.var, preparation)](Context& context) {
+  Before before = [left = ShadowTile(inst.left, preparation),
+                   left_scales = ShadowTile(inst.left_scales, preparation),
+                   right = ShadowTile(inst.right, preparation),
+                   right_scales = ShadowTile(inst.right_scales, preparation),
+                   added = ShadowTile(inst.addend, preparation)](Context& context) {
     Scratch& scratch = context.scratch;
     const isa::Shape &a = left.type().shape(), &b = right.type().shape();
     const auto shared = static_cast<std::size_t>(a.back() / left_scales.type().shape().back());
@@ -408,6 +408,14 @@ ShadowFlow multiplied_scaled(const isa::DotScaled& inst, const Preparation& prep
                  scratch.shadow);
   };
   return measured(std::move(before), std::move(result));
+}
+
+}  // namespace
+
+ShadowFlow multiplied(const isa::ProductOperands& operands, const Preparation& preparation) {
+  if (operands.is_sparse()) return multiplied_sparse(operands, preparation);
+  if (operands.is_scaled()) return multiplied_scaled(operands, preparation);
+  return multiplied_dense(operands, preparation);
 }
 
 }  // namespace tilevm::sim

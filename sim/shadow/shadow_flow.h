@@ -15,6 +15,7 @@
 
 #include "isa/inst/compute.h"
 #include "isa/inst/elementwise.h"
+#include "isa/inst/product.h"
 #include "isa/type/arith.h"
 #include "sim/api/error_stats.h"
 #include "sim/state/context.h"
@@ -99,17 +100,8 @@ using RealFunction3 = double (*)(double, double, double);
 [[nodiscard]] ShadowFlow scanned(isa::RealFunction2 f, isa::RegisterOperand source, int dim,
                                  std::optional<double> before, const Preparation& preparation);
 
-/// d = a * b + c of batches of matrices.
-[[nodiscard]] ShadowFlow multiplied(isa::RegisterOperand a, isa::RegisterOperand b,
-                                    isa::RegisterOperand c, const Preparation& preparation);
-
-/// The same of the stored elements a at their places.
-[[nodiscard]] ShadowFlow multiplied_sparse(isa::RegisterOperand a, isa::RegisterOperand places,
-                                           isa::RegisterOperand b, isa::RegisterOperand c,
-                                           const Preparation& preparation);
-
-/// The same of elements times the scales that they share.
-[[nodiscard]] ShadowFlow multiplied_scaled(const isa::DotScaled& inst,
-                                           const Preparation& preparation);
+/// d = a * b + c of batches of matrices, of any product: dense, sparse or block-scaled.
+[[nodiscard]] ShadowFlow multiplied(const isa::ProductOperands& operands,
+                                    const Preparation& preparation);
 
 }  // namespace tilevm::sim

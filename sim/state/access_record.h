@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "isa/base/check.h"
+#include "isa/type/dtype.h"
+#include "isa/type/reduce_op.h"
 
 namespace tilevm::sim {
 
@@ -18,9 +21,34 @@ enum class AccessKind : std::uint8_t { read, combine, write };
 inline constexpr std::array all_access_kinds{AccessKind::read, AccessKind::combine,
                                              AccessKind::write};
 
-/// Whether accesses to one element whose order nothing defines race.
+/// Whether accesses of two kinds race, however they combine.
 [[nodiscard]] constexpr bool conflict(AccessKind a, AccessKind b) {
   return a != b || a == AccessKind::write;
+}
+
+/// How an access that combines does so, as a number: its operation and its type. 0: it does not.
+using Combination = std::uint8_t;
+/// Combinations of one thread that differ.
+inline constexpr Combination mixed_combination = 0xff;
+[[nodiscard]] Combination combination(isa::ReduceOp op, const isa::DType& type);
+/// Whether elements of a type are combined in memory by some operation.
+[[nodiscard]] bool may_combine(const isa::DType& type);
+/// "`add` of i32".
+[[nodiscard]] std::string combination_text(Combination combination);
+
+/// What an access does, and how if it combines.
+struct AccessType {
+  AccessKind kind = AccessKind::read;
+  Combination combination = 0;
+
+  friend bool operator==(const AccessType&, const AccessType&) = default;
+};
+
+/// Whether accesses to one element whose order nothing defines race. Combinations by one operation
+/// on one type give the same in any order.
+[[nodiscard]] constexpr bool conflict(const AccessType& a, const AccessType& b) {
+  return conflict(a.kind, b.kind) ||
+         (a.kind == AccessKind::combine && a.combination != b.combination);
 }
 
 /// "reads", "combines"; "read", "combined" of what was before.
@@ -60,7 +88,12 @@ struct AccessRecord {
   Parties writers{nobody, nobody}, readers{nobody, nobody}, combiners{nobody, nobody};
   std::array<std::uint32_t, 2> reading{};  ///< the statements (Plan::memory_statements) of readers
   std::uint32_t writing = 0;               ///< the statement of the writers
-  std::uint32_t combining = 0;             ///< that of the combiners
+  std::uint32_t combining : 24 = 0;        ///< that of the combiners
+  std::uint32_t combination : 8 = 0;       ///< of the combiners, or `mixed_combination`
+
+  [[nodiscard]] AccessType combined() const {
+    return {AccessKind::combine, static_cast<Combination>(combination)};
+  }
 };
 
 /// The index of a party that is not `thread`, if there is one.
@@ -73,10 +106,11 @@ struct AccessRecord {
 }
 
 /// Whether a thread's access now races.
-[[nodiscard]] inline bool races(const AccessRecord& record, std::size_t thread, AccessKind kind) {
+[[nodiscard]] inline bool races(const AccessRecord& record, std::size_t thread,
+                                const AccessType& type) {
   return other_than(record.writers, thread) ||
-         (conflict(kind, AccessKind::read) && other_than(record.readers, thread)) ||
-         (conflict(kind, AccessKind::combine) && other_than(record.combiners, thread));
+         (conflict(type.kind, AccessKind::read) && other_than(record.readers, thread)) ||
+         (conflict(type, record.combined()) && other_than(record.combiners, thread));
 }
 
 /// The first reader of the latest statement is in slot 0.
@@ -110,14 +144,18 @@ inline void add_party(AccessRecord::Parties& parties, std::size_t thread) {
   }
 }
 inline void add_access(AccessRecord& record, std::size_t thread, std::uint32_t statement,
-                       AccessKind kind) {
-  switch (kind) {
+                       const AccessType& type) {
+  switch (type.kind) {
     case AccessKind::read:
       return add_reader(record, thread, statement);
-    case AccessKind::combine:
+    case AccessKind::combine: {
+      const bool is_first = record.combiners[0] == AccessRecord::nobody;
+      const bool is_alike = is_first || record.combination == type.combination;
+      record.combination = is_alike ? type.combination : mixed_combination;
       add_party(record.combiners, thread);
-      record.combining = statement;
+      record.combining = statement & 0xffffffU;
       return;
+    }
     case AccessKind::write:
       add_party(record.writers, thread);
       record.writing = statement;
@@ -130,16 +168,19 @@ struct ConflictingAccess {
   unsigned thread = 0;
   std::uint32_t statement = 0;
   AccessKind kind = AccessKind::read;
+  Combination combination = 0;
 };
 /// With which access one of this kind by the thread races.
 [[nodiscard]] inline ConflictingAccess conflicting_access(const AccessRecord& record,
-                                                          std::size_t thread, AccessKind kind) {
+                                                          std::size_t thread,
+                                                          const AccessType& type) {
   if (const auto writer = other_than(record.writers, thread)) {
     return {record.writers[*writer], record.writing, AccessKind::write};
   }
   const auto combiner = other_than(record.combiners, thread);
-  if (combiner && conflict(kind, AccessKind::combine)) {
-    return {record.combiners[*combiner], record.combining, AccessKind::combine};
+  if (combiner && conflict(type, record.combined())) {
+    return {record.combiners[*combiner], record.combining, AccessKind::combine,
+            record.combined().combination};
   }
   const std::size_t reader = other_than(record.readers, thread).value_or(0);
   return {record.readers[reader], record.reading[reader], AccessKind::read};

@@ -30,12 +30,39 @@ struct StoreCount {
   std::uint64_t executed = 0, outside = 0;
 };
 
+/// How often a statement named elements outside of its view, and the first time.
+struct OutsideCount {
+  std::uint64_t count = 0;  ///< executions with a fixed index outside; of an index tile, elements
+  std::uint64_t order = 0;  ///< of the first: the block's rank in the launch order
+  std::size_t dim = 0;      ///< of the first: the dimension of the view
+  std::int64_t index = 0, extent = 0;  ///< of the first, along `dim`
+};
+/// Adds `count` executions or elements, of which the first had that index.
+inline void add_outside(OutsideCount& known, const OutsideCount& found) {
+  if (found.count == 0) return;
+  const bool is_first = known.count == 0 || found.order < known.order;
+  const std::uint64_t count = known.count + found.count;
+  if (is_first) known = found;
+  known.count = count;
+}
+/// By MemoryStatement: fixed indices, and index tiles.
+struct OutsideCounts {
+  OutsideCount fixed, indexed;
+};
+
 /// The undefined mask that an instruction will give its result: found before the action, which may
 /// overwrite the operands.
 struct UndefinedResult {
   std::vector<std::uint8_t> bits;
   Origin origin;
   bool any = false;
+};
+
+/// The mask of a tile while another one takes its place.
+struct KeptMask {
+  Tile tile;
+  Origin origin;
+  std::vector<std::uint8_t> bits;
 };
 
 /// Working memory of one host thread: tables and buffers that are reused between instructions. They
@@ -53,13 +80,16 @@ struct Scratch {
   DotBuffers dot;
   ShadowPairs shadow, shadow_a, shadow_b, shadow_places;  ///< of a result, a product's operands
   std::vector<StoreCount> stores;                         ///< by MemoryStatement
+  std::vector<OutsideCounts> outside;                     ///< by MemoryStatement
   UndefinedResult undefined;
+  std::vector<KeptMask> kept_masks;
 };
 
 /// A statement that touches memory, for messages.
 struct MemoryStatement {
   std::string_view mnemonic;
   Span span{};
+  std::string tensor{};  ///< the name of the view or the shared tensor
 };
 
 /// A Synchronize or a CopyAsyncWaitGroup.
@@ -131,11 +161,10 @@ class Context {
 
   /// Evaluates a scalar; false after a fault.
   [[nodiscard]] bool evaluate(const ScalarCode& code, std::uint64_t& bits) {
-    Span span{};
-    if (code.evaluate(state.scalars.data(), bits, span)) [[likely]]
+    ScalarFault found;
+    if (code.evaluate(state.scalars.data(), bits, found)) [[likely]]
       return true;
-    return fail(Code::run_division_by_zero, span,
-                "the divisor of this integer division is zero; test it before");
+    return report_scalar_fault(found);
   }
   /// The same for an integer; u64 beyond 2^63 wraps.
   [[nodiscard]] bool evaluate(const ScalarCode& code, std::int64_t& value) {
@@ -144,6 +173,9 @@ class Context {
     value = static_cast<std::int64_t>(bits);
     return true;
   }
+
+  /// Records the fault of an expression; false.
+  bool report_scalar_fault(const ScalarFault& found);
 
   /// Records the fault that stops the block; returns false for `return fail(..)`.
   bool fail(Code code, Span span, std::string message) {

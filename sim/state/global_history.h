@@ -58,23 +58,22 @@ struct GlobalFootprint {
   GlobalUse use = GlobalUse::load;
 };
 
+/// What a block combined in one way.
+struct CombinedBits {
+  Combination combination = 0;
+  IntervalSet bits;
+
+  [[nodiscard]] AccessType type() const { return {AccessKind::combine, combination}; }
+};
+
 /// What a block touched of one buffer.
 struct TouchedBits {
-  IntervalSet read, combined, written;
+  IntervalSet read, written;
+  std::vector<CombinedBits> combined;  ///< not empty, and each combination once
 
-  [[nodiscard]] IntervalSet& of(AccessKind kind) {
-    switch (kind) {
-      case AccessKind::read:
-        return read;
-      case AccessKind::combine:
-        return combined;
-      case AccessKind::write:
-        return written;
-    }
-    TILEVM_NO_ENUMERATOR();
-  }
+  [[nodiscard]] IntervalSet& of(const AccessType& type);
   [[nodiscard]] bool empty() const { return read.empty() && combined.empty() && written.empty(); }
-  [[nodiscard]] std::size_t size() const { return read.size() + combined.size() + written.size(); }
+  [[nodiscard]] std::size_t size() const;
   void add(const TouchedBits& other);
   void clear();
 };

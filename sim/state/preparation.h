@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "isa/program/program.h"
@@ -37,6 +38,8 @@ struct Preparation {
   TableCount& table_count;
   std::vector<MemoryStatement>& memory_statements;
   std::vector<Barrier>& barriers;
+  Wrapping wrapping = Wrapping::allowed;  ///< of addresses
+  bool follows_padding = false;           ///< Checks::padding
 
   [[nodiscard]] const isa::Variable& variable(isa::VarId var) const { return kernel.variable(var); }
   /// The name of a variable in messages: its own, or "Cast(..)" for the result of a nested call,
@@ -60,6 +63,8 @@ struct Preparation {
     tile.shadow = registers.shadow(var);
     return tile;
   }
+  /// The name of the statement's instruction.
+  [[nodiscard]] std::string_view mnemonic() const { return isa::mnemonic(stmt.inst); }
   [[nodiscard]] isa::VarId result() const { return stmt.results[0]; }
   [[nodiscard]] Tile result_tile() const { return tile(result()); }
   [[nodiscard]] std::shared_ptr<const LayoutParts> parts(isa::VarId var) const {
@@ -88,13 +93,13 @@ struct Preparation {
     return table_count.indexed_tables++;
   }
   /// The number of this statement among those that touch memory.
-  [[nodiscard]] std::uint32_t new_memory_statement(std::string_view mnemonic) const {
-    memory_statements.push_back({mnemonic, span});
+  [[nodiscard]] std::uint32_t new_memory_statement(std::string tensor) const {
+    memory_statements.push_back({mnemonic(), span, std::move(tensor)});
     return static_cast<std::uint32_t>(memory_statements.size() - 1);
   }
   /// The number of this statement among barriers and waits.
-  [[nodiscard]] std::uint32_t new_barrier(std::string_view mnemonic) const {
-    barriers.push_back({mnemonic, span, info.reuse_barriers.contains(stmt.id)});
+  [[nodiscard]] std::uint32_t new_barrier() const {
+    barriers.push_back({mnemonic(), span, info.reuse_barriers.contains(stmt.id)});
     return static_cast<std::uint32_t>(barriers.size() - 1);
   }
 };

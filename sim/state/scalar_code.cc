@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 
+#include "isa/analysis/address_terms.h"
 #include "isa/base/check.h"
 
 namespace tilevm::sim {
@@ -35,12 +37,59 @@ bool apply_fast(ScalarBinary op, ScalarKind kind, std::uint64_t a, std::uint64_t
   return true;
 }
 
+/// a * 2^count; nothing where bits are lost.
+template <class Integer>
+bool shift_left(Integer a, std::uint64_t count, Integer& result) {
+  result = 0;
+  if (a == 0) return true;
+  constexpr auto digits = static_cast<std::uint64_t>(std::numeric_limits<Integer>::digits);
+  return count < digits &&
+         !__builtin_mul_overflow(a, static_cast<Integer>(Integer{1} << count), &result);
+}
+
+/// Sets the result of an operation of isa::may_wrap if the type holds it exactly.
+template <class Integer>
+bool holds_exactly_in(ScalarBinary op, std::uint64_t a_bits, std::uint64_t b_bits,
+                      std::uint64_t& result) {
+  const auto a = static_cast<Integer>(a_bits), b = static_cast<Integer>(b_bits);
+  Integer value{};
+  const bool holds = op == ScalarBinary::add   ? !__builtin_add_overflow(a, b, &value)
+                     : op == ScalarBinary::sub ? !__builtin_sub_overflow(a, b, &value)
+                     : op == ScalarBinary::mul ? !__builtin_mul_overflow(a, b, &value)
+                                               : shift_left(a, b_bits, value);
+  if (holds) result = static_cast<std::uint64_t>(value);  // extended by its sign, if it has one
+  return holds;
+}
+
+bool holds_exactly(ScalarBinary op, ScalarKind kind, std::uint64_t a, std::uint64_t b,
+                   std::uint64_t& result) {
+  switch (kind) {
+    case ScalarKind::i32:
+      return holds_exactly_in<std::int32_t>(op, a, b, result);
+    case ScalarKind::u32:
+      return holds_exactly_in<std::uint32_t>(op, a, b, result);
+    case ScalarKind::i64:
+      return holds_exactly_in<std::int64_t>(op, a, b, result);
+    case ScalarKind::u64:
+      return holds_exactly_in<std::uint64_t>(op, a, b, result);
+    case ScalarKind::boolean:
+    case ScalarKind::f32:
+      break;
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
 }  // namespace
 
-ScalarCode::ScalarCode(const Expr& expr) : kind_(expr.kind()) {
+ScalarCode::ScalarCode(const Expr& expr, Wrapping wrapping) : kind_(expr.kind()) {
   if (const auto value = expr.constant_value()) {
     constant_ = value->bits;
     return;
+  }
+  if (wrapping == Wrapping::found) {
+    isa::for_each_address_term(expr, [&](const Expr& term) {
+      if (isa::may_wrap(term)) exact_.push_back(term);
+    });
   }
   compile(expr, 0);
 }
@@ -91,11 +140,15 @@ void ScalarCode::compile(const Expr::Binary& node, const Expr& expr, std::size_t
     return;
   }
   compile(node.b, depth + 1);
-  ops_.push_back({.kind = OpKind::binary,
+  const auto exact = std::find_if(exact_.begin(), exact_.end(), [&](const Expr& term) {
+    return &term.node() == &expr.node();  // copies of an expression share their node
+  });
+  ops_.push_back({.kind = exact == exact_.end() ? OpKind::binary : OpKind::exact,
                   .scalar = node.a.kind(),
                   .result = expr.kind(),
                   .binary = node.op,
                   .second = node.b.kind(),
+                  .value = static_cast<std::uint64_t>(exact - exact_.begin()),
                   .span = expr.span()});
 }
 
@@ -114,7 +167,8 @@ void ScalarCode::compile(const Expr::Select& node, const Expr&, std::size_t dept
   ops_[jump].value = ops_.size();
 }
 
-bool ScalarCode::run(const std::uint64_t* variables, std::uint64_t& result, Span& fault) const {
+bool ScalarCode::run(const std::uint64_t* variables, std::uint64_t& result,
+                     ScalarFault& fault) const {
   constexpr std::size_t small = 16;
   if (stack_size_ <= small) {
     std::array<std::uint64_t, small> stack;
@@ -128,7 +182,14 @@ bool ScalarCode::run(const std::uint64_t* variables, std::uint64_t& result, Span
   return true;
 }
 
-bool ScalarCode::run_on(std::uint64_t* stack, const std::uint64_t* variables, Span& fault) const {
+bool ScalarCode::run_exact(const Op& op, std::uint64_t* top, ScalarFault& fault) const {
+  if (holds_exactly(op.binary, op.scalar, top[-1], top[0], top[-1])) return true;
+  fault = {op.span, exact_[op.value], top[-1], top[0]};
+  return false;
+}
+
+bool ScalarCode::run_on(std::uint64_t* stack, const std::uint64_t* variables,
+                        ScalarFault& fault) const {
   std::uint64_t* top = stack;  // one past the topmost value
   for (std::size_t i = 0; i < ops_.size(); ++i) {
     const Op& op = ops_[i];
@@ -159,13 +220,17 @@ bool ScalarCode::run_on(std::uint64_t* stack, const std::uint64_t* variables, Sp
       case OpKind::jump:
         i = op.value - 1;
         break;
+      case OpKind::exact:
+        --top;
+        if (!run_exact(op, top, fault)) return false;
+        break;
       case OpKind::binary: {
         --top;
         if (apply_fast(op.binary, op.scalar, top[-1], top[0], top[-1])) break;
         const auto value =
             isa::apply(op.binary, Scalar{op.scalar, top[-1]}, Scalar{op.second, top[0]});
         if (!value) {
-          fault = op.span;
+          fault = {op.span};
           return false;
         }
         top[-1] = value->bits;

@@ -34,7 +34,9 @@ struct PendingCopy {
   TileOrigin source_origin{}, shared_origin{};
   std::uint64_t low = 0, high = 0;  ///< the granules that it fills are in [low, high)
   std::vector<std::uint8_t> data;   ///< the tile as a dense bit stream
-  std::vector<ShadowSlot> shadow;   ///< by element; empty unless the run keeps shadow values
+  /// The mask of elements outside of the source's view; empty unless Checks::padding.
+  std::vector<std::uint8_t> padding;
+  std::vector<ShadowSlot> shadow;  ///< by element; empty unless the run keeps shadow values
 };
 
 /// An access since the last barrier that is not marked in SharedHistory::records yet. Marks are

@@ -51,6 +51,8 @@ struct BlockState {
   UndefinedRegisters undefined;
   ShadowValues shadow;
   SharedMemory shared;
+  /// By shared tensor: where its elements from outside of a view came from (Checks::padding).
+  std::vector<Origin> padding;
   isa::PrintRecords prints;
   GlobalHistory global;     ///< empty if nothing is tracked
   std::size_t next = 0;     ///< the PlanOp that runs next

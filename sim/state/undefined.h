@@ -1,4 +1,5 @@
-// The undefined mask of the register slab: which bits hold no defined value.
+// The undefined mask of the register slab: which bits hold no defined value. A run that follows
+// padding (Checks::padding) keeps in it which bits depend on elements outside of a view instead.
 //
 // The mask has a bit for each bit of the slab, so the code that moves a tile also moves its mask. A
 // tile with undefined bits is marked; the mask of all other tiles is zero. As long as no tile is

@@ -1,6 +1,7 @@
 #include "sim/tiles/run_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilevm::sim {
 namespace {
@@ -32,8 +33,8 @@ bool shares_places(const std::vector<std::int64_t>& offsets, const LayoutParts& 
   return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
 }
 
-RunTable build_table(const SharedTileLayout& tile, const LayoutParts& parts,
-                     const Coordinates& origin) {
+std::shared_ptr<const RunTable> build_table(const SharedTileLayout& tile, const LayoutParts& parts,
+                                            const Coordinates& origin) {
   std::vector<std::int64_t> offsets(parts.threads * parts.locals);
   for (std::size_t e = 0; e < offsets.size(); ++e) {
     offsets[e] = element_offset(tile, parts, origin, e / parts.locals, e % parts.locals);
@@ -51,7 +52,7 @@ RunTable build_table(const SharedTileLayout& tile, const LayoutParts& parts,
   const auto [low, high] = std::minmax_element(table.run_bits.begin(), table.run_bits.end());
   table.low = *low;
   table.high = *high + static_cast<std::uint32_t>(table.run_elements) * tile.bits;
-  return table;
+  return std::make_shared<const RunTable>(std::move(table));
 }
 
 }  // namespace
@@ -84,14 +85,14 @@ TableLookup find_table(RunTables& tables, const SharedTileLayout& tile, const La
     if (tables.tables.empty()) tables.tables.push_back(build_table(tile, parts, Coordinates{}));
     std::int64_t base = 0;
     for (std::size_t d = 0; d < tile.strides.size(); ++d) base += origin[d] * tile.strides[d];
-    return {&tables.tables.front(), static_cast<std::uint64_t>(base) * tile.bits};
+    return {tables.tables.front(), static_cast<std::uint64_t>(base) * tile.bits};
   }
   auto& all = tables.tables;
-  if (tables.last < all.size() && all[tables.last].origin == origin) {
-    return {&all[tables.last], 0};
+  if (tables.last < all.size() && all[tables.last]->origin == origin) {
+    return {all[tables.last], 0};
   }
   const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const RunTable& table) { return table.origin == origin; });
+                                  [&](const auto& table) { return table->origin == origin; });
   if (found != all.end()) {
     tables.last = static_cast<std::size_t>(found - all.begin());
   } else if (all.size() < kept_tables(parts.threads * parts.locals)) {
@@ -101,7 +102,7 @@ TableLookup find_table(RunTables& tables, const SharedTileLayout& tile, const La
     tables.last = tables.next++ % all.size();
     all[tables.last] = build_table(tile, parts, origin);
   }
-  return {&all[tables.last], 0};
+  return {all[tables.last], 0};
 }
 
 }  // namespace tilevm::sim

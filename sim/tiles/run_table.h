@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -26,9 +27,10 @@ struct RunTable {
   bool byte_aligned = false;            ///< offsets and lengths of all runs are whole bytes
 };
 
-/// The tables of one access for its last origins.
+/// The tables of one access for its last origins. A table that is replaced stays alive while a
+/// lookup holds it.
 struct RunTables {
-  std::vector<RunTable> tables;
+  std::vector<std::shared_ptr<const RunTable>> tables;
   std::size_t last = 0, next = 0;
 };
 
@@ -52,10 +54,10 @@ struct SharedTileLayout {
 /// Most tables that are kept for an access of this size.
 [[nodiscard]] std::size_t kept_tables(std::size_t elements);
 
-/// The table for an origin, and the base of its bits. The next search may replace the table.
+/// The table for an origin, and the base of its bits.
 struct TableLookup {
-  const RunTable* table;
-  std::uint64_t base_bits;
+  std::shared_ptr<const RunTable> table;
+  std::uint64_t base_bits = 0;
 
   /// The first bit of an element of a thread, for elements of `bits` bits.
   [[nodiscard]] std::uint64_t bit_of(std::size_t thread, std::size_t place, unsigned bits) const {

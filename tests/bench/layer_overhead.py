@@ -79,7 +79,7 @@ def steps(layer, x):
     def operator():
         return torch.ops.tilevm.quantized_linear(*arguments)
     arguments = (x, layer.tiles, layer.scales, layer.weight_q, layer.scale, layer.weight_type, layer.group,
-                 layer.out_features, layer._plan, layer.many_rows or -1)
+                 layer.out_features, layer._plan, layer.many_rows or -1, layer.in_features)
     k = kernel_of("matmul", rows_of(len(x)), layer.out_features, layer.in_features, layer.weight_type, layer.group, layer._plan)
     tensors = [x, *(t.view(p.shape) for t, p in zip((layer.tiles, layer.scales), k.parameters[1:3])),
                torch.empty(k.parameters[3].shape, dtype=torch.float16, device=x.device)]

@@ -165,6 +165,13 @@ static void call_run(tilevm_program* program) {
                                       .count_accesses = (int)below(2),
                                       .max_steps = once_in(2) ? 0 : below(100),
                                       .control = control};
+  if (once_in(20)) arguments[below(3)].data = arguments[below(3)].data;  // one memory, perhaps
+  if (once_in(10)) {
+    const char* page = NULL;
+    const tilevm_status status = tilevm_page_with(program, name, arguments, count, once_in(3) ? NULL : &options, &page);
+    check_status(status);
+    CHECK(status != TILEVM_OK || page != NULL);
+  }
   check_status(tilevm_run_with(program, name, once_in(50) ? NULL : ANY(backends),
                                once_in(50) ? NULL : arguments, count, once_in(3) ? NULL : &options));
   check_guards();

@@ -74,6 +74,15 @@ static void test_page(void) {
   CHECK(tilevm_open(add, NULL, NULL, NULL, &program) == TILEVM_OK);
   CHECK(tilevm_page(program, NULL, NULL, 7, NULL, &page) == TILEVM_OK);
   CHECK(says(page, "</html>") && says(page, "LoadGlobal") && says(page, "<svg"));
+  float a[64], c[64] = {0};
+  for (int i = 0; i < 64; ++i) a[i] = 1234.5f;
+  const tilevm_argument arguments[] = {{a, sizeof a}, {c, sizeof c}};
+  CHECK(tilevm_page_with(program, NULL, arguments, 2, NULL, &page) == TILEVM_OK);
+  CHECK(says(page, "</html>") && says(page, "2469") && c[0] == 0);  // on copies
+  CHECK(tilevm_page_with(program, NULL, arguments, 1, NULL, &page) == TILEVM_USAGE && page == NULL);
+  CHECK(tilevm_page_with(NULL, NULL, arguments, 2, NULL, &page) == TILEVM_USAGE);
+  CHECK(tilevm_page_with(program, NULL, NULL, 2, NULL, &page) == TILEVM_USAGE);
+  CHECK(tilevm_page_with(program, NULL, arguments, 2, NULL, NULL) == TILEVM_USAGE);
   tilevm_close(program);
   // A run with a fault has a page that shows it.
   CHECK(tilevm_open("def f<1>(f32* c_ptr):\n"

@@ -126,6 +126,32 @@ static void test_run(void) {
   tilevm_close(program);
 }
 
+/// One array as input and output is one memory; other overlaps are refused.
+static void test_one_memory(void) {
+  tilevm_program* program = NULL;
+  CHECK(tilevm_open(add, NULL, NULL, NULL, &program) == TILEVM_OK);
+  float a[7] = {1, 2, 3, 4, 5, 6, 7}, s = 0.5f;
+  const tilevm_argument same[] = {{a, 24}, {a, 24}, {&s, sizeof s}};
+  CHECK(tilevm_run(program, "add", "sim", same, 3) == TILEVM_OK);
+  CHECK(a[0] == 1.5f && a[5] == 6.5f && a[6] == 7);
+  CHECK(tilevm_run(program, "twice", "sim", same, 2) == TILEVM_OK);
+  CHECK(a[0] == 4.5f && a[5] == 9.5f && a[6] == 7);
+  const tilevm_argument shifted[] = {{a, 24}, {a + 1, 24}, {&s, sizeof s}};
+  CHECK(tilevm_run(program, "add", "sim", shifted, 3) == TILEVM_USAGE);
+  CHECK(strstr(tilevm_message(), "`a_ptr` and `c_ptr` of `add` overlap") != NULL);
+  CHECK(strstr(tilevm_message(), "`inout`") != NULL && a[0] == 4.5f);
+  tilevm_close(program);
+}
+
+/// What the library says names no option of the command.
+static void test_words(void) {
+  tilevm_program* program = NULL;
+  const char* const wrong[] = {"K=3", NULL};
+  CHECK(tilevm_open(add, NULL, wrong, NULL, &program) != TILEVM_OK);
+  CHECK(strstr(tilevm_message(), "K: the file has no such constant") != NULL);
+  CHECK(strstr(tilevm_message(), "-D") == NULL && strstr(tilevm_diagnostics(), "-D") == NULL);
+}
+
 #ifdef __SSE2__
 /// A host that flushes subnormals and rounds upward gets the same bits, and keeps its mode.
 static void test_float_mode(void) {
@@ -296,6 +322,8 @@ int main(void) {
   CHECK(strlen(tilevm_version()) >= 5);
   test_entries();
   test_run();
+  test_one_memory();
+  test_words();
   test_dynamic();
 #ifdef __SSE2__
   test_float_mode();

@@ -85,6 +85,8 @@ def instructions(row, listing):
     code, found = loops(listing)
     code = [c for c in code if not c.startswith("NOP")]
     marker = TENSOR if row.products else re.compile(r"ATOMS|SHFL|REDUX|LDG")
+    if not row.products and any("REDUX" in c for loop in found for c in loop):
+        marker = re.compile("REDUX")  # one instruction where others have a chain of shuffles
     found = [loop for loop in found if any(marker.search(c) for c in loop)]
     if not found or row.kernel in ("softmax", "layernorm", "rmsnorm", "rope", "append"):
         steps = sum(bool(TENSOR.search(c)) for c in code) / (row.products + row.extra) if row.products else 1

@@ -84,10 +84,11 @@ class Sessions(unittest.TestCase):
     def start(self, program=FIGURE2, editor=EDITOR, **launch):
         """Up to the first stop; the adapter's abilities."""
         can = self.child.body("initialize", editor)
+        launch = {"stopOnEntry": True, **launch}
         self.child.body("launch", {"program": program, **launch})
         self.child.event("initialized")
         self.child.body("configurationDone")
-        if launch.get("stopOnEntry", True):
+        if launch["stopOnEntry"]:
             self.assertEqual(self.child.event("stopped")["reason"], "entry")
         return can
 
@@ -414,9 +415,7 @@ class DapPython(unittest.TestCase):
         until(dap.events.InitializedEvent)
         client.set_breakpoints(source={"path": FIGURE2}, breakpoints=[{"line": 22}])
         self.assertTrue(until(dap.responses.SetBreakpointsResponse).breakpoints[0].verified)
-        client.configuration_done()
-        self.assertEqual(until(dap.events.StoppedEvent).reason, "entry")
-        client.continue_(1)
+        client.configuration_done()  # without stopOnEntry the run goes on to the first breakpoint
         self.assertEqual(until(dap.events.StoppedEvent).reason, "breakpoint")
         client.stack_trace(1)
         self.assertEqual(until(dap.responses.StackTraceResponse).stackFrames[0].line, 22)

@@ -208,6 +208,27 @@ class Reports(unittest.TestCase):
             self.assertEqual(len(re.findall(rf">1 request of warps: {sectors} sectors, ", section)), 4, tile)
             self.assertEqual(section.count("fetched with their sector, and not used"), 2 * sectors * unused, tile)
 
+    def test_sectors_of_a_copy_in_the_picture_are_those_that_a_run_counts(self):
+        # A copy past the L1 cache reads a sector once for each sector of shared memory that gets a part of it.
+        layouts = {"row_major(16, 64)": 64, "row_major(16, 64).swizzle(3, 3, 3)": 64,
+                   "memory_layout([16, 64], [16, 8, 8], [8, 128, 1])": 128}
+        for layout, expected in layouts.items():
+            with self.subTest(layout), tempfile.TemporaryDirectory() as folder:
+                program = pathlib.Path(folder) / "p.tile"
+                program.write_text("@threads(64)\ndef f<1>(f16* x, f16* c):\n"
+                                   f"    s = AllocateShared(f16, shape=[16, 64], layout={layout})\n"
+                                   "    CopyAsync(s, ViewGlobal(x, shape=[16, 64]), offset=[0:, 0:])\n"
+                                   "    CopyAsyncCommitGroup()\n    CopyAsyncWaitGroup(0)\n    Synchronize()\n"
+                                   "    StoreGlobal(LoadShared(s, layout=spatial(16, 4).local(1, 16)), ViewGlobal(c, shape=[16, 64]))\n")
+                text = self.report(str(program))
+                statements = json.loads(run("run", str(program), "--stats", "--json"))["stats"]["kernels"][0]["statements"]
+            copy = next(s for s in statements if s["instruction"] == "CopyAsync")
+            row = re.search(rf'<tr id="L{copy["line"]}">.*?</tr>', text).group()
+            section = text.split("<h2>Global memory</h2>")[1].split("<h2>")[0]
+            sectors = re.search(r"CopyAsync, \d+ requests? of warps: (\d+) sectors, ", section).group(1)
+            self.assertIn(f">{sectors}<", row)
+            self.assertEqual(int(sectors), expected)
+
     def test_a_fault_is_told_and_marked_at_its_line(self):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "race.tile"
@@ -219,6 +240,8 @@ class Reports(unittest.TestCase):
         self.assertIn('<pre class="fault">', text)
         self.assertRegex(text, r'<tr id="L\d+" class="fault">')
         self.assertNotIn("<h2>Outputs</h2>", text)
+        # Long lines of a fault are broken, not cut.
+        self.assertRegex(text, r"pre\.fault[^}]*white-space: pre-wrap")
 
     def test_nan_is_marked_in_the_heat_map(self):
         with tempfile.TemporaryDirectory() as folder:

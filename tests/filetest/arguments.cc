@@ -35,6 +35,8 @@ Result<Arguments> parse_arguments(const Case& test) {
       arguments.entry = words[i];
     } else if (word == "--target") {
       arguments.target = words[i];
+    } else if (word == "--check") {
+      arguments.checks = words[i];
     } else if (word == "--seed") {
       arguments.seeding.seed = std::strtoull(words[i].c_str(), nullptr, 10);
     } else {

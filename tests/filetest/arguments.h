@@ -19,6 +19,7 @@ struct Arguments {
   std::string entry;
   std::string target;  ///< sm_90, or the default of `tilevm compile` for what is not run
   bool shadow = false;
+  std::string checks;  ///< `--check`; empty: the default
 };
 
 /// Error (usage): an option that is none of a test's.

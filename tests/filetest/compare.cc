@@ -181,6 +181,7 @@ Lines expectation_lines(const Case& test, const Outcome& outcome) {
   }
   add("# expect-prints:", kept(test.prints, outcome.prints));
   add("# expect-shadow:", kept(test.shadow, outcome.shadow));
+  if (outcome.warnings) add("# expect-warnings:", kept(test.warnings, *outcome.warnings));
   return lines;
 }
 
@@ -215,6 +216,7 @@ std::vector<std::string> complaints(const TestFile& file, const Case& test,
   compare_outputs(test, outcome, wrong);
   compare_lines("it prints", test.prints, outcome.prints, wrong);
   compare_lines("it shows the errors", test.shadow, outcome.shadow, wrong);
+  if (outcome.warnings) compare_lines("it warns", test.warnings, *outcome.warnings, wrong);
   compare_texts(test, outcome, wrong);
   const bool runs = test.kind == Kind::run;
   const bool compiles = test.kind == Kind::explain || test.kind == Kind::emit;
@@ -230,7 +232,7 @@ bool is_readable(const TestFile& file) {
   const auto shows = [](const OutputExpectation& output) { return output.values || output.corner; };
   return !file.errors.empty() ||
          std::any_of(file.cases.begin(), file.cases.end(), [&](const Case& test) {
-           return !test.prints.empty() || !test.shadow.empty() ||
+           return !test.prints.empty() || !test.shadow.empty() || !test.warnings.empty() ||
                   std::any_of(test.outputs.begin(), test.outputs.end(), shows);
          });
 }

@@ -35,10 +35,10 @@ struct Directive {
 };
 
 std::optional<Directive> find_directive(std::string_view line) {
-  constexpr std::array<std::string_view, 11> keys = {
+  constexpr std::array<std::string_view, 12> keys = {
       "test",           "program",       "args",          "expect",
       "expect-values",  "expect-corner", "expect-prints", "expect-shadow",
-      "expect-explain", "expect-emit",   "error"};
+      "expect-explain", "expect-emit",   "error",         "expect-warnings"};
   for (const std::string_view key : keys) {
     const std::string mark = fmt::format("# {}:", key);
     const std::size_t at = line.find(mark);
@@ -105,7 +105,7 @@ class Reader {
  private:
   static bool expects_something(const Case& test) {
     return !test.outputs.empty() || !test.prints.empty() || !test.shadow.empty() ||
-           !test.explain.empty() || !test.emit.empty();
+           !test.warnings.empty() || !test.explain.empty() || !test.emit.empty();
   }
 
   Case& current() {
@@ -131,6 +131,8 @@ class Reader {
       test.prints = std::move(lines);
     } else if (directive.key == "expect-shadow") {
       test.shadow = std::move(lines);
+    } else if (directive.key == "expect-warnings") {
+      test.warnings = std::move(lines);
     } else if (directive.key == "expect-explain") {
       test.explain.push_back({rest, std::move(lines)});
     } else if (directive.key == "expect-emit") {

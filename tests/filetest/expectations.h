@@ -12,15 +12,17 @@
 //   #   line 9, k block [0]: i = 3      prints must have this
 //   # expect-shadow:                    what `tilevm run --shadow` shows of errors, line by line
 //   #   shadow: errors against ..       below; such a case runs only in the simulator
-//   # expect-explain: LoadGlobal Cast   what `tilevm compile --explain` says of these instructions,
-//   #   a = LoadGlobal(g, layout=L)     or, if none is named, all that it says; without the numbers
-//   #     LoadGlobal  4 x 16 bytes      of lines and columns, and without what the compiler adds
-//   # expect-emit: a = LoadGlobal       the CUDA code of the statements that contain these words;
-//   #   tv::load_bytes<16>(a, ..        `def matmul` chooses the whole of a kernel
-//   #   ...                             any number of lines, also in expect-explain
-//   # error: TV0104 some words          an error on this line, or on the code line above if the
-//   # error: TV0104 @ 3:7 some words    comment is alone on its line; or on line 3, column 7
-//   # error: usage some words           an error without a place: usage, program, limit
+//   # expect-warnings:                 what the simulator warns of (but for outputs that nothing
+//   #   line 9: `Gather` .. [TV0417]    stored), line by line; a case that is warned of must have
+//   it # expect-explain: LoadGlobal Cast   what `tilevm compile --explain` says of these
+//   instructions, #   a = LoadGlobal(g, layout=L)     or, if none is named, all that it says;
+//   without the numbers #     LoadGlobal  4 x 16 bytes      of lines and columns, and without what
+//   the compiler adds # expect-emit: a = LoadGlobal       the CUDA code of the statements that
+//   contain these words; #   tv::load_bytes<16>(a, ..        `def matmul` chooses the whole of a
+//   kernel #   ...                             any number of lines, also in expect-explain # error:
+//   TV0104 some words          an error on this line, or on the code line above if the # error:
+//   TV0104 @ 3:7 some words    comment is alone on its line; or on line 3, column 7 # error: usage
+//   some words           an error without a place: usage, program, limit
 //
 // Blessing writes a text out in full where its lines are no longer right; shorten it with `...`.
 // Lines are compared word by word, so alignment does not matter. A file with `# error` must fail
@@ -62,6 +64,7 @@ struct Case {
   std::vector<OutputExpectation> outputs;
   Lines prints;
   Lines shadow;
+  Lines warnings;
   std::vector<TextExpectation> explain;
   std::vector<TextExpectation> emit;
   /// The line (from 0) after which expectations of this case are written, if it has one.

@@ -13,6 +13,7 @@
 #include "isa/base/render.h"
 #include "tests/filetest/arguments.h"
 #include "tests/filetest/text_parts.h"
+#include "vm/run/checks.h"
 #include "vm/run/compile_report.h"
 #include "vm/run/shadow.h"
 
@@ -49,6 +50,19 @@ void add(Outcome& outcome, const Diagnostics& diagnostics, const SourceFile& sou
   }
 }
 
+/// "line 7: `LoadGlobal` names .. [TV0417]"; without what is said of outputs and of whole stores.
+Lines warning_lines(const Diagnostics& notes, const SourceFile& source) {
+  Lines lines;
+  for (const Diagnostic& note : notes.sorted()) {
+    const bool is_of_outputs =
+        note.code == Code::unwritten_output || note.code == Code::store_outside;
+    if (note.severity != Severity::warning || is_of_outputs) continue;
+    lines.push_back(fmt::format("line {}: {} [{}]", source.locate(note.span.begin).line,
+                                note.message, to_string(note.code)));
+  }
+  return lines;
+}
+
 void run_program(const isa::VerifiedProgram& program, const Arguments& arguments,
                  vm::Engine& engine, Outcome& outcome) {
   const Result<vm::Entry> entry = resolve_entry(program, arguments.entry, arguments.data);
@@ -59,6 +73,7 @@ void run_program(const isa::VerifiedProgram& program, const Arguments& arguments
   const auto failure = engine.run(program, *entry, *tensors, report);
   outcome.prints = lines_of(vm::format_prints(program, report.prints));
   if (arguments.shadow) outcome.shadow = lines_of(vm::shadow_table(program, report));
+  if (engine.name() == "sim") outcome.warnings = warning_lines(report.notes, program.source());
   if (failure) {
     if (const auto* error = std::get_if<Error>(&*failure)) return add(outcome, *error);
     return add(outcome, std::get<Diagnostics>(*failure), program.source());
@@ -122,6 +137,11 @@ BegunCase begin_case(const Case& test, const std::shared_ptr<const SourceFile>& 
   return begun;
 }
 
+/// Whether a case runs in a simulator of its own.
+bool needs_own_engine(const Arguments& arguments) {
+  return arguments.shadow || !arguments.checks.empty();
+}
+
 /// Compiles ahead, many programs of a target in one text. What fails here fails again where the
 /// case runs, and is reported there.
 void prepare(const std::vector<BegunCase>& cases, vm::Engine& engine) {
@@ -132,7 +152,7 @@ void prepare(const std::vector<BegunCase>& cases, vm::Engine& engine) {
     programs.clear();
   };
   for (const BegunCase& each : cases) {
-    if (!each.program || each.arguments.shadow) continue;
+    if (!each.program || needs_own_engine(each.arguments)) continue;
     auto& programs = by_target[isa::to_string(each.program->target())];
     programs.push_back(&*each.program);
     if (programs.size() == most) compile(programs);
@@ -142,15 +162,24 @@ void prepare(const std::vector<BegunCase>& cases, vm::Engine& engine) {
 
 Outcome finish_case(BegunCase begun, vm::Engine& engine) {
   if (!begun.program) return std::move(begun.outcome);
-  if (!begun.arguments.shadow) {
+  if (!needs_own_engine(begun.arguments)) {
     run_program(*begun.program, begun.arguments, engine, begun.outcome);
     return std::move(begun.outcome);
   }
-  const auto with_shadow = vm::make_engine("sim", {.keep_shadow = true});
-  if (with_shadow) {
-    run_program(*begun.program, begun.arguments, **with_shadow, begun.outcome);
+  vm::EngineOptions options{.keep_shadow = begun.arguments.shadow};
+  if (!begun.arguments.checks.empty()) {
+    const Result<sim::Checks> checks = vm::parse_checks(begun.arguments.checks);
+    if (!checks) {
+      add(begun.outcome, checks.error());
+      return std::move(begun.outcome);
+    }
+    options.checks = *checks;
+  }
+  const auto own = vm::make_engine("sim", options);
+  if (own) {
+    run_program(*begun.program, begun.arguments, **own, begun.outcome);
   } else {
-    add(begun.outcome, with_shadow.error());
+    add(begun.outcome, own.error());
   }
   return std::move(begun.outcome);
 }
@@ -179,6 +208,7 @@ std::string why_not(const TestFile& file, const vm::Engine& engine) {
     const Result<Arguments> arguments = parse_arguments(test);
     if (!arguments) continue;
     if (arguments->shadow) return "only the simulator has shadow values";
+    if (!arguments->checks.empty()) return "only the simulator has checks";
     const Result<isa::Target> target = isa::parse_target(arguments->target);
     if (device && target && target->sm != device->sm) return "it is for " + isa::to_string(*target);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,9 @@ struct Outcome {
   std::vector<SeenError> errors;
   std::string rendered;  ///< all diagnostics and errors, as the command shows them
   std::vector<std::pair<std::string, vm::HostTensor>> outputs;
-  std::vector<std::string> prints;   ///< lines
-  std::vector<std::string> shadow;   ///< likewise
+  std::vector<std::string> prints;                   ///< lines
+  std::vector<std::string> shadow;                   ///< likewise
+  std::optional<std::vector<std::string>> warnings;  ///< of the run; nothing where none are made
   std::string report;                ///< of `tilevm compile --explain`, without places
   std::string code;                  ///< CUDA, without the prelude
   std::vector<std::string> kernels;  ///< names, if `report` and `code` were made

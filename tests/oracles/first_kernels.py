@@ -155,8 +155,35 @@ def convolutions(tilevm):
     convolution(tilevm, b=1, h=1, w=1, c=1, o=1, r=1, pad=0)
 
 
+def top_k_edges(tilevm):
+    """Logits of -inf come back as they are, those of inf share the probability, NaN has none and is the least of all."""
+    n, top, inf, nan = 40, 5, np.inf, np.nan
+    x = normal(8, n)
+    x[0], x[0, [9, 4]] = -inf, [1.0, 2.0]
+    x[1, 7] = inf
+    x[2, [11, 3]] = inf
+    x[3] = nan
+    x[4] = -inf
+    x[5], x[5, 6], x[5, 30] = nan, -inf, 3.0
+    x[6, 3:] = -3.4e38
+    x[6, :3] = -inf
+    x[7, 0], x[7, 1], x[7, 2:] = inf, nan, -inf
+    u = np.array([0.999, 0.999, 0.75, 0.5, 0.5, 0.999, 0.3, 0.999], np.float32)
+    keys = [sorted(range(n), key=lambda j, row=row: (np.isnan(row[j]), -row[j] if not np.isnan(row[j]) else 0, j)) for row in x]
+    order = np.array([key[:top] for key in keys])
+    values = np.take_along_axis(x, order, axis=1)
+    # The larger of the two finite logits of row 0 has 1 / (1 + 1 / e) = 0.73 of the probability.
+    tokens = np.array([9, 7, 11, 0, 2, 30, order[6, 1], 0])
+    for entry in ("main", "reference"):
+        token, value, index = tilevm.run("top_k", {"logits": x, "u": u}, ["token", "value", "index"], entry=entry, M=8, N=n, TOP=top)
+        check(f"top_k of Inf and NaN, indices, {entry}", index, order)
+        check(f"top_k of Inf and NaN, values, {entry}", value, values)
+        check(f"top_k of Inf and NaN, tokens, {entry}", token, tokens)
+
+
 def top_ks(tilevm):
     top_k(tilevm)
+    top_k_edges(tilevm)
     top_k(tilevm, n=3, top=3, logits=np.zeros((3, 3), np.float32))
     top_k(tilevm, m=1, n=1, top=1)
 

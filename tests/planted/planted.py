@@ -2,6 +2,7 @@
 """Does the net catch fish? Plants single changes and tells which test catches each, without a GPU.
 
   planted.py plan [--seed N] [--count N]   chooses changes at random among all sites
+  planted.py plan --chosen                 takes those of chosen/*.txt, which people chose
   planted.py build                         one build that has all of them, none of them active
   planted.py run [--limit SECONDS]         the first test that fails, for each; goes on where it was
   planted.py report                        the table, in Markdown
@@ -96,7 +97,69 @@ def plan_area(index, folders, count, chance):
     return chosen
 
 
+def read_chosen(text):
+    """The changes of a text: a name after `# `, a path, lines that go (`- `) and come (`+ `)."""
+    changes = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("# "):
+            changes.append({"name": line[2:], "path": None, "old": [], "new": []})
+        elif not line:
+            continue
+        elif line[:2].strip() in ("-", "+") and line[1:2] in ("", " "):
+            changes[-1]["old" if line[0] == "-" else "new"].append(line[2:])
+        elif changes and changes[-1]["path"] is None:
+            changes[-1]["path"] = line
+        else:
+            sys.exit(f"planted: line {number} is neither `# name`, a path, `- ` nor `+ `: {line}")
+    return [{**each, "old": "\n".join(each["old"]), "new": "\n".join(each["new"])}
+            for each in changes]
+
+
+def area_of(path):
+    return next(area for area, (folders, _) in AREAS.items()
+                if str(Path(path).parent) in folders)
+
+
+def chosen_entry(change, area):
+    """The entry of a change; None, with a word to who reads, if its text is there no more."""
+    path = ROOT / change["path"]
+    data = path.read_bytes() if path.exists() else b""
+    if data.count(change["old"].encode()) != 1:
+        say(f"left out, since its text is not in {change['path']} once: {change['name']}")
+        return None
+    begin = data.index(change["old"].encode())
+    return {**change, "begin": begin, "kind": change["name"], "area": area,
+            "form": "text" if path.suffix == ".cuh" else "inline",
+            "line": data[:begin].count(b"\n") + 1}
+
+
+def plan_chosen():
+    entries = []
+    for file in sorted((HERE / "chosen").glob("*.txt")):
+        for change in read_chosen(file.read_text()):
+            entry = chosen_entry(change, area_of(change["path"]))
+            if entry is None:
+                continue
+            end = entry["begin"] + len(entry["old"].encode())
+            if any(each["path"] == entry["path"] and each["begin"] < end and
+                   entry["begin"] < each["begin"] + len(each["old"].encode()) for each in entries):
+                say(f"left out, since another one changes the same text: {entry['name']}")
+                continue
+            entries.append(entry)
+    return entries
+
+
+def write_plan(options, entries):
+    for number, entry in enumerate(entries):
+        entry["number"] = number
+    options.work.mkdir(parents=True, exist_ok=True)
+    (options.work / "plan.json").write_text(json.dumps(entries, indent=1))
+
+
 def plan(options):
+    if options.chosen:
+        write_plan(options, plan_chosen())
+        return
     sys.path.append("/usr/lib/python3/dist-packages")  # where Debian's python3-clang-19 is
     try:
         from clang import cindex
@@ -116,10 +179,7 @@ def plan(options):
             entry.update(area=area, line=text.count(b"\n") + 1)
             chosen.append(entry)
         say(f"{area}: {len(some)} changes")
-    for number, entry in enumerate(chosen):
-        entry["number"] = number
-    options.work.mkdir(parents=True, exist_ok=True)
-    (options.work / "plan.json").write_text(json.dumps(chosen, indent=1))
+    write_plan(options, chosen)
 
 
 def read_plan(options):
@@ -411,6 +471,7 @@ def main():
     parser.add_argument("--work", type=Path, default=ROOT.parent / "tilevm-planted")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=120)
+    parser.add_argument("--chosen", action="store_true", help="the changes in chosen/*.txt")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--limit", type=float, default=0, help="seconds; results are kept")
     parser.add_argument("--skip", action="append", default=[], choices=UNITS, help="leave out a unit")

@@ -26,6 +26,40 @@ class Instrumented(unittest.TestCase):
                          "if (!::planted::is(7)) f(x)")
 
 
+    def test_a_change_of_people_says_itself_where_the_choice_is(self):
+        self.assertEqual(sites.instrumented(site("if (a)", "if (!PLANTED && a)", "inline"), 7),
+                         "if (!::planted::is(7) && a)")
+
+
+class Chosen(unittest.TestCase):
+    TEXT = "# no test\na.cc\n- if (a)\n-   f();\n+ if (PLANTED || a)\n+   f();\n\n# next\nb.cc\n- x\n+ y\n"
+
+    def test_a_change_has_a_name_a_path_and_lines(self):
+        first, second = planted.read_chosen(self.TEXT)
+        self.assertEqual(first["name"], "no test")
+        self.assertEqual(first["path"], "a.cc")
+        self.assertEqual(first["old"], "if (a)\n  f();")
+        self.assertEqual(first["new"], "if (PLANTED || a)\n  f();")
+        self.assertEqual((second["name"], second["old"], second["new"]), ("next", "x", "y"))
+
+    def test_another_line_is_refused(self):
+        with self.assertRaises(SystemExit):
+            planted.read_chosen("# a\na.cc\n- x\nwhat is this\n")
+
+    def test_every_kept_change_is_of_a_known_area_and_changes_something(self):
+        names = set()
+        for file in sorted((planted.HERE / "chosen").glob("*.txt")):
+            for change in planted.read_chosen(file.read_text()):
+                with self.subTest(change["name"]):
+                    self.assertTrue(planted.area_of(change["path"]))
+                    self.assertNotEqual(change["old"], change["new"])
+                    self.assertNotIn(change["name"], names)
+                    self.assertEqual("PLANTED" in change["new"],
+                                     not change["path"].endswith(".cuh"))
+                    names.add(change["name"])
+        self.assertGreater(len(names), 60)
+
+
 class Texts(unittest.TestCase):
     def test_sites_of_a_file_do_not_move_one_another(self):
         changes = [site("a", "first", begin=0), site("c", "third", begin=4)]

@@ -5,6 +5,7 @@ A site is an expression or a statement, what it becomes, and how both can be in 
   choice     (::planted::is(7) ? (a <= b) : (a < b))
   negation   ::planted::is(7) != static_cast<bool>(a < b)
   guard      if (!::planted::is(7)) continue;
+  inline     the new text itself has the choice, as the word PLANTED
   text       only a substitution, in text that a test reads at run time
 
 Needs python3-clang-19. Text that clang cannot read (device code with PTX) has sites by pattern.
@@ -49,6 +50,8 @@ class Site:
 def instrumented(site, number):
     """The text in which the change is chosen at run time."""
     chosen = f"::planted::is({number})"
+    if site["form"] == "inline":
+        return site["new"].replace("PLANTED", chosen)
     if site["form"] == "negation":
         return f"({chosen} != static_cast<bool>({site['old']}))"
     if site["form"] == "guard":

@@ -46,10 +46,53 @@ async function setOptions(page, options) {
   await page.value(`at('options').value = ${text(options)}, at('options').dispatchEvent(new Event('input'))`);
 }
 
+// The page begins with the simplest program, without what tests say of it; the menu lists it first.
+async function firstView(page) {
+  const file = "programs/vector_add.tile";
+  const lines = fs.readFileSync(path.join(ROOT, file), "utf8").split("\n");
+  const shown = await page.value("editor.value");
+  expect(await page.value("file") === file, "the page does not begin with vector_add");
+  expect(await page.value("at('program').options[0].value") === file, "the menu does not begin with vector_add");
+  expect(lines.some((line) => /^# (test|args|expect):/.test(line)), "vector_add has no test any more");
+  expect(!/^# (test|args|expect|reduce)/m.test(shown), "the program begins with what tests say of it");
+  expect(shown.split("\n").every((line) => lines.includes(line)), "the program is another one");
+  const all = await page.value("[...at('program').options].map((one) => [one.value, one.title])");
+  expect(all.length === await page.value("data.programs.length"), "the menu does not list every program");
+  expect(all.every(([, title]) => title.length > 0), "a program of the menu says nothing of itself");
+}
+
+// What is of an earlier text says so, and goes away with the program. Each panel has a status of its own.
+async function stale(page) {
+  await page.value("choose('programs/vector_add.tile')");
+  await click(page, "#run");
+  expect(await page.value("at('old').hidden"), "what was just made is called old");
+  await page.type(" ");
+  expect(!await page.value("at('old').hidden"), "output of an earlier text does not say so");
+  expect(await page.value("at('output-panel').classList.contains('old')"), "output of an earlier text is not pale");
+  await click(page, "#run");
+  expect(await page.value("at('old').hidden"), "output of this text is called old");
+  await page.value("openTab('files')");
+  expect(!/^Run/.test(await status(page)), `the files' status is ${await status(page)}`);
+  await page.value("openTab('output')");
+  expect(/^Run: done/.test(await status(page)), `the output's status is ${await status(page)}`);
+  await page.value("choose('programs/transpose.tile')");
+  expect(await shown(page, "output") === "", "another program has the output of the one before");
+  expect(await page.value("at('old').hidden") && !/^Run/.test(await status(page)), "another program has the status of the one before");
+}
+
+// A fault of an included file is listed with the file's name.
+async function faultOfInclude(page) {
+  await paste(page, 'include "quantized_matmul/weights.tile"\n\ndef f<1>(f32* p):\n    x = LoadGlobl(p)\n');
+  await page.until("at('problems').children.length > 0");
+  const listed = await page.value("[...at('problems').children].map((one) => one.textContent)");
+  expect(listed.some((one) => /^programs\/quantized_matmul\/weights.tile, line \d+: error/.test(one)) &&
+    listed.some((one) => /^Line 4: error/.test(one)), `faults of two files: ${text(listed)}`);
+}
+
 async function figure2(page, tilevm) {
   const file = "programs/figure2.tile";
-  const program = fs.readFileSync(path.join(ROOT, file), "utf8");
-  expect(await page.value("editor.value") === program, "the page does not begin with Figure 2");
+  await page.value(`choose(${text(file)})`);
+  const program = await page.value("editor.value");
   await setOptions(page, "-D M=64 -D N=64 -D K=64");
   await page.value("at('text').focus()");
   await page.key("Enter", 2);
@@ -115,7 +158,9 @@ async function endlessProgram(page) {
 async function layouts(page, tilevm) {
   await page.value("choose('programs/figure2.tile', '-D K=32')");
   await page.value("openTab('layouts')");
+  await page.until("at('picture').querySelector('svg')");  // of the first tile, before any click
   await page.until("[...at('tiles').children].some((one) => one.textContent.startsWith('b1'))");
+  await idle(page);
   await page.value("[...at('tiles').children].find((one) => one.textContent.startsWith('b1')).click()");
   await page.until("at('picture').querySelector('svg')");
   await idle(page);
@@ -132,12 +177,16 @@ async function emittedCode(page, tilevm) {
   await page.until("at('cuda').children.length > 20");
   await idle(page);
   const file = "programs/figure2.tile";
-  const program = fs.readFileSync(path.join(ROOT, file), "utf8");
+  const program = await page.value("editor.value");
+  const kinds = await page.value("[...new Set([...document.querySelectorAll('#cuda span span')].map((s) => s.className))]");
+  for (const kind of ["comment", "keyword", "number", "type", "function"]) {
+    expect(kinds.includes(kind), `no ${kind} of CUDA has a colour`);
+  }
   const other = command(tilevm, ["compile", file, "-D", "K=32", "--target", "sm_90a", "--emit", "cuda"], file, program);
   expect(await page.value("code") === other.stdout, "the emitted code is not the command's");
-  await page.value("editor.go(22, 1), at('text').click()");
+  await page.value("editor.go(editor.value.split('\\n').findIndex((one) => /Dot\\(/.test(one)) + 1, 1), at('text').click()");
   const linked = await page.value("[...document.querySelectorAll('#cuda .linked')].map((row) => row.textContent).join('')");
-  expect(/mma|dot/i.test(linked), `line 22 became ${linked}`);
+  expect(/mma|dot/i.test(linked), `the line of Dot became ${linked}`);
   await click(page, "#explain");
   expect(/Dot/.test(await shown(page, "cuda")), "there is no report of what was chosen");
   await click(page, "#explain");
@@ -145,22 +194,22 @@ async function emittedCode(page, tilevm) {
 
 async function debugging(page) {
   await page.value("openTab('debug')");
-  await page.value("document.querySelectorAll('#gutter div')[19].click()");
+  await page.value("document.querySelectorAll('#gutter div')[15].click()");
   await click(page, "#debug-start");
-  expect(/line 12, moment 0/.test(await shown(page, "place")), `the debugger begins at ${await shown(page, "place")}`);
+  expect(/line 8, moment 0/.test(await shown(page, "place")), `the debugger begins at ${await shown(page, "place")}`);
   await click(page, "[data-line=continue]");
-  expect(/line 20/.test(await shown(page, "place")), `it continues to ${await shown(page, "place")}`);
+  expect(/line 16/.test(await shown(page, "place")), `it continues to ${await shown(page, "place")}`);
   const here = await page.value("document.querySelector('#colours .here').textContent");
   expect(/View\(b/.test(here), `the line shown is ${here}`);
   await click(page, "[data-line=continue]");
   const before = performance.now();
   await click(page, "[data-line=step]");
   console.log(`a step takes ${Math.round(performance.now() - before)} ms in the page; ${await status(page)}`);
-  expect(/line 21/.test(await shown(page, "place")), `it steps to ${await shown(page, "place")}`);
+  expect(/line 17/.test(await shown(page, "place")), `it steps to ${await shown(page, "place")}`);
   await click(page, "[data-line=back]");
-  expect(/line 20/.test(await shown(page, "place")), `it goes back to ${await shown(page, "place")}`);
+  expect(/line 16/.test(await shown(page, "place")), `it goes back to ${await shown(page, "place")}`);
   await page.value("at('question').value = 'why acc[0, 0]', at('ask').requestSubmit()");
-  await page.until("/by line 22/.test(at('console').textContent)");
+  await page.until("/by line 18/.test(at('console').textContent)");
   await idle(page);
   expect(await page.value("at('tensors').children.length") > 5, "tensors are not listed");
   await click(page, "#tensors button");
@@ -229,6 +278,13 @@ async function phone(browser, address, pictures) {
   await page.value("choose('programs/figure9_as_printed.tile'), at('run').click()");
   await page.until("/wrong/.test(at('status').textContent)");
   expect(await page.value("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than a phone");
+  const seen = await page.value(`[at('status'), at('output')].map((one) => {
+    const box = one.getBoundingClientRect();
+    return box.top >= 0 && box.top < innerHeight - 40 && one.textContent !== "";
+  })`);
+  expect(seen.every((one) => one), `Run on a phone shows status and output: ${seen}`);
+  await page.value("at('to-program').click()");
+  expect(await page.value("at('text').getBoundingClientRect().top < innerHeight && scrollY === 0"), "no way back to the program");
   const small = await page.value(`[...document.querySelectorAll('header button, header select, [role=tab]')]
     .filter((one) => one.getBoundingClientRect().height < 40).map((one) => one.id)`);
   expect(small.length === 0, `too small for a finger: ${small}`);
@@ -277,10 +333,11 @@ async function main([file, tilevm, pictures]) {
     await idle(page);
     console.log(await status(page));
     if (pictures) await page.picture(path.join(pictures, "begin.png"));
+    await firstView(page);
     await figure2(page, command_);
     await colours(page);
     await memory(page);
-    for (const test of [wrongPrograms, endlessProgram, layouts, emittedCode, debugging, report, files, access]) {
+    for (const test of [wrongPrograms, faultOfInclude, endlessProgram, stale, layouts, emittedCode, debugging, report, files, access]) {
       await test(page, command_);
       if (pictures) await page.picture(path.join(pictures, `${test.name}.png`));
     }

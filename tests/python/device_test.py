@@ -277,13 +277,21 @@ class Mistakes(Device):
         with Torch() as torch:
             for kind in (torch.Tensor, Interface, Exchange):
                 a, b, c = map(kind, good)
+                way = "x.to(torch.float32)" if kind is torch.Tensor else "x.astype('float32')"
                 for bad, words in ((kind(wide), "is not contiguous; pass x.contiguous()"),
                                    (kind(off), "no multiple of 16 bytes; pass a copy"),
-                                   (kind(half), "it was given float16, pass x.to(float32)"),
+                                   (kind(half), "it was given float16, pass " + way),
                                    (kind(small), "an array of shape [4, 8]; it was given [4, 4]")):
                     with self.subTest(kind=kind.__name__, words=words):
                         self.refused(words, self.kernel, bad, b, c, 1)
                         self.refused(words, self.kernel, a, b, bad, 1)
+
+    def test_none_is_no_input(self):
+        a, b, _ = map(Interface, tensors())
+        self.refused("`b_ptr` is f32[4, 8], an input, and it was given None; only outputs may be None", self.kernel, a, None, b, 1)
+        changed = tilevm.loads("def f<1>(f32* a, f32* x):\n    a, x = [ViewGlobal(p, shape=[4, 8]) for p in [a, x]]\n"
+                               "    StoreGlobal(LoadGlobal(a, layout=local(4, 8)) + LoadGlobal(x, layout=local(4, 8)), x)\n")
+        self.refused("`x` is f32[4, 8], an input", changed, a, None)
 
     def test_what_is_read_only(self):
         a, b, c = tensors()

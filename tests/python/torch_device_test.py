@@ -126,7 +126,7 @@ class Layers(unittest.TestCase):
     def test_mistakes(self):
         layer = make_layer(PLANS["few rows"])
         layer(torch.zeros(4, 128, dtype=torch.float16))
-        for x, words in ((torch.zeros(4, 128), "x.half"), (torch.zeros(4, 256, dtype=torch.float16), "as many columns"),
+        for x, words in ((torch.zeros(4, 128), "x.half"), (torch.zeros(4, 256, dtype=torch.float16), "rows of 256 numbers, and the layer has 128 inputs"),
                          (torch.zeros(4 * 128 + 1, dtype=torch.float16)[1:].view(4, 128), "no multiple of 16 bytes")):
             with self.assertRaisesRegex(tilevm.UsageError, words):
                 layer(x)

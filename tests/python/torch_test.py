@@ -21,6 +21,7 @@ import tilevm
 import tilevm.nn
 from tilevm._operator import rows_of
 from tilevm._tuned import PIPELINED, PROGRAMS, Plan, bits_of, zero_of
+from tilevm._types import ML_NAMES
 
 TYPES = ["u1", "u2", "u3", "u4", "u5", "u6", "u7", "u8", "i2", "i3", "i4", "i5", "i6", "i7", "i8", "b1", "b4", "f3e1m1",
          "f4e2m1", "f5e2m2", "f6e3m2", "f7e3m3", "f8e4m3", "f8e5m2"]
@@ -47,6 +48,63 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(tilevm.UsageError, "detach"):
             self.kernel(x.clone().requires_grad_())
 
+    def test_torch_in_torch_out(self):
+        x = torch.arange(32, dtype=torch.float32)
+        y = self.kernel(x)
+        self.assertEqual((type(y), y.dtype, y.tolist()), (torch.Tensor, torch.float32, (x * 2).tolist()))
+        self.assertEqual(self.kernel(torch.nn.Parameter(x, requires_grad=False)).tolist(), y.tolist())
+        x = x.numpy()
+        self.assertEqual(self.kernel(x, torch.zeros(32)).tolist(), y.tolist())
+
+    def test_bf16_and_floats_of_8_bits(self):
+        for type_, name in ML_NAMES.items():
+            k = tilevm.loads("def f<1>(T* a, T* c):\n    a = LoadGlobal(ViewGlobal(a, shape=[8]), layout=local(8))\n"
+                             "    StoreGlobal(a + a, ViewGlobal(c, shape=[8]))\n".replace("T*", type_ + "*"))
+            dtype = getattr(torch, name)
+            x, c = torch.ones(8).to(dtype), torch.zeros(8).to(dtype)
+            y = k(x)
+            self.assertEqual((y.dtype, y.float().tolist()), (dtype, [2] * 8))
+            self.assertIs(k(x, c), c)
+            self.assertEqual(c.float().tolist(), [2] * 8)
+            codes = x.view(torch.uint16 if type_ == "bf16" else torch.uint8)
+            self.assertEqual((k(codes).dtype, k(codes).tolist()), (codes.dtype, y.view(codes.dtype).tolist()))
+            self.assertIs(k(c, c), c)  # in place
+            self.assertEqual(c.float().tolist(), [4] * 8)
+            with self.assertRaisesRegex(tilevm.UsageError, f"it was given torch.float64, pass x.to\\(torch.{name}\\)"):
+                k(torch.ones(8, dtype=torch.float64))
+
+    def test_packed_floats_of_4_bits(self):
+        if not hasattr(torch, "float4_e2m1fn_x2"):
+            self.skipTest("torch has no float4_e2m1fn_x2")
+        k = tilevm.loads("def f<1>(f4e2m1* a, f32* c):\n    a = LoadGlobal(ViewGlobal(a, shape=[4]), layout=local(4))\n"
+                         "    StoreGlobal(Cast(a, f32), ViewGlobal(c, shape=[4]))\n")
+        packed = torch.from_numpy(tilevm.pack([2, 4, 5, 15], "f4e2m1"))
+        self.assertEqual(k(packed.view(torch.float4_e2m1fn_x2)).tolist(), [1, 2, 3, -6])
+
+    def test_what_torch_hides_is_refused(self):
+        """In torch's words."""
+        x = torch.ones(32)
+        for given, words in ((x.double(), "it was given torch.float64, pass x.to(torch.float32)"),
+                             (torch.ones(64)[::2], "pass x.contiguous()"), (x.to_sparse(), "pass x.to_dense()"),
+                             (x.to("meta"), "is on `meta`"), (torch._neg_view(x), "pass x.resolve_neg()"),
+                             (x[:8], "an array of shape [32]; it was given [8]"), (x.clone().requires_grad_(), "pass x.detach()"),
+                             (torch.ones(32, dtype=torch.complex64), "x.real.to(torch.float32)")):
+            with self.subTest(words), self.assertRaises(tilevm.UsageError) as raised:
+                self.kernel(given)
+            self.assertIn(words, str(raised.exception))
+            self.assertNotIn("numpy", str(raised.exception).lower())
+        with self.assertRaisesRegex(tilevm.UsageError, "x.view\\(torch.float16\\) if these are the bits"):
+            tilevm.loads("def f<1>(f16* a):\n    StoreGlobal(LoadGlobal(ViewGlobal(a, shape=[4]), layout=local(4)), "
+                         "ViewGlobal(a, shape=[4]))\n")(torch.ones(4, dtype=torch.int16))
+
+    def test_pack_takes_tensors(self):
+        codes = torch.arange(16)
+        self.assertEqual(tilevm.pack(codes, "u4").tolist(), tilevm.pack(codes.numpy(), "u4").tolist())
+        x = torch.tensor([1.0, -2.0, 448.0]).to(torch.float8_e4m3fn)
+        self.assertEqual(tilevm.pack(x, "f8e4m3").tolist(), x.view(torch.uint8).tolist())
+        with self.assertRaisesRegex(ValueError, "this is bfloat16"):
+            tilevm.pack(torch.ones(2, dtype=torch.bfloat16), "u4")
+
     @unittest.skipUnless(torch.cuda.is_available(), "there is no GPU")
     def test_tensors_of_a_gpu(self):
         x = torch.arange(32, dtype=torch.float32, device="cuda")
@@ -67,9 +125,56 @@ class Operator(unittest.TestCase):
                 64, 40, layer._plan, -1)
 
     def test_torch_finds_nothing_wrong(self):
-        found = torch.library.opcheck(torch.ops.tilevm.quantized_linear.default, self.arguments(),
-                                      test_utils=("test_schema", "test_faketensor", "test_aot_dispatch_dynamic"))
-        self.assertEqual(set(found.values()), {"SUCCESS"})
+        x, *others = self.arguments()
+        utilities = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
+        for operator, arguments, tests in (
+                (torch.ops.tilevm.quantized_linear.default, (x, *others), utilities),
+                (torch.ops.tilevm.differentiable_quantized_linear.default, (x.clone().requires_grad_(), *others),
+                 (*utilities, "test_autograd_registration")),
+                (torch.ops.tilevm.dequantized.default, (others[2], others[3], 96, "u4", 64), utilities)):
+            found = torch.library.opcheck(operator, arguments, test_utils=tests)
+            self.assertEqual(set(found.values()), {"SUCCESS"}, operator)
+
+    def test_rows_of_another_length_are_refused(self):
+        """By the operator, with the layer's number of inputs or with what the codes tell."""
+        for inputs, outputs, type_ in ((95, 40, "u4"), (70, 40, "u4"), (33, 5, "u3"), (96, 8, "u1")):
+            _, layer = make_layer(type_, inputs, outputs)
+            arguments = (layer.tiles, layer.scales, layer.weight_q, layer.scale, type_, 64, outputs, layer._plan, -1)
+            with torch.no_grad():
+                for width in {96, 70, inputs - 1, inputs + 1, 1, 0} - {inputs}:
+                    for call in (lambda x: torch.ops.tilevm.quantized_linear(x, *arguments), layer,
+                                 lambda x: torch.ops.tilevm.quantized_linear(x, *arguments, inputs),
+                                 lambda x: torch.ops.tilevm.differentiable_quantized_linear(x, *arguments, inputs)):
+                        for shape in ((2, width), (0, width), (width,)):
+                            with self.assertRaisesRegex(tilevm.UsageError, f"rows of {width} numbers.*{inputs} inputs"):
+                                call(torch.zeros(shape, dtype=torch.float16))
+                with self.assertRaisesRegex(tilevm.UsageError, "no dimensions"):
+                    layer(torch.zeros((), dtype=torch.float16))
+                self.assertEqual(layer(torch.zeros((0, inputs), dtype=torch.float16)).shape, (0, outputs))
+                self.assertEqual(layer(torch.zeros(inputs, dtype=torch.float16)).shape, (outputs,))
+        # One output of 4 bits: a byte has the last weight of 95 and of 96.
+        _, layer = make_layer("u4", 95, 1)
+        with torch.no_grad(), self.assertRaisesRegex(tilevm.UsageError, "rows of 96 numbers.*95 inputs"):
+            layer(torch.zeros(2, 96, dtype=torch.float16))
+        many = make_layer("u4", 95, 40, many_rows=1)[1]
+        with torch.no_grad(), self.assertRaisesRegex(tilevm.UsageError, "rows of 96 numbers.*95 inputs"):
+            many(torch.zeros(2, 96, dtype=torch.float16))
+
+    def test_a_trace_refuses_them_as_well(self):
+        _, layer = make_layer("u4", 95, 40)
+        torch._dynamo.reset()
+        with torch.no_grad(), self.assertRaisesRegex(Exception, "95 inputs"):
+            torch.compile(layer, fullgraph=True, backend="aot_eager")(torch.zeros(2, 96, dtype=torch.float16))
+
+    def test_a_gradient_is_not_lost(self):
+        x, *others = self.arguments()
+        x.requires_grad_()
+        with self.assertRaisesRegex(tilevm.UsageError, "differentiable_quantized_linear"):
+            torch.ops.tilevm.quantized_linear(x, *others)
+        with torch.no_grad():
+            torch.ops.tilevm.quantized_linear(x, *others)
+        y = torch.ops.tilevm.differentiable_quantized_linear(x, *others)
+        self.assertTrue(y.requires_grad)
 
     def test_it_traces_and_gives_the_same_bits(self):
         _, layer = make_layer()
@@ -103,6 +208,64 @@ class Layers(unittest.TestCase):
                     self.assertTrue(torch.equal(layer(x), wanted + layer.bias))
                     exact = x.float() @ layer.dequantized().T + layer.bias.float()
                     self.assertTrue(torch.allclose(layer(x).float(), exact, rtol=4e-3, atol=4e-3))
+
+    def test_gradients(self):
+        """Of x it is that of a product with the dequantized weights, of the bias the sum over rows."""
+        for shape, type_, many in (((3, 96), "u4", None), ((2, 5, 96), "f8e4m3", None), ((96,), "i6", None), ((4, 96), "u3", 2)):
+            _, layer = make_layer(type_, many_rows=many)
+            layer.bias.requires_grad_()
+            weights = layer.dequantized().half()
+            x = torch.randn(shape, dtype=torch.float16, requires_grad=True)
+            toward = torch.randn((*shape[:-1], 40), dtype=torch.float16)
+            y = layer(x)
+            with torch.no_grad():
+                self.assertTrue(torch.equal(y, layer(x)))  # the same bits
+            y.backward(toward)
+            self.assertTrue(torch.equal(x.grad, torch.matmul(toward, weights)), (shape, type_))
+            self.assertTrue(torch.allclose(layer.bias.grad, toward.reshape(-1, 40).sum(0), rtol=2e-3, atol=2e-3))
+        e = torch.randn(2, 96, requires_grad=True)  # through a cast
+        (layer(e.half()).float().sum() + e.sum()).backward()
+        self.assertTrue(torch.allclose(e.grad, 1 + weights.float().sum(0).half().float().expand(2, 96), rtol=2e-2, atol=2e-2))
+
+    def test_gradients_of_a_trace(self):
+        _, layer = make_layer()
+        x, toward = torch.randn(3, 96, dtype=torch.float16, requires_grad=True), torch.randn(3, 40, dtype=torch.float16)
+        layer(x).backward(toward)
+        wanted, x.grad = x.grad, None
+        torch._dynamo.reset()
+        torch.compile(layer, fullgraph=True, backend="aot_eager")(x).backward(toward)
+        self.assertTrue(torch.equal(x.grad, wanted))
+
+    def test_weights_that_float16_does_not_hold(self):
+        for dtype, value, words in ((torch.float16, float("nan"), r"weight\[3, 5\] is nan"), (torch.float16, float("-inf"), r"weight\[3, 5\] is -inf"),
+                                    (torch.float32, 1e6, r"weight\[3, 5\] is 1e\+06"), (torch.float64, 1e300, r"weight\[3, 5\] is inf"),
+                                    (torch.bfloat16, -7e4, r"weight\[3, 5\] is -70144")):
+            linear = torch.nn.Linear(96, 4, dtype=dtype)
+            linear.weight.data[3, 5] = value
+            for type_ in ("u4", "f8e5m2"):
+                with self.assertRaisesRegex(tilevm.UsageError, words):
+                    tilevm.nn.QuantizedLinear.from_linear(linear, type_, 64)
+        with self.assertRaisesRegex(tilevm.UsageError, r"weight\[5, 3\] is nan"):
+            tilevm.nn.quantize(torch.full((96, 4), 1.0).index_put_((torch.tensor(5), torch.tensor(3)), torch.tensor(float("nan"))).numpy(), "u4", 64)
+        linear = torch.nn.Linear(96, 4)
+        linear.bias.data[1] = -1e6
+        with self.assertRaisesRegex(tilevm.UsageError, r"bias\[1\] is -1e\+06"):
+            tilevm.nn.QuantizedLinear.from_linear(linear)
+
+    def test_the_largest_weights_stay_finite(self):
+        """For a scale that is rounded up, the largest weight would be Inf."""
+        for type_ in TYPES[1:]:  # u1 has no positive weight
+            for value in (65504.0, -65504.0, 65472.0, 60000.0):
+                linear = torch.nn.Linear(96, 4, bias=False, dtype=torch.float16)
+                linear.weight.data[3, 5] = value
+                layer = tilevm.nn.QuantizedLinear.from_linear(linear, type_, 64)
+                weights = layer.dequantized()
+                self.assertTrue(bool(weights.isfinite().all()), (type_, value))
+                self.assertTrue(abs(float(weights[3, 5]) - value) <= 0.002 * abs(value), (type_, value, float(weights[3, 5])))
+                with torch.no_grad():
+                    one = torch.zeros(1, 96, dtype=torch.float16)
+                    one[0, 5] = 1
+                    self.assertTrue(bool(layer(one).isfinite().all()), (type_, value))
 
     def test_more_bits_are_nearer(self):
         errors = []

@@ -162,13 +162,13 @@ class Bench {
                                                  BenchReport& report) const {
     std::optional<CublasBench> none;
     if (!settings_.cublas) return none;
-    const bool any_dot =
+    const bool any_product =
         std::any_of(entry_.launches.begin(), entry_.launches.end(),
-                    [&](const isa::Launch& launch) { return has_dot(kernel(launch)); });
-    if (!settings_.size || !any_dot) {
-      report.cublas_why = !any_dot ? "no kernel has a Dot"
-                                   : "the sizes are unknown: the file has no positive integer "
-                                     "constants M, N and K";
+                    [&](const isa::Launch& launch) { return has_product(kernel(launch)); });
+    if (!settings_.size || !any_product) {
+      report.cublas_why = !any_product ? "no kernel has a matrix product"
+                                       : "the sizes are unknown: the file has no positive integer "
+                                         "constants M, N and K";
       return none;
     }
     const bool bf16 = std::any_of(
@@ -200,7 +200,7 @@ class Bench {
     result.shared_bytes = emitted.shared_bytes;
     std::vector<backend::Work> works = {[&] { return this->launch(launch); },
                                         [&] { return stopwatch.read(result.bytes); }};
-    const bool is_matmul = has_dot(kernel(launch));
+    const bool is_matmul = has_product(kernel(launch));
     if (is_matmul && settings_.size) result.operations = settings_.size->operations();
     if (is_matmul && cublas != nullptr) {
       Result<CublasTime> both = time_cublas(stopwatch, *cublas);

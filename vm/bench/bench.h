@@ -62,7 +62,7 @@ struct KernelTime {
   backend::Spread time;
   std::uint64_t bytes = 0;  ///< of the tensors that the launch is given, each once
   backend::Spread read;     ///< the yardstick for so many bytes
-  double operations = 0;    ///< of MatmulSize, if the kernel has a Dot
+  double operations = 0;    ///< of MatmulSize, if the kernel has a matrix product
   std::optional<CublasTime> cublas;
   backend::KernelProperties properties;
   std::int64_t threads = 0, shared_bytes = 0;
@@ -127,7 +127,7 @@ inline constexpr std::string_view spill_refusal = "registers are spilled";
 [[nodiscard]] std::uint64_t entry_bytes(const Entry& entry);
 /// Bytes of the tensors among a launch's arguments, each once.
 [[nodiscard]] std::uint64_t launch_bytes(const Entry& entry, const isa::Launch& launch);
-/// Whether a kernel has a Dot.
-[[nodiscard]] bool has_dot(const isa::Kernel& kernel);
+/// Whether a kernel has a matrix product.
+[[nodiscard]] bool has_product(const isa::Kernel& kernel);
 
 }  // namespace tilevm::vm

@@ -6,6 +6,7 @@
 #include "frontend/bind/constants.h"
 #include "frontend/syntax/grammar.h"
 #include "isa/analysis/statements.h"
+#include "isa/inst/product.h"
 #include "vm/bench/bench.h"
 
 namespace tilevm::vm {
@@ -62,10 +63,10 @@ std::uint64_t launch_bytes(const Entry& entry, const isa::Launch& launch) {
   return bytes;
 }
 
-bool has_dot(const isa::Kernel& kernel) {
+bool has_product(const isa::Kernel& kernel) {
   bool found = false;
   isa::Statements(kernel).for_each_instruction([&](isa::StmtId, const isa::InstStmt& stmt) {
-    found = found || std::holds_alternative<isa::Dot>(stmt.inst);
+    found = found || isa::product_operands(stmt.inst).has_value();
   });
   return found;
 }

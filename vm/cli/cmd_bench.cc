@@ -56,7 +56,7 @@ Exit bench(const BenchOptions& options, Io& io) {
       return reporter.fail(s.error());
     }
   }
-  Result<std::shared_ptr<const SourceFile>> source = read_program(options.program.file, io.in);
+  Result<std::shared_ptr<const SourceFile>> source = open_program(options.program, io);
   if (!source) return reporter.fail(source.error());
   Result<CudaMachine> machine = open_cuda();
   if (!machine) return reporter.fail(machine.error());

@@ -1,6 +1,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/analysis/idle_code.h"
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
 
@@ -53,6 +54,11 @@ Exit check(const CheckOptions& options, Io& io) {
   reporter.set("file", options.program.file);
   Result<Loaded> loaded = load_program(options.program, default_target, io);
   if (!loaded) return reporter.fail(loaded.error());
+  if (loaded->program) {
+    for (const isa::Kernel& kernel : loaded->program->program().kernels) {
+      isa::note_idle_code(kernel, loaded->program->source(), loaded->diagnostics);
+    }
+  }
   reporter.diagnostics(loaded->diagnostics, *loaded->source);
   if (!loaded->program) return reporter.finish(exit_of(loaded->diagnostics));
   reporter.set("target", isa::to_string(loaded->program->target()));

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -56,9 +57,13 @@ Status check_options(const CompileOptions& options) {
   if (options.json && !options.explain) {
     return Error{ErrorKind::usage, "--json goes with --explain"};
   }
-  if (only_explains(options)) return Done{};
+  if (only_explains(options) && options.prelude && options.lines) return Done{};
   Status known = check_choice("kind of output", options.emit, {"cuda", "ptx", "cubin", "fatbin"});
   if (!known) return known;
+  if (options.emit != "cuda" && (!options.prelude || !options.lines)) {
+    return Error{ErrorKind::usage, fmt::format("{} goes with --emit cuda",
+                                               options.prelude ? "--no-lines" : "--no-prelude")};
+  }
   const bool text = options.emit == "cuda" || options.emit == "ptx";
   if (text && !options.header.empty()) {
     return Error{ErrorKind::usage, "--header goes with --emit cubin or --emit fatbin"};
@@ -76,8 +81,33 @@ Status check_options(const CompileOptions& options) {
   return Done{};
 }
 
-Result<std::string> make_output(const std::vector<CompileUnit>& units, const std::string& emit) {
-  if (emit == "cuda") return units.front().source.text;
+/// The text without its #line directives.
+std::string without_lines(const std::string& text) {
+  std::istringstream lines(text);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("#line ")) kept += line + "\n";
+  }
+  return kept;
+}
+
+/// The CUDA C++ as the options ask for it.
+std::string cuda_text(const CompileUnit& unit, const CompileOptions& options) {
+  std::string text = unit.source.text;
+  if (!options.prelude) {
+    text = fmt::format(
+        "// Made by tilevm for {}: the program without the device prelude, which it is compiled "
+        "with\n// (`tilevm compile FILE --emit cuda` writes both).\n{}",
+        isa::to_string(isa::compile_target(unit.program.target())),
+        text.substr(unit.source.prelude_size));
+  }
+  return options.lines ? text : without_lines(text);
+}
+
+Result<std::string> make_output(const std::vector<CompileUnit>& units,
+                                const CompileOptions& options) {
+  const std::string& emit = options.emit;
+  if (emit == "cuda") return cuda_text(units.front(), options);
   std::vector<backend::FatbinPart> parts;
   for (const CompileUnit& unit : units) {
     backend::CompileRequest request = unit.request;
@@ -107,7 +137,7 @@ Status write_header(const std::vector<CompileUnit>& units, const std::string& im
 }
 
 Status write_outputs(const std::vector<CompileUnit>& units, const CompileOptions& options, Io& io) {
-  const Result<std::string> image = make_output(units, options.emit);
+  const Result<std::string> image = make_output(units, options);
   if (!image) return image.error();
   if (!options.header.empty()) {
     Status written = write_header(units, *image, options, io);
@@ -145,7 +175,7 @@ Exit compile_with(const CompileOptions& options, Reporter& reporter) {
   if (const Status fine = check_files(options); !fine) return reporter.fail(fine.error());
   const Result<std::vector<isa::Target>> targets = targets_of(options);
   if (!targets) return reporter.fail(targets.error());
-  const auto source = read_program(options.program.file, reporter.io().in);
+  const auto source = open_program(options.program, reporter.io());
   if (!source) return reporter.fail(source.error());
   std::vector<CompileUnit> units;
   for (const isa::Target& target : *targets) {

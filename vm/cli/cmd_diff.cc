@@ -226,6 +226,14 @@ EngineOptions engine_options_of(const DiffOptions& options, sim::Progress& progr
   return engine;
 }
 
+/// A machine without a GPU compares with the emulated one.
+Error with_way_out(Error error, const std::string& backends) {
+  if (error.kind == ErrorKind::unavailable && backends.find("cuda") != std::string::npos) {
+    error.message += "; without a GPU, `--backends sim,emu` compares with the emulated one";
+  }
+  return error;
+}
+
 /// The case of a bundle, on its own engines unless others are named.
 Exit repeat_bundle(const DiffOptions& options, Reporter& reporter) {
   for (const auto& [given, name] : {std::pair{!options.seeds.empty(), "--seeds"},
@@ -250,7 +258,7 @@ Exit repeat_bundle(const DiffOptions& options, Reporter& reporter) {
   const std::string backends = options.backends.empty() ? bundle->backends() : options.backends;
   sim::Progress progress;
   const Result<Engines> engines = make_engines(backends, engine_options_of(options, progress));
-  if (!engines) return reporter.fail(engines.error());
+  if (!engines) return reporter.fail(with_way_out(engines.error(), backends));
   reporter.set("entry", what->entry.name);
   reporter.set("target", isa::to_string(what->program.target()));
   return SeedLoop(*what, *engines, options, progress, reporter).repeat(*bundle);
@@ -264,13 +272,12 @@ Exit diff(const DiffOptions& options, Io& io) {
   if (is_bundle(options.program.file)) return repeat_bundle(options, reporter);
   const Result<Seeds> seeds = check_options(options);
   if (!seeds) return reporter.fail(seeds.error());
-  Result<std::shared_ptr<const SourceFile>> source = read_program(options.program.file, io.in);
+  Result<std::shared_ptr<const SourceFile>> source = open_program(options.program, io);
   if (!source) return reporter.fail(source.error());
   sim::Progress progress;
-  const Result<Engines> engines =
-      make_engines(options.backends.empty() ? "sim,cuda" : options.backends,
-                   engine_options_of(options, progress));
-  if (!engines) return reporter.fail(engines.error());
+  const std::string backends = options.backends.empty() ? "sim,cuda" : options.backends;
+  const Result<Engines> engines = make_engines(backends, engine_options_of(options, progress));
+  if (!engines) return reporter.fail(with_way_out(engines.error(), backends));
   Result<Loaded> loaded =
       load_source(*source, options.program, target_for(deciding_engine(*engines)));
   if (!loaded) return reporter.fail(loaded.error());

@@ -248,7 +248,7 @@ Exit run(const RunOptions& options, Io& io) {
                                "`--report` needs the simulator, which counts and traces; run it "
                                "with `--backend sim`, which gives the same bits"});
   }
-  Result<std::shared_ptr<const SourceFile>> source = read_program(options.program.file, io.in);
+  Result<std::shared_ptr<const SourceFile>> source = open_program(options.program, io);
   if (!source) return reporter.fail(source.error());
   // The recorder needs the program, the program's target the engine, and the engine the recorder.
   std::optional<TimelineRecorder> recorder;

@@ -1,6 +1,10 @@
 #include "vm/cli/cmd_support.h"
 
 #include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +16,9 @@
 #include "vm/debug/compare.h"
 #include "vm/debug/open.h"
 #include "vm/run/checks.h"
+#include "vm/run/include_folders.h"
+#include "vm/run/shipped.h"
+#include "vm/text/byte_source.h"
 #include "vm/text/file.h"
 
 namespace tilevm::vm {
@@ -28,11 +35,13 @@ Json shape_json(const isa::Shape& shape) {
   return list;
 }
 
+/// The lines of an answer of the debugger that are shown unless the user asks for more.
+constexpr std::size_t answer_height = 200;
 constexpr std::uint64_t max_script_bytes = std::uint64_t{1} << 22;
 
 /// What the options name.
 TargetRequest request_of(const DebugCommandOptions& options) {
-  TargetRequest request{options.program.file,
+  TargetRequest request{program_path(options.program.file),
                         options.program.defines,
                         std::string(default_target),
                         options.execution.entry,
@@ -40,6 +49,7 @@ TargetRequest request_of(const DebugCommandOptions& options) {
                         {options.execution.seed, options.execution.wild},
                         false};
   request.exact = options.execution.exact;
+  request.folders = options.program.folders;
   if (!options.program.target.empty()) request.architecture = options.program.target;
   return request;
 }
@@ -57,9 +67,13 @@ Result<Loaded> load_source(std::shared_ptr<const SourceFile> source, const Progr
               options.no_assert ? Assertions::left_out : Assertions::kept);
 }
 
+Result<std::shared_ptr<const SourceFile>> open_program(const ProgramOptions& options, Io& io) {
+  return read_program(program_path(options.file), io.in, options.folders);
+}
+
 Result<Loaded> load_program(const ProgramOptions& options, std::string_view target_if_none,
                             Io& io) {
-  Result<std::shared_ptr<const SourceFile>> source = read_program(options.file, io.in);
+  Result<std::shared_ptr<const SourceFile>> source = open_program(options, io);
   if (!source) return source.error();
   return load_source(*std::move(source), options, std::string(target_if_none));
 }
@@ -116,15 +130,47 @@ std::string output_line(const std::string& name, const HostTensor& tensor,
   return line;
 }
 
+namespace {
+
+/// The commands of a file, of standard input or of a pipe. Errors: the file cannot be read, or is
+/// too large.
+Result<std::string> read_script(const DebugCommandOptions& options, Io& io) {
+  const std::string& path = options.script;
+  const bool is_input = path == "-" || path == "/dev/stdin";
+  if (is_input && options.program.file == "-") {
+    return Error{ErrorKind::usage, "standard input is the program; the commands need another file"};
+  }
+  if (is_input) {
+    const Result<Bytes> bytes = read_stream(io.in, max_script_bytes, "standard input");
+    if (!bytes) return bytes.error();
+    return std::string(bytes->begin(), bytes->end());
+  }
+  std::error_code unknown;
+  if (!std::filesystem::is_fifo(path, unknown)) {
+    const auto bytes = read_file(path, max_script_bytes);
+    if (!bytes) return bytes.error();
+    return std::string(bytes->begin(), bytes->end());
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  std::string text(max_script_bytes + 1, '\0');
+  text.resize(pipe ? std::fread(text.data(), 1, text.size(), pipe.get()) : 0);
+  if (text.size() <= max_script_bytes) return text;
+  return Error{ErrorKind::usage,
+               fmt::format("{} has more than {} bytes of commands", path, max_script_bytes)};
+}
+
+}  // namespace
+
 std::variant<OpenDebugger, Exit> open_debugger(const DebugCommandOptions& options, Io& io,
                                                std::function<bool()> tick) {
   Result<sim::Checks> checks = parse_checks(options.checks);
   if (!checks) return fail(io, checks.error());
   OpenDebugger opened;
   if (!options.script.empty()) {
-    const auto bytes = read_file(options.script, max_script_bytes);
-    if (!bytes) return fail(io, bytes.error());
-    opened.script.assign(bytes->begin(), bytes->end());
+    Result<std::string> script = read_script(options, io);
+    if (!script) return fail(io, script.error());
+    opened.script = *std::move(script);
   }
   Result<FoundTarget> found = find_target(request_of(options));
   if (!found) return fail(io, found.error());
@@ -142,7 +188,7 @@ std::variant<OpenDebugger, Exit> open_debugger(const DebugCommandOptions& option
   if (!session) return fail(io, session.error());
   opened.debugger = std::make_unique<Debugger>(
       *std::move(session), io.out,
-      DebuggerOptions{options.json, io.color_out,
+      DebuggerOptions{options.json, io.color_out, answer_height,
                       [request = request_of(options)](const std::string& engine) {
                         return compare_with(request, engine);
                       }});

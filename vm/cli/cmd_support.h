@@ -25,6 +25,11 @@ inline constexpr std::string_view default_target = "sm_90";
                                          const ProgramOptions& options,
                                          const std::string& target_if_none);
 
+/// The text of the program that the options name, with the files that it includes; a shipped
+/// program is found where it is installed. Error (usage): it cannot be read.
+[[nodiscard]] Result<std::shared_ptr<const SourceFile>> open_program(const ProgramOptions& options,
+                                                                     Io& io);
+
 /// The same, from the file that the options name. Errors: usage (the file too).
 [[nodiscard]] Result<Loaded> load_program(const ProgramOptions& options,
                                           std::string_view target_if_none, Io& io);

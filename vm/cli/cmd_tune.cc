@@ -13,7 +13,9 @@
 #include "vm/bench/bench_report.h"
 #include "vm/cli/cmd_support.h"
 #include "vm/cli/commands.h"
+#include "vm/run/shipped.h"
 #include "vm/text/file.h"
+#include "vm/tune/inputs.h"
 #include "vm/tune/tuner.h"
 
 namespace tilevm::vm {
@@ -136,9 +138,15 @@ Result<tuning::SearchSettings> search_settings(const TuneOptions& options, const
   tuning::SearchSettings settings;
   settings.worker =
       options.worker.empty() ? fs::canonical("/proc/self/exe", none).string() : options.worker;
-  settings.file = fs::absolute(options.program.file, none).string();
+  settings.file = fs::absolute(program_path(options.program.file), none).string();
   settings.fixed = *fixed;
   settings.reduced = *reduced;
+  const Result<std::vector<std::string>> inputs = tuning::absolute_inputs(options.inputs);
+  if (!inputs) return inputs.error();
+  settings.inputs = *inputs;
+  for (const std::string& folder : options.program.folders) {
+    settings.folders.push_back(fs::absolute(folder, none).string());
+  }
   settings.entry = options.entry;
   settings.kernel = options.kernel;
   settings.output = options.output;
@@ -187,7 +195,7 @@ Exit tune(const TuneOptions& options, Io& io) {
                                "tune reads its program again for each point: "
                                "name a file"});
   }
-  Result<std::shared_ptr<const SourceFile>> source = read_program(options.program.file, io.in);
+  Result<std::shared_ptr<const SourceFile>> source = open_program(options.program, io);
   if (!source) return reporter.fail(source.error());
   const Result<tuning::SearchSettings> settings = search_settings(options, **source, begin);
   if (!settings) return reporter.fail(settings.error());
@@ -205,7 +213,8 @@ Exit tune(const TuneOptions& options, Io& io) {
                          .entry = options.entry,
                          .kernel = options.kernel,
                          .multiprocessors = machine->multiprocessors,
-                         .seed = options.seed},
+                         .seed = options.seed,
+                         .inputs = settings->inputs},
                         diagnostics);
   reporter.diagnostics(diagnostics, *points.source());
   if (diagnostics.has_errors()) return reporter.finish(exit_of(diagnostics));

@@ -33,6 +33,8 @@ void add_device_program(CLI::App* app, ProgramOptions& options) {
       ->required()
       ->type_name("FILE");
   add_list(app, "-D,--define", options.defines, "overrides a constant", "NAME=VALUE");
+  add_list(app, "-I,--include", options.folders,
+           "a folder whose files may be included, beside the program's own", "DIR");
 }
 
 void add_program(CLI::App* app, ProgramOptions& options, const std::string& target) {
@@ -62,12 +64,13 @@ void add_entry(CLI::App* app, std::string& entry, std::vector<std::string>& inpu
                   "the pipeline or kernel to run; the only pipeline, else main, else the only "
                   "kernel if left out")
       ->type_name("NAME");
-  add_list(app, "--in", inputs,
-           "what an input holds: FILE.npy, FILE.npz[:ARRAY], FILE.safetensors[:ARRAY], - for "
-           "standard input, codes:FILE, packed:FILE, rand[:SEED], wild[:SEED], corner[:SEED], "
-           "zeros, iota, full:VALUE; or a scalar's value. For a kernel alone also with a type: "
-           "'a=f16[64,64]=rand'",
-           "NAME=SPEC");
+  add_list(
+      app, "--in", inputs,
+      "what an input holds: FILE.npy, FILE.npz[:ARRAY], FILE.safetensors[:ARRAY], - for "
+      "standard input, codes:FILE, packed:FILE, rand[:SEED], wild[:SEED], corner[:SEED], "
+      "zeros, iota[:STEP], full:VALUE; or a scalar's value. For a kernel alone also with a type: "
+      "'a=f16[64,64]=rand'",
+      "NAME=SPEC");
   app->add_flag("--exact", exact,
                 "refuse floats of files that an input's type does not hold, instead of rounding");
   app->add_option("--seed", seed, "of random inputs that name none; 0 if left out")
@@ -156,11 +159,13 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
 }
 
 std::string check_help() {
-  std::string names;
+  std::string names, others;
   for (const sim::NamedCheck& check : sim::named_checks) {
     names += (names.empty() ? "" : ", ") + std::string(check.name);
+    if (!check.is_default()) others += (others.empty() ? "" : ", ") + std::string(check.name);
   }
-  return "checks of the simulator: all (default), none, or a list of: " + names;
+  others = "; `all` is without: " + others;
+  return "checks of the simulator: all (default), none, or a list of: " + names + others;
 }
 
 /// An option N that is at least `least` and at most 2^bits.
@@ -373,6 +378,10 @@ void add_measuring_commands(CLI::App& root, Commands& commands) {
     app->add_option("--entry", o->entry, "the pipeline or kernel to tune")->type_name("NAME");
     app->add_option("--kernel", o->kernel, "only this kernel's time counts; else the sum of all")
         ->type_name("NAME");
+    add_list(app, "--in", o->inputs,
+             "what an input holds while points are timed, as of `tilevm run`; random if left out. "
+             "The smaller problem of --reduce takes all but files",
+             "NAME=SPEC");
     add_list(app, "--reduce", o->reduced,
              "a constant of the smaller problem on which a winner must give the simulator's bits; "
              "the file's line `# reduce: NAME=VALUE ..` if left out",
@@ -438,6 +447,22 @@ void add_fuzz_command(CLI::App& root, Commands& commands) {
   o->version = TILEVM_VERSION;
 }
 
+void add_beginning_commands(CLI::App& root, Commands& commands) {
+  {
+    auto [app, o] = add_command<ExamplesOptions>(
+        root, commands, "examples", "Lists the programs that come with tilevm, or shows one.",
+        examples);
+    app->add_option("name", o->name, "a program, as the list names it")->type_name("PROGRAM");
+    app->add_flag("--json", o->json, "one JSON object to standard output");
+  }
+  auto [app, o] = add_command<NewOptions>(
+      root, commands, "new", "Writes a program to begin with, which runs as it is.", new_program);
+  app->add_option("file", o->file, "the file to write, which must not exist")
+      ->required()
+      ->type_name("FILE.tile");
+  app->add_option("--from", o->from, "begin with a copy of this program")->type_name("PROGRAM");
+}
+
 void add_other_commands(CLI::App& root, Commands& commands) {
   {
     auto [app, o] = add_command<CompileOptions>(
@@ -449,6 +474,12 @@ void add_other_commands(CLI::App& root, Commands& commands) {
         ->type_name("KIND");
     app->add_option("-o,--output", o->output, "the file to write; - for standard output")
         ->type_name("FILE");
+    app->add_flag("!--no-prelude", o->prelude,
+                  "with --emit cuda, the kernels alone, to be read: without the device prelude "
+                  "that they are compiled with");
+    app->add_flag("!--no-lines", o->lines,
+                  "with --emit cuda, leave out #line directives, so that the compiler's messages "
+                  "and tools name lines of the CUDA C++");
     app->add_option("--header", o->header,
                     "for a cubin or fatbin, also a C header that launches the kernels; without -o "
                     "it contains the code")
@@ -476,6 +507,28 @@ void add_other_commands(CLI::App& root, Commands& commands) {
         root, commands, "lsp", "Serves an editor: the Language Server Protocol on stdio.", lsp);
     o->version = TILEVM_VERSION;
     app->add_flag("--stdio")->description("what it does anyway; some editors say it");
+  }
+  {
+    auto [app, o] = add_command<TritonOptions>(
+        root, commands, "triton", "Writes the program of a Triton or Gluon kernel.", triton);
+    app->add_option("file", o->file, "FILE.ttgir, FILE.py:KERNEL, or what --module wrote")
+        ->required()
+        ->type_name("FILE");
+    add_list(app, "-s,--signature", o->signature,
+             "a parameter's type: x=*fp32, n=i32, or n=i32:16 for multiples of 16", "NAME=TYPE");
+    add_list(app, "-c,--constant", o->constants, "the value of a tl.constexpr", "NAME=VALUE");
+    add_list(app, "-O,--option", o->settings, "an option of a launch, such as num_warps=8",
+             "NAME=VALUE");
+    app->add_option("--target", o->target, "sm_80 (default), sm_86, sm_89 or sm_90")
+        ->type_name("TARGET");
+    app->add_option("--compiled-by", o->compiled_by,
+                    "the version of Triton that made a .ttgir, if another one")
+        ->type_name("VERSION");
+    app->add_option("--module", o->module,
+                    "also writes the module's own text, which needs no Triton any more")
+        ->type_name("FILE");
+    app->add_option("-o,--output", o->output, "the file to write; standard output if left out")
+        ->type_name("FILE");
   }
   {
     auto [app, o] = add_command<DemoOptions>(
@@ -572,6 +625,7 @@ void add_manual_commands(CLI::App& root, Commands& commands) {
 
 Commands add_commands(CLI::App& root) {
   Commands commands;
+  add_beginning_commands(root, commands);
   add_running_commands(root, commands);
   add_record_command(root, commands);
   add_fuzz_command(root, commands);

@@ -20,6 +20,7 @@ struct ProgramOptions {
   std::vector<std::string> defines;  ///< "NAME=VALUE"
   std::string target;                ///< empty: the command's default
   bool no_assert = false;            ///< assertions are left out
+  std::vector<std::string> folders = {};  ///< from which files are included, too
 };
 
 struct CheckOptions {
@@ -83,6 +84,8 @@ struct CompileOptions {
   std::string header;      ///< a C header to write beside it; empty: none
   bool explain = false;    ///< a report, to standard error where the code goes to standard output
   bool json = false;       ///< of the report
+  bool prelude = true;     ///< CUDA C++ has the device prelude before the kernels
+  bool lines = true;       ///< CUDA C++ has #line directives
 };
 Exit compile(const CompileOptions& options, Io& io);
 
@@ -196,6 +199,7 @@ Exit bench(const BenchOptions& options, Io& io);
 struct TuneOptions {
   ProgramOptions program;  ///< the target is the device's; defines fix what they name
   std::string entry, kernel;
+  std::vector<std::string> inputs;   ///< "NAME=SPEC": of the problem that is timed
   std::vector<std::string> reduced;  ///< "NAME=VALUE": of the problem that the simulator checks
   std::string output = "tune.jsonl";
   std::string start;      ///< a table whose points are timed first; empty: none
@@ -241,6 +245,18 @@ struct ManualOptions {
 };
 Exit manual(const ManualOptions& options, Io& io);
 
+struct ExamplesOptions {
+  std::string name;  ///< of a program whose text is wanted; empty: the list of all
+  bool json = false;
+};
+Exit examples(const ExamplesOptions& options, Io& io);
+
+struct NewOptions {
+  std::string file;
+  std::string from;  ///< a program to begin with; empty: a kernel that scales a vector
+};
+Exit new_program(const NewOptions& options, Io& io);
+
 struct DemoOptions {
   std::string program_folder;  ///< where the shipped programs are; empty: looked for
   std::string source_folder;   ///< of the build, tried last
@@ -248,5 +264,12 @@ struct DemoOptions {
   std::int64_t size = 1024;  ///< M, N and K
 };
 Exit demo(const DemoOptions& options, Io& io);
+
+struct TritonOptions {
+  std::string file;  ///< FILE.ttgir, FILE.py:KERNEL, or a module's own text
+  std::vector<std::string> signature, constants, settings;
+  std::string target, compiled_by, module, output;
+};
+Exit triton(const TritonOptions& options, Io& io);
 
 }  // namespace tilevm::vm

@@ -10,12 +10,22 @@ const std::map<std::string, std::string>& examples() {
   static const std::map<std::string, std::string> all = {
       {"tilevm",
        "  tilevm demo                              see it work\n"
-       "  tilevm run programs/figure2.tile         run a program in the simulator\n"
-       "  tilevm diff programs/figure2.tile        simulator against GPU, bit for bit\n"},
+       "  tilevm new first.tile                    begin a kernel of your own\n"
+       "  tilevm examples                          list the programs that come with tilevm\n"
+       "  tilevm run programs/figure2.tile         run one of them in the simulator\n"
+       "  tilevm diff programs/figure2.tile -D K=64 --backends sim,emu\n"},
+      {"examples",
+       "  tilevm examples                          the programs, with what each shows\n"
+       "  tilevm examples programs/transpose.tile  the text of one\n"
+       "  tilevm run programs/transpose.tile       runs wherever tilevm is installed\n"},
+      {"new",
+       "  tilevm new first.tile                    a kernel that runs\n"
+       "  tilevm new mine.tile --from programs/transpose.tile\n"
+       "  tilevm run first.tile\n"},
       {"check",
        "  tilevm check programs/figure2.tile\n"
        "  tilevm check programs/figure2.tile -D K=128 --target sm_80\n"
-       "  cat prog.tile | tilevm check -\n"},
+       "  tilevm examples programs/figure2.tile | tilevm check -\n"},
       {"run",
        "  tilevm run programs/figure2.tile\n"
        "  tilevm run programs/figure2.tile -D M=64 -D N=64 --in a=rand:7 --out c=c.npy\n"
@@ -36,6 +46,7 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm dap --port 4711\n"},
       {"diff",
        "  tilevm diff programs/figure2.tile\n"
+       "  tilevm diff programs/figure2.tile -D K=64 --backends sim,emu\n"
        "  tilevm diff programs/figure2.tile -D K=64 --seeds 0..19 --wild\n"
        "  tilevm diff programs/figure2.tile --backends sim,cuda:O0,cuda --json\n"},
       {"record",
@@ -57,6 +68,7 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm tune FILE -D M=16 --jobs 16 --points 2000\n"},
       {"compile",
        "  tilevm compile programs/figure2.tile --target sm_90a --emit cuda\n"
+       "  tilevm compile programs/figure2.tile --no-prelude --no-lines\n"
        "  tilevm compile programs/figure2.tile --emit ptx -o figure2.ptx --explain\n"
        "  tilevm compile programs/figure2.tile --target sm_80,sm_90a --emit fatbin --header "
        "f2.h\n"},
@@ -97,6 +109,10 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm fmt prog.tile                     canonical text to standard output\n"
        "  tilevm fmt -i prog.tile                  rewrite the file\n"
        "  tilevm fmt --check programs/*.tile       exit 1 if a file would change\n"},
+      {"triton",
+       "  tilevm triton kernel.ttgir -o kernel.tile\n"
+       "  tilevm triton add.py:add -s x=*fp32 -s y=*fp32 -s n=i32 -c BLOCK=128 -o add.tile\n"
+       "  TILEVM_PYTHON=venv/bin/python tilevm triton matmul.py:matmul --target sm_90 ..\n"},
       {"demo",
        "  tilevm demo\n"
        "  tilevm demo --threads 1\n"

@@ -5,12 +5,16 @@
 #include <fmt/format.h>
 
 #include "isa/base/render.h"
+#include "isa/base/shown.h"
 #include "vm/report/diagnostic_json.h"
 #include "vm/text/file.h"
 
 namespace tilevm::vm {
 
 namespace {
+
+/// What a stranger's words may make of a message.
+constexpr std::size_t longest_message = 4000;
 
 bool has_place(const DataPlace& place) {
   return !place.file.empty() || !place.tensor.empty() || !place.index.empty();
@@ -30,7 +34,7 @@ Json place_json(const DataPlace& place) {
 
 Exit fail(Io& io, const Error& error) {
   io.err << "tilevm: " << paint("error:", Style::red, io.color_err) << ' '
-         << printable(error.message) << '\n';
+         << printable(shortened(error.message, longest_message)) << '\n';
   return exit_of(error.kind);
 }
 

@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "backend/compile/kernel_cache.h"
+#include "isa/base/shown.h"
 #include "isa/base/suggest.h"
 #include "vm/cli/command_line.h"
 #include "vm/cli/help.h"
@@ -74,6 +75,11 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
   return near.empty() ? std::string() : "; did you mean `" + near + "`?";
 }
 
+std::string unknown_command(const std::string& word, const CLI::App& root) {
+  return "unknown command `" + tilevm::shortened(word) + "`" +
+         did_you_mean(word, command_names(root)) + " (`tilevm --help` lists them)";
+}
+
 /// CLI11's complaint in our words.
 std::string usage_message(const CLI::ParseError& error, const CLI::App& root) {
   const CLI::App& app = active(root);
@@ -81,15 +87,14 @@ std::string usage_message(const CLI::ParseError& error, const CLI::App& root) {
       &app == &root ? "`tilevm --help`" : "`tilevm " + app.get_name() + " --help`";
   const std::vector<std::string> rest = root.remaining(true);
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !rest.empty()) {
-    const std::string& word = rest.front();
+    const std::string word = tilevm::shortened(rest.front());
     if (word.size() > 1 && word.front() == '-') {
       const std::string name = word.substr(0, word.find('='));
       return "unknown option `" + name + "`" + did_you_mean(name, option_names(app)) + " (" + help +
              " lists them)";
     }
     if (&app == &root) {
-      return "unknown command `" + word + "`" + did_you_mean(word, command_names(root)) + " (" +
-             help + " lists them)";
+      return unknown_command(rest.front(), root);
     }
     return "`" + word + "` is one operand too many (" + help + ")";
   }
@@ -144,6 +149,11 @@ Exit run_main(int argc, char** argv, Io& io) {
   std::vector<const char*> words(argv, argv + argc);
   if (argc > 1 && std::string_view(argv[1]) == "help") {
     words.erase(words.begin() + 1);
+    const std::vector<std::string> known = command_names(root);
+    if (const std::string asked = argc > 2 ? argv[2] : "";
+        !asked.empty() && asked.front() != '-' && std::ranges::find(known, asked) == known.end()) {
+      return tilevm::vm::fail(io, {ErrorKind::usage, unknown_command(asked, root)});
+    }
     words.push_back("--help");
   }
   try {

@@ -34,7 +34,9 @@ std::string time_text(double seconds) {
 std::string progress_text(const std::string& kernel, std::uint64_t done, std::uint64_t all,
                           double seconds) {
   std::string text = fmt::format("{}: {} of {} blocks", kernel, grouped(done), grouped(all));
-  if (done == 0 || seconds <= 0) return text + ", running for " + time_text(seconds);
+  // A rate over less time than this says how often the clock is read.
+  constexpr double least_seconds = 0.1;
+  if (done == 0 || seconds < least_seconds) return text + ", running for " + time_text(seconds);
   const double rate = static_cast<double>(done) / seconds;
   text += rate >= 10 ? fmt::format(", {} a second", grouped(static_cast<std::uint64_t>(rate)))
                      : fmt::format(", {:.2g} a second", rate);
@@ -70,18 +72,21 @@ RunProgress::~RunProgress() {
 void RunProgress::write_lines() {
   std::unique_lock lock(mutex_);
   std::uint64_t launch = 0;
-  Clock::time_point begin = Clock::now();
+  // A launch that is seen for the first time began after the look before, at the earliest.
+  Clock::time_point begin = Clock::now(), last_look = begin;
   std::size_t width = 0;
   std::chrono::milliseconds wait = times_.first;
   while (!ended_.wait_for(lock, wait, [this] { return ends_; })) {
     wait = times_.next;
+    const Clock::time_point look = Clock::now();
     const int kernel = progress_.kernel;
-    if (kernel < 0) continue;
     if (const std::uint64_t now = progress_.launch; now != launch) {
       launch = now;
-      begin = Clock::now();
+      begin = last_look;
     }
-    const std::chrono::duration<double> seconds = Clock::now() - begin;
+    last_look = look;
+    if (kernel < 0) continue;
+    const std::chrono::duration<double> seconds = look - begin;
     const std::uint64_t all = progress_.of_blocks;
     const std::uint64_t done = std::min<std::uint64_t>(progress_.blocks, all);
     const std::string text = progress_text(program_.kernels[static_cast<std::size_t>(kernel)].name,

@@ -13,6 +13,16 @@ namespace tilevm::vm::dap {
 namespace {
 
 /// The constants of a launch: an object, or a list of "NAME=VALUE".
+/// The texts of a list; others are left out.
+std::vector<std::string> texts(const boost::json::value* value) {
+  std::vector<std::string> list;
+  if (value == nullptr || !value->is_array()) return list;
+  for (const auto& each : value->get_array()) {
+    if (each.is_string()) list.emplace_back(each.get_string());
+  }
+  return list;
+}
+
 std::vector<std::string> definitions(const boost::json::value* value) {
   std::vector<std::string> found;
   if (value == nullptr) return found;
@@ -216,6 +226,7 @@ Adapter::Answer Adapter::launch(const Object& arguments) {
   }
   launch.defines = definitions(arguments.if_contains("defines"));
   launch.inputs = definitions(arguments.if_contains("inputs"));
+  launch.folders = texts(arguments.if_contains("include"));
   launch.entry = text_in(arguments, "entry").value_or("");
   launch.target = text_in(arguments, "target").value_or("");
   launch.wild = flag_in(arguments, "wild", false);
@@ -231,14 +242,14 @@ Adapter::Answer Adapter::launch(const Object& arguments) {
   const Result<CodeKind> code = parse_code_kind(text_in(arguments, "code").value_or("cuda"));
   if (!code) return code.error();
   code_kind_ = *code;
-  stops_on_entry_ = flag_in(arguments, "stopOnEntry", true);
+  stops_on_entry_ = flag_in(arguments, "stopOnEntry", false);
   cuda_threads_ = text_in(arguments, "threads") == "cuda";
   Result<Launched> launched = host_.open(launch);
   if (!launched) return launched.error();
   for (const std::string& note : launched->notes) output(note + '\n', "console");
   console_ = std::make_unique<Debugger>(
       std::move(launched->session), said_,
-      DebuggerOptions{false, client_.styles, std::move(launched->compare)});
+      DebuggerOptions{false, client_.styles, 0, std::move(launched->compare)});
   session_ = &console_->session();
   return Json::object();
 }

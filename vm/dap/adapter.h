@@ -18,6 +18,7 @@
 
 #include <boost/json.hpp>
 
+#include "isa/base/origin.h"
 #include "isa/base/result.h"
 #include "sim/debug/session.h"
 #include "vm/debug/code_listing.h"
@@ -30,6 +31,7 @@ namespace tilevm::vm::dap {
 struct LaunchArguments {
   std::string program;  ///< or the folder of a bundle
   std::vector<std::string> defines, inputs;
+  std::vector<std::string> folders = {};  ///< from which files are included, too
   std::string entry;
   std::string target;  ///< empty: the command's default
   std::uint64_t seed = 0;
@@ -136,6 +138,7 @@ class Adapter {
   void focus_frame(const Object& arguments);
   [[nodiscard]] std::int64_t thread_id();
   [[nodiscard]] Json frame_json(const std::string& name, Span span, int number);
+  Json origin_json(const Origin& origin);
 
   // Files (adapter_files.cc).
   Answer source(const Object& arguments);
@@ -173,10 +176,11 @@ class Adapter {
   sim::debug::Session* session_ = nullptr;
   std::int64_t sequence_ = 1;
   Client client_;
-  bool stops_on_entry_ = true, cuda_threads_ = false, configured_ = false;
+  bool stops_on_entry_ = false, cuda_threads_ = false, configured_ = false;
   std::int64_t progress_ = 0;                   ///< the number of the last progress that began
   std::optional<sim::debug::Command> pending_;  ///< runs after the response is sent
-  std::map<std::size_t, std::vector<int>> line_stops_;  ///< by file
+  std::map<std::size_t, std::vector<int>> line_stops_;    ///< by file
+  std::map<std::string, std::vector<int>> origin_stops_;  ///< by files that the program comes from
   std::vector<int> function_stops_, data_stops_;
   std::map<int, std::string> logs_;  ///< messages of logpoints, by breakpoint
   std::optional<sim::Fault> fault_;  ///< of the last stop

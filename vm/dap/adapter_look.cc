@@ -91,6 +91,25 @@ Adapter::Answer Adapter::threads(const Object&) {
   return body.set("threads", std::move(list));
 }
 
+namespace {
+
+/// The first elements of a tensor: " {0, 1, 2, ...}".
+std::string preview(const Tensor& tensor, const sim::BlockState* block) {
+  constexpr std::int64_t most = 8;
+  const bool in_block = !std::holds_alternative<sim::debug::GlobalPlace>(tensor.place);
+  if (in_block && block == nullptr) return "";
+  const std::int64_t count = isa::element_count(tensor.shape);
+  std::vector<std::string> texts;
+  for (std::int64_t k = 0; k < std::min(count, most); ++k) {
+    const Element element = tensor.read(block, isa::unravel(k, tensor.shape));
+    texts.push_back(element_text(tensor.dtype, element, Format::value));
+  }
+  if (count > most) texts.emplace_back("...");
+  return fmt::format(" {{{}}}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
 /// A frame at a span; the first one is number 0.
 Json Adapter::frame_json(const std::string& name, Span span, int number) {
   const SourceFile& source = session_->program().source();
@@ -112,7 +131,20 @@ Json Adapter::frame_json(const std::string& name, Span span, int number) {
   return frame;
 }
 
-/// The statement, and the calls of functions that it is in.
+/// A frame at the line of the source that the program was generated from.
+Json Adapter::origin_json(const Origin& origin) {
+  frames_.push_back(thread_id());
+  Json source = Json::object(), frame = Json::object();
+  const std::string file(origin.file);
+  source.set("name", origin_text(origin)).set("path", file);
+  frame.set("id", frames_.size()).set("name", std::string(origin.text));
+  frame.set("source", std::move(source))
+      .set("line", origin.line - (client_.lines_from_one ? 0 : 1));
+  return std::move(frame.set("column", client_.columns_from_one ? 1 : 0));
+}
+
+/// The line that the statement was generated from, the statement, and the calls of functions that
+/// it is in.
 Adapter::Answer Adapter::stack_trace(const Object& arguments) {
   focus(arguments);
   const sim::debug::Position position = session_->position();
@@ -128,12 +160,21 @@ Adapter::Answer Adapter::stack_trace(const Object& arguments) {
     span = call.span;
   }
   all.push_back({position_text(position, source), span});
+  const auto origin =
+      position.line.line > 0 ? origin_at(source, position.span.begin) : std::nullopt;
+  const std::int64_t above = origin ? 1 : 0;  // frames above those of the program
   const std::int64_t start =
       std::max<std::int64_t>(integer_in(arguments, "startFrame").value_or(0), 0);
   const std::int64_t levels = integer_in(arguments, "levels").value_or(0);
   Json frames = Json::array();
-  for (std::int64_t i = start; i < static_cast<std::int64_t>(all.size()); ++i) {
-    if (levels > 0 && i - start >= levels) break;
+  const std::int64_t total = static_cast<std::int64_t>(all.size()) + above;
+  for (std::int64_t k = start; k < total; ++k) {
+    if (levels > 0 && k - start >= levels) break;
+    if (k < above) {
+      frames.push(origin_json(*origin));
+      continue;
+    }
+    const std::int64_t i = k - above;
     const Frame& frame = all[static_cast<std::size_t>(i)];
     if (position.line.line > 0) {
       frames.push(frame_json(frame.name, frame.span, static_cast<int>(i)));
@@ -145,7 +186,7 @@ Adapter::Answer Adapter::stack_trace(const Object& arguments) {
     frames.push(std::move(nowhere.set("line", 0).set("column", 0)));
   }
   Json body = Json::object();
-  return body.set("stackFrames", std::move(frames)).set("totalFrames", all.size());
+  return body.set("stackFrames", std::move(frames)).set("totalFrames", total);
 }
 
 std::int64_t Adapter::reference(Container container) {
@@ -174,7 +215,7 @@ Json Adapter::tensor_json(const Tensor& tensor) {
   const std::string type =
       fmt::format("{}[{}]", isa::to_string(tensor.dtype), fmt::join(tensor.shape, ", "));
   Json object = Json::object();
-  object.set("name", tensor.name).set("value", type);
+  object.set("name", tensor.name).set("value", type + preview(tensor, session_->focus_block()));
   if (client_.types) object.set("type", type);
   object.set("evaluateName", tensor.name);
   const bool in_registers = std::holds_alternative<sim::debug::RegisterPlace>(tensor.place);

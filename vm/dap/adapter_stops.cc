@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/base/origin.h"
 #include "vm/dap/adapter.h"
 #include "vm/dap/arguments.h"
 #include "vm/debug/expression_text.h"
@@ -88,7 +89,10 @@ Json Adapter::place_breakpoint(command::Break request, const Object& wanted,
 /// Those of one file; others keep theirs.
 Adapter::Answer Adapter::set_breakpoints(const Object& arguments) {
   const auto file = file_of(arguments);
-  if (file) remove(line_stops_[*file]);
+  // A file that the program was generated from is named by its path.
+  const Object* source = object_in(arguments, "source");
+  const std::string named = source != nullptr ? text_in(*source, "path").value_or("") : "";
+  remove(file ? line_stops_[*file] : origin_stops_[named]);
   Json list = Json::array();
   if (const auto* wanted = array_in(arguments, "breakpoints")) {
     for (const auto& item : *wanted) {
@@ -98,14 +102,16 @@ Adapter::Answer Adapter::set_breakpoints(const Object& arguments) {
         list.push(refused("a breakpoint needs a line"));
         continue;
       }
-      if (!file) {
+      const int wanted_line = static_cast<int>(*line) + (client_.lines_from_one ? 0 : 1);
+      if (!file && !first_from(session_->program().source(), named, wanted_line)) {
         list.push(refused("this is no file of the program"));
         continue;
       }
       command::Break request;
-      request.line = {file == 0 ? std::string() : session_->program().source().files()[*file].name,
-                      static_cast<int>(*line) + (client_.lines_from_one ? 0 : 1)};
-      list.push(place_breakpoint(std::move(request), *breakpoint, line_stops_[*file]));
+      const auto& files = session_->program().source().files();
+      request.line = {!file ? named : file == 0 ? std::string() : files[*file].name, wanted_line};
+      list.push(place_breakpoint(std::move(request), *breakpoint,
+                                 file ? line_stops_[*file] : origin_stops_[named]));
     }
   }
   Json body = Json::object();
@@ -120,11 +126,11 @@ Adapter::Answer Adapter::set_function_breakpoints(const Object& arguments) {
       const Object* breakpoint = item.if_object();
       const auto name = breakpoint != nullptr ? text_in(*breakpoint, "name") : std::nullopt;
       if (!name) {
-        list.push(refused("name an instruction"));
+        list.push(refused("name a kernel, a function or an instruction"));
         continue;
       }
       command::Break request;
-      request.mnemonic = *name;
+      request.name = *name;
       list.push(place_breakpoint(std::move(request), *breakpoint, function_stops_));
     }
   }

@@ -95,6 +95,9 @@ Adapter::Answer Adapter::evaluate(const Object& arguments) {
                                                         : sim::debug::to_string(value->value);
   }
   while (shown.ends_with('\n')) shown.pop_back();
+  if (const auto past = session_->take_past()) {
+    shown += fmt::format("  (as it was in {})", position_text(*past, session_->program().source()));
+  }
   Json body = Json::object();
   return body.set("result", shown).set("variablesReference", 0);
 }

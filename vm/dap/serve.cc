@@ -33,6 +33,7 @@ Result<Launched> open(const LaunchArguments& launch, std::function<bool()> tick)
   request.data.inputs = launch.inputs;
   request.seeding = {launch.seed, launch.wild};
   request.exact = launch.exact;
+  request.folders = launch.folders;
   if (!launch.target.empty()) request.architecture = launch.target;
   Result<FoundTarget> found = find_target(request);
   if (!found) return found.error();

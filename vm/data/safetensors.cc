@@ -21,7 +21,7 @@ struct TypeName {
   isa::DType dtype;
 };
 
-constexpr std::array<TypeName, 18> safetensors_types = {
+constexpr std::array<TypeName, 20> safetensors_types = {
     {{"BOOL", isa::u8},
      {"U8", isa::u8},
      {"I8", isa::i8},
@@ -38,7 +38,9 @@ constexpr std::array<TypeName, 18> safetensors_types = {
      {"F64", isa::f64},
      {"I64", isa::i64},
      {"U64", isa::u64},
-     // Two elements a byte, the first in the low half.
+     // Elements of fewer bits follow one another, from the low bits of a byte on.
+     {"F6_E2M3", isa::small_float(2, 3)},
+     {"F6_E3M2", isa::small_float(3, 2)},
      {"F4", isa::small_float(2, 1)},
      {"F4_E2M1", isa::small_float(2, 1)}}};
 

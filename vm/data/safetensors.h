@@ -23,7 +23,8 @@ struct SafeTensor {
 };
 
 /// The tensors of a file, in the order of their data. Error (program): the header is damaged or
-/// longer than 64 MiB, or data is missing, shared by two tensors, or nobody's.
+/// longer than 64 MiB, a name or another key occurs twice, or data is missing, shared by two
+/// tensors, or nobody's.
 [[nodiscard]] Result<std::vector<SafeTensor>> read_safetensors(const ByteSource& file);
 
 /// A tensor under a name.

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -124,8 +125,11 @@ class EntryReader {
   void members(F&& f) {
     expect('{');
     if (take('}')) return;
+    std::set<std::string> known;
     do {
       std::string name = string();
+      // Readers differ in which of two they take, so that a file with both means two things.
+      if (!known.insert(name).second) fail(fmt::format("the key `{}` occurs twice", name));
       expect(':');
       f(std::move(name));
     } while (take(','));

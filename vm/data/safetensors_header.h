@@ -19,7 +19,8 @@ struct HeaderEntry {
   std::uint64_t begin = 0, end = 0;
 };
 
-/// The tensors of a header, in its order. Error (program): what is wrong with it.
+/// The tensors of a header, in its order. Error (program): what is wrong with it, also a key that
+/// occurs twice in an object.
 [[nodiscard]] Result<std::vector<HeaderEntry>> parse_safetensors_header(std::string_view text);
 
 }  // namespace tilevm::vm

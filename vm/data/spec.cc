@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, SourceKind>, 8> generators = {
 
 constexpr std::string_view sources_text =
     "FILE.npy, FILE.npz[:ARRAY], FILE.safetensors[:ARRAY], - (standard input), codes:FILE, "
-    "packed:FILE, rand[:SEED], wild[:SEED], corner[:SEED], zeros, iota or full:VALUE";
+    "packed:FILE, rand[:SEED], wild[:SEED], corner[:SEED], zeros, iota[:STEP] or full:VALUE";
 
 constexpr std::size_t max_rank = 16;
 
@@ -159,8 +159,17 @@ std::optional<FileName> parse_file(std::string_view text) {
 /// colon.
 Status read_argument(Spec& spec, std::string_view name, std::optional<std::string_view> argument) {
   switch (spec.kind) {
+    case SourceKind::iota: {
+      if (!argument) return Done{};
+      const char* const end = argument->data() + argument->size();
+      const auto [parsed, code] = std::from_chars(argument->data(), end, spec.step);
+      if (argument->empty() || code != std::errc{} || parsed != end) {
+        return usage(fmt::format("`{}` in `{}` is no step; `iota:4` counts 0, 4, 8, ..", *argument,
+                                 spec.text));
+      }
+      return Done{};
+    }
     case SourceKind::zeros:
-    case SourceKind::iota:
       if (argument) return usage(fmt::format("`{}` takes no value: `{}`", name, spec.text));
       return Done{};
     case SourceKind::rand:

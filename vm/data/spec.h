@@ -1,7 +1,7 @@
 // The sources and destinations of data: `--in NAME=SPEC` and `--out NAME=DEST`.
 //
 //   SPEC    FILE | codes:FILE | packed:FILE | rand[:SEED] | wild[:SEED] | corner[:SEED] | zeros |
-//           iota | full:VALUE
+//           iota[:STEP] | full:VALUE
 //   DEST    FILE | codes:FILE | npz:- | safetensors:-
 //   FILE    PATH.npy | PATH.npz[:ARRAY] | PATH.safetensors[:ARRAY] | -
 //
@@ -29,7 +29,7 @@ enum class SourceKind : std::uint8_t {
   wild,    ///< random finite bit patterns
   corner,  ///< as rand, but many elements lie at the edges of their type
   zeros,   ///< zero bits
-  iota,    ///< 0, 1, 2, ... and from the start again where the type ends
+  iota,    ///< 0, STEP, 2 STEP, ... and from the start again where the type ends
   full,    ///< one value
   codes,   ///< raw bits, one element per unsigned item
   packed,  ///< raw bits, densely packed bytes
@@ -41,6 +41,7 @@ struct Spec {
   std::optional<isa::Shape> shape;
   SourceKind kind = SourceKind::rand;
   std::uint64_t seed = 0;  ///< rand, wild, corner
+  std::uint64_t step = 1;  ///< iota
   std::string value;       ///< full: a number's text
   std::string path;        ///< file, codes, packed; `-` is standard input
   std::string member;      ///< the array of an archive; empty: the only one, or the input's name
@@ -64,14 +65,16 @@ struct Dest {
 [[nodiscard]] Result<Dest> parse_dest(std::string_view text);
 
 /// Makes the tensor `name` of the given type and shape.
-///   file    the file's shape must be `shape`. Floats are rounded to a float type, which the reader
-///           notes or, if it is exact, refuses; integers must be values of the type
+///   file    the file's shape must be `shape`; one of no dimensions fits a tensor of one element.
+///           Floats are rounded to a float type, which the reader notes or, if it is exact,
+///           refuses; integers must be values of the type
 ///   iota    integers and bipolar integers count codes and wrap; floats count from 0 up to the last
 ///           integer before the first they cannot hold, and start over
 ///   full    read as an integer or a double; floats round to nearest, but nothing saturates;
 ///           integers must be exact
-///   codes   unsigned items below 2^bits, of shape `shape`
-///   packed  uint8 items of any shape, as many bytes as the tensor takes
+///   codes   unsigned items below 2^bits, or items of the type itself, of shape `shape`
+///   packed  integers of any shape, whose bytes (of wider items the low ones first) are as many as
+///           the tensor takes, rounded up to whole items
 /// Error (program): the data does not fit; it names the file, the first index and the value.
 [[nodiscard]] Result<HostTensor> load(const Spec& spec, const isa::DType& dtype,
                                       const isa::Shape& shape, std::string_view name,

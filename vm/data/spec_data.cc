@@ -15,6 +15,11 @@
 namespace tilevm::vm {
 namespace {
 
+/// Whether an array has the tensor's shape; one of no dimensions is one element of any rank.
+bool fits_shape(const ArrayType& file, const isa::Shape& shape) {
+  return file.shape == shape || (file.shape.empty() && checked_count(shape) == 1);
+}
+
 Error wrong_shape(const ArrayType& file, const Spec& spec, const HostTensor& tensor,
                   std::string_view name) {
   return data_error(Code::wrong_data_shape,
@@ -73,7 +78,7 @@ Status take_codes(const HostTensor& items, HostTensor& tensor, const Spec& spec,
 Status fill_from_numbers(HostTensor& tensor, const Spec& spec, std::string_view name,
                          DataReader& reader) {
   const auto check = [&](const ArrayType& file) -> Status {
-    if (file.shape != tensor.shape) return wrong_shape(file, spec, tensor, name);
+    if (!fits_shape(file, tensor.shape)) return wrong_shape(file, spec, tensor, name);
     return check_untyped(file, spec, tensor.dtype, name);
   };
   const Result<HostArray> file = reader.read(spec.path, spec.member, std::string(name), check);
@@ -92,12 +97,12 @@ Status fill_from_numbers(HostTensor& tensor, const Spec& spec, std::string_view 
 Status fill_from_codes(HostTensor& tensor, const Spec& spec, std::string_view name,
                        DataReader& reader) {
   const auto check = [&](const ArrayType& file) -> Status {
-    if (file.dtype.kind != isa::TypeKind::unsigned_int) {
+    if (file.dtype.kind != isa::TypeKind::unsigned_int && file.dtype != tensor.dtype) {
       return wrong_type(spec, name,
                         fmt::format("`{}` holds {}, but codes are unsigned integers", spec.path,
                                     isa::to_string(file.dtype)));
     }
-    if (file.shape != tensor.shape) return wrong_shape(file, spec, tensor, name);
+    if (!fits_shape(file, tensor.shape)) return wrong_shape(file, spec, tensor, name);
     return Done{};
   };
   const Result<HostArray> file = reader.read(spec.path, spec.member, std::string(name), check);
@@ -120,13 +125,17 @@ Status fill_from_codes(HostTensor& tensor, const Spec& spec, std::string_view na
 Status fill_from_packed(HostTensor& tensor, const Spec& spec, std::string_view name,
                         DataReader& reader) {
   const auto check = [&](const ArrayType& file) -> Status {
-    if (file.dtype != isa::u8) {
+    const bool is_words = file.dtype.is_integer() && file.dtype.is_byte_sized();
+    if (!is_words && file.dtype != tensor.dtype) {
       return wrong_type(spec, name,
-                        fmt::format("`{}` holds {}, but packed data is uint8", spec.path,
-                                    isa::to_string(file.dtype)));
+                        fmt::format("`{}` holds {}, but packed data is integers: bytes (uint8), or "
+                                    "words of 16, 32 or 64 bits",
+                                    spec.path, isa::to_string(file.dtype)));
     }
-    const std::uint64_t bytes = checked_count(file.shape).value_or(0);
-    if (bytes == tensor.data.size()) return Done{};
+    const std::uint64_t bytes =
+        isa::bytes_for_bits(checked_count(file.shape).value_or(0) * file.dtype.bits);
+    const std::uint64_t word = is_words ? file.dtype.bits / 8 : 1;
+    if (bytes == (tensor.data.size() + word - 1) / word * word) return Done{};
     return data_error(
         Code::wrong_data_shape,
         fmt::format("`{}` holds {} bytes, but `{}` is {}, which packs into {}", spec.path, bytes,
@@ -135,6 +144,7 @@ Status fill_from_packed(HostTensor& tensor, const Spec& spec, std::string_view n
   };
   Result<HostArray> file = reader.read(spec.path, spec.member, std::string(name), check);
   if (!file) return file.error();
+  file->data.resize(tensor.data.size());  // bytes of the last word that have no element
   tensor.data = std::move(file->data);
   const std::size_t used = tensor.size() * tensor.dtype.bits % 8;
   if (used != 0) tensor.data.back() &= static_cast<std::uint8_t>(isa::low_mask(used & 7));
@@ -149,10 +159,10 @@ std::uint64_t counting_range(const isa::DType& dtype) {
                                                     : by_mantissa;
 }
 
-void fill_iota(HostTensor& tensor) {
+void fill_iota(HostTensor& tensor, std::uint64_t step) {
   const std::uint64_t range = tensor.dtype.is_float() ? counting_range(tensor.dtype) : 0;
   for (std::size_t k = 0, size = tensor.size(); k < size; ++k) {
-    const auto count = static_cast<std::uint64_t>(k);
+    const std::uint64_t count = step * static_cast<std::uint64_t>(k);
     tensor.set_code(
         k, range == 0 ? count : isa::encode(tensor.dtype, isa::number_from(count % range)));
   }
@@ -211,7 +221,7 @@ Status fill_tensor(HostTensor& tensor, const Spec& spec, std::string_view name,
     case SourceKind::zeros:
       break;
     case SourceKind::iota:
-      fill_iota(tensor);
+      fill_iota(tensor, spec.step);
       break;
     case SourceKind::full:
       return fill_value(tensor, spec, name);

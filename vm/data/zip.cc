@@ -5,6 +5,7 @@
 #include <boost/crc.hpp>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -212,12 +213,17 @@ Result<std::vector<ZipMember>> zip_members(const ByteSource& file) {
   const Result<Bytes> bytes = file.read(directory->offset, directory->bytes);
   if (!bytes) return file_error(file.name(), "its directory is not where its end says");
   std::vector<ZipMember> members;
+  std::set<std::string> names;
   std::size_t at = 0;
   for (std::uint64_t i = 0; i < directory->members; ++i) {
     std::uint64_t method = 0;
     bool encrypted = false;
     std::optional<ZipMember> member = read_directory_entry(*bytes, at, method, encrypted);
     if (!member) return file_error(file.name(), "its directory is damaged");
+    // Readers differ in which of two they take.
+    if (!names.insert(member->name).second) {
+      return file_error(file.name(), fmt::format("it has two members `{}`", member->name));
+    }
     if (encrypted) return file_error(file.name(), fmt::format("`{}` is encrypted", member->name));
     if (method != 0 && method != 8) {
       return file_error(file.name(),

@@ -22,7 +22,7 @@ struct ZipMember {
 };
 
 /// The directory of an archive. Error (program): it is damaged, encrypted, split, or compressed by
-/// another method, or has more than 65,536 members.
+/// another method, or has more than 65,536 members or two of one name.
 [[nodiscard]] Result<std::vector<ZipMember>> zip_members(const ByteSource& file);
 
 /// The first `most` bytes of a member's content, or all if it has fewer; of all, the checksum is

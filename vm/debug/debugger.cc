@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "vm/debug/expression_text.h"
+#include "vm/debug/json_parts.h"
 #include "vm/debug/render.h"
 #include "vm/text/file.h"
 
@@ -78,11 +79,32 @@ void Debugger::show(const sim::debug::Reply& reply, std::string_view text, Forma
     stop_ = *stop;
     listed_.reset();
   }
+  const auto past = session_->take_past();
   if (options_.json) {
-    write(reply_json(reply, session_->program()), text);
-  } else {
-    out_ << render_reply(reply, session_->program(), {format, options_.color});
+    Json object = reply_json(reply, session_->program());
+    if (past) object.set("past", position_json(*past, session_->program().source()));
+    return write(std::move(object), text);
   }
+  std::string shown;
+  if (past) {
+    shown = fmt::format("as it was in {}\n", position_text(*past, session_->program().source()));
+  }
+  put(shown + render_reply(reply, session_->program(), {format, options_.color}));
+}
+
+/// Shows a text, of a long one the first lines.
+void Debugger::put(const std::string& text) {
+  std::size_t end = 0, lines = 0;
+  while (options_.height > 0 && lines < options_.height && end < text.size()) {
+    end = std::min(text.find('\n', end), text.size() - 1) + 1;
+    ++lines;
+  }
+  const bool cut = options_.height > 0 && end < text.size();
+  out_ << (cut ? text.substr(0, end) : text);
+  if (!cut) return;
+  const auto more = std::count(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(), '\n');
+  out_ << fmt::format("... and {} more line{}; `set height 0` shows all\n", more,
+                      more == 1 ? "" : "s");
 }
 
 void Debugger::say(const std::string& text) {
@@ -90,7 +112,7 @@ void Debugger::say(const std::string& text) {
     Json object = Json::object();
     write(object.set("reply", "text").set("text", text), "");
   } else {
-    out_ << text;
+    put(text);
   }
 }
 
@@ -149,7 +171,14 @@ void Debugger::run(const ListLines& request, const Input&, std::string_view as_t
                         lines[static_cast<std::size_t>(line.line) - 1]);
   }
   listed_ = line;
+  if (text.empty()) text = fmt::format("the file ends at line {}\n", lines.size());
   say(text);
+}
+
+void Debugger::run(const HeightWord& request, const Input&, std::string_view) {
+  options_.height = request.lines;
+  say(request.lines == 0 ? std::string("answers are shown whole\n")
+                         : fmt::format("answers are shown up to {} lines\n", request.lines));
 }
 
 void Debugger::run(const QuitWord&, const Input&, std::string_view) { quit_ = true; }

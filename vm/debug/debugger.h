@@ -2,6 +2,7 @@
 // the caller's business.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +23,7 @@ namespace tilevm::vm {
 struct DebuggerOptions {
   bool json = false;
   bool color = false;
+  std::size_t height = 0;  ///< the lines of an answer that are shown as text; 0: all
   /// `diff`: compares the program with another engine; the text of what was found. Null: there is
   /// no such comparison here.
   std::function<Result<std::string>(const std::string& engine)> compare = {};
@@ -65,6 +67,7 @@ class Debugger {
   void answer(const Input& input, std::string_view text);
   void show(const sim::debug::Reply& reply, std::string_view text, Format format);
   void say(const std::string& text);
+  void put(const std::string& text);
   void say_error(const Error& error, std::string_view text);
   void write(Json object, std::string_view text);
 
@@ -74,6 +77,7 @@ class Debugger {
   void run(const QuitWord& request, const Input& input, std::string_view text);
   void run(const HistoryWord& request, const Input& input, std::string_view text);
   void run(const SourceWord& request, const Input& input, std::string_view text);
+  void run(const HeightWord& request, const Input& input, std::string_view text);
   void run(const GoToStep& request, const Input& input, std::string_view text);
   void run(const CompareWord& request, const Input& input, std::string_view text);
   void run(const CodeWord& request, const Input& input, std::string_view text);

@@ -52,18 +52,25 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text) {}
 
   ExpressionPtr parse() {
-    ExpressionPtr result = binary(1);
+    const ExpressionPtr result = binary(1);
     if (peek() != '\0') fail("an operator or the end");
-    return result;
+    Expression whole = *result;
+    whole.text = text_;
+    return std::make_shared<const Expression>(std::move(whole));
   }
 
  private:
-  static constexpr int max_depth = 64;
-
   [[noreturn]] void fail(std::string_view wanted) const {
     throw Fault{at_ < text_.size()
-                    ? fmt::format("`{}`: {} was expected at `{}`", text_, wanted, text_.substr(at_))
-                    : fmt::format("`{}`: {} is missing at the end", text_, wanted)};
+                    ? fmt::format("`{}`: {} was expected at `{}`", shortened(text_), wanted,
+                                  shortened(text_.substr(at_)))
+                    : fmt::format("`{}`: {} is missing at the end", shortened(text_), wanted)};
+  }
+
+  void deeper() {
+    if (++depth_ <= sim::debug::max_expression_depth) return;
+    throw Fault{
+        fmt::format("an expression is nested at most {} deep", sim::debug::max_expression_depth)};
   }
 
   char peek() {
@@ -92,21 +99,29 @@ class Parser {
     return nullptr;
   }
 
-  ExpressionPtr make(std::size_t begin, auto node) {
-    return std::make_shared<const Expression>(
-        Expression{std::move(node), std::string(trim(text_.substr(begin, at_ - begin)))});
+  /// A long sum is as deep as it has terms, so the number of nodes is limited beside the nesting.
+  ExpressionPtr make(auto node) {
+    if (++nodes_ > sim::debug::max_expression_nodes) {
+      throw Fault{fmt::format("an expression has at most {} operators, names and numbers",
+                              sim::debug::max_expression_nodes)};
+    }
+    return std::make_shared<const Expression>(Expression{std::move(node)});
+  }
+  /// A part that has a value of its own to show: a name, an element, a count.
+  ExpressionPtr make_named(std::size_t begin, auto node) {
+    Expression named = *make(std::move(node));
+    named.text = trim(text_.substr(begin, at_ - begin));
+    return std::make_shared<const Expression>(std::move(named));
   }
 
   ExpressionPtr binary(int rank) {
-    if (++depth_ > max_depth) throw Fault{"the expression is nested too deep"};
-    peek();
-    const std::size_t begin = at_;
+    deeper();
     ExpressionPtr left = unary();
     while (const Operator* found = find_operator()) {
       if (found->rank < rank) break;
       at_ += found->text.size();
       ExpressionPtr right = binary(found->rank + 1);
-      left = make(begin, Expression::Binary{found->op, left, right});
+      left = make(Expression::Binary{found->op, left, right});
     }
     --depth_;
     return left;
@@ -114,11 +129,10 @@ class Parser {
 
   ExpressionPtr unary() {
     const char c = peek();
-    const std::size_t begin = at_;
     const std::string_view rest = text_.substr(at_);
     const bool word = rest.starts_with("not") && (rest.size() == 3 || !is_name(rest[3]));
     if (c != '-' && c != '!' && c != '~' && c != '+' && !word) return primary();
-    if (++depth_ > max_depth) throw Fault{"the expression is nested too deep"};
+    deeper();
     at_ += word ? 3 : 1;
     ExpressionPtr operand = unary();
     --depth_;
@@ -126,7 +140,7 @@ class Parser {
     const isa::ScalarUnary op = c == '-'   ? isa::ScalarUnary::negate
                                 : c == '~' ? isa::ScalarUnary::bit_not
                                            : isa::ScalarUnary::logical_not;
-    return make(begin, Expression::Unary{op, operand});
+    return make(Expression::Unary{op, operand});
   }
 
   ExpressionPtr primary() {
@@ -143,14 +157,14 @@ class Parser {
     if (take('(')) return count(begin, name);
     if (take('[')) {
       std::vector<ExpressionPtr> index = items(']');
-      return make(begin, Expression::Item{name, std::move(index)});
+      return make_named(begin, Expression::Item{name, std::move(index)});
     }
-    if (name == "true") return make(begin, sim::debug::Value(std::int64_t{1}));
-    if (name == "false") return make(begin, sim::debug::Value(std::int64_t{0}));
+    if (name == "true") return make(sim::debug::Value(std::int64_t{1}));
+    if (name == "false") return make(sim::debug::Value(std::int64_t{0}));
     using Double = std::numeric_limits<double>;
-    if (name == "nan") return make(begin, sim::debug::Value(Double::quiet_NaN()));
-    if (name == "inf") return make(begin, sim::debug::Value(Double::infinity()));
-    return make(begin, Expression::Name{name});
+    if (name == "nan") return make(sim::debug::Value(Double::quiet_NaN()));
+    if (name == "inf") return make(sim::debug::Value(Double::infinity()));
+    return make_named(begin, Expression::Name{name});
   }
 
   std::string take_name() {
@@ -186,11 +200,10 @@ class Parser {
     std::vector<ExpressionPtr> index;
     if (take('[')) index = items(']');
     need(')');
-    return make(begin, Expression::Count{property, std::move(tensor), std::move(index)});
+    return make_named(begin, Expression::Count{property, std::move(tensor), std::move(index)});
   }
 
   ExpressionPtr number() {
-    const std::size_t begin = at_;
     const bool hex = text_.substr(at_).starts_with("0x") || text_.substr(at_).starts_with("0X");
     std::uint64_t integer = 0;
     const char* const first = text_.data() + at_ + (hex ? 2 : 0);
@@ -202,16 +215,16 @@ class Parser {
             : std::from_chars(first, end, real);
     if (real_error == std::errc{} && (error != std::errc{} || real_stop > stop)) {
       at_ = static_cast<std::size_t>(real_stop - text_.data());
-      return make(begin, sim::debug::Value(real));
+      return make(sim::debug::Value(real));
     }
     if (error != std::errc{}) fail("a number of at most 64 bits");
     at_ = static_cast<std::size_t>(stop - text_.data());
-    return make(begin, sim::debug::Value(static_cast<std::int64_t>(integer)));
+    return make(sim::debug::Value(static_cast<std::int64_t>(integer)));
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
-  int depth_ = 0;
+  int depth_ = 0, nodes_ = 0;
 };
 
 /// One entry of a selection's brackets.
@@ -230,6 +243,11 @@ std::optional<sim::debug::Range> parse_range(std::string_view text) {
 }
 
 }  // namespace
+
+std::string shortened(std::string_view text) {
+  constexpr std::size_t most = 80;
+  return text.size() <= most ? std::string(text) : fmt::format("{}...", text.substr(0, most));
+}
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
@@ -288,6 +306,10 @@ std::optional<sim::debug::Selection> parse_selection(std::string_view text) {
 }
 
 Result<ExpressionPtr> parse_debug_expression(std::string_view text) {
+  if (text.size() > max_line_bytes) {
+    return Error{ErrorKind::usage, fmt::format("an expression of {} bytes; at most {} are read",
+                                               text.size(), max_line_bytes)};
+  }
   try {
     return Parser(trim(text)).parse();
   } catch (const Fault& fault) {

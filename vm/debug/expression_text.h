@@ -6,6 +6,8 @@
 //   what a thread holds
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +17,10 @@
 
 namespace tilevm::vm {
 
-/// Error (usage): what was not understood.
+/// The most bytes of a line and of an expression.
+inline constexpr std::size_t max_line_bytes = std::size_t{1} << 16;
+
+/// Error (usage): what was not understood, or an expression that is too long or too deep.
 [[nodiscard]] Result<sim::debug::ExpressionPtr> parse_debug_expression(std::string_view text);
 
 /// A part of a tensor; nothing if the text is no such thing (but may be an expression).
@@ -23,6 +28,9 @@ namespace tilevm::vm {
 
 /// "12", "0x1f", "-3"; nothing if it is no integer of 64 bits.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
+
+/// The begin of a text that a message quotes.
+[[nodiscard]] std::string shortened(std::string_view text);
 
 /// The text without blanks around it.
 [[nodiscard]] std::string_view trim(std::string_view text);

@@ -6,23 +6,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/base/origin.h"
 #include "isa/base/render.h"
 #include "isa/layout/draw.h"
 #include "isa/type/number.h"
 #include "vm/debug/render_tile.h"
+#include "vm/debug/render_why.h"
 #include "vm/text/style.h"
 
 namespace tilevm::vm {
 
 namespace {
-
 namespace reply = sim::debug::reply;
 using sim::debug::Position;
 using sim::debug::Written;
-
-std::string block_text(const std::vector<std::int64_t>& block) {
-  return fmt::format("[{}]", fmt::join(block, ", "));
-}
 
 std::string written_text(const Written& written) {
   if (written.scalar) {
@@ -57,6 +54,7 @@ class Renderer {
     std::string text = reason(stop);
     if (!text.empty()) text += '\n';
     for (const Written& written : stop.wrote) text += "  " + written_text(written) + '\n';
+    text += changed_text(stop.changed);
     if (stop.change) {
       text += fmt::format("  {}\n", change_text(*stop.change, options_.format));
     }
@@ -172,9 +170,18 @@ class Renderer {
   std::string operator()(const reply::Scalars& scalars) const {
     std::string text;
     for (const sim::debug::ScalarVariable& scalar : scalars.scalars) {
-      text += fmt::format("{} = {}\n", scalar.name, scalar_text(scalar.value));
+      text += fmt::format("{} = {}\n", scalar.name, scalar_text(scalar.value, options_.format));
     }
     return text.empty() ? "no scalar has a value\n" : text;
+  }
+
+  std::string operator()(const reply::Locals& locals) const {
+    if (locals.scalars.scalars.empty() && locals.tensors.tensors.empty()) {
+      return "no variable of this block has a value\n";
+    }
+    const std::string scalars =
+        locals.scalars.scalars.empty() ? std::string() : (*this)(locals.scalars);
+    return scalars + (*this)(locals.tensors);
   }
 
   std::string operator()(const reply::Tensors& tensors) const {
@@ -211,7 +218,9 @@ class Renderer {
   std::string operator()(const reply::WhyShown& why) const {
     std::string text;
     int number = 0;
-    for (const reply::Cause& cause : why.causes) text += cause_text(cause, ++number);
+    for (const reply::Cause& cause : why.causes) {
+      text += cause_text(cause, ++number, program_, options_.format);
+    }
     if (why.more) text += "the way goes on; `levels N` shows more\n";
     if (why.branches) text += "`why N.K` follows branch (K) of step N\n";
     return text;
@@ -246,24 +255,47 @@ class Renderer {
   std::string operator()(const reply::Done& done) const { return done.message + '\n'; }
 
  private:
-  [[nodiscard]] std::string scalar_text(const isa::Scalar& scalar) const {
-    if (options_.format == Format::hex || options_.format == Format::codes) {
-      return fmt::format("{:#x}", scalar.bits);
-    }
-    if (options_.format == Format::bits) return fmt::format("0b{:b}", scalar.bits);
-    return isa::to_string(scalar);
-  }
-
   [[nodiscard]] std::string line(sim::debug::SourceLine at) const {
     return line_text(program_.source(), at);
+  }
+
+  /// Which breakpoint it is, and what its condition read.
+  [[nodiscard]] static std::string breakpoint_text(const reply::Stopped& stop) {
+    std::string text = fmt::format("breakpoint {}", stop.breakpoint);
+    if (stop.hits > 0) text += fmt::format(", hit {}", stop.hits);
+    std::vector<std::string> values;
+    for (const reply::Computed& computed : stop.condition) {
+      values.push_back(
+          fmt::format("{} = {}", computed.text, sim::debug::to_string(computed.value)));
+    }
+    if (!values.empty()) text += fmt::format(", with {}", fmt::join(values, ", "));
+    if (!stop.no_condition.empty()) {
+      text += fmt::format("; its condition has no value here: {}", stop.no_condition);
+    }
+    return text;
+  }
+
+  /// Scalars that changed since the last stop, in one line.
+  [[nodiscard]] std::string changed_text(
+      const std::vector<sim::debug::ScalarVariable>& scalars) const {
+    constexpr std::size_t most = 8;
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < std::min(scalars.size(), most); ++i) {
+      parts.push_back(
+          fmt::format("{} = {}", scalars[i].name, scalar_text(scalars[i].value, options_.format)));
+    }
+    if (parts.empty()) return "";
+    const std::string more =
+        scalars.size() > most ? fmt::format(", and {} more (`info scalars`)", scalars.size() - most)
+                              : std::string();
+    return fmt::format("  {}{}\n", fmt::join(parts, ", "), more);
   }
 
   [[nodiscard]] std::string reason(const reply::Stopped& stop) const {
     using Reason = reply::Stopped::Reason;
     switch (stop.reason) {
       case Reason::breakpoint:
-        return stop.hits > 0 ? fmt::format("breakpoint {}, hit {}", stop.breakpoint, stop.hits)
-                             : fmt::format("breakpoint {}", stop.breakpoint);
+        return breakpoint_text(stop);
       case Reason::watch:
         return fmt::format("watchpoint {}, changed by line {} of block {}", stop.change->number,
                            line(stop.change->line), block_text(stop.change->block));
@@ -290,70 +322,9 @@ class Renderer {
     if (position.line.line > 0) {
       text += fmt::format("{:>4}  {}\n", position.line.line,
                           program_.source().line_at(position.span.begin));
+      text += origin_line(program_.source(), position.span.begin);
     }
     return options_.color ? paint(text, Style::bold, true) : text;
-  }
-
-  [[nodiscard]] std::string cause_text(const reply::Cause& cause, int number) const {
-    std::string text;
-    if (cause.skipped > 0) {
-      text +=
-          fmt::format("     ... copied {} time{}\n", cause.skipped, cause.skipped == 1 ? "" : "s");
-    }
-    text += fmt::format("{:>3}  {}", number, cause.place.empty() ? "a value" : cause.place);
-    if (cause.has_element) {
-      text += " = " + element_text(cause.dtype, cause.element, options_.format);
-      if (options_.format == Format::value) {
-        text += fmt::format(" ({} {})", isa::to_string(cause.dtype),
-                            element_text(cause.dtype, cause.element, Format::hex));
-      }
-    }
-    if (cause.thread) text += fmt::format(", thread {} place {}", *cause.thread, *cause.local);
-    text += '\n';
-    if (!cause.bits.empty()) text += fmt::format("       {}\n", cause.bits);
-    using Kind = reply::Cause::Kind;
-    switch (cause.kind) {
-      case Kind::statement:
-        text += fmt::format("       by line {}, {} {}, moment {}:  {}\n", line(cause.position.line),
-                            cause.position.kernel, block_text(cause.position.block),
-                            cause.position.moment,
-                            trimmed(program_.source().line_at(cause.position.span.begin)));
-        break;
-      case Kind::input:
-        text += "       as it was when the run began\n";
-        break;
-      case Kind::zeros:
-        text += "       never written in this block\n";
-        break;
-      case Kind::unknown:
-        text += "       nothing is known before\n";
-        break;
-    }
-    return text + sources_text(cause);
-  }
-
-  /// What the value was made of; with several sources each has a number, by which it is followed.
-  [[nodiscard]] static std::string sources_text(const reply::Cause& cause) {
-    std::string text;
-    for (const reply::Cause::Source& source : cause.sources) {
-      text += "         ";
-      if (cause.branches > 1) text += fmt::format("({}) ", fmt::join(source.branches, ", "));
-      text += source.text;
-      const auto& numbers = source.branches;
-      const bool followed =
-          cause.branches > 1 && std::ranges::find(numbers, cause.followed) != numbers.end();
-      if (followed) {
-        text += numbers.size() == 1 ? ", followed" : fmt::format(", {} followed", cause.followed);
-      }
-      text += '\n';
-    }
-    if (cause.more > 0) text += fmt::format("         and {} smaller ones\n", cause.more);
-    return text;
-  }
-
-  static std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t");
-    return begin == std::string_view::npos ? std::string_view{} : text.substr(begin);
   }
 
   const isa::VerifiedProgram& program_;

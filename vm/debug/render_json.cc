@@ -6,6 +6,7 @@
 #include "isa/base/render.h"
 #include "isa/type/number.h"
 #include "vm/data/value_json.h"
+#include "vm/debug/json_parts.h"
 #include "vm/debug/render.h"
 
 namespace tilevm::vm {
@@ -14,120 +15,6 @@ namespace {
 
 namespace reply = sim::debug::reply;
 using sim::debug::Element;
-using sim::debug::Position;
-
-template <class Items, class F>
-Json list(const Items& items, F&& f) {
-  Json array = Json::array();
-  for (const auto& item : items) array.push(f(item));
-  return array;
-}
-
-Json numbers(const std::vector<std::int64_t>& values) {
-  return list(values, [](std::int64_t value) { return Json(value); });
-}
-
-Json scalar_json(const isa::Scalar& scalar) {
-  if (scalar.kind == isa::ScalarKind::f32) return double{scalar.as_float()};
-  if (scalar.kind == isa::ScalarKind::boolean) return scalar.as_bool();
-  if (scalar.kind == isa::ScalarKind::u64) return scalar.bits;
-  return scalar.as_int();
-}
-
-Json element_json(const isa::DType& dtype, const Element& element) {
-  Json object = Json::object();
-  object.set("code", element.code);
-  object.set("value", element.undefined ? Json() : code_json(dtype, element.code));
-  if (element.undefined) object.set("undefined", true);
-  return object;
-}
-
-std::string_view kind_name(Position::Kind kind) {
-  switch (kind) {
-    case Position::Kind::statement:
-      return "statement";
-    case Position::Kind::block_end:
-      return "block_end";
-    case Position::Kind::waiting:
-      return "waiting";
-    case Position::Kind::stuck:
-      return "stuck";
-    case Position::Kind::run_end:
-      return "run_end";
-  }
-  TILEVM_NO_ENUMERATOR();
-}
-
-std::string_view reason_name(reply::Stopped::Reason reason) {
-  using Reason = reply::Stopped::Reason;
-  switch (reason) {
-    case Reason::start:
-      return "start";
-    case Reason::step:
-      return "step";
-    case Reason::breakpoint:
-      return "breakpoint";
-    case Reason::watch:
-      return "watch";
-    case Reason::fault:
-      return "fault";
-    case Reason::run_end:
-      return "run_end";
-    case Reason::interrupted:
-      return "interrupted";
-    case Reason::begin:
-      return "begin";
-    case Reason::arrived:
-      return "arrived";
-    case Reason::block_end:
-      return "block_end";
-  }
-  TILEVM_NO_ENUMERATOR();
-}
-
-/// "line", and "file" unless it is the program's own.
-void set_line(Json& object, const SourceFile& source, sim::debug::SourceLine line) {
-  object.set("line", line.line);
-  if (line.file != 0) object.set("file", source.files()[line.file].name);
-}
-
-Json position_json(const Position& position, const SourceFile& source) {
-  Json object = Json::object();
-  object.set("at", kind_name(position.kind)).set("moment", position.moment);
-  object.set("launch", position.launch).set("kernel", position.kernel);
-  object.set("block", numbers(position.block));
-  set_line(object, source, position.line);
-  object.set("mnemonic", position.mnemonic);
-  if (position.calls.empty()) return object;
-  object.set("calls", list(position.calls, [&](const Position::Call& call) {
-               Json item = Json::object();
-               item.set("function", call.function);
-               set_line(item, source, call.line);
-               return item;
-             }));
-  return object;
-}
-
-Json written_json(const std::vector<sim::debug::Written>& written) {
-  return list(written, [](const sim::debug::Written& value) {
-    Json object = Json::object();
-    object.set("name", value.name);
-    if (value.scalar) return std::move(object.set("value", scalar_json(*value.scalar)));
-    object.set("dtype", isa::to_string(value.dtype)).set("shape", numbers(value.shape));
-    object.set("hash", fmt::format("{:016x}", value.hash));
-    return object;
-  });
-}
-
-Json change_json(const sim::debug::WatchChange& change, const SourceFile& source) {
-  Json object = Json::object();
-  object.set("number", change.number).set("text", change.text).set("index", numbers(change.index));
-  object.set("before", element_json(change.dtype, change.before));
-  object.set("after", element_json(change.dtype, change.after));
-  object.set("changed", change.changed);
-  set_line(object, source, change.line);
-  return object.set("block", numbers(change.block));
-}
 
 /// Fills an object for each kind of reply.
 class Writer {
@@ -143,6 +30,9 @@ class Writer {
     if (stop.hits > 0) object.set("hits", stop.hits);
     object.set("position", position_json(stop.position, program_.source()));
     if (!stop.wrote.empty()) object.set("wrote", written_json(stop.wrote));
+    if (!stop.changed.empty()) object.set("changed", scalars_json(stop.changed));
+    if (!stop.condition.empty()) object.set("condition", values_json(stop.condition));
+    if (!stop.no_condition.empty()) object.set("no_condition", stop.no_condition);
     if (stop.change) object.set("change", change_json(*stop.change, program_.source()));
     if (stop.fault) {
       object.set("code", to_string(stop.fault->diagnostic.code));
@@ -201,6 +91,7 @@ class Writer {
                  item.set("visible", element.visible);
                  set_line(item, program_.source(), element.line);
                  if (element.writer) item.set("writer", *element.writer);
+                 set_readers(item, element);
                  return item;
                }));
     return object;
@@ -273,19 +164,17 @@ class Writer {
   }
 
   Json operator()(const reply::Scalars& scalars) const {
-    Json object = make("scalars"), values = Json::object();
-    for (const sim::debug::ScalarVariable& scalar : scalars.scalars) {
-      values.set(scalar.name, scalar_json(scalar.value));
-    }
-    return object.set("values", std::move(values));
+    return make("scalars").set("values", scalars_json(scalars.scalars));
   }
 
   Json operator()(const reply::Tensors& tensors) const {
-    return make("tensors").set("tensors", list(tensors.tensors, [](const reply::TensorInfo& info) {
-                                 Json item = Json::object();
-                                 item.set("name", info.name).set("type", info.type);
-                                 return item.set("written", info.written);
-                               }));
+    return make("tensors").set("tensors", tensors_json(tensors.tensors));
+  }
+
+  Json operator()(const reply::Locals& locals) const {
+    return make("locals")
+        .set("values", scalars_json(locals.scalars.scalars))
+        .set("tensors", tensors_json(locals.tensors.tensors));
   }
 
   Json operator()(const reply::Breakpoints& breakpoints) const {
@@ -314,14 +203,19 @@ class Writer {
         "steps", list(why.causes, [&](const reply::Cause& cause) {
           using Kind = reply::Cause::Kind;
           Json item = Json::object();
-          item.set("kind", cause.kind == Kind::statement ? "statement"
-                           : cause.kind == Kind::input   ? "input"
-                           : cause.kind == Kind::zeros   ? "zeros"
-                                                         : "unknown");
+          item.set("kind", cause.kind == Kind::statement   ? "statement"
+                           : cause.kind == Kind::input     ? "input"
+                           : cause.kind == Kind::parameter ? "parameter"
+                           : cause.kind == Kind::zeros     ? "zeros"
+                                                           : "unknown");
           item.set("place", cause.place).set("bits", cause.bits).set("copy", cause.copy);
           if (cause.has_element) {
             item.set("element", element_json(cause.dtype, cause.element));
             item.set("dtype", isa::to_string(cause.dtype));
+          }
+          if (cause.scalar) {
+            item.set("value", scalar_json(*cause.scalar));
+            item.set("dtype", isa::to_string(cause.scalar->kind));
           }
           if (cause.thread) item.set("thread", *cause.thread).set("local", *cause.local);
           if (cause.kind == Kind::statement) {
@@ -334,6 +228,7 @@ class Writer {
                          "branches", list(source.branches, [](std::size_t n) { return Json(n); })));
                    }));
           item.set("more_sources", cause.more).set("followed", cause.followed);
+          item.set("values", cause.values);
           return item.set("skipped", cause.skipped);
         }));
     return object;

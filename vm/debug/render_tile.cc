@@ -90,6 +90,23 @@ std::string element_text(const isa::DType& dtype, const Element& element, Format
   TILEVM_NO_ENUMERATOR();
 }
 
+std::string scalar_text(const isa::Scalar& scalar, Format format) {
+  switch (format) {
+    case Format::value:
+      return isa::to_string(scalar);
+    case Format::hex:
+    case Format::codes:
+      return fmt::format("{:#x}", scalar.bits);
+    case Format::bits:
+      return fmt::format("0b{:b}", scalar.bits);
+  }
+  TILEVM_NO_ENUMERATOR();
+}
+
+std::string block_text(const std::vector<std::int64_t>& block) {
+  return fmt::format("[{}]", fmt::join(block, ", "));
+}
+
 std::string tile_text(const reply::Tile& tile, const SourceFile& source, Format format) {
   if (tile.overwritten.line > 0) {
     reply::Tile shown = tile;
@@ -176,6 +193,28 @@ std::string thread_bits_text(const reply::ThreadTile& tile) {
   return text;
 }
 
+namespace {
+
+/// ", read by threads 1, 4 and 2 more at line 5".
+std::string readers_text(const reply::MemoryElement& element, const SourceFile& source) {
+  if (element.readers.empty()) return "";
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < element.readers.size(); ++i) {
+    const auto& reader = element.readers[i];
+    const bool last_of_line =
+        i + 1 == element.readers.size() || element.readers[i + 1].line != reader.line;
+    parts.push_back(fmt::format("{}{}", reader.thread,
+                                last_of_line ? " at line " + line_text(source, reader.line) : ""));
+  }
+  const std::size_t count = element.readers.size() + element.more_readers;
+  std::string text =
+      fmt::format(", read by thread{} {}", count == 1 ? "" : "s", fmt::join(parts, ", "));
+  if (element.more_readers > 0) text += fmt::format(" and {} more", element.more_readers);
+  return text;
+}
+
+}  // namespace
+
 std::string memory_text(const reply::MemoryShown& memory, const SourceFile& source, Format format) {
   std::string text = fmt::format("{}: {}, in {} memory\n", memory.text, memory.type,
                                  memory.shared ? "shared" : "global");
@@ -192,6 +231,13 @@ std::string memory_text(const reply::MemoryShown& memory, const SourceFile& sour
     } else if (element.writer) {
       text += fmt::format(", written by thread {} at line {}, seen by others after a barrier",
                           *element.writer, line_text(source, element.line));
+    }
+    text += readers_text(element, source);
+    if (!element.next_threads.empty()) {
+      text += fmt::format(
+          ", line {} is about to {} it in thread{} {}", line_text(source, memory.next_line),
+          memory.next_writes ? "write" : "read", element.next_threads.size() == 1 ? "" : "s",
+          fmt::join(element.next_threads, ", "));
     }
     text += '\n';
   }

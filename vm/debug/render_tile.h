@@ -1,7 +1,9 @@
 // Tiles, elements and memory as text.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sim/debug/reply.h"
 #include "vm/debug/words.h"
@@ -11,6 +13,10 @@ namespace tilevm::vm {
 /// An element: its value, or its code in another form; "?" if it is undefined.
 [[nodiscard]] std::string element_text(const isa::DType& dtype, const sim::debug::Element& element,
                                        Format format);
+
+[[nodiscard]] std::string scalar_text(const isa::Scalar& scalar, Format format);
+/// The indices of a block: "[0, 2]".
+[[nodiscard]] std::string block_text(const std::vector<std::int64_t>& block);
 
 [[nodiscard]] std::string tile_text(const sim::debug::reply::Tile& tile, const SourceFile& source,
                                     Format format);

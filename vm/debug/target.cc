@@ -16,7 +16,7 @@ Result<FoundTarget> find_target(const TargetRequest& request) {
     found.target = DebugTarget{what->program, what->entry, bundle->tensors};
     return found;
   }
-  const auto source = read_program(request.path);
+  const auto source = read_program(request.path, request.folders);
   if (!source) return source.error();
   const auto target = isa::parse_target(request.architecture);
   if (!target) return Error{ErrorKind::usage, target.error().message};

@@ -10,6 +10,7 @@
 #include "isa/base/result.h"
 #include "vm/data/tensor.h"
 #include "vm/run/entry_tensors.h"
+#include "vm/run/include_folders.h"
 #include "vm/run/load.h"
 
 namespace tilevm::vm {
@@ -21,7 +22,8 @@ struct TargetRequest {
   std::string entry;
   DataOptions data;
   Seeding seeding;
-  bool exact = false;  ///< numbers of files are not rounded
+  bool exact = false;           ///< numbers of files are not rounded
+  IncludeFolders folders = {};  ///< from which files are included, too
 };
 
 struct DebugTarget {

@@ -46,11 +46,14 @@ Result<Input> parse_stop(const WordText& text, bool temporary) {
   stop.temporary = temporary;
   const std::size_t blank = text.arguments.find(' ');
   const std::string_view where = text.arguments.substr(0, blank);
-  if (where.empty()) return wrong("name a line or an instruction, as `break 14` or `break Dot`");
+  if (where.empty()) {
+    return wrong(
+        "name a line, a kernel, a function or an instruction, as `break 14` or `break Dot`");
+  }
   const auto line = line_of(where);
   if (!line) return line.error();
   stop.line = *line;
-  if (!stop.line) stop.mnemonic = where;
+  if (!stop.line) stop.name = where;
   std::string_view rest =
       blank == std::string_view::npos ? std::string_view{} : trim(text.arguments.substr(blank));
   if (rest.starts_with("ignore ")) {
@@ -147,6 +150,32 @@ Result<Input> parse_code(const WordText& text) {
   if (!*line) return kind ? wrong(fmt::format("`{}` is no line", rest)) : kind.error();
   code.line = *line;
   return Input{code, {}};
+}
+
+/// `x/4xw`: a count, a format and the size of a word, all of which may be left out. Elements have
+/// the size of their type.
+Result<Input> parse_examine(const WordText& text) {
+  std::size_t end = 0;
+  while (end < text.suffix.size() && text.suffix[end] >= '0' && text.suffix[end] <= '9') ++end;
+  const std::string_view digits = text.suffix.substr(0, end);
+  std::string_view format = text.suffix.substr(end);
+  for (const char size : {'b', 'h', 'w', 'g'}) {
+    if (!format.ends_with(size)) continue;
+    return wrong(
+        fmt::format("elements have the size of their type, so `/{}` has no `{}`; write "
+                    "`x/{}{} T[i]`",
+                    text.suffix, size, digits, format.substr(0, format.size() - 1)));
+  }
+  if (format == "i") return wrong("`disassemble` shows the code of a line");
+  if (format == "s") return wrong("there are no strings; `x/8x T[i]` shows elements");
+  const auto known = format_of(format);
+  const auto what = need_selection(text.arguments);
+  if (!known) return known.error();
+  if (!what) return what.error();
+  if (digits.empty()) return engine(command::Memory{*what}, *known);
+  const auto count = count_of(digits);
+  if (!count) return count.error();
+  return engine(command::Memory{*what, static_cast<std::int64_t>(*count)}, *known);
 }
 
 Result<Input> parse_who(const WordText& text) {

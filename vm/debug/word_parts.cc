@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "vm/debug/expression_text.h"
+#include "vm/debug/gdb_words.h"
 
 namespace tilevm::vm {
 
@@ -27,8 +28,8 @@ Result<std::uint64_t> count_of(std::string_view text) {
 Result<sim::debug::Selection> need_selection(std::string_view text) {
   const auto selection = parse_selection(text);
   if (selection) return *selection;
-  return wrong(
-      fmt::format("`{}` is no tensor or part of one; write T, T[i, j], T[0:4, :] or T@t", text));
+  return wrong(fmt::format("`{}` is no tensor or part of one; write T, T[i, j], T[0:4, :] or T@t",
+                           shortened(text)));
 }
 
 Result<int> number_of(std::string_view text) {
@@ -55,7 +56,7 @@ struct NamedTopic {
   command::Topic topic;
 };
 // The first that begins with a word is meant: `info b` is gdb's.
-constexpr std::array<NamedTopic, 10> topics{{
+constexpr std::array<NamedTopic, 11> topics{{
     {"breakpoints", command::Topic::breakpoints},
     {"blocks", command::Topic::blocks},
     {"races", command::Topic::races},
@@ -63,6 +64,7 @@ constexpr std::array<NamedTopic, 10> topics{{
     {"barriers", command::Topic::barriers},
     {"stats", command::Topic::stats},
     {"cost", command::Topic::cost},
+    {"locals", command::Topic::locals},
     {"scalars", command::Topic::scalars},
     {"tensors", command::Topic::tensors},
     {"snapshots", command::Topic::snapshots},
@@ -73,6 +75,9 @@ constexpr std::array<NamedTopic, 10> topics{{
 Result<command::Topic> topic_of(std::string_view text) {
   for (const NamedTopic& topic : topics) {
     if (!text.empty() && topic.name.starts_with(text)) return topic.topic;
+  }
+  if (const auto advice = gdb_topic(text)) {
+    return wrong(fmt::format("there is no `info {}`; {}", text, *advice));
   }
   std::vector<std::string_view> names;
   for (const NamedTopic& topic : topics) names.push_back(topic.name);

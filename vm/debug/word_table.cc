@@ -133,12 +133,28 @@ Result<Input> parse_info(const WordText& text) {
   return engine(command::Info{*topic});
 }
 
+/// gdb's `set height 0`, `set pagination off`.
+std::optional<Input> parse_height(std::string_view arguments) {
+  if (arguments == "pagination off") return Input{HeightWord{0}, {}};
+  if (!arguments.starts_with("height ")) return std::nullopt;
+  const auto lines = parse_integer(arguments.substr(7));
+  if (!lines || *lines < 0) return std::nullopt;
+  return Input{HeightWord{static_cast<std::size_t>(*lines)}, {}};
+}
+
 Result<Input> parse_set(const WordText& text) {
-  const std::size_t equals = text.arguments.find('=');
-  if (equals == std::string_view::npos) return wrong("write `set T[i, j] = VALUE`");
-  const auto what = need_selection(text.arguments.substr(0, equals));
+  std::string_view arguments = text.arguments;
+  if (const auto height = parse_height(arguments)) return *height;
+  for (const std::string_view word : {"var ", "variable "}) {  // gdb's
+    if (arguments.starts_with(word)) arguments = trim(arguments.substr(word.size()));
+  }
+  const std::size_t equals = arguments.find('=');
+  if (equals == std::string_view::npos) {
+    return wrong("write `set T[i, j] = VALUE`, `set i = VALUE` or `set height LINES`");
+  }
+  const auto what = need_selection(arguments.substr(0, equals));
   if (!what) return what.error();
-  const auto value = parse_debug_expression(text.arguments.substr(equals + 1));
+  const auto value = parse_debug_expression(arguments.substr(equals + 1));
   if (!value) return value.error();
   return engine(command::Set{*what, *value});
 }
@@ -176,13 +192,13 @@ Result<Input> parse_diff(const WordText& text) {
 std::span<const Word> debug_words() {
   static const std::vector<Word> words{
       {"step",
-       {"s"},
+       {"s", "stepi", "si"},
        "step [N]",
        "runs N statements of the block in focus",
        true,
        parse_step<false, false>},
       {"next",
-       {"n"},
+       {"n", "nexti", "ni"},
        "next [N]",
        "likewise, with a loop, a branch or a call as one statement",
        true,
@@ -194,7 +210,7 @@ std::span<const Word> debug_words() {
        true,
        parse_continue<false>},
       {"until",
-       {"u"},
+       {"u", "advance"},
        "until [LINE]",
        "runs to a line; without one, past the statement and out of a loop that ends there",
        true,
@@ -212,7 +228,7 @@ std::span<const Word> debug_words() {
        false,
        parse_plain<command::Run>},
       {"back",
-       {"reverse-step", "rs"},
+       {"reverse-step", "rs", "reverse-stepi", "rsi"},
        "back [N]",
        "goes N statements back",
        true,
@@ -243,13 +259,13 @@ std::span<const Word> debug_words() {
        parse_goto},
       {"break",
        {"b"},
-       "break LINE|FILE:LINE|MNEMONIC [ignore N] [if EXPR]",
-       "stops before a line or an instruction",
+       "break LINE|FILE:LINE|NAME [ignore N] [if EXPR]",
+       "stops before a line, at the begin of a kernel or a function, or before an instruction",
        false,
        parse_break<false>},
       {"tbreak",
        {"tb"},
-       "tbreak LINE|MNEMONIC [if EXPR]",
+       "tbreak LINE|FILE:LINE|NAME [ignore N] [if EXPR]",
        "likewise, once",
        false,
        parse_break<true>},
@@ -281,7 +297,7 @@ std::span<const Word> debug_words() {
        false,
        parse_thread},
       {"print",
-       {"p"},
+       {"p", "inspect"},
        "print[/FORMAT] T | T[i, 0:4] | T@t | EXPR",
        "shows elements; formats: /x hexadecimal, /t bits, /c codes",
        true,
@@ -294,22 +310,34 @@ std::span<const Word> debug_words() {
        false,
        parse_bits},
       {"memory",
-       {"x", "shared", "global"},
+       {"shared", "global"},
        "memory[/FORMAT] T[i, 0:4]",
        "elements of a shared or global tensor: where, who wrote them, which copy fills them, who "
        "may see them",
        true,
        parse_memory},
+      {"x",
+       {},
+       "x[/COUNT FORMAT] T[i, j]",
+       "likewise, so many elements from one on: `x/8x s[0, 4]`",
+       true,
+       parse_examine},
       {"info",
        {"i"},
        "info TOPIC",
-       "blocks, races, groups, barriers, stats, cost, scalars, tensors, breakpoints, snapshots",
+       "blocks, races, groups, barriers, stats, cost, locals, scalars, tensors, breakpoints, "
+       "snapshots",
        false,
        parse_info},
-      {"set", {}, "set T[i, j] = EXPR", "changes elements or a scalar", false, parse_set},
+      {"set",
+       {},
+       "set T[i, j] = EXPR | height LINES",
+       "changes elements or a scalar, or how many lines of an answer are shown (0: all)",
+       false,
+       parse_set},
       {"why",
        {},
-       "why[/a] T[i, j] | N.K [levels N] [via V]",
+       "why[/a] T[i, j] | S | N.K [levels N] [via V]",
        "where a value comes from, or branch K of step N of the last answer; /a shows copies; `via` "
        "chooses among several sources",
        false,
@@ -326,7 +354,12 @@ std::span<const Word> debug_words() {
        "the statement that changed elements last",
        false,
        parse_when},
-      {"where", {"bt"}, "where", "where the block in focus is", false, parse_plain<command::Where>},
+      {"where",
+       {"bt", "backtrace", "frame"},
+       "where",
+       "where the block in focus is",
+       false,
+       parse_plain<command::Where>},
       {"list", {"l"}, "list [LINE]", "shows lines of the program", true, parse_list},
       {"trace", {}, "trace [N]", "the last N statements of the block in focus", false, parse_trace},
       {"diff",

@@ -9,6 +9,7 @@
 
 #include "isa/base/suggest.h"
 #include "vm/debug/expression_text.h"
+#include "vm/debug/gdb_words.h"
 
 namespace tilevm::vm {
 
@@ -28,11 +29,14 @@ Result<const Word*> find_word(std::string_view name) {
     if (word.name.starts_with(name)) found.push_back(&word);
     names.emplace_back(word.name);
   }
+  if (const auto advice = gdb_word(name)) {
+    return no_word(fmt::format("there is no `{}`; {}", name, *advice));
+  }
   if (found.size() == 1) return found.front();
   if (found.empty()) {
     const std::string near = nearest(name, names);
     return no_word(
-        fmt::format("`{}` is no command; {}", name,
+        fmt::format("`{}` is no command; {}", shortened(name),
                     near.empty() ? "`help` lists them" : fmt::format("did you mean `{}`?", near)));
   }
   std::vector<std::string_view> all;
@@ -42,6 +46,10 @@ Result<const Word*> find_word(std::string_view name) {
 
 Result<Input> parse_line(std::string_view line) {
   line = trim(line);
+  if (line.size() > max_line_bytes) {
+    return no_word(
+        fmt::format("a line of {} bytes; at most {} are read", line.size(), max_line_bytes));
+  }
   std::size_t end = 0;
   while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) != 0 ||
                                line[end] == '-' || line[end] == '_')) {

@@ -33,6 +33,10 @@ struct HistoryWord {};
 struct SourceWord {
   std::string path;
 };
+/// `set height N`: the lines of an answer that are shown; 0 shows all.
+struct HeightWord {
+  std::size_t lines = 0;
+};
 /// `goto N`: a step of the last `why` or `trace`.
 struct GoToStep {
   std::size_t number = 0;
@@ -49,7 +53,7 @@ struct CodeWord {
 };
 
 using Request = std::variant<sim::debug::Command, HelpWord, ListLines, QuitWord, HistoryWord,
-                             SourceWord, GoToStep, CompareWord, CodeWord>;
+                             SourceWord, HeightWord, GoToStep, CompareWord, CodeWord>;
 
 struct Input {
   Request request;

@@ -176,12 +176,13 @@ class Bisection {
   static bool is_global_load(const isa::Statements& statements, const isa::ProbeRecord& record) {
     const isa::InstStmt* stmt =
         statements.instruction(isa::StmtId{static_cast<std::int32_t>(record.statement)});
-    return stmt != nullptr && std::holds_alternative<isa::LoadGlobal>(stmt->inst);
+    return stmt != nullptr && isa::reads_global_memory(stmt->inst) &&
+           !isa::updates_memory(stmt->inst);  // its record has what it adds, not what it found
   }
   static bool orders_blocks(const isa::Statements& statements) {
     bool orders = false;
     statements.for_each_instruction([&](isa::StmtId, const isa::InstStmt& stmt) {
-      orders = orders || isa::description(stmt.inst).orders_blocks;
+      orders = orders || isa::description(stmt.inst).orders_blocks();
     });
     return orders;
   }

@@ -13,6 +13,7 @@
 #include "frontend/syntax/includes.h"
 #include "frontend/syntax/lines.h"
 #include "isa/base/render.h"
+#include "isa/base/shown.h"
 #include "isa/type/dtype.h"
 #include "vm/data/hash.h"
 #include "vm/data/npy.h"
@@ -286,6 +287,18 @@ std::vector<std::string> choices_without_data(const std::vector<std::string>& ch
 
 }  // namespace
 
+namespace {
+
+/// A text of the manifest on a terminal: whoever wrote it, on one line and without escape
+/// sequences.
+std::string said(const std::string& text) {
+  std::string line = printable(shortened(text));
+  std::ranges::replace(line, '\n', '?');
+  return line;
+}
+
+}  // namespace
+
 std::string Bundle::backends() const {
   std::string text;
   for (const EngineResult& engine : engines) text += (text.empty() ? "" : ",") + engine.backend;
@@ -400,7 +413,7 @@ std::string compare_with_bundle(const Bundle& bundle, const DiffCase& what, cons
   std::string text;
   const std::string_view verdict = to_string(run.verdict.kind());
   if (bundle.verdict != verdict) {
-    text += fmt::format("the verdict was `{}` and is `{}` now\n", bundle.verdict, verdict);
+    text += fmt::format("the verdict was `{}` and is `{}` now\n", said(bundle.verdict), verdict);
   }
   for (const Bundle::EngineResult& engine : bundle.engines) {
     const auto& names = run.verdict.engines;
@@ -411,8 +424,9 @@ std::string compare_with_bundle(const Bundle& bundle, const DiffCase& what, cons
       if (!what.entry.tensors[i].output) continue;
       const std::string hash = format_hash(content_hash(now.tensors[i]));
       if (hash == engine.hashes[i]) continue;
-      text += fmt::format("{} of {} had hash {} and has {} now\n", bundle.names[i], engine.backend,
-                          engine.hashes[i].empty() ? "none" : engine.hashes[i], hash);
+      text += fmt::format("{} of {} had hash {} and has {} now\n", said(bundle.names[i]),
+                          said(engine.backend),
+                          engine.hashes[i].empty() ? "none" : said(engine.hashes[i]), hash);
     }
   }
   return text;

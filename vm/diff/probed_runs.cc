@@ -4,16 +4,15 @@
 
 #include <fmt/format.h>
 
-#include "backend/select/probe_plan.h"
 #include "backend/select/select.h"
 
 namespace tilevm::vm {
 
 ProbedRuns::ProbedRuns(const DiffCase& what, const std::vector<HostTensor>& inputs)
     : what_(what), inputs_(inputs) {
-  const backend::SelectedProgram selected = backend::select(what.program);
-  for (int k = 0; k < static_cast<int>(what.program.program().kernels.size()); ++k) {
-    plans_.push_back(backend::plan_probes(selected, k));
+  backend::SelectedProgram selected = backend::select(what.program, {.probes = true});
+  for (backend::SelectedKernel& kernel : selected.kernels) {
+    plans_.push_back(std::move(kernel.probes));
   }
 }
 

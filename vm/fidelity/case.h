@@ -43,16 +43,18 @@ using Draw =
     std::function<std::vector<std::vector<std::uint64_t>>(std::uint64_t seed, std::int64_t block)>;
 
 enum class Family : std::uint8_t {
-  tensor_core,  ///< Dot by instructions
-  sparse,       ///< DotSparse
-  chain,        ///< Dot without them
-  cast,         ///< a type to every type
-  unary,        ///< every operation of one operand but these:
-  rounding,     ///< to integers
-  function,     ///< Erf, Exp2Approximate
-  binary,       ///< every operation of two but Pow, and Where
-  power,        ///< Pow
-  ternary,      ///< Fma
+  tensor_core,    ///< Dot by instructions
+  sparse,         ///< DotSparse
+  chain,          ///< Dot without them
+  cast,           ///< a type to every type
+  unary,          ///< every operation of one operand but these:
+  rounding,       ///< to integers
+  function,       ///< Erf, Exp2Approximate
+  binary,         ///< every operation of two but those below, and Where
+  power,          ///< Pow
+  approximation,  ///< Ex2Approx and the others that PTX has of one operand
+  quotient,       ///< DivFull and the others
+  ternary,        ///< Fma
 };
 
 struct Case {

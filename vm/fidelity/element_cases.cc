@@ -155,10 +155,12 @@ std::vector<Op> operations() {
 /// Records keep the results of whole families, so what came later has one of its own.
 Family family_of(isa::UnaryOp op) {
   if (class_of(op) == isa::UnaryClass::integral) return Family::rounding;
+  if (class_of(op) == isa::UnaryClass::approximation) return Family::approximation;
   const bool is_late = op == isa::UnaryOp::erf || op == isa::UnaryOp::exp2_approximate;
   return is_late ? Family::function : Family::unary;
 }
 Family family_of(isa::BinaryOp op) {
+  if (class_of(op) == isa::BinaryClass::quotient) return Family::quotient;
   return class_of(op) == isa::BinaryClass::power ? Family::power : Family::binary;
 }
 
@@ -243,6 +245,7 @@ Case binary_case(const DType& type, Family family, std::string_view title) {
   made.kept = kept_draws;
   made.full = blocks_for(1 << 22);
   made.exhaustive = type.bits == 16 ? kept_draws + rows * row_blocks : blocks_for(1 << 26);
+  if (family == Family::quotient) made.exhaustive = blocks_for(1 << 30);
   return made;
 }
 
@@ -310,6 +313,13 @@ std::vector<Case> element_cases() {
     cases.push_back(unary_case(type, Family::function, "Function"));
     cases.push_back(binary_case(type, Family::power, "Power"));
   }
+  for (const DType& type : measured_types()) {
+    if (is_defined(isa::UnaryOp::ex2_approx, type) || is_defined(isa::UnaryOp::tanh_approx, type) ||
+        is_defined(isa::UnaryOp::rcp_approx_ftz, type)) {
+      cases.push_back(unary_case(type, Family::approximation, "Approximation"));
+    }
+  }
+  cases.push_back(binary_case(isa::f32, Family::quotient, "Quotient"));
   return cases;
 }
 

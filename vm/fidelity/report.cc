@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/numeric/approximation_evidence.h"
 #include "isa/numeric/mma_rules.h"
 #include "vm/fidelity/case.h"
 #include "vm/fidelity/mma_table.h"
+#include "vm/fidelity/page_text.h"
 
 namespace tilevm::vm::fidelity {
 
@@ -38,15 +40,6 @@ blocks of each case are kept, and a test repeats them without a GPU (`unit/vm/fi
 
 )";
 
-/// "1,234,567"
-std::string grouped(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), ",");
-  }
-  return text;
-}
-
 /// Types that a table shows in one column or row.
 std::string group_of(const DType& type) {
   if (type.is_bipolar()) return "bipolar";
@@ -63,16 +56,6 @@ std::vector<std::string> type_groups() {
     if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
   }
   return groups;
-}
-
-std::string row_text(const std::string& first, const std::vector<std::string>& cells) {
-  return fmt::format("| {} | {} |\n", first, fmt::join(cells, " | "));
-}
-
-std::string head_text(const std::string& first, const std::vector<std::string>& cells) {
-  std::string text = row_text(first, cells) + "|---|";
-  for (std::size_t i = 0; i < cells.size(); ++i) text += "---|";
-  return text + "\n";
 }
 
 /// What was compared of one row and column.
@@ -103,6 +86,7 @@ class Report {
     page += devices();
     page += products();
     page += other_instructions();
+    page += approximations();
     page += notes();  // of both tables above
     for (const auto& [sm, records] : by_target_) page += elements(sm);
     return page;
@@ -177,6 +161,13 @@ class Report {
 
   /// What is known without a record.
   std::string unverified(const Case& each, int sm) {
+    if (is_approximation(each)) {
+      const isa::Target target{sm, false};
+      const auto [evidence, source] = each.family == Family::quotient
+                                          ? isa::quotient_evidence(target)
+                                          : isa::approximation_evidence(target);
+      return known(evidence, source);
+    }
     const bool sparse = each.family == Family::sparse;
     if (!sparse && each.family != Family::tensor_core) return "standard";
     if (each.operands[0].type.is_bipolar()) return "standard";
@@ -190,18 +181,19 @@ class Report {
     return known(*rule);
   }
 
-  std::string known(const isa::MmaRule& rule) {
-    switch (rule.evidence) {
+  std::string known(const isa::MmaRule& rule) { return known(rule.evidence, rule.source); }
+  std::string known(isa::Evidence evidence, std::string_view source) {
+    switch (evidence) {
       case isa::Evidence::by_definition:
         return "standard";
       case isa::Evidence::measured:
-        return fmt::format("measured [{}]", note(rule.source));
+        return fmt::format("measured [{}]", note(source));
       case isa::Evidence::published:
-        return fmt::format("published [{}]", note(rule.source));
+        return fmt::format("published [{}]", note(source));
       case isa::Evidence::claimed:
         break;
     }
-    return fmt::format("modelled [{}]", note(rule.source));
+    return fmt::format("modelled [{}]", note(source));
   }
 
   /// Cases of the same types in one row.
@@ -252,6 +244,36 @@ class Report {
     return text + "\n*none*: there is no such instruction.\n\n";
   }
 
+  // --- Approximate instructions ----------------------------------------------------------------
+
+  static bool is_approximation(const Case& each) {
+    return each.family == Family::approximation || each.family == Family::quotient;
+  }
+
+  std::string approximations() {
+    std::vector<std::string> columns{"type"};
+    for (const int sm : architectures()) columns.push_back(fmt::format("sm_{}", sm));
+    std::string text =
+        "## Approximate instructions\n\nThe bits of PTX's instructions "
+        "([approximations.md](approximations.md)).\n\n" +
+        head_text("instructions", columns);
+    for (const Case& each : element_cases()) {
+      if (!is_approximation(each)) continue;
+      std::vector<std::string> names, cells{fmt::format("`{}`", to_string(each.operands[0].type))};
+      for (const Part& result : each.results) {
+        names.push_back(fmt::format("`{}`", result.instruction));
+      }
+      for (const int sm : architectures()) {
+        const CaseRecord* record = find(sm, each);
+        cells.push_back(record == nullptr ? unverified(each, sm)
+                        : record->exact() ? "verified, " + grouped(record->outputs)
+                                          : "**differs**");
+      }
+      text += row_text(fmt::format("{}", fmt::join(names, ", ")), cells);
+    }
+    return text + "\n";
+  }
+
   std::string other_instructions() {
     std::string text =
         "## Instructions that no Dot uses\n\n`DotScaled` uses `mma` with scales, but for "
@@ -292,6 +314,7 @@ class Report {
     std::vector<std::string> labels;
     std::map<std::string, std::map<std::string, Evidence>> table;  // by label, by column
     for (const Case& each : element_cases()) {
+      if (is_approximation(each)) continue;
       const CaseRecord* record = find(sm, each);
       for (const Part& result : each.results) {
         const std::string label = label_of(each, result);

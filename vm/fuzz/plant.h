@@ -24,7 +24,7 @@ enum class Planted : std::uint8_t {
   zero_scalar,            ///< a scalar is divided by zero
   replicas,               ///< a View claims that different elements are replicas
   deadlock,               ///< a block waits for a value that no block stores
-  unordered_places,       ///< a pair of places of a DotSparse does not ascend
+  unordered_places,       ///< a pair of places of a sparse product does not ascend
   assertion,              ///< an Assert of which one element does not hold
   no_barrier_after_add,   ///< a shared tile is read without one after elements were added to it
 };

@@ -151,7 +151,7 @@ bool is_harmless(const isa::Kernel& kernel, const Stmt& stmt) {
   if (const auto* store = std::get_if<isa::StoreGlobal>(&inst->inst)) {
     return is_parameter_view(kernel, store->dst.var);
   }
-  return !inst->results.empty() && inst->declares && !description.orders_blocks;
+  return !inst->results.empty() && inst->declares && !description.orders_blocks();
 }
 
 bool remove_harmless(Program& program, std::size_t n) {

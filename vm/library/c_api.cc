@@ -16,6 +16,7 @@
 #include "isa/base/render.h"
 #include "vm/library/callable.h"
 #include "vm/library/library_report.h"
+#include "vm/library/library_words.h"
 #include "vm/library/size_report.h"
 #include "vm/report/diagnostic_json.h"
 #include "vm/run/checks.h"
@@ -35,7 +36,7 @@ static_assert(sizeof(tilevm_argument) == sizeof(vm::CallArgument));
 struct tilevm_program {
   explicit tilevm_program(const vm::Loaded& loaded)
       : program(*loaded.program),
-        warnings(render(loaded.diagnostics, *loaded.source, false)),
+        warnings(render(vm::without_options(loaded.diagnostics), *loaded.source, false)),
         callables(vm::callables(program)) {}
 
   isa::VerifiedProgram program;
@@ -71,7 +72,7 @@ Answer& answer() {
 }
 
 tilevm_status fail(const Error& error) {
-  answer().message = error.message;
+  answer().message = vm::without_options(error.message);
   return static_cast<tilevm_status>(vm::exit_of(error.kind));
 }
 
@@ -79,15 +80,16 @@ tilevm_status fail(const Error& error) {
 void say(const Diagnostics& diagnostics, const SourceFile& source) {
   if (diagnostics.sorted().empty()) return;
   vm::Json list = vm::Json::array();
-  vm::add_diagnostics(diagnostics, source, list);
+  vm::add_diagnostics(vm::without_options(diagnostics), source, list);
   answer().diagnostics = list.text();
 }
 
 tilevm_status fail(const vm::Failure& failure, const SourceFile& source) {
   if (const auto* error = std::get_if<Error>(&failure)) return fail(*error);
-  answer().message = render(std::get<Diagnostics>(failure), source, false);
-  answer().painted = render(std::get<Diagnostics>(failure), source, true);
-  say(std::get<Diagnostics>(failure), source);
+  const Diagnostics said = vm::without_options(std::get<Diagnostics>(failure));
+  answer().message = render(said, source, false);
+  answer().painted = render(said, source, true);
+  say(said, source);
   return static_cast<tilevm_status>(vm::exit_of(failure));
 }
 
@@ -349,6 +351,24 @@ tilevm_status tilevm_page(const tilevm_program* program, const char* entry,
                           const char* const* inputs, uint64_t seed,
                           const tilevm_run_options* options, const char** html) {
   return report_run(vm::report_page, program, entry, inputs, seed, options, html);
+}
+
+tilevm_status tilevm_page_with(tilevm_program* program, const char* entry,
+                               const tilevm_argument* arguments, size_t count,
+                               const tilevm_run_options* options, const char** html) {
+  return guarded([&] {
+    if (html == nullptr) return missing("html");
+    *html = nullptr;
+    if (program == nullptr) return missing("program");
+    if (arguments == nullptr && count != 0) return missing("arguments");
+    const Result<const vm::Callable*> callable = find(*program, entry);
+    if (!callable) return fail(callable.error());
+    const Result<vm::EngineOptions> settings = engine_options(options);
+    if (!settings) return fail(settings.error());
+    return hand_out(
+        vm::report_page_of_call(program->program, **callable, span_of(arguments, count), *settings),
+        html);
+  });
 }
 
 tilevm_status tilevm_explain(const tilevm_program* program, const char** json) {

@@ -99,9 +99,11 @@ typedef struct tilevm_argument {
 } tilevm_argument;
 
 /// Runs an entry on host memory, one argument for each parameter; `bytes` must be the parameter's.
-/// Elements of an output that no launch stores keep what the memory held, as on a device. `entry`
-/// may be NULL: the only pipeline, else `main`, else the only kernel. `backend` is "sim", "emu" or
-/// "cuda"; for "cuda" the program must have been opened for the device's target.
+/// Elements of an output that no launch stores keep what the memory held, as on a device. Tensors
+/// of one address and size are one memory there, too: a kernel may work in place, and races are
+/// found; other overlaps with a tensor that is written are refused (TILEVM_USAGE). `entry` may be
+/// NULL: the only pipeline, else `main`, else the only kernel. `backend` is "sim", "emu" or "cuda";
+/// for "cuda" the program must have been opened for the device's target.
 TILEVM_API tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
                                     const tilevm_argument* arguments, size_t count);
 
@@ -152,6 +154,11 @@ TILEVM_API tilevm_status tilevm_stats(const tilevm_program* program, const char*
 TILEVM_API tilevm_status tilevm_page(const tilevm_program* program, const char* entry,
                                      const char* const* inputs, uint64_t seed,
                                      const tilevm_run_options* options, const char** html);
+
+/// The page of a call of tilevm_run_with in the simulator, on copies of the arguments' memory.
+TILEVM_API tilevm_status tilevm_page_with(tilevm_program* program, const char* entry,
+                                          const tilevm_argument* arguments, size_t count,
+                                          const tilevm_run_options* options, const char** html);
 
 /// What the CUDA backend chose and why, as JSON: the object of `targets` of
 /// `tilevm compile --explain --json`. What it decided is there without a compiler as well; `error`

@@ -8,6 +8,7 @@
 #include "isa/type/bits.h"
 #include "isa/verify/pipeline_instance.h"
 #include "vm/data/tensor.h"
+#include "vm/library/shared_memory.h"
 #include "vm/run/engine_cuda.h"
 
 namespace tilevm::vm {
@@ -200,51 +201,95 @@ std::vector<Callable> callables(const isa::VerifiedProgram& program) {
   return all;
 }
 
-std::optional<Failure> call(Engine& engine, const isa::VerifiedProgram& program,
-                            const Callable& callable, CallArguments arguments, RunReport& report) {
-  if (const Status fits = check_arguments(callable, arguments, true); !fits) return fits.error();
-  Entry entry{callable.name, callable.index.is_pipeline, {}, {}};
-  Result<isa::PipelineInstance> instance = instance_of(program, callable, arguments);
-  if (!instance) return instance.error();
-  if (const Status fits = check_sizes(callable, arguments, *instance, true); !fits) {
-    return fits.error();
+Status HostCall::add_arguments(const Callable& callable, CallArguments arguments,
+                               const isa::PipelineInstance& instance) {
+  std::vector<TensorMemory> given;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Parameter& parameter = callable.parameters[i];
+    const auto begin = reinterpret_cast<std::uintptr_t>(arguments[i].data);
+    if (parameter.scalar) continue;
+    given.push_back({parameter.name, begin, begin + arguments[i].bytes, parameter.output});
   }
-  entry.launches = std::move(instance->launches);
-  std::vector<HostTensor> tensors;
+  const Result<std::vector<std::size_t>> memories = memories_of(callable.name, given);
+  if (!memories) return memories.error();
+  std::size_t count = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Parameter& parameter = callable.parameters[i];
     if (parameter.scalar) continue;
     // Where the shape depends on the call, the memory is as large as the caller says.
     std::optional<isa::Shape> shape = parameter.shape;
-    if (!instance->shapes.empty()) shape = instance->shapes[entry.tensors.size()];
+    if (!instance.shapes.empty()) shape = instance.shapes[count];
     const isa::Shape bytes{static_cast<std::int64_t>(arguments[i].bytes)};
-    entry.tensors.push_back({parameter.name,
-                             shape ? parameter.dtype : isa::u8,
-                             shape.value_or(bytes),
-                             parameter.input,
-                             parameter.output,
-                             {},
-                             {}});
+    const isa::DType dtype = shape ? parameter.dtype : isa::u8;
+    Entry::Tensor described{
+        parameter.name, dtype, shape.value_or(bytes), parameter.input, parameter.output, {}, {}};
+    const std::size_t memory = (*memories)[count++];
+    if (parameter.output) outputs_.push_back({arguments[i].data, memory});
+    if (memory < tensors.size()) {
+      share_memory(entry.tensors[memory], described);
+      continue;
+    }
     const auto* begin = static_cast<const std::uint8_t*>(arguments[i].data);
-    HostTensor tensor{entry.tensors.back().dtype, entry.tensors.back().shape, {}};
-    tensor.data.assign(begin, begin + arguments[i].bytes);
-    tensors.push_back(std::move(tensor));
+    tensors.push_back({dtype, described.shape, {}});
+    tensors.back().data.assign(begin, begin + arguments[i].bytes);
+    entry.tensors.push_back(std::move(described));
   }
+  count_memories(entry.launches, *memories);
+  return Done{};
+}
+
+Result<HostCall> HostCall::make(const isa::VerifiedProgram& program, const Callable& callable,
+                                CallArguments arguments) {
+  if (const Status fits = check_arguments(callable, arguments, true); !fits) return fits.error();
+  Result<isa::PipelineInstance> instance = instance_of(program, callable, arguments);
+  if (!instance) return instance.error();
+  if (const Status fits = check_sizes(callable, arguments, *instance, true); !fits) {
+    return fits.error();
+  }
+  HostCall call;
+  call.entry = {callable.name, callable.index.is_pipeline, {}, std::move(instance->launches)};
+  const Status added = call.add_arguments(callable, arguments, *instance);
+  if (!added) return added.error();
   for (const std::size_t i : temporaries_of(program, callable)) {
     const isa::PipelineTensor& temporary = pipeline_of(program, callable).tensors[i];
     const isa::Shape& shape = instance->shapes[i];
-    entry.tensors.push_back({temporary.name, temporary.dtype, shape, false, false, {}, {}});
+    call.entry.tensors.push_back({temporary.name, temporary.dtype, shape, false, false, {}, {}});
     Result<HostTensor> made = make_tensor(temporary.dtype, shape, temporary.name);
     if (!made) return made.error();
-    tensors.push_back(*std::move(made));
+    call.tensors.push_back(*std::move(made));
   }
-  if (std::optional<Failure> failure = engine.run(program, entry, tensors, report)) return failure;
-  for (std::size_t i = 0, tensor = 0; i < arguments.size(); ++i) {
-    const Parameter& parameter = callable.parameters[i];
-    if (parameter.scalar) continue;
-    const std::vector<std::uint8_t>& data = tensors[tensor++].data;
-    if (parameter.output && !data.empty()) std::memcpy(arguments[i].data, data.data(), data.size());
+  return call;
+}
+
+std::optional<Failure> HostCall::run(Engine& engine, const isa::VerifiedProgram& program,
+                                     RunReport& report) {
+  std::optional<Failure> failure = engine.run(program, entry, tensors, report);
+  const auto* const faults = failure ? std::get_if<Diagnostics>(&*failure) : nullptr;
+  if (faults == nullptr) return failure;
+  Diagnostics explained;
+  for (Diagnostic fault : faults->sorted()) {
+    for (const Entry::Tensor& tensor : entry.tensors) {
+      if (tensor.name.find(" = ") == std::string::npos) continue;
+      add_note(fault, fmt::format("arguments are one array: `{}`", tensor.name));
+    }
+    explained.report(std::move(fault));
   }
+  return explained;
+}
+
+void HostCall::give_back() const {
+  for (const Output& output : outputs_) {
+    const std::vector<std::uint8_t>& data = tensors[output.tensor].data;
+    if (!data.empty()) std::memcpy(output.data, data.data(), data.size());
+  }
+}
+
+std::optional<Failure> call(Engine& engine, const isa::VerifiedProgram& program,
+                            const Callable& callable, CallArguments arguments, RunReport& report) {
+  Result<HostCall> made = HostCall::make(program, callable, arguments);
+  if (!made) return made.error();
+  if (std::optional<Failure> failure = made->run(engine, program, report)) return failure;
+  made->give_back();
   return std::nullopt;
 }
 

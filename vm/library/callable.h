@@ -40,7 +40,37 @@ struct CallArgument {
 };
 using CallArguments = std::span<const CallArgument>;
 
-/// Runs on host memory. Error (usage): the arguments do not fit the parameters.
+/// A call on host memory: what an engine runs, on copies of the arguments.
+class HostCall {
+ public:
+  /// Error (usage): the arguments do not fit the parameters, or overlap in memory
+  /// (shared_memory.h).
+  [[nodiscard]] static Result<HostCall> make(const isa::VerifiedProgram& program,
+                                             const Callable& callable, CallArguments arguments);
+
+  Entry entry;
+  std::vector<HostTensor> tensors;
+
+  /// Writes what the outputs hold into the arguments' memory.
+  void give_back() const;
+
+  /// Runs it. A failure says which arguments are one memory.
+  [[nodiscard]] std::optional<Failure> run(Engine& engine, const isa::VerifiedProgram& program,
+                                           RunReport& report);
+
+ private:
+  Status add_arguments(const Callable& callable, CallArguments arguments,
+                       const isa::PipelineInstance& instance);
+
+  /// An output's memory, and the tensor that it is copied from.
+  struct Output {
+    void* data = nullptr;
+    std::size_t tensor = 0;
+  };
+  std::vector<Output> outputs_;
+};
+
+/// Runs on host memory. Errors: those of HostCall::make.
 [[nodiscard]] std::optional<Failure> call(Engine& engine, const isa::VerifiedProgram& program,
                                           const Callable& callable, CallArguments arguments,
                                           RunReport& report);

@@ -27,19 +27,38 @@ LibraryReport report_of(const isa::VerifiedProgram& program) {
 struct GeneratedRun {
   Entry entry;
   std::vector<HostTensor> tensors;
-  std::unique_ptr<Engine> engine;
 };
 
 Result<GeneratedRun> make_run(const isa::VerifiedProgram& program, const std::string& entry,
-                              const DataOptions& data, std::uint64_t seed,
-                              const EngineOptions& settings) {
+                              const DataOptions& data, std::uint64_t seed) {
   Result<Entry> found = resolve_entry(program, entry, data);
   if (!found) return found.error();
   Result<std::vector<HostTensor>> tensors = make_tensors(*found, {seed, false});
   if (!tensors) return tensors.error();
-  Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
-  if (!engine) return engine.error();
-  return GeneratedRun{*std::move(found), *std::move(tensors), *std::move(engine)};
+  return GeneratedRun{*std::move(found), *std::move(tensors)};
+}
+
+/// Runs an entry in the simulator and draws the page about it.
+void draw_run(const isa::VerifiedProgram& program, const Entry& entry,
+              std::vector<HostTensor>& tensors, EngineOptions settings, LibraryReport& report) {
+  constexpr std::uint64_t most_ticks = 20'000;
+  TimelineRecorder recorder(program, most_ticks);
+  settings.count_accesses = true;
+  settings.traced_blocks = 1;
+  settings.trace_values = false;
+  settings.trace = [&recorder](int kernel, const sim::TraceEvent& event) {
+    return recorder.take(kernel, event);
+  };
+  const Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
+  if (!engine) {
+    report.failure = engine.error();
+    return;
+  }
+  RunReport counted;
+  report.failure = (*engine)->run(program, entry, tensors, counted);
+  report.notes = counted.notes;
+  const Timeline timeline = recorder.finish();
+  report.text = draw_report({program, entry, tensors, counted, timeline, report.failure});
 }
 
 std::string draw(const TypedLayout& typed, const std::string& form) {
@@ -55,39 +74,44 @@ LibraryReport report_stats(const isa::VerifiedProgram& program, const std::strin
                            const DataOptions& data, std::uint64_t seed, EngineOptions settings) {
   LibraryReport report = report_of(program);
   settings.count_accesses = true;
-  Result<GeneratedRun> run = make_run(program, entry, data, seed, settings);
+  Result<GeneratedRun> run = make_run(program, entry, data, seed);
   if (!run) {
     report.failure = run.error();
     return report;
   }
+  const Result<std::unique_ptr<Engine>> engine = make_engine("sim", settings);
+  if (!engine) {
+    report.failure = engine.error();
+    return report;
+  }
   RunReport counted;
-  report.failure = run->engine->run(program, run->entry, run->tensors, counted);
+  report.failure = (*engine)->run(program, run->entry, run->tensors, counted);
   report.notes = std::move(counted.notes);
-  if (!report.failure) report.text = run_stats_json(program, *run->engine, counted).text();
+  if (!report.failure) report.text = run_stats_json(program, **engine, counted).text();
   return report;
 }
 
 LibraryReport report_page(const isa::VerifiedProgram& program, const std::string& entry,
                           const DataOptions& data, std::uint64_t seed, EngineOptions settings) {
   LibraryReport report = report_of(program);
-  constexpr std::uint64_t most_ticks = 20'000;
-  TimelineRecorder recorder(program, most_ticks);
-  settings.count_accesses = true;
-  settings.traced_blocks = 1;
-  settings.trace_values = false;
-  settings.trace = [&recorder](int kernel, const sim::TraceEvent& event) {
-    return recorder.take(kernel, event);
-  };
-  Result<GeneratedRun> run = make_run(program, entry, data, seed, settings);
-  if (!run) {
+  Result<GeneratedRun> run = make_run(program, entry, data, seed);
+  if (run) {
+    draw_run(program, run->entry, run->tensors, std::move(settings), report);
+  } else {
     report.failure = run.error();
-    return report;
   }
-  RunReport counted;
-  report.failure = run->engine->run(program, run->entry, run->tensors, counted);
-  report.notes = counted.notes;
-  const Timeline timeline = recorder.finish();
-  report.text = draw_report({program, run->entry, run->tensors, counted, timeline, report.failure});
+  return report;
+}
+
+LibraryReport report_page_of_call(const isa::VerifiedProgram& program, const Callable& callable,
+                                  CallArguments arguments, EngineOptions settings) {
+  LibraryReport report = report_of(program);
+  Result<HostCall> call = HostCall::make(program, callable, arguments);
+  if (call) {
+    draw_run(program, call->entry, call->tensors, std::move(settings), report);
+  } else {
+    report.failure = call.error();
+  }
   return report;
 }
 

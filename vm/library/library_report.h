@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "vm/library/callable.h"
 #include "vm/run/vm.h"
 
 namespace tilevm::vm {
@@ -27,6 +28,11 @@ struct LibraryReport {
 [[nodiscard]] LibraryReport report_page(const isa::VerifiedProgram& program,
                                         const std::string& entry, const DataOptions& data,
                                         std::uint64_t seed, EngineOptions settings);
+
+/// The page of a call on host memory, which stays as it is. Errors: also those of HostCall::make.
+[[nodiscard]] LibraryReport report_page_of_call(const isa::VerifiedProgram& program,
+                                                const Callable& callable, CallArguments arguments,
+                                                EngineOptions settings);
 
 /// What the CUDA backend chose, and what the compiler made of it (vm/run/compile_report.h).
 [[nodiscard]] LibraryReport report_compilation(const isa::VerifiedProgram& program);

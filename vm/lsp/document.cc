@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "frontend/syntax/grammar.h"
+#include "isa/analysis/idle_code.h"
 #include "vm/run/load.h"
 
 namespace tilevm::vm {
@@ -170,10 +171,11 @@ std::string uri_of(const std::string& path) {
   return uri;
 }
 
-Analysis analyse_names(const std::string& uri, std::string text, const EditedText& edited) {
+Analysis analyse_names(const std::string& uri, std::string text, const Settings& settings,
+                       const EditedText& edited) {
   Analysis result;
   result.source = std::make_shared<const SourceFile>(uri, std::move(text));
-  result.bound = with_includes(result.source, plain_path_of(uri), edited);
+  result.bound = with_includes(result.source, plain_path_of(uri), edited, settings.folders);
   result.tree = frontend::parse_partially(*result.bound, result.diagnostics);
   result.parsed = !result.diagnostics.has_errors();
   result.names = find_names(result.tree, *result.bound);
@@ -182,7 +184,7 @@ Analysis analyse_names(const std::string& uri, std::string text, const EditedTex
 
 Analysis analyse(const std::string& uri, std::string text, const Settings& settings,
                  const EditedText& edited) {
-  Analysis result = analyse_names(uri, std::move(text), edited);
+  Analysis result = analyse_names(uri, std::move(text), settings, edited);
   // Of a tree without its faulty lines, only types are asked: what is missing causes errors.
   Diagnostics of_faulty_tree;
   const frontend::BindOptions options{settings.defines, settings.target};
@@ -192,6 +194,11 @@ Analysis analyse(const std::string& uri, std::string text, const Settings& setti
   result.variables = index_variables(result);
   if (!result.diagnostics.has_errors()) {
     result.program = isa::verify(result.partial, settings.target, result.diagnostics);
+  }
+  if (result.program) {
+    for (const isa::Kernel& kernel : result.program->program().kernels) {
+      isa::note_idle_code(kernel, result.program->source(), result.diagnostics);
+    }
   }
   return result;
 }

@@ -39,6 +39,7 @@ struct Position {
 struct Settings {
   std::vector<frontend::Define> defines;
   isa::Target target;
+  std::vector<std::string> folders = {};  ///< from which files are included, too
 };
 
 /// What is known of a text. `program` is there if the text has no error; `partial` is what could be
@@ -80,7 +81,7 @@ struct Analysis {
                                const EditedText& edited);
 /// The same without what takes long: the tree and the names.
 [[nodiscard]] Analysis analyse_names(const std::string& uri, std::string text,
-                                     const EditedText& edited);
+                                     const Settings& settings, const EditedText& edited);
 
 /// The canonical path of a file's address, so that two addresses of one file give the same; "-" for
 /// what is no file.

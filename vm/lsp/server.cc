@@ -12,6 +12,7 @@
 
 #include "vm/lsp/session.h"
 #include "vm/lsp/wire.h"
+#include "vm/text/json_line.h"
 
 namespace tilevm::vm {
 
@@ -159,8 +160,8 @@ class Server {
     } catch (const std::bad_alloc&) {
       refuse(id, {Fault::internal_error, "out of memory"});
     } catch (const std::exception& error) {
-      refuse(id,
-             {Fault::invalid_params, fmt::format("parameters of `{}`: {}", name, error.what())});
+      refuse(id, {Fault::invalid_params,
+                  fmt::format("parameters of `{}`: {}", name, reason_of(error))});
     }
   }
 
@@ -175,7 +176,7 @@ class Server {
     try {
       (*method)(params);
     } catch (const std::exception& error) {
-      log(fmt::format("parameters of `{}`: {}", name, error.what()));
+      log(fmt::format("parameters of `{}`: {}", name, reason_of(error)));
     } catch (const Refusal& refusal) {
       log(refusal.message);
     }

@@ -184,7 +184,7 @@ Json Session::initialize(const Object& params) {
   return result.set("capabilities", capabilities()).set("serverInfo", std::move(info));
 }
 
-/// {"target": "sm_90a", "defines": {"M": "64"}}
+/// {"target": "sm_90a", "defines": {"M": "64"}, "include": ["../layouts"]}
 void Session::take_settings(const Object& options) {
   if (const Value* target = options.if_contains("target"); target && target->is_string()) {
     const Result<isa::Target> parsed = isa::parse_target(text_of(*target));
@@ -196,6 +196,11 @@ void Session::take_settings(const Object& options) {
       settings_.defines.push_back(
           {std::string(std::string_view(name)),
            value.is_string() ? text_of(value) : boost::json::serialize(value)});
+    }
+  }
+  if (const Value* folders = options.if_contains("include"); folders && folders->is_array()) {
+    for (const Value& folder : folders->get_array()) {
+      if (folder.is_string()) settings_.folders.push_back(text_of(folder));
     }
   }
 }

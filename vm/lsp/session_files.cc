@@ -84,7 +84,7 @@ void Session::for_each_view(const DocumentView& asking, const std::string& name,
     std::string text(bytes->begin(), bytes->end());
     const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
     if (!has("include") || !has(name)) continue;
-    const Analysis names = analyse_names(uri_of(file), std::move(text), edited());
+    const Analysis names = analyse_names(uri_of(file), std::move(text), settings_, edited());
     f({names, uri_of(file), encoding_, find_uri()});
   }
 }

@@ -24,8 +24,9 @@ body { font-family: system-ui, sans-serif; margin: 1.5em auto; max-width: 75em; 
   background: #fff; color: #1b1b1b; }
 h1, summary { overflow-wrap: anywhere; }
 pre, td, th { font-family: ui-monospace, 'DejaVu Sans Mono', Consolas, monospace; font-size: 13px; }
-pre.fault { border-left: 4px solid #c00000; padding: .6em; overflow-x: auto; }
-pre.note { border-left: 4px solid #b08000; padding: .6em; overflow-x: auto; }
+pre.fault { border-left: 4px solid #c00000; }
+pre.note { border-left: 4px solid #b08000; }
+pre.fault, pre.note { padding: .6em; white-space: pre-wrap; overflow-wrap: anywhere; }
 table { border-collapse: collapse; }
 .scroll, figure { overflow-x: auto; margin: 0 0 1em; }
 td, th { padding: 1px .7em; text-align: right; white-space: pre; font-weight: normal; }

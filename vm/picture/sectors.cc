@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "isa/access/access_plan.h"
+#include "sim/counting/copy_requests.h"
 #include "vm/picture/canvas.h"
 
 namespace tilevm::vm {
@@ -73,9 +74,13 @@ std::optional<GlobalAccessPicture> global_access_of(const isa::VerifiedProgram& 
   picture.requests = sim::global_requests(program, kernel, stmt);
   if (picture.requests.empty()) return std::nullopt;
   picture.how = isa::describe(program.info(kernel).access_plan(stmt));
+  const std::vector<sim::WarpAccess> destinations = sim::copy_destinations(program, kernel, stmt);
   std::uint64_t most = 0;
   for (std::size_t i = 0; i < picture.requests.size(); ++i) {
-    const sim::AccessCount count = sim::count_sectors(picture.requests[i].lanes);
+    const sim::WarpAccess& lanes = picture.requests[i].lanes;
+    const sim::AccessCount count = destinations.size() == picture.requests.size()
+                                       ? sim::count_copied_sectors(lanes, destinations[i])
+                                       : sim::count_sectors(lanes);
     picture.total += count;
     if (count.transfers > most) {
       most = count.transfers;

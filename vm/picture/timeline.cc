@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "isa/inst/product.h"
+#include "isa/inst/slot_table.h"
 #include "sim/counting/access_meter.h"
 
 namespace tilevm::vm {
@@ -13,16 +15,13 @@ namespace {
 std::uint64_t key_of(Span span) { return (std::uint64_t{span.begin} << 32) | span.end; }
 
 TickKind kind_of(const isa::Instruction& inst) {
-  if (std::holds_alternative<isa::CopyAsync>(inst)) return TickKind::copy;
-  if (std::holds_alternative<isa::CopyAsyncCommitGroup>(inst)) return TickKind::commit;
-  if (std::holds_alternative<isa::CopyAsyncWaitGroup>(inst)) return TickKind::wait;
-  if (std::holds_alternative<isa::Dot>(inst) || std::holds_alternative<isa::DotSparse>(inst) ||
-      std::holds_alternative<isa::DotScaled>(inst)) {
-    return TickKind::dot;
-  }
-  if (isa::description(inst).barrier) return TickKind::barrier;
-  return isa::description(inst).category == isa::Category::transfer ? TickKind::memory
-                                                                    : TickKind::other;
+  const isa::Description& description = isa::description(inst);
+  if (isa::is_asynchronous(inst)) return TickKind::copy;
+  if (has(description.sync, isa::Sync::arrive)) return TickKind::commit;
+  if (has(description.sync, isa::Sync::wait)) return TickKind::wait;
+  if (isa::product_operands(inst)) return TickKind::dot;
+  if (description.is_barrier()) return TickKind::barrier;
+  return description.category == isa::Category::transfer ? TickKind::memory : TickKind::other;
 }
 
 }  // namespace

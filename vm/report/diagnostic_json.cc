@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "isa/base/origin.h"
+
 namespace tilevm::vm {
 
 namespace {
@@ -15,6 +17,16 @@ void set_location(Json& object, Span span, const SourceFile& source) {
   object.set("end_line", end.line).set("end_column", end.column);
 }
 
+/// The line that a statement of a generated program comes from.
+void set_origin(Json& object, Span span, const SourceFile& source) {
+  const auto origin = origin_at(source, span.begin);
+  if (!origin) return;
+  Json from = Json::object();
+  from.set("file", std::string(origin->file)).set("line", origin->line);
+  from.set("text", std::string(origin->text));
+  object.set("origin", std::move(from));
+}
+
 Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
   Json list = Json::array();
   for (const Note& note : notes) {
@@ -23,6 +35,7 @@ Json notes_json(const std::vector<Note>& notes, const SourceFile& source) {
     if (note.has_span) {
       item.set("file", source.name_at(note.span.begin));
       set_location(item, note.span, source);
+      set_origin(item, note.span, source);
     }
     list.push(std::move(item));
   }
@@ -37,6 +50,7 @@ Json to_json(const Diagnostic& diagnostic, const SourceFile& source) {
   object.set("severity", to_string(diagnostic.severity));
   object.set("file", source.name_at(diagnostic.span.begin));
   set_location(object, diagnostic.span, source);
+  set_origin(object, diagnostic.span, source);
   object.set("message", diagnostic.message);
   if (!diagnostic.fix.empty()) object.set("fix", diagnostic.fix);
   std::vector<Note> notes = diagnostic.notes;

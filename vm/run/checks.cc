@@ -20,7 +20,9 @@ Result<sim::Checks> parse_checks(std::string_view list) {
     const Status status = check_choice("check", name, choices);
     if (!status) return status.error();
     for (const sim::NamedCheck& check : sim::named_checks) {
-      if (name == check.name || name == "all") checks.*check.member = true;
+      if (name == check.name || (name == "all" && check.is_default())) {
+        checks.*check.member = true;
+      }
     }
     if (comma == std::string_view::npos) return checks;
     list.remove_prefix(comma + 1);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "isa/base/source.h"
 
@@ -16,6 +17,6 @@ using EditedText = std::function<std::optional<std::string>(const std::string& p
 /// Adds the files that a source includes, as in load.h.
 [[nodiscard]] std::shared_ptr<const SourceFile> with_includes(
     const std::shared_ptr<const SourceFile>& source, const std::string& path,
-    const EditedText& edited);
+    const EditedText& edited, const std::vector<std::string>& folders = {});
 
 }  // namespace tilevm::vm

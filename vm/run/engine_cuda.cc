@@ -7,7 +7,7 @@
 
 #include "backend/compile/toolchain.h"
 #include "backend/driver/cuda_library.h"
-#include "backend/engine/kernel_arguments.h"
+#include "backend/launch/kernel_arguments.h"
 #include "isa/analysis/assertion.h"
 #include "vm/run/compile_report.h"
 

@@ -7,6 +7,7 @@
 
 #include "backend/emu/emu_engine.h"
 #include "vm/run/mma_models.h"
+#include "vm/run/modelled.h"
 
 namespace tilevm::vm {
 namespace {
@@ -61,6 +62,7 @@ Code code_of(EmuFault::Kind kind) {
     case EmuFault::Kind::trap:
     case EmuFault::Kind::memory:
     case EmuFault::Kind::divergence:
+    case EmuFault::Kind::replicas:
       return Code::emulated_fault;
   }
   return Code::emulated_fault;
@@ -138,6 +140,7 @@ class EmuRunner final : public Engine {
       isa::ProbeLog* const log = probes != nullptr ? &probes->launches[i] : nullptr;
       failure = run_launch(program, entry.launches[i], names, memory, report, log);
     }
+    if (!failure) note_modelled(program, entry, report.notes);
     memory.download(buffers);
     for (std::size_t i = 0; i < tensors.size(); ++i) tensors[i].data = std::move(buffers[i]);
     using Milliseconds = std::chrono::duration<double, std::milli>;

@@ -8,6 +8,7 @@
 
 #include "sim/api/sim.h"
 #include "sim/state/shadow_values.h"
+#include "vm/run/modelled.h"
 #include "vm/run/shadow.h"
 #include "vm/run/stats.h"
 #include "vm/run/unwritten.h"
@@ -151,6 +152,7 @@ class SimEngine final : public Engine {
     }
     if (!failure) {
       note_redundant(barriers, report.notes);
+      note_modelled(program, entry, report.notes);
       failure = report_stores(program, entry, stores, report);
     }
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
@@ -167,13 +169,14 @@ class SimEngine final : public Engine {
   /// A failure if elements of outputs must be written, and some are not.
   std::optional<Failure> report_stores(const isa::VerifiedProgram& program, const Entry& entry,
                                        const StoreLog& stores, RunReport& report) const {
+    stores.report_outside(report.notes);
     if (!options_.checks.unwritten) return std::nullopt;
     for (std::size_t t = 0; t < entry.tensors.size(); ++t) {
       const std::optional<Uncovered> left = stores.unwritten(entry, t);
       report.unwritten.push_back(left ? std::optional(left->count) : std::nullopt);
     }
     Diagnostics found;
-    stores.report(program, entry, require_written_, found);
+    stores.report_unwritten(program, entry, require_written_, found);
     if (found.has_errors()) return found;
     for (const Diagnostic& each : found.sorted()) report.notes.report(each);
     return std::nullopt;

@@ -8,6 +8,7 @@
 #include "isa/base/suggest.h"
 #include "isa/verify/pipeline_instance.h"
 #include "vm/data/tensor.h"
+#include "vm/run/default_data.h"
 #include "vm/run/entry_parts.h"
 #include "vm/run/entry_sizes.h"
 #include "vm/text/data_error.h"
@@ -263,6 +264,7 @@ Result<Entry> resolve_entry(const isa::VerifiedProgram& program, const std::stri
   if (!chosen) return chosen.error();
   Result<Texts> inputs = by_name(data.inputs, "--in");
   if (!inputs) return inputs.error();
+  add_default_data(program.program(), program.source(), *chosen, *inputs);
   Result<Texts> outputs = by_name(data.outputs, "--out");
   if (!outputs) return outputs.error();
   if (chosen->is_pipeline) {

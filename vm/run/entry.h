@@ -10,6 +10,7 @@
 #include "isa/program/program.h"
 #include "isa/verify/verify.h"
 #include "vm/data/spec.h"
+#include "vm/run/entry_parts.h"
 
 namespace tilevm::vm {
 
@@ -34,13 +35,6 @@ struct Entry {
 struct DataOptions {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-};
-
-/// The index of an entry in a program's list of pipelines or of kernels.
-struct EntryIndex {
-  bool is_pipeline = false;
-  int index = 0;
-  friend bool operator==(const EntryIndex&, const EntryIndex&) = default;
 };
 
 /// The entry that a name means, an empty one as in resolve_entry.

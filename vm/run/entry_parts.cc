@@ -9,6 +9,7 @@
 
 #include "isa/base/suggest.h"
 #include "vm/run/load.h"
+#include "vm/run/scalar_file.h"
 #include "vm/text/data_error.h"
 
 namespace tilevm::vm {
@@ -126,7 +127,11 @@ Result<Choice> take_choice(Texts& inputs, Texts& outputs, const std::string& nam
 Result<isa::Scalar> take_scalar(Texts& inputs, std::string_view of, const std::string& name,
                                 isa::ScalarKind kind) {
   const std::optional<std::string> text = take(inputs, name);
-  if (text) return parse_scalar(kind, name, *text);
+  if (text) {
+    const Result<Spec> spec = parse_spec(*text);
+    const bool is_file = spec && spec->kind == SourceKind::file && spec->path != "-";
+    return is_file ? read_scalar_file(*spec, name, kind) : parse_scalar(kind, name, *text);
+  }
   return usage(fmt::format("{} needs a value for its parameter `{} {}`: give it with --in {}=VALUE",
                            of, to_string(kind), name, name));
 }

@@ -13,6 +13,13 @@
 
 namespace tilevm::vm {
 
+/// The index of an entry in a program's list of pipelines or of kernels.
+struct EntryIndex {
+  bool is_pipeline = false;
+  int index = 0;
+  friend bool operator==(const EntryIndex&, const EntryIndex&) = default;
+};
+
 /// Texts by name, from which each is taken once.
 using Texts = std::map<std::string, std::string>;
 

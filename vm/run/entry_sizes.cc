@@ -91,8 +91,9 @@ class Sizes {
   Sizes(const isa::Pipeline& pipeline, const std::function<bool(std::size_t)>& is_given)
       : pipeline_(pipeline), is_given_(is_given), sources_(pipeline.scalars.size()) {}
 
-  /// Another rank is reported where the data is read.
-  Status look_at(const isa::PipelineTensor& tensor, const isa::Shape& shape) {
+  /// Another rank is reported where the data is read. An array of no dimensions is one element.
+  Status look_at(const isa::PipelineTensor& tensor, isa::Shape shape) {
+    if (shape.empty()) shape.assign(tensor.extents.size(), 1);
     if (shape.size() != tensor.extents.size()) return Done{};
     for (std::size_t d = 0; d < tensor.extents.size(); ++d) {
       const auto found = solve_extent(tensor.extents[d], shape[d]);

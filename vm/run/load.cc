@@ -1,10 +1,12 @@
 #include "vm/run/load.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,7 +17,9 @@
 
 #include "frontend/syntax/includes.h"
 #include "frontend/syntax/lines.h"
+#include "isa/base/shown.h"
 #include "vm/run/edited_files.h"
+#include "vm/run/include_folders.h"
 
 namespace tilevm::vm {
 
@@ -84,37 +88,102 @@ Result<std::shared_ptr<const SourceFile>> read_source(const std::string& path,
 
 namespace {
 
-/// A file by its path from the folder of another. Its canonical path is the same for every way to
-/// it.
-Result<frontend::FoundFile> find_file(const std::string& path, const std::string& from) {
-  namespace fs = std::filesystem;
-  const fs::path place = fs::path(from).parent_path() / path;
-  std::error_code error;
-  const fs::path canonical = fs::weakly_canonical(place, error);
-  const fs::file_status status = fs::status(place, error);
-  if (!fs::exists(status)) {
-    return Error{ErrorKind::program, fmt::format("there is no file `{}`", place.generic_string())};
-  }
-  if (!fs::is_regular_file(status)) {
-    return Error{ErrorKind::program, fmt::format("`{}` is no file", place.generic_string())};
-  }
-  Result<std::string> text = read_text(place.string());
-  if (!text) {
-    return Error{ErrorKind::program, fmt::format("`{}` cannot be read", place.generic_string())};
-  }
-  return frontend::FoundFile{place.generic_string(), canonical.generic_string(), *std::move(text)};
+namespace fs = std::filesystem;
+
+Error cannot_include(const std::string& message) { return {ErrorKind::program, message}; }
+
+/// Whether a canonical path is inside of a canonical folder.
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  const auto [end, at] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  static_cast<void>(at);
+  return end == folder.end() || (std::next(end) == folder.end() && end->empty());
 }
+
+/// Finds the files of one program.
+class IncludedFiles {
+ public:
+  /// `path` is the program's own, `-` if it has none.
+  IncludedFiles(std::string path, const IncludeFolders& folders)
+      : path_(std::move(path)), folders_(folders) {
+    std::error_code error;
+    if (has_folder()) {
+      key_ = fs::weakly_canonical(path_, error);
+      roots_.push_back(key_.parent_path());
+    }
+    for (const std::string& folder : folders_) {
+      roots_.push_back(fs::weakly_canonical(fs::absolute(folder, error), error));
+    }
+  }
+
+  [[nodiscard]] std::string key() const { return key_.generic_string(); }
+
+  /// A file by its path from the folder of the file `from`, or from one of the folders. Its
+  /// canonical path is the same for every way to it.
+  [[nodiscard]] Result<frontend::FoundFile> find(const std::string& path,
+                                                 const std::string& from) const {
+    std::error_code error;
+    const fs::path first = beside(from) / path;
+    fs::path place = first;
+    for (auto folder = folders_.begin(); !fs::exists(place, error); ++folder) {
+      if (folder == folders_.end()) {
+        return cannot_include(fmt::format("there is no file `{}`", first.generic_string()));
+      }
+      place = fs::path(*folder) / path;
+    }
+    return read(path, place);
+  }
+
+ private:
+  [[nodiscard]] bool has_folder() const { return path_ != "-"; }
+
+  [[nodiscard]] fs::path beside(const std::string& from) const {
+    if (from != key_) return fs::path(from).parent_path();
+    return has_folder() ? fs::path(path_).parent_path() : fs::path(folders_.front());
+  }
+
+  /// Text that a fault may show is only that of files where the user keeps programs.
+  [[nodiscard]] Result<frontend::FoundFile> read(const std::string& path,
+                                                 const fs::path& place) const {
+    std::error_code error;
+    const fs::path canonical = fs::canonical(place, error);
+    if (!fs::is_regular_file(canonical, error)) {
+      return cannot_include(fmt::format("`{}` is no file", place.generic_string()));
+    }
+    for (const char* system : {"/dev", "/proc", "/sys"}) {
+      if (!is_inside(canonical, system)) continue;
+      return cannot_include(fmt::format("`{}` is in {}, whose files are no programs",
+                                        place.generic_string(), system));
+    }
+    const bool permitted = std::ranges::any_of(
+        roots_, [&](const fs::path& root) { return is_inside(canonical, root); });
+    if (!permitted) {
+      return cannot_include(fmt::format(
+          "`{}` is outside of the program's own folder; `-I DIR` permits another folder", path));
+    }
+    Result<std::string> text = read_text(canonical.string());
+    if (!text) {
+      return cannot_include(fmt::format("`{}` cannot be read", place.generic_string()));
+    }
+    return frontend::FoundFile{place.generic_string(), canonical.generic_string(),
+                               *std::move(text)};
+  }
+
+  std::string path_;
+  IncludeFolders folders_;
+  fs::path key_;
+  std::vector<fs::path> roots_;  // canonical
+};
 
 }  // namespace
 
 std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const SourceFile>& source,
-                                                const std::string& path, const EditedText& edited) {
-  if (path == "-") return frontend::with_standard_library(source);
-  std::error_code error;
-  const auto key = std::filesystem::weakly_canonical(path, error).generic_string();
-  return frontend::with_includes(source, key,
+                                                const std::string& path, const EditedText& edited,
+                                                const IncludeFolders& folders) {
+  if (path == "-" && folders.empty()) return frontend::with_standard_library(source);
+  const IncludedFiles files(path, folders);
+  return frontend::with_includes(source, files.key(),
                                  [&](const std::string& name, const std::string& from) {
-                                   auto found = find_file(name, from == key ? path : from);
+                                   auto found = files.find(name, from);
                                    if (!found || !edited) return found;
                                    if (auto text = edited(found->key))
                                      found->text = *std::move(text);
@@ -123,21 +192,38 @@ std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const Sour
 }
 
 std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const SourceFile>& source,
+                                                const std::string& path,
+                                                const IncludeFolders& folders) {
+  return with_includes(source, path, {}, folders);
+}
+
+std::shared_ptr<const SourceFile> with_includes(const std::shared_ptr<const SourceFile>& source,
                                                 const std::string& path) {
-  return with_includes(source, path, {});
+  return with_includes(source, path, IncludeFolders{});
 }
 
 Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
                                                        InputStream& standard_input) {
-  auto source = read_source(path, standard_input);
-  if (!source) return source;
-  return with_includes(*source, path);
+  return read_program(path, standard_input, {});
 }
 
 Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path) {
+  return read_program(path, IncludeFolders{});
+}
+
+Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
+                                                       InputStream& standard_input,
+                                                       const IncludeFolders& folders) {
+  auto source = read_source(path, standard_input);
+  if (!source) return source;
+  return with_includes(*source, path, folders);
+}
+
+Result<std::shared_ptr<const SourceFile>> read_program(const std::string& path,
+                                                       const IncludeFolders& folders) {
   auto source = read_source(path, nullptr);
   if (!source) return source;
-  return with_includes(*source, path);
+  return with_includes(*source, path, folders);
 }
 
 namespace {
@@ -166,7 +252,7 @@ Diagnostics with_defines(const Diagnostics& diagnostics, const SourceFile& sourc
     bool repeats = false;
     for (const frontend::Define& define : defines) {
       const bool is_error = diagnostic.severity == Severity::error;
-      const std::string option = fmt::format("-D {}={}", define.name, define.value);
+      const std::string option = fmt::format("-D {}={}", define.name, shortened(define.value));
       if (!is_error || diagnostic.message.find(option) != std::string::npos) continue;
       if (!has_word(source.text(diagnostic.span), define.name)) continue;
       const auto [known, is_new] =
@@ -174,7 +260,8 @@ Diagnostics with_defines(const Diagnostics& diagnostics, const SourceFile& sourc
       known->second.second += 1;
       repeats = !is_new;
       if (repeats) break;
-      add_note(diagnostic, fmt::format("`{}` is {} here: {}", define.name, define.value, option));
+      add_note(diagnostic,
+               fmt::format("`{}` is {} here: {}", define.name, shortened(define.value), option));
     }
     if (!repeats) kept.push_back(std::move(diagnostic));
   }
@@ -231,7 +318,7 @@ Result<std::pair<std::string, std::string>> split_assignment(std::string_view te
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
     return Error{ErrorKind::usage, fmt::format("`{} {}` is no assignment: write {} NAME=VALUE",
-                                               option, text, option)};
+                                               option, shortened(text), option)};
   }
   return std::pair{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
 }
@@ -243,7 +330,7 @@ Result<std::vector<frontend::Define>> parse_defines(const std::vector<std::strin
     Result<std::pair<std::string, std::string>> pair = split_assignment(text, "-D");
     if (!pair) return pair.error();
     if (!seen.insert(pair->first).second) {
-      return Error{ErrorKind::usage, fmt::format("`-D {}` is given twice", pair->first)};
+      return Error{ErrorKind::usage, fmt::format("`-D {}` is given twice", shortened(pair->first))};
     }
     defines.push_back({std::move(pair->first), std::move(pair->second)});
   }

@@ -1,4 +1,5 @@
 #include "vm/run/stats.h"
+#include "isa/base/origin.h"
 
 #include <algorithm>
 #include <array>
@@ -139,6 +140,9 @@ Json statements_json(const isa::VerifiedProgram& program, const sim::Counters& c
     const LineColumn at = program.source().locate(statement.span.begin);
     Json object = Json::object();
     object.set("line", at.line).set("column", at.column);
+    if (const auto origin = origin_at(program.source(), statement.span.begin)) {
+      object.set("origin", fmt::format("{}:{}", origin->file, origin->line));
+    }
     object.set("instruction", mnemonic(statement.instruction));
     object.set("executions", statement.executions);
     object.set("accesses", accesses_json(statement.accesses, false));

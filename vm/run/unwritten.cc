@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "vm/data/tensor.h"
 
@@ -98,6 +99,10 @@ void StoreLog::add(const isa::Launch& launch, const sim::Report& report) {
     known.executed += use.executed;
     known.outside += use.outside;
   }
+  for (const sim::OutsideUse& use : report.outside) {
+    const auto [known, fresh] = outside_.try_emplace({use.span.begin, use.indexed}, use);
+    if (!fresh) known->second.count += use.count;
+  }
 }
 
 std::optional<Uncovered> StoreLog::unwritten(const Entry& entry, std::size_t t) const {
@@ -107,8 +112,8 @@ std::optional<Uncovered> StoreLog::unwritten(const Entry& entry, std::size_t t) 
   return find_uncovered(tensors_[t].stored, elements, tensor.dtype.bits);
 }
 
-void StoreLog::report(const isa::VerifiedProgram& program, const Entry& entry, bool required,
-                      Diagnostics& diagnostics) const {
+void StoreLog::report_unwritten(const isa::VerifiedProgram& program, const Entry& entry,
+                                bool required, Diagnostics& diagnostics) const {
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
     const Entry::Tensor& tensor = entry.tensors[t];
     const std::optional<Uncovered> left = unwritten(entry, t);
@@ -152,6 +157,26 @@ void StoreLog::report(const isa::VerifiedProgram& program, const Entry& entry, b
                     store.executed == 1
                         ? "the one time that it ran,"
                         : fmt::format("each of the {} times that it ran,", store.executed)));
+  }
+}
+
+void StoreLog::report_outside(Diagnostics& diagnostics) const {
+  for (const auto& [key, use] : outside_) {
+    const std::string what =
+        use.indexed ? fmt::format("the index of `{}` has {} element{} outside of `{}`",
+                                  use.mnemonic, use.count, use.count == 1 ? "" : "s", use.view)
+                    : fmt::format("`{}` names an index outside of `{}` {} time{}", use.mnemonic,
+                                  use.view, use.count, use.count == 1 ? "" : "s");
+    auto& warning = diagnostics.warning(
+        Code::index_outside, use.span,
+        fmt::format("{}, first {} in block [{}], where dimension {} has extent {}: what is loaded "
+                    "there is zero, and nothing is stored",
+                    what, use.index, fmt::join(use.block, ", "), use.dim, use.extent));
+    add_note(warning,
+             use.indexed ? "check the data that the index comes from"
+                         : "if that is meant, test the index (`if`) before the access, or give it "
+                           "a colon and the tile a dimension of extent 1; else check the data that "
+                           "it comes from");
   }
 }
 

@@ -1,4 +1,5 @@
-// Outputs of which a run has stored nothing to some elements, and stores that never met their view.
+// Outputs of which a run has stored nothing to some elements, stores that never met their view, and
+// indices outside of their view.
 #pragma once
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "isa/verify/verify.h"
@@ -38,8 +40,10 @@ class StoreLog {
   /// Reports the elements of outputs that no launch has stored, as errors if `required`, else as
   /// warnings; and stores whose tiles were outside of their views each time. Tensors that are
   /// inputs too keep what they held, so nothing is said of them.
-  void report(const isa::VerifiedProgram& program, const Entry& entry, bool required,
-              Diagnostics& diagnostics) const;
+  void report_unwritten(const isa::VerifiedProgram& program, const Entry& entry, bool required,
+                        Diagnostics& diagnostics) const;
+  /// Warns of elements outside of views that indices named.
+  void report_outside(Diagnostics& diagnostics) const;
 
  private:
   struct Tensor {
@@ -55,6 +59,8 @@ class StoreLog {
   std::vector<Tensor> tensors_;
   std::vector<Launched> launches_;
   std::map<std::size_t, sim::StoreUse> stores_;  // by their offset in the text
+  /// By the offset of the statement in the text, and whether an index tile named the elements.
+  std::map<std::pair<std::size_t, bool>, sim::OutsideUse> outside_;
 };
 
 /// "(M + BM - 1) / BM" for "M / BM"; empty if the text is no plain quotient.

@@ -11,6 +11,9 @@
 
 namespace tilevm::vm {
 
+/// Why JSON could not be read, without the library's own words for where in its sources it noticed.
+[[nodiscard]] std::string reason_of(const std::exception& error);
+
 /// What `read` makes of the object of a line; it throws what Boost.JSON throws where a member is
 /// missing or of another type. Error (program): the line is no such object ("no record of a run"),
 /// or not of schema 1.
@@ -25,7 +28,7 @@ auto read_json_line(const std::string& line, std::string_view complaint, const R
     }
     return read(object);
   } catch (const std::exception& error) {
-    return Error{ErrorKind::program, std::string(complaint) + ": " + error.what()};
+    return Error{ErrorKind::program, std::string(complaint) + ": " + reason_of(error)};
   }
 }
 

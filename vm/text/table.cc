@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "isa/base/origin.h"
 #include "isa/inst/slot_table.h"
 
 namespace tilevm::vm {
@@ -31,7 +32,11 @@ std::string_view mnemonic(std::size_t instruction) {
 }
 
 std::string location_of(const isa::VerifiedProgram& program, Span span) {
-  return program.source().location(span.begin);
+  std::string text = program.source().location(span.begin);
+  if (const auto origin = origin_at(program.source(), span.begin)) {
+    text += fmt::format(" ({})", origin_text(*origin));
+  }
+  return text;
 }
 
 std::string grouped(std::uint64_t value) {

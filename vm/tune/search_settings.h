@@ -18,8 +18,10 @@ struct SearchSettings {
   std::vector<frontend::Define> fixed;    ///< what -D says
   std::vector<frontend::Define> reduced;  ///< of the problem on which a winner is proved
   std::string entry, kernel;
-  std::string output;  ///< where trials are kept
-  std::string start;   ///< a table of trials whose points are timed first; empty: none
+  std::vector<std::string> inputs = {};   ///< "NAME=SPEC", with absolute paths
+  std::vector<std::string> folders = {};  ///< absolute, from which files are included
+  std::string output;                     ///< where trials are kept
+  std::string start;  ///< a table of trials whose points are timed first; empty: none
   int jobs = 1;
   int rounds = 30;
   std::uint64_t most = 512;                ///< points that are timed

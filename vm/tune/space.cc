@@ -151,10 +151,12 @@ std::optional<Candidate> Points::make(std::uint64_t index, Diagnostics& why) {
     return std::nullopt;
   }
   const backend::CudaSource emitted = backend::emit_cuda(*loaded.program);
-  const std::string what = fmt::format("{}\n{}", settings_.entry, settings_.kernel);
+  std::string what = fmt::format("{}\n{}", settings_.entry, settings_.kernel);
+  for (const std::string& input : settings_.inputs) what += "\n" + input;
   const std::string whole = fmt::format("{}\n{}\n{}", what, to_string(defines), emitted.text);
   candidate.key = format_hash(xxh64(whole));
-  if (const Result<Entry> entry = resolve_entry(*loaded.program, settings_.entry, {})) {
+  if (const Result<Entry> entry =
+          resolve_entry(*loaded.program, settings_.entry, {settings_.inputs, {}})) {
     candidate.least_us =
         least_time(*loaded.program, emitted, *entry, settings_.kernel, settings_.multiprocessors);
   }

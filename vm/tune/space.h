@@ -45,6 +45,7 @@ struct PointsSettings {
   std::string entry = {}, kernel = {};  ///< what is timed; a part of every key
   int multiprocessors = 0;              ///< of the GPU; 0: unknown, and every least_us is 0
   std::uint64_t seed = 0;
+  std::vector<std::string> inputs = {};  ///< "NAME=SPEC", a part of every key
 };
 
 /// The points of a file, each looked at once and only when it is asked for: in a large space most

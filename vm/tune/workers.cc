@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "vm/tune/inputs.h"
+
 namespace tilevm::vm::tuning {
 
 namespace {
@@ -27,6 +29,11 @@ std::vector<frontend::Define> overridden(std::vector<frontend::Define> defines,
   });
   defines.insert(defines.end(), overrides.begin(), overrides.end());
   return defines;
+}
+
+void add_each(std::vector<std::string>& arguments, const std::string& option,
+              const std::vector<std::string>& values) {
+  for (const std::string& value : values) arguments.insert(arguments.end(), {option, value});
 }
 
 bool is_killed(const Result<backend::ProcessResult>& ended, Clock::time_point deadline) {
@@ -64,6 +71,8 @@ std::optional<Trial> Workers::time(const Candidate& candidate, bool refuse_spill
   if (!settings_.kernel.empty()) {
     arguments.insert(arguments.end(), {"--kernel", settings_.kernel});
   }
+  add_each(arguments, "--in", settings_.inputs);
+  add_each(arguments, "-I", settings_.folders);
   add_defines(arguments, defines_of(candidate));
   const Result<backend::ProcessResult> ended = start(std::move(arguments), deadline);
   if (is_killed(ended, deadline)) return std::nullopt;
@@ -79,6 +88,8 @@ std::optional<Workers::Proof> Workers::prove(const Candidate& candidate,
                                              Clock::time_point deadline) const {
   std::vector<std::string> arguments = {"diff", settings_.file, "--seeds", "0..4", "--json"};
   if (!settings_.entry.empty()) arguments.insert(arguments.end(), {"--entry", settings_.entry});
+  add_each(arguments, "--in", inputs_of_proof(settings_.inputs, !settings_.reduced.empty()));
+  add_each(arguments, "-I", settings_.folders);
   add_defines(arguments, overridden(defines_of(candidate), settings_.reduced));
   const Result<backend::ProcessResult> ended = start(std::move(arguments), deadline);
   if (is_killed(ended, deadline)) return std::nullopt;

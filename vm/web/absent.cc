@@ -36,6 +36,7 @@ Exit bench(const BenchOptions&, Io& io) { return absent_command("bench", io); }
 Exit cache(const CacheOptions&, Io& io) { return absent_command("cache", io); }
 Exit complete(const CompletionOptions&, Io& io) { return absent_command("completion", io); }
 Exit demo(const DemoOptions&, Io& io) { return absent_command("demo", io); }
+Exit triton(const TritonOptions&, Io& io) { return absent_command("triton", io); }
 Exit diff(const DiffOptions&, Io& io) { return absent_command("diff", io); }
 Exit doctor(const DoctorOptions&, Io& io) { return absent_command("doctor", io); }
 Exit fuzz_programs(const FuzzOptions&, Io& io) { return absent_command("fuzz", io); }

@@ -2,6 +2,7 @@
 // emitted programs are compared with isa's arithmetic. One thread calls, which has all memory.
 #pragma once
 
+#include "backend/emu/approximations.h"
 #include "backend/emu/lane.h"
 
 namespace tilevm::backend {
@@ -17,6 +18,7 @@ inline emu::Lane* test_lane() {
     made.trap = [](emu::Lane*) { ++trap_count; };
     made.check = [](emu::Lane*, const void*, unsigned, bool) {};
     made.synchronize = [](emu::Lane*, unsigned) {};
+    made.approximation = find_approximation;
     return made;
   }();
   static emu::Lane lane = [] {

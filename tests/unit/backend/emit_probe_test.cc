@@ -8,8 +8,7 @@
 
 #include "backend/compile/toolchain.h"
 #include "backend/emit/emit.h"
-#include "backend/engine/probe_buffer.h"
-#include "backend/select/probe_plan.h"
+#include "backend/launch/probe_buffer.h"
 #include "tests/unit/backend/emit_support.h"
 #include "tests/unit/backend/toolchain_support.h"
 #include "tests/unit/contains.h"
@@ -32,7 +31,7 @@ constexpr const char* small_program = R"(def small<2>(f16* x_ptr, f32* y_ptr, i3
 )";
 
 CudaSource with_probes(const isa::VerifiedProgram& program) {
-  return emit_cuda(select(program), {.probes = true});
+  return emit_cuda(select(program, {.probes = true}));
 }
 
 std::string own_text(const CudaSource& source) { return source.text.substr(source.prelude_size); }
@@ -40,7 +39,7 @@ std::string own_text(const CudaSource& source) { return source.text.substr(sourc
 TEST_CASE("text without probes has nothing of them") {
   const auto program = make_program(small_program);
   const CudaSource plain = emit_cuda(program);
-  CHECK(plain.text == emit_cuda(select(program), EmitOptions{}).text);
+  CHECK(plain.text == emit_cuda(select(program, SelectOptions{})).text);
   CHECK_FALSE(contains(plain.text, "Probe"));
   CHECK_FALSE(contains(own_text(plain), "probe"));
   CHECK(plain.kernels[0].parameters.size() == 3);
@@ -83,7 +82,7 @@ TEST_CASE("with probes each product leaves its result, which a loop otherwise ma
 
 TEST_CASE("the plan says which statements record") {
   const auto program = make_program(small_program);
-  const isa::ProbePlan plan = plan_probes(select(program), 0);
+  const isa::ProbePlan plan = select(program, {.probes = true}).kernels[0].probes;
   std::string modes;
   isa::for_each_statement(program.kernel(0).body, [&](const isa::Stmt& stmt) {
     modes += "-jr"[static_cast<int>(plan[stmt.id()])];

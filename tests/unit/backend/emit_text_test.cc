@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <sstream>
 #include <string>
 
 #include "backend/emit/code_writer.h"
@@ -224,6 +225,37 @@ TEST_CASE("literals keep their type and their value") {
   CHECK(scalar_literal({ScalarKind::u64, ~std::uint64_t{0}}) == "18446744073709551615ull");
   CHECK(scalar_literal(Scalar::f32(1.0F)) == "tv::f32_value(0x3f800000u)");
   CHECK(scalar_literal(Scalar::of(true)) == "true");
+}
+
+/// The line of the program that a compiler names for the first line of code with these words.
+int program_line_of(const std::string& text, const std::string& words) {
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line); ++number) {
+    if (line.starts_with("#line ")) {
+      number = std::stoi(line.substr(6)) - 1;
+    } else if (line.find(words) != std::string::npos) {
+      return number;
+    }
+  }
+  return -1;
+}
+
+TEST_CASE("declarations and what elif tests count as the lines that they are made of") {
+  const std::string text =
+      own_text(make_program("def f<4>(i32* p, i32 n):\n"
+                            "    t = BlockIndices()\n"
+                            "    x = AllocateRegister(i32, layout=spatial(32), init=0)\n"
+                            "    if n == 1:\n"
+                            "        x = x + 1\n"
+                            "    elif n == t:\n"
+                            "        x = x + 2\n"
+                            "    y = Cast(x, f32)\n"
+                            "    StoreGlobal(Cast(y, i32), ViewGlobal(p, shape=[32]))\n"));
+  CHECK_EQ(program_line_of(text, "tv::u32 x[1]"), 3);
+  CHECK_EQ(program_line_of(text, "if (n == 1)"), 4);
+  CHECK_EQ(program_line_of(text, "else if (n == t)"), 6);
+  CHECK_EQ(program_line_of(text, "tv::u32 y[1]"), 8);
 }
 
 }  // namespace

@@ -142,6 +142,23 @@ TEST_CASE("emu: an access outside of shared memory is a fault") {
   CHECK(ran.fault->line == 8);
 }
 
+TEST_CASE("emu: an access outside of memory names its statement, however the code is optimised") {
+  const std::vector<std::pair<Edit, unsigned>> edits{
+      {replacing("gx.data", "gx.data + 4 * 250"), 7},
+      {replacing("s = shared_ + 0", "s = shared_ + 128"), 8},
+      {replacing("gy.data", "gy.data + 4 * 200"), 11}};
+  for (const int optimisation : {0, 1, 2, 3}) {
+    for (const auto& [edit, line] : edits) {
+      CAPTURE(optimisation);
+      EmuOptions options;
+      options.optimisation = optimisation;
+      const Ran ran = run_reverse(options, edit);
+      REQUIRE(ran.fault);
+      CHECK(ran.fault->line == line);
+    }
+  }
+}
+
 TEST_CASE("emu: an access that is not at a multiple of its width is a fault") {
   const Ran ran = run_reverse({}, replacing("gy.data", "gy.data + 2"));
   REQUIRE(ran.fault);
@@ -170,6 +187,50 @@ def shift<1>(i32* x_ptr, i32* y_ptr):
     const Ran wrong = run(text, memory, options, replacing("tv::synchronize();", ";"));
     REQUIRE_FALSE(wrong.fault);
     CHECK(wrong.memory != right.memory);
+  }
+}
+
+namespace {
+
+/// All threads need the sum of 64 numbers, and every thread stores it.
+std::string replicated_text(const std::string& store) {
+  return R"(@threads(64)
+def total<1>(i32* x_ptr, i32* y_ptr):
+    gx = ViewGlobal(x_ptr, shape=[64])
+    gy = ViewGlobal(y_ptr, shape=[1])
+    x = LoadGlobal(gx, layout=spatial(64), offset=[0:])
+    t = Reduce(x, add, dims=[0], keep_dims=true)
+)" + store;
+}
+
+}  // namespace
+
+TEST_CASE("emu: replicas that differ are a fault where they are stored") {
+  const std::string by_element = "    StoreGlobal(t, gy, offset=[0:])\n";
+  const std::string in_shared = R"(    s = AllocateShared(i32, shape=[1])
+    StoreShared(t, s)
+    Synchronize()
+    u = LoadShared(s, layout=replicated(64).spatial(1))
+    StoreGlobal(u, gy, offset=[0:])
+)";
+  const Edit without_barrier = [](std::string& text) {
+    const std::size_t at = text.find("tv::synchronize();", text.rfind("at_ = shared_ + exchange_"));
+    REQUIRE(at != std::string::npos);
+    text.erase(at, std::strlen("tv::synchronize();"));
+  };
+  for (const std::string& store : {by_element, in_shared}) {
+    const std::string text = replicated_text(store);
+    const HostBuffers memory{numbers(64), std::vector<std::uint8_t>(4)};
+    REQUIRE_FALSE(run(text, memory).fault);
+    for (const auto order : {EmuOptions::Order::forward, EmuOptions::Order::backward}) {
+      EmuOptions options;
+      options.lanes = order;
+      const Ran ran = run(text, memory, options, without_barrier);
+      REQUIRE(ran.fault);
+      CHECK(ran.fault->kind == EmuFault::Kind::replicas);
+      CHECK(has(ran.fault->message, "store different bits at one address"));
+      CHECK(ran.fault->line == (store == in_shared ? 8 : 7));
+    }
   }
 }
 

@@ -142,6 +142,48 @@ TEST_CASE("an entry that is a link is not followed") {
   CHECK(compile(request_of("a")).cached);
 }
 
+TEST_CASE("an entry under another's name is compiled anew") {
+  const CacheTest test;
+  compile(request_of("a"));
+  const std::string first = test.entry(), content = *read_whole_file(first);
+  compile(request_of("b"));
+  for (const CacheEntry& entry : KernelCache::open(*cache_settings())->entries()) {
+    if (entry.path != first) fs::copy_file(first, entry.path, fs::copy_options::overwrite_existing);
+  }
+  std::vector<CacheEntry> entries = KernelCache::open(*cache_settings())->entries();
+  REQUIRE(entries.size() == 2);
+  CHECK(entries[entries[0].path == first ? 1 : 0].name.empty());
+  CHECK_FALSE(compile(request_of("b")).cached);
+  CHECK(compile(request_of("b")).cached);
+  CHECK(compile(request_of("a")).cached);
+}
+
+TEST_CASE("an entry that others may write to is compiled anew") {
+  const CacheTest test;
+  compile(request_of("a"));
+  for (const mode_t mode : {0620, 0602}) {
+    REQUIRE(chmod(test.entry().c_str(), mode) == 0);
+    CHECK_FALSE(compile(request_of("a")).cached);
+    CHECK(compile(request_of("a")).cached);
+  }
+  REQUIRE(chmod(test.entry().c_str(), 0644) == 0);
+  CHECK(compile(request_of("a")).cached);
+}
+
+TEST_CASE("entries of another format make room, and are removed") {
+  const CacheTest test;
+  compile(request_of("a"));
+  const std::string entry = test.entry();
+  std::string other = *read_whole_file(entry);
+  other.replace(other.find('2'), 1, "1");
+  REQUIRE(write_whole_file(entry, other));
+  CHECK(KernelCache::open(*cache_settings())->entries().size() == 1);
+  CHECK_FALSE(compile(request_of("a")).cached);
+  CHECK(compile(request_of("a")).cached);
+  REQUIRE(write_whole_file(entry, other));
+  CHECK(KernelCache::open(*cache_settings())->clear() == 1);
+}
+
 TEST_CASE("a folder that others may write to is not read, and one line says so") {
   CacheTest test;
   compile(request_of("a"));

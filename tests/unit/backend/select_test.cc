@@ -42,7 +42,7 @@ def f<1>(u8* p, f16* r):
   CHECK(count<ElidedCast>(selected) == 1);
   CHECK(count<FusedCast>(selected) == 1);
   CHECK(count<RecipeCast>(selected) == 0);
-  CHECK(count<Plain>(selected) == 3);  // two views and the constant
+  CHECK(count<Plain>(selected) == 2);  // two views and the constant
   isa::for_each_statement(selected.program.kernel(0).body, [&](const isa::Stmt& stmt) {
     const auto* fused = std::get_if<FusedCast>(&selected.kernels[0].forms[stmt.id()]);
     if (fused == nullptr) return;

@@ -91,6 +91,11 @@ TEST_CASE("what is not text is refused once") {
   using Messages = std::vector<std::string>;
   CHECK_EQ(faults_of(std::string("const A = 1\n\0\0\0", 15)),
            Messages{"2:1 TV0007 byte 0x00 at offset 12 is not UTF-8 text; is this a program?"});
+  CHECK_EQ(faults_of("const A = 1  # \x1b[2J\n"),
+           Messages{"1:16 TV0007 byte 0x1b at offset 15 is a control character; programs are text, "
+                    "and strings write it as `\\x1b`"});
+  CHECK_EQ(faults_of("# \xc2\x9b\n").size(), 1);  // an escape sequence begins so, too
+  CHECK_EQ(faults_of("const A = 1\t# tab\r\n").size(), 0);
   CHECK_EQ(faults_of("# \xff\xfe\n").size(), 1);
   CHECK_EQ(faults_of("# \xed\xa0\x80\n").size(), 1);  // a surrogate
   CHECK_EQ(faults_of("# \xc0\xaf\n").size(), 1);      // an overlong slash

@@ -67,7 +67,9 @@ TEST_CASE("habits from other languages get advice") {
     return d.notes.empty() ? std::string() : d.notes.front().message;
   };
   CHECK_EQ(note("a += 1"), "there is no `+=`; write `a = a + b`");
-  CHECK_EQ(note("a = 2 ** 3"), "there is no power operator; shift or multiply instead");
+  CHECK_EQ(note("a = 2 ** 3"),
+           "there is no power operator; of tiles it is `Pow(a, b)`, of constants `1 << n` or a "
+           "product");
   CHECK_EQ(note("if a:\n        pass\n    else if b:\n        pass"),
            "`else if` is written `elif`");
 }

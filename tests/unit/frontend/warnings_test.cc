@@ -60,5 +60,35 @@ TEST_CASE(
   CHECK(warnings_of(view + load + "i * 32 + 128:])\n") == Warnings{"6 TV0305"});
 }
 
+TEST_CASE("an index without a colon that its view does not have is warned of, of loads too") {
+  using Warnings = std::vector<std::string>;
+  const std::string view = "    g = ViewGlobal(p, shape=[4, 32])\n    for i in range(8):\n";
+  const auto load = [](const std::string& index) {
+    return "y = LoadGlobal(g, layout=spatial(32), offset=[" + index + ", 0:])\n";
+  };
+  CHECK(warnings_of(view + "        " + load("i")) == Warnings{"6 TV0305"});
+  CHECK(warnings_of(view + "        " + load("i / 2")).empty());
+  CHECK(warnings_of(view + "        " + load("3 - i")) == Warnings{"6 TV0305"});
+  CHECK(warnings_of(view + "        if i < 4:\n            " + load("i")).empty());
+  // A colon says that the tile may be outside.
+  CHECK(warnings_of(view + "        y = LoadGlobal(g, layout=spatial(1, 32), offset=[i:, 0:])\n")
+            .empty());
+}
+
+TEST_CASE("an address that wraps around is warned of where ranges prove it") {
+  using Warnings = std::vector<std::string>;
+  const std::string loop = "    g = ViewGlobal(p, shape=[128])\n    for i in range(70000):\n";
+  const auto load = [](const std::string& offset) {
+    return "        y = LoadGlobal(g, layout=spatial(32), offset=[" + offset + ":])\n";
+  };
+  CHECK(warnings_of(loop + load("i * 65536")) == Warnings{"6 TV0416"});
+  CHECK(warnings_of(loop + load("i64(i) * 65536")).empty());
+  CHECK(warnings_of(loop + load("i * 1000")).empty());
+  CHECK(warnings_of(loop + load("i * 65536 % 128")).empty());  // a hash
+  CHECK(warnings_of(loop + "        n = i * 65536\n" + load("n")) == Warnings{"6 TV0416"});
+  CHECK(warnings_of(loop + "        n = i * 65536\n" + load("i")).empty());  // no address
+  CHECK(warnings_of(loop + "        if i < 9:\n    " + load("i * 65536")).empty());
+}
+
 }  // namespace
 }  // namespace tilevm::frontend

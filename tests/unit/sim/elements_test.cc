@@ -16,7 +16,7 @@ namespace {
 
 std::vector<isa::BinaryOp> defined_ops(const DType& type) {
   std::vector<isa::BinaryOp> ops;
-  for (int i = 0; i <= static_cast<int>(isa::BinaryOp::pow); ++i) {
+  for (int i = 0; i <= static_cast<int>(isa::BinaryOp::div_approx_ftz); ++i) {
     const auto op = static_cast<isa::BinaryOp>(i);
     if (isa::is_defined(op, type)) ops.push_back(op);
   }

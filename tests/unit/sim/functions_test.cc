@@ -25,6 +25,15 @@ std::vector<UnaryOp> functions() {
   return ops;
 }
 
+std::vector<UnaryOp> approximations() {
+  std::vector<UnaryOp> ops;
+  for (auto op = UnaryOp::ex2_approx; op <= UnaryOp::tanh_approx;
+       op = static_cast<UnaryOp>(static_cast<int>(op) + 1)) {
+    ops.push_back(op);
+  }
+  return ops;
+}
+
 /// Codes as lanes of the type.
 std::vector<std::uint8_t> lanes_of(const DType& type, const std::vector<std::uint64_t>& codes) {
   std::vector<std::uint8_t> lanes(codes.size() * sim::lane_bytes(type.bits));
@@ -86,6 +95,42 @@ TEST_CASE("function loops equal the definition on every code of 16 bits and fewe
     std::vector<std::uint64_t> codes(std::size_t{1} << type.bits);
     for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = i;
     for (const UnaryOp op : functions()) check(op, type, codes);
+  }
+}
+
+TEST_CASE("loops over approximations equal the definition on every type that has them") {
+  for (const UnaryOp op : approximations()) {
+    check(op, isa::f32, words());
+    for (const DType& type : {isa::f16, isa::bf16}) {
+      if (!is_defined(op, type)) continue;
+      std::vector<std::uint64_t> codes(std::size_t{1} << 16);
+      for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = i;
+      check(op, type, codes);
+    }
+    if (!is_defined(op, isa::f64)) continue;
+    std::vector<std::uint64_t> codes;
+    for (const std::uint64_t word : words()) codes.push_back(word << 32 | word);
+    check(op, isa::f64, codes);
+  }
+}
+
+TEST_CASE("loops over approximate quotients equal the definition") {
+  const std::vector<std::uint64_t> a = words();
+  std::vector<std::uint64_t> b(a.rbegin(), a.rend());
+  for (std::size_t i = 0; i < b.size(); i += 7) b[i] = (b[i] & 0x80ffffffU) | 0x7e800000U;
+  for (std::size_t i = 3; i < b.size(); i += 7) b[i] &= 0x807fffffU;
+  for (const isa::BinaryOp op : {isa::BinaryOp::div_full, isa::BinaryOp::div_full_ftz,
+                                 isa::BinaryOp::div_approx, isa::BinaryOp::div_approx_ftz}) {
+    std::vector<std::uint64_t> wanted;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      wanted.push_back(isa::apply(op, isa::f32, a[i], b[i]));
+    for (const sim::SimdLevel level : sim::simd_levels()) {
+      std::vector<std::uint8_t> out = lanes_of(isa::f32, a);
+      sim::binary_loop(op, isa::f32, level)(out.data(), lanes_of(isa::f32, b).data(), out.data(),
+                                            a.size());
+      CAPTURE(sim::to_string(level));
+      CHECK(out == lanes_of(isa::f32, wanted));
+    }
   }
 }
 

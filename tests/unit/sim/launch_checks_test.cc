@@ -349,3 +349,50 @@ TEST_CASE("a grid of a million blocks needs no more memory than one block") {
   CHECK(counters.blocks == 1000000);
   for (const std::uint8_t byte : memory[1].bytes) CHECK(byte == 0xff);
 }
+
+TEST_CASE("combinations of different kinds race, and give the same on any number of host threads") {
+  const std::string body =
+      "    i = Iota(i32, layout=spatial(4, 4), dim=1)\n"
+      "    v = Iota(i32, layout=spatial(4, 4), dim=0, start=b)\n"
+      "    for n in range(20):\n"
+      "        if b % 2 == 0:\n"
+      "            Scatter(v, gy, i, dim=1, offset=[0:, 0:], op=add)\n"
+      "        else:\n"
+      "            Scatter(v * 100, gy, i, dim=1, offset=[0:, 0:], op=max)\n";
+  CHECK(race_of("64", body).find("it combines what block [0] combines") != std::string::npos);
+  const Report other = report_of("64", body);
+  REQUIRE(other.fault);
+  CHECK(other.fault->diagnostic.notes.size() > 2);
+
+  const auto program = load(
+      "def f<64>(i32* x, i32* y):\n"
+      "    b = BlockIndices()\n"
+      "    gx = ViewGlobal(x, shape=[16, 16])\n"
+      "    gy = ViewGlobal(y, shape=[16, 16])\n" +
+      body);
+  Options options;
+  for (const NamedCheck& check : named_checks) options.checks.*check.member = false;
+  std::set<std::vector<std::uint8_t>> results;
+  for (const int threads : {1, 2, 3, 8}) {
+    options.threads = threads;
+    std::vector<Buffer> memory{buffer("x", std::vector<std::int32_t>(256, 3)),
+                               buffer("y", std::vector<std::int32_t>(256, 7))};
+    CHECK(!run(program, {0, 1}, memory, options).fault);
+    results.insert(memory[1].bytes);
+  }
+  CHECK(results.size() == 1);
+}
+
+TEST_CASE("the report of an index outside does not depend on host threads or on the order") {
+  const std::string body =
+      "    p = (b * 37) % 24\n"
+      "    t = LoadGlobal(gx, layout=spatial(16), offset=[p, 0:])\n";
+  std::set<std::pair<std::uint64_t, std::int64_t>> found;
+  for (const int threads : {1, 2, 8}) {
+    const Report report = report_of("64", body, {.threads = threads});
+    REQUIRE(report.outside.size() == 1);
+    found.emplace(report.outside[0].count, report.outside[0].index);
+    CHECK(report.outside[0].block == std::vector<std::int64_t>{5});
+  }
+  CHECK(found == std::set<std::pair<std::uint64_t, std::int64_t>>{{20, 17}});
+}

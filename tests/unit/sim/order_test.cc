@@ -43,20 +43,46 @@ const std::string race = "TV0406";
 
 }  // namespace
 
-TEST_CASE("a clock knows the largest number of each block") {
-  BlockClock a, b;
-  a.set(7, 2);
-  a.set(3, 5);
-  b.set(3, 4);
-  b.set(9, 1);
-  b.set(7, 6);
+TEST_CASE("a clock knows the largest number of each party") {
+  const Party three{.block = 3}, seven{.block = 7}, nine{.block = 9};
+  PartyClock a, b;
+  a.set(seven, 2);
+  a.set(three, 5);
+  b.set(three, 4);
+  b.set(nine, 1);
+  b.set(seven, 6);
   a.join(b);
-  CHECK(a[3] == 5);
-  CHECK(a[7] == 6);
-  CHECK(a[9] == 1);
-  CHECK(a[4] == 0);
-  a.set(3, 8);
-  CHECK(a[3] == 8);
+  CHECK(a[three] == 5);
+  CHECK(a[seven] == 6);
+  CHECK(a[nine] == 1);
+  CHECK(a[{.block = 4}] == 0);
+  a.set(three, 8);
+  CHECK(a[three] == 8);
+}
+
+TEST_CASE("groups of a block and their async proxies are parties of their own") {
+  const Party threads{.block = 2}, copies{.block = 2, .proxy = tilevm::isa::Proxy::async},
+      others{.block = 2, .group = 1};
+  PartyClock clock;
+  clock.set(threads, 3);
+  CHECK(clock.is_after({threads, 2}));
+  CHECK_FALSE(clock.is_after({copies, 0}));
+  CHECK_FALSE(clock.is_after({others, 0}));
+  PartyClock arrived;
+  arrived.set(copies, 1);
+  arrived.set(others, 4);
+  clock.join(arrived);
+  CHECK(clock.is_after({copies, 0}));
+  CHECK(clock.is_after({others, 3}));
+  // What holds in either case.
+  PartyClock either = clock;
+  PartyClock without;
+  without.set(threads, 1);
+  without.set(others, 9);
+  either.meet(without);
+  CHECK(either[threads] == 1);
+  CHECK(either[others] == 4);
+  CHECK(either[copies] == 0);
 }
 
 TEST_CASE("what was done before a release happens before what is done behind the lock") {

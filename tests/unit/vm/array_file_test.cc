@@ -54,6 +54,23 @@ Bytes bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// A .safetensors file of a header and of the data 0, 1, 2 ..
+Bytes safetensors(const std::string& header, std::size_t data) {
+  Bytes bytes = {static_cast<std::uint8_t>(header.size()), 0, 0, 0, 0, 0, 0, 0};
+  bytes.insert(bytes.end(), header.begin(), header.end());
+  for (std::size_t i = 0; i < data; ++i) bytes.push_back(static_cast<std::uint8_t>(i));
+  return bytes;
+}
+
+/// A file of one array.
+std::string written(const ScratchFolder& folder, const std::string& name, const Bytes& bytes) {
+  const std::string path = folder / name;
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));  // bytes
+  return path;
+}
+
 Result<HostArray> read_bytes(Bytes bytes, const std::string& name) {
   const Result<ArrayFile> file = ArrayFile::open(bytes_in_memory(std::move(bytes), "x"));
   if (!file) return file.error();
@@ -82,6 +99,71 @@ TEST_CASE("tensors of a .safetensors file are taken in the same ways") {
   CHECK(contains(made(file + ":c", isa::f16, {3}).at(0), "holds f16[2], but `a` is f16[3]"));
 }
 
+TEST_CASE("floats of 6 bits in a .safetensors file are four in three bytes") {
+  const ScratchFolder folder;
+  for (const auto& [name, dtype] : {std::pair{"F6_E2M3", isa::small_float(2, 3)},
+                                    std::pair{"F6_E3M2", isa::small_float(3, 2)}}) {
+    const std::string header =
+        std::string(R"({"a":{"dtype":")") + name + R"(","shape":[2,4],"data_offsets":[0,6]}})";
+    const std::string file = written(folder, "f6.safetensors", safetensors(header, 6));
+    DataReader reader;
+    const Result<HostTensor> tensor = load(*parse_spec(file), dtype, {2, 4}, "a", reader);
+    REQUIRE_MESSAGE(tensor, tensor.error().message);
+    // The bytes 0 1 2 3 4 5 as a stream of 6 bits each, low bits first.
+    const std::vector<std::uint64_t> codes{0, 4, 32, 0, 3, 16, 16, 1};
+    const Result<HostTensor> wide = load(*parse_spec(file), isa::f32, {2, 4}, "a", reader);
+    REQUIRE(wide);
+    for (std::size_t k = 0; k < codes.size(); ++k) {
+      CHECK(tensor->code(k) == codes[k]);
+      CHECK(isa::to_double(isa::decode(isa::f32, wide->code(k))) ==
+            isa::to_double(isa::decode(dtype, codes[k])));
+    }
+  }
+  const Bytes odd = safetensors(R"({"a":{"dtype":"F6_E3M2","shape":[3],"data_offsets":[0,3]}})", 3);
+  CHECK(contains(read_bytes(odd, "a").error().message, "do not fit its shape"));
+}
+
+TEST_CASE("names and keys that occur twice are refused") {
+  const auto fault = [](Bytes bytes) {
+    const Result<HostArray> array = read_bytes(std::move(bytes), "a");
+    return array ? std::string("it was read") : array.error().message;
+  };
+  const std::string one = R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
+  const std::string two = R"("a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]})";
+  CHECK(contains(fault(safetensors("{" + one + "," + two + "}", 2)), "the key `a` occurs twice"));
+  CHECK(contains(fault(safetensors(R"({"\u0061":)" + one.substr(4) + "," + two + "}", 2)),
+                 "the key `a` occurs twice"));  // one name, written in two ways
+  CHECK(contains(fault(safetensors(
+                     R"({"a":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}})", 1)),
+                 "the key `dtype` occurs twice"));
+  CHECK(contains(
+      fault(safetensors(R"({"a":{"dtype":"U8","shape":[2],"shape":[1],"data_offsets":[0,1]}})", 1)),
+      "the key `shape` occurs twice"));
+  CHECK(contains(fault(safetensors(R"({"__metadata__":{},"__metadata__":{},)" + one + "}", 1)),
+                 "the key `__metadata__` occurs twice"));
+  CHECK(contains(fault(safetensors(R"({"__metadata__":{"x":"1","x":"2"},)" + one + "}", 1)),
+                 "the key `x` occurs twice"));
+  const Bytes x = npy_bytes(tensor_of(isa::u8, {1}, {1})),
+              y = npy_bytes(tensor_of(isa::u8, {1}, {2}));
+  CHECK(contains(fault(*zip_bytes({{"a.npy", x}, {"b.npy", x}, {"a.npy", y}})),
+                 "it has two members `a.npy`"));
+  CHECK(fault(*zip_bytes({{"a.npy", x}, {"b.npy", y}})) == "it was read");
+}
+
+TEST_CASE("an array of no dimensions is one element") {
+  const ScratchFolder folder;
+  const std::string scale =
+      written(folder, "s.safetensors",
+              safetensors(R"({"a":{"dtype":"U16","shape":[],"data_offsets":[0,2]}})", 2));
+  REQUIRE(write_npy(folder / "s.npy", tensor_of(isa::u16, {}, {256})).ok());
+  for (const std::string& file : {scale, folder / "s.npy"}) {
+    CHECK(made(file, isa::f32, {1}) == Values{"256"});
+    CHECK(made(file, isa::f32, {1, 1}) == Values{"256"});
+    CHECK(made("codes:" + file, isa::f16, {1}) == Values{"1.526e-05"});
+    CHECK(contains(made(file, isa::f32, {2}).at(0), "holds u16[], but `a` is f32[2]"));
+  }
+}
+
 TEST_CASE("types of ml_dtypes are read, also those that lose their name in a .npy file") {
   CHECK(made(sample("bfloat16.npy"), isa::bf16, {4}) == Values{"1", "-2.5", "0.1", "inf"});
   CHECK(made(sample("bfloat16.npy"), isa::f32, {4}) == Values{"1", "-2.5", "0.100097656", "inf"});
@@ -92,6 +174,11 @@ TEST_CASE("types of ml_dtypes are read, also those that lose their name in a .np
   CHECK(made(sample("float4_e2m1fn.npy"), isa::small_float(2, 1), {4}) ==
         Values{"1", "-1", "6", "0.5"});
   CHECK(made("codes:" + sample("int4.npy"), isa::u8, {4}) == Values{"1", "15", "8", "7"});
+  for (const char* const source : {"codes:", "packed:"}) {  // types that keep their name
+    CHECK(made(source + sample("float8_e5m2.npy"), isa::f8e5m2, {4}) ==
+          Values{"1", "-2.5", "0.09", "inf"});
+    CHECK(made(source + sample("bfloat16.npy"), isa::bf16, {4}).at(3) == "inf");
+  }
   // A type that ml_dtypes does not have cannot be meant, nor can codes that are too wide.
   CHECK(contains(made(sample("int4.npy"), isa::f16, {4}).at(0),
                  "holds items of one byte without a type (`V1`)"));
@@ -195,12 +282,6 @@ TEST_CASE("a damaged archive is refused with its fault") {
   CHECK(contains(fault({1, 2, 3}), "begins neither as a .npy file"));
   CHECK(contains(fault({0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, '{'}), "is too long"));
   CHECK(contains(fault({9, 0, 0, 0, 0, 0, 0, 0, '{', '}'}), "ends inside its header"));
-  const auto safetensors = [](const std::string& header, std::size_t data) {
-    Bytes bytes = {static_cast<std::uint8_t>(header.size()), 0, 0, 0, 0, 0, 0, 0};
-    bytes.insert(bytes.end(), header.begin(), header.end());
-    bytes.resize(bytes.size() + data);
-    return bytes;
-  };
   CHECK(contains(fault(safetensors("{\"a\": 1}", 0)), "bad header"));
   const auto one_byte = [&](const std::string& before, const std::string& after) {
     return fault(

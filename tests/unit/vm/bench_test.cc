@@ -43,9 +43,10 @@ pipeline other(a: f16[M, K]) -> (c: f16[M, K]):
     copy(a, c)
 )";
 
-isa::VerifiedProgram verified_program(const std::string& text) {
+isa::VerifiedProgram verified_program(const std::string& text,
+                                      std::string_view target = default_target) {
   const Loaded loaded = load(std::make_shared<SourceFile>("bench.tile", text), {},
-                             *isa::parse_target(std::string(default_target)));
+                             *isa::parse_target(std::string(target)));
   REQUIRE(loaded.program);
   return *loaded.program;
 }
@@ -111,10 +112,31 @@ TEST_CASE("a launch has the bytes of its tensors, each once") {
   CHECK(entry_bytes(entry) == 2 * 16 * 32 * 2 + 32 * 8 / 2 + 16 * 8 * 2);
 }
 
-TEST_CASE("kernels with a Dot are known, also where it stands in a loop") {
+TEST_CASE("kernels with a matrix product are known, also where it stands in a loop") {
   const isa::VerifiedProgram program = verified_program(matmul_program);
-  CHECK_FALSE(has_dot(program.kernel(0)));
-  CHECK(has_dot(program.kernel(1)));
+  CHECK_FALSE(has_product(program.kernel(0)));
+  CHECK(has_product(program.kernel(1)));
+}
+
+TEST_CASE("sparse and block-scaled products are products") {
+  const isa::VerifiedProgram sparse = verified_program(R"(def sparse<1>(f32* d_ptr):
+    a = AllocateRegister(f16, layout=column_local(2, 2).spatial(8, 4).local(1, 2), init=1.0)
+    p = AllocateRegister(u2, layout=local(2, 1).spatial(8, 1).replicated(2).spatial(1, 2).local(1, 8), init=[0, 3])
+    b = AllocateRegister(f16, layout=local(4, 1).column_spatial(4, 8).local(2, 1), init=1.0)
+    c = AllocateRegister(f32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0.0)
+    StoreGlobal(DotSparse(a, p, b, c), ViewGlobal(d_ptr, shape=[16, 8]))
+)");
+  CHECK(has_product(sparse.kernel(0)));
+  const isa::VerifiedProgram scaled = verified_program(R"(def scaled<1>(f32* d_ptr):
+    a = AllocateRegister(f4e2m1, layout=column_local(2, 2).spatial(8, 4).local(1, 8), init=1.0)
+    b = AllocateRegister(f4e2m1, layout=local(2, 1).column_spatial(4, 8).local(8, 1), init=1.0)
+    sa = AllocateRegister(f8e8m0, layout=layout([16, 2], [2, 8, 2], [1, -2, 0], [2]), init=2.0)
+    sb = AllocateRegister(f8e8m0, layout=local(2, 1).spatial(1, 8).replicated(4), init=2.0)
+    c = AllocateRegister(f32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0.0)
+    StoreGlobal(DotScaled(a, sa, b, sb, c), ViewGlobal(d_ptr, shape=[16, 8]))
+)",
+                                                       "sm_120a");
+  CHECK(has_product(scaled.kernel(0)));
 }
 
 TEST_CASE("the sizes of a product are the constants M, N and K, as -D gives them") {
@@ -204,18 +226,18 @@ TEST_CASE("what was not measured is a dash in the table and null in JSON") {
   BenchReport report = sample_report();
   report.peak_bytes = 0;
   report.cublas.clear();
-  report.cublas_why = "no kernel has a Dot";
+  report.cublas_why = "no kernel has a matrix product";
   report.kernels[0].cublas.reset();
   report.kernels[0].operations = 0;
   report.timing.warm = true;
   const std::string text = format_bench(report);
   CHECK(contains(text, "; L2 warm;"));
-  CHECK(contains(text, "without cuBLAS: no kernel has a Dot\n"));
+  CHECK(contains(text, "without cuBLAS: no kernel has a matrix product\n"));
   CHECK_FALSE(contains(text, "peak: "));
   Json object = Json::object();
   for (auto& [key, value] : bench_members(report)) object.set(key, value);
   const std::string json = object.text();
-  CHECK(contains(json, "\"cublas\": null, \"cublas_why\": \"no kernel has a Dot\""));
+  CHECK(contains(json, "\"cublas\": null, \"cublas_why\": \"no kernel has a matrix product\""));
   CHECK(contains(json, "\"tflop_per_s\": null"));
   CHECK(contains(json, "\"share_of_peak\": null"));
   CHECK(contains(json, "\"l2\": \"warm\""));

@@ -2,7 +2,10 @@
 // another text: the same statements with one other constant.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "isa/type/number.h"
 #include "tests/unit/vm/commands_support.h"
@@ -290,24 +293,42 @@ TEST_CASE("what is not compared when the time is over is told") {
                  "not compared: 2 blocks of `longer` whose sums differ: the time was over"));
 }
 
-TEST_CASE(
-    "the block before which no other one differs is found where blocks wait for one another") {
-  // Each block adds to what the one before it left; block 3 adds something else.
-  const Found found = bisect_values(R"(def turns<6>(f32* x_ptr, f32* y_ptr):
+/// Blocks that take turns: each adds its x to what the one before it left, block 3 adds one more if
+/// the value for `@` is 1. `sum` is how a block finds what was left.
+std::string turns(const std::string& sum) {
+  return replaced(R"(def turns<6>(f32* x_ptr, f32* y_ptr):
     b = BlockIndices()
     t = AllocateGlobal(i32, shape=[1], init=0)
     y = ViewGlobal(y_ptr, shape=[64])
+    s = AllocateShared(f32, shape=[64])
+    all = Iota(i32, layout=spatial(32).local(2))
     x = LoadGlobal(ViewGlobal(x_ptr, shape=[6, 64]), layout=spatial(32).local(2), offset=[b, 0:])
     LockSemaphore(t, b)
-    sum = LoadGlobal(y, layout=spatial(32).local(2))
+SUM
     n = b / 3 * (1 - b / 4) * @
     x = Add(x, AllocateRegister(f32, layout=spatial(32).local(2), init=n))
     StoreGlobal(Add(sum, x), y)
     ReleaseSemaphore(t, b + 1)
 )",
-                                    "0", "1", {.memory = 16 * 40, .threads = 1});
-  CHECK(line_of(found) == 8);
-  CHECK(found.result.found->block == 3);
+                  "SUM", sum);
+}
+
+TEST_CASE("where blocks wait for one another, what a block reads of memory is no culprit") {
+  const std::vector<std::string> loads{
+      "    sum = LoadGlobal(y, layout=spatial(32).local(2))",
+      "    sum = Gather(y, all, dim=0)",
+      "    first = LoadScalar(y, offset=[0])\n    Synchronize()\n"
+      "    sum = AllocateRegister(f32, layout=spatial(32).local(2), init=first)",
+      "    CopyAsync(s, y)\n    CopyAsyncCommitGroup()\n    CopyAsyncWaitGroup(0)\n"
+      "    Synchronize()\n    sum = LoadShared(s, layout=spatial(32).local(2))",
+  };
+  for (const std::string& load : loads) {
+    CAPTURE(load);
+    const Found found = bisect_values(turns(load), "0", "1", {.memory = 16 * 80, .threads = 1});
+    CAPTURE(found.text);
+    CHECK(found.result.found->block == 3);
+    CHECK(line_of(found) == 10 + std::count(load.begin(), load.end(), '\n'));
+  }
 }
 
 TEST_CASE("--bisect of the command finds nothing where all is exact, and reports JSON") {

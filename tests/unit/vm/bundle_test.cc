@@ -155,3 +155,28 @@ TEST_CASE("damaged and strange bundles are refused with their part") {
                  "program.tile` is not what was written"));
   CHECK(contains(broken("inputs/0.npy", "NUMPY", "NUMPI"), "0.npy"));
 }
+
+TEST_CASE("texts of a bundle reach a terminal without escape sequences, and in part") {
+  const ScratchFolder folder;
+  REQUIRE(run_diff(add_options(folder)).status == Exit::ok);
+  const std::string manifest = folder / "case" + "/bundle.json";
+  replace_in(manifest, R"("verdict": "exact")",
+             R"("verdict": "\u001b]0;owned\u0007\n)" + std::string(10'000, 'x') + "\"");
+  const BundleRun run = repeat(folder / "case");
+  CHECK(contains(run.out, "the verdict was `?]0;owned??xxx"));
+  CHECK(run.out.find('\x1b') == std::string::npos);
+  CHECK(run.out.size() < 1000);
+}
+
+TEST_CASE("a manifest that nests too deep is refused in our words") {
+  const ScratchFolder folder;
+  REQUIRE(run_diff(add_options(folder)).status == Exit::ok);
+  write_text(folder / "case" + "/bundle.json", std::string(100'000, '['));
+  const BundleRun run = repeat(folder / "case");
+  CHECK(run.status == Exit::fault);
+  CHECK(contains(run.err, "bundle.json"));
+  for (const char* leak : {"boost", "/usr", ".hpp", ".ipp"}) CHECK_FALSE(contains(run.err, leak));
+  write_text(folder / "case" + "/bundle.json", R"({"schema": 1})");
+  const BundleRun other = repeat(folder / "case");
+  for (const char* leak : {"boost", "/usr", ".hpp", ".ipp"}) CHECK_FALSE(contains(other.err, leak));
+}

@@ -65,6 +65,47 @@ TEST_CASE("a kernel keeps what it does not write, and a pipeline has its tempora
   CHECK(std::vector(c, c + 4) == std::vector<float>{4, 5, 6, 7});
 }
 
+TEST_CASE("arguments that are one array are one memory") {
+  const isa::VerifiedProgram program = verified_for();
+  const std::vector<Callable> all = callables(program);
+  const std::unique_ptr<Engine> engine = *make_engine("sim", {});
+  RunReport report;
+  float a[4] = {1, 2, 3, 4}, s = 0.5f;
+  std::int32_t n = 4;
+  const CallArgument kernel[] = {{a, 16}, {a, 16}, {&s, 4}, {&n, 4}};
+  CHECK_FALSE(call(*engine, program, all[1], kernel, report));
+  CHECK(std::vector(a, a + 4) == std::vector<float>{1.5f, 2.5f, 3.5f, 4.5f});
+  const CallArgument pipeline[] = {{a, 16}, {a, 16}};
+  CHECK_FALSE(call(*engine, program, all[0], pipeline, report));
+  CHECK(std::vector(a, a + 4) == std::vector<float>{4.5f, 5.5f, 6.5f, 7.5f});
+  const Result<HostCall> made = HostCall::make(program, all[0], pipeline);
+  REQUIRE(made);
+  CHECK(made->entry.tensors.size() == 2);  // a = c, and t
+  CHECK(made->entry.tensors[0].name == "a = c");
+  CHECK(made->tensors.size() == 2);
+}
+
+TEST_CASE("arguments that overlap without being one array are refused") {
+  const isa::VerifiedProgram program = verified_for();
+  const std::vector<Callable> all = callables(program);
+  float memory[8] = {};
+  const auto message_of = [&](void* a, void* c) {
+    const CallArgument arguments[] = {{a, 16}, {c, 16}};
+    const Result<HostCall> made = HostCall::make(program, all[0], arguments);
+    return made ? std::string() : made.error().message;
+  };
+  const std::string refused =
+      "`a` and `c` of `twice` overlap in memory without being one array, and `c` is written; pass "
+      "memory of their own, or one array for both, as a tensor that a pipeline declares `inout`";
+  CHECK(message_of(memory, memory + 3) == refused);
+  CHECK(message_of(memory + 1, memory) == refused);
+  CHECK(message_of(memory, memory + 4).empty());
+  float s = 1;
+  std::int32_t n = 2;
+  const CallArgument smaller[] = {{memory, 16}, {memory, 8}, {&s, 4}, {&n, 4}};
+  CHECK(contains(HostCall::make(program, all[1], smaller).error().message, "`inout`"));
+}
+
 TEST_CASE("loading takes all memory, launching none") {
   if (!has_fake_driver()) return;
   const FakeGpu gpu;

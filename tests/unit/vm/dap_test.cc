@@ -94,8 +94,8 @@ class Client {
                                "supportsInvalidatedEvent": true})");
     CHECK(can.at("supportsStepBack").as_bool());
     CHECK(can.at("supportsDataBreakpoints").as_bool());
-    body("launch",
-         R"({"program": ")" + std::string(TILEVM_SOURCE_DIR) + "/" + program + "\"" + more + "}");
+    body("launch", R"({"program": ")" + std::string(TILEVM_SOURCE_DIR) + "/" + program +
+                       "\", \"stopOnEntry\": true" + more + "}");
     event("initialized");
     body("configurationDone");
     CHECK(event("stopped").at("reason") == "entry");

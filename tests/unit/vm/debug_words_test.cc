@@ -1,6 +1,7 @@
 // The words of the debugger: whatever is typed, wherever the run is, gets an answer.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <set>
@@ -107,6 +108,87 @@ TEST_CASE("debug: expressions") {
   }
   CHECK_FALSE(parse_debug_expression(std::string(1000, '(')).ok());
   CHECK_FALSE(parse_debug_expression(std::string(1000, '-') + "1").ok());
+}
+
+/// "1 + 1 + .." with so many terms.
+std::string sum(std::size_t terms) {
+  std::string text = "1";
+  for (std::size_t i = 1; i < terms; ++i) text += " + 1";
+  return text;
+}
+
+TEST_CASE("debug: long and deep expressions are refused, whatever takes them") {
+  const auto small = parse_debug_expression(sum(500));
+  REQUIRE(small.ok());
+  CHECK((*small)->text == sum(500));
+  for (const std::size_t terms : {12'000, 200'000}) {
+    const auto large = parse_debug_expression(sum(terms));
+    REQUIRE_FALSE(large.ok());
+    CHECK(large.error().message.find("at most") != std::string::npos);
+    CHECK(large.error().message.size() < 200);
+    for (const std::string word : {"print ", "break 12 if ", "watch acc if ", "set bk = "}) {
+      CHECK_FALSE(parse_line(word + sum(terms)).ok());
+    }
+  }
+  CHECK_FALSE(parse_debug_expression(std::string(2000, '(') + "1" + std::string(2000, ')')).ok());
+  CHECK_FALSE(parse_debug_expression(std::string(2000, '-') + "1").ok());
+  std::string nested = "0";
+  for (int i = 0; i < 100; ++i) nested = "a[" + nested + "]";
+  CHECK_FALSE(parse_debug_expression(nested).ok());
+  const auto wrong = parse_debug_expression(std::string(5000, 'x') + " $$");
+  REQUIRE_FALSE(wrong.ok());
+  CHECK(wrong.error().message.size() < 400);
+}
+
+TEST_CASE("debug: names in a condition are its operands, each once") {
+  const auto condition = parse_debug_expression("i == 3 && acc[0, i] > 1.5 || nan(acc) && i > 0");
+  REQUIRE(condition.ok());
+  std::vector<std::string> texts;
+  for (const auto& operand : sim::debug::operands_of(*condition)) texts.push_back(operand->text);
+  CHECK(texts == std::vector<std::string>{"i", "acc[0, i]", "nan(acc)"});
+}
+
+TEST_CASE("debug: a breakpoint takes no longer because there are others") {
+  std::ostringstream out;
+  Debugger debugger(open("programs/figure2.tile", {"M=16", "N=8", "K=32"}), out, {});
+  constexpr int count = 100'000;  // a minute and more, if each looked at all others
+  for (int i = 0; i < count; ++i)
+    debugger.line(i % 2 == 0 ? "break 22 if bk == 5" : "break Cast if 0");
+  for (int i = 1; i < count; ++i) debugger.line("delete " + std::to_string(i));
+  out.str({});
+  debugger.line("info breakpoints");
+  CHECK(out.str() == "100000  break Cast if 0, 0 hits\n");
+}
+
+TEST_CASE("debug: words of gdb are answered by what does the same here") {
+  for (const std::string word : {"display x", "ptype acc", "up", "condition 1 i == 2", "info args",
+                                 "info registers", "x/4xw s", "x/s s", "cuda block 1"}) {
+    const auto input = parse_line(word);
+    REQUIRE_FALSE(input.ok());
+    CHECK(input.error().message.find('`') != std::string::npos);
+    CHECK(input.error().message.find("is no command") == std::string::npos);
+  }
+  for (const std::string word :
+       {"stepi", "nexti 3", "advance 12", "backtrace", "frame", "inspect a", "x/8x s[0, 0]", "x s",
+        "info locals", "set var i = 3", "set height 0", "set pagination off", "reverse-stepi"}) {
+    CHECK(parse_line(word).ok());
+  }
+}
+
+TEST_CASE("debug: a long answer is cut, and says so") {
+  std::ostringstream out;
+  DebuggerOptions options;
+  options.height = 4;
+  Debugger debugger(open("programs/figure2.tile", {"M=16", "N=8", "K=32"}), out, options);
+  debugger.line("help");
+  const std::string cut = out.str();
+  CHECK(std::count(cut.begin(), cut.end(), '\n') == 5);
+  CHECK(cut.find("more lines; `set height 0` shows all") != std::string::npos);
+  debugger.line("set height 0");
+  out.str({});
+  debugger.line("help");
+  const std::string whole = out.str();
+  CHECK(std::count(whole.begin(), whole.end(), '\n') > 30);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include <doctest/doctest.h>
 
 #include "tests/unit/vm/commands_support.h"
+#include "tests/unit/vm/scratch_folder.h"
+#include "tests/unit/vm/tensor_of.h"
+#include "vm/data/npy.h"
 #include "vm/run/vm.h"
 
 namespace {
@@ -48,6 +51,27 @@ TEST_CASE("scalar parameters take their values from --in and say so when they la
   const Result<Entry> entry = resolve_entry(program, "second", {{"n=-5"}, {}});
   REQUIRE(entry);
   CHECK(std::get<isa::Scalar>(entry->launches[0].arguments[1]).as_int() == -5);
+}
+
+TEST_CASE("a scalar's value may be the one number of a file") {
+  const isa::VerifiedProgram program = verified(two_kernels);
+  const ScratchFolder folder;
+  const auto value_in = [&](const HostTensor& tensor) {
+    REQUIRE(write_npy(folder / "n.npy", tensor).ok());
+    return resolve_entry(program, "second", {{"n=" + folder / "n.npy"}, {}});
+  };
+  for (const isa::Shape& shape : {isa::Shape{}, isa::Shape{1}, isa::Shape{1, 1}}) {
+    for (const isa::DType& dtype : {isa::i64, isa::f32, isa::f64}) {
+      const Result<Entry> entry = value_in(tensor_of(dtype, shape, {-5}));
+      REQUIRE_MESSAGE(entry, entry.error().message);
+      CHECK(std::get<isa::Scalar>(entry->launches[0].arguments[1]).as_int() == -5);
+    }
+  }
+  CHECK(contains(error_of(value_in(tensor_of(isa::i32, {2}, {1, 2}))),
+                 "holds i32[2], but `n` is one number, i32; give an array of no dimensions"));
+  CHECK(contains(error_of(value_in(tensor_of(isa::f32, {}, {0.5}))), "`n` = 0.5 is not an i32"));
+  CHECK(contains(error_of(value_in(tensor_of(isa::i64, {}, {0x1p31}))), "is not an i32"));
+  CHECK(contains(error_of(resolve_entry(program, "second", {{"n=none.npy"}, {}})), "none.npy"));
 }
 
 TEST_CASE("a tensor whose view is not constant is given by the user") {

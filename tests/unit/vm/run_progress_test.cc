@@ -16,6 +16,26 @@ TEST_CASE("a line says how many blocks have ended, how fast, and how long it tak
   CHECK(progress_text("f", 10, 1000000, 10.0) ==
         "f: 10 of 1,000,000 blocks, 1 a second, 277.8 h left");
   CHECK(progress_text("f", 0, 1, 100.0) == "f: 0 of 1 blocks, running for 2 min");
+  // Of a launch that has just been seen no rate is known.
+  CHECK(progress_text("f", 5, 10, 1e-7) == "f: 5 of 10 blocks, running for 0 s");
+}
+
+TEST_CASE("blocks that ended before the first look are no rate of their own") {
+  isa::Program program;
+  program.kernels.emplace_back().name = "f";
+  sim::Progress progress;
+  progress.begin(0, 1'000'000'000);
+  progress.blocks = 1000;
+  std::ostringstream shown;
+  {
+    const RunProgress line(shown, program, progress, true,
+                           {std::chrono::milliseconds(300), std::chrono::milliseconds(1000)});
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  // 1000 blocks in 0.3 s and more, so at most 3334 a second: no group of thousands before it.
+  CHECK(shown.str().starts_with("\rf: 1,000 of 1,000,000,000 blocks, "));
+  CHECK(shown.str().find(",000 a second") == std::string::npos);
+  CHECK(shown.str().find(" a second") != std::string::npos);
 }
 
 TEST_CASE("a terminal shows the line and is left without it; anything else shows nothing") {

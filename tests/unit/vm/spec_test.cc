@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <fstream>
 #include <sstream>
 
 #include "isa/type/number.h"
@@ -200,6 +201,38 @@ TEST_CASE("packed bytes are the tensor's memory") {
   CHECK(three.data[2] == 0);  // bits behind the last element
   CHECK(contains(made("packed:" + path, isa::unsigned_int(6), {5}).at(0),
                  "holds 3 bytes, but `b` is u6[5], which packs into 4"));
+}
+
+TEST_CASE("packed words hold their low bits first") {
+  const ScratchFolder folder;
+  const std::string path = folder / "w.npy";
+  const Values wanted{"1", "2", "3", "4", "5", "6", "7", "15"};
+  const isa::DType u4 = isa::unsigned_int(4);
+  for (const isa::DType& dtype : {isa::u32, isa::i32}) {
+    REQUIRE(
+        write_npy(path, tensor_of(dtype, {1, 1}, {0xf7654321 - (dtype == isa::i32 ? 0x1p32 : 0)}))
+            .ok());
+    CHECK(made("packed:" + path, u4, {8}) == wanted);
+    CHECK(made("packed:" + path, u4, {2, 3}) == Values(wanted.begin(), wanted.begin() + 6));
+    CHECK(contains(made("packed:" + path, u4, {10}).at(0), "holds 4 bytes, but `b` is u4[10]"));
+    CHECK(contains(made("packed:" + path, u4, {0}).at(0), "holds 4 bytes"));
+  }
+  REQUIRE(write_npy(path, tensor_of(isa::u16, {2}, {0x4321, 0xf765})).ok());
+  CHECK(made("packed:" + path, u4, {8}) == wanted);
+  CHECK(contains(made("packed:" + path, u4, {4}).at(0), "which packs into 2"));
+  HostTensor wide = tensor_of(isa::u64, {1}, {0});
+  wide.set_code(0, 0x8877665544332211);
+  REQUIRE(write_npy(path, wide).ok());
+  CHECK(made("packed:" + path, isa::u16, {4}) == Values{"8721", "17459", "26197", "34935"});
+  // Words of the other byte order are the same numbers.
+  const std::string header = "{'descr': '>u2', 'fortran_order': False, 'shape': (2,), }\n";
+  std::string text = std::string("\x93NUMPY\x01\x00", 8);
+  text += static_cast<char>(header.size());
+  text += '\0';
+  std::ofstream(path, std::ios::binary) << text << header << "\x43\x21\xf7\x65";
+  CHECK(made("packed:" + path, u4, {8}) == wanted);
+  REQUIRE(write_npy(path, tensor_of(isa::f32, {1}, {1})).ok());
+  CHECK(contains(made("packed:" + path, u4, {8}).at(0), "words of 16, 32 or 64 bits"));
 }
 
 TEST_CASE("a specification's type and shape must be the program's") {

@@ -76,6 +76,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
 #line 13
   tv::synchronize();
   // a = LoadShared(s, layout=local(1, 4).column_local(2, 2).spatial(8, 4).local(1, 2), offset=[t % 2, 0:, 0:])
+#line 14
   tv::u32 a[16] = {};
 #line 14
   tv::synchronize_warp();
@@ -101,6 +102,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
 #line 14
   tv::synchronize_warp();
   // b = LoadShared(s, layout=local(1, 8).local(2, 1).column_spatial(4, 8).local(2, 1), offset=[t % 2, 0:, 0:])
+#line 15
   tv::u32 b[16] = {};
 #line 15
   tv::synchronize_warp();
@@ -126,6 +128,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
 #line 15
   tv::synchronize_warp();
   // c = LoadShared(w, layout=local(2).spatial(32).local(16), offset=[t % 2, 0:])
+#line 16
   tv::u32 c[8] = {};
   {
 #line 16
@@ -195,6 +198,7 @@ TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
     }
   }
   // StoreGlobal(LoadShared(s, layout=local(2, 2).spatial(8, 4).local(1, 8), offset=[0, 0:, 0:]), gr, offset=[t * 16 + 128:, 0:])
+#line 22
   tv::u32 LoadShared_s[16] = {};
   {
 #line 22

@@ -35,6 +35,7 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
 #line 6
   tv::View<2> gc = {c_ptr, {256, 64}, {64, 1}};
   // acc = AllocateRegister(f32, layout=local(2, 1).spatial(8, 4).local(1, 2), init=0.0)
+#line 7
   tv::u32 acc[4] = {};
 #line 7
   tv::fill_tile<tile::f32, 4>(acc, 0x0u);
@@ -43,6 +44,7 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
   for (tv::i32 bk = 0; bk < 32; bk += 1) {
     // a = LoadGlobal(ga, layout=column_local(2, 2).spatial(8, 4).local(1, 2),
     // offset=[bi * 16:, bk * 16:])
+#line 9
     tv::u32 a[4] = {};
     {
 #line 9
@@ -58,6 +60,7 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
       }
     }
     // b = LoadGlobal(gb, layout=local(3).spatial(32), offset=[bk, bj, 0:])
+#line 11
     tv::u32 b[1] = {};
     {
 #line 11
@@ -74,6 +77,7 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
     }
     // b1 = View(b, dtype=i6, layout=local(2, 1).column_spatial(4, 8).local(2, 1))
     // Dot(a, Cast(b1, f16), acc, out=acc)
+#line 13
     tv::u32 Cast_b1_f16[2] = {};
     {
 #line 13
@@ -89,6 +93,7 @@ TV_KERNEL(32) matmul_kernel(tv::u8* a_ptr, tv::u8* b_ptr, tv::u8* c_ptr) {
         Cast_b1_f16[0], Cast_b1_f16[1]);
   }
   // StoreGlobal(Cast(acc, f16), gc, offset=[bi * 16:, bj * 8:])
+#line 14
   tv::u32 Cast_acc_f16[2] = {};
 #line 14
   tv::cast_tile<tile::f32, tile::f16, 4>(Cast_acc_f16, acc);

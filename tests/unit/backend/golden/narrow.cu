@@ -17,6 +17,7 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
 #line 5
   tv::View<2> w = {w_memory, {16, 8}, {8, 1}};
   // a = LoadGlobal(g, layout=replicated(2).spatial(8, 4).local(2, 2), offset=[n - 16:, 0:])
+#line 6
   tv::u32 a[1] = {};
   {
 #line 6
@@ -33,6 +34,7 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
     }
   }
   // StoreGlobal(Neg(a), w)
+#line 7
   tv::u32 Neg_a[1] = {};
 #line 7
   tv::unary_tile<tv::Neg, tile::u3, 4>(Neg_a, a);
@@ -48,6 +50,7 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
     }
   }
   // b = LoadGlobal(w, layout=replicated(2).spatial(8, 4).local(2, 2))
+#line 8
   tv::u32 b[1] = {};
   {
 #line 8
@@ -60,6 +63,7 @@ TV_KERNEL(64) narrow_kernel(tv::u8* p, tv::u8* q, tv::i64 n, tv::u8* w_memory) {
     }
   }
   // StoreGlobal(Mul(a, b), h)
+#line 9
   tv::u32 Mul_a_b[1] = {};
 #line 9
   tv::binary_tile<tv::Mul, tile::u3, 4>(Mul_a_b, a, b);

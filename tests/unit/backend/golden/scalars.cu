@@ -26,9 +26,9 @@ TV_KERNEL(32) scalars_kernel(tv::u8* p, tv::i32 n, float scale) {
       // continue
 #line 8
       continue;
-#line 8
     } else if (i > tv::mul(t, 10)) {
       // break
+#line 10
       break;
 #line 10
     } else {
@@ -60,20 +60,24 @@ TV_KERNEL(32) scalars_kernel(tv::u8* p, tv::i32 n, float scale) {
     total = tv::shr(total, 1);
   }
   // x = AllocateRegister(i32, layout=spatial(32), init=total)
+#line 18
   tv::u32 x[1] = {};
 #line 18
   tv::fill_tile<tile::i32, 1>(x, tv::cast<tile::i32, tile::i32>(static_cast<tv::u32>(total)));
   // y = AllocateRegister(f32, layout=spatial(32), init=scale * 2.0)
+#line 19
   tv::u32 y[1] = {};
 #line 19
   tv::fill_tile<tile::f32,
       1>(y, tv::cast<tile::f32,
       tile::f32>(tv::f32_bits(tv::mul(scale, tv::f32_value(0x40000000u)))));
   // z = Add(x, Cast(y, i32))
+#line 20
   tv::u32 Cast_y_i32[1] = {};
 #line 20
   tv::cast_tile<tile::f32, tile::i32, 1>(Cast_y_i32, y);
   // z = Add(x, Cast(y, i32))
+#line 20
   tv::u32 z[1] = {};
 #line 20
   tv::binary_tile<tv::Add, tile::i32, 1>(z, x, Cast_y_i32);
