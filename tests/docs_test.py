@@ -53,7 +53,7 @@ class Pages(unittest.TestCase):
 class QuantizedMatmul(unittest.TestCase):
     """A reader can change the quantised product: small files, few tunables, each explained in its page."""
 
-    PAGE = ROOT / "docs/quantized_matmul.md"
+    PAGE = ROOT / "docs/kernels/quantized_matmul.md"
     FILES = sorted(ROOT.glob("programs/quantized_matmul/*.tile"))
 
     def test_files_are_small_and_in_the_page(self):

@@ -41,7 +41,7 @@ class Installed(unittest.TestCase):
 
     def test_documents(self):
         doc = self.prefix / "share" / "doc" / "tilevm"
-        for name in ("README.md", "CHANGELOG.md", "LICENSE", "copyright", "docs/language.md", "docs/phases.svg"):
+        for name in ("README.md", "CHANGELOG.md", "LICENSE", "copyright", "docs/reference/language.md", "docs/inside/phases.svg"):
             self.assertTrue((doc / name).is_file(), name)
 
     def test_man_pages_and_completion_are_what_the_command_prints(self):

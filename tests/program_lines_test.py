@@ -1,4 +1,4 @@
-"""Lines of programs and of the Triton forms beside them, as docs/beside_triton.md gives them.
+"""Lines of programs and of the Triton forms beside them, as docs/kernels/beside_triton.md gives them.
 
 A line counts if it is neither blank nor a comment. Of a program those of a kernel count, and of the functions of its
 file that it calls; of Triton's form those of its kernels.
@@ -45,14 +45,14 @@ def lines_of(file, kernel):
 
 
 def lines_of_triton(page, kernels):
-    text = (ROOT / "docs" / page).read_text()
+    text = (ROOT / "docs/kernels" / page).read_text()
     blocks = re.findall(r"^```(?:python)?\n(@triton\.jit\n.*?)^```", text, re.MULTILINE | re.DOTALL)
     known = definitions("\n".join(blocks))
     return sum(1 + len(known[name]) for name in kernels)  # and the decorator
 
 
 def main():
-    page = (ROOT / "docs" / "beside_triton.md").read_text()
+    page = (ROOT / "docs" / "kernels" / "beside_triton.md").read_text()
     wrong = []
     for file, (kernel, triton_page, triton, limit) in PROGRAMS.items():
         ours = lines_of(file, kernel)
@@ -60,7 +60,7 @@ def main():
         if ours > limit:
             wrong.append(f"{file}: {ours} lines, {limit} at most")
         if row not in page:
-            wrong.append(f"docs/beside_triton.md lacks the row: {row}")
+            wrong.append(f"docs/kernels/beside_triton.md lacks the row: {row}")
     if wrong:
         sys.exit("\n".join(wrong))
 

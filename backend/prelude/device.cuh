@@ -486,7 +486,7 @@ TV_FN u32 f32_sqrt(u32 a) {
   asm("sqrt.rn.f32 %0, %1;" : "=r"(d) : "r"(a));
   return d;
 }
-// Approximate instructions (docs/approximations.md). The assembler folds one whose operand it knows to
+// Approximate instructions (docs/reference/approximations.md). The assembler folds one whose operand it knows to
 // the correctly rounded value, which the instruction does not give, be the text volatile or not: an
 // operand that may be known passes through hidden() before.
 //

@@ -568,7 +568,7 @@ A barrier costs time on a GPU: remove it, run again, and compare.
 function unit. All arguments were compared on a GPU of sm_90; that other architectures give
 the same bits is a model. `tilevm record` on such a GPU says in seconds whether they do.
     p = Ex2Approx(x)                               # --target sm_90a: bits that were compared
-docs/approximations.md has the functions, their errors and what was compared where.)"};
+docs/reference/approximations.md has the functions, their errors and what was compared where.)"};
     case Code::deadlock:
       return CodeInfo{
           "blocks wait for one another, or for a block that cannot begin",

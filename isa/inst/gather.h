@@ -66,7 +66,7 @@ struct Scatter {
            "number "
            "of elements may have one place. Elements are `i32`, `u32`, `i64`, `u64`, or with `add` "
            "`f32` and `f64`, whose sums depend on an order that nothing defines "
-           "(docs/semantics.md, Gather, Scatter)."},
+           "(docs/reference/semantics.md, Gather, Scatter)."},
       slot("src", &Scatter::src, "the tile to store"),
       slot("dst", &Scatter::dst, "a view of global memory or a shared tile", Access::write,
            Proxy::generic),

@@ -1,7 +1,7 @@
 // One element's value, exactly, and the rules that convert between types.
 //
 // Every code of every type is a Number; encode and cast are defined on Numbers alone, so that each
-// rule of docs/semantics.md is written once. Fast paths elsewhere are proved equal to these.
+// rule of docs/reference/semantics.md is written once. Fast paths elsewhere are proved equal to these.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Number {
 /// tf32: the low 13 bits are ignored.
 [[nodiscard]] Number decode(const DType& type, std::uint64_t bits);
 
-/// The code that Cast gives for a value (docs/semantics.md, Cast):
+/// The code that Cast gives for a value (docs/reference/semantics.md, Cast):
 ///   to integers: truncate toward zero, saturate, NaN -> 0
 ///   to f16 bf16 f32 f64: nearest even, overflow to Inf, NaN canonical (0x7fff, 0x7fffffff,
 ///       0x7fffffffffffffff)

@@ -1,4 +1,4 @@
-"""What goes wrong, by whose fault it is; the statuses are those of the command (docs/data.md)."""
+"""What goes wrong, by whose fault it is; the statuses are those of the command (docs/reference/data.md)."""
 
 from __future__ import annotations
 

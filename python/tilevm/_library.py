@@ -1,4 +1,4 @@
-"""libtilevm's C interface (docs/c_api.md) as ctypes sees it."""
+"""libtilevm's C interface (docs/reference/c_api.md) as ctypes sees it."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Page:
 
 class Reports:
     """Data of a report is given as in a call of the kernel; or all by name, and tensors as generators such as "iota" or as
-    files (docs/data.md). Tensors that are not named are random then, by `seed`. Tensors of torch on a GPU are copied to
+    files (docs/reference/data.md). Tensors that are not named are random then, by `seed`. Tensors of torch on a GPU are copied to
     the host."""
 
     name: str
@@ -71,7 +71,7 @@ class Reports:
         return dict(json.loads(report(LIBRARY.tilevm_explain, self._program.handle)))
 
     def stats(self, *arguments: Any, seed: int = 0, **inputs: Any) -> dict[str, Any]:
-        """Counters of a run in the simulator (docs/counters.md)."""
+        """Counters of a run in the simulator (docs/reference/counters.md)."""
         if _is_call(arguments, inputs):
             return dict(json.loads(self._simulate(arguments, inputs).counters))
         return dict(json.loads(self._report(LIBRARY.tilevm_stats, inputs, seed)))
@@ -101,13 +101,13 @@ class Reports:
         return Page(html or "", None)
 
     def diff(self, a: str = "sim", b: str = "emu", *arguments: Any, seed: int = 0, **inputs: Any) -> dict[str, Any]:
-        """Two backends bit by bit; `exact` says whether they agree (docs/diff.md)."""
+        """Two backends bit by bit; `exact` says whether they agree (docs/guides/diff.md)."""
         options = ["--backends", f"{a},{b}", "--seed", str(seed)]
         return dict(self._command("diff", options, arguments, inputs, statuses=(0, 1)))
 
     def bench(self, *arguments: Any, repeat: int = 30, warm: bool = False, baseline: str | None = None,
               kernel: str | None = None, seed: int = 0, **inputs: Any) -> dict[str, Any]:
-        """Times of the kernels on a GPU, as `tilevm bench` takes them (docs/bench.md): `kernels` has microseconds, rates
+        """Times of the kernels on a GPU, as `tilevm bench` takes them (docs/guides/bench.md): `kernels` has microseconds, rates
         and registers of each.
 
         `repeat` launches are timed, of `kernel` alone if it is given; `warm` leaves data in L2; `baseline="cublas"`
@@ -119,7 +119,7 @@ class Reports:
         return dict(self._command("bench", options, arguments, inputs))
 
     def debug(self, *commands: str, **inputs: Any) -> str:
-        """What the debugger answers to commands (docs/debugging.md). Inputs all by name."""
+        """What the debugger answers to commands (docs/guides/debugging.md). Inputs all by name."""
         import tempfile
 
         with tempfile.NamedTemporaryFile("w", suffix=".dbg") as script:

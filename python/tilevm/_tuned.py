@@ -2,7 +2,7 @@
 are better dequantized for the framework's matmul: what was measured, for each device.
 
 Two tables are read, the user's first: $TILEVM_TUNED, else tilevm/tuned.jsonl in the folder of settings, and tuned.jsonl
-of the package. A line is a result of `tilevm tune` (docs/bench.md) for a program of PROGRAMS, or
+of the package. A line is a result of `tilevm tune` (docs/guides/bench.md) for a program of PROGRAMS, or
 {"command": "crossover", "environment": {"device": ..}, "rows": ..}.
 """
 

@@ -19,7 +19,7 @@ struct ScalarFault {
   std::uint64_t a = 0, b = 0;          ///< the bits of its operands
 };
 
-/// Equals isa::evaluate on every input (docs/semantics.md, Scalars).
+/// Equals isa::evaluate on every input (docs/reference/semantics.md, Scalars).
 class ScalarCode {
  public:
   /// The constant 0.

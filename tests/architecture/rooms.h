@@ -1,4 +1,4 @@
-// The map of rooms at the head of docs/architecture.md, and what the tree has against it.
+// The map of rooms at the head of docs/inside/architecture.md, and what the tree has against it.
 //
 // A room is a folder one level below a top folder: sim/checks, vm/cli. The map has one line a room:
 //

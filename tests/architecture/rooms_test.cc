@@ -1,4 +1,4 @@
-// The rooms of the tree against the map in docs/architecture.md.
+// The rooms of the tree against the map in docs/inside/architecture.md.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ constexpr std::size_t max_units = 26;
 constexpr auto max_lines = 400;
 
 std::vector<Room> map_of_the_tree() {
-  return read_map(read_file(repository_root() / "docs/architecture.md"));
+  return read_map(read_file(repository_root() / "docs/inside/architecture.md"));
 }
 
 SourceFile source(std::string path, std::string text) {

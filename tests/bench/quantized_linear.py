@@ -4,7 +4,7 @@ GPU for numbers of rows, and prints a line for tilevm/tuned.jsonl to standard ou
 
     PYTHON tests/bench/quantized_linear.py [--inputs 8192] [--outputs 57344] [--type u4] [--group 128] [--rows 16 32 ..]
 
-PYTHON has torch and tilevm (docs/python.md). Times are medians of 30 calls after 3 that are not counted, both ways in
+PYTHON has torch and tilevm (docs/guides/python.md). Times are medians of 30 calls after 3 that are not counted, both ways in
 turns; a call includes the launches from Python. Without a GPU the simulator is timed, which tries the script alone.
 """
 

@@ -1,4 +1,4 @@
-"""The table of docs/program_counts.md: what the programs ask of a GPU, counted without one.
+"""The table of docs/results/program_counts.md: what the programs ask of a GPU, counted without one.
 
     program_counts.py TILEVM                     checks what the simulator counts (a test)
     program_counts.py TILEVM --write             writes it
@@ -17,7 +17,7 @@ import tempfile
 from rows import ROWS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "program_counts.md"
+PAGE = ROOT / "docs" / "results" / "program_counts.md"
 BEGIN, END = "<!-- counts -->\n", "<!-- end of counts -->\n"
 HEADER = ["kernel", "instructions", "registers; spilled", "sectors, of the ideal", "bank conflicts", "mma; of the scheme", "bytes in flight; blocks"]
 MACHINE = (1, 2)  # columns that the CUDA compiler decides
@@ -139,7 +139,7 @@ def main():
         lines = ["| " + " | ".join(cells) + " |" for cells in [HEADER, ["---"] * 7, *rows]]
         PAGE.write_text(page.split(BEGIN)[0] + BEGIN + "\n".join(lines) + "\n" + END + page.split(END)[1])
     elif wrong or set(known) != {row[0] for row in rows}:
-        sys.exit("\n".join(wrong + ["program_counts.py --write writes docs/program_counts.md"]))
+        sys.exit("\n".join(wrong + ["program_counts.py --write writes docs/results/program_counts.md"]))
 
 
 main()

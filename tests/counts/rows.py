@@ -1,4 +1,4 @@
-"""The rows of docs/program_counts.md: a kernel, its constants, and what a step of it should cost.
+"""The rows of docs/results/program_counts.md: a kernel, its constants, and what a step of it should cost.
 
 `elements` are those that a thread handles in a step (of a loop, or of the kernel where it has none), and what they are.
 `products` are the tensor-core instructions of a warp and step that the paper's scheme needs, or a block's work divided

@@ -1,6 +1,6 @@
 """Random programs of one block, and an oracle for races, copies and needless barriers.
 
-The oracle knows the rules of docs/semantics.md and nothing of the simulator: it keeps every access
+The oracle knows the rules of docs/reference/semantics.md and nothing of the simulator: it keeps every access
 since the last barrier, element by element and byte by byte, and compares each pair.
 """
 from dataclasses import dataclass, field

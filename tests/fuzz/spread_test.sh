@@ -26,11 +26,11 @@ expect_seeds() {
   grep -q ' 0 cases' merged || fail "expected no case"
 }
 
-# The lines of the code block of docs/fuzzing.md that has a word, with few seeds.
+# The lines of the code block of docs/guides/fuzzing.md that has a word, with few seeds.
 example() {
   awk -v word="$1" '/^```/ { inside = !inside; if (!inside && found) exit; text = ""; found = 0; next }
     inside { text = text $0 "\n"; if (index($0, word)) found = 1 }
-    END { printf "%s", text }' "$root/docs/fuzzing.md" | sed 's/0\.\.199999/0..63/'
+    END { printf "%s", text }' "$root/docs/guides/fuzzing.md" | sed 's/0\.\.199999/0..63/'
 }
 
 case $part in
@@ -57,7 +57,7 @@ case $part in
   parallel)
     parallel --version 2>/dev/null | grep -q '^GNU parallel' || exit 77
     example '| parallel' >lines
-    grep -q 'parallel' lines || fail "docs/fuzzing.md has no example"
+    grep -q 'parallel' lines || fail "docs/guides/fuzzing.md has no example"
     cat lines
     sh -eu lines
     tilevm fuzz merge fuzz --corpus fuzz | grep -q ': 64 seeds; ' || fail "expected 64 seeds"

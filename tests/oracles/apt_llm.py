@@ -1,4 +1,4 @@
-"""Products of any number of bits are exact (docs/apt_llm.md)."""
+"""Products of any number of bits are exact (docs/kernels/apt_llm.md)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Attention against f64 (docs/attention.md has the bounds)."""
+"""Attention against f64 (docs/kernels/attention.md has the bounds)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The kernels that users reach for first, and their plain references, against f64 (docs/kernels.md has the bounds).
+"""The kernels that users reach for first, and their plain references, against f64 (docs/kernels/kernels.md has the bounds).
 
 References go through a row from left to right, so sums of n terms have errors of up to n half units.
 """

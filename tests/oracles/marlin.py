@@ -1,4 +1,4 @@
-"""MARLIN's matmul, its stripes and its order of weights, against f64 and the paper (docs/marlin.md)."""
+"""MARLIN's matmul, its stripes and its order of weights, against f64 and the paper (docs/kernels/marlin.md)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A layer of experts against f64 (docs/moe.md)."""
+"""A layer of experts against f64 (docs/kernels/moe.md)."""
 
 import numpy as np
 

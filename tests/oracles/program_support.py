@@ -60,7 +60,7 @@ def check(name, found, expected, relative=0.0, absolute=0.0):
 
 def lane_stream(codes, bits):
     """Codes of n bits, a word of 32 bits after the other, as bytes: even elements fill the low half of a
-    word, odd ones the high half (docs/language.md, The order of bits)."""
+    word, odd ones the high half (docs/reference/language.md, The order of bits)."""
     word = 32 // bits
     shape = codes.shape[:-1]
     pairs = codes.reshape(*shape, -1, word // 2, 2).astype(np.uint32)

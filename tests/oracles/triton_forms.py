@@ -58,7 +58,7 @@ class HostTensor:
 
 def kernels_of(page):
     """The functions in the blocks of a page that are Triton's (Triton reads them from a file)."""
-    text = (ROOT / "docs" / page).read_text()
+    text = (ROOT / "docs/kernels" / page).read_text()
     blocks = re.findall(r"^```(?:python)?\n(@triton\.jit\n.*?)^```", text, re.MULTILINE | re.DOTALL)
     file = pathlib.Path(FOLDER.name) / f"{page}.py"
     file.write_text("import triton\nimport triton.language as tl\n\n" + "\n\n".join(blocks))

@@ -1,5 +1,5 @@
 """TurboMind's GEMM and dynamic quantisation, against f64 and, where all steps are IEEE's, to the bit
-(docs/turbomind_gemm.md)."""
+(docs/kernels/turbomind_gemm.md)."""
 
 import ml_dtypes
 import numpy as np

@@ -322,11 +322,11 @@ class Others(unittest.TestCase):
         self.assertEqual(raised.exception.diagnostics[0].column, 6)
 
     def test_the_page(self):
-        blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/python.md").read_text(), re.M | re.S)
+        blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/guides/python.md").read_text(), re.M | re.S)
         self.assertGreater(len(blocks), 4)
         names = {}
         for block in blocks:
-            exec(compile(block, "docs/python.md", "exec"), names)
+            exec(compile(block, "docs/guides/python.md", "exec"), names)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ namespace tilevm::vm {
 /// lines, each with its line break.
 [[nodiscard]] std::string format_bench(const BenchReport& report);
 
-/// The members of the report's JSON object, in order (docs/bench.md).
+/// The members of the report's JSON object, in order (docs/guides/bench.md).
 [[nodiscard]] std::vector<std::pair<std::string, Json>> bench_members(const BenchReport& report);
 
 [[nodiscard]] Json to_json(const Environment& environment);

@@ -172,7 +172,7 @@ struct RecordOptions {
   int threads = 0;
   std::optional<double> time_limit;  ///< seconds after which no case begins
   bool force = false;                ///< also cases that `output` has
-  std::vector<std::string> report;   ///< files of records: only write docs/fidelity.md from them
+  std::vector<std::string> report;   ///< files of records: only write docs/results/fidelity.md from them
 };
 Exit record(const RecordOptions& options, Io& io);
 

@@ -35,7 +35,7 @@ void show(Io& io, const std::vector<DataNote>& notes);
 
 /// Ends a command in text or in JSON. With JSON, exactly one object goes to `out`:
 /// {"schema": 1, "command": .., <the command's members>, "diagnostics": [..], "error": ..,
-/// "error_code": .., "place": {..}, "status": N}. docs/data.md has the members.
+/// "error_code": .., "place": {..}, "status": N}. docs/reference/data.md has the members.
 class Reporter {
  public:
   Reporter(Io& io, std::string_view command, bool json);

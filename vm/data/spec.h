@@ -7,7 +7,7 @@
 //
 // `-` is standard input or output. Either may be preceded by a type and a shape,
 // `f16[64,64]=rand:1`, for pointers whose tensor the program does not tell. The caller splits off
-// `NAME=`. docs/data.md says what each means.
+// `NAME=`. docs/reference/data.md says what each means.
 #pragma once
 
 #include <cstdint>

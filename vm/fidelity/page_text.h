@@ -1,4 +1,4 @@
-// The text of tables in docs/fidelity.md.
+// The text of tables in docs/results/fidelity.md.
 #pragma once
 
 #include <cstdint>

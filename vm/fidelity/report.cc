@@ -23,7 +23,7 @@ using isa::DType;
 constexpr std::string_view opening = R"(# Fidelity
 
 What the simulator and GPUs agree on, bit for bit, and how that is known. This page is generated from
-records of runs: `tilevm record --report tests/data/fidelity_*.jsonl > docs/fidelity.md`. A record is
+records of runs: `tilevm record --report tests/data/fidelity_*.jsonl > docs/results/fidelity.md`. A record is
 made by `tilevm record --size exhaustive -o FILE` on a machine with a GPU: each case draws operands
 that meet the corners of arithmetic (exponents at the limits of alignment, sums that cancel, ties,
 subnormals, Inf, NaN, both zeros, ends of integers), runs them on the GPU and in the simulator, and

@@ -1,4 +1,4 @@
-// docs/fidelity.md: what is exact on which architecture, and how that is known.
+// docs/results/fidelity.md: what is exact on which architecture, and how that is known.
 #pragma once
 
 #include <string>

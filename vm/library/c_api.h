@@ -48,7 +48,7 @@ TILEVM_API const char* tilevm_message(void);
 TILEVM_API const char* tilevm_message_in_color(void);
 
 /// What the thread's last call said of the program, as a JSON array of diagnostics with their
-/// places (docs/data.md): the errors that it failed with, else the warnings of tilevm_open or the
+/// places (docs/reference/data.md): the errors that it failed with, else the warnings of tilevm_open or the
 /// notes of a run. "[]" if it said nothing.
 TILEVM_API const char* tilevm_diagnostics(void);
 
@@ -138,7 +138,7 @@ TILEVM_API tilevm_status tilevm_run_with(tilevm_program* program, const char* en
 TILEVM_API const char* tilevm_prints(void);
 
 /// What the thread's last run counted, if its options asked for it: an object of JSON, as `stats`
-/// of `tilevm run --stats --json` (docs/counters.md); else "".
+/// of `tilevm run --stats --json` (docs/reference/counters.md); else "".
 TILEVM_API const char* tilevm_counters(void);
 
 /// The counters of a run in the simulator on data that `inputs` name as `--in` of the command does:

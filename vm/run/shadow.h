@@ -1,4 +1,4 @@
-// The errors that a run's arithmetic introduced, for people and as JSON (docs/semantics.md, Shadow
+// The errors that a run's arithmetic introduced, for people and as JSON (docs/reference/semantics.md, Shadow
 // evaluation).
 #pragma once
 

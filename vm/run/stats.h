@@ -1,4 +1,4 @@
-// Counters of a run, for people and as JSON (docs/counters.md).
+// Counters of a run, for people and as JSON (docs/reference/counters.md).
 #pragma once
 
 #include <string>

@@ -38,7 +38,7 @@ struct InstructionInfo {
 /// allowed.
 [[nodiscard]] Json reference_json(const InstructionInfo& instruction);
 
-/// docs/isa.md.
+/// docs/reference/isa.md.
 [[nodiscard]] std::string markdown_reference();
 
 }  // namespace tilevm::vm

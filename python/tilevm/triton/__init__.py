@@ -3,7 +3,7 @@
     k = tilevm.from_triton(kernel, {"x": "*fp32", "y": "*fp32", "n": "i32"}, {"BLOCK": 128})
     k[(8,)](x, y, 1000)
 
-What is imported and what is exact: docs/triton_guest.md.
+What is imported and what is exact: docs/guides/triton_guest.md.
 """
 
 from __future__ import annotations

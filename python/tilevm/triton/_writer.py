@@ -241,4 +241,4 @@ def _instead(name: str) -> str:
     if re.match(r"ttng\.(.*tma|.*barrier|tensormap|.*tensor_desc)|ttg\.(warp_|global_scratch)|tt\.(descriptor|make_tensor_desc)", name):
         return ("asynchronous Hopper operations are not modelled: compile for sm_80, where descriptors become pointers, "
                 "or without warp_specialize")
-    return "rewrite it with operations of docs/triton_guest.md, or cut it out and import the rest"
+    return "rewrite it with operations of docs/guides/triton_guest.md, or cut it out and import the rest"

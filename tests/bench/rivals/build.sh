@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds MARLIN, Sparse-MARLIN and FLUTE for sm_90a with nvcc and gathers what run.sh needs in a folder that can be carried
-# to the machine with the GPU. docs/bench.md, Beside other kernels, tells where the sources come from.
+# to the machine with the GPU. docs/guides/bench.md, Beside other kernels, tells where the sources come from.
 #
 #   tests/bench/rivals/build.sh SOURCES OUT [NAME..]      NAME: marlin, sparse_marlin, flute; all of them if left out
 #

@@ -102,7 +102,7 @@ TEST_CASE("types of other widths") {
   CHECK_FALSE(is_defined(BinaryOp::div_full, f16));
 }
 
-TEST_CASE("errors are those that docs/approximations.md has") {
+TEST_CASE("errors are those that docs/reference/approximations.md has") {
   struct Row {
     UnaryOp op;
     double (*exact)(double);

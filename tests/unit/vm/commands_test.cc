@@ -66,9 +66,9 @@ TEST_CASE("isa lists all instructions, explains one, and suggests") {
   CHECK(contains(wrong.err.str(), "did you mean `Dot`?"));
 }
 
-TEST_CASE("docs/isa.md is what the definitions say") {
-  const std::string page = read_text(std::string(TILEVM_SOURCE_DIR) + "/docs/isa.md");
-  CHECK_MESSAGE(page == markdown_reference(), "run: tilevm isa --markdown > docs/isa.md");
+TEST_CASE("docs/reference/isa.md is what the definitions say") {
+  const std::string page = read_text(std::string(TILEVM_SOURCE_DIR) + "/docs/reference/isa.md");
+  CHECK_MESSAGE(page == markdown_reference(), "run: tilevm isa --markdown > docs/reference/isa.md");
 }
 
 namespace {
