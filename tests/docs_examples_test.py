@@ -14,7 +14,7 @@ TILEVM = sys.argv.pop(1)
 class Examples(unittest.TestCase):
     def test_examples_run(self):
         count = 0
-        for page in sorted(ROOT.glob("docs/*.md")):
+        for page in sorted(ROOT.glob("docs/**/*.md")):
             text = page.read_text()
             for block in re.finditer(r"^```tile\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
                 line = text.count("\n", 0, block.start()) + 1

@@ -6,7 +6,7 @@ import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("tests/**/README.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("tests/**/README.md"))]
 FOLDERS = "isa|frontend|sim|backend|vm|programs|std|tests|docs"
 
 
@@ -36,18 +36,47 @@ class Pages(unittest.TestCase):
 
     def test_files_that_are_named_exist(self):
         for page in PAGES:
+            if page.name == "CHANGELOG.md":  # it names files of its time
+                continue
             for path in re.findall(rf"`((?:{FOLDERS})/[\w./*-]+)`", words_of(page)):
                 with self.subTest(page=page.name, path=path):
                     self.assertTrue(list(ROOT.glob(path.rstrip("/"))), "no such file or folder")
 
     def test_pictures_are_those_of_their_sources(self):
-        sources = sorted(ROOT.glob("docs/*.dot"))
+        sources = sorted(ROOT.glob("docs/**/*.dot"))
         self.assertTrue(sources)
         for source in sources:
             digest = hashlib.sha256(source.read_bytes()).hexdigest()
             with self.subTest(picture=source.stem):
                 self.assertIn(f"source: {source.name} sha256:{digest}", source.with_suffix(".svg").read_text(),
                               "run: ./dev docs")
+
+
+class TestCommand(unittest.TestCase):
+    def test_ci_runs_the_command_of_the_readme(self):
+        self.assertRegex((ROOT / ".ci/run").read_text(), r"(?m)^step \./dev test$")
+        self.assertIn("`./dev test`", (ROOT / "README.md").read_text())
+
+
+class Folders(unittest.TestCase):
+    """The index of a folder lists its pages; the site's navigation is made of it."""
+
+    def test_each_page_is_in_the_index_of_its_folder(self):
+        folders = sorted({page.parent for page in ROOT.glob("docs/*/*.md")})
+        self.assertGreater(len(folders), 4)
+        for folder in folders:
+            linked = re.findall(r"^\| \[[^\]]+\]\((\w+\.md)\) \|", (folder / "index.md").read_text(), re.MULTILINE)
+            pages = {page.name for page in folder.glob("*.md")} - {"index.md"}
+            with self.subTest(folder=folder.name):
+                self.assertEqual(sorted(linked), sorted(pages))
+
+    def test_no_page_is_outside_of_a_folder(self):
+        self.assertEqual(list(ROOT.glob("docs/*.md")), [])
+
+    def test_the_readme_opens_every_folder(self):
+        text = (ROOT / "README.md").read_text()
+        for index in ROOT.glob("docs/*/index.md"):
+            self.assertIn(f"(docs/{index.parent.name}/index.md)", text)
 
 
 class QuantizedMatmul(unittest.TestCase):

@@ -53,8 +53,10 @@ class Site(unittest.TestCase):
 
     def test_links_have_titles(self):
         home = (self.html / "index.html").read_text()
-        self.assertIn('<a href="first_kernel.html">A first kernel</a>', home)
-        self.assertNotRegex(home, r'<a href="\w+\.html">[^<]*\.md</a>')
+        self.assertIn('<a href="start/index.html">start</a>', home)
+        start = (self.html / "start/index.html").read_text()
+        self.assertIn('<a href="first_kernel.html">A first kernel</a>', start)
+        self.assertNotRegex(home + start, r'<a href="[\w/]+\.html">[^<]*\.md</a>')
 
     def test_links_and_anchors_lead_somewhere(self):
         count = 0
@@ -96,7 +98,7 @@ class Site(unittest.TestCase):
     def test_the_search_knows_the_pages(self):
         index = json.loads((self.html / "search/search_index.json").read_text())
         found = {each["location"].split("#")[0] for each in index["docs"] if "bank conflict" in each["text"]}
-        self.assertIn("pictures.html", found)
+        self.assertIn("guides/pictures.html", found)
 
 
 if __name__ == "__main__":

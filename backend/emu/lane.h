@@ -59,8 +59,9 @@ struct Operations {
                  unsigned count);
   /// The function of an instruction that PTX calls approximate, by its name here ("Ex2Approx") and
   /// the type of elements ("f16"): of one code, or of two.
-  unsigned long long (*(*approximation)(const char* mnemonic, const char* type))(
-      unsigned long long a, unsigned long long b);
+  unsigned long long (*(*approximation)(const char* mnemonic,
+                                        const char* type))(unsigned long long a,
+                                                           unsigned long long b);
   /// Waits until 32 bits of global memory have a value.
   void (*wait_for_value)(Lane* lane, const unsigned char* address, unsigned value, unsigned line);
 };

@@ -18,11 +18,35 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s#]+)?(#[^)\s]*)?(\))")
 # Faults are what it is for.
 WRONG = {"programs/figure9_as_printed.tile"}
+# Pages that the command writes, and the folder whose navigation has them.
+GENERATED = {"kernels": ["gallery.md"], "reference": ["commands.md", "codes.md"]}
+PROJECT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "SECURITY.md": "SECURITY.md",
+                 "CHANGELOG.md": "CHANGELOG.md"}
 
 
 def title_of(page):
     """The heading of a page."""
     return re.search(r"^# (.*)$", page.read_text(), re.MULTILINE)[1]
+
+
+def name_of_page(path):
+    """Whether a file of the repository is a page of docs/."""
+    return path.suffix == ".md" and path.is_relative_to(ROOT / "docs")
+
+
+def linked_pages(index):
+    """The pages that the index of a folder lists, in its order."""
+    return re.findall(r"^\| \[[^\]]+\]\((\w+\.md)\) \|", index.read_text(), re.MULTILINE)
+
+
+def navigation():
+    """The site's navigation: the README's folders in its order, each with the pages of its index."""
+    entries = [{"Home": "index.md"}]
+    for folder in re.findall(r"^\| \[\w+\]\(docs/(\w+)/index\.md\)", (ROOT / "README.md").read_text(), re.MULTILINE):
+        index = ROOT / "docs" / folder / "index.md"
+        pages = [f"{folder}/{name}" for name in ["index.md", *linked_pages(index)]] + GENERATED.get(folder, [])
+        entries.append({title_of(index): pages})
+    return [*entries, {"Project": ["CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]}]
 
 
 class Site:
@@ -42,18 +66,18 @@ class Site:
     def page_of(self, path):
         """The page that has a file or folder of the repository, from OUT/pages."""
         name = path.relative_to(ROOT).as_posix()
-        if path.parent == ROOT / "docs" and path.suffix in (".md", ".svg"):
-            return path.name
-        if name in ("README.md", "CHANGELOG.md"):
-            return {"README.md": "index.md"}.get(name, name)
+        if name.startswith("docs/") and path.suffix in (".md", ".svg"):
+            return name.removeprefix("docs/")
+        if name in PROJECT_PAGES:
+            return PROJECT_PAGES[name]
         if name == "programs" or (path.is_dir() and name.startswith("programs/")):
             return "gallery.md"
         if path.is_dir():
-            return "architecture.md"
+            return "inside/architecture.md"
         return self.files.setdefault(path, f"files/{name.replace('/', '_')}.md")
 
-    def with_links(self, text, folder):
-        """A page whose links are those of the site; blocks of code stay as they are."""
+    def with_links(self, text, folder, name):
+        """The text of page `name`, written in `folder`, with links of the site; blocks of code stay as they are."""
         def link(found):
             target, anchor = found[2], found[3] or ""
             if not target or re.match(r"[a-z]+:", target):
@@ -62,9 +86,11 @@ class Site:
             if not path.exists():
                 raise SystemExit(f"{folder}: there is no {target}")
             opening = found[1]
-            if path.parent == ROOT / "docs" and path.suffix == ".md" and re.fullmatch(r"\[(docs/)?\w+\.md\]\(", opening):
-                opening = f"[{title_of(path)}]("  # a name of a file tells nothing here
-            return opening + self.page_of(path) + (anchor if self.page_of(path) != "gallery.md" else "") + found[4]
+            page = self.page_of(path)
+            if name_of_page(path) and re.fullmatch(r"\[([\w./]*/)?\w+\.md\]\(", opening):
+                opening = f"[{title_of(path)}]("  # the name of a file says nothing on the site
+            target = os.path.relpath(page, pathlib.PurePosixPath(name).parent)
+            return opening + target + (anchor if page != "gallery.md" else "") + found[4]
 
         parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
         return "".join(part if part.startswith("```") else LINK.sub(link, part) for part in parts)
@@ -76,13 +102,14 @@ class Site:
         file.write_text(re.sub(r"^(```\w+) \S.*$", r"\1", text, flags=re.MULTILINE))
 
     def stage(self):
-        for page in sorted(ROOT.glob("docs/*.md")):
-            self.write(page.name, self.with_links(page.read_text(), page.parent))
-        for picture in ROOT.glob("docs/*.svg"):
-            shutil.copy(picture, self.pages)
+        for page in sorted(ROOT.glob("docs/**/*.md")):
+            name = self.page_of(page)
+            self.write(name, self.with_links(page.read_text(), page.parent, name))
+        for picture in ROOT.glob("docs/**/*.svg"):
+            shutil.copy(picture, self.pages / self.page_of(picture))
         shutil.copy(pathlib.Path(__file__).with_name("site.css"), self.pages)
-        self.write("index.md", self.with_links((ROOT / "README.md").read_text(), ROOT))
-        self.write("CHANGELOG.md", self.with_links((ROOT / "CHANGELOG.md").read_text(), ROOT))
+        for file, name in PROJECT_PAGES.items():
+            self.write(name, self.with_links((ROOT / file).read_text(), ROOT, name))
         self.write("gallery.md", self.gallery())
         self.write("commands.md", self.commands())
         self.write("codes.md", self.codes())
@@ -107,8 +134,9 @@ class Site:
         (self.pages / "playground").mkdir()
         links = re.compile(r'(<nav id="links"[^>]*>)(?:<a [^>]*>Docs</a>)?')
         self.write("playground/index.html", links.sub(r'\1<a href="../index.html">Docs</a>', page.read_text(), 1))
-        text = (self.pages / "playground.md").read_text()
-        self.write("playground.md", text.replace("\n\n", "\n\n**[Open the playground](playground/index.html)**\n\n", 1))
+        text = (self.pages / "start/playground.md").read_text()
+        opened = "\n\n**[Open the playground](../playground/index.html)**\n\n"
+        self.write("start/playground.md", text.replace("\n\n", opened, 1))
 
     def commands(self):
         text = "# Commands\n\nWhat `tilevm COMMAND --help` says.\n"
@@ -186,7 +214,8 @@ def main():
     out = pathlib.Path(sys.argv[2]).resolve()
     site = Site(sys.argv[1], out)
     site.stage()
-    shutil.copy(pathlib.Path(__file__).with_name("mkdocs.yml"), out)
+    settings = pathlib.Path(__file__).with_name("mkdocs.yml").read_text()
+    (out / "mkdocs.yml").write_text(f"{settings}nav: {json.dumps(navigation())}\n")  # JSON is YAML
     subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-f", str(out / "mkdocs.yml")], check=True)
     print(f"{out / 'html' / 'index.html'}: {len(list((out / 'html').rglob('*.html')))} pages")
 

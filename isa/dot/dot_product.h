@@ -15,7 +15,7 @@ namespace tilevm::isa {
 /// The types of a product's operands.
 struct ProductTypes {
   RegisterType left, right, addend;
-  std::optional<RegisterType> metadata;                    ///< of a sparse product
+  std::optional<RegisterType> metadata;                   ///< of a sparse product
   std::optional<RegisterType> left_scales, right_scales;  ///< of a block-scaled product
 };
 

@@ -44,7 +44,8 @@ inline constexpr std::string_view shift_detail =
     "On integers of any width. The count is an element of the second tile, read as unsigned; at "
     "the width of the type and beyond all bits are shifted out. Layouts are as for Add.";
 inline constexpr std::string_view function_detail =
-    "A fixed sequence of f32 operations, the same on every engine; docs/reference/semantics.md, Functions, "
+    "A fixed sequence of f32 operations, the same on every engine; docs/reference/semantics.md, "
+    "Functions, "
     "has its largest error. Defined on floats but f64; narrower ones and tf32 are converted to "
     "f32, "
     "and the result is cast back.";
@@ -57,27 +58,33 @@ inline constexpr std::string_view root_detail =
     "result is cast back (docs/reference/semantics.md, Functions).";
 
 inline constexpr std::string_view approx_f32_detail =
-    "The bits of the instruction, on a GPU by the instruction itself; docs/reference/approximations.md says "
+    "The bits of the instruction, on a GPU by the instruction itself; "
+    "docs/reference/approximations.md says "
     "what they are, how far they are off, and on which GPUs they were compared. Defined on f32.";
 inline constexpr std::string_view approx_f16_detail =
-    "The bits of the instruction, on a GPU by the instruction itself; docs/reference/approximations.md says "
+    "The bits of the instruction, on a GPU by the instruction itself; "
+    "docs/reference/approximations.md says "
     "what they are, how far they are off, and on which GPUs they were compared. Defined on f32 and "
     "f16.";
 inline constexpr std::string_view approx_bf16_detail =
-    "The bits of the instruction, on a GPU by the instruction itself; docs/reference/approximations.md says "
+    "The bits of the instruction, on a GPU by the instruction itself; "
+    "docs/reference/approximations.md says "
     "what they are, how far they are off, and on which GPUs they were compared. Defined on f32 and "
     "bf16.";
 inline constexpr std::string_view approx_f64_detail =
-    "The bits of the instruction, on a GPU by the instruction itself; docs/reference/approximations.md says "
+    "The bits of the instruction, on a GPU by the instruction itself; "
+    "docs/reference/approximations.md says "
     "what they are, how far they are off, and on which GPUs they were compared. Defined on f32 and "
     "f64, of which only the upper 32 bits are read and written: the lower ones of results are 0.";
 inline constexpr std::string_view approx_halves_detail =
-    "The bits of the instruction, on a GPU by the instruction itself; docs/reference/approximations.md says "
+    "The bits of the instruction, on a GPU by the instruction itself; "
+    "docs/reference/approximations.md says "
     "what they are, how far they are off, and on which GPUs they were compared. Defined on f32, "
     "f16 and bf16.";
 inline constexpr std::string_view quotient_detail =
     "The bits of the instruction, on a GPU by the instruction itself: a times the approximate "
-    "reciprocal of b, which docs/reference/approximations.md describes. Defined on f32. Layouts are as for "
+    "reciprocal of b, which docs/reference/approximations.md describes. Defined on f32. Layouts "
+    "are as for "
     "Add.";
 
 }  // namespace detail
@@ -141,7 +148,8 @@ constexpr Description describe(BinaryOp op) {
     case BinaryOp::pow:
       return elementwise(
           "Pow", "Raises the elements of the first tile to the powers of the second.",
-          "A fixed sequence of f32 operations, the same on every engine; docs/reference/semantics.md, "
+          "A fixed sequence of f32 operations, the same on every engine; "
+          "docs/reference/semantics.md, "
           "Functions, has its largest error. 1 where the power is 0 or the base is 1; NaN where "
           "the base is negative and the power no integer. Defined on floats but f64. Layouts and "
           "narrow types are as for Add.");
@@ -371,11 +379,12 @@ struct Fma {
   RegisterOperand c;
 
   static constexpr auto schema = define<Fma>(
-      detail::arithmetic("Fma", "Multiplies two tiles element by element and adds a third.",
-                         "a * b + c, rounded once: on a GPU one instruction, as a step of a Dot "
-                         "without tensor cores is. Defined on f16, bf16, f32, f64 and on integers "
-                         "of 32 and 64 bits, which wrap. The three tiles have one type, and one "
-                         "layout or shapes that broadcast (docs/reference/semantics.md, Broadcasting)."),
+      detail::arithmetic(
+          "Fma", "Multiplies two tiles element by element and adds a third.",
+          "a * b + c, rounded once: on a GPU one instruction, as a step of a Dot "
+          "without tensor cores is. Defined on f16, bf16, f32, f64 and on integers "
+          "of 32 and 64 bits, which wrap. The three tiles have one type, and one "
+          "layout or shapes that broadcast (docs/reference/semantics.md, Broadcasting)."),
       slot("a", &Fma::a, "the first factor"), slot("b", &Fma::b, "the second factor"),
       slot("c", &Fma::c, "what is added"));
   friend bool operator==(const Fma&, const Fma&) = default;
@@ -387,11 +396,12 @@ struct Where {
   RegisterOperand b;
 
   static constexpr auto schema = define<Where>(
-      detail::elementwise("Where",
-                          "Takes elements of one tile where a condition holds, of another "
-                          "where it does not.",
-                          "The bits are taken as they are, of any type. The three tiles have one "
-                          "layout, or shapes that broadcast (docs/reference/semantics.md, Broadcasting)."),
+      detail::elementwise(
+          "Where",
+          "Takes elements of one tile where a condition holds, of another "
+          "where it does not.",
+          "The bits are taken as they are, of any type. The three tiles have one "
+          "layout, or shapes that broadcast (docs/reference/semantics.md, Broadcasting)."),
       slot("condition", &Where::condition, "a tile of u1, such as a comparison gives"),
       slot("a", &Where::a, "the tile taken from where the condition is 1"),
       slot("b", &Where::b, "the tile taken from where it is 0; a's type"));

@@ -2,7 +2,8 @@
 //
 // An Expr is an immutable, typed tree with shared nodes; copying is cheap. Constants are folded
 // when an expression is built, so `is_constant` says whether its value is known before the run.
-// Integer arithmetic wraps, `/` truncates toward zero, shifts clamp (docs/reference/semantics.md, Scalars).
+// Integer arithmetic wraps, `/` truncates toward zero, shifts clamp (docs/reference/semantics.md,
+// Scalars).
 #pragma once
 
 #include <cstdint>

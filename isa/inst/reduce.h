@@ -26,7 +26,8 @@ struct Reduce {
            "of a row gets the row's result; `keep_dims=true` keeps the dimensions with extent 1, "
            "so that the result broadcasts back. Sums and products of types narrower than 32 bits, "
            "and of tf32, are computed in f32, i32 or u32 and cast once; the layout defines the "
-           "order of float sums (docs/reference/semantics.md, Reduce). `max` and `min` treat zeros and NaN "
+           "order of float sums (docs/reference/semantics.md, Reduce). `max` and `min` treat zeros "
+           "and NaN "
            "as Max and Min do. `v, i = Reduce(x, argmax, dims=1)` also gives the number of the "
            "element along the dimensions, an i32; of equal elements the first.",
        .exchanges = true},

@@ -3,8 +3,8 @@
 //
 // A GPU's special function unit evaluates c0 + c1 x + c2 x^2 in integers, with coefficients by the
 // leading bits of the argument (approximation_tables.h), a square whose low partial products are
-// never added, and a result that is truncated. docs/reference/approximations.md describes each function, its
-// errors, and the GPUs on which all arguments were compared.
+// never added, and a result that is truncated. docs/reference/approximations.md describes each
+// function, its errors, and the GPUs on which all arguments were compared.
 #pragma once
 
 #include <cstdint>

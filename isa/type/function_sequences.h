@@ -11,7 +11,8 @@
 //
 // More than 400 lines: it is one text, which emitted programs contain.
 //
-// Polynomials are minimax approximations in f32 coefficients; docs/reference/semantics.md has the errors.
+// Polynomials are minimax approximations in f32 coefficients; docs/reference/semantics.md has the
+// errors.
 #pragma once
 
 #ifdef __CUDACC__

@@ -1,7 +1,8 @@
 // One element's value, exactly, and the rules that convert between types.
 //
 // Every code of every type is a Number; encode and cast are defined on Numbers alone, so that each
-// rule of docs/reference/semantics.md is written once. Fast paths elsewhere are proved equal to these.
+// rule of docs/reference/semantics.md is written once. Fast paths elsewhere are proved equal to
+// these.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // What a run counts: instructions, and what their accesses cost the memory system.
 //
 // Accesses are counted as the emitted code makes them (isa/access/access_plan.h), warp by warp: 32
-// consecutive threads make one request together. docs/reference/counters.md defines every number and names
-// the counter of NVIDIA's profiler that it equals.
+// consecutive threads make one request together. docs/reference/counters.md defines every number
+// and names the counter of NVIDIA's profiler that it equals.
 #pragma once
 
 #include <array>

@@ -123,8 +123,7 @@ void combine_shared_padding(const ResolvedAccess& to, Context& context) {
     const auto t = static_cast<std::size_t>(first);
     for (std::size_t i = 0; i < tile.locals; ++i) {
       if (!matters(tile, access.dtype, access.combines, t, i, context)) continue;
-      isa::put_bits(context.state.shared.undefined.data(), to.bit_of(t, i), tile.bits,
-                    all_bits);
+      isa::put_bits(context.state.shared.undefined.data(), to.bit_of(t, i), tile.bits, all_bits);
       any = true;
     }
   }

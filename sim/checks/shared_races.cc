@@ -52,7 +52,8 @@ void mark(SharedHistory& set, const ResolvedAccess& resolved, AccessKind kind,
           const Context& context) {
   static_cast<void>(
       for_each_granule(resolved, context, [&](std::size_t thread, std::uint64_t granule) {
-        add_access(current(set, granule), thread, resolved.access->statement, {kind, resolved.access->combination});
+        add_access(current(set, granule), thread, resolved.access->statement,
+                   {kind, resolved.access->combination});
         return true;
       }));
 }
@@ -221,8 +222,7 @@ bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& conte
       // Where an index places elements, the last one of a thread stays.
       const bool is_last = access.indexed != nullptr && writer->second.thread == t;
       if (fresh || is_last) continue;
-      const isa::Index one =
-          element_index(resolved, writer->second.thread, writer->second.local);
+      const isa::Index one = element_index(resolved, writer->second.thread, writer->second.local);
       const isa::Index other = element_index(resolved, t, i);
       if (one == other) {
         const auto& [thread, local] = writer->second;

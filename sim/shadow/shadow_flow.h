@@ -1,4 +1,5 @@
-// How shadow values propagate through an instruction (docs/reference/semantics.md, Shadow evaluation).
+// How shadow values propagate through an instruction (docs/reference/semantics.md, Shadow
+// evaluation).
 //
 //   arithmetic, functions, Cast, Dot   compute twice in double precision, without rounding to a
 //                                      type: from the operands' own values, which gives the exact

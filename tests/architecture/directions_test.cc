@@ -142,7 +142,8 @@ TEST_CASE("every header is guarded and leaves other namespaces alone") {
 
 TEST_CASE("C++ is in the six top folders only") {
   const auto& folders = top_folders();
-  // An extension of Python is built by itself (docs/guides/python.md), and includes nothing of the tree.
+  // An extension of Python is built by itself (docs/guides/python.md), and includes nothing of the
+  // tree.
   const fs::path extension = repository_root() / "python/fast/fast.cc";
   for (const auto& entry : fs::directory_iterator(repository_root())) {
     const std::string name = entry.path().filename().string();

@@ -1,4 +1,5 @@
-// What the debugger costs: snapshots, entering a moment, answers. docs/results/benchmarks.md has results.
+// What the debugger costs: snapshots, entering a moment, answers. docs/results/benchmarks.md has
+// results.
 //
 //   build/tests/debug_bench            from the root of the repository
 #include <algorithm>

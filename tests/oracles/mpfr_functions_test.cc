@@ -1,6 +1,6 @@
-// The functions against MPFR: the largest errors that docs/reference/semantics.md promises, and correct
-// rounding where it says so, on 2^21 arguments of each function; with TILEVM_EXHAUSTIVE set, on
-// every f32 (hours of one processor for each function).
+// The functions against MPFR: the largest errors that docs/reference/semantics.md promises, and
+// correct rounding where it says so, on 2^21 arguments of each function; with TILEVM_EXHAUSTIVE
+// set, on every f32 (hours of one processor for each function).
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

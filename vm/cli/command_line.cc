@@ -321,8 +321,9 @@ void add_record_command(CLI::App& root, Commands& commands) {
                   "as many outputs; standard output if left out")
       ->type_name("FILE");
   app->add_flag("--force", o->force, "repeat them");
-  app->add_option("--report", o->report,
-                  "run nothing; write docs/results/fidelity.md from files of records to standard output")
+  app->add_option(
+         "--report", o->report,
+         "run nothing; write docs/results/fidelity.md from files of records to standard output")
       ->type_name("FILE");
   app->add_option("--time-limit", o->time_limit, "begin no case after so many seconds; exit 4")
       ->check(CLI::NonNegativeNumber)

@@ -16,10 +16,10 @@ namespace tilevm::vm {
 
 /// What every command that loads a program takes.
 struct ProgramOptions {
-  std::string file;                  ///< "-" is standard input
-  std::vector<std::string> defines;  ///< "NAME=VALUE"
-  std::string target;                ///< empty: the command's default
-  bool no_assert = false;            ///< assertions are left out
+  std::string file;                       ///< "-" is standard input
+  std::vector<std::string> defines;       ///< "NAME=VALUE"
+  std::string target;                     ///< empty: the command's default
+  bool no_assert = false;                 ///< assertions are left out
   std::vector<std::string> folders = {};  ///< from which files are included, too
 };
 
@@ -172,7 +172,8 @@ struct RecordOptions {
   int threads = 0;
   std::optional<double> time_limit;  ///< seconds after which no case begins
   bool force = false;                ///< also cases that `output` has
-  std::vector<std::string> report;   ///< files of records: only write docs/results/fidelity.md from them
+  std::vector<std::string>
+      report;  ///< files of records: only write docs/results/fidelity.md from them
 };
 Exit record(const RecordOptions& options, Io& io);
 

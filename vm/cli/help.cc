@@ -85,7 +85,8 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm isa --markdown > isa.md\n"
        "  tilevm isa --words | jq .keywords\n"},
       {"lsp",
-       "  tilevm lsp                               started by an editor: see docs/guides/editors.md\n"},
+       "  tilevm lsp                               started by an editor: see "
+       "docs/guides/editors.md\n"},
       {"explain",
        "  tilevm explain TV0104\n"
        "  tilevm explain 104\n"

@@ -94,7 +94,9 @@ std::optional<std::string_view> find_advice(std::span<const Advice> all, std::st
 
 }  // namespace
 
-std::optional<std::string_view> gdb_word(std::string_view word) { return find_advice(gdb_words, word); }
+std::optional<std::string_view> gdb_word(std::string_view word) {
+  return find_advice(gdb_words, word);
+}
 
 std::optional<std::string_view> gdb_topic(std::string_view topic) {
   return find_advice(gdb_topics, topic.substr(0, topic.find(' ')));

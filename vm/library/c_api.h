@@ -48,8 +48,8 @@ TILEVM_API const char* tilevm_message(void);
 TILEVM_API const char* tilevm_message_in_color(void);
 
 /// What the thread's last call said of the program, as a JSON array of diagnostics with their
-/// places (docs/reference/data.md): the errors that it failed with, else the warnings of tilevm_open or the
-/// notes of a run. "[]" if it said nothing.
+/// places (docs/reference/data.md): the errors that it failed with, else the warnings of
+/// tilevm_open or the notes of a run. "[]" if it said nothing.
 TILEVM_API const char* tilevm_diagnostics(void);
 
 /// A verified program.

@@ -1,5 +1,5 @@
-// One element of a Dot, by the words of docs/reference/semantics.md: operands in ascending k, one instruction
-// after another.
+// One element of a Dot, by the words of docs/reference/semantics.md: operands in ascending k, one
+// instruction after another.
 #pragma once
 
 #include <cstdint>

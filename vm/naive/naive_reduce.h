@@ -1,5 +1,5 @@
-// Reduce and Scan of the naive interpreter: by the words of docs/reference/semantics.md, thread by thread,
-// without the plan that the other engines share.
+// Reduce and Scan of the naive interpreter: by the words of docs/reference/semantics.md, thread by
+// thread, without the plan that the other engines share.
 #pragma once
 
 #include <cstdint>

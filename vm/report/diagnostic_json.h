@@ -1,4 +1,5 @@
-// Diagnostics as JSON, for the command's `--json` and for callers of the library (docs/reference/data.md).
+// Diagnostics as JSON, for the command's `--json` and for callers of the library
+// (docs/reference/data.md).
 #pragma once
 
 #include "isa/base/diagnostic.h"

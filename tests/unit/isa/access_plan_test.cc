@@ -100,11 +100,10 @@ TEST_CASE("a plan says what keeps it from wider accesses") {
         "4 accesses of 4 bytes: the extent of dimension 0 is only known to be a multiple of 2");
   CHECK(describe(load_plan("f16", *compose(*local({8}), *spatial({32})), {256})) ==
         "8 accesses of 2 bytes: neighbours in memory do not follow one another in a thread");
-  CHECK(
-      describe(load_plan("f16", *compose(*spatial({32, 1}), *local({1, 8})),
-                         *strided({32, 8}, {9, 1}))) ==
-      "1 access of 2 + 2 + 2 + 2 + 2 + 2 + 2 + 2 bytes: the strides of dimension 0 may be "
-      "any numbers");
+  CHECK(describe(load_plan("f16", *compose(*spatial({32, 1}), *local({1, 8})),
+                           *strided({32, 8}, {9, 1}))) ==
+        "1 access of 2 + 2 + 2 + 2 + 2 + 2 + 2 + 2 bytes: the strides of dimension 0 may be "
+        "any numbers");
   CHECK(describe(load_plan("f16", *compose(*spatial({32, 1}), *local({1, 8})),
                            *swizzled(*row_major({32, 8}), {1, 2, 3}))) ==
         "4 accesses of 4 bytes: the swizzle keeps 2 elements together");

@@ -2,8 +2,8 @@
 // bits. What GPUs gave for all arguments is compared by tests/approximations.
 #include <doctest/doctest.h>
 
-#include <bit>
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "isa/type/approximation.h"
@@ -14,7 +14,8 @@ using namespace tilevm::isa;
 
 namespace {
 
-constexpr std::uint32_t inf = 0x7f800000, no_number = 0x7fffffff, minus = 0x80000000, one = 0x3f800000;
+constexpr std::uint32_t inf = 0x7f800000, no_number = 0x7fffffff, minus = 0x80000000,
+                        one = 0x3f800000;
 
 std::uint32_t at(UnaryOp op, std::uint32_t x) {
   return static_cast<std::uint32_t>(apply(op, f32, x));
@@ -42,14 +43,14 @@ TEST_CASE("approximations of 0, -0, Inf, -Inf, subnormal numbers and NaN") {
     std::uint32_t zero, minus_zero, infinity, minus_infinity, subnormal;
   };
   using enum UnaryOp;
-  for (const Row& row :
-       {Row{ex2_approx_ftz, one, one, inf, 0, one},
-        Row{lg2_approx_ftz, minus | inf, minus | inf, inf, no_number, minus | inf},
-        Row{rcp_approx_ftz, inf, minus | inf, 0, minus, inf},
-        Row{rsqrt_approx_ftz, inf, minus | inf, 0, no_number, inf},
-        Row{sqrt_approx_ftz, 0, minus, inf, no_number, 0}, Row{sin_approx_ftz, 0, minus, no_number, no_number, 0},
-        Row{cos_approx_ftz, one, one, no_number, no_number, one},
-        Row{tanh_approx, 0, minus, one, minus | one, 77}}) {
+  for (const Row& row : {Row{ex2_approx_ftz, one, one, inf, 0, one},
+                         Row{lg2_approx_ftz, minus | inf, minus | inf, inf, no_number, minus | inf},
+                         Row{rcp_approx_ftz, inf, minus | inf, 0, minus, inf},
+                         Row{rsqrt_approx_ftz, inf, minus | inf, 0, no_number, inf},
+                         Row{sqrt_approx_ftz, 0, minus, inf, no_number, 0},
+                         Row{sin_approx_ftz, 0, minus, no_number, no_number, 0},
+                         Row{cos_approx_ftz, one, one, no_number, no_number, one},
+                         Row{tanh_approx, 0, minus, one, minus | one, 77}}) {
     CAPTURE(static_cast<int>(row.op));
     CHECK(at(row.op, 0) == row.zero);
     CHECK(at(row.op, minus) == row.minus_zero);

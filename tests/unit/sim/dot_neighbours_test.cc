@@ -1,6 +1,6 @@
 // Every target gives its own bits: operands on which neighbours differ, and targets that are the
-// same, on those and on random ones. What is expected is the table of docs/reference/semantics.md, Dot, not
-// the rules in isa/numeric/mma_rules.cc.
+// same, on those and on random ones. What is expected is the table of docs/reference/semantics.md,
+// Dot, not the rules in isa/numeric/mma_rules.cc.
 #include <doctest/doctest.h>
 
 #include <array>

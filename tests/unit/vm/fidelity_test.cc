@@ -87,8 +87,9 @@ TEST_CASE("every case of a family that was recorded has a record") {
 
 TEST_CASE("docs/results/fidelity.md is what the records say") {
   const std::string page = read_text(std::string(TILEVM_SOURCE_DIR) + "/docs/results/fidelity.md");
-  CHECK_MESSAGE(page == fidelity::markdown_report(kept_records()),
-                "run: tilevm record --report tests/data/fidelity_sm_90.jsonl > docs/results/fidelity.md");
+  CHECK_MESSAGE(
+      page == fidelity::markdown_report(kept_records()),
+      "run: tilevm record --report tests/data/fidelity_sm_90.jsonl > docs/results/fidelity.md");
 }
 
 TEST_CASE("an element that differs is found, with what it was computed from") {

@@ -11,10 +11,12 @@ using namespace tilevm;
 using namespace tilevm::vm;
 
 TEST_CASE("docs/reference/semantics.md has the tables that the rules make") {
-  const std::string page = read_text(std::string(TILEVM_SOURCE_DIR) + "/docs/reference/semantics.md");
+  const std::string page =
+      read_text(std::string(TILEVM_SOURCE_DIR) + "/docs/reference/semantics.md");
   for (const bool of_dot : {true, false}) {
     const std::string table = fidelity::mma_rules_table(of_dot);
-    CHECK_MESSAGE(contains(page, "\n\n" + table + "\n"), "put into docs/reference/semantics.md:\n" << table);
+    CHECK_MESSAGE(contains(page, "\n\n" + table + "\n"), "put into docs/reference/semantics.md:\n"
+                                                             << table);
   }
 }
 
