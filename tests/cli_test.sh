@@ -271,6 +271,7 @@ def f<1>(i32* x_ptr, i32* y_ptr):
         t = Add(u, AllocateRegister(i32, layout=spatial(32), init=0))
 END
 "$tilevm" check "$folder/prefetch.tile" >"$folder/out" 2>"$folder/err"
+# shellcheck disable=SC2181  # two conditions
 if [ $? -ne 0 ] || [ -s "$folder/err" ]; then
   failed=$((failed + 1))
   echo 'FAIL tilevm check of a prefetch past the end'
@@ -306,6 +307,7 @@ expect 0 'a limit was reached' bench --help
   echo
 } >"$folder/nested.tile"
 count=$((count + 1))
+# shellcheck disable=SC3045  # dash has it
 (ulimit -s 512 && "$tilevm" check "$folder/nested.tile") >"$folder/out" 2>&1 || {
   failed=$((failed + 1))
   echo 'FAIL: brackets on a small stack'
@@ -319,6 +321,7 @@ expect 2 'nowhere?[31m' check "$(printf 'nowhere\033[31m')"
 
 # Without a C++ compiler the engine emu says what to install; with one it gives the simulator's bits.
 count=$((count + 1))
+# shellcheck disable=SC2123  # there is no command there
 (PATH=/nowhere; export PATH; unset CXX TILEVM_CXX; "$tilevm" run $add --backend emu) 2>"$folder/err"
 if [ $? -ne 3 ] || ! grep -q 'apt-get install g++' "$folder/err"; then
   failed=$((failed + 1))

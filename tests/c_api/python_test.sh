@@ -9,5 +9,6 @@ if readelf -d "$2" 2>/dev/null | grep -q libasan; then
   echo "SKIP: Python is not built with AddressSanitizer"
   exit 77
 fi
+# shellcheck disable=SC2016  # the marks of a block of code
 sed -n '/^```python$/,/^```$/p' "$1" | sed '/^```/d' | TILEVM_LIBRARY=$2 python3 - | tee /dev/stderr |
   grep -qx '\[3.0, 5.0, 7.0\]'

@@ -22,6 +22,7 @@ if ! [ -x "$python" ]; then
   "$python" -m pip install --quiet triton==3.6.0 numba==0.68.1 numpy==2.2.6
 fi
 mkdir -p "$(dirname "$results")"
-for what in ${*:-speed faults tables}; do
+[ $# -gt 0 ] || set -- speed faults tables
+for what in "$@"; do
   "$python" "$here/compare.py" "$what" "$results"
 done
