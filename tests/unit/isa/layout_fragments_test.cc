@@ -14,13 +14,13 @@ using namespace tilevm::isa::testing;
 
 namespace {
 
-struct Fragment {
+struct NamedFragment {
   const char* text;
   std::int64_t m, k;  ///< rows of A, extent of k
   std::int64_t e;     ///< elements per register; 1 for 64-bit elements too
 };
 
-const Fragment fragments_a[] = {
+const NamedFragment fragments_a[] = {
     {"local(2, 1).spatial(8, 4).local(1, 2)", 16, 8, 2},            // m16n8k8 f16, bf16
     {"column_local(2, 2).spatial(8, 4).local(1, 2)", 16, 16, 2},    // m16n8k16 f16, bf16
     {"local(2, 1).spatial(8, 4)", 16, 4, 1},                        // m16n8k4 tf32, f64
@@ -38,7 +38,7 @@ const Fragment fragments_a[] = {
     {"column_local(2, 2).spatial(8, 4).local(1, 32)", 16, 256, 32}  // m16n8k256 b1
 };
 
-const Fragment fragments_b[] = {
+const NamedFragment fragments_b[] = {
     {"column_spatial(4, 8).local(2, 1)", 0, 8, 2},                  // m16n8k8 f16, bf16
     {"local(2, 1).column_spatial(4, 8).local(2, 1)", 0, 16, 2},     // m16n8k16 f16, bf16
     {"column_spatial(4, 8)", 0, 4, 1},                              // m16n8k4 tf32, f64; m8n8k4 f64
@@ -75,7 +75,7 @@ void check_fragment(const char* text, const Shape& shape, std::int64_t threads, 
 }
 
 /// Row and k of an A fragment for one warp.
-Index place_a(const Fragment& f, std::int64_t t, std::int64_t i) {
+Index place_a(const NamedFragment& f, std::int64_t t, std::int64_t i) {
   const std::int64_t r = i / f.e, j = i % f.e, halves = f.m / 8;
   return {t / 4 + 8 * (r % halves), 4 * f.e * (r / halves) + f.e * (t % 4) + j};
 }
@@ -83,13 +83,13 @@ Index place_a(const Fragment& f, std::int64_t t, std::int64_t i) {
 }  // namespace
 
 TEST_CASE("every A fragment of mma.sync is its product of factors") {
-  for (const Fragment& f : fragments_a) {
+  for (const NamedFragment& f : fragments_a) {
     check_fragment(f.text, {f.m, f.k}, 32, [&](auto t, auto i) { return place_a(f, t, i); });
   }
 }
 
 TEST_CASE("every B fragment of mma.sync is its product of factors") {
-  for (const Fragment& f : fragments_b) {
+  for (const NamedFragment& f : fragments_b) {
     check_fragment(f.text, {f.k, 8}, 32, [&](std::int64_t t, std::int64_t i) {
       return Index{4 * f.e * (i / f.e) + f.e * (t % 4) + i % f.e, t / 4};
     });
@@ -116,11 +116,11 @@ TEST_CASE("the accumulators of wgmma are products of factors for every width") {
 }
 
 TEST_CASE("A operands of wgmma in registers are four stacked mma fragments") {
-  const Fragment fragments[] = {
+  const NamedFragment fragments[] = {
       {"spatial(4, 1).column_local(2, 2).spatial(8, 4).local(1, 2)", 16, 16, 2},
       {"spatial(4, 1).column_local(2, 2).spatial(8, 4)", 16, 8, 1},
       {"spatial(4, 1).column_local(2, 2).spatial(8, 4).local(1, 4)", 16, 32, 4}};
-  for (const Fragment& f : fragments) {
+  for (const NamedFragment& f : fragments) {
     check_fragment(f.text, {64, f.k}, 128, [&](std::int64_t t, std::int64_t i) {
       Index place = place_a(f, t % 32, i);
       place[0] += 16 * (t / 32);
