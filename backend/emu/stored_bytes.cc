@@ -6,7 +6,7 @@ void StoredBytes::clear() {
   if (!groups_.empty()) groups_.clear();
 }
 
-/// Of bits in one byte that several threads stored, nobody knows which thread stored which.
+/// A byte that several threads stored does not say which thread stored which bits.
 std::optional<unsigned> StoredBytes::note(Byte& byte, unsigned thread, unsigned char value,
                                           unsigned char mask) {
   std::optional<unsigned> other;

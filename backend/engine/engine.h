@@ -92,7 +92,7 @@ class CudaEngine {
   /// Emits, compiles and loads; a text that was loaded before is only looked up. Errors:
   /// unavailable (no compiler), limit (the compiler's timeout).
   [[nodiscard]] Result<LoadedProgram> prepare(const isa::VerifiedProgram& program);
-  /// The same with other options of selection.
+  /// Compiles the program with the given options of selection.
   [[nodiscard]] Result<LoadedProgram> prepare(const isa::VerifiedProgram& program,
                                               const SelectOptions& options);
 

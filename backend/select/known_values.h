@@ -17,7 +17,7 @@ namespace tilevm::backend {
 
 /// What the compilers may know of elements.
 struct Knowledge {
-  bool number = false;     ///< that one is a certain number
+  bool number = false;     ///< one value is a certain number
   bool unbounded = false;  ///< that one is Inf or NaN
 
   friend bool operator==(const Knowledge&, const Knowledge&) = default;
