@@ -7,6 +7,7 @@
 
 from ._checkpoint import Checkpoint, load_checkpoint
 from ._errors import CheckpointError
+from ._pack import pack_checkpoint, unpacked
 from ._weight import PackedWeight
 
-__all__ = ["Checkpoint", "CheckpointError", "PackedWeight", "load_checkpoint"]
+__all__ = ["Checkpoint", "CheckpointError", "PackedWeight", "load_checkpoint", "pack_checkpoint", "unpacked"]

@@ -11,7 +11,7 @@ from ._errors import CheckpointError, shown
 from ._gguf import read_block
 from ._gguf_file import MAGIC, QUANTISED, GgufFile
 from ._safetensors import Entry, TensorFile
-from ._scheme import Reader, Scheme, scheme_of
+from ._scheme import Reader, Scheme, packed_scheme, scheme_of
 from ._weight import PackedWeight
 
 MOST_CONFIG = 1 << 24
@@ -35,6 +35,14 @@ class Checkpoint:
         self.files = _opened(self.path)
         self.config: dict[str, Any] = {}
         self._where: dict[str, TensorFile] = {}
+        try:
+            self._find()
+        except BaseException:
+            self.close()
+            raise
+
+    def _find(self) -> None:
+        """Names of tensors and modules."""
         for file in self.files:
             for name in file.entries:
                 if name in self._where:
@@ -48,7 +56,8 @@ class Checkpoint:
                 if file.entries[name].type in QUANTISED.values() and len(file.entries[name].shape) >= 2}
         else:
             self.config, quantisation = _configs(self.path if self.path.is_dir() else self.path.parent)
-            scheme = scheme_of(quantisation, self._where)
+            scheme = packed_scheme(_facts(self.files)) if quantisation.get("quant_method") == "tilevm" else \
+                scheme_of(quantisation, self._where)
             self.method, self.quantisation = scheme.method, quantisation
             self._modules = self._parts(scheme)
         used = {name for module in self._modules.values() for name in module.tensors.values()}
@@ -184,6 +193,18 @@ def _indexed(index: pathlib.Path) -> list[str]:
         if name != pathlib.PurePath(name).name or name.startswith(".") or "\\" in name or "\0" in name:
             raise CheckpointError(f"`{shown(name)}` is no name of a file of this folder", index)
     return names
+
+
+def _facts(files: list[TensorFile]) -> dict[str, Any]:
+    """What the parts of a packed folder say of their modules."""
+    found: dict[str, Any] = {}
+    for file in files:
+        try:
+            facts = json.loads(file.metadata.get("tilevm", "{}"))
+            found.update(facts)
+        except (ValueError, TypeError, RecursionError):
+            raise CheckpointError("its metadata `tilevm` is no object of JSON", file.path, byte=8) from None
+    return found
 
 
 def _json(path: pathlib.Path) -> dict[str, Any]:

@@ -9,11 +9,12 @@ bits. NVFP4, MXFP4: `weight_packed` [outputs, inputs / 2] of uint8, the even inp
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable
 
 from ._bits import decoded, numpy_bytes, repacked, stream, whole_stream, words_by_row
 from ._errors import CheckpointError
-from ._gptq import DTYPES, Read
+from ._gptq import DTYPES, Read, _as_words
 from ._weight import PackedWeight
 
 Has = Callable[[str], bool]
@@ -79,6 +80,7 @@ def read_packed(name: str, read: Read, has: Has, bits: int, group: int = 0) -> P
     codes = repacked(units, unit, -(-words // unit.words), inputs, outputs, bits)
     weight = PackedWeight(name, "pack-quantized", f"u{bits}", inputs, outputs, group, DTYPES[kind], codes, {"scale": scale},
                           types={"scale": kind}, notes={"dense": unit.words > 1 or 32 % bits == 0})
+    weight.notes["scale_shape"] = list(read("weight_scale")[0].shape)
     if has("weight_zero_point"):
         weight.notes["zeros"] = True
         zero = _zero_points(read, name, bits, scale.shape)
@@ -131,7 +133,7 @@ def read_eight(name: str, read: Read, has: Has, block: tuple[int, int] = (0, 0),
     unit = stream(8, 1)
     codes = repacked(words_by_row(numpy_bytes(array), unit, inputs, 0, 4), unit, -(-inputs // 4), inputs, outputs, 8)
     weight = PackedWeight(name, "fp8" if type_ != "I8" else "int8", EIGHT[type_], inputs, outputs, group, dtype or DTYPES[kind], codes,
-                          {"scale": scale}, types={"scale": kind}, notes={"type": type_, "block": list(block), "key": key})
+                          {"scale": scale}, types={"scale": kind}, notes={"type": type_, "block": list(block), "key": key, "scale_shape": list(read(key)[0].shape)})
     if has("weight_zero_point"):
         zero, kind = read("weight_zero_point")
         if zero.any():
@@ -169,3 +171,47 @@ def read_fp4(name: str, read: Read, kind: str) -> PackedWeight:
         raise CheckpointError(f"`weight_global_scale` is {whole_type}{list(whole.shape)}; it is one F32", tensor=name)
     return PackedWeight(name, "nvfp4", "f4e2m1", inputs, outputs, group, "bf16", codes, {"scale": whole.reshape(1), "subscale": scale},
                         "global", types={"subscale": "F8_E4M3"})
+
+
+def _scale_of(weight: PackedWeight) -> tuple[Any, str]:
+    """Scales in the format's shape."""
+    import numpy
+
+    shape, high = tuple(weight.notes["scale_shape"]), weight.notes.get("block", [0])[0]
+    scale = weight.arrays["scale"][:, ::high] if high else weight.arrays["scale"]
+    if math.prod(shape) == 1:
+        scale = scale[:1, :1]
+    return numpy.ascontiguousarray(scale.T).reshape(shape), weight.types["scale"]
+
+
+def write_compressed(weight: PackedWeight) -> dict[str, tuple[Any, str]]:
+    """The tensors of a module of these formats. CheckpointError: the weight is of another one."""
+    import numpy
+
+    rows = numpy.ascontiguousarray(weight.rows().T)
+    if weight.format in ("nvfp4", "mxfp4"):
+        found: dict[str, tuple[Any, str]] = {"weight_packed": (rows[:, ::2] | rows[:, 1::2] << 4, "U8")}
+        if weight.format == "mxfp4":
+            found["weight_scale"] = (numpy.ascontiguousarray(weight.arrays["scale"].T), str(weight.notes["type"]))
+        else:
+            found["weight_scale"] = (numpy.ascontiguousarray(weight.arrays["subscale"].T), "F8_E4M3")
+            found["weight_global_scale"] = (weight.arrays["scale"], "F32")
+        return found
+    if weight.format in ("fp8", "int8"):
+        flip = numpy.uint8(128 if weight.type == "u8" else 0)
+        found = {"weight": ((rows ^ flip).view("int8") if weight.format == "int8" else rows, str(weight.notes["type"])),
+                 str(weight.notes["key"]): _scale_of(weight)}
+        if "zero" in weight.arrays:
+            found["weight_zero_point"] = ((weight.arrays["zero"] ^ numpy.uint8(128)).view("int8").T.copy(), "I8")
+        return found
+    if weight.format != "pack-quantized":
+        raise CheckpointError(f"compressed-tensors has no {weight.format}", tensor=weight.name)
+    if set(weight.arrays) & {"perm", "g_idx"} or not weight.notes["dense"]:
+        raise CheckpointError("weights in another order, and codes with free bits, are read and not written", tensor=weight.name)
+    found = {"weight_packed": (_as_words(rows, weight.bits), "I32"), "weight_scale": _scale_of(weight),
+             "weight_shape": (numpy.array([weight.outputs, weight.inputs], "int64"), "I64")}
+    if weight.notes.get("zeros"):
+        from ._gptq import _zeros_of
+
+        found["weight_zero_point"] = (numpy.ascontiguousarray(_as_words(_zeros_of(weight), weight.bits).T), "I32")
+    return found

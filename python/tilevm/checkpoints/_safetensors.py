@@ -180,32 +180,33 @@ class Writer:
     """Writes a file beside its place, `.NAME.partial`, and gives it its name when it is whole. A file of that name is never
     written over."""
 
-    def __init__(self, path: Any, tensors: list[tuple[str, str, tuple[int, ...], int]], metadata: dict[str, str]) -> None:
-        """`tensors` are (name, type, shape, bytes) in the order in which `add` gets their bytes."""
+    def __init__(self, path: Any, tensors: int, metadata: int) -> None:
+        """Room for the header is left: for so many tensors, and so many bytes of metadata."""
         self.path = pathlib.Path(path)
         self.partial = self.path.with_name(f".{self.path.name}.partial")
-        header: dict[str, Any] = {"__metadata__": metadata}
-        end = 0
-        for name, type_, shape, count in tensors:
-            header[name] = {"dtype": type_, "shape": list(shape), "data_offsets": [end, end + count]}
-            end += count
-        text = json.dumps(header, separators=(",", ":")).encode()
-        text += b" " * (-len(text) % 8)
-        self._left = end
+        self._room = -(-(512 * tensors + metadata + 64) // 8) * 8
+        self._entries: dict[str, Any] = {}
+        self._end = 0
         self._file = open(self.partial, "wb")  # noqa: SIM115  closed by finish or abandon
-        self._file.write(len(text).to_bytes(8, "little") + text)
+        self._file.seek(8 + self._room)
 
-    def add(self, data: Any) -> None:
-        """The next bytes: of an array, or bytes."""
-        view = memoryview(data).cast("B") if not isinstance(data, bytes) else memoryview(data)
-        self._left -= view.nbytes
-        self._file.write(view)
+    def add(self, name: str, type_: str, shape: tuple[int, ...], pieces: Iterator[Any]) -> None:
+        """A tensor, by bytes or arrays of them."""
+        begin = self._end
+        for piece in pieces:
+            view = memoryview(piece).cast("B") if len(piece) else memoryview(b"")
+            self._end += view.nbytes
+            self._file.write(view)
+        self._entries[name] = {"dtype": type_, "shape": list(shape), "data_offsets": [begin, self._end]}
 
-    def finish(self) -> None:
-        """CheckpointError: a file of this name is there already, or bytes are missing."""
-        if self._left != 0:
+    def finish(self, metadata: dict[str, str]) -> None:
+        """CheckpointError: a file of this name is there already."""
+        text = json.dumps({"__metadata__": metadata, **self._entries}, separators=(",", ":")).encode()
+        if len(text) > self._room:
             self.abandon()
-            raise CheckpointError(f"{self._left} bytes of its tensors were not written", self.path)
+            raise CheckpointError(f"its header of {len(text)} bytes has no room in {self._room}", self.path)
+        self._file.seek(0)
+        self._file.write(self._room.to_bytes(8, "little") + text.ljust(self._room))
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()

@@ -10,7 +10,7 @@ from ._bitsandbytes import read_bitsandbytes
 from ._compressed import read_eight, read_fp4, read_packed
 from ._errors import CheckpointError, shown
 from ._gptq import Read, read_awq, read_gptq
-from ._weight import PackedWeight
+from ._weight import ARRAYS, FORMS, PackedWeight
 
 Has = Callable[[str], bool]
 Reader = Callable[[str, Read, Has], PackedWeight]
@@ -134,13 +134,50 @@ def _fp8(config: dict[str, Any], names: Any) -> Scheme:
     return Scheme("fp8", {name: (read, parts) for name in _modules(names, mark)})
 
 
+def _of_kind(kind: str) -> Reader:
+    return lambda name, get, has: read_bitsandbytes(name, get, has, kind)
+
+
 def _bitsandbytes(config: dict[str, Any], names: Any) -> Scheme:
     found: dict[str, tuple[Reader, tuple[str, ...]]] = {}
     for kind in ("nf4", "fp4"):
         mark = PARTS[kind][0]
-        found.update({name: (lambda n, get, has, kind=kind: read_bitsandbytes(n, get, has, kind), (*BNB, mark))
-                      for name in _modules(names, mark)})
+        found.update({name: (_of_kind(kind), (*BNB, mark)) for name in _modules(names, mark)})
     return Scheme("bitsandbytes", found)
+
+
+TYPES = re.compile(r"u[1-8]|i[2-8]|f4e2m1|f8e4m3|f8e5m2")
+
+
+def _fact(facts: Any, name: str) -> dict[str, Any]:
+    """What a part says of a module, checked. CheckpointError: it cannot be."""
+    numbers = [facts.get(key) for key in ("inputs", "outputs", "group")] if isinstance(facts, dict) else []
+    if not numbers or not all(type(n) is int and 0 < n < 1 << 31 for n in numbers) or facts.get("form") not in FORMS or \
+            facts.get("dtype") not in ("f16", "bf16", "f32") or not isinstance(facts.get("notes"), dict) or \
+            not isinstance(facts.get("type"), str) or not TYPES.fullmatch(facts["type"]) or \
+            type(facts.get("flat")) is not bool or not isinstance(facts.get("format"), str):
+        raise CheckpointError("the part's metadata does not tell what it is", tensor=name)
+    return dict(facts)
+
+
+def packed_scheme(facts: dict[str, Any]) -> Scheme:
+    """Of a folder that pack_checkpoint wrote: the metadata of all its parts."""
+    def reader(about: Any) -> Reader:
+        def read(name: str, get: Read, has: Has) -> PackedWeight:
+            own = _fact(about, name)
+            codes, type_ = get("weight_q")
+            if type_ != "U8" or codes.ndim != 1:
+                raise CheckpointError(f"`weight_q` is {type_}{list(codes.shape)}; it is bytes", tensor=name)
+            arrays, types = {}, {}
+            for key in ARRAYS:
+                if has(key):
+                    arrays[key], types[key] = get(key)
+            return PackedWeight(name, own["format"], own["type"], own["inputs"], own["outputs"], own["group"], own["dtype"], codes,
+                                arrays, own["form"], own["flat"], types, own["notes"])
+        return read
+
+    parts = ("weight_q", *ARRAYS)
+    return Scheme("tilevm", {name: (reader(about), parts) for name, about in facts.items()})
 
 
 METHODS = {"gptq": _gptq, "awq": _awq, "compressed-tensors": _compressed, "fp8": _fp8, "bitsandbytes": _bitsandbytes}

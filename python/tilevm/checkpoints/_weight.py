@@ -96,13 +96,16 @@ class PackedWeight:
 
     def offsets(self) -> Optional[Any]:
         """m as float32, [groups, outputs]; None where there is none."""
+        import numpy
+
         if "min" not in self.arrays:
             return None
         low = self._f32("min")
         if "submin" not in self.arrays:
             return -low
         sub = self._f32("submin")
-        return _repeated(low, len(sub)) * sub
+        with numpy.errstate(all="ignore"):
+            return _repeated(low, len(sub)) * sub
 
     def values(self) -> Any:
         """v of each code without a zero point, float32."""
@@ -159,9 +162,7 @@ class PackedWeight:
         if self.codes.size != count:
             raise CheckpointError(f"its codes have {self.codes.size} bytes; {self.type}[{self.inputs}, {self.outputs}] takes {count}",
                                   file, self.name)
-        for each in FORMS[self.form]:
-            if each not in self.arrays:
-                raise CheckpointError(f"it has no `{each}`", file, self.name)
+        self._check_arrays(file)
         perm = self.arrays.get("perm")
         if perm is not None and not _is_permutation(perm, self.inputs):
             raise CheckpointError("its `perm` is no permutation of the inputs", file, self.name)
@@ -169,6 +170,38 @@ class PackedWeight:
         if g_idx is not None and (g_idx.shape != (self.inputs,) or g_idx.min() < 0 or
                                   g_idx.max() >= self.arrays["scale"].shape[0]):
             raise CheckpointError("its `g_idx` names groups that are not there", file, self.name)
+
+
+    def _check_arrays(self, file: Any) -> None:
+        """Shapes of what the form takes."""
+        if self.flat:
+            blocks = -(-self.inputs * self.outputs // self.group)
+            wanted: dict[str, Any] = {"scale": (blocks,)} if self.form == "plain" else {"subscale": (blocks,)}
+        elif self.form == "nested":
+            wanted = {"subscale": (self.groups * self.outputs,)}
+        elif self.form == "super":
+            wanted = {"subscale": (self.groups, self.outputs), "submin": (self.groups, self.outputs)}
+        elif self.form == "global":
+            wanted = {"subscale": (self.groups, self.outputs), "scale": (1,)}
+        else:
+            wanted = {"scale": (self.groups, self.outputs), "min": (self.groups, self.outputs)}
+        wanted.update(zero=(self.groups, self.outputs), table=(1 << self.bits,), scale_table=(256,), offset=(1,))
+        for each in FORMS[self.form]:
+            if each not in self.arrays:
+                raise CheckpointError(f"it has no `{each}`", file, self.name)
+        for key, array in self.arrays.items():
+            if key in wanted and tuple(array.shape) != wanted[key]:
+                raise CheckpointError(f"its `{key}` has the shape {list(array.shape)}; it is {list(wanted[key])}", file, self.name)
+        if self.form == "super":
+            shape = self.arrays["scale"].shape
+            if len(shape) != 2 or shape[1] != self.outputs or not shape[0] or self.groups % shape[0] or \
+                    self.arrays.get("min", self.arrays["scale"]).shape != shape:
+                raise CheckpointError(f"its `scale` has the shape {list(shape)}, which does not fit", file, self.name)
+        if self.form == "nested":
+            block = self.notes.get("nested_block")
+            count = self.arrays["subscale"].size
+            if type(block) is not int or block < 1 or self.arrays["scale"].shape != (-(-count // block),):
+                raise CheckpointError("its `scale` does not fit its blocks", file, self.name)
 
 
 def _is_permutation(perm: Any, count: int) -> bool:
