@@ -18,11 +18,14 @@ from ._command import programs
 from ._errors import UsageError
 from ._kernel import Kernel, load
 from ._operator import typed_codes
-from .checkpoints import PackedWeight
+from .checkpoints import CheckpointError, PackedWeight
+from .checkpoints._weight import ARRAYS
 
 PROGRAM = "dequantize_checkpoint.tile"
 ROWS = 16
 TYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
+STORED = {"U8": torch.uint8, "I8": torch.int8, "F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "I32": torch.int32,
+          "F8_E4M3": torch.float8_e4m3fn, "F8_E8M0": torch.uint8}
 _registered: Any = None
 
 
@@ -76,13 +79,19 @@ class PackedLinear(torch.nn.Module):
     """
 
     weight_q: torch.Tensor
+    whole: torch.Tensor
+    scale_f32: torch.Tensor
+    zero_f32: torch.Tensor
+    low_f32: torch.Tensor
+    table_f32: torch.Tensor
+    order: Optional[torch.Tensor]
 
     def __init__(self, weight: PackedWeight, bias: Optional[torch.Tensor] = None) -> None:
         """UsageError: groups that the kernel does not have, as of a flat order."""
         super().__init__()
         self.in_features, self.out_features = weight.inputs, weight.outputs
         self._weight = weight
-        self._plain = weight.flat or "g_idx" in weight.arrays or (weight.group % ROWS != 0 and weight.group < weight.inputs)
+        self._plain = _is_slow(weight)
         self.register_buffer("weight_q", _tensor(weight.codes, ""))
         for name, array in weight.arrays.items():
             self.register_buffer(name, _tensor(array, weight.types.get(name, "")))
@@ -90,6 +99,35 @@ class PackedLinear(torch.nn.Module):
             self.bias = None
         else:
             self.bias = torch.nn.Parameter(bias, requires_grad=False)
+        self.order_weights()
+
+    @classmethod
+    def skeleton(cls, name: str, facts: dict[str, Any], bias: bool, dtype: Any) -> PackedLinear:
+        """A layer whose tensors are still to be loaded: `facts` are those of a packed folder's config.json. take_buffers()
+        makes the layer of them. CheckpointError: they do not tell a weight."""
+        from .checkpoints._scheme import checked_facts
+
+        own = checked_facts(facts, name)
+        layer = cls.__new__(cls)
+        torch.nn.Module.__init__(layer)
+        layer.in_features, layer.out_features = own["inputs"], own["outputs"]
+        arrays = {}
+        for key, (type_, shape) in _checked_tensors(own, name).items():
+            made = torch.empty(shape, dtype=STORED[type_], device="meta")
+            layer.register_buffer(key, made)
+            arrays[key] = type_
+        layer._weight = PackedWeight(name, own["format"], own["type"], own["inputs"], own["outputs"], own["group"], own["dtype"], None, {},
+                                     own["form"], own["flat"], arrays, own["notes"])
+        layer.bias = torch.nn.Parameter(torch.empty(own["outputs"], dtype=dtype, device="meta"), requires_grad=False) if bias else None
+        return layer
+
+    def take_buffers(self) -> None:
+        """Makes the weight of the tensors, after they were loaded. CheckpointError: they do not fit."""
+        weight = self._weight
+        given = {key: _array(getattr(self, key)) for key in weight.types}
+        weight.codes, weight.arrays = given.pop("weight_q"), given
+        weight.check()
+        self._plain = _is_slow(weight)
         self.order_weights()
 
     def order_weights(self) -> None:
@@ -120,7 +158,8 @@ class PackedLinear(torch.nn.Module):
         like = torch.empty(0, dtype=dtype, device=self.weight_q.device)
         if self._plain:
             return self.whole.to(dtype)
-        rows = torch.ops.tilevm.packed_weight(self.weight_q, self.scale_f32, self.zero_f32, self.low_f32, self.table_f32, self._facts, like)
+        rows: torch.Tensor = torch.ops.tilevm.packed_weight(
+            self.weight_q, self.scale_f32, self.zero_f32, self.low_f32, self.table_f32, self._facts, like)
         if self.order is not None:
             rows = torch.empty_like(rows).index_copy_(0, self.order, rows)
         return rows.T
@@ -153,6 +192,30 @@ def _tensor(array: Any, type_: str) -> torch.Tensor:
     if type_ == "BF16":
         return made.view(torch.bfloat16)
     return made.view(torch.float8_e4m3fn) if type_ == "F8_E4M3" else made
+
+
+def _array(tensor: torch.Tensor) -> Any:
+    """The way back."""
+    tensor = tensor.detach().cpu()
+    if tensor.dtype is torch.bfloat16:
+        return tensor.view(torch.uint16).numpy()
+    return tensor.view(torch.uint8).numpy() if tensor.dtype is torch.float8_e4m3fn else tensor.numpy()
+
+
+def _checked_tensors(facts: dict[str, Any], name: str) -> dict[str, Any]:
+    """Types and shapes of a module's tensors in config.json. CheckpointError: they are none."""
+    found = facts.get("tensors")
+    good = isinstance(found, dict) and "weight_q" in found and set(found) <= {"weight_q", *ARRAYS} and all(
+        isinstance(each, list) and len(each) == 2 and each[0] in STORED and isinstance(each[1], list)
+        and all(type(n) is int and 0 <= n < 1 << 40 for n in each[1]) for each in found.values())
+    if not good:
+        raise CheckpointError("its `tensors` are no types and shapes", "config.json", name)
+    return dict(found or {})
+
+
+def _is_slow(weight: PackedWeight) -> bool:
+    """Whether the kernel does not have the weight's groups, so that the layer keeps the whole weight."""
+    return weight.flat or "g_idx" in weight.arrays or (weight.group % ROWS != 0 and weight.group < weight.inputs)
 
 
 def is_plain(weight: PackedWeight) -> bool:
