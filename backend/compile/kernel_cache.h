@@ -40,8 +40,8 @@ struct CacheSettings {
 
 /// One file of the cache; the last three are empty if it cannot be relied on.
 struct CacheEntry {
-  std::string path;  ///< for people
-  std::string file;  ///< its name in the folder
+  std::string path;  ///< path for people
+  std::string file;  ///< name of the file in the folder
   std::uint64_t bytes = 0;
   std::chrono::system_clock::time_point used;  ///< when it was written or read last
   std::string name, target, compiler;

@@ -192,7 +192,7 @@ class Worker {
   StackPool stacks_;  // outlives the machines
   std::list<Begun> waiting_;
   std::vector<std::unique_ptr<BlockMachine>> free_;
-  std::optional<std::uint64_t> counted_;  ///< of are_all_stuck
+  std::optional<std::uint64_t> counted_;  ///< progress that are_all_stuck saw last
 };
 
 /// Each host thread may have as many blocks as its share of those that may be resident, and no more

@@ -75,9 +75,9 @@ struct Range {
 /// A CUDA thread, as its code sees it.
 struct Lane {
   const Operations* operations;
-  void* block;                    ///< of the machine
-  unsigned thread;                ///< of the block
-  unsigned index[3];              ///< of the block
+  void* block;                    ///< block of the machine
+  unsigned thread;                ///< index of the thread in the block
+  unsigned index[3];              ///< index of the block
   unsigned grid[3];               ///< blocks
   Range shared;                   ///< dynamic shared memory, then memory barriers
   unsigned long long barriers;    ///< where these begin

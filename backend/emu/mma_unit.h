@@ -48,7 +48,7 @@ class Fragment {
   };
   unsigned bits_;
   std::size_t size_, locals_;
-  std::vector<Element> elements_;  ///< of lane 0, then of lane 1, ..
+  std::vector<Element> elements_;  ///< elements of lane 0, then of lane 1, ..
 };
 
 /// A register of each lane: the places of a sparse instruction, and whose are meant; the scales of

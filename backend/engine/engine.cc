@@ -97,7 +97,7 @@ bool has_assertions(const CudaSource& source) {
 
 struct LoadedProgram::State {
   isa::VerifiedProgram program;
-  CudaSource source;  ///< with the kernels of this program alone
+  CudaSource source;  ///< source with the kernels of this program alone
   std::shared_ptr<const LoadedText> text;
   std::size_t first = 0;  ///< kernel of this program in the text
 

@@ -84,10 +84,10 @@ class BodyBinder final : public Emitter {
   VariableScope variables_;
   BindScope scope_;
   InstructionBinder instructions_{builder_, variables_, scope_};
-  std::map<std::string, int> assignments_;  ///< of the body
-  std::vector<bool> loops_;                 ///< around the statement; true: expanded
-  int depth_ = 0;                           ///< of runtime loops and branches
-  int exclusions_before_ = 0;               ///< around the body
+  std::map<std::string, int> assignments_;  ///< number of assignments to each name of the body
+  std::vector<bool> loops_;  ///< one for each loop around the statement; true: the loop is expanded
+  int depth_ = 0;            ///< number of runtime loops and branches around the statement
+  int exclusions_before_ = 0;  ///< number of exclusions that held where the body began
   bool is_function_ = false;
   std::optional<ValueList> returned_;
   std::vector<Span> returned_spans_;

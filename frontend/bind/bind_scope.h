@@ -71,7 +71,7 @@ class VariableScope {
 
   struct Binding {
     isa::VarId var;                ///< not valid if the name stands for a value
-    std::size_t depth = 0;         ///< of the block that declared it; the outermost is 1
+    std::size_t depth = 0;         ///< nesting of the block that declared it; the outermost is 1
     const Value* value = nullptr;  ///< what the name stands for; of a variable, its constant value
     Span span{};
     [[nodiscard]] bool poisoned() const { return !var.valid() && value == nullptr; }
@@ -192,7 +192,7 @@ struct BindScope {
   struct Meaning {
     enum class Kind { unknown, poisoned, variable, value };
     Kind kind = Kind::unknown;
-    isa::VarId var{};  ///< of a variable whose value is not known
+    isa::VarId var{};  ///< variable whose value is not known
     std::optional<Value> value;
     Span span{};
   };

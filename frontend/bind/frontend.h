@@ -69,8 +69,9 @@ struct LanguageWords {
   std::vector<std::string> keywords;
   std::vector<std::string> layouts;         ///< functions that make layouts
   std::vector<std::string> layout_methods;  ///< operations on one, as in `f.reduce(0)`
-  std::vector<std::string> decorators;      ///< without `@`
-  std::vector<std::string> functions;       ///< of scalars, types and layouts: `min`, `bits` ...
+  std::vector<std::string> decorators;      ///< names without `@`
+  /// Names of functions of scalars, types and layouts: `min`, `bits` ...
+  std::vector<std::string> functions;
 };
 [[nodiscard]] LanguageWords language_words();
 

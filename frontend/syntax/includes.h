@@ -22,8 +22,8 @@ inline constexpr std::size_t max_included_bytes = std::size_t{16} << 20;
 
 /// A file that an `include` names.
 struct FoundFile {
-  std::string name;  ///< as messages show it
-  std::string key;   ///< the same for all paths that lead to it
+  std::string name;  ///< name as messages show it
+  std::string key;   ///< key that all paths to the file have in common
   std::string text;
 };
 

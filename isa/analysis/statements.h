@@ -94,7 +94,7 @@ class Statements {
   }
 
   std::vector<Entry> entries_;
-  std::vector<std::int32_t> block_ends_;  ///< by block: the number past its last statement
+  std::vector<std::int32_t> block_ends_;  ///< number past the last statement of each block
 };
 
 }  // namespace tilevm::isa

@@ -43,7 +43,7 @@ class SourceFile {
   /// A file: the program's own (the first) or one that it includes.
   struct File {
     std::string name;
-    std::uint32_t begin = 0, end = 0;  ///< in text()
+    std::uint32_t begin = 0, end = 0;  ///< range of bytes in text()
     Span included{};                   ///< the `include` that brought it
   };
   /// What the `include` at an offset names: a file, or why there is none.

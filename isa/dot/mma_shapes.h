@@ -70,8 +70,8 @@ struct MmaShape {
 /// Where the code of an operand's element is among the bits that it has in a register: all of
 /// them, or of kind::mxf8f6f4 a part of a byte (PTX ISA, "Matrix fragments for mma.m16n8k32").
 struct RegisterElement {
-  int bits = 0;   ///< that an element has in a register
-  int shift = 0;  ///< of the code's lowest bit
+  int bits = 0;   ///< number of bits of an element in a register
+  int shift = 0;  ///< position of the code's lowest bit
 };
 [[nodiscard]] RegisterElement register_element(const MmaShape& shape, const DType& operand);
 

@@ -24,7 +24,7 @@ struct WarpExchange {
   bool transposes = false;
   int sent = 0, got = 0;               ///< words of a lane
   int in_word = 1;                     ///< elements of a word
-  std::vector<int> shifts;             ///< of each of them
+  std::vector<int> shifts;             ///< shifts of each digit
   std::vector<std::int32_t> from, to;  ///< places of the elements of word 0, then of word 1, ..
 
   /// Words w and w ^ distance change places where bit `lane_bit` of the lane is set.

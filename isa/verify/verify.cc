@@ -447,7 +447,7 @@ class KernelVerifier {
   bool types_hold_ = true;  ///< every instruction passed its type rule so far
   int depth_ = 0;
   int loops_ = 0;
-  std::int64_t copies_ = 1;  ///< that `unroll` of the loops around makes
+  std::int64_t copies_ = 1;  ///< number of copies that `unroll` of the loops around makes
 };
 
 void plan_accesses(const Kernel& kernel, const Target& target, KernelInfo& info) {

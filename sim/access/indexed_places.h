@@ -18,7 +18,7 @@ namespace tilevm::sim {
 /// The index of an instruction, prepared.
 struct IndexedAccess {
   IndexedTile tile;
-  std::size_t table = 0;  ///< in Scratch::indexed_tables
+  std::size_t table = 0;  ///< index in Scratch::indexed_tables
   std::string index_name;
 };
 

@@ -41,7 +41,7 @@ struct GlobalPlace {
 /// A tensor that a name stands for now.
 struct Tensor {
   std::string name;
-  isa::VarId var;  ///< of the kernel; none for a tensor of the run
+  isa::VarId var;  ///< variable of the kernel; none for a tensor of the run
   isa::DType dtype;
   isa::Shape shape;
   std::variant<RegisterPlace, SharedPlace, GlobalPlace> place;

@@ -53,7 +53,7 @@ class ProbedWrites {
 struct ProbedView {
   TilePosition position;
   std::size_t view = 0;  ///< slot
-  unsigned bits = 0;     ///< of an element
+  unsigned bits = 0;     ///< bits of an element
 
   /// The first bit of an element in its buffer; nothing outside of the view.
   [[nodiscard]] std::optional<std::uint64_t> bit(const GlobalView& view_now,

@@ -84,12 +84,12 @@ struct AccessRecord {
   static constexpr std::size_t any_thread = nobody - 1;
   using Parties = std::array<std::uint16_t, 2>;
 
-  std::uint32_t epoch = 0;  ///< of the SharedHistory; an older record is empty
+  std::uint32_t epoch = 0;  ///< epoch of the SharedHistory; an older record is empty
   Parties writers{nobody, nobody}, readers{nobody, nobody}, combiners{nobody, nobody};
   std::array<std::uint32_t, 2> reading{};  ///< the statements (Plan::memory_statements) of readers
   std::uint32_t writing = 0;               ///< the statement of the writers
-  std::uint32_t combining : 24 = 0;        ///< that of the combiners
-  std::uint32_t combination : 8 = 0;       ///< of the combiners, or `mixed_combination`
+  std::uint32_t combining : 24 = 0;        ///< epoch of the combiners
+  std::uint32_t combination : 8 = 0;       ///< combination of the combiners, or `mixed_combination`
 
   [[nodiscard]] AccessType combined() const {
     return {AccessKind::combine, static_cast<Combination>(combination)};

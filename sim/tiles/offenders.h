@@ -25,8 +25,8 @@ struct Offender {
 template <class Detail>
 struct Offenders {
   std::size_t count = 0;
-  isa::Index first;        ///< in row-major order
-  std::size_t thread = 0;  ///< that holds the first
+  isa::Index first;        ///< index of the first in row-major order
+  std::size_t thread = 0;  ///< thread that holds the first
   Detail detail{};
 };
 

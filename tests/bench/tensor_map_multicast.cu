@@ -20,10 +20,10 @@ constexpr int readers = 128;   // threads that take the tiles; a warp before the
 enum class Sharing { own, twice, multicast };
 
 struct Task {
-  uint32_t* sums;     ///< of each block, of what it has read
-  long long* cycles;  ///< of each block
-  int tiles;          ///< of the matrix
-  int count;          ///< of tiles that a block takes
+  uint32_t* sums;     ///< sum of each block over what it has read
+  long long* cycles;  ///< cycles of each block
+  int tiles;          ///< number of tiles of the matrix
+  int count;          ///< number of tiles that a block takes
   int stages;
 };
 

@@ -58,7 +58,7 @@ struct Region {
   Tensor tensor;
   const std::uint8_t* data = nullptr;
   std::size_t bytes = 0;
-  std::size_t begin = 0;  ///< of the tensor in shared memory
+  std::size_t begin = 0;  ///< first byte of the tensor in shared memory
 };
 
 Result<Region> region_of(sim::debug::Session& session, const std::string& reference) {

@@ -46,7 +46,7 @@ struct Comparison {
 
 /// Smallest and largest number of a tensor; NaN does not count. Nothing if there is no number.
 struct Range {
-  std::size_t lowest = 0, highest = 0;  ///< their first indices
+  std::size_t lowest = 0, highest = 0;  ///< first indices of the least and the greatest
 };
 /// The range of a tensor, and how many elements are no ordinary numbers.
 struct Summary {

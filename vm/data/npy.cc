@@ -20,7 +20,7 @@ constexpr std::size_t max_header_bytes = 1 << 16;
 static_assert(max_npy_header_bytes == max_header_bytes + 12);
 
 struct NpyType {
-  std::string_view descr;  ///< without the byte order
+  std::string_view descr;  ///< element type without the byte order
   isa::DType dtype;
 };
 

@@ -33,7 +33,7 @@ struct ArrayType {
 
 /// An array as a file has it.
 struct HostArray : HostTensor {
-  bool untyped = false;  ///< as ArrayType::untyped
+  bool untyped = false;  ///< whether the type is a guess, as ArrayType::untyped
 };
 
 /// The type and the shape of a .npy file of `size` bytes that begins with `bytes`, which are all

@@ -41,8 +41,8 @@ struct EngineRun {
 
 /// Everything that is known of one seed.
 struct SeedRun {
-  std::vector<HostTensor> inputs;  ///< of all tensors, before the run
-  std::vector<EngineRun> runs;     ///< by engine
+  std::vector<HostTensor> inputs;  ///< all tensors before the run
+  std::vector<EngineRun> runs;     ///< runs by engine
   SeedVerdict verdict;
 
   /// The failure, if no engine gave a result: then the program is at fault, and nothing was

@@ -31,7 +31,7 @@ class ProbedRuns {
  private:
   const DiffCase& what_;
   const std::vector<HostTensor>& inputs_;
-  std::vector<isa::ProbePlan> plans_;  ///< by kernel
+  std::vector<isa::ProbePlan> plans_;  ///< plans by kernel
   std::optional<std::string> fault_;
 };
 

@@ -23,7 +23,7 @@ struct Product {
   std::string a_layout, b_layout, c_layout;
   std::int64_t m, n, k;
   int min_sm;
-  std::string places_layout = {};  ///< of a sparse one
+  std::string places_layout = {};  ///< layout of a sparse product's metadata
 
   [[nodiscard]] bool sparse() const { return !places_layout.empty(); }
   [[nodiscard]] std::int64_t stored() const { return sparse() ? k / 2 : k; }

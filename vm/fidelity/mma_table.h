@@ -11,7 +11,7 @@ namespace tilevm::vm::fidelity {
 /// Classes of one row.
 struct MmaRow {
   std::string instruction, types, architectures;  ///< Markdown
-  isa::MmaRule rule;                              ///< of one of them
+  isa::MmaRule rule;                              ///< rule of one instruction
 };
 
 /// The classes that no Dot uses, those of one instruction and one source in a row.

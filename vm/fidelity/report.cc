@@ -61,7 +61,7 @@ std::vector<std::string> type_groups() {
 /// What was compared of one row and column.
 struct Evidence {
   bool all = true;    ///< every case has a record
-  bool exact = true;  ///< of those that have one
+  bool exact = true;  ///< whether every record is exact
   std::uint64_t least = 0, total = 0;
 
   void add(std::optional<std::uint64_t> outputs, bool is_exact) {

@@ -68,7 +68,7 @@ class Corpus {
 
   std::string folder_;
   std::vector<Progress> progress_;
-  std::vector<Progress> done_;  ///< the same with neighbours joined
+  std::vector<Progress> done_;  ///< ranges of cases that are done, neighbours joined
   Coverage coverage_;
 };
 

@@ -42,10 +42,10 @@ struct InputView {
 struct OwnMemory {
   isa::VarId var;
   isa::DType dtype;
-  isa::Shape shape;  ///< of the block's part
+  isa::Shape shape;  ///< shape of the block's part
   bool shared = false;
   bool defined = false;                ///< every element has a value
-  bool read = false, written = false;  ///< since the last barrier
+  bool read = false, written = false;  ///< whether it was read or written since the last barrier
 };
 
 /// What a kernel is launched with, one entry a parameter.
@@ -184,7 +184,7 @@ class KernelBuilder {
   std::vector<LaunchArgument> arguments_;
   std::vector<std::int64_t> grid_;
   std::int64_t threads_ = 32;
-  std::string prefix_;  ///< of the names of the kernel's tensors
+  std::string prefix_;  ///< prefix of the names of the kernel's tensors
   isa::Block first_;    ///< statements before all others
   std::vector<isa::Block> blocks_;
   std::vector<Scope> scopes_;

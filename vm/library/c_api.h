@@ -78,7 +78,7 @@ typedef struct tilevm_parameter {
   int role;              ///< TILEVM_SCALAR, or TILEVM_INPUT and TILEVM_OUTPUT added up
   int rank;              ///< extents; -1 if they are not constant, or if it is a scalar
   const int64_t* shape;  ///< `rank` of them
-  size_t bytes;          ///< of the data; 0 if the extents are not constant
+  size_t bytes;          ///< bytes of the data; 0 if the extents are not constant
 } tilevm_parameter;
 
 /// A pipeline with its inputs and outputs, or a kernel with its parameters.
@@ -121,8 +121,9 @@ TILEVM_API void tilevm_control_free(tilevm_control* control);
 
 /// How a run is done; all zeros but for `size` is as tilevm_run does it.
 typedef struct tilevm_run_options {
-  size_t size;         ///< sizeof(tilevm_run_options): later versions may have more members
-  const char* checks;  ///< of the simulator: "all" (as NULL), "none", or a list as of `--check`
+  size_t size;  ///< sizeof(tilevm_run_options): later versions may have more members
+  /// Checks of the simulator: "all" (as NULL), "none", or a list as of `--check`.
+  const char* checks;
   int threads;         ///< host threads; 0: all cores
   int count_accesses;  ///< whether tilevm_counters() tells afterwards what the simulator counted
   uint64_t max_steps;  ///< statements that a block may execute; 0: the usual limit

@@ -16,7 +16,7 @@ struct LibraryReport {
   std::string text;
   std::optional<Failure> failure;
   Diagnostics notes;                         ///< said besides
-  std::shared_ptr<const SourceFile> source;  ///< of the diagnostics' spans
+  std::shared_ptr<const SourceFile> source;  ///< source of the diagnostics' spans
 };
 
 /// Counters of a run in the simulator on generated data (vm/run/stats.h).

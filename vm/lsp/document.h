@@ -39,7 +39,7 @@ struct Position {
 struct Settings {
   std::vector<frontend::Define> defines;
   isa::Target target;
-  std::vector<std::string> folders = {};  ///< from which files are included, too
+  std::vector<std::string> folders = {};  ///< further folders from which files are included
 };
 
 /// What is known of a text. `program` is there if the text has no error; `partial` is what could be
@@ -56,7 +56,7 @@ struct Analysis {
   /// `partial` and `diagnostics` have spans. Offsets into the document are the same in both.
   std::shared_ptr<const SourceFile> source, bound;
   Diagnostics diagnostics{200};
-  bool parsed = false;  ///< without a fault
+  bool parsed = false;  ///< whether the text parsed without a fault
   frontend::ast::Program tree;
   Names names;
   isa::Program partial;

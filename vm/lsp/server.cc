@@ -57,7 +57,7 @@ class Server {
  private:
   struct Incoming {
     Value message;
-    std::optional<Refusal> wrong;  ///< it is no message
+    std::optional<Refusal> wrong;  ///< reason why the message is refused
   };
   // ---- messages
 

@@ -18,7 +18,8 @@ namespace {
 
 using Value = boost::json::value;
 
-constexpr std::uint64_t most_bytes = std::uint64_t{4} << 20;  ///< of a file that is not open
+/// Most bytes of a file that is not open.
+constexpr std::uint64_t most_bytes = std::uint64_t{4} << 20;
 
 std::string string_of(const Value& value) {
   return std::string(std::string_view(value.as_string()));

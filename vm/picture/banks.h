@@ -18,7 +18,7 @@ namespace tilevm::vm {
 
 /// One pass over the banks: the lanes that each of them serves, by bank.
 struct Wavefront {
-  std::int64_t part = 0;  ///< of the request: its threads that are served together
+  std::int64_t part = 0;  ///< part of the request: its threads that are served together
   std::array<std::vector<unsigned>, sim::shared_banks> lanes;
 };
 
@@ -43,7 +43,7 @@ struct SharedAccessPicture {
 /// of this type and memory layout. Nothing after a report; its spans are in `source`, which is set
 /// to the text that was judged.
 struct TileAccess {
-  const TypedLayout& memory;  ///< with a type
+  const TypedLayout& memory;  ///< memory layout with a type
   const TypedLayout& tile;
   bool stores = false;
 };

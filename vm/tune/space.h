@@ -20,7 +20,7 @@ namespace tilevm::vm::tuning {
 struct Space {
   std::vector<isa::Tunable> axes;
 
-  [[nodiscard]] std::uint64_t size() const;  ///< at most 2^63
+  [[nodiscard]] std::uint64_t size() const;  ///< number of choices, 2^63 at most
   /// The values of a point, index < size().
   [[nodiscard]] std::vector<frontend::Define> point(std::uint64_t index) const;
   /// The number of "BM=16 BN=8": axes that are not named have their defaults, other names do not
@@ -43,7 +43,8 @@ struct PointsSettings {
   std::vector<frontend::Define> fixed = {};
   isa::Target target = {};
   std::string entry = {}, kernel = {};  ///< what is timed; a part of every key
-  int multiprocessors = 0;              ///< of the GPU; 0: unknown, and every least_us is 0
+  /// Number of the GPU's multiprocessors; 0: unknown, and every least_us is 0.
+  int multiprocessors = 0;
   std::uint64_t seed = 0;
   std::vector<std::string> inputs = {};  ///< "NAME=SPEC", a part of every key
 };

@@ -47,7 +47,7 @@ Trial read_object(const boost::json::object& object) {
 /// What a line of a table says, with what it was measured for.
 struct Line {
   Trial trial;
-  std::string file;  ///< without its folders
+  std::string file;  ///< name of the file without its folders
   Environment environment;
 };
 

@@ -23,7 +23,7 @@ struct Trial {
   std::string reason;        ///< why it failed
   int registers = 0;         ///< the most of its kernels
   std::int64_t spill_bytes = 0, shared_bytes = 0;
-  std::vector<std::string> defines = {};  ///< of the line that it was read from
+  std::vector<std::string> defines = {};  ///< definitions of the line that it was read from
   std::optional<bool> exact;  ///< whether the GPU gave the simulator's bits; nothing: not asked
 
   friend bool operator==(const Trial&, const Trial&) = default;

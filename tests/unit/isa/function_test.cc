@@ -26,7 +26,7 @@ std::uint32_t at(UnaryOp op, std::uint32_t x) {
 struct Case {
   UnaryOp op;
   std::function<double(double)> exact;
-  double most_ulp;  ///< as docs/reference/semantics.md says
+  double most_ulp;  ///< bound that docs/reference/semantics.md states
 };
 
 const std::vector<Case>& cases() {
