@@ -71,7 +71,7 @@ class EmuEngine {
                                       const std::vector<Argument>& arguments, EmuMemory& memory,
                                       const std::vector<std::string>& names);
 
-  /// The same with probes; fills the log, whose window is set. After a fault the log has what was
+  /// Launches with probes; fills the log, whose window is set. After a fault the log has what was
   /// recorded before it.
   [[nodiscard]] Result<EmuRun> launch_probed(const isa::VerifiedProgram& program, int kernel,
                                              const std::vector<Argument>& arguments,

@@ -37,11 +37,11 @@ struct Operations {
   /// c = a * b + c on fragments of the unit's tensor-core instruction `shape`: registers of 32
   /// bits, or of 64 where the type has 64.
   void (*mma)(Lane* lane, unsigned shape, void* c, const void* a, const void* b, unsigned line);
-  /// The same of a sparse one, on the stored elements of a, whose places are in the registers that
-  /// the selector names.
+  /// Multiplies the stored elements of a sparse a, whose places are in the registers that the
+  /// selector names.
   void (*mma_sparse)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* places, int selector, unsigned line);
-  /// The same of a block-scaled one: the scales of a and of b are in the low bytes of a register.
+  /// Multiplies with block scales: the scales of a and of b are in the low bytes of a register.
   void (*mma_scaled)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* a_scales, const unsigned* b_scales, unsigned line);
   void (*copy_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,

@@ -72,7 +72,7 @@ Result<LaunchArguments> bind_tensors(const isa::Kernel& kernel, const CudaKernel
   return bound;
 }
 
-/// Binds the workspaces that follow. Those that must begin as zeros are cleared on the stream.
+/// Binds the workspaces that follow. Workspaces that must begin as zeros are cleared on the stream.
 Status add_workspaces(const CudaKernel& emitted, const Workspaces& workspaces, cuda::Stream stream,
                       LaunchArguments& bound) {
   std::size_t position = 0;

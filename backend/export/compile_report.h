@@ -15,7 +15,7 @@ namespace tilevm::backend {
 /// The option that makes NVRTC and nvcc log the use of registers.
 inline constexpr std::string_view report_option = "--ptxas-options=-v";
 
-/// Of one thread.
+/// The registers of one thread.
 struct RegisterUse {
   std::int64_t registers = 0;
   /// Bytes of local memory: what was spilled, and arrays indexed at run time.

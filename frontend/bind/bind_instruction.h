@@ -51,8 +51,8 @@ class InstructionBinder final : private OperandBinder {
 
   /// `target = expr` of an expression that gives a tensor and is no call of an instruction.
   void assign(const ast::Expr& expr, const ast::Identifier& target, Span span);
-  /// The same for a tensor that a function returned: the name takes its variable, or a tile that
-  /// exists takes its elements.
+  /// Assigns a tensor that a function returned: the name takes its variable, or a tile that exists
+  /// takes its elements.
   void assign(isa::VarId value, const ast::Identifier& target, Span span);
   /// Gives a tile the elements of another of its type that no name means: what was just made is
   /// made in place instead.

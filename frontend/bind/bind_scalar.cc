@@ -69,7 +69,7 @@ ScalarBinary to_isa(ast::BinaryOp op) {
   TILEVM_NO_ENUMERATOR();
 }
 
-/// Of the operators that change a value: `+` does not.
+/// Converts an operator that changes a value: `+` does not.
 ScalarUnary to_isa(ast::UnaryOp op) {
   switch (op) {
     case ast::UnaryOp::minus:
@@ -217,7 +217,7 @@ class ScalarBinder {
     return take_scalar(bind_element(node, span, scope_), "", span);
   }
 
-  /// Of a constant condition only the chosen value is looked at.
+  /// Only the chosen value of a constant condition is looked at.
   std::optional<Expr> visit(const ast::Conditional& node, Span span) const {
     auto condition = bind(*node.condition);
     if (!condition) return std::nullopt;

@@ -44,8 +44,8 @@ struct BindOptions {
     const BindOptions& options, Diagnostics& diagnostics,
     std::shared_ptr<const SourceFile>* with_calls = nullptr);
 
-/// The same for an editor: what could be bound of a tree that may have faults. Kernels after an
-/// error in a constant may be missing, and faulty statements are.
+/// Binds for an editor: what could be bound of a tree that may have faults. Kernels after an error
+/// in a constant may be missing, and faulty statements are.
 [[nodiscard]] isa::Program bind_partially(const ast::Program& tree,
                                           const std::shared_ptr<const SourceFile>& source,
                                           const BindOptions& options, Diagnostics& diagnostics);

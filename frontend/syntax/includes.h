@@ -37,7 +37,7 @@ using FindFile = std::function<Result<FoundFile>(const std::string& path, const 
 [[nodiscard]] std::shared_ptr<const SourceFile> with_includes(
     const std::shared_ptr<const SourceFile>& source, const std::string& key, const FindFile& find);
 
-/// The same for a text that is no file: only the standard library can be included.
+/// A text that is not a file: only the standard library can be included.
 [[nodiscard]] std::shared_ptr<const SourceFile> with_standard_library(
     const std::shared_ptr<const SourceFile>& source);
 

@@ -81,8 +81,7 @@ struct AccessPlan : AccessSide {
   std::int64_t count = 0;  ///< accesses of a thread, at most
   MissedReason missed{};
 
-  // Of a tile in registers.
-  /// Digits of an element's number in its access, in memory's order.
+  // Fields of a tile in registers. Digits of an element's number in its access, in memory's order.
   std::vector<AccessDigit> inner{};
   std::vector<std::int64_t> widths{};  ///< bytes
   std::int64_t matrices = 0;           ///< number of matrices of one access, for AccessForm::matrix
@@ -94,7 +93,7 @@ struct AccessPlan : AccessSide {
   /// tile of indices. The elements of an access have one index.
   std::vector<std::int32_t> index_places{};
 
-  // Of a copy, whose own side is that of the view.
+  // The other side of a copy, whose own side is that of the view.
   AccessSide to{};
   Shape pieces{};  ///< the tile's extents, the last one in pieces
   /// The outer digits are digits of a piece's number, since the pieces of a thread differ in more

@@ -97,7 +97,7 @@ class SourceFile {
 
   /// The text of a line of the program's own file (the first is 1), without its line break.
   [[nodiscard]] std::string_view line(int number) const;
-  /// Of the program's own file.
+  /// Lines of the program's own file.
   [[nodiscard]] int line_count() const;
 
   /// The text that a span covers.

@@ -19,7 +19,7 @@ enum class DotMethod : std::uint8_t {
 };
 
 /// The local places, in one thread, of the elements of one fragment, in the fragment's own local
-/// order. The same in every thread.
+/// order. Every thread has the same ones.
 using Fragment = std::vector<std::int32_t>;
 
 /// How an operand of a bipolar Dot becomes operands of the instruction:
@@ -34,8 +34,8 @@ struct OperandForm {
 };
 
 /// Where a thread finds the operands of its element at place i of c: a(.., m, k) at place
-/// a_row[i] + a_depth[k] and b(.., k, n) at place b_depth[k] + b_column[i]. The same in every
-/// thread.
+/// a_row[i] + a_depth[k] and b(.., k, n) at place b_depth[k] + b_column[i]. Every thread has the
+/// same ones.
 struct ChainPlaces {
   Fragment a_row, a_depth, b_depth, b_column;
 };

@@ -10,7 +10,7 @@
 // What is kept does not depend on how blocks were scheduled. Each block has a share of memory that
 // follows from the number of blocks alone. The block's records go to the share until one does not
 // fit, and from then on to a pool that all blocks use. If the pool overflows, none of its records
-// are kept. Of the other records the first bytes are kept, in the order of the blocks.
+// are kept. The first bytes of the other records are kept, in the order of the blocks.
 #pragma once
 
 #include <array>

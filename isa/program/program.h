@@ -155,7 +155,7 @@ struct PipelineLaunch {
   std::vector<Span> argument_spans;
 };
 
-/// The same with the values of scalar parameters.
+/// A kernel with the values of its scalar parameters.
 struct Launch {
   int kernel = 0;
   std::vector<std::variant<int, Scalar>> arguments;

@@ -79,7 +79,7 @@ class Kernel(Reports):
         return names[0], tuple(found)
 
     def _with_parameters(self, parameters: tuple[Parameter, ...]) -> Kernel:
-        """The same program, which takes tensors of other shapes that have as many elements. It is pickled as it was."""
+        """The program for tensors of other shapes that have as many elements. It is pickled as it was."""
         other = Kernel.__new__(Kernel)
         other.__dict__.update(self.__dict__, parameters=parameters, _launches=threading.local())
         return other

@@ -49,7 +49,7 @@ class Row(NamedTuple):
 
 
 def bits_of(type_: str) -> int:
-    """Of a type of weights. UsageError: it has not 1 to 8 bits."""
+    """The bits of a type of weights. UsageError: it has not 1 to 8 bits."""
     digits = re.match(r"[iufb](\d+)", type_)
     if digits is None or not 1 <= int(digits[1]) <= 8:
         raise UsageError(f"`{type_}` is no type of 1 to 8 bits, as u4, i6, f6e3m2 and b1 are")
@@ -148,7 +148,7 @@ def _row(line: dict[str, Any], source: str) -> Optional[Row]:
 
 
 def _rows(file: pathlib.Path, device: str, architecture: str = "") -> Iterator[Row]:
-    """Those of a device, and of others of an architecture ("": of none)."""
+    """The rows of a device, and of others of an architecture ("": of none)."""
     for number, line in enumerate(_lines(file), 1):
         if line.get("command") == "crossover":
             continue

@@ -75,7 +75,7 @@ class GlobalAddresses {
   GlobalAddresses(const TilePosition& position, const GlobalView& view, unsigned bits,
                   const Coordinates& origin);
 
-  /// The same tile elsewhere along a dimension.
+  /// The tile moved along a dimension.
   [[nodiscard]] GlobalAddresses moved(std::size_t dim, std::int64_t by) const {
     Coordinates origin = origin_;
     origin[dim] = moved_index(origin[dim], by);

@@ -19,8 +19,8 @@
 
 namespace tilevm::sim {
 
-/// Where an access goes. Of an asynchronous copy (cp.async) only the reads are counted; its writes
-/// to shared memory depend on when the data arrives.
+/// Where an access goes. An asynchronous copy (cp.async) counts its reads only; its writes to
+/// shared memory depend on when the data arrives.
 enum class Traffic : std::uint8_t {
   global_load,
   global_copy,

@@ -311,7 +311,7 @@ void Provenance::list_scalars(const Trail& trail,
   next = *found;
 }
 
-/// Of scalars the one that has the value, else the first.
+/// The scalar that has the value, else the first.
 std::size_t Provenance::choose_scalar(const reply::Cause& cause,
                                       const std::vector<TrailBranch>& branches) {
   for (std::size_t i = 0; i < cause.values; ++i) {

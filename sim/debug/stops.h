@@ -28,7 +28,7 @@ struct StopTable {
   std::vector<std::set<int>> numbers;  ///< numbers of the enabled breakpoints, by record
 };
 
-/// Of a tensor of one block, or of global memory whatever block writes it.
+/// Watches a tensor of one block, or global memory whatever block writes it.
 struct Watchpoint {
   int number = 0;
   Selection what;

@@ -58,7 +58,7 @@ class Timeline {
   /// Goes to a moment; `fault` takes what stopped it. A moment that was reached once is always
   /// reached.
   Arrival go_to(Moment moment, std::optional<Fault>* fault = nullptr);
-  /// Likewise, without interruption, to a moment that was reached.
+  /// Goes back to a moment that was reached, without interruption.
   void go_back_to(Moment moment);
 
   /// Looks at the past from the present on, interval by interval, without changing it. `visit` is

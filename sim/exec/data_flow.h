@@ -38,7 +38,7 @@ struct DataFlow {
   };
   Kind kind = Kind::none;
   isa::VarId viewed;
-  /// Of a thread and a place of the result; empty unless elements are moved or computed.
+  /// The sources by thread and place of the result; empty unless elements are moved or computed.
   std::function<std::vector<ElementSource>(std::size_t, std::size_t)> sources;
 };
 

@@ -135,7 +135,7 @@ void fill(const Tile& tile, const std::vector<std::uint64_t>& codes,
   }
 }
 
-/// Of each random word, the counter that it is made of.
+/// The counter that each random word is made of.
 std::shared_ptr<const ElementMoves> counter_moves(const isa::Philox& inst,
                                                   const Preparation& preparation) {
   return make_moves({inst.counter.var}, preparation, [](isa::Index& index) -> std::uint32_t {

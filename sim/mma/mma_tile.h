@@ -63,8 +63,8 @@ class MmaTile {
 
   /// Decodes k * 16 codes [k][16].
   void load_a(const std::uint32_t* codes, MmaOperandA& out) const;
-  /// Of a sparse instruction: decodes k / 2 * 16 codes [k / 2][16] and puts them to their places,
-  /// below 4, in the same order. Of equal places in a pair the second counts.
+  /// The operand of a sparse instruction: decodes k / 2 * 16 codes [k / 2][16] and puts them to
+  /// their places, below 4, in the same order. The second of two equal places in a pair counts.
   void load_sparse_a(const std::uint32_t* codes, const std::uint32_t* places,
                      MmaOperandA& out) const;
   /// Decodes n * k codes [n][k], n <= 8.

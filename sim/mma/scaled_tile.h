@@ -50,7 +50,7 @@ struct ScaledOperandB {
 /// One instruction at one level of vector instructions.
 class ScaledTile {
  public:
-  /// Of a shape that has scales, and its rule.
+  /// The tile of a shape that has scales, and its rule.
   ScaledTile(const isa::MmaRule& rule, const isa::MmaShape& shape,
              SimdLevel level = best_simd_level());
 

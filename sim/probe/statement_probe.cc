@@ -256,7 +256,7 @@ MemoryProbe probe_of(const isa::CopyMove& move, const ProbeInputs& making) {
                    making.shared(move.tensor, move.offset, shape), indexed};
 }
 
-/// Of a semaphore or a counter.
+/// The record of a semaphore or a counter.
 template <class Inst>
 MemoryProbe element_probe(const Inst& inst, const ProbeInputs& making) {
   const auto& type = *making.type<isa::GlobalType>(inst.view.var);

@@ -76,8 +76,8 @@ struct AccessType {
 }
 
 /// For each kind of access: a thread, and a different one if there is one. Two suffice to tell
-/// whether a further thread races. Of readers, the ones of the latest statements: a barrier must
-/// stand after these.
+/// whether a further thread races. Readers are those of the latest statements: a barrier must stand
+/// after these.
 struct AccessRecord {
   static constexpr std::uint16_t nobody = 0xffff;
   /// A number of no thread of the block, for copies: any thread may make a copy.

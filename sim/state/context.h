@@ -168,7 +168,7 @@ class Context {
       return true;
     return report_scalar_fault(found);
   }
-  /// The same for an integer; u64 beyond 2^63 wraps.
+  /// The value of an integer; u64 beyond 2^63 wraps.
   [[nodiscard]] bool evaluate(const ScalarCode& code, std::int64_t& value) {
     std::uint64_t bits = 0;
     if (!evaluate(code, bits)) return false;

@@ -24,7 +24,7 @@ struct IndexedTile {
   std::vector<int> tile_dims;  ///< dimension of the tile along each dimension of the tensor, or -1
   Tile index;                  ///< the tile of indices
   bool is_signed = false;      ///< whether the index's elements are signed
-  /// By the tile's place: the index's place in the same thread. Of a copy, whose tile one thread
+  /// By the tile's place: the index's place in the same thread. In a copy, whose tile one thread
   /// holds: the number of a place among those of all threads.
   isa::PlaceMap index_places;
   IndexLoop find_indices;

@@ -60,7 +60,7 @@ auto find_offenders(const std::vector<std::int32_t>& threads, std::size_t places
       threads.size(), [&](std::size_t k) { return static_cast<std::size_t>(threads[k]); }, places,
       look);
 }
-/// The same for all threads.
+/// Looks at the elements of all threads.
 template <class Look>
 auto find_offenders(std::size_t threads, std::size_t places, Look&& look) {
   return detail::find_offenders(threads, [](std::size_t k) { return k; }, places, look);

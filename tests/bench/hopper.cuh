@@ -248,7 +248,7 @@ __device__ inline void multiply(float (&d)[n / 2], const uint32_t (&a)[4], uint6
   }
 }
 
-/// The same with `a` a tile of 64 rows.
+/// A product with `a` a tile of 64 rows.
 template <int n>
 __device__ inline void multiply(float (&d)[n / 2], uint64_t a, uint64_t b, int adds) {
   static_assert(n == 64 || n == 128 || n == 256);

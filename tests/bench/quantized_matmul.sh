@@ -37,7 +37,7 @@ tile_of() {
     *) echo "$wide -D SLICES=2 -D BK=256 -D STAGES=2" ;;
   esac
 }
-# The same for up to 8 rows.
+# The tile for up to 8 rows.
 few_tile_of() {
   case $1 in
     u1) echo "-D SWAP=1 -D BN=448 -D WARPS=7 -D SLICES=4 -D BK=1024 -D UNROLL=1 -D STAGES=2" ;;

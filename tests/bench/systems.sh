@@ -88,8 +88,8 @@ marlin 1 "$large" "-D BLOCKS=264"
 marlin 64 "$large" "-D BM=64"
 sparse 1 "$large" "-D BLOCKS=264"
 sparse 64 "$large" "-D BM=32 -D BLOCKS=396"
-# Of small shapes each block that a column of tiles has more is one more that waits for the others' sums. At 8192 columns two
-# blocks a multiprocessor are worth it.
+# Each block that a column of tiles of a small shape has more is one more that waits for the others' sums. At 8192
+# columns two blocks a multiprocessor are worth it.
 # flute_point SHAPE BITS ROWS
 flute_point() {
   case $3,$1,$2 in

@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(32 + readers, 1)
   }
 }
 
-/// The same sums by loads.
+/// The sums by loads.
 __global__ void expected(const uint32_t* matrix, Task task, Sharing sharing, int rows) {
   __shared__ uint32_t partial[256];
   uint32_t sum = 0;

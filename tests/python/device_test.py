@@ -60,7 +60,7 @@ pipeline twice(a: f32[32]) -> (c: f32[32]):
 
 
 def aligned(array):
-    """The same in memory that begins at a multiple of 16, as memory of a GPU does."""
+    """An array in memory that begins at a multiple of 16, as memory of a GPU does."""
     raw = numpy.zeros(array.nbytes + 16, "uint8")
     begin = -raw.ctypes.data % 16
     copy = raw[begin:begin + array.nbytes].view(array.dtype).reshape(array.shape)

@@ -133,7 +133,7 @@ class OfTheUser(Tables):
         self.assertEqual(constants("NVIDIA H100", 8192, 8192)["BN"], "64")
 
     def test_many_rows_have_a_row_of_as_many(self):
-        """Of another device and of u4 for i4, before one of this device for half the rows, where weights are read twice."""
+        """The point of another device and of u4 for i4, before one of this device for half the rows, where weights are read twice."""
         problem = ("N=8192", "K=4096", "GROUP=128")
         self.write(trial(defines=("M=16", "Q=i4", *problem)),
                    trial("Another GPU", file=MANY, defines=("M=32", "Q=u4", *problem), point="BM=32 BK=128", us=9))

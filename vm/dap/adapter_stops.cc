@@ -86,7 +86,7 @@ Json Adapter::place_breakpoint(command::Break request, const Object& wanted,
   return breakpoint;
 }
 
-/// Those of one file; others keep theirs.
+/// Sets the breakpoints of one file; others keep theirs.
 Adapter::Answer Adapter::set_breakpoints(const Object& arguments) {
   const auto file = file_of(arguments);
   // A file that the program was generated from is named by its path.

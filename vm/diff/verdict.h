@@ -18,7 +18,7 @@ namespace tilevm::vm {
 // How two results of one tensor relate.
 struct Exact {};
 struct Different {};
-/// The same elements, at other places.
+/// Equal elements, at other places.
 struct Permuted {
   /// Rule for the indices that differ, in words; empty if no simple rule says it.
   std::string rule;

@@ -15,8 +15,8 @@ namespace {
 
 using isa::DType;
 
-/// Every block computes d = a b + c of m x n with all of k. Of a sparse one a has the stored half
-/// of k, at places that the case draws as well.
+/// Every block computes d = a b + c of m x n with all of k. The a of a sparse product has the
+/// stored half of k, at places that the case draws as well.
 struct Product {
   std::string shape;  ///< "m16n8k16", "chain"
   DType a, b, c;

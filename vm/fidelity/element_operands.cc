@@ -56,7 +56,7 @@ std::uint64_t wide_integer(const DType& type, Random& random) {
   return (type.is_signed_int() && random.one_in(2) ? 0 - value : value) & mask;
 }
 
-/// Of floats: with an exponent at most a significand's width away.
+/// A nearby float: with an exponent at most a significand's width away.
 std::uint64_t nearby(const DType& type, std::uint64_t a, Random& random) {
   if (!type.is_float()) return static_cast<std::uint64_t>(random.below(type.bits + 2));
   const int fields = 1 << type.exponent_bits, width = type.mantissa_bits + 3;

@@ -76,9 +76,10 @@ class KernelBuilder {
   /// Adds an instruction and gives its first result, if it has one. With `into` the result is
   /// written into that variable. A defect gives an invalid id.
   isa::VarId add(isa::Instruction inst, std::optional<isa::VarId> into = {});
-  /// The same for an instruction with several results; gives all of them, or nothing.
+  /// Adds an instruction with several results; gives all of them, or nothing.
   std::vector<isa::VarId> add_all(isa::Instruction inst);
-  /// The same at the begin of the kernel: of instructions that refer to parameters alone.
+  /// Adds an instruction at the begin of the kernel: of instructions that refer to parameters
+  /// alone.
   isa::VarId add_first(isa::Instruction inst);
   void add_statement(decltype(isa::Stmt::node) node);
   /// Adds an element-wise or similar instruction; now and then its result replaces a tile.

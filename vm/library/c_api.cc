@@ -42,7 +42,7 @@ struct tilevm_program {
   isa::VerifiedProgram program;
   std::string warnings;
   std::vector<vm::Callable> callables;
-  // The same as C sees them; their strings and shapes are the members above.
+  // Parameters as C sees them; their strings and shapes are the members above.
   std::vector<std::string> types;
   std::vector<std::vector<tilevm_parameter>> parameters;
   std::vector<tilevm_entry> entries;
@@ -173,7 +173,7 @@ Result<const vm::Callable*> find(const tilevm_program& program, const char* entr
 }
 
 vm::CallArguments span_of(const tilevm_argument* arguments, std::size_t count) {
-  // The same two members in the same order.
+  // Both structs have these two members in this order.
   return {reinterpret_cast<const vm::CallArgument*>(arguments), count};
 }
 

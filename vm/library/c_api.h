@@ -44,7 +44,7 @@ TILEVM_API const char* tilevm_version(void);
 /// locations. Empty after success.
 TILEVM_API const char* tilevm_message(void);
 
-/// The same for a terminal: diagnostics have escapes for colours, as the command shows them.
+/// The message for a terminal: diagnostics have escapes for colours, as the command shows them.
 TILEVM_API const char* tilevm_message_in_color(void);
 
 /// What the thread's last call said of the program, as a JSON array of diagnostics with their
@@ -149,9 +149,8 @@ TILEVM_API tilevm_status tilevm_stats(const tilevm_program* program, const char*
                                       const char* const* inputs, uint64_t seed,
                                       const tilevm_run_options* options, const char** json);
 
-/// The same run as a self-contained page of HTML: faults, the cost of lines, outputs, bank
-/// conflicts, a timeline, as of `tilevm run --report`. There is one, too, where the run fails with
-/// TILEVM_FAULT.
+/// A run as a self-contained page of HTML: faults, the cost of lines, outputs, bank conflicts, a
+/// timeline, as of `tilevm run --report`. There is one, too, where the run fails with TILEVM_FAULT.
 TILEVM_API tilevm_status tilevm_page(const tilevm_program* program, const char* entry,
                                      const char* const* inputs, uint64_t seed,
                                      const tilevm_run_options* options, const char** html);
@@ -195,7 +194,7 @@ typedef struct tilevm_kernel tilevm_kernel;
 /// closed afterwards. After a failure `*kernel` is NULL.
 TILEVM_API tilevm_status tilevm_load(const tilevm_program* program, const char* entry,
                                      tilevm_kernel** kernel);
-/// The same on the device of a number; -1: chosen as above.
+/// Loads on the device of a number; -1: chosen as above.
 TILEVM_API tilevm_status tilevm_load_on(const tilevm_program* program, const char* entry,
                                         int device, tilevm_kernel** kernel);
 /// Whether launches of this kernel may overlap, on several streams and from several threads.

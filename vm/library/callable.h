@@ -22,7 +22,7 @@ struct Callable {
     std::optional<isa::Shape> shape;        ///< shape of a tensor, where it is constant
     bool input = false, output = false;
 
-    /// Of the argument; 0 if that depends on the call.
+    /// The bytes of the argument; 0 if that depends on the call.
     [[nodiscard]] std::size_t bytes() const;
   };
   EntryIndex index;

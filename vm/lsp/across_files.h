@@ -28,7 +28,7 @@ using ForEachView =
 
 /// Diagnostics with their messages, by the address of the file that they are in.
 using DiagnosticsByFile = std::map<std::string, std::vector<std::pair<std::string, Json>>>;
-/// Those of a document that are in a file that it includes.
+/// The diagnostics of a document that are in a file that it includes.
 [[nodiscard]] DiagnosticsByFile diagnostics_by_file(const DocumentView& view);
 
 /// The `.tile` files in folders and below, by path; at most so many that a request stays quick.

@@ -185,7 +185,7 @@ Analysis analyse_names(const std::string& uri, std::string text, const Settings&
 Analysis analyse(const std::string& uri, std::string text, const Settings& settings,
                  const EditedText& edited) {
   Analysis result = analyse_names(uri, std::move(text), settings, edited);
-  // Of a tree without its faulty lines, only types are asked: what is missing causes errors.
+  // Only types of a tree without its faulty lines give diagnostics: what is missing causes errors.
   Diagnostics of_faulty_tree;
   const frontend::BindOptions options{settings.defines, settings.target};
   result.partial = frontend::bind_partially(result.tree, result.bound, options,

@@ -76,10 +76,10 @@ struct Analysis {
   [[nodiscard]] Found instruction_at(std::uint32_t offset) const;
 };
 
-/// Of a document, whose address (`file:///..`) tells where included files are.
+/// Analyses a document, whose address (`file:///..`) locates included files.
 [[nodiscard]] Analysis analyse(const std::string& uri, std::string text, const Settings& settings,
                                const EditedText& edited);
-/// The same without what takes long: the tree and the names.
+/// Analyses without what takes long: the tree and the names.
 [[nodiscard]] Analysis analyse_names(const std::string& uri, std::string text,
                                      const Settings& settings, const EditedText& edited);
 

@@ -65,7 +65,7 @@ struct Names {
   std::uint32_t own_end = 0;  ///< end of the document in the text
 
   [[nodiscard]] bool is_own(Span span) const { return span.end <= own_end; }
-  /// Those of the document.
+  /// The occurrences in the document.
   [[nodiscard]] std::span<const Occurrence> own() const;
 
   /// The occurrence at a place, or that ends there; null if there is none.

@@ -39,9 +39,9 @@ struct SharedAccessPicture {
 [[nodiscard]] std::optional<SharedAccessPicture> shared_access_of(
     const isa::VerifiedProgram& program, int kernel, const isa::InstStmt& stmt);
 
-/// The same of a load, or a store, of a whole tile of this register layout at index 0 of a tensor
-/// of this type and memory layout. Nothing after a report; its spans are in `source`, which is set
-/// to the text that was judged.
+/// A load, or a store, of a whole tile of this register layout at index 0 of a tensor of this type
+/// and memory layout. Nothing after a report; its spans are in `source`, which is set to the text
+/// that was judged.
 struct TileAccess {
   const TypedLayout& memory;  ///< memory layout with a type
   const TypedLayout& tile;

@@ -99,7 +99,7 @@ class TimelineRecorder {
 [[nodiscard]] std::string draw_text(const isa::VerifiedProgram& program,
                                     const BlockTimeline& timeline, std::size_t width = 72);
 
-/// The same as an SVG of at most a few thousand shapes.
+/// The timeline as an SVG of at most a few thousand shapes.
 [[nodiscard]] std::string draw_svg(const isa::VerifiedProgram& program,
                                    const BlockTimeline& timeline);
 

@@ -105,7 +105,7 @@ class Engine {
                                                    std::vector<HostTensor>& tensors,
                                                    RunReport& report) = 0;
 
-  /// The same with probes. Error (usage): this engine has none.
+  /// Runs with probes. Error (usage): this engine has none.
   [[nodiscard]] virtual std::optional<Failure> run_probed(const isa::VerifiedProgram& program,
                                                           const Entry& entry,
                                                           std::vector<HostTensor>& tensors,

@@ -21,8 +21,8 @@ struct ExtentSolution {
   std::int64_t value = 0;
 };
 
-/// Of an expression that is one variable, alone or with constants added, subtracted or multiplied;
-/// nothing if no integer gives the value.
+/// Solves an expression that is one variable, alone or with constants added, subtracted or
+/// multiplied; nothing if no integer gives the value.
 [[nodiscard]] std::optional<ExtentSolution> solve_extent(const isa::Expr& extent,
                                                          std::int64_t value);
 
@@ -40,10 +40,10 @@ using ToldSizes = std::vector<std::optional<isa::Scalar>>;
 [[nodiscard]] const isa::PipelineTensor* tensor_that_tells(const isa::Pipeline& pipeline,
                                                            std::size_t scalar);
 
-/// The same of what a user says. Those with a text among the inputs have none:
-/// the text holds. Shapes are those of files (.npy, .npz, .safetensors; not of standard input) and
-/// those that the user writes, as in `x=f32[100]=rand`. Error (usage): two extents
-/// tell two values; (program): a file cannot be read.
+/// The sizes that a user states. Tensors with a text among the inputs have none: the text holds.
+/// Shapes are those of files (.npy, .npz, .safetensors; not of standard input) and those that the
+/// user writes, as in `x=f32[100]=rand`. Error (usage): two extents tell two values; (program): a
+/// file cannot be read.
 [[nodiscard]] Result<ToldSizes> sizes_of_data(const isa::Pipeline& pipeline, const Texts& inputs,
                                               const Texts& outputs);
 

@@ -285,7 +285,7 @@ void remove_assertions(isa::Block& block) {
   }
 }
 
-/// The same program without assertions.
+/// The program without assertions.
 std::optional<isa::VerifiedProgram> without_assertions(const isa::VerifiedProgram& verified,
                                                        const isa::Target& target) {
   isa::Program program = verified.program();

@@ -34,7 +34,7 @@ struct BackendName {
 /// Error: unavailable (no device, no driver, no compiler).
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const BackendName& name,
                                                           const EngineOptions& options);
-/// The same by a name that is parsed first.
+/// Makes an engine by a name that is parsed first.
 [[nodiscard]] Result<std::unique_ptr<Engine>> make_engine(const std::string& name,
                                                           const EngineOptions& options);
 

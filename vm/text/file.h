@@ -36,7 +36,7 @@ namespace tilevm::vm {
 /// Error (usage): it would not.
 [[nodiscard]] Status check_writable(const std::string& path);
 
-/// The same for all outputs of a run. Error (usage) also if two of them are one file.
+/// Checks all outputs of a run. Error (usage) also if two of them are one file.
 [[nodiscard]] Status check_outputs(const std::vector<std::string>& paths);
 
 }  // namespace tilevm::vm

@@ -64,8 +64,8 @@ class Points {
   /// Null: the point breaks a `require` or does not verify (too much shared memory, too many
   /// threads ..). The candidate lives as long as this object.
   const Candidate* look_at(std::uint64_t index);
-  /// The next point of a random order, each once; nothing at its end. Of more than 200,000 points
-  /// so many are drawn.
+  /// The next point of a random order, each once; nothing at its end. A space of more than 200,000
+  /// points gives so many.
   std::optional<std::uint64_t> draw();
 
   /// How many points were looked at, and how many of these are legal.

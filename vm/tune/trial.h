@@ -45,7 +45,7 @@ struct Problem {
 /// trials. Error (usage): the file holds something else.
 using Trials = std::map<std::pair<std::string, int>, Trial>;
 [[nodiscard]] Result<Trials> read_trials(const std::string& path, const Environment& environment);
-/// The same of an opened file; `path` is its name in messages.
+/// Reads trials of an opened file; `path` is its name in messages.
 [[nodiscard]] Result<Trials> read_trials(std::istream& file, const std::string& path,
                                          const Environment& environment);
 

@@ -229,7 +229,7 @@ class Search {
     tell_(progress_);
   }
 
-  /// Of equals the first of the space wins, whichever was done first.
+  /// The first of equal outcomes in the space wins, whichever was done first.
   void sort_outcomes() {
     std::sort(outcomes_.begin(), outcomes_.end(), [](const Outcome& a, const Outcome& b) {
       if (faster(a.trial, b.trial)) return true;

@@ -69,7 +69,7 @@ class Module:
         return {90: "sm_90a", 100: "sm_100a", 103: "sm_100a"}.get(self.capability, f"sm_{self.capability}")
 
     def layout(self, type_: str) -> Layout:
-        """Of the type of a tensor."""
+        """The layout of a tensor's type."""
         if type_ not in self._layouts:
             shape = extents_of(type_)
             key = layout_key(type_)
@@ -87,6 +87,6 @@ class Module:
 
 
 def layout_key(type_: str) -> str:
-    """Of a tensor's type without its element type, which no register layout depends on."""
+    """A tensor's type without its element type, which no register layout depends on."""
     found = re.match(r"tensor<((?:\d+x)+)(?:!tt\.ptr<[\w.]+(?:,\d+)?>|\w+),(#.*)>$", type_.replace(" ", ""))
     return f"{found[1]}{found[2]}" if found else type_

@@ -15,7 +15,7 @@ from ._values import NATIVE, UNSIGNED, Value, type_of
 from ._writer import Writer, lowers, number
 
 AXES = ("x", "y", "z")
-# Of tt.atomic_rmw, by its number: the operation of Scatter, and whether it is one on unsigned integers.
+# The operations of tt.atomic_rmw, by number: the operation of Scatter, and whether it is one on unsigned integers.
 ATOMIC = {1: ("bit_and", False), 2: ("bit_or", False), 3: ("bit_xor", False), 4: ("add", False), 5: ("add", False),
           6: ("max", False), 7: ("min", False), 8: ("max", True), 9: ("min", True)}
 ACQUIRES = {"1": "relaxed", "2": "acquire", "3": "release", "4": "acq_rel"}

@@ -77,7 +77,7 @@ TEST_CASE("dimensions without gaps on both sides are one row") {
         "tv::copy_bulk<1024>");
   CHECK_FALSE(
       is_bulk(text_of(with(shared, "512])\n    Copy", "512], layout=strides(1, 16))\n    Copy"))));
-  // Of three dimensions the last two, or all.
+  // The last two of three dimensions, or all.
   const auto three = [&](const std::string& view) {
     return text_of(
         "@threads(128)\ndef f<4>(f16* p):\n    i = BlockIndices()\n"
