@@ -71,8 +71,10 @@ class Guest(Kernel):
 def _as_elements(element: str, value: Any) -> Any:
     """An array as one of the element type, where only the signedness differs: memory has no sign."""
     from .._host import dtype_of, is_packed
+    from .._types import ML_NAMES
 
-    if is_packed(element) or not hasattr(value, "view") or not hasattr(value, "dtype"):
+    # The types of ml_dtypes have one signedness, and ml_dtypes may be missing.
+    if is_packed(element) or element in ML_NAMES or not hasattr(value, "view") or not hasattr(value, "dtype"):
         return value
     wanted = dtype_of(element)
     alike = getattr(value.dtype, "kind", "") in "uib" and wanted.kind in "ui" and value.dtype.itemsize == wanted.itemsize
