@@ -45,7 +45,7 @@ expect 2 'names no case' record --backend sim --only f99
 expect 2 'has no records' record --report nowhere.jsonl
 expect 2 'no seed' run $add --seed -1
 expect 2 'name a file' tune -
-expect 2 'is no assignment: write -D NAME=VALUE' tune $add --reduce N
+expect 2 'is not an assignment: write -D NAME=VALUE' tune $add --reduce N
 expect 2 'there is no file `nowhere.jsonl`' tune $add --start nowhere.jsonl
 expect 2 'unknown baseline `cubblas`; did you mean `cublas`?' bench $add --baseline cubblas
 expect 2 'no seed' run $add --seed 18446744073709551616
@@ -98,7 +98,7 @@ if grep -q '#line' "$folder/short.cu" || [ "$(wc -l <"$folder/short.cu")" -gt 10
   echo "FAIL --no-prelude --no-lines"
 fi
 expect 2 'name a file, not standard input' tune $add --in a=-
-expect 2 'is no assignment' tune $add --in a
+expect 2 'is not an assignment' tune $add --in a
 
 # Help opens with commands that work as they stand.
 for command in examples new run diff record check fmt layout isa explain compile cache doctor demo triton completion man; do
@@ -122,7 +122,7 @@ expect 0 'c: exact (5 elements' diff $add -D N=5 --backends sim,sim
 expect 0 'c: exact in sim and sim (5 elements' diff $add -D N=5 --backends sim,sim,sim --bisect
 expect 0 'c: exact' diff $add -D N=5 --backends sim,sim --bundle "$folder/case"
 expect 0 'as in the bundle' diff "$folder/case"
-expect 2 'is no bundle; name a new folder' diff $add --backends sim,sim --bundle programs
+expect 2 'is not a bundle; name a new folder' diff $add --backends sim,sim --bundle programs
 expect 2 'O0, O1, O2 or O3' diff $add --backends sim,cuda:fast
 expect 2 '`sim` has no levels of optimisation' run $add --backend sim:O0
 expect 0 'TV0104' explain 104
@@ -291,7 +291,7 @@ expect 2 '"error": "unknown option' run $add --json --jsno
 expect 2 '`--json` and an output to `-` both want standard output' run $add -D N=5 --json --out c=-
 expect 1 '"error_code": "TV0502", "place": {"file": "nowhere.npy"}' run $add --json --in a=nowhere.npy
 expect 1 '`N` is 0 here: -D N=0' run $add -D N=0
-expect 2 '-D N=1e3: 1000.0 is no i32' run $add -D N=1e3
+expect 2 '-D N=1e3: 1000.0 is not an i32' run $add -D N=1e3
 expect 0 '"code": "TV0104"' explain 104 --json
 expect 0 '"mnemonic": "Cast"' isa Cast --json
 expect 0 '"canonical": true' fmt $add --json
@@ -314,7 +314,7 @@ count=$((count + 1))
   cat "$folder/out"
 }
 
-# A file name is no command to a terminal.
+# A file name is not a command to a terminal.
 printf 'def f\n' >"$folder/$(printf 'a\033[31mb').tile"
 expect 1 'a?[31mb.tile:1' check "$folder/$(printf 'a\033[31mb').tile"
 expect 2 'nowhere?[31m' check "$(printf 'nowhere\033[31m')"

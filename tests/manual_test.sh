@@ -38,7 +38,7 @@ fi
 if command -v man >/dev/null; then
   man -l "$folder/man/tilevm-run.1" 2>/dev/null | grep -q 'NAME=SPEC' || fail "man shows no NAME=SPEC"
 fi
-"$tilevm" man rnu >"$folder/text" 2>&1 && fail "man rnu is no failure"
+"$tilevm" man rnu >"$folder/text" 2>&1 && fail "man rnu is not a failure"
 grep -q 'did you mean `run`' "$folder/text" || fail "man rnu: $(cat "$folder/text")"
 
 # What bash proposes: complete_bash WORD.. CURRENT.
@@ -81,5 +81,5 @@ if command -v fish >/dev/null; then
   got=$(fish --no-config -c "source $folder/tilevm.fish; complete -C 'tilevm run --backend '" | cut -f 1 | tr '\n' ' ')
   [ "$got" = 'cuda emu sim ' ] || [ "$got" = 'sim emu cuda ' ] || fail "fish proposes: $got"
 fi
-"$tilevm" completion tcsh >"$folder/text" 2>&1 && fail "completion of tcsh is no failure"
+"$tilevm" completion tcsh >"$folder/text" 2>&1 && fail "completion of tcsh is not a failure"
 exit $failed

@@ -74,7 +74,7 @@ class Blocks {
     return std::nullopt;
   }
   /// Whether a block need not run, since one that begins before it met a fault. The others do, so
-  /// that the fault that is told does not depend on the number of workers.
+  /// that the fault that is reported does not depend on the number of workers.
   [[nodiscard]] bool is_after_fault(std::uint64_t rank) const { return rank >= end_; }
 
   void fail(const Error& error) {

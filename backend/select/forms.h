@@ -143,7 +143,7 @@ struct ComputedElements {
 
 // --- Tiles in registers -------------------------------------------------------------------------
 
-// Functions of elements that are no operator.
+// Functions of elements that are not operators.
 struct FusedMultiplyAdd {};
 struct ChooseElement {};
 

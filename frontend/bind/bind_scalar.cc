@@ -139,8 +139,9 @@ class ScalarBinder {
     if (!std::isinf(value)) return Expr::constant(Scalar::f32(value), span);
     scope_.diagnostics.error(
         Code::value_not_representable, span,
-        fmt::format("`{}` is no f32, the type of scalars with a fraction; the largest is {}",
-                    node.text, std::numeric_limits<float>::max()));
+        fmt::format(
+            "`{}` is not a value of f32, the type of scalars with a fraction; the largest is {}",
+            node.text, std::numeric_limits<float>::max()));
     return std::nullopt;
   }
   std::optional<Expr> visit(const ast::Bool& node, Span span) const {

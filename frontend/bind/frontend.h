@@ -64,7 +64,7 @@ using AnyLayout = std::variant<isa::RegisterLayout, isa::MemoryLayout>;
 /// Names of the functions that make layouts, for help texts.
 [[nodiscard]] std::vector<std::string> layout_functions();
 
-/// The words of the language that are no instructions, for editors.
+/// The words of the language that are not instructions, for editors.
 struct LanguageWords {
   std::vector<std::string> keywords;
   std::vector<std::string> layouts;         ///< functions that make layouts

@@ -666,7 +666,7 @@ A kernel's pointer can be given a type: --in 'a=f16[64, 64]=rand:1'.)"};
     case Code::bad_file:
       return CodeInfo{
           "a data file cannot be read",
-          R"(The file is no .npy, .npz or .safetensors file, is cut short or damaged, or holds what
+          R"(The file is not an .npy, .npz or .safetensors file, is cut short or damaged, or holds what
 this program does not read (objects, structures).
     tilevm run f.tile --in a=notes.txt
 Write it with numpy.save, numpy.savez or safetensors, and a number type.)"};

@@ -137,7 +137,7 @@ std::string snippet(Span span, std::string_view fix, const SourceFile& source, b
   return text;
 }
 
-/// The empty span at the start of the file is no location: a define, or the file as a whole.
+/// The empty span at the start of the file is not a location: a define, or the file as a whole.
 bool is_known(Span span) { return span != Span{}; }
 
 std::string location_text(Span span, const SourceFile& source) {

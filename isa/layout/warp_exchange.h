@@ -50,8 +50,8 @@ struct WarpExchange {
   [[nodiscard]] int selections() const;
 };
 
-/// The plan for elements of `bits` bits; a word of 64 bits takes each step twice. Nothing if a
-/// warp lacks an element, if a digit is no power of two, or if shared memory is cheaper.
+/// The plan for elements of `bits` bits; a word of 64 bits takes each step twice. Nothing if an
+/// element is missing in a warp, if a digit is not a power of two, or if shared memory is cheaper.
 [[nodiscard]] std::optional<WarpExchange> plan_warp_exchange(const RegisterLayout& from,
                                                              const RegisterLayout& to, int bits);
 

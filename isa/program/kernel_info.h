@@ -56,7 +56,7 @@ struct KernelInfo {
   StmtMap<std::shared_ptr<const DotPlan>> dot_plans;
   StmtMap<std::shared_ptr<const AccessPlan>> access_plans;
   [[nodiscard]] const DotPlan& dot_plan(const InstStmt& stmt) const;
-  /// The plan of a statement; null of a statement that is no product.
+  /// The plan of a statement; null of a statement that is not a product.
   [[nodiscard]] const DotPlan* find_dot_plan(const InstStmt& stmt) const;
   /// How a statement that moves a tile does so (isa/access/access_plan.h).
   [[nodiscard]] const AccessPlan& access_plan(const InstStmt& stmt) const;

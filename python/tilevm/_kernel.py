@@ -95,7 +95,7 @@ class Kernel(Reports):
                  threads: int = 0, max_steps: int = 0, **named: Any) -> Any:
         """Runs on arrays of the host, or launches on tensors of a GPU.
 
-        Takes all parameters in order, or all that are no pure outputs, which are then made, as zeros; scalars of a
+        Takes all parameters in order, or all that are not pure outputs, which are then made, as zeros; scalars of a
         pipeline that the shapes of tensors tell may be left out. Returns the output, or a tuple of them: tensors of
         torch where an argument is one. Arrays of the host run on `backend`: sim (the default), emu, or cuda, which copies
         them; `checks`, `threads` and `max_steps` are those of the simulator. One array for two parameters is one memory,

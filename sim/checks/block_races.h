@@ -65,7 +65,7 @@ struct BlockPair {
 class BlockRaceDetector final : public AccessSink {
  public:
   static constexpr std::uint64_t nobody = std::numeric_limits<std::uint64_t>::max();
-  /// At most this many blocks are told apart.
+  /// At most this many blocks are distinguished.
   static constexpr std::uint64_t max_blocks = std::numeric_limits<std::uint32_t>::max() - 1;
 
   /// `uses` by buffer; elements are made of granules of 2^granule_shift bits.

@@ -259,7 +259,7 @@ void explain_shared_address(const SharedAccess& access, const isa::Index& index,
     if (layout.offset(other) != offset || other == index) continue;
     add_note(context.fault->diagnostic,
              fmt::format("the layout of `{}` gives {} and {} one address: if they are to be "
-                         "different elements, mend its strides first",
+                         "different elements, fix its strides first",
                          access.tensor, element_text(access.tensor, index),
                          element_text(access.tensor, other)));
     return;

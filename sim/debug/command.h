@@ -1,4 +1,4 @@
-// What a debugger can be told, as values. Text becomes commands in vm/debug.
+// The commands of a debugger, as values. Text becomes commands in vm/debug.
 #pragma once
 
 #include <array>

@@ -47,7 +47,7 @@ class WriteLog final : public AccessObserver {
   /// Each write of the run so far, in order, unless there were more than most_writes.
   std::vector<GlobalWrite> history;
   bool complete = true;                ///< whether `history` has them all
-  AccessObserver* listener = nullptr;  ///< is told of every access, too; may be null
+  AccessObserver* listener = nullptr;  ///< observer of every access, too; may be null
 };
 
 class Machine {

@@ -223,7 +223,7 @@ UndefinedTransfer undefined_transfer(const isa::Lookup& inst, const Preparation&
           }};
 }
 
-/// The entries are numbers of the program's own making: their values begin anew.
+/// The entries are numbers of the program's own making: their shadow values begin again.
 template <>
 ShadowFlow shadow_flow(const isa::Lookup&, const Preparation& preparation) {
   return restarted(preparation);

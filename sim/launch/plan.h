@@ -94,7 +94,7 @@ struct PlanExtras {
                               const PlanExtras& extras = {});
 
 /// What is the same in every run of a plan: of one block or many, at once or step by step. Callers
-/// add what they track and who looks on. The plan must live as long as the settings.
+/// add buffers to track and observers. The plan must live as long as the settings.
 [[nodiscard]] RunSettings run_settings(const Options& options, const Plan& plan);
 
 /// Error (limit): one block takes more memory than the simulator gives it.

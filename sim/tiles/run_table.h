@@ -23,7 +23,7 @@ struct RunTable {
   std::size_t runs = 0;                 ///< number of runs of a thread
   std::vector<std::uint32_t> run_bits;  ///< [thread][run]: the run's first bit
   std::uint32_t low = 0, high = 0;      ///< the first bit and the end of all runs, in bits
-  bool overlaps = false;                ///< two elements that are no replicas share bits
+  bool overlaps = false;                ///< two elements that are not replicas share bits
   bool byte_aligned = false;            ///< offsets and lengths of all runs are whole bytes
 };
 

@@ -2,7 +2,7 @@
 # Times the programs of the papers' systems and the first kernels, the most important first. Run from the root of the
 # repository on a machine with a GPU; docs/results/benchmarks.md shows the results.
 #
-#   tests/bench/systems.sh [FILE]         FILE: tests/bench/results/systems.jsonl, written anew
+#   tests/bench/systems.sh [FILE]         FILE: tests/bench/results/systems.jsonl, overwritten
 #   tests/bench/systems.sh --list         the rows: only their command lines
 #   tests/bench/systems.sh --compile      no GPU: each row compiled for sm_90a; a kernel that spills is an error
 #

@@ -42,7 +42,7 @@ inline TensorMap make_map(const void* matrix, uint64_t rows, uint64_t columns, u
   return map;
 }
 
-/// A tile of this block; the barrier is told of its bytes.
+/// A tile of this block; the barrier expects its bytes.
 __device__ inline void copy_tile(uint32_t to, const TensorMap& map, int row, int column,
                                  uint32_t barrier) {
   asm volatile(

@@ -50,7 +50,7 @@ case $part in
     [ "$before" -lt 1999 ] || fail "the campaign was over before it was killed"
     tilevm fuzz --seeds 0..511 --corpus part --resume --json >report
     grep -q "\"programs\": $((511 > before ? 511 - before : 0))" report ||
-      fail "the resumed campaign began anew, after seed $before: $(cat report)"
+      fail "the resumed campaign began again, after seed $before: $(cat report)"
     last=$((before > 511 ? before : 511))
     expect_seeds $((last + 1)) part
     ;;

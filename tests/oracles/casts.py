@@ -133,7 +133,7 @@ def agreement(source, target, values):
     elif not target.is_float:
         return agrees
     if target.native.type.__module__.startswith("ml_dtypes") and source.bits >= 32:
-        # ml_dtypes goes by way of float32, so values that are none round twice.
+        # ml_dtypes goes by way of float32, so values that are not float32 round twice.
         agrees &= values.astype(np.float32).astype(np.float64) == values.astype(np.float64)
         if source.bits == 64 and not source.is_float:
             agrees &= np.abs(values.astype(np.float64)) <= 2.0**53

@@ -1,5 +1,5 @@
-"""What a kernel takes on the host: arrays that are one another's memory, types that NumPy lacks, what is refused and in
-which words. package.py has the usage. Where ml_dtypes is installed its arrays are tried, too.
+"""What a kernel takes on the host: arrays that are one another's memory, types that are missing in NumPy, what is
+refused and in which words. package.py has the usage. Where ml_dtypes is installed its arrays are tried, too.
 """
 
 import itertools
@@ -141,7 +141,7 @@ class Inputs(unittest.TestCase):
 
 
 class Types(unittest.TestCase):
-    """bf16 and floats of 8 bits, which NumPy lacks."""
+    """bf16 and floats of 8 bits, which are missing in NumPy."""
 
     def test_codes_in_codes_out(self):
         for type_, codes, one, two in (("bf16", "uint16", 0x3F80, 0x4000), ("f8e4m3", "uint8", 0x38, 0x40),

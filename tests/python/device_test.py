@@ -168,7 +168,7 @@ class Exchange:
 
 
 def log_of(call):
-    """What the driver was told during a call."""
+    """What the driver was asked during a call."""
     os.environ["FAKE_CUDA_LOG"] = str(LOG)
     LOG.write_text("")
     try:

@@ -167,7 +167,7 @@ class OfTheUser(Tables):
     def test_files_that_are_no_tables(self):
         self.file.write_text(json.dumps(trial()) + "\n" + json.dumps(trial(us=1))[:90])  # an interrupt
         self.assertEqual(_tuned.choose("A GPU", "u4", 1024, 512, 64, 16).program, FEW)
-        for text, words in (("{\n", "line 1, is no result"), ("[]\n", "line 1"), ('{"environment": 3}\n', "line 1"),
+        for text, words in (("{\n", "line 1, is not a result"), ("[]\n", "line 1"), ('{"environment": 3}\n', "line 1"),
                             (json.dumps({**trial(), "defines": 3}) + "\n", "does not tell what was timed"),
                             (json.dumps(trial(defines=("NOBODY=1",))) + "\n", "does not tell what was timed")):
             self.file.write_text(text)

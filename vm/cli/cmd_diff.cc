@@ -44,7 +44,7 @@ Result<Seeds> parse_seeds(const std::string& text) {
   if (first && last && *first <= *last && *last - *first < 1'000'000) return Seeds{*first, *last};
   return Error{
       ErrorKind::usage,
-      fmt::format("--seeds `{}` is no range: write A..B with A <= B, at most a million", text)};
+      fmt::format("--seeds `{}` is not a range: write A..B with A <= B, at most a million", text)};
 }
 
 /// One program, one entry, several engines: seed after seed.

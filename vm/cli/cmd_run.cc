@@ -29,9 +29,10 @@ Result<std::uint64_t> parse_seeded(std::string_view what, std::string& text,
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(begin, end, seed);
     if (error != std::errc{} || stop != end) {
-      return Error{ErrorKind::usage, fmt::format("`{}` is no seed of `random`; a seed is a number "
-                                                 "from 0 to 2^64 - 1",
-                                                 text.substr(random.size()))};
+      return Error{ErrorKind::usage,
+                   fmt::format("`{}` is not a seed of `random`; a seed is a number "
+                               "from 0 to 2^64 - 1",
+                               text.substr(random.size()))};
     }
     text = "random";
   }

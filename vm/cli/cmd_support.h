@@ -38,7 +38,7 @@ inline constexpr std::string_view default_target = "sm_90";
 [[nodiscard]] DataReader data_reader(const ExecutionOptions& execution,
                                      const ProgramOptions& program, Io& io);
 
-/// An entry and its tensors, filled. What was rounded is told.
+/// An entry and its tensors, filled. Rounding is reported.
 struct PreparedRun {
   Entry entry;
   std::vector<HostTensor> tensors;

@@ -55,7 +55,7 @@ std::string is_seed(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc{} && stop == end) return {};
-  return "`" + text + "` is no seed, an integer from 0 to 2^64 - 1";
+  return "`" + text + "` is not a seed, an integer from 0 to 2^64 - 1";
 }
 
 void add_entry(CLI::App* app, std::string& entry, std::vector<std::string>& inputs, bool& exact,

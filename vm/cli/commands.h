@@ -159,7 +159,7 @@ struct DiffOptions {
   std::string bundle;  ///< a folder for the first seed that differs, else the first
   std::string version;
   bool bisect = false;
-  bool unordered_sums = false;  ///< floats that are added to memory in any order are no error
+  bool unordered_sums = false;  ///< floats that are added to memory in any order are not error
   bool json = false;
 };
 Exit diff(const DiffOptions& options, Io& io);

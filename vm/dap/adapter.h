@@ -51,7 +51,7 @@ struct Launched {
 
 /// What the adapter needs of the world around it.
 struct Host {
-  /// Loads a program and makes a session. Errors are told to the client.
+  /// Loads a program and makes a session. The client receives errors.
   std::function<Result<Launched>(const LaunchArguments& arguments)> open;
   std::function<void(const Json& message)> send;
 };
@@ -164,7 +164,7 @@ class Adapter {
   void output(const std::string& text, const char* category);
 
   Host host_;
-  /// What the client understands: it is told nothing else.
+  /// What the client understands: it receives nothing else.
   struct Client {
     bool lines_from_one = true, columns_from_one = true;
     bool progress = false, styles = false, types = false, paging = false;

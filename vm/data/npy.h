@@ -47,7 +47,7 @@ struct HostArray : HostTensor {
 [[nodiscard]] Result<HostArray> parse_npy(std::span<const std::uint8_t> bytes,
                                           const std::string& name);
 
-/// Reads an array from a file. Error (program): it cannot be opened, is no regular file, is too
+/// Reads an array from a file. Error (program): it cannot be opened, is not a regular file, is too
 /// large.
 [[nodiscard]] Result<HostArray> read_npy(const std::string& path);
 

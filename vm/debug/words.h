@@ -60,7 +60,7 @@ struct Input {
   Format format = Format::value;
 };
 
-/// What a word is told besides its own meaning.
+/// The settings of a word besides its own meaning.
 struct WordText {
   std::string_view arguments;  ///< text after the word
   std::string_view suffix;     ///< text after a slash: "x" of "print/x"

@@ -30,7 +30,7 @@ struct Bundle {
     std::string outcome;  ///< finished, fault, stopped, unstable
     /// Hashes by tensor; empty for a tensor that is not an output.
     std::vector<std::string> hashes;
-    /// By tensor; nothing for those that are no output, or after a failure.
+    /// By tensor; nothing for those that are not outputs, or after a failure.
     std::vector<std::optional<HostTensor>> tensors;
   };
 
@@ -70,7 +70,7 @@ struct BundleSource {
 /// Whether a path is a folder with a manifest.
 [[nodiscard]] bool is_bundle(const std::string& path);
 
-/// Error (program): the folder is no bundle, is of another schema, or a part of it is missing,
+/// Error (program): the folder is not a bundle, is of another schema, or a part of it is missing,
 /// damaged or too large.
 [[nodiscard]] Result<Bundle> read_bundle(const std::string& folder);
 

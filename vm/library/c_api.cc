@@ -60,7 +60,7 @@ struct tilevm_control {
 
 namespace {
 
-/// What a thread was told last.
+/// The last messages of a thread.
 struct Answer {
   std::string message, prints, target, counters, report;
   std::string painted;  ///< the message in colours; empty: as it is
@@ -294,7 +294,7 @@ tilevm_status tilevm_open_file(const char* path, const char* const* defines, con
     if (program == nullptr) return missing("program");
     *program = nullptr;
     if (path == nullptr) return missing("path");
-    std::istringstream nothing;  // "-" is no file
+    std::istringstream nothing;  // "-" is not a file
     const auto source = vm::read_program(path, nothing);
     return source ? open(*source, defines, target, program) : fail(source.error());
   });

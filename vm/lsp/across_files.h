@@ -18,7 +18,7 @@ using ForEachView =
     std::function<void(const std::string& name, const std::function<void(const DocumentView&)>& f)>;
 
 /// The uses of the symbol at a place in every document, as the protocol's locations; null if there
-/// is no symbol.
+/// is not a symbol.
 [[nodiscard]] Json references_across(const DocumentView& view, std::uint32_t offset,
                                      bool definitions, const ForEachView& views);
 

@@ -18,7 +18,7 @@ namespace tilevm::vm {
 
 namespace {
 
-/// Bytes and UTF-16 units of the character that begins a text; a byte that is no UTF-8 counts as
+/// Bytes and UTF-16 units of the character that begins a text; a byte that is not UTF-8 counts as
 /// one of each.
 struct Character {
   std::size_t bytes = 1;
@@ -110,7 +110,7 @@ Analysis::Found Analysis::instruction_at(std::uint32_t offset) const {
 
 namespace {
 
-/// The path of `file:///home/a%20b.tile`; "-" for what is no file, which includes nothing.
+/// The path of `file:///home/a%20b.tile`; "-" for what is not a file, which includes nothing.
 std::string plain_path_of(std::string_view uri) {
   constexpr std::string_view scheme = "file://";
   if (!uri.starts_with(scheme)) return "-";

@@ -84,7 +84,7 @@ struct Analysis {
                                      const Settings& settings, const EditedText& edited);
 
 /// The canonical path of a file's address, so that two addresses of one file give the same; "-" for
-/// what is no file.
+/// what is not a file.
 [[nodiscard]] std::string path_of(std::string_view uri);
 /// The address of a file.
 [[nodiscard]] std::string uri_of(const std::string& path);
@@ -112,7 +112,7 @@ class DocumentView {
   [[nodiscard]] Json range(Span span) const;
   [[nodiscard]] Json place(std::uint32_t offset) const;
   /// {"uri": .., "range": ..}, in the document or in a file that it includes; null in the standard
-  /// library, which is no file.
+  /// library, which is not a file.
   [[nodiscard]] Json location(Span span) const;
   /// Where a span of an included file is.
   struct Place {

@@ -62,7 +62,7 @@ class Session {
  private:
   struct Open {
     std::string text;
-    std::string path;  ///< canonical; "-": it is no file
+    std::string path;  ///< canonical; "-": it is not a file
     std::int64_t version = 0;
     std::optional<Analysis> analysis{};
   };

@@ -27,7 +27,7 @@ std::string string_of(const Value& value) {
 
 }  // namespace
 
-/// What a document says of files that it includes is told of those.
+/// Publishes the diagnostics of a document that are in included files, for those files.
 void Session::share_diagnostics(const std::string& uri, const DocumentView& view) {
   auto now = diagnostics_by_file(view);
   auto& before = shared_[uri];
@@ -90,7 +90,7 @@ void Session::for_each_view(const DocumentView& asking, const std::string& name,
   }
 }
 
-/// A document and those that include it are judged anew.
+/// A document and those that include it are analysed again.
 void Session::text_changed(const std::string& uri) {
   dirty_.insert(uri);
   const std::string path = path_of(uri);

@@ -29,9 +29,8 @@ struct ExtentSolution {
 /// One value or none for each of Pipeline::scalars.
 using ToldSizes = std::vector<std::optional<isa::Scalar>>;
 
-/// What shapes tell, one or none for each of Pipeline::tensors; `is_given` is of scalars that have
-/// a value already, by their index, which are told none. Error (usage): two extents tell two
-/// values.
+/// What shapes tell, one or none for each of Pipeline::tensors; scalars with `is_given` keep their
+/// value. Error (usage): two extents tell two values.
 [[nodiscard]] Result<ToldSizes> sizes_of_shapes(
     const isa::Pipeline& pipeline, const std::vector<std::optional<isa::Shape>>& shapes,
     const std::function<bool(std::size_t)>& is_given);

@@ -1,4 +1,4 @@
-// What a search is told.
+// The settings of a search.
 #pragma once
 
 #include <chrono>

@@ -24,7 +24,7 @@ struct Space {
   /// The values of a point, index < size().
   [[nodiscard]] std::vector<frontend::Define> point(std::uint64_t index) const;
   /// The number of "BM=16 BN=8": axes that are not named have their defaults, other names do not
-  /// matter. Nothing: a value is no choice.
+  /// matter. Nothing: a value is not a choice.
   [[nodiscard]] std::optional<std::uint64_t> index_of(std::string_view point) const;
   /// The points that differ from this one in one axis, those with the next choice before those with
   /// one farther away.

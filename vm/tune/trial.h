@@ -41,8 +41,8 @@ struct Problem {
                                   const Problem& problem);
 
 /// The trials of a file by key and rounds, the latest of each; only those of the same environment.
-/// Crossovers of tilevm.nn are passed over. One line may be damaged, by an interrupt. No file is no
-/// trials. Error (usage): the file holds something else.
+/// Crossovers of tilevm.nn are passed over. One line may be damaged, by an interrupt. No file gives
+/// no trials. Error (usage): the file holds something else.
 using Trials = std::map<std::pair<std::string, int>, Trial>;
 [[nodiscard]] Result<Trials> read_trials(const std::string& path, const Environment& environment);
 /// Reads trials of an opened file; `path` is its name in messages.

@@ -96,7 +96,7 @@ def from_triton(kernel: Any, signature: Union[Mapping[str, Any], Sequence[Any]],
     """
     constants = dict(constants or {})
     if not hasattr(kernel, "params"):
-        raise UsageError(f"{kernel!r} is no kernel; pass a function under @triton.jit")
+        raise UsageError(f"{kernel!r} is not a kernel; pass a function under @triton.jit")
     capability = capability_of(target)
     names = [parameter.name for parameter in kernel.params]
     for parameter in kernel.params:
@@ -132,10 +132,10 @@ def module_text(path: str, compiled_by: str = "", fusion: bool = True) -> str:
         return text
     own = re.search(r'ttg\.target = "cuda:(\d+)"', text)
     if not own:
-        raise UsageError(f"{path} is no TTGIR for an NVIDIA GPU")
+        raise UsageError(f"{path} is not TTGIR for an NVIDIA GPU")
     made = expand(text, int(own[1]), fusion)
     if not compiled_by:
         return made
     if not re.fullmatch(r"\d+\.\d+(\.\w+)*", compiled_by):
-        raise UsageError(f"`{compiled_by}` is no version of Triton; write 3.6.0")
+        raise UsageError(f"`{compiled_by}` is not a version of Triton; write 3.6.0")
     return re.sub(r'"triton": "[^"]*"', f'"triton": "{compiled_by}"', made, count=1)

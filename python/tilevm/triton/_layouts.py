@@ -22,7 +22,7 @@ class Digit(NamedTuple):
 
 def log2(n: int) -> int:
     if n <= 0 or n & (n - 1):
-        raise NotImported(f"an extent of {n}, which is no power of two")
+        raise NotImported(f"an extent of {n}, which is not a power of two")
     return n.bit_length() - 1
 
 

@@ -30,7 +30,7 @@ class Module:
         facts = [json.loads(line[len(MARK):]) for line in text.split("\n") if line.startswith(MARK)]
         head = next((each for each in facts if "triton" in each), None)
         if head is None:
-            raise NotImported("a text that is no module of tilevm.triton", "give a .ttgir file or FILE.py:kernel")
+            raise NotImported("a text that is not a module of tilevm.triton", "give a .ttgir file or FILE.py:kernel")
         self.version = tuple(int(n) for n in re.findall(r"\d+", head["triton"])[:2])
         self.version_text: str = head["triton"]
         self.capability: int = head["capability"]

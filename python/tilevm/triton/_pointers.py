@@ -47,7 +47,7 @@ def pointer(like: Value, offset: Optional[Value], shape: Optional[tuple[int, ...
 def add_pointer(writer: Writer, operation: Operation) -> None:
     base, step = writer.operands(operation)
     if base.kind != "pointer":
-        raise NotImported("an offset of what is no pointer")
+        raise NotImported("an offset of what is not a pointer")
     if base.offset is None or (base.offset.literal and base.offset.text == "0"):
         return writer.set(operation, pointer(base, step, step.shape))
     # Both are extended, since their sum may leave 32 bits where an address does not.

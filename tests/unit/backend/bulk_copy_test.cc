@@ -92,8 +92,8 @@ TEST_CASE("dimensions without gaps on both sides are one row") {
   CHECK(bytes_of(three("[16, 2, 256]")) == "tv::copy_bulk<4096>");
 }
 
-TEST_CASE("rows pay where threads would have to find the places of their pieces anew") {
-  // 384 threads turn over 24 rows, which 64 are no multiple of.
+TEST_CASE("rows pay where threads would have to find the places of their pieces again") {
+  // 384 threads turn over 24 rows, which 64 are not multiples of.
   const std::string text = text_of(rows_of_256_bytes(384));
   CHECK(is_bulk(text));
   CHECK(text.find("if (bulk_.warp - 1u < 8 && tv::leads_warp()) {") != std::string::npos);

@@ -193,7 +193,7 @@ TEST_CASE("records and kept values are read back") {
   CHECK(log.dump.cut);
 }
 
-TEST_CASE("a launch that wrote over its records is told") {
+TEST_CASE("a launch that wrote over its records is reported") {
   const auto program = make_program(small_program);
   isa::ProbeLog log;
   log.window = {.first_block = 0, .blocks = 2, .records = 3};

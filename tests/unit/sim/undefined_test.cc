@@ -51,7 +51,7 @@ TEST_CASE("a print shows defined elements only") {
         "");
 }
 
-TEST_CASE("what is written anew is defined") {
+TEST_CASE("what is written again is defined") {
   CHECK(undefined_in("    a = AllocateRegister(i32, layout=spatial(4, 8).local(4, 2))\n"
                      "    LoadGlobal(gx, out=a)\n"
                      "    StoreGlobal(a, gy)\n") == "");

@@ -72,7 +72,7 @@ TEST_CASE("a record comes back as it was written") {
   CHECK(*back == record);
 }
 
-TEST_CASE("what is no record is refused, not believed") {
+TEST_CASE("what is not a record is refused, not believed") {
   CHECK_FALSE(parse_record(""));
   CHECK_FALSE(parse_record("{}"));
   CHECK_FALSE(parse_record("[1]"));

@@ -174,6 +174,6 @@ TEST_CASE("the table of planted faults is in the documentation") {
   const std::string document = read_text("docs/results/benchmarks.md");
   std::string table;
   for (const PlantedFault& fault : planted_faults()) table += table_row(fault);
-  CHECK_MESSAGE(document.find(table) != std::string::npos, "docs/results/benchmarks.md lacks\n",
+  CHECK_MESSAGE(document.find(table) != std::string::npos, "docs/results/benchmarks.md misses\n",
                 table);
 }

@@ -20,7 +20,7 @@ TEST_CASE("a line says how many blocks have ended, how fast, and how long it tak
   CHECK(progress_text("f", 5, 10, 1e-7) == "f: 5 of 10 blocks, running for 0 s");
 }
 
-TEST_CASE("blocks that ended before the first look are no rate of their own") {
+TEST_CASE("blocks that ended before the first look are not a rate of their own") {
   isa::Program program;
   program.kernels.emplace_back().name = "f";
   sim::Progress progress;

@@ -100,7 +100,7 @@ TEST_CASE("the first and the worst element are named with both bit patterns") {
   const std::string text = text_of(run);
   CHECK(contains(text, "x_ptr: different, 1 of 16 elements (sim against cuda)"));
   CHECK(contains(text, "first [1, 2]: 0x00000006 (6) against 0x00001000 (4096)"));
-  CHECK(run.verdict.agreement.suspect.empty());  // two voices are no vote
+  CHECK(run.verdict.agreement.suspect.empty());  // two voices are not vote
 }
 
 TEST_CASE("a level of the optimiser that stands alone is named") {
@@ -126,7 +126,7 @@ TEST_CASE("the others that stand alone are suspected of what only they have") {
   CHECK(contains(find_suspect(four, Groups{{0, 1, 3}, {2}}), "`cuda:O0` stands alone"));
 }
 
-TEST_CASE("permuted values are told from wrong ones, with the rule where it is simple") {
+TEST_CASE("permuted values are distinguished from wrong ones, with the rule where it is simple") {
   const auto rule_of = [](Place place) {
     const SeedRun run = run_told({{"sim", in_order()}, {"cuda", numbers(std::move(place))}});
     CHECK(run.verdict.kind() == SeedVerdict::Kind::permuted);
