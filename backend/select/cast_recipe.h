@@ -30,7 +30,7 @@ namespace tilevm::backend {
 /// What follows a cast, of every element: a multiplication or an addition.
 struct Adjustment {
   double factor = 1;  ///< a power of two, with which every value of the type stays exact
-  double offset = 0;  ///< of integers; the sum is rounded
+  double offset = 0;  ///< offset of integers; the sum is rounded
 };
 
 /// How words of the type are made of codes, and adjusted; nothing for pairs of types that have no

@@ -30,7 +30,7 @@ enum class MmaMethod : std::uint8_t {
   blocks,     ///< blocks of consecutive k in ascending order, the accumulator in the first one
   fp8_split,  ///< compiled to f16 instructions: operands become f16, where subnormals of f8e4m3 are
               ///< normal; from +0, one block of the products with k % 4 in {0, 1} and one of the
-              ///< others; then an IEEE addition of the accumulator. Of a sparse instruction k
+              ///< others; then an IEEE addition of the accumulator. In a sparse instruction k
               ///< numbers the stored products
   integer,    ///< exact sum, wraps modulo 2^32
   f64_chain,  ///< acc = fma(a[k], b[k], acc), k ascending, IEEE

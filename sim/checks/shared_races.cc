@@ -204,8 +204,8 @@ bool report_race(const ResolvedAccess& resolved, SharedUse use, Context& context
 }
 
 /// Reports different elements of one tile at the same address: the layout of the tensor does not
-/// keep them apart, so one of them is lost. Of a copy any thread may write any element.
-/// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
+/// keep them apart, so one of them is lost. Any thread may write any element of a copy. Elements
+/// that only share a byte are exempt: a store keeps the other bits of the byte.
 bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& context) {
   if (!resolved.runs.table->overlaps) return true;
   const SharedAccess& access = *resolved.access;
