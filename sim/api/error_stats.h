@@ -1,5 +1,5 @@
 // How far results are from what they would be without rounding: sums and maxima of errors
-// (docs/reference/semantics.md, Shadow evaluation).
+// (docs/reference/checks.md, Shadow evaluation).
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// How shadow values propagate through an instruction (docs/reference/semantics.md, Shadow
+// How shadow values propagate through an instruction (docs/reference/checks.md, Shadow
 // evaluation).
 //
 //   arithmetic, functions, Cast, Dot   compute twice in double precision, without rounding to a

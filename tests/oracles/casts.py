@@ -4,7 +4,7 @@
 
 For each source type one kernel casts to all types that the libraries have: every code of 16 bits and
 fewer; of wider types, every exponent (or length) with its corners, and noise. The libraries are held
-to the rules of docs/reference/semantics.md where they have the same; where they have others, `agreement` says
+to the rules of docs/reference/arithmetic.md where they have the same; where they have others, `agreement` says
 so, and the rule of ours is checked in their place. Exits with 77 where they are not installed.
 """
 

@@ -1,4 +1,4 @@
-// One element of a Dot, by the words of docs/reference/semantics.md: operands in ascending k, one
+// One element of a Dot, by the words of docs/reference/products.md: operands in ascending k, one
 // instruction after another.
 #pragma once
 

@@ -131,7 +131,7 @@ class NaiveReduction {
   std::vector<std::vector<NaiveValue>> values_;  ///< values by thread and place of the result
 };
 
-/// A digit of an index, as docs/reference/semantics.md counts them.
+/// A digit of an index, as docs/reference/tiles.md counts them.
 struct ScanDigit {
   std::int64_t stride = 1, size = 1;
   /// Whether the digit counts lanes of a warp, which double the distance at each step.

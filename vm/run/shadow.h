@@ -1,5 +1,5 @@
 // The errors that a run's arithmetic introduced, for people and as JSON
-// (docs/reference/semantics.md, Shadow evaluation).
+// (docs/reference/checks.md, Shadow evaluation).
 #pragma once
 
 #include <string>
