@@ -1,7 +1,7 @@
 #!/bin/sh
 # Times programs/quantized_matmul/ for weights of every type, and the same of i8, beside cuBLAS and a
 # kernel that only reads, and compares each with the simulator bit for bit on a reduced size. Run from
-# the root of the repository on a machine with a GPU; docs/results/benchmarks.md shows the results.
+# the root of the repository on a machine with a GPU; docs/results/quantized_2026_11_25.md shows the results.
 #
 #   tests/bench/quantized_matmul.sh [FILE]      FILE: tests/bench/results/quantized_matmul.jsonl
 #   tests/bench/quantized_matmul.sh --list      only prints what is timed, a program and its constants a line

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Times the programs of the papers' systems and the first kernels, the most important first. Run from the root of the
-# repository on a machine with a GPU; docs/results/benchmarks.md shows the results.
+# repository on a machine with a GPU; docs/results/systems_2026_11_27.md shows the results.
 #
 #   tests/bench/systems.sh [FILE]         FILE: tests/bench/results/systems.jsonl, overwritten
 #   tests/bench/systems.sh --list         the rows: only their command lines
