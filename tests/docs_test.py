@@ -79,6 +79,30 @@ class Folders(unittest.TestCase):
             self.assertIn(f"(docs/{index.parent.name}/index.md)", text)
 
 
+class Questions(unittest.TestCase):
+    """A stranger's questions: the page that the README's folders lead to names the file, which has the words."""
+
+    PAGE = ROOT / "docs/inside/questions.md"
+
+    def test_every_way_leads_to_its_words(self):
+        rows = re.findall(r"^\| (.+\?) \| \[[^\]]+\]\(([^)#]+)(?:#[^)]*)?\) \| `([^`]+)`: `([^`]+)` \|$", self.PAGE.read_text(),
+                          re.MULTILINE)
+        self.assertEqual(len(rows), len(re.findall(r"^\| .*\?", self.PAGE.read_text(), re.MULTILINE)))
+        self.assertGreaterEqual(len(rows), 16)
+        for question, link, file, words in rows:
+            page = (self.PAGE.parent / link).resolve()
+            with self.subTest(question=question):
+                self.assertTrue(words in (ROOT / file).read_text(), f"{file} does not have `{words}`")
+                if page != ROOT / file:
+                    self.assertTrue(file in page.read_text(), f"{page.name} does not name {file}")
+
+    def test_readers_can_finish_a_page(self):
+        for page in sorted(ROOT.glob("docs/*/*.md")):
+            if page.name != "isa.md":  # generated; the site has a page for each instruction
+                with self.subTest(page=page.name):
+                    self.assertLess(len(page.read_text().split()), 4001)
+
+
 class QuantizedMatmul(unittest.TestCase):
     """A reader can change the quantised product: small files, few tunables, each explained in its page."""
 
