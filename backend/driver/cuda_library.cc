@@ -80,7 +80,7 @@ const char* advice(cuda::Code code) {
              "(cubin)";
     case cuda::illegal_address:
     case cuda::invalid_address_space:
-      return "the kernel accessed memory outside its buffers; the simulator (`--backend sim`) "
+      return "the kernel accessed memory outside its buffers; the simulator (`--engine sim`) "
              "shows where";
     case cuda::misaligned_address:
       return "the kernel accessed an address that is not a multiple of the access's size; buffers "

@@ -586,9 +586,9 @@ block must not wait for one that begins much later.)"};
           R"(The engine emu runs the code that would run on a GPU, thread by thread. A thread divided
 by zero, touched memory that is not there or not at a multiple of the access, or threads that must
 meet at one instruction came to different ones.
-    tilevm run FILE --backend sim          # finds the program's own fault, and says more
+    tilevm run FILE --engine sim          # finds the program's own fault, and says more
 If the simulator finds none, the code is wrong, not the program: please report it with the folder
-that `tilevm diff FILE --backends sim,emu --bundle DIR` writes.)"};
+that `tilevm diff FILE --engines sim,emu --bundle DIR` writes.)"};
 
     case Code::assertion_failed:
       return CodeInfo{"an assertion does not hold",

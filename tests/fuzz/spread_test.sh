@@ -67,7 +67,7 @@ case $part in
     for SLURM_ARRAY_TASK_ID in 0 1 2; do
       SLURM_ARRAY_TASK_COUNT=3
       export SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_COUNT
-      sh "$root/tests/fuzz/campaign.sbatch" 0..63 --backends sim,naive
+      sh "$root/tests/fuzz/campaign.sbatch" 0..63 --engines sim,naive
     done
     expect_seeds 64 fuzz.0 fuzz.1 fuzz.2
     ;;

@@ -229,7 +229,7 @@ EngineOptions engine_options_of(const DiffOptions& options, sim::Progress& progr
 /// A machine without a GPU compares with the emulated one.
 Error with_way_out(Error error, const std::string& backends) {
   if (error.kind == ErrorKind::unavailable && backends.find("cuda") != std::string::npos) {
-    error.message += "; without a GPU, `--backends sim,emu` compares with the emulated one";
+    error.message += "; without a GPU, `--engines sim,emu` compares with the emulated one";
   }
   return error;
 }

@@ -73,7 +73,7 @@ Json manifest_json(const Bundle& bundle) {
   object.set("outputs", texts_json(bundle.outputs)).set("seed", bundle.seed);
   object.set("verdict", bundle.verdict).set("suspect", bundle.suspect);
   object.set("program_hash", format_hash(xxh64(bundle.program)));
-  object.set("command", fmt::format("tilevm diff DIR --backends {}", bundle.backends()));
+  object.set("command", fmt::format("tilevm diff DIR --engines {}", bundle.backends()));
   object.set("tensors", std::move(tensors));
   return object.set("engines", std::move(engines));
 }

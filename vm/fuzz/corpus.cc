@@ -82,7 +82,7 @@ std::string commented(std::string_view name, const std::string& text) {
 
 std::string replay_command(const FuzzCase& each, const Finding& finding) {
   std::string command = "tilevm fuzz --judge FILE";
-  if (!finding.backends.empty()) command += " --backends " + finding.backends;
+  if (!finding.backends.empty()) command += " --engines " + finding.backends;
   return command + " --target " + isa::to_string(each.target);
 }
 

@@ -102,9 +102,9 @@ typedef struct tilevm_argument {
 /// Elements of an output that no launch stores keep what the memory held, as on a device. Tensors
 /// of one address and size are one memory there, too: a kernel may work in place, and races are
 /// found; other overlaps with a tensor that is written are refused (TILEVM_USAGE). `entry` may be
-/// NULL: the only pipeline, else `main`, else the only kernel. `backend` is "sim", "emu" or "cuda";
+/// NULL: the only pipeline, else `main`, else the only kernel. `engine` is "sim", "emu" or "cuda";
 /// for "cuda" the program must have been opened for the device's target.
-TILEVM_API tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* backend,
+TILEVM_API tilevm_status tilevm_run(tilevm_program* program, const char* entry, const char* engine,
                                     const tilevm_argument* arguments, size_t count);
 
 /// A wish that runs end early, which any thread may utter.
@@ -132,7 +132,7 @@ typedef struct tilevm_run_options {
 
 /// tilevm_run with options, which may be NULL.
 TILEVM_API tilevm_status tilevm_run_with(tilevm_program* program, const char* entry,
-                                         const char* backend, const tilevm_argument* arguments,
+                                         const char* engine, const tilevm_argument* arguments,
                                          size_t count, const tilevm_run_options* options);
 
 /// What the thread's last run printed.

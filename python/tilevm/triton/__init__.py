@@ -54,16 +54,16 @@ class Guest(Kernel):
         sizes = dict(zip(GRID, (*extents, 1, 1)))
         own = [p for p in self.parameters if p.name not in GRID]
 
-        def launch(*arguments: Any, backend: Optional[str] = None, checks: Optional[str] = None, threads: int = 0,
-                   max_steps: int = 0, **named: Any) -> None:
+        def launch(*arguments: Any, engine: Optional[str] = None, checks: Optional[str] = None, threads: int = 0,
+                   max_steps: int = 0, backend: Optional[str] = None, **named: Any) -> None:
             if len(arguments) > len(own):
                 raise UsageError(f"`{self.name}` takes {', '.join(p.name for p in own)}; {len(arguments)} arguments were given")
             given = {**dict(zip((p.name for p in own), arguments)),
                      **{self.names.get(name, name): value for name, value in named.items()}}
             values = {p.name: value if p.scalar else _as_elements(p.type, value)
                       for p in own if (value := given.get(p.name)) is not None}
-            self(**values, **{name: value for name, value in given.items() if name not in values}, **sizes, backend=backend,
-                 checks=checks, threads=threads, max_steps=max_steps)
+            self(**values, **{name: value for name, value in given.items() if name not in values}, **sizes, engine=engine,
+                 backend=backend, checks=checks, threads=threads, max_steps=max_steps)
 
         return launch
 

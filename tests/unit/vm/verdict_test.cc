@@ -211,15 +211,15 @@ TEST_CASE("JSON of a seed says the verdict, who agrees and what became of each e
 }
 
 TEST_CASE("names of backends carry a level") {
-  const Result<BackendName> name = parse_backend("cuda:O2");
+  const Result<EngineName> name = parse_engine("cuda:O2");
   REQUIRE(name);
   CHECK(name->engine == "cuda");
   CHECK(name->level == 2);
   CHECK(name->text() == "cuda:O2");
-  CHECK(parse_backends("sim,cuda,cuda:O0")->size() == 3);
+  CHECK(parse_engines("sim,cuda,cuda:O0")->size() == 3);
   for (const char* wrong :
        {"cuda:", "cuda:O", "cuda:O4", "cuda:0", "cuda:O0:O1", "sim:O0", ":O0"}) {
     CAPTURE(wrong);
-    CHECK_FALSE(parse_backend(wrong));
+    CHECK_FALSE(parse_engine(wrong));
   }
 }
