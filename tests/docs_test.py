@@ -36,7 +36,7 @@ class Pages(unittest.TestCase):
 
     def test_files_that_are_named_exist(self):
         for page in PAGES:
-            if page.name == "CHANGELOG.md":  # it names files of its time
+            if page.name == "CHANGELOG.md" or "changes_" in page.name:  # they name files of their time
                 continue
             for path in re.findall(rf"`((?:{FOLDERS})/[\w./*-]+)`", words_of(page)):
                 with self.subTest(page=page.name, path=path):
@@ -56,6 +56,17 @@ class TestCommand(unittest.TestCase):
     def test_ci_runs_the_command_of_the_readme(self):
         self.assertRegex((ROOT / ".ci/run").read_text(), r"(?m)^step \./dev test$")
         self.assertIn("`./dev test`", (ROOT / "README.md").read_text())
+
+
+class Versions(unittest.TestCase):
+    """One version in all that a release has; `./dev release` asks, too."""
+
+    def test_versions_agree(self):
+        version = re.search(r"^project\(tilevm VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
+        released = re.findall(r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+        self.assertEqual(released[0], version)
+        self.assertIn(f'"version": "{version}"', (ROOT / "editors/vscode/package.json").read_text())
+        self.assertIn(f"Version {version.rpartition('.')[0]}.", (ROOT / "README.md").read_text())
 
 
 class Folders(unittest.TestCase):

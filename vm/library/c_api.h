@@ -37,7 +37,7 @@ typedef enum tilevm_status {
   TILEVM_INTERNAL = 70     ///< a fault of the library
 } tilevm_status;
 
-/// "0.1.0".
+/// "0.2.0".
 TILEVM_API const char* tilevm_version(void);
 
 /// Why the thread's last call failed: one line, or the diagnostics of a program with their
