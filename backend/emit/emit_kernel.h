@@ -57,7 +57,7 @@ class KernelEmission {
   }
   [[nodiscard]] std::string scalar(const isa::Expr& expr) const;
   [[nodiscard]] std::string index(const isa::Expr& expr) const;
-  /// The same in 32 bits, for tensors that are small enough.
+  /// The index in 32 bits, for tensors that are small enough.
   [[nodiscard]] std::string short_index(const isa::Expr& expr) const;
   /// In parentheses.
   [[nodiscard]] std::string condition(const isa::Expr& expr) const;
@@ -71,7 +71,7 @@ class KernelEmission {
   /// What a function of the prelude that writes to memory belongs to: "tv::", or the thread's
   /// probe, which has functions of the same names.
   [[nodiscard]] std::string_view writer() const { return probes_.size() > 0 ? "probe_." : "tv::"; }
-  /// The same for a statement that may have no record.
+  /// The receiver of values, for a statement that may have no record.
   [[nodiscard]] std::string_view writer(isa::StmtId id) const {
     return probes_.size() > 0 && probes_[id] == isa::ProbeMode::none ? "tv::" : writer();
   }
@@ -133,8 +133,8 @@ void emit_form(const Form& form, const isa::InstStmt& stmt, KernelEmission& kern
 template <class Inst>
 void emit_plain(const Inst& inst, const isa::InstStmt& stmt, KernelEmission& kernel);
 
-/// Of a BipolarDot whose counts are put together after a loop: declares the counts before the loop,
-/// and adds them to the accumulator after it (emit_dot_bipolar.cc).
+/// A BipolarDot's counts may be put together after a loop: declares the counts before the loop, and
+/// adds them to the accumulator after it (emit_dot_bipolar.cc).
 void begin_counts(const isa::InstStmt& stmt, KernelEmission& kernel);
 void end_counts(const isa::InstStmt& stmt, KernelEmission& kernel);
 

@@ -35,10 +35,10 @@ struct EmuLaunch {
   std::array<unsigned, 3> grid{1, 1, 1};
   unsigned threads = 1;
   std::size_t shared_bytes = 0;   ///< dynamic
-  std::size_t barrier_bytes = 0;  ///< of memory barriers
+  std::size_t barrier_bytes = 0;  ///< bytes of memory barriers
   bool compares_stores = false;   ///< some elements are stored by all threads that hold them
   MemoryMap memory;
-  const std::vector<MmaUnit>* mma = nullptr;  ///< of the compiled unit
+  const std::vector<MmaUnit>* mma = nullptr;  ///< mma instructions of the compiled unit
   const MmaModel* model = nullptr;
   EmuOptions options{};
 };
@@ -55,7 +55,7 @@ class BlockMachine {
 
   enum class Outcome : std::uint8_t {
     ended,
-    waits,    ///< for a value that another block must write
+    waits,    ///< waits for a value that another block must write
     faulted,  ///< fault() says why
   };
   /// Runs until no thread can go on.
@@ -87,10 +87,10 @@ class BlockMachine {
     emu::Lane* lane = nullptr;
     State state = State::ended;
     Meeting meeting = Meeting::none;         ///< while it waits
-    unsigned line = 0;                       ///< likewise
+    unsigned line = 0;                       ///< line of the barrier or meeting while it waits
     unsigned barrier = 0, parity = 0;        ///< State::waits_for_phase
     const unsigned char* address = nullptr;  ///< State::waits_for_value
-    unsigned value = 0;                      ///< likewise
+    unsigned value = 0;                      ///< value for State::waits_for_value
     std::uint64_t steps = 0;  ///< iterations that it may make besides those of Lane::steps
   };
   /// The operands of an instruction of a warp, as its lanes bring them.
@@ -151,7 +151,7 @@ class BlockMachine {
   std::vector<unsigned> warp_order_, lane_order_;
   std::unique_ptr<unsigned char[]> shared_;
   std::vector<Group> warps_;
-  std::vector<Operands> operands_;  ///< of each warp
+  std::vector<Operands> operands_;  ///< operands of each warp
   Group barrier_;
   NamedBarriers named_barriers_;
   unsigned alive_ = 0;

@@ -251,8 +251,8 @@ class EmuArguments {
   EmuLaunch& launch_;
   isa::ProbeLog* log_;
   std::vector<EmuMemory::Buffer> own_;
-  std::size_t prints_ = 0;                 ///< in own_, of a kernel that prints
-  std::optional<std::size_t> assertions_;  ///< in own_, of a kernel with assertions
+  std::size_t prints_ = 0;                 ///< index in own_, of a kernel that prints
+  std::optional<std::size_t> assertions_;  ///< index in own_, of a kernel with assertions
   std::vector<ProbedBuffer> probed_;       ///< the tensors and the workspaces
 };
 

@@ -18,8 +18,8 @@ struct EmuFault {
     replicas,    ///< threads that hold the same element store different bits
   };
   Kind kind = Kind::trap;
-  std::string message;  ///< without the location
-  unsigned line = 0;    ///< of the program's text; 0: unknown
+  std::string message;  ///< text without the location
+  unsigned line = 0;    ///< line of the program's text; 0: unknown
   std::array<unsigned, 3> block{};
   unsigned thread = 0;
   /// Return addresses, innermost first, from which the line follows where it is unknown.

@@ -37,11 +37,11 @@ struct Operations {
   /// c = a * b + c on fragments of the unit's tensor-core instruction `shape`: registers of 32
   /// bits, or of 64 where the type has 64.
   void (*mma)(Lane* lane, unsigned shape, void* c, const void* a, const void* b, unsigned line);
-  /// The same of a sparse one, on the stored elements of a, whose places are in the registers that
-  /// the selector names.
+  /// Multiplies the stored elements of a sparse a, whose places are in the registers that the
+  /// selector names.
   void (*mma_sparse)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* places, int selector, unsigned line);
-  /// The same of a block-scaled one: the scales of a and of b are in the low bytes of a register.
+  /// Multiplies with block scales: the scales of a and of b are in the low bytes of a register.
   void (*mma_scaled)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* a_scales, const unsigned* b_scales, unsigned line);
   void (*copy_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
@@ -75,9 +75,9 @@ struct Range {
 /// A CUDA thread, as its code sees it.
 struct Lane {
   const Operations* operations;
-  void* block;                    ///< of the machine
-  unsigned thread;                ///< of the block
-  unsigned index[3];              ///< of the block
+  void* block;                    ///< block of the machine
+  unsigned thread;                ///< index of the thread in the block
+  unsigned index[3];              ///< index of the block
   unsigned grid[3];               ///< blocks
   Range shared;                   ///< dynamic shared memory, then memory barriers
   unsigned long long barriers;    ///< where these begin

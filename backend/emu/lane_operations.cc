@@ -174,7 +174,7 @@ struct LaneOperations {
                          unsigned bytes, unsigned valid) {
     BlockMachine& block = BlockMachine::of(lane);
     block.check_shared(lane, to, bytes, 0);
-    // Of a copy that fills with zeros only, the source is not touched.
+    // A copy that fills with zeros only does not touch its source.
     if (valid > 0) block.check_access(lane, from, valid, 1, 0);
     if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0 ||
         (valid > 0 && reinterpret_cast<std::uintptr_t>(from) % bytes != 0)) {

@@ -85,7 +85,7 @@ struct ElementCopy {
 /// past them.
 struct CopyRun {
   std::int64_t first_warp = 0, warps = 0;
-  std::int64_t bytes = 0;  ///< of all
+  std::int64_t bytes = 0;  ///< bytes of all copies
   bool is_single = true;
 };
 /// Rows of a tile, each by one instruction of one thread (cp.async.bulk). The outer digits of both
@@ -121,7 +121,7 @@ struct GroupWait {
 struct FullBarrier {};
 /// All warps arrive, and only the producer warps, which copy, wait.
 struct SplitBarrier {
-  std::int64_t first_producer = 0, warps = 0;  ///< of the block
+  std::int64_t first_producer = 0, warps = 0;  ///< warps of the block
 };
 /// The end of the block, in the middle of the kernel, after the last groups of bulk copies.
 struct EarlyExit {};
@@ -143,7 +143,7 @@ struct ComputedElements {
 
 // --- Tiles in registers -------------------------------------------------------------------------
 
-// Functions of elements that are no operator.
+// Functions of elements that are not operators.
 struct FusedMultiplyAdd {};
 struct ChooseElement {};
 

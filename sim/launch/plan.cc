@@ -299,8 +299,9 @@ class PlanBuilder {
   bool keeps_flows_ = false;
   Wrapping wrapping_ = Wrapping::allowed;
   bool follows_padding_ = false;
-  std::vector<bool> addresses_;  ///< by variable; empty if addresses may wrap around
-  int branches_ = 0;             ///< around the statement
+  /// Whether a variable is an address; empty if addresses may wrap around.
+  std::vector<bool> addresses_;
+  int branches_ = 0;  ///< number of branches around the statement
   const isa::ProbePlan* probes_ = nullptr;
 };
 

@@ -37,7 +37,8 @@ struct MmaOperandA {
   alignas(64) std::array<std::int32_t, mma_max_codes_a> exponent;
   std::array<std::uint32_t, mma_max_codes_a> codes;  ///< [k][16], as loaded
   std::uint32_t special_rows;                        ///< bit m: NaN or Inf in row m
-  std::array<std::uint64_t, mma_rows> stored;        ///< of a sparse one, by row: bit k: stored
+  /// Stored elements of a sparse matrix, by row: bit k.
+  std::array<std::uint64_t, mma_rows> stored;
 };
 
 /// Decoded operand B, the same by columns: [n][k].
@@ -62,8 +63,8 @@ class MmaTile {
 
   /// Decodes k * 16 codes [k][16].
   void load_a(const std::uint32_t* codes, MmaOperandA& out) const;
-  /// Of a sparse instruction: decodes k / 2 * 16 codes [k / 2][16] and puts them to their places,
-  /// below 4, in the same order. Of equal places in a pair the second counts.
+  /// The operand of a sparse instruction: decodes k / 2 * 16 codes [k / 2][16] and puts them to
+  /// their places, below 4, in the same order. The second of two equal places in a pair counts.
   void load_sparse_a(const std::uint32_t* codes, const std::uint32_t* places,
                      MmaOperandA& out) const;
   /// Decodes n * k codes [n][k], n <= 8.
@@ -85,7 +86,7 @@ class MmaTile {
   bool sparse_;
   MmaPlan plan_;
   const MmaKernels* kernels_;
-  std::array<std::size_t, mma_max_depth> order_{};  ///< which k comes first, second, ...
+  std::array<std::size_t, mma_max_depth> order_{};  ///< order of k: first, second, ...
 };
 
 /// All steps of MmaTile at once, for one tile.

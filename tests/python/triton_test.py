@@ -216,7 +216,7 @@ class Refusals(unittest.TestCase):
     def test_a_kernel_that_is_none(self):
         with self.assertRaises(tilevm.UsageError) as caught:
             tilevm.from_triton(print, {})
-        self.assertIn("is no kernel", str(caught.exception))
+        self.assertIn("is not a kernel", str(caught.exception))
 
 
 @unittest.skipIf(STANDS_IN, "Triton is not installed")

@@ -191,7 +191,8 @@ std::optional<isa::Number> parse_number(const std::string& text) {
 Status fill_value(HostTensor& tensor, const Spec& spec, std::string_view name) {
   const std::optional<isa::Number> value = parse_number(spec.value);
   if (!value) {
-    return Error{ErrorKind::usage, fmt::format("`{}` in `{}` is no number", spec.value, spec.text)};
+    return Error{ErrorKind::usage,
+                 fmt::format("`{}` in `{}` is not a number", spec.value, spec.text)};
   }
   const std::optional<std::uint64_t> code = near_code(tensor.dtype, *value);
   if (!code) {

@@ -30,7 +30,7 @@ struct NaiveTensor {
   isa::DType dtype;
   std::vector<std::int64_t> extents;
   std::vector<std::int64_t> strides;
-  const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
+  const isa::MemoryLayout* layout = nullptr;  ///< memory layout instead of strides
 
   [[nodiscard]] bool contains(const Index& index) const {
     for (std::size_t d = 0; d < index.size(); ++d) {

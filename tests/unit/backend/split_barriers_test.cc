@@ -119,7 +119,7 @@ TEST_CASE("the last warps copy, and the first of them commits") {
   CHECK(has(eight, "tv::BulkGroups<2, 4> bulk_"));
   CHECK(has(eight, "if (bulk_.warp - 4u < 4 && tv::leads_warp()) {"));
   CHECK(has(eight, "tv::pass_split_barrier<256>(bulk_);"));
-  // Of four warps none is left that does not copy.
+  // Four warps have none left that does not copy.
   std::string four = eight;
   for (auto at = four.find("256"); at != std::string::npos; at = four.find("256")) {
     four.replace(at, std::string("256).local(1, 2)").size(), "128).local(1, 4)");
