@@ -207,7 +207,7 @@ TILEVM_INLINE typename Simd<W>::Int round_f16(const typename Simd<W>::Float& val
 
 /// One block of one vector of rows.
 template <int W, bool half>
-struct Block {
+struct RowBlock {
   using Int = typename Simd<W>::Int;
   using Float = typename Simd<W>::Float;
 
@@ -297,7 +297,7 @@ TILEVM_INLINE void multiply_columns(const MmaPlan& plan, const ValueProduct& in,
                                     const std::uint32_t* c, std::uint32_t* d, BadRows& bad) {
   using Int = typename Simd<W>::Int;
   constexpr int vectors = mma_rows / W;
-  const Block<W, half> block{plan, in};
+  const RowBlock<W, half> block{plan, in};
   for (int n = 0; n < in.columns; ++n, c += mma_rows, d += mma_rows) {
     const float* const b = in.b_values + n * plan.depth;
     const std::uint8_t* const b_steps = in.b_steps + n * plan.depth;
@@ -337,22 +337,22 @@ TILEVM_INLINE void multiply_body(const MmaPlan& plan, const ValueProduct& in,
 
 // Defines the functions of a level; `target` is their attribute.
 // NOLINTBEGIN(bugprone-macro-parentheses): an attribute cannot be in parentheses
-#define TILEVM_KERNELS(name, lanes, target)                                                        \
-  target bool decode_##name(const FloatFields& fields, const std::uint32_t* codes,                 \
-                            std::size_t count, float* values, std::uint8_t* steps,                 \
-                            ExponentRange& range) {                                                \
-    return decode_body<lanes>(fields, codes, count, values, steps, range);                         \
-  }                                                                                                \
-  target void multiply_##name(const MmaPlan& plan, const ValueProduct& in, const std::uint32_t* c, \
-                              std::uint32_t* d, BadRows& bad) {                                    \
-    multiply_body<lanes>(plan, in, c, d, bad);                                                     \
-  }                                                                                                \
-  constexpr ValueKernels value_kernels_##name{decode_##name, multiply_##name};
+#define TILEVM_VALUE_KERNELS(name, lanes, target)                                              \
+  target bool decode_values_##name(const FloatFields& fields, const std::uint32_t* codes,      \
+                                   std::size_t count, float* values, std::uint8_t* steps,      \
+                                   ExponentRange& range) {                                     \
+    return decode_body<lanes>(fields, codes, count, values, steps, range);                     \
+  }                                                                                            \
+  target void multiply_values_##name(const MmaPlan& plan, const ValueProduct& in,              \
+                                     const std::uint32_t* c, std::uint32_t* d, BadRows& bad) { \
+    multiply_body<lanes>(plan, in, c, d, bad);                                                 \
+  }                                                                                            \
+  constexpr ValueKernels value_kernels_##name{decode_values_##name, multiply_values_##name};
 
-TILEVM_KERNELS(portable, 4, )
+TILEVM_VALUE_KERNELS(portable, 4, )
 #if defined(__x86_64__)
-TILEVM_KERNELS(avx2, 8, [[gnu::target("avx2")]])
-TILEVM_KERNELS(avx512, 16, [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]])
+TILEVM_VALUE_KERNELS(avx2, 8, [[gnu::target("avx2")]])
+TILEVM_VALUE_KERNELS(avx512, 16, [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]])
 #endif
 // NOLINTEND(bugprone-macro-parentheses)
 
