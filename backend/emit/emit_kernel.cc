@@ -70,7 +70,7 @@ void KernelEmission::add_parameters() {
   if (isa::has_assertions(kernel_)) {
     result_.parameters.push_back({CudaParameter::Role::assertions, {}, {}, 0});
   }
-  if (probes_.size() > 0) result_.parameters.push_back({CudaParameter::Role::probes, {}, {}, 0});
+  if (!probes_.empty()) result_.parameters.push_back({CudaParameter::Role::probes, {}, {}, 0});
 }
 
 std::string KernelEmission::parameter_name(const CudaParameter& parameter) const {
@@ -225,7 +225,7 @@ void KernelEmission::write(const isa::Block& block) {
 }
 
 void KernelEmission::open_probe() {
-  if (probes_.size() == 0) return;
+  if (probes_.empty()) return;
   out.plain(fmt::format("tv::Probe probe_ = tv::probe(probes_, {}, {});",
                         result_.shared_bytes > 0 ? "shared_" : "nullptr", result_.shared_bytes));
 }
@@ -250,7 +250,11 @@ void KernelEmission::end_record(isa::StmtId id) {
 
 void KernelEmission::write(const isa::InstStmt& stmt) {
   write_form(stmt);
-  if (probes_.size() == 0 || probes_[stmt.id] != isa::ProbeMode::records) return;
+  if (!probes_.empty() && probes_[stmt.id] == isa::ProbeMode::records) probe_results(stmt);
+}
+
+/// Writes the record of an instruction.
+void KernelEmission::probe_results(const isa::InstStmt& stmt) {
   for (const VarId var : isa::probed_results(stmt)) probe_value(var);
   end_record(stmt.id);
 }
@@ -273,14 +277,14 @@ void KernelEmission::write_form(const isa::InstStmt& stmt) {
 void KernelEmission::write(const isa::ScalarStmt& stmt) {
   const std::string type = scalar_type(stmt.value.kind());
   out.line(target(stmt.target, stmt.declares, type) + scalar(stmt.value) + ";");
-  if (probes_.size() == 0) return;
+  if (probes_.empty()) return;
   probe_value(stmt.target);
   end_record(stmt.id);
 }
 
 /// An iteration of a loop begins.
 void KernelEmission::probe_iteration(isa::StmtId id, std::optional<VarId> var) {
-  if (probes_.size() == 0) return;
+  if (probes_.empty()) return;
   if (var) probe_value(*var);
   end_record(id);
 }
@@ -296,6 +300,12 @@ void KernelEmission::with_counts(isa::StmtId loop, Write&& write_loop) {
   for_each_dot(begin_counts);
   write_loop();
   for_each_dot(end_counts);
+  probes_.for_each_after(loop, [&](isa::StmtId statement) {
+    const auto dot = std::find_if(selected_.deferred.begin(), selected_.deferred.end(),
+                                  [&](const DeferredSum& sum) { return sum.dot->id == statement; });
+    TILEVM_CHECK(dot != selected_.deferred.end(), "a record after a loop without its product");
+    probe_results(*dot->dot);
+  });
 }
 
 void KernelEmission::write(const isa::ForStmt& loop) {

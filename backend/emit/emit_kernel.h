@@ -70,10 +70,10 @@ class KernelEmission {
 
   /// What a function of the prelude that writes to memory belongs to: "tv::", or the thread's
   /// probe, which has functions of the same names.
-  [[nodiscard]] std::string_view writer() const { return probes_.size() > 0 ? "probe_." : "tv::"; }
+  [[nodiscard]] std::string_view writer() const { return !probes_.empty() ? "probe_." : "tv::"; }
   /// The same for a statement that may have no record.
   [[nodiscard]] std::string_view writer(isa::StmtId id) const {
-    return probes_.size() > 0 && probes_[id] == isa::ProbeMode::none ? "tv::" : writer();
+    return !probes_.empty() && probes_[id] == isa::ProbeMode::none ? "tv::" : writer();
   }
 
   /// Notes that all threads store their elements of a tile.
@@ -101,6 +101,7 @@ class KernelEmission {
   void quote_source(Span span, int max_lines);
   void open_probe();
   void probe_value(isa::VarId var);
+  void probe_results(const isa::InstStmt& stmt);
   void end_record(isa::StmtId id);
   void probe_iteration(isa::StmtId id, std::optional<isa::VarId> var);
   void write(const isa::Block& block);
