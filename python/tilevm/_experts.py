@@ -89,12 +89,12 @@ class GroupedLinear(torch.nn.Module):
     scales: torch.Tensor
 
     def __init__(self, weights: torch.Tensor, type: str = "u4", group: int = 64, **options: Any) -> None:
-        """UsageError: weights that are no matrices, or that QuantizedLinear.from_linear refuses."""
+        """UsageError: weights that are not matrices, or that QuantizedLinear.from_linear refuses."""
         from .nn import QuantizedLinear
 
         super().__init__()
         if weights.ndim != 3 or not len(weights):
-            raise UsageError(f"`weights` of shape {list(weights.shape)} are no matrices of experts, [experts, outputs, inputs]")
+            raise UsageError(f"`weights` of shape {list(weights.shape)} are not matrices of experts, [experts, outputs, inputs]")
         layers = []
         for weight in weights:
             linear = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
