@@ -41,7 +41,6 @@ class AccessEmission {
     open();
     access_.stores ? store() : load();
     close();
-    kernel_.fence_if(access_.fenced);
   }
 
   void write_elements() {

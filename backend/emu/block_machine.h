@@ -20,6 +20,7 @@
 #include "backend/emu/memory_map.h"
 #include "backend/emu/mma_unit.h"
 #include "backend/emu/named_barriers.h"
+#include "backend/emu/order_check.h"
 #include "backend/emu/stored_bytes.h"
 
 namespace tilevm::backend {
@@ -117,6 +118,7 @@ class BlockMachine {
   /// Gives a thread some of the iterations that it may make.
   static void grant_steps(Thread& thread);
   void shuffle(std::vector<unsigned>& order);
+  [[nodiscard]] Outcome end();
   [[nodiscard]] Outcome stuck();
   [[nodiscard]] std::string describe_waiting() const;
 
@@ -144,6 +146,8 @@ class BlockMachine {
                     unsigned line);
   void check_shared(emu::Lane* lane, const void* address, std::size_t bytes, unsigned line);
   [[nodiscard]] std::string describe(const void* address) const;
+  /// Ends the launch if nothing orders an event after an earlier one.
+  void check_order(emu::Lane* lane, OrderCheck::Problem problem, unsigned line);
 
   const EmuLaunch& launch_;
   StackPool& stacks_;
@@ -160,6 +164,7 @@ class BlockMachine {
   StoredBytes stored_;
   ThreadCopies copies_;
   Phases phases_;
+  std::optional<OrderCheck> order_;  ///< if the launch checks it
   SeededNumbers numbers_;
   std::array<unsigned, 3> index_{};
   std::optional<EmuFault> fault_;

@@ -300,6 +300,7 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   if (Status read = binder.read_probes(); !read) return read.error();
   if (std::optional<EmuFault>& met = *fault) {
     if (met->line == 0) met->line = prepared.unit->line_of(met->frames);
+    if (met->earlier != nullptr) met->earlier_line = prepared.unit->line_of({met->earlier});
     return EmuRun{std::move(met), {}, binder.failed_assertion()};
   }
   auto prints = binder.read_prints(program.info(kernel).prints);

@@ -16,6 +16,7 @@ struct EmuFault {
     deadlock,    ///< threads wait for what cannot come
     step_limit,  ///< a loop does not end
     replicas,    ///< threads that hold the same element store different bits
+    order,       ///< two events that nothing orders
   };
   Kind kind = Kind::trap;
   std::string message;  ///< text without the location
@@ -24,6 +25,8 @@ struct EmuFault {
   unsigned thread = 0;
   /// Return addresses, innermost first, from which the line follows where it is unknown.
   std::vector<const void*> frames{};
+  const void* earlier = nullptr;  ///< Kind::order: the code of the other event
+  unsigned earlier_line = 0;      ///< of the program's text; 0: unknown
 };
 
 }  // namespace tilevm::backend

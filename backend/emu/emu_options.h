@@ -19,6 +19,9 @@ struct EmuOptions {
   Order lanes = Order::forward;   ///< threads of a block
   Order blocks = Order::forward;  ///< blocks of a grid, one host thread alone
   Landing copies = Landing::at_wait;
+  /// Whether accesses to shared memory must be ordered by what the program does, not by the order
+  /// that the emulated GPU takes (order_check.h).
+  bool check_order = true;
   std::uint64_t seed = 0;
   int threads = 0;  ///< host threads; 0: all cores
   int optimisation =

@@ -11,6 +11,9 @@ constexpr unsigned long long stack_bytes = 1ULL << 20;
 
 struct Lane;
 
+/// What an access does; an update is atomic.
+enum class Touch { read, write, update };
+
 /// The instructions that a thread cannot do alone. `line` is the line of the program's text. All
 /// may switch to another thread and return later.
 struct Operations {
@@ -21,6 +24,8 @@ struct Operations {
   /// An access of `bytes` bytes that lies in no range that the lane knows: finds its range or ends
   /// the launch.
   void (*check)(Lane* lane, const void* address, unsigned bytes, bool writes);
+  /// An access to shared memory of a block whose events are checked for their order.
+  void (*touched)(Lane* lane, const unsigned char* address, unsigned bytes, Touch touch);
   void (*synchronize)(Lane* lane, unsigned line);
   void (*synchronize_warp)(Lane* lane, unsigned line);
   /// Barrier 1 for `threads` threads; without `waits` the thread only arrives.
@@ -52,7 +57,9 @@ struct Operations {
   void (*expect_bytes)(Lane* lane, unsigned barrier, unsigned bytes);
   void (*wait_for_phase)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
   void (*copy_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
-                    unsigned barrier);
+                    unsigned barrier, unsigned phase);
+  /// fence.proxy.async
+  void (*fence_proxy)(Lane* lane);
   /// A thread stores `count` bytes, or the bits of them that are set in `masks`. Ends the launch if
   /// another thread stored other bits there since the last barrier of the block.
   void (*stored)(Lane* lane, const unsigned char* address, const void* bytes, const void* masks,
@@ -85,6 +92,7 @@ struct Lane {
   unsigned long long* for_block;  ///< a word that the threads of the block share
   unsigned long long steps;       ///< iterations of loops that it may still make
   bool compares_stores;           ///< some elements are stored by all threads that hold them
+  bool checks_order;              ///< each access to shared memory is told to the machine
 };
 
 /// The thread whose code runs.

@@ -23,6 +23,7 @@
 #include "isa/numeric/mma_rules.h"
 #include "isa/type/dtype.h"
 #include "sim/mma/mma_kernel.h"
+#include "sim/mma/value_kernel.h"
 
 namespace tilevm::sim {
 
@@ -32,9 +33,14 @@ inline constexpr std::size_t mma_max_codes_b = std::size_t{mma_max_columns} * mm
 
 /// Decoded operand A: value of (k, m) = mantissa * 2^exponent; zero has a very low exponent. k
 /// is in the order of the rule's blocks. A NaN or Inf code counts as zero here and marks its row.
+/// For most operands the values and steps (value_kernel.h) serve, and `has_parts` is false.
 struct MmaOperandA {
   alignas(64) std::array<float, mma_max_codes_a> mantissa;
   alignas(64) std::array<std::int32_t, mma_max_codes_a> exponent;
+  alignas(64) std::array<float, mma_max_codes_a> values;
+  alignas(64) std::array<std::uint8_t, mma_max_codes_a> steps;
+  ExponentRange range;
+  bool has_parts;                                    ///< mantissas and exponents
   std::array<std::uint32_t, mma_max_codes_a> codes;  ///< [k][16], as loaded
   std::uint32_t special_rows;                        ///< bit m: NaN or Inf in row m
   /// Stored elements of a sparse matrix, by row: bit k.
@@ -45,6 +51,10 @@ struct MmaOperandA {
 struct MmaOperandB {
   alignas(64) std::array<float, mma_max_codes_b> mantissa;
   alignas(64) std::array<std::int32_t, mma_max_codes_b> exponent;
+  alignas(64) std::array<float, mma_max_codes_b> values;
+  alignas(64) std::array<std::uint8_t, mma_max_codes_b> steps;
+  ExponentRange range;
+  bool has_parts;
   std::array<std::uint32_t, mma_max_codes_b> codes;  ///< [n][k], as loaded
   std::uint32_t special_columns;
   int columns;  ///< n
@@ -75,6 +85,14 @@ class MmaTile {
                 std::uint32_t* d) const;
 
  private:
+  [[nodiscard]] bool is_reordered() const { return plan_.add_accumulator_last; }
+  template <class Operand>
+  bool decode(const std::uint32_t* ordered, std::size_t count, const isa::DType& type,
+              Operand& out) const;
+  BadRows multiply_values(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c,
+                          std::uint32_t* d) const;
+  BadRows multiply_parts(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c,
+                         std::uint32_t* d) const;
   void redo(const MmaOperandA& a, const MmaOperandB& b, const std::uint32_t* c, int n, int m,
             std::uint32_t* d) const;
 
@@ -86,6 +104,7 @@ class MmaTile {
   bool sparse_;
   MmaPlan plan_;
   const MmaKernels* kernels_;
+  const ValueKernels* value_kernels_;               ///< null: not for this plan
   std::array<std::size_t, mma_max_depth> order_{};  ///< order of k: first, second, ...
 };
 

@@ -109,7 +109,10 @@ Status deliver(const PreparedRun& run, const RunReport& report, Reporter& report
     if (!tensor.output) continue;
     const std::optional<std::size_t> unwritten =
         i < report.unwritten.size() ? report.unwritten[i] : std::nullopt;
-    if (!reporter.json()) show_output(tensor, run.tensors[i], unwritten, words);
+    if (!reporter.json()) {
+      show_output(tensor, run.tensors[i], unwritten, words);
+      continue;
+    }
     Json object = output_json(tensor.name, run.tensors[i], unwritten);
     if (tensor.dest) object.set("file", tensor.dest->path);
     if (tensor.dest && !tensor.dest->member.empty()) object.set("array", tensor.dest->member);

@@ -105,6 +105,10 @@ void add_reading_commands(CLI::App& root, Commands& commands) {
     auto [app, o] = add_command<CheckOptions>(
         root, commands, "check", "Parses and verifies; shows every error of the file.", check);
     add_program(app, o->program, "sm_90 if left out");
+    app->add_flag("--machine", o->machine,
+                  "also run the program on the emulated GPU, and check that barriers, phases of "
+                  "copies and fences order its accesses to shared memory");
+    add_entry(app, o->entry, o->data.inputs, o->exact, o->seed);
     app->add_flag("--json", o->json, "one JSON object to standard output");
   }
   {

@@ -25,6 +25,11 @@ struct ProgramOptions {
 
 struct CheckOptions {
   ProgramOptions program;
+  bool machine = false;    ///< also run the entry, and check the order of its machine program
+  std::string entry;       ///< of `machine`; empty: as in resolve_entry
+  DataOptions data;        ///< likewise
+  bool exact = false;      ///< likewise
+  std::uint64_t seed = 0;  ///< likewise
   bool json = false;
 };
 Exit check(const CheckOptions& options, Io& io);

@@ -25,6 +25,7 @@ const std::map<std::string, std::string>& examples() {
       {"check",
        "  tilevm check programs/figure2.tile\n"
        "  tilevm check programs/figure2.tile -D K=128 --target sm_80\n"
+       "  tilevm check programs/matmul_f16_pipelined.tile --machine\n"
        "  tilevm examples programs/figure2.tile | tilevm check -\n"},
       {"run",
        "  tilevm run programs/figure2.tile\n"

@@ -262,7 +262,8 @@ class Bisection {
         const auto* inst = std::get_if<isa::InstStmt>(&stmt.node);
         if (inst == nullptr) return;
         counters += isa::updates_memory(inst->inst) ? 1 : 0;
-        if (runs_.plan(kernel)[inst->id] != isa::ProbeMode::none) return;
+        const isa::ProbePlan& plan = runs_.plan(kernel);
+        if (plan[inst->id] != isa::ProbeMode::none || plan.loop_of(inst->id).valid()) return;
         elided += has_tile(*inst, what_.program.kernel(kernel)) ? 1 : 0;
       });
       const std::string& name = what_.program.kernel(kernel).name;

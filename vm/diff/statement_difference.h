@@ -66,7 +66,8 @@ struct BisectedStatement {
   std::uint32_t record = 0;                   ///< number of the record in the block
   std::vector<LoopTrip> loops;                ///< outer before inner
   StatementDifference what = UnknownDifference{};
-  isa::ProbeDump before;  ///< what the simulator read, if it ran
+  isa::StmtId after_loop;  ///< the loop whose end makes the record (isa::AfterLoop), if one does
+  isa::ProbeDump before;   ///< what the simulator read, if it ran
 };
 
 }  // namespace tilevm::vm

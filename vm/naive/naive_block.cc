@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "isa/analysis/statements.h"
 #include "isa/base/check.h"
 #include "isa/rules/rules.h"
 #include "isa/type/arith.h"
@@ -126,6 +127,7 @@ class NaiveBlock {
       if (flow == Flow::leave_loop) break;
       if (flow == Flow::end_block) return flow;
     }
+    record_after(loop.id);
     return Flow::next;
   }
 
@@ -146,7 +148,17 @@ class NaiveBlock {
       if (flow == Flow::leave_loop) break;
       if (flow == Flow::end_block) return flow;
     }
+    record_after(loop.id);
     return Flow::next;
+  }
+
+  /// Makes the records that the end of a loop makes.
+  void record_after(isa::StmtId loop) {
+    if (!probe_) return;
+    launch_.plan->for_each_after(loop, [&](isa::StmtId statement) {
+      probe_->begin_after_loop(statement);
+      record(isa::probed_results(*isa::Statements(kernel_).instruction(statement)));
+    });
   }
 
   /// Ends a statement that wrote these variables.

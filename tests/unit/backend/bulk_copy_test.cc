@@ -116,9 +116,15 @@ TEST_CASE("what the kernel writes itself is not read in bulk") {
 TEST_CASE("a block waits for its copies before it ends, wherever that is") {
   const std::string text =
       text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]", "    if n > 3:\n        Exit()\n"));
-  const auto exit = text.find("tv::end_bulk(bulk_);");
+  constexpr std::string_view begin = "if (bulk_.bytes != 0) {",
+                             end = "tv::wait_for_phases<0, false>(bulk_);";
+  const auto exit = text.find(begin);
   REQUIRE(exit != std::string::npos);
-  CHECK(text.find("return;", exit) < text.find("tv::end_bulk(bulk_);", exit + 1));
+  const auto last = text.find(begin, exit + 1);
+  REQUIRE(last != std::string::npos);
+  CHECK(text.find(end, exit) < text.find("return;", exit));
+  CHECK(text.find("return;", exit) < last);
+  CHECK(text.find(end, last) != std::string::npos);
   CHECK(text.find("tv::copy_async_commit") == std::string::npos);
 }
 
