@@ -1,4 +1,4 @@
-// The operations of the machine program that are no form of an instruction.
+// The operations of the machine program that are not forms of an instruction.
 #include <fmt/format.h>
 
 #include "backend/emit/emit_kernel.h"

@@ -92,7 +92,7 @@ struct Lane {
   unsigned long long* for_block;  ///< a word that the threads of the block share
   unsigned long long steps;       ///< iterations of loops that it may still make
   bool compares_stores;           ///< some elements are stored by all threads that hold them
-  bool checks_order;              ///< each access to shared memory is told to the machine
+  bool checks_order;              ///< whether the machine sees each access to shared memory
 };
 
 /// The thread whose code runs.

@@ -13,7 +13,7 @@
 #define TV_UNROLL _Pragma("unroll")
 #define TV_PRAGMA(text) _Pragma(#text)
 #define TV_UNROLL_BY(n) TV_PRAGMA(unroll n)
-// Of n iterations all, unless compilers would take minutes for them.
+// Unrolls a loop of n iterations wholly, unless compilers would take minutes for it.
 #define TV_UNROLL_UP_TO(n) TV_PRAGMA(unroll(n) <= 1024 ? (n) : 8)
 #define TV_ASSUME(...) __builtin_assume(__VA_ARGS__)
 #define TV_SHARED(name) extern __shared__ __align__(128) tv::u8 name[]
@@ -213,9 +213,9 @@ TV_FN u32 atomic_add(u8* address, u32 value) {
 }
 
 // Shared memory.
-/// The place at a byte's distance from `from`, as a number. The compiler does not know how it came
-/// to be, so that it stays in a register where it would else be computed anew. All threads of a
-/// warp must come here together.
+/// The shared address `from + distance`. A shuffle hides from the compiler how it was computed, so
+/// that it stays in a register of the loop instead of being computed again. All threads of a warp
+/// must come here together.
 TV_FN u32 kept_place(const u8* from, u32 distance) {
   const u32 place = static_cast<u32>(__cvta_generic_to_shared(from)) + distance;
   return __shfl_sync(0xffffffffu, place, threadIdx.x % 32);
@@ -530,7 +530,7 @@ TV_APPROXIMATION(tanh_approx_f16x2, u32, "r", "tanh.approx.f16x2")
 TV_APPROXIMATION(ex2_approx_ftz_bf16x2, u32, "r", "ex2.approx.ftz.bf16x2")
 TV_APPROXIMATION(tanh_approx_bf16x2, u32, "r", "tanh.approx.bf16x2")
 #else
-// Those of f32, truncated, which is what the instructions give that came with sm_90.
+// The results of f32, truncated, which is what the instructions give that came with sm_90.
 TV_FN u32 ex2_approx_ftz_bf16x2(u32 a) {
   const u32 low = ex2_approx_ftz_f32(a << 16), high = ex2_approx_ftz_f32(a & 0xffff0000u);
   return low >> 16 | (high & 0xffff0000u);
@@ -545,8 +545,8 @@ TV_QUOTIENT(div_full_ftz_f32, "div.full.ftz.f32")
 TV_QUOTIENT(div_approx_f32, "div.approx.f32")
 TV_QUOTIENT(div_approx_ftz_f32, "div.approx.ftz.f32")
 
-// A NaN loses against a number; -0 is less than +0. Of one operand twice the assembler makes a
-// move, so NaN results are made canonical by the caller.
+// A NaN loses against a number; -0 is less than +0. The assembler makes a move of two equal
+// operands, so NaN results are made canonical by the caller.
 TV_FN u32 f32_min(u32 a, u32 b) {
   u32 d;
   asm("min.f32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
@@ -618,7 +618,7 @@ TV_FN u32 bf16_fma(u32 a, u32 b, u32 c) {
   return d;
 }
 
-// The same in both halves of a word.
+// A fused multiply-add in both halves of a word.
 TV_FN u32 f16x2_fma(u32 a, u32 b, u32 c) {
   u32 d;
   asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
@@ -665,7 +665,7 @@ TV_FN u32 funnel_right(u32 low, u32 high, u32 n) { return __funnelshift_r(low, h
 TV_FN u32 permute_bytes(u32 low, u32 high, u32 selector) {
   return __byte_perm(low, high, selector);
 }
-/// The same where bits 3, 7, 11 and 15 of the selector are clear; __byte_perm clears them again.
+/// Picks bytes where bits 3, 7, 11 and 15 of the selector are clear; __byte_perm clears them again.
 TV_FN u32 pick_bytes(u32 low, u32 high, u32 selector) {
   u32 d;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(low), "r"(high), "r"(selector));

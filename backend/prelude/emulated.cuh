@@ -342,7 +342,7 @@ TV_FN ApproximateCode find_approximation(ApproximateCode* known, const char* mne
     static ApproximateCode known = nullptr;                                             \
     return static_cast<Word>(find_approximation(&known, mnemonic, type)(a, 0));       \
   }
-/// Of the two halves of a word.
+/// Approximates the two halves of a word.
 TV_FN u32 approximate_halves(ApproximateCode f, u32 a) {
   return static_cast<u32>(f(a & 0xffffu, 0) | f(a >> 16, 0) << 16);
 }

@@ -34,15 +34,15 @@ TV_FN u64 probe_weight(u64 number) { return probe_mix(~number) | 1; }
 /// `next`.
 struct Probe {
   const u8* buffer;
-  u8* records;       ///< of this block; null if it is not recorded
-  u8* kept;          ///< this thread's memory of values; null unless they are kept
+  u8* records;       ///< records of this block; null if it is not recorded
+  u8* kept;          ///< values that this thread keeps; null unless they are kept
   const u8* shared;  ///< shared memory of the block, and its bytes
   u64 shared_bytes;
   u32 room;     ///< records of a block
   u32 next;     ///< the number of the record that is being made
   u32 target;   ///< the record of which values are kept
   u32 has_kept;  ///< words
-  u64 sum;      ///< of this thread, for this record
+  u64 sum;      ///< sum of this thread, for this record
 
   /// Where a byte lies: its buffer, and its distance from the begin of it.
   TV_FN u64 address_of(const u8* at) const {

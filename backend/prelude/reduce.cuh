@@ -25,7 +25,7 @@ TV_FN Code<T::bits> code_from_lane(Code<T::bits> code, u32 distance, u32 threads
   }
 }
 
-/// Elements of type T, by an operation on two of them. Of f32 the larger and the smaller are single
+/// Elements of type T, by an operation on two of them. The larger and the smaller of f32 are single
 /// instructions, so that a NaN becomes canonical at the end only.
 template <class Op>
 struct IsChoice {
@@ -172,7 +172,7 @@ template <class Op, class T>
 struct Scanning {
   typedef Code<T::bits> Value;
   static TV_FN Value combine(Value a, Value b) { return binary<Op, T>(a, b); }
-  /// Of the thread `distance` before, or of another lane, which the caller knows to exist.
+  /// The value of the thread `distance` before, or of another lane, which must exist.
   static TV_FN Value before(Value a, u32 distance, u32 threads) {
     return shuffled(a,
                     [&](u32 word) { return from_before(word, distance, lanes_of_warp(threads)); });

@@ -103,7 +103,7 @@ enum class ProductRole : std::uint8_t {
   left,
   right,
   addend,
-  metadata,      ///< which elements of a sparse left matrix are stored
+  metadata,      ///< positions of the stored elements of a sparse left matrix
   left_scales,   ///< the factors that elements of the left matrix share
   right_scales,  ///< the factors that elements of the right matrix share
 };

@@ -144,7 +144,7 @@ TILEVM_INLINE Row greatest_steps(const std::uint8_t* a, const std::uint8_t* b, i
 template <int W>
 struct Addend {
   typename Simd<W>::Float value;
-  typename Simd<W>::Int exponent;  ///< of zero: very low
+  typename Simd<W>::Int exponent;  ///< exponent; very low for zero
   typename Simd<W>::Int special;
 };
 

@@ -108,7 +108,7 @@ class Weights(Folder):
         self.assertTrue(numpy.isnan(of_bf16(to_bf16(numpy.array([numpy.nan], "float32"))))[0])
 
     def test_shapes_that_are_no_multiples(self):
-        """Of 3-bit codes of 5 outputs, whose rows do not end with bytes."""
+        """Codes of 3 bits of 5 outputs, whose rows do not end with bytes."""
         rows = numpy.random.default_rng(0).integers(0, 8, (96, 5), dtype="uint8")
         stream = numpy.unpackbits(rows.T[..., None], axis=2, bitorder="little")[..., :3].reshape(5, -1)
         words = numpy.packbits(stream, axis=1, bitorder="little").view("<i4").T
@@ -210,7 +210,7 @@ class Strangers(Folder):
                 self.assertIn("byte", str(error) + " byte" * (error.byte is not None))
 
     def test_changed_bytes_are_refused_or_read(self):
-        """Of headers of GGUF: whatever a byte becomes, no other exception, and no large memory."""
+        """Any headers of GGUF: whatever a byte becomes, no other exception, and no large memory."""
         whole = (KEPT / "blocks.gguf").read_bytes()
         path, rng = self.folder / "x.gguf", numpy.random.default_rng(0)
         for at in [*range(0, 40), *rng.integers(40, 3000, 120).tolist()]:

@@ -1,8 +1,9 @@
 """Conversion of a checkpoint to a folder of packed weights, part by part: memory holds one tensor at a time, an interrupted
 run goes on where it was, and nothing is written over.
 
-A part is a file of the modules and tensors of one block of the model, as model.layers.0.safetensors. Of a quantised module it
-has `NAME.weight_q`, the packed codes of [inputs, outputs], and an array of each name of ARRAYS that the format needs. The
+A part is a file of the modules and tensors of one block of the model, as model.layers.0.safetensors. A quantised
+module has `NAME.weight_q`, the packed codes of [inputs, outputs], and an array of each name of ARRAYS that the format
+needs. The
 file's metadata `tilevm` is JSON with what else a PackedWeight has. The parts are those of model.safetensors.index.json.
 """
 
@@ -115,7 +116,7 @@ def _write_part(checkpoint: Checkpoint, path: pathlib.Path, source: str, modules
 def pack_checkpoint(source: Any, destination: Any, progress: Optional[Progress] = None) -> pathlib.Path:
     """Writes a folder of packed weights, which load_checkpoint and from_pretrained read (docs/guides/checkpoints.md).
 
-    `progress(done, total, name)` is told bytes of the source and the tensor. A run that was interrupted goes on after the
+    `progress(done, total, name)` gets bytes of the source and the tensor. A run that was interrupted goes on after the
     parts that are whole. CheckpointError: the source is bad, or a file of the destination is of another source.
     """
     folder = pathlib.Path(destination)

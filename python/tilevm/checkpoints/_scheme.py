@@ -29,7 +29,7 @@ BNB = ("weight", "weight.absmax", "weight.quant_map", "weight.nested_absmax", "w
 
 
 class Scheme(NamedTuple):
-    """Of a checkpoint: its name, and the reader and the tensors' suffixes of a module."""
+    """How a checkpoint is read: its name, and the reader and the tensors' suffixes of a module."""
 
     method: str
     modules: dict[str, tuple[Reader, tuple[str, ...]]]
@@ -161,7 +161,7 @@ def _fact(facts: Any, name: str) -> dict[str, Any]:
 
 
 def packed_scheme(facts: dict[str, Any]) -> Scheme:
-    """Of a folder that pack_checkpoint wrote: the metadata of all its parts."""
+    """The scheme of a folder that pack_checkpoint wrote: the metadata of all its parts."""
     def reader(about: Any) -> Reader:
         def read(name: str, get: Read, has: Has) -> PackedWeight:
             own = _fact(about, name)

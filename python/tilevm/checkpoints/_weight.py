@@ -18,14 +18,14 @@ from ._bits import unpack_rows
 from ._errors import CheckpointError
 from ._numbers import of_bf16, rounded_to, values_of_codes
 
-# Of s: the arrays that each takes.
+# Forms of scales, with the arrays that each takes.
 FORMS = {"plain": ("scale",), "super": ("scale", "subscale"), "global": ("scale", "subscale"),
          "nested": ("scale", "subscale", "scale_table", "offset"), "e8m0": ("scale",), "e8m0_half": ("scale",)}
 ARRAYS = ("scale", "subscale", "scale_table", "offset", "zero", "min", "submin", "table", "perm", "g_idx")
 
 
 def bits_of_type(type_: str) -> int:
-    """Of the type of codes."""
+    """The bits of the type of codes."""
     return int(type_[1])
 
 
@@ -116,7 +116,7 @@ class PackedWeight:
             values - (1 << self.bits - 1)
 
     def group_of_rows(self) -> Any:
-        """Of each row of codes the row of `scale`."""
+        """The row of `scale` for each row of codes."""
         import numpy
 
         return self.arrays["g_idx"] if "g_idx" in self.arrays else numpy.arange(self.inputs) // self.group

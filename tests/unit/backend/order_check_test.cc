@@ -113,7 +113,7 @@ void check_report(const std::string& text, const std::vector<Edit>& edits,
 }  // namespace
 
 TEST_CASE(
-    "what barriers, phases and fences order is no fault, in any order of threads and copies") {
+    "what barriers, phases and fences order is not a fault, in any order of threads and copies") {
   using Order = EmuOptions::Order;
   for (const std::string& text : {ring(false), ring(true), stored_before, unwaited}) {
     CAPTURE(text);

@@ -105,7 +105,6 @@ TEST_CASE("loops are left and begun again by other ways, too") {
 TEST_CASE("only a kernel that asks for it, and copies in bulk alone, has split barriers") {
   CHECK(Pipeline{.decorators = ""}.barriers() == "0 of 2");
   CHECK(Pipeline{.decorators = "@split_barriers(0)\n"}.barriers() == "0 of 2");
-  CHECK(Pipeline{.decorators = "@drift(1)\n"}.barriers() == "1 of 2");  // the old name
   // A pointer that the kernel stores to is not read in bulk.
   CHECK(Pipeline{.from = "gr"}.barriers() == "0 of 2");
 }
