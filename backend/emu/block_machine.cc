@@ -1,3 +1,5 @@
+// The threads of a block on fibres, their meetings, and the memory that they share.
+// It has more than 400 lines: every member changes the one state of the block.
 #include "backend/emu/block_machine.h"
 
 #include <algorithm>

@@ -89,7 +89,7 @@ class GroupedLinear(torch.nn.Module):
     scales: torch.Tensor
 
     def __init__(self, weights: torch.Tensor, type: str = "u4", group: int = 64, **options: Any) -> None:
-        """UsageError: weights that are no matrices, or that QuantizedLinear.from_linear refuses."""
+        """UsageError: weights that are not matrices, or that QuantizedLinear.from_linear refuses."""
         from .nn import QuantizedLinear
 
         super().__init__()

@@ -19,7 +19,7 @@ struct PreparedPlan {
   explicit PreparedPlan(Plan made) : plan(std::move(made)) {}
 
   const Plan plan;
-  /// Of one block in the last launch, on one host thread; 0: not known.
+  /// Time of one block in the last launch, on one host thread; 0: not known.
   std::atomic<std::uint64_t> block_nanoseconds{0};
 };
 

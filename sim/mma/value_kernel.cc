@@ -1,3 +1,6 @@
+// Products of tensor cores as exact floats, aligned by one factor for each output.
+// It has more than 400 lines: its templates are one kernel at every width, and inline into one
+// another.
 #include "sim/mma/value_kernel.h"
 
 #include <algorithm>
