@@ -33,25 +33,25 @@ std::string take_steps() {
 }
 
 u32 warp_number() { return warp; }
-bool leads_warp() { return true; }
+bool elect_sync() { return true; }
 u32 thread() { return warp * 32; }
 i32 larger(i32 a, i32 b) { return a > b ? a : b; }
 u32 barrier_address(const u64*) { return 1000; }
-void make_phases(u32 barrier) { steps.push_back(fmt::format("make {}", barrier)); }
-void fence_phases() { steps.emplace_back("fence"); }
+void mbarrier_init(u32 barrier) { steps.push_back(fmt::format("make {}", barrier)); }
+void fence_proxy_async_shared() { steps.emplace_back("fence"); }
 void synchronize() { steps.emplace_back("sync"); }
-void expect_bytes(u32 barrier, u32 bytes) {
+void mbarrier_arrive_expect_tx(u32 barrier, u32 bytes) {
   steps.push_back(fmt::format("{} expects {}", barrier, bytes));
 }
-void wait_for_phase(u32 barrier, u32 phase) {
+void mbarrier_wait_parity(u32 barrier, u32 phase) {
   steps.push_back(fmt::format("wait {} phase {}", barrier, phase));
 }
 template <int threads>
-void wait_at_split_barrier() {
+void barrier_sync() {
   steps.emplace_back("split wait");
 }
 template <int threads>
-void arrive_at_split_barrier() {
+void barrier_arrive() {
   steps.emplace_back("split arrive");
 }
 
