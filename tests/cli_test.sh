@@ -101,11 +101,12 @@ expect 2 'name a file, not standard input' tune $add --in a=-
 expect 2 'is not an assignment' tune $add --in a
 
 # Help opens with commands that work as they stand.
-for command in examples new run diff record check fmt layout isa explain compile cache doctor demo triton completion man; do
+for command in examples new run diff record check fmt layout isa explain compile cache doctor demo triton pack completion man; do
   expect 0 "  tilevm $command" $command --help
 done
 expect 0 'tilevm demo' --help
 TILEVM_PYTHON=/nowhere/python expect 3 'in TILEVM_PYTHON' triton kernel.ttgir
+TILEVM_PYTHON=/nowhere/python expect 3 'in TILEVM_PYTHON' pack folder
 expect 0 'tilevm 0.' --version
 
 # The rest of the line reaches the commands.

@@ -49,7 +49,7 @@ TV_FN void wait_for_phases(CopyRing<stages>& ring) {
   const i32 upto = static_cast<i32>(ring.made - pending);
   if (each_warp || ring.warp == 0) {
     TV_UNROLL_BY(1) for (i32 group = static_cast<i32>(ring.done); group < upto; ++group) {
-      mbarrier_wait_parity(ring.barrier(group), ring.phase(group));
+      mbarrier_wait_parity(ring.barrier(group), static_cast<u32>(group) / stages);
     }
   }
   ring.done = static_cast<u32>(larger(static_cast<i32>(ring.done), upto));
@@ -59,7 +59,7 @@ TV_FN void wait_for_phases(CopyRing<stages>& ring) {
 /// Waits for the newest group, where all others are known to be complete.
 template <int stages>
 TV_FN void wait_for_newest_phase(CopyRing<stages>& ring) {
-  if (ring.made != ring.done) mbarrier_wait_parity(ring.barrier(ring.done), ring.phase(ring.done));
+  if (ring.made != ring.done) mbarrier_wait_parity(ring.barrier(ring.done), ring.done / stages);
   ring.done = ring.made;
 }
 

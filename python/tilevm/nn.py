@@ -17,7 +17,8 @@ from ._operator import dequantize, kernel_of, register, typed_codes, values_of
 from ._packing import pack_codes
 from ._tuned import PIPELINED, Plan, bits_of, choose, crossover, program_type
 
-__all__ = ["Plan", "QuantizedLinear", "choose", "crossover", "quantize"]
+__all__ = ["GroupedLinear", "HalfLinear", "PackedLinear", "Plan", "QuantizedExperts", "QuantizedLinear", "Recipe", "choose", "convert",
+           "crossover", "from_pretrained", "layer_of", "quantize"]
 register()
 _quantized_linear = torch.ops.tilevm.quantized_linear.default  # looked up once
 _differentiable = torch.ops.tilevm.differentiable_quantized_linear.default
@@ -195,3 +196,10 @@ def quantize(weight: Any, type: str, group: int) -> tuple[Any, Any]:
         nearer = above - (wanted - ordered[above - 1] < ordered[above] - wanted)
         codes[g * group:(g + 1) * group] = order[nearer]
     return codes, scale
+
+
+# They import this module's layer.
+from ._convert import HalfLinear, Recipe, convert  # noqa: E402
+from ._experts import GroupedLinear, QuantizedExperts  # noqa: E402
+from ._packed_linear import PackedLinear, layer_of  # noqa: E402
+from ._transformers import from_pretrained  # noqa: E402

@@ -537,6 +537,19 @@ void add_other_commands(CLI::App& root, Commands& commands) {
         ->type_name("FILE");
   }
   {
+    auto [app, o] = add_command<PackOptions>(
+        root, commands, "pack", "Packs the weights of a checkpoint that others quantised.", pack);
+    app->add_option("source", o->source,
+                    "a folder of .safetensors files, one such file, or a .gguf file")
+        ->required()
+        ->type_name("SOURCE");
+    app->add_option("destination", o->destination,
+                    "the folder that is written, in which an interrupted run goes on; left out: "
+                    "what is in the source is listed")
+        ->type_name("FOLDER");
+    app->add_flag("--quiet", o->quiet, "show no progress");
+  }
+  {
     auto [app, o] = add_command<DemoOptions>(
         root, commands, "demo", "Multiplies f16 by 6-bit integers, and checks every step.", demo);
     o->source_folder = TILEVM_SOURCE_DIR;

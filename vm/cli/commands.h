@@ -280,4 +280,10 @@ struct TritonOptions {
 };
 Exit triton(const TritonOptions& options, Io& io);
 
+struct PackOptions {
+  std::string source, destination;  ///< no destination: what is in the source is listed
+  bool quiet = false;
+};
+Exit pack(const PackOptions& options, Io& io);
+
 }  // namespace tilevm::vm

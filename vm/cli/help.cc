@@ -115,6 +115,10 @@ const std::map<std::string, std::string>& examples() {
        "  tilevm triton kernel.ttgir -o kernel.tile\n"
        "  tilevm triton add.py:add -s x=*fp32 -s y=*fp32 -s n=i32 -c BLOCK=128 -o add.tile\n"
        "  TILEVM_PYTHON=venv/bin/python tilevm triton matmul.py:matmul --target sm_90 ..\n"},
+      {"pack",
+       "  tilevm pack Llama-GPTQ                   list the quantised weights\n"
+       "  tilevm pack Llama-GPTQ Llama-packed\n"
+       "  TILEVM_PYTHON=venv/bin/python tilevm pack model.Q4_K_M.gguf packed --quiet\n"},
       {"demo",
        "  tilevm demo\n"
        "  tilevm demo --threads 1\n"

@@ -72,8 +72,13 @@ def codes_of_units(words: Any, unit: Unit) -> Any:
     count, _, outputs = words.shape
     codes = numpy.empty((count, len(unit.codes), outputs), numpy.uint8)
     columns = [words[:, i] for i in range(unit.words)]
+    data = words.view(numpy.uint8).reshape(count, unit.words, outputs, 4)
     for place, fields in enumerate(unit.codes):
-        found = _field(columns, fields[0])
+        first = fields[0]
+        if first.width == 8 and first.shift % 8 == 0:
+            codes[:, place] = data[:, first.word, :, first.shift // 8]
+            continue
+        found = _field(columns, first)
         for field in fields[1:]:
             found |= _field(columns, field)
         codes[:, place] = found
@@ -116,6 +121,33 @@ def unpack_rows(data: Any, bits: int, count: int) -> Any:
     return x.view(numpy.uint8)[:count]
 
 
+def has_nibbles(unit: Unit) -> bool:
+    """Whether a unit's words are nothing but codes of 4 bits in their places."""
+    return len(unit.codes) == 8 * unit.words and all(len(f) == 1 and f[0].width == 4 and f[0].at == 0 and f[0].shift % 4 == 0
+                                                     for f in unit.codes)
+
+
+def packed_nibbles(words: Any, unit: Unit) -> Any:
+    """Packed codes [units * codes, outputs] of 4 bits: 8 x 8 codes in 8 words are transposed by three exchanges, a multiple
+    of 8 outputs at once."""
+    import numpy
+
+    count, _, outputs = words.shape
+    x = words.view("<u8").reshape(count, unit.words, outputs // 8, 4)
+    swapped = (x ^ x >> numpy.uint64(28)) & numpy.uint64(0xf0f0f0f0)
+    x = x ^ swapped ^ swapped << numpy.uint64(28)
+    for width, mask, pairs in ((8, 0x00ff00ff00ff00ff, ((0, 1), (2, 3))), (16, 0x0000ffff0000ffff, ((0, 2), (1, 3)))):
+        for low, high in pairs:
+            swapped = (x[..., low] >> numpy.uint64(width) ^ x[..., high]) & numpy.uint64(mask)
+            x[..., high] ^= swapped
+            x[..., low] ^= swapped << numpy.uint64(width)
+    rows = x.view("<u4").reshape(count, unit.words, outputs // 8, 8)
+    out = numpy.empty((count, len(unit.codes), outputs // 8), "<u4")
+    for place, (field,) in enumerate(unit.codes):
+        out[:, place] = rows[:, field.word, :, field.shift // 4]
+    return out.reshape(-1).view(numpy.uint8)
+
+
 def in_parallel(count: int, step: int, work: Callable[[int, int], None]) -> None:
     """Calls work(begin, end) for the pieces of a range, in a few threads: NumPy computes without Python's lock."""
     pieces = [(begin, min(begin + step, count)) for begin in range(0, count, step)]
@@ -138,8 +170,14 @@ def repacked(units: Callable[[int, int], Any], unit: Unit, count: int, inputs: i
     aligned = outputs * bits % 8 == 0 and (8 % bits == 0 or outputs % 8 == 0) and rows * outputs % 8 == 0
     packed = numpy.empty((inputs * outputs * bits + 7) // 8 if aligned else 0, numpy.uint8)
     whole = numpy.empty((0 if aligned else count * rows, outputs), numpy.uint8)
+    nibbles = bits == 4 and outputs % 8 == 0 and not flip and has_nibbles(unit)
 
     def work(begin: int, end: int) -> None:
+        if nibbles:
+            at = begin * rows * outputs // 2
+            part = packed[at:end * rows * outputs // 2]
+            part[:] = packed_nibbles(units(begin, end), unit)[:part.size]
+            return
         codes = codes_of_units(units(begin, end), unit)
         if flip:
             codes ^= numpy.uint8(flip)

@@ -19,7 +19,7 @@ from typing import Any, Callable, Iterator, Optional
 from ._checkpoint import Checkpoint, load_checkpoint
 from ._errors import CheckpointError
 from ._safetensors import TYPES, TensorFile, Writer, fingerprint, place, write_text
-from ._weight import PackedWeight
+from ._weight import ARRAYS, PackedWeight
 
 Progress = Callable[[int, int, str], None]
 COPIED = ("generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json",
@@ -150,8 +150,7 @@ def pack_checkpoint(source: Any, destination: Any, progress: Optional[Progress] 
 def _write_configs(checkpoint: Checkpoint, folder: pathlib.Path, table: dict[str, str]) -> None:
     index = {"metadata": {"total_size": 0}, "weight_map": dict(sorted(table.items()))}
     config = {k: v for k, v in checkpoint.config.items() if k not in ("quantization_config", "compression_config")}
-    config["quantization_config"] = {"quant_method": "tilevm", "version": 1, "source": checkpoint.method,
-                                     "modules_to_not_convert": []}
+    config["quantization_config"] = {"quant_method": "tilevm", "version": 1, "source": checkpoint.method, "modules": _modules_of(folder, table)}
     write_text(folder / "config.json", json.dumps(config, indent=2, default=str) + "\n")
     home = checkpoint.path if checkpoint.path.is_dir() else checkpoint.path.parent
     for name in COPIED:
@@ -162,6 +161,17 @@ def _write_configs(checkpoint: Checkpoint, folder: pathlib.Path, table: dict[str
             place(partial, folder / name)
     # The last file: a folder with it is whole.
     write_text(folder / "model.safetensors.index.json", json.dumps(index, indent=2) + "\n")
+
+
+def _modules_of(folder: pathlib.Path, table: dict[str, str]) -> dict[str, Any]:
+    """What is needed to make layers before their weights are read: facts, and types and shapes of tensors."""
+    found: dict[str, Any] = {}
+    for name in sorted(set(table.values())):
+        with TensorFile(folder / name) as file:
+            for module, facts in json.loads(file.metadata["tilevm"]).items():
+                entries = {key.rpartition(".")[2]: e for key, e in file.entries.items() if key.rpartition(".")[0] == module}
+                found[module] = {**facts, "tensors": {k: [e.type, list(e.shape)] for k, e in entries.items() if k in (*ARRAYS, "weight_q")}}
+    return found
 
 
 def unpacked(weight: PackedWeight) -> dict[str, tuple[Any, str]]:

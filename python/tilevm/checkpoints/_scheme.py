@@ -149,7 +149,7 @@ def _bitsandbytes(config: dict[str, Any], names: Any) -> Scheme:
 TYPES = re.compile(r"u[1-8]|i[2-8]|f4e2m1|f8e4m3|f8e5m2")
 
 
-def _fact(facts: Any, name: str) -> dict[str, Any]:
+def checked_facts(facts: Any, name: str) -> dict[str, Any]:
     """What a part says of a module, checked. CheckpointError: it cannot be."""
     numbers = [facts.get(key) for key in ("inputs", "outputs", "group")] if isinstance(facts, dict) else []
     if not numbers or not all(type(n) is int and 0 < n < 1 << 31 for n in numbers) or facts.get("form") not in FORMS or \
@@ -164,7 +164,7 @@ def packed_scheme(facts: dict[str, Any]) -> Scheme:
     """The scheme of a folder that pack_checkpoint wrote: the metadata of all its parts."""
     def reader(about: Any) -> Reader:
         def read(name: str, get: Read, has: Has) -> PackedWeight:
-            own = _fact(about, name)
+            own = checked_facts(about, name)
             codes, type_ = get("weight_q")
             if type_ != "U8" or codes.ndim != 1:
                 raise CheckpointError(f"`weight_q` is {type_}{list(codes.shape)}; it is bytes", tensor=name)
