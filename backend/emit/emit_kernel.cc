@@ -206,9 +206,9 @@ void KernelEmission::declare_hoisted() {
       elements += fmt::format("{}({}) * {}", elements.empty() ? "" : " + ",
                               share("tv::thread()", threads(), own.terms, 0), own.stride);
     }
-    lines.push_back(
-        fmt::format("const tv::u32 place{}_ = tv::kept_place(shared_ + {}, tv::bytes<{}>({}));", i,
-                    address.offset, address.bits, elements));
+    lines.push_back(fmt::format(
+        "const tv::u32 place{}_ = tv::hoisted_address(shared_ + {}, tv::bytes<{}>({}));", i,
+        address.offset, address.bits, elements));
   }
   out.aside(lines);
 }

@@ -77,10 +77,10 @@ class BlockMachine {
     named_barrier,
     synchronize_warp,
     from_first,
-    from_lane,
+    shfl_idx_warp,
     elect,
-    load_matrices,
-    store_matrices,
+    ldmatrix,
+    stmatrix,
     mma,
   };
   struct Thread {

@@ -33,12 +33,12 @@ struct Operations {
   /// The value of lane 0 of the warp.
   unsigned (*from_first)(Lane* lane, unsigned value, unsigned line);
   /// The value of another lane of the warp.
-  unsigned (*from_lane)(Lane* lane, unsigned value, unsigned source, unsigned line);
+  unsigned (*shfl_idx_warp)(Lane* lane, unsigned value, unsigned source, unsigned line);
   bool (*elect)(Lane* lane, unsigned line);
-  void (*load_matrices)(Lane* lane, unsigned* words, const unsigned char* row, int count,
-                        bool transposed, unsigned line);
-  void (*store_matrices)(Lane* lane, unsigned char* row, const unsigned* words, int count,
-                         bool transposed, unsigned line);
+  void (*ldmatrix)(Lane* lane, unsigned* words, const unsigned char* row, int count,
+                   bool transposed, unsigned line);
+  void (*stmatrix)(Lane* lane, unsigned char* row, const unsigned* words, int count,
+                   bool transposed, unsigned line);
   /// c = a * b + c on fragments of the unit's tensor-core instruction `shape`: registers of 32
   /// bits, or of 64 where the type has 64.
   void (*mma)(Lane* lane, unsigned shape, void* c, const void* a, const void* b, unsigned line);
@@ -49,15 +49,15 @@ struct Operations {
   /// Multiplies with block scales: the scales of a and of b are in the low bytes of a register.
   void (*mma_scaled)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* a_scales, const unsigned* b_scales, unsigned line);
-  void (*copy_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
-                     unsigned valid);
-  void (*copy_async_commit)(Lane* lane);
-  void (*copy_async_wait)(Lane* lane, unsigned pending);
-  void (*make_phases)(Lane* lane, unsigned barrier);
-  void (*expect_bytes)(Lane* lane, unsigned barrier, unsigned bytes);
-  void (*wait_for_phase)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
-  void (*copy_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
-                    unsigned barrier, unsigned phase);
+  void (*cp_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
+                   unsigned valid);
+  void (*cp_async_commit_group)(Lane* lane);
+  void (*cp_async_wait_group)(Lane* lane, unsigned pending);
+  void (*mbarrier_init)(Lane* lane, unsigned barrier);
+  void (*mbarrier_arrive_expect_tx)(Lane* lane, unsigned barrier, unsigned bytes);
+  void (*mbarrier_wait_parity)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
+  void (*cp_async_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
+                        unsigned barrier, unsigned phase);
   /// fence.proxy.async
   void (*fence_proxy)(Lane* lane);
   /// A thread stores `count` bytes, or the bits of them that are set in `masks`. Ends the launch if

@@ -115,15 +115,16 @@ struct DotSparse {
        .detail =
            "Two of each four elements of a row of the left matrix are stored: a is "
            "[.., m, k / 2], b is [.., k, n], c and d are [.., m, n]. places, u2 in a's shape, "
-           "says where each stored element stands in its group of four; in each pair the first "
-           "place is less than the second, which the simulator checks. Elements that are not "
-           "stored are not multiplied. Tensor-core instructions only, for f16, bf16, i8 and u8, "
-           "and floats of 8 bits from sm_89 on (docs/reference/products.md, DotSparse).",
+           "is PTX's sparsity metadata: the index of each stored element in its group of four. In "
+           "each pair the first index is less than the second, which the simulator checks. "
+           "Elements that are not stored are not multiplied. Tensor-core instructions only, for "
+           "f16, bf16, i8 and u8, and floats of 8 bits from sm_89 on (docs/reference/products.md, "
+           "DotSparse).",
        .canonical_nan = true},
       slot("a", &DotSparse::a, "the stored elements of the left matrix, [.., m, k / 2]",
            ProductRole::left),
-      slot("places", &DotSparse::places, "where they stand in their groups of four, u2",
-           ProductRole::metadata),
+      slot("places", &DotSparse::places,
+           "their indices in their groups of four (sparsity metadata), u2", ProductRole::metadata),
       slot("b", &DotSparse::b, "the right matrix, [.., k, n]", ProductRole::right),
       slot("c", &DotSparse::c, "what is added, [.., m, n]; its type and layout are the result's",
            ProductRole::addend));

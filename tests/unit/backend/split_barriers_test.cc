@@ -117,9 +117,9 @@ TEST_CASE("the last warps copy, and the first of them commits") {
   const std::string eight = Pipeline{}.program();
   CHECK(has(eight, "tv::CopyRing<2> bulk_"));
   CHECK(has(eight, "tv::arrive_expect<4>(bulk_);"));
-  CHECK(has(eight, "if (bulk_.warp - 4u < 4 && tv::leads_warp()) {"));
-  CHECK(has(eight, "tv::wait_at_split_barrier<256>();"));
-  CHECK(has(eight, "tv::arrive_at_split_barrier<256>();"));
+  CHECK(has(eight, "if (bulk_.warp - 4u < 4 && tv::elect_sync()) {"));
+  CHECK(has(eight, "tv::barrier_sync<256>();"));
+  CHECK(has(eight, "tv::barrier_arrive<256>();"));
   // Four warps have none left that does not copy.
   std::string four = eight;
   for (auto at = four.find("256"); at != std::string::npos; at = four.find("256")) {
