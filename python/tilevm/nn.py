@@ -17,8 +17,8 @@ from ._operator import dequantize, kernel_of, register, typed_codes, values_of
 from ._packing import pack_codes
 from ._tuned import PIPELINED, Plan, bits_of, choose, crossover, program_type
 
-__all__ = ["GroupedLinear", "HalfLinear", "PackedLinear", "Plan", "QuantizedExperts", "QuantizedLinear", "Recipe", "choose", "convert",
-           "crossover", "from_pretrained", "layer_of", "quantize"]
+__all__ = ["ColumnParallel", "GroupedLinear", "HalfLinear", "PackedLinear", "Plan", "QuantizedExperts", "QuantizedLinear", "Recipe",
+           "RowParallel", "choose", "convert", "crossover", "from_pretrained", "layer_of", "parallel_layer", "quantize"]
 register()
 _quantized_linear = torch.ops.tilevm.quantized_linear.default  # looked up once
 _differentiable = torch.ops.tilevm.differentiable_quantized_linear.default
@@ -202,4 +202,5 @@ def quantize(weight: Any, type: str, group: int) -> tuple[Any, Any]:
 from ._convert import HalfLinear, Recipe, convert  # noqa: E402
 from ._experts import GroupedLinear, QuantizedExperts  # noqa: E402
 from ._packed_linear import PackedLinear, layer_of  # noqa: E402
+from ._parallel import ColumnParallel, RowParallel, parallel_layer  # noqa: E402
 from ._transformers import from_pretrained  # noqa: E402

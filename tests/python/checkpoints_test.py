@@ -107,6 +107,17 @@ class Weights(Folder):
         self.assertEqual(of_bf16(to_bf16(given)).tolist(), [1.0, 1.0, 1.015625, -0.0, numpy.inf, numpy.inf, -0.0])
         self.assertTrue(numpy.isnan(of_bf16(to_bf16(numpy.array([numpy.nan], "float32"))))[0])
 
+    def test_codes_with_free_bits_between_words(self):
+        """As compressed-tensors wrote 3 bits before 0.18: ten in a word."""
+        codes = numpy.random.default_rng(0).integers(0, 8, (4, 64), dtype="uint32")
+        wide = numpy.concatenate([codes, numpy.zeros((4, 6), "uint32")], axis=1).reshape(4, 7, 10)
+        words = numpy.bitwise_or.reduce(wide << numpy.arange(10, dtype="uint32") * numpy.uint32(3), axis=2)
+        folder = self.case("pack_3_asym_bf16", {"a.weight_packed": ("I32", [4, 7], words.astype("<u4").tobytes()),
+                                                "a.weight_scale": ("F16", [4, 2], numpy.ones((4, 2), "<f2").tobytes()),
+                                                "a.weight_shape": ("I64", [2], numpy.array([4, 64], "<i8").tobytes())})
+        with load_checkpoint(folder) as checkpoint:
+            self.assertEqual(checkpoint.weight("a").dequantized().tolist(), (codes.astype(int) - 4).tolist())
+
     def test_shapes_that_are_no_multiples(self):
         """Codes of 3 bits of 5 outputs, whose rows do not end with bytes."""
         rows = numpy.random.default_rng(0).integers(0, 8, (96, 5), dtype="uint8")

@@ -8,6 +8,8 @@
 from ._checkpoint import Checkpoint, load_checkpoint
 from ._errors import CheckpointError
 from ._pack import pack_checkpoint, unpacked
+from ._shard import shard, shard_checkpoint
 from ._weight import PackedWeight
 
-__all__ = ["Checkpoint", "CheckpointError", "PackedWeight", "load_checkpoint", "pack_checkpoint", "unpacked"]
+__all__ = ["Checkpoint", "CheckpointError", "PackedWeight", "load_checkpoint", "pack_checkpoint", "shard", "shard_checkpoint",
+           "unpacked"]

@@ -2,7 +2,7 @@
 blocks of checkpoints without it, whose scales are `weight_scale_inv` (DeepSeek).
 
 pack-quantized: `weight_packed` [outputs, words] of int32, codes plus 2^(bits - 1) of neighbouring inputs one after the other
-(before compressed-tensors 0.13: as many as a word has room for whole); `weight_scale` [outputs, groups];
+(before compressed-tensors 0.18: as many as a word has room for whole); `weight_scale` [outputs, groups];
 `weight_zero_point` [words of outputs, groups] likewise; `weight_shape`. float-quantized: `weight` [outputs, inputs] of 8
 bits. NVFP4, MXFP4: `weight_packed` [outputs, inputs / 2] of uint8, the even input in the low half.
 """
@@ -109,7 +109,7 @@ def _zero_points(read: Read, name: str, bits: int, shape: Any) -> Any:
     columns = numpy.ascontiguousarray(array.T).view("<u4")
     if array.shape[0] == -(-outputs * bits // 32):
         return numpy.ascontiguousarray(decoded(columns, bits, outputs))
-    if array.shape[0] == -(-outputs // (32 // bits)):  # before 0.13
+    if array.shape[0] == -(-outputs // (32 // bits)):  # before 0.18
         shifts = numpy.arange(32 // bits, dtype="<u4") * bits
         codes = columns[:, :, None] >> shifts & numpy.uint32((1 << bits) - 1)
         return codes.reshape(groups, -1)[:, :outputs].astype("uint8")
