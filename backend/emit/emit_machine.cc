@@ -11,8 +11,8 @@ std::int64_t stages_of(const MachineKernel& machine) { return machine.barriers.f
 
 std::string test_text(RingTest test, const MachineKernel& machine) {
   switch (test) {
-    case RingTest::full:
-      return fmt::format("bulk_.made - bulk_.known >= {}u", stages_of(machine));
+    case RingTest::fits:
+      return fmt::format("bulk_.made - bulk_.known < {}u", stages_of(machine));
     case RingTest::none_since_split:
       return "static_cast<tv::i32>(bulk_.done - bulk_.split) <= 0";
     case RingTest::open:

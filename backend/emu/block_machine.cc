@@ -188,15 +188,6 @@ BlockMachine::Outcome BlockMachine::run() {
   }
 }
 
-BlockMachine::Outcome BlockMachine::end() {
-  if (!order_) return Outcome::ended;
-  OrderCheck::Problem problem = order_->end();
-  if (!problem) return Outcome::ended;
-  fault_ = EmuFault{EmuFault::Kind::order, std::move(problem->message), 0, index_, 0};
-  fault_->earlier = problem->earlier;
-  return Outcome::faulted;
-}
-
 BlockMachine::Outcome BlockMachine::stuck() {
   for (const Thread& thread : threads_) {
     if (thread.state == State::waits_for_value) return Outcome::waits;
@@ -295,14 +286,7 @@ void BlockMachine::come_to_barrier(emu::Lane* lane, unsigned barrier, unsigned t
     stop(lane, EmuFault::Kind::divergence, *std::move(why), line);
   }
   const auto passing = named_barriers_.come(barrier, lane->thread, threads, waits);
-  if (order_ && passing.complete) {
-    std::vector<unsigned> warps;
-    for (const unsigned thread : passing.waiting) warps.push_back(thread / warp_size);
-    if (waits) warps.push_back(lane->thread / warp_size);
-    std::sort(warps.begin(), warps.end());
-    warps.erase(std::unique(warps.begin(), warps.end()), warps.end());
-    order_->complete(barrier, warps);
-  }
+  if (passing.complete) note_passing(barrier, passing.waiting, waits ? lane : nullptr);
   for (const unsigned thread : passing.waiting) threads_[thread].state = State::ready;
   if (passing.complete) stored_.clear();
   if (waits && !passing.complete) {
@@ -323,17 +307,11 @@ std::string BlockMachine::describe(const void* address) const {
   return launch_.memory.describe(address);
 }
 
-void BlockMachine::stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line) {
+void BlockMachine::stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line,
+                        const void* earlier) {
   fault_ = EmuFault{kind, std::move(message), line, index_, lane->thread};
   if (line == 0) fault_->frames = call_frames();
-  throw ThreadStopped{};
-}
-
-void BlockMachine::check_order(emu::Lane* lane, OrderCheck::Problem problem, unsigned line) {
-  if (!problem) return;
-  fault_ = EmuFault{EmuFault::Kind::order, std::move(problem->message), line, index_, lane->thread};
-  if (line == 0) fault_->frames = call_frames();
-  fault_->earlier = problem->earlier;
+  fault_->earlier = earlier;
   throw ThreadStopped{};
 }
 

@@ -141,11 +141,15 @@ class BlockMachine {
                      unsigned line);
   void compare_matrices(emu::Lane* lane, int count, bool transposed, unsigned line);
   /// Records why the launch ends and leaves the thread's code by an exception.
-  [[noreturn]] void stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line);
+  [[noreturn]] void stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line,
+                         const void* earlier = nullptr);
   void check_access(emu::Lane* lane, const void* address, std::size_t bytes, std::size_t alignment,
                     unsigned line);
   void check_shared(emu::Lane* lane, const void* address, std::size_t bytes, unsigned line);
   [[nodiscard]] std::string describe(const void* address) const;
+  // The order of events (block_order.cc).
+  /// All threads have come to a named barrier: these go on, and `last` if it waits, too.
+  void note_passing(unsigned barrier, const std::vector<unsigned>& waiting, const emu::Lane* last);
   /// Ends the launch if nothing orders an event after an earlier one.
   void check_order(emu::Lane* lane, OrderCheck::Problem problem, unsigned line);
 

@@ -79,7 +79,7 @@ struct MarkSplit {};
 
 /// A question about the ring's counts, whose answer is the same in all warps.
 enum class RingTest : std::uint8_t {
-  full,  ///< made - known >= stages: the next copies would use an mbarrier that may still count
+  fits,  ///< made - known < stages: all warps know that the mbarrier of the next copies is free
   none_since_split,  ///< done <= split: no group that was closed since the split has been waited
                      ///< for
   open               ///< copies have been issued since the last commit
@@ -149,7 +149,7 @@ struct InGroup {
 };
 /// Operations of which a warp runs one part or the other.
 struct MachineGuard {
-  std::variant<RingTest, InGroup> test{};
+  std::variant<RingTest, InGroup> test{};  ///< of `body`, which may be empty
   MachineBlock body{}, otherwise{};
 };
 /// A loop of the program.
