@@ -64,8 +64,14 @@ void gather(const isa::PlaceMap& places, const std::uint8_t* lanes, std::size_t 
   const std::size_t equal = group_length(places, 0), ascending = group_length(places, 1);
   if (equal > 1) return repeat<Lane>(places, lanes, locals, count, equal, out);
   switch (ascending * sizeof(Lane)) {
-    case sizeof(Lane):
-      return copy_groups<Lane, sizeof(Lane)>(places, lanes, locals, count, 1, out);
+    case 1:
+      return copy_groups<Lane, 1>(places, lanes, locals, count, ascending, out);
+    case 2:
+      return copy_groups<Lane, 2>(places, lanes, locals, count, ascending, out);
+    case 4:
+      return copy_groups<Lane, 4>(places, lanes, locals, count, ascending, out);
+    case 8:
+      return copy_groups<Lane, 8>(places, lanes, locals, count, ascending, out);
     case 16:
       return copy_groups<Lane, 16>(places, lanes, locals, count, ascending, out);
     case 32:
