@@ -17,12 +17,15 @@ import torch
 from ._command import programs
 from ._errors import UsageError
 from ._kernel import Kernel, load
-from ._operator import typed_codes
+from ._operator import current_gpu, program_codes, typed_codes
+from ._operator import kernel_of as product_kernel
+from ._tuned import PROGRAMS, choose, program_type
 from .checkpoints import CheckpointError, PackedWeight
 from .checkpoints._weight import ARRAYS
 
 PROGRAM = "dequantize_checkpoint.tile"
 ROWS = 16
+FEW_ROWS = 64
 TYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 STORED = {"U8": torch.uint8, "I8": torch.int8, "F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "I32": torch.int32,
           "F8_E4M3": torch.float8_e4m3fn, "F8_E8M0": torch.uint8}
@@ -85,10 +88,15 @@ class PackedLinear(torch.nn.Module):
     low_f32: torch.Tensor
     table_f32: torch.Tensor
     order: Optional[torch.Tensor]
+    tiles: torch.Tensor
+    scales: torch.Tensor
+    numbers: torch.Tensor
 
-    def __init__(self, weight: PackedWeight, bias: Optional[torch.Tensor] = None) -> None:
-        """UsageError: groups that the kernel does not have, as of a flat order."""
+    def __init__(self, weight: PackedWeight, bias: Optional[torch.Tensor] = None, rows: int = 16, few_rows: int = FEW_ROWS) -> None:
+        """`rows`: about how many rows x has, for which constants are chosen; up to `few_rows` of them, 0 for none, float16 is
+        multiplied without the whole weight where the format allows."""
         super().__init__()
+        self.rows, self.few_rows = rows, few_rows
         self.in_features, self.out_features = weight.inputs, weight.outputs
         self._weight = weight
         self._plain = _is_slow(weight)
@@ -110,6 +118,7 @@ class PackedLinear(torch.nn.Module):
         own = checked_facts(facts, name)
         layer = cls.__new__(cls)
         torch.nn.Module.__init__(layer)
+        layer.rows, layer.few_rows = 16, FEW_ROWS
         layer.in_features, layer.out_features = own["inputs"], own["outputs"]
         arrays = {}
         for key, (type_, shape) in _checked_tensors(own, name).items():
@@ -152,6 +161,39 @@ class PackedLinear(torch.nn.Module):
         perm = weight.arrays.get("perm")
         index = torch.from_numpy(perm.astype("int64")).to(self.weight_q.device) if perm is not None else None
         self.register_buffer("order", index, persistent=False)
+        self._order_for_few_rows()
+
+    def _order_for_few_rows(self) -> None:
+        """The codes, scales and zero points as programs/quantized_matmul/few_rows.tile takes them, where float16 has them."""
+        weight = self._weight
+        self._plan = ""
+        numbers = _numbers_of(weight) if self.few_rows > 0 else None
+        if numbers is None:
+            return
+        device, architecture = current_gpu()
+        found = choose(device, weight.type, weight.inputs, weight.outputs, weight.group, self.rows, architecture)
+        constants = found.constants if found.program == PROGRAMS[1] else {}
+        self._plan = json.dumps([PROGRAMS[1], {**constants, "ZEROS": int(len(numbers) > weight.groups)}])
+        own = (1, weight.outputs, weight.inputs, weight.type, weight.group, self._plan)
+        codes = program_codes(self.weight_q, weight.type, PROGRAMS[1], weight.inputs, weight.outputs)
+        self.register_buffer("numbers", torch.from_numpy(numbers).to(self.weight_q.device), persistent=False)
+        type_ = program_type(PROGRAMS[1], weight.type)
+        for name, entry, given in (("tiles", "transform_q", typed_codes(codes, type_, weight.inputs, weight.outputs)),
+                                   ("scales", "transform_scale", self.numbers)):
+            k = product_kernel(entry, *own)
+            shape = k.parameters[1].shape
+            assert shape is not None
+            out = torch.zeros(shape, dtype={"u8": torch.uint8, "f16": torch.float16, "f32": torch.float32}[k.parameters[1].type],
+                              device=self.weight_q.device)
+            given = given.reshape(k.parameters[0].shape or ()) if name == "scales" else given
+            k(given, out) if out.is_cuda else k(given, out, checks="none")
+            self.register_buffer(name, out, persistent=False)
+
+    def _of_few_rows(self, x: torch.Tensor) -> torch.Tensor:
+        weight = self._weight
+        y: torch.Tensor = torch.ops.tilevm.quantized_linear(
+            x, self.tiles, self.scales, self.weight_q, self.numbers, weight.type, weight.group, weight.outputs, self._plan, -1, weight.inputs)
+        return y
 
     def dequantized(self, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """The weight as the layer multiplies by it, [out_features, in_features]: the format's, rounded to `dtype`."""
@@ -172,12 +214,16 @@ class PackedLinear(torch.nn.Module):
             raise UsageError(f"`x` is {x.dtype}; this layer takes torch.float16, bfloat16 and float32")
         if x.ndim == 0 or x.shape[-1] != self.in_features:
             raise UsageError(f"`x` of shape {list(x.shape)} has no rows of {self.in_features} numbers, the layer's inputs")
+        x = x if self._plain or self.order is None else x[..., self.order]
         if self._plain:
             y = torch.matmul(x, self.whole.T.to(x.dtype))
+        elif self._plan and x.dtype is torch.float16 and x.numel() <= self.few_rows * self.in_features and \
+                not (x.requires_grad and torch.is_grad_enabled()):
+            y = self._of_few_rows(x)
         else:
             rows = torch.ops.tilevm.packed_weight(self.weight_q, self.scale_f32, self.zero_f32, self.low_f32, self.table_f32, self._facts,
                                                   x.detach().new_empty(0))
-            y = torch.matmul(x if self.order is None else x[..., self.order], rows)
+            y = torch.matmul(x, rows)
         return y if self.bias is None else y + self.bias.to(y.dtype)
 
     def extra_repr(self) -> str:
@@ -213,6 +259,23 @@ def _checked_tensors(facts: dict[str, Any], name: str) -> dict[str, Any]:
     return dict(found or {})
 
 
+def _numbers_of(weight: PackedWeight) -> Any:
+    """Scales of few_rows.tile, [groups, outputs] of float16, and after them zero points less the middle of unsigned codes;
+    None where float16 does not have them, or the program not their groups."""
+    group = weight.group
+    if "table" in weight.arrays or "min" in weight.arrays or weight.inputs < 16 or \
+            (group not in (16, 32, 64) and group % 128 != 0):
+        return None
+    scale = weight.scales()
+    with numpy.errstate(all="ignore"):
+        half = scale.astype("float16")
+    if not (half.astype("float32") == scale).all():
+        return None
+    zero = weight.arrays.get("zero")
+    middle = 1 << weight.bits - 1 if weight.type[0] == "u" else 0
+    return half if zero is None else numpy.concatenate([half, (zero.astype("float32") - middle).astype("float16")])
+
+
 def _is_slow(weight: PackedWeight) -> bool:
     """Whether the kernel does not have the weight's groups, so that the layer keeps the whole weight."""
     return weight.flat or "g_idx" in weight.arrays or (weight.group % ROWS != 0 and weight.group < weight.inputs)
@@ -229,18 +292,19 @@ def is_plain(weight: PackedWeight) -> bool:
         return bool((scale.astype("float16").astype("float32") == scale).all())
 
 
-def layer_of(weight: PackedWeight, bias: Optional[torch.Tensor] = None, **options: Any) -> torch.nn.Module:
+def layer_of(weight: PackedWeight, bias: Optional[torch.Tensor] = None, device: Any = "cpu", **options: Any) -> torch.nn.Module:
     """The layer for a weight: QuantizedLinear where it has the weight to the bit, and x is float16; else PackedLinear.
-    `options` are those of QuantizedLinear."""
+    `device` is where it is, and where its codes are put into order; `options` are those of QuantizedLinear."""
     from .nn import QuantizedLinear
 
     if not is_plain(weight):
-        return PackedLinear(weight, bias)
+        return PackedLinear(weight, bias).to(device)
     group = weight.group if weight.group < weight.inputs else -(-weight.inputs // 32) * 32
     layer = QuantizedLinear(weight.inputs, weight.outputs, weight.type, group, bias is not None, **options)
     layer.weight_q.copy_(torch.from_numpy(weight.codes))
     layer.scale.copy_(torch.from_numpy(weight.scales().astype("float16")))
     if bias is not None and layer.bias is not None:
         layer.bias.data.copy_(bias)
+    layer.to(device)
     layer.order_weights()
     return layer

@@ -43,6 +43,10 @@ class _Added(torch.autograd.Function):
         return grad, None
 
 
+# Its name before torch 2.15.
+_gathered = getattr(collectives, "all_gather_single", None) or collectives.all_gather_tensor
+
+
 def _waited(y: torch.Tensor) -> torch.Tensor:
     wait = getattr(y, "wait", None)
     return y if wait is None else wait()
@@ -74,12 +78,12 @@ class ColumnParallel(torch.nn.Module):
         if y.requires_grad:
             raise UsageError("gathered outputs have no gradient; leave them in ranks, or call this within torch.no_grad()")
         sizes = torch.tensor([y.shape[-1]], device=y.device)
-        widths = _waited(collectives.all_gather_tensor(sizes, 0, self.group)).tolist()
+        widths = _waited(_gathered(sizes, 0, self.group)).tolist()
         if len(set(widths)) == 1:
-            return _waited(collectives.all_gather_tensor(y.contiguous(), y.ndim - 1, self.group))
+            return _waited(_gathered(y.contiguous(), y.ndim - 1, self.group))
         wide = torch.nn.functional.pad(y, (0, max(widths) - y.shape[-1])).contiguous()
-        every = _waited(collectives.all_gather_tensor(wide, 0, self.group)).chunk(len(widths), 0) if y.ndim > 1 else \
-            _waited(collectives.all_gather_tensor(wide[None], 0, self.group)).unbind(0)
+        every = _waited(_gathered(wide, 0, self.group)).chunk(len(widths), 0) if y.ndim > 1 else \
+            _waited(_gathered(wide[None], 0, self.group)).unbind(0)
         return torch.cat([part[..., :width] for part, width in zip(every, widths)], dim=-1)
 
 

@@ -13,7 +13,7 @@ import numpy
 import torch
 
 from ._errors import UsageError
-from ._operator import dequantize, kernel_of, register, typed_codes, values_of
+from ._operator import current_gpu, dequantize, kernel_of, program_codes, register, typed_codes, values_of
 from ._packing import pack_codes
 from ._tuned import PIPELINED, Plan, bits_of, choose, crossover, program_type
 
@@ -23,13 +23,6 @@ register()
 _quantized_linear = torch.ops.tilevm.quantized_linear.default  # looked up once
 _differentiable = torch.ops.tilevm.differentiable_quantized_linear.default
 LARGEST = 65504.0  # of float16
-
-
-def current_gpu() -> tuple[str, str]:
-    """The name and the architecture ("sm_90") of torch's GPU, as choose() takes them; both "" where there is none."""
-    if not torch.cuda.is_available():
-        return "", ""
-    return torch.cuda.get_device_name(), "sm_{}{}".format(*torch.cuda.get_device_capability())
 
 
 class QuantizedLinear(torch.nn.Module):
@@ -108,15 +101,7 @@ class QuantizedLinear(torch.nn.Module):
         """Puts codes and scales into the order in which the kernel reads them; after `weight_q` or `scale` was changed.
         On a GPU the kernels run there."""
         type_ = program_type(self.plan.program, self.weight_type)
-        codes = self.weight_q
-        if type_[0] == "i" and self.weight_type[0] == "u":  # a zero in the middle is an inverted first bit
-            bits = bits_of(type_)
-            first = pack_codes(numpy.full(8, 1 << bits - 1, "uint8"), bits)
-            pattern = torch.from_numpy(first).to(codes.device).repeat(-(-codes.numel() // bits))
-            codes = codes ^ pattern[:codes.numel()]
-            # Bits after the last code stay zero.
-            spare = 8 * codes.numel() - self.in_features * self.out_features * bits
-            codes[-1] &= 0xff >> spare
+        codes = program_codes(self.weight_q, self.weight_type, self.plan.program, self.in_features, self.out_features)
         self._fill(self.tiles, "transform_q", typed_codes(codes, type_, self.in_features, self.out_features))
         if self._takes_plain_scales:
             self.scales.copy_(self.scale)

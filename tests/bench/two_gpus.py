@@ -73,18 +73,14 @@ def main():
         torch.manual_seed(0)
         x = torch.randn(rows, o.inputs, device="cuda").half() / 16
         with torch.no_grad():
-            one = [tilevm.nn.layer_of(w, rows=rows).cuda() for w in (up, down)]
-            for layer in one:
-                layer.order_weights()
+            one = [tilevm.nn.layer_of(w, device="cuda", rows=rows) for w in (up, down)]
             wanted = one[1](one[0](x))
             alone = timed(lambda: one[1](one[0](x)), o.rounds)
             del one
-            column = tilevm.nn.parallel_layer(up, "columns", rows=rows).cuda()
+            column = tilevm.nn.parallel_layer(up, "columns", device="cuda", rows=rows)
             best = None
             for chunks in o.chunks:
-                row = tilevm.nn.parallel_layer(down, "rows", chunks=chunks, rows=rows).cuda()
-                for layer in (column.layer, *row.layers):
-                    layer.order_weights()
+                row = tilevm.nn.parallel_layer(down, "rows", chunks=chunks, device="cuda", rows=rows)
                 got = row(column(x))
                 error = ((got - wanted).float().norm() / wanted.float().norm()).item()
                 assert error < 5e-3, error

@@ -59,8 +59,36 @@ class Layers(unittest.TestCase):
                 x = torch.randn(3, weight.inputs).to(DTYPES[weight.dtype])
                 exact = torch.matmul(x.double(), wanted.double().T)
                 most = torch.matmul(x.double().abs(), wanted.double().abs().T)
-                ulp = torch.finfo(x.dtype).eps
-                self.assertTrue(((layer(x).double() - exact).abs() <= most * weight.inputs * 2.0 ** -24 + (exact.abs() + 1e-6) * ulp).all())
+                eps = torch.finfo(x.dtype).eps
+                bound = most * weight.inputs * 2.0 ** -24 + (exact.abs() + 1e-6) * eps
+                self.assertTrue(((PackedLinear(weight, few_rows=0)(x).double() - exact).abs() <= bound).all())
+                # few_rows.tile does not round weights.
+                self.assertTrue(((layer(x).double() - exact).abs() <= bound + most * eps / 2).all())
+
+    def test_which_formats_are_multiplied_without_the_whole_weight(self):
+        few = {name for name in HASHES if name != "blocks" and getattr(PackedLinear(kept(name, self.folder)), "_plan", "")}
+        self.assertLessEqual({"awq_32", "gptq_v1_2_act-order", "gptq_v1_3_act-order", "gptq_v1_4_act-order", "gptq_v1_8_act-order"}, few)
+        weight = kept("gptq_v1_4_act-order", self.folder)
+        layer = PackedLinear(weight)
+        x = torch.randn(2, weight.inputs).half()
+        calls = []
+        layer._of_few_rows = lambda given, real=layer._of_few_rows: calls.append(len(given)) or real(given)
+        layer(x)
+        layer(x.float())
+        layer(torch.randn(65, weight.inputs).half())
+        layer(x.clone().requires_grad_())
+        self.assertEqual(calls, [2])
+
+    def test_groups_of_16(self):
+        """As NVFP4 has: of integers few_rows.tile takes them, too."""
+        with load_checkpoint(KEPT / "blocks.gguf") as checkpoint:
+            weight = checkpoint.weight("Q6_K")
+        weight.arrays["scale"] = numpy.full_like(weight.arrays["scale"], 2.0 ** -9)
+        layer = PackedLinear(weight)
+        self.assertTrue(layer._plan)
+        x = torch.randn(3, weight.inputs).half()
+        exact = torch.matmul(x.double(), torch.from_numpy(numpy.array(weight.dequantized())).double().T)
+        self.assertTrue(torch.allclose(layer(x).double(), exact, rtol=2e-3, atol=2e-2))
 
     def test_blocks_of_gguf(self):
         with load_checkpoint(KEPT / "blocks.gguf") as checkpoint:
