@@ -29,10 +29,11 @@ std::uint64_t spread(std::uint64_t word) {
 /// The inverse; bits of a byte above an element do not count.
 template <unsigned bits>
 std::uint64_t gathered(std::uint64_t bytes) {
-  bytes &= fields(bits, 8);
-  bytes = (bytes | bytes >> (8 - bits)) & fields(2 * bits, 16);
-  bytes = (bytes | bytes >> (16 - 2 * bits)) & fields(4 * bits, 32);
-  return (bytes | bytes >> (32 - 4 * bits)) & isa::low_mask(8 * bits);
+  constexpr std::uint64_t four = fields(4 * bits, 64), two = fields(2 * bits, 32),
+                          one = fields(bits, 16);
+  bytes = (bytes & one) | (bytes >> (8 - bits) & one << bits);
+  bytes = (bytes & two) | (bytes >> (16 - 2 * bits) & two << 2 * bits);
+  return (bytes & four) | (bytes >> (32 - 4 * bits) & four << 4 * bits);
 }
 
 /// One thread's stream of elements narrower than a byte. Eight elements begin at a whole byte and
