@@ -3,7 +3,7 @@
 #
 # The array API standard (2023.12) lets a consumer pass max_version=(1, 0), and expects a capsule
 # called "dltensor_versioned" from producers that have it. JAX's has the old name, so flags such as
-# "read only" cannot be told.
+# "read only" cannot be passed.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -149,7 +149,7 @@ struct InGroup {
 };
 /// Operations of which a warp runs one part or the other.
 struct MachineGuard {
-  std::variant<RingTest, InGroup> test{};  ///< of `body`, which may be empty
+  std::variant<RingTest, InGroup> test{};  ///< test of `body`, which may be empty
   MachineBlock body{}, otherwise{};
 };
 /// A loop of the program.

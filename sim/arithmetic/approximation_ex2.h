@@ -39,7 +39,7 @@ constexpr Ex2Segments ex2_segments() {
 }
 alignas(64) inline constexpr Ex2Segments ex2_table = ex2_segments();
 
-// Arguments from here on, of either sign, are far: their results are no normal numbers, or may be.
+// Arguments from here on, of either sign, are far: their results may not be normal numbers.
 inline constexpr int ex2_far = 0x42fc0000;  // 126
 
 // ---- AVX2: 16 arguments -------------------------------------------------------------------------

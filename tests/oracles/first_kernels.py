@@ -23,7 +23,7 @@ def by_approximate_instructions(tilevm):
     x = 3 * normal(5, 700)
     e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
     found = tilevm.run("softmax", {"x": x}, "y", M=5, N=700, APPROX=1)
-    # Of weights below 2^-16 the argument is larger, and its rounding with it.
+    # The argument of weights below 2^-16 is larger, and its rounding with it.
     check("softmax, APPROX", found, e / e.sum(axis=1, keepdims=True), relative=2.0**-19, absolute=2.0**-35)
 
     gamma, beta = normal(700), normal(700)
