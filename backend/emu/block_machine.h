@@ -21,6 +21,7 @@
 #include "backend/emu/mma_unit.h"
 #include "backend/emu/named_barriers.h"
 #include "backend/emu/stored_bytes.h"
+#include "backend/emu/warp_products.h"
 
 namespace tilevm::backend {
 
@@ -39,6 +40,7 @@ struct EmuLaunch {
   bool compares_stores = false;   ///< some elements are stored by all threads that hold them
   MemoryMap memory;
   const std::vector<MmaUnit>* mma = nullptr;  ///< of the compiled unit
+  const std::vector<WgmmaUnit>* wgmma = nullptr;
   const MmaModel* model = nullptr;
   EmuOptions options{};
 };
@@ -81,6 +83,8 @@ class BlockMachine {
     load_matrices,
     store_matrices,
     mma,
+    wgmma,
+    wgmma_group,
   };
   struct Thread {
     Fibre fibre;
@@ -99,6 +103,8 @@ class BlockMachine {
     WarpRegisters<void> c{};
     std::array<unsigned, warp_size> values{};
     unsigned detail = 0;  ///< the shape of an mma, the kind of a matrix access
+    std::array<unsigned* const*, warp_size> d{};  ///< words of an asynchronous product
+    std::array<const emu::DotOperands*, warp_size> dot{};
   };
   struct Group {  ///< threads that meet: a warp, or the block at its barrier
     unsigned arrived = 0;
@@ -160,6 +166,7 @@ class BlockMachine {
   StoredBytes stored_;
   ThreadCopies copies_;
   Phases phases_;
+  WarpProducts products_;
   SeededNumbers numbers_;
   std::array<unsigned, 3> index_{};
   std::optional<EmuFault> fault_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/select/passes.h"
+#include "isa/analysis/async_products.h"
 #include "isa/inst/instruction_set.h"
 #include "isa/program/tile_move.h"
 
@@ -65,7 +66,29 @@ bool stores_near(const InstStmt& stmt, const BulkTargets& targets, const Selecti
 
 }  // namespace
 
+namespace {
+
+/// Products read by the async proxy. What copies in pieces bring is stored by threads: a fence
+/// follows their waits, and stores of single elements.
+void place_product_fences(Selection& selection) {
+  const std::vector<isa::VarId> read = isa::async_shared_operands(selection.kernel);
+  bool in_pieces = false;
+  selection.statements.for_each_instruction([&](StmtId id, const InstStmt& stmt) {
+    const auto* copy = std::get_if<isa::CopyAsync>(&stmt.inst);
+    if (copy == nullptr || selection.form<BulkCopy>(id) != nullptr) return;
+    if (std::ranges::find(read, copy->dst.var) == read.end()) return;
+    in_pieces = true;
+  });
+  if (!in_pieces) return;
+  selection.statements.for_each_instruction([&](StmtId id, const InstStmt&) {
+    if (auto* wait = selection.form<GroupWait>(id)) wait->fenced = true;
+  });
+}
+
+}  // namespace
+
 void place_bulk_fences(Selection& selection) {
+  place_product_fences(selection);
   const BulkTargets targets = find_targets(selection);
   std::vector<StmtId> waits;
   bool in_pieces = false;

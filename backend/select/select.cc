@@ -13,6 +13,7 @@ constexpr void (*passes[])(Selection&) = {
     name_variables,
     fuse_casts,            // with the arithmetic after them
     select_default_forms,  // what every other statement becomes by itself
+    hold_results,          // of asynchronous products, at their waits
     defer_sums,            // of products that a loop adds up
     select_bulk_copies,    // instead of copies in pieces
     place_bulk_fences,     // after what is still stored by other instructions

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "isa/dot/mma_shapes.h"
+#include "isa/dot/shared_matrix.h"
 
 namespace tilevm::isa {
 
@@ -44,6 +46,9 @@ struct DotPlan {
   const MmaShape* shape = nullptr;  ///< none for a chain
   /// The instruction computes c^T = b^T a^T: its a is the Dot's b, its b the Dot's a.
   bool transposed = false;
+  /// Of a product by `wgmma` (dot_async.h): the operands that lie in shared memory. Steps count
+  /// their fragments as those of operands in registers.
+  std::optional<SharedMatrix> a_shared, b_shared;
   std::vector<Fragment> a, b, c;             ///< of the instruction's operands
   std::vector<Fragment> places;              ///< of a sparse instruction: one register each
   std::vector<Fragment> a_scales, b_scales;  ///< of a block-scaled one: the scales of a step each

@@ -38,6 +38,7 @@ struct SharedAccess {
   std::shared_ptr<const IndexedAccess> indexed;  ///< null if no index places elements
   std::optional<isa::ReduceOp> combines{};       ///< of a store: with the elements of memory
   Combination combination = 0;                   ///< how, as a number
+  bool by_warps = false;  ///< a product's: every warp of the block reads the tile
 };
 
 /// A tile of `shape` at `offset` in the shared tensor `var`.

@@ -78,6 +78,7 @@ struct Scratch {
   std::vector<MmaOperandA> operands_a;
   std::vector<MmaOperandB> operands_b;
   DotBuffers dot;
+  std::vector<std::uint8_t> product_a, product_b;  ///< operands of an asynchronous product
   ShadowPairs shadow, shadow_a, shadow_b, shadow_places;  ///< of a result, a product's operands
   std::vector<StoreCount> stores;                         ///< by MemoryStatement
   std::vector<OutsideCounts> outside;                     ///< by MemoryStatement
