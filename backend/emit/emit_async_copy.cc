@@ -163,14 +163,12 @@ template <>
 void emit_form(const PieceCopy& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
   CopyEmission copy(*form.plan, form.unrolled, form.hoisted, stmt, kernel);
   copy.write([&] { copy.move_piece(); });
-  kernel.fence_if(form.fenced);
 }
 
 template <>
 void emit_form(const ElementCopy& form, const isa::InstStmt& stmt, KernelEmission& kernel) {
   CopyEmission copy(*form.plan, form.unrolled, {}, stmt, kernel);
   copy.write([&] { copy.move_element(); });
-  kernel.fence_if(form.fenced);
 }
 
 /// One thread of each copying warp takes every n-th row, for n copying warps. All values are
@@ -207,21 +205,6 @@ void emit_form(const BulkCopy& form, const isa::InstStmt& stmt, KernelEmission& 
   if (!form.ends_run) return;
   if (!run.is_single) out.close();
   out.line(fmt::format("bulk_.bytes += {};", run.bytes));
-}
-
-template <>
-void emit_form(const GroupCommit&, const isa::InstStmt&, KernelEmission& kernel) {
-  const BulkGroups& bulk = kernel.selected().bulk;
-  if (bulk.any()) kernel.out.line("tv::commit_bulk(bulk_);");
-  if (!bulk.are_all) kernel.out.line("tv::copy_async_commit();");
-}
-
-template <>
-void emit_form(const GroupWait& form, const isa::InstStmt&, KernelEmission& kernel) {
-  const BulkGroups& bulk = kernel.selected().bulk;
-  if (bulk.any()) kernel.out.line(fmt::format("tv::wait_for_bulk<{}>(bulk_);", form.pending));
-  if (!bulk.are_all) kernel.out.line(fmt::format("tv::copy_async_wait<{}>();", form.pending));
-  kernel.fence_if(form.fenced);
 }
 
 }  // namespace tilevm::backend

@@ -55,7 +55,11 @@ BlockMachine::BlockMachine(const EmuLaunch& launch, StackPool& stacks)
       copies_(launch.threads, launch.options.copies),
       phases_(launch.options.copies),
       products_(warp_order_.size(), launch.options.copies),
-      numbers_(0) {}
+      numbers_(0) {
+  if (launch.options.check_order && launch.shared_bytes > 0) {
+    order_.emplace(launch.threads, launch.shared_bytes);
+  }
+}
 
 BlockMachine::~BlockMachine() {
   for (Thread& thread : threads_) {
@@ -89,6 +93,7 @@ Status BlockMachine::begin(std::uint64_t number) {
   copies_.clear();
   phases_.clear();
   products_.clear();
+  if (order_) order_->clear();
   std::fill(warps_.begin(), warps_.end(), Group{});
   barrier_ = {};
   named_barriers_.clear();
@@ -110,7 +115,8 @@ Status BlockMachine::begin(std::uint64_t number) {
                     {shared, 0},
                     &for_block_,
                     0,
-                    launch_.compares_stores};
+                    launch_.compares_stores,
+                    order_.has_value()};
     thread.steps = launch_.options.max_steps;
     grant_steps(thread);
     thread.fibre.prepare(thread.lane, run_thread);
@@ -179,9 +185,18 @@ BlockMachine::Outcome BlockMachine::run() {
       if (fault_) return Outcome::faulted;
     }
     advanced_ = advanced_ || any;
-    if (alive_ == 0) return Outcome::ended;
+    if (alive_ == 0) return end();
     if (!any) return stuck();
   }
+}
+
+BlockMachine::Outcome BlockMachine::end() {
+  if (!order_) return Outcome::ended;
+  OrderCheck::Problem problem = order_->end();
+  if (!problem) return Outcome::ended;
+  fault_ = EmuFault{EmuFault::Kind::order, std::move(problem->message), 0, index_, 0};
+  fault_->earlier = problem->earlier;
+  return Outcome::faulted;
 }
 
 BlockMachine::Outcome BlockMachine::stuck() {
@@ -282,6 +297,14 @@ void BlockMachine::come_to_barrier(emu::Lane* lane, unsigned barrier, unsigned t
     stop(lane, EmuFault::Kind::divergence, *std::move(why), line);
   }
   const auto passing = named_barriers_.come(barrier, lane->thread, threads, waits);
+  if (order_ && passing.complete) {
+    std::vector<unsigned> warps;
+    for (const unsigned thread : passing.waiting) warps.push_back(thread / warp_size);
+    if (waits) warps.push_back(lane->thread / warp_size);
+    std::sort(warps.begin(), warps.end());
+    warps.erase(std::unique(warps.begin(), warps.end()), warps.end());
+    order_->complete(barrier, warps);
+  }
   for (const unsigned thread : passing.waiting) threads_[thread].state = State::ready;
   if (passing.complete) stored_.clear();
   if (waits && !passing.complete) {
@@ -305,6 +328,14 @@ std::string BlockMachine::describe(const void* address) const {
 void BlockMachine::stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line) {
   fault_ = EmuFault{kind, std::move(message), line, index_, lane->thread};
   if (line == 0) fault_->frames = call_frames();
+  throw ThreadStopped{};
+}
+
+void BlockMachine::check_order(emu::Lane* lane, OrderCheck::Problem problem, unsigned line) {
+  if (!problem) return;
+  fault_ = EmuFault{EmuFault::Kind::order, std::move(problem->message), line, index_, lane->thread};
+  if (line == 0) fault_->frames = call_frames();
+  fault_->earlier = problem->earlier;
   throw ThreadStopped{};
 }
 

@@ -18,6 +18,8 @@ struct DotOperands {
   unsigned long long a, b;  ///< descriptors
   bool accumulate, negate_a, negate_b, a_mn_major, b_mn_major;
 };
+/// What an access does; an update is atomic.
+enum class Touch { read, write, update };
 
 /// The instructions that a thread cannot do alone. `line` is the line of the program's text. All
 /// may switch to another thread and return later.
@@ -29,6 +31,8 @@ struct Operations {
   /// An access of `bytes` bytes that lies in no range that the lane knows: finds its range or ends
   /// the launch.
   void (*check)(Lane* lane, const void* address, unsigned bytes, bool writes);
+  /// An access to shared memory of a block whose events are checked for their order.
+  void (*touched)(Lane* lane, const unsigned char* address, unsigned bytes, Touch touch);
   void (*synchronize)(Lane* lane, unsigned line);
   void (*synchronize_warp)(Lane* lane, unsigned line);
   /// Barrier 1 for `threads` threads; without `waits` the thread only arrives.
@@ -45,11 +49,11 @@ struct Operations {
   /// c = a * b + c on fragments of the unit's tensor-core instruction `shape`: registers of 32
   /// bits, or of 64 where the type has 64.
   void (*mma)(Lane* lane, unsigned shape, void* c, const void* a, const void* b, unsigned line);
-  /// The same of a sparse one, on the stored elements of a, whose places are in the registers that
-  /// the selector names.
+  /// Multiplies the stored elements of a sparse a, whose places are in the registers that the
+  /// selector names.
   void (*mma_sparse)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* places, int selector, unsigned line);
-  /// The same of a block-scaled one: the scales of a and of b are in the low bytes of a register.
+  /// Multiplies with block scales: the scales of a and of b are in the low bytes of a register.
   void (*mma_scaled)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* a_scales, const unsigned* b_scales, unsigned line);
   /// An asynchronous product by the unit's instruction `shape` of warp groups. The words of d are
@@ -66,7 +70,9 @@ struct Operations {
   void (*expect_bytes)(Lane* lane, unsigned barrier, unsigned bytes);
   void (*wait_for_phase)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
   void (*copy_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
-                    unsigned barrier);
+                    unsigned barrier, unsigned phase);
+  /// fence.proxy.async
+  void (*fence_proxy)(Lane* lane);
   /// A thread stores `count` bytes, or the bits of them that are set in `masks`. Ends the launch if
   /// another thread stored other bits there since the last barrier of the block.
   void (*stored)(Lane* lane, const unsigned char* address, const void* bytes, const void* masks,
@@ -89,9 +95,9 @@ struct Range {
 /// A CUDA thread, as its code sees it.
 struct Lane {
   const Operations* operations;
-  void* block;                    ///< of the machine
-  unsigned thread;                ///< of the block
-  unsigned index[3];              ///< of the block
+  void* block;                    ///< block of the machine
+  unsigned thread;                ///< index of the thread in the block
+  unsigned index[3];              ///< index of the block
   unsigned grid[3];               ///< blocks
   Range shared;                   ///< dynamic shared memory, then memory barriers
   unsigned long long barriers;    ///< where these begin
@@ -99,6 +105,7 @@ struct Lane {
   unsigned long long* for_block;  ///< a word that the threads of the block share
   unsigned long long steps;       ///< iterations of loops that it may still make
   bool compares_stores;           ///< some elements are stored by all threads that hold them
+  bool checks_order;              ///< each access to shared memory is told to the machine
 };
 
 /// The thread whose code runs.

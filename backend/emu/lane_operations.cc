@@ -42,6 +42,36 @@ struct LaneOperations {
     BlockMachine::of(lane).check_access(lane, address, bytes, bytes, 0);
   }
 
+  static void touched(emu::Lane* lane, const unsigned char* address, unsigned bytes,
+                      emu::Touch touch) {
+    note_touch(lane, address, bytes, touch, __builtin_return_address(0), 0);
+  }
+
+  static void note_touch(emu::Lane* lane, const unsigned char* address, std::size_t bytes,
+                         emu::Touch touch, const void* site, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (!block.order_) return;
+    const auto at = static_cast<std::size_t>(address - lane->shared.begin);
+    block.check_order(lane, block.order_->touch(lane->thread, at, bytes, touch_of(touch), site),
+                      line);
+  }
+  static OrderCheck::Touch touch_of(emu::Touch touch) {
+    switch (touch) {
+      case emu::Touch::read:
+        return OrderCheck::Touch::read;
+      case emu::Touch::write:
+        return OrderCheck::Touch::write;
+      case emu::Touch::update:
+        break;
+    }
+    return OrderCheck::Touch::update;
+  }
+
+  static void fence_proxy(emu::Lane* lane) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (block.order_) block.order_->fence(lane->thread);
+  }
+
   static void synchronize(emu::Lane* lane, unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
     if (!block.meet(lane, block.barrier_, block.launch_.threads, Meeting::synchronize, line))
@@ -50,6 +80,7 @@ struct LaneOperations {
     block.phases_.let_some_land(block.numbers_);
     block.products_.let_some_land(block.numbers_);
     block.stored_.clear();
+    if (block.order_) block.order_->synchronize();
     block.release(block.barrier_, 0, block.launch_.threads);
   }
 
@@ -60,7 +91,15 @@ struct LaneOperations {
 
   static void split_barrier(emu::Lane* lane, unsigned threads, bool waits, unsigned line) {
     constexpr unsigned number = 1;  // 0 is that of all threads (PTX ISA, barrier)
-    BlockMachine::of(lane).come_to_barrier(lane, number, threads, waits, line);
+    BlockMachine& block = BlockMachine::of(lane);
+    // The instruction is aligned: the threads of a warp execute it together.
+    if (block.meet_warp(lane, Meeting::named_barrier, line)) {
+      if (block.order_) {
+        block.check_order(lane, block.order_->arrive(lane->thread / warp_size, number), line);
+      }
+      block.release_warp(lane);
+    }
+    block.come_to_barrier(lane, number, threads, waits, line);
   }
 
   static unsigned from_first(emu::Lane* lane, unsigned value, unsigned line) {
@@ -101,6 +140,8 @@ struct LaneOperations {
             line);
       }
       block.check_shared(lane, row, 16, line);
+      note_touch(lane, row, 16, stores ? emu::Touch::write : emu::Touch::read,
+                 __builtin_return_address(0), line);
     }
     auto& operands = block.operands_[warp];
     operands.a[number] = row;
@@ -218,7 +259,7 @@ struct LaneOperations {
                          unsigned bytes, unsigned valid) {
     BlockMachine& block = BlockMachine::of(lane);
     block.check_shared(lane, to, bytes, 0);
-    // Of a copy that fills with zeros only, the source is not touched.
+    // A copy that fills with zeros only does not touch its source.
     if (valid > 0) block.check_access(lane, from, valid, 1, 0);
     if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0 ||
         (valid > 0 && reinterpret_cast<std::uintptr_t>(from) % bytes != 0)) {
@@ -227,17 +268,25 @@ struct LaneOperations {
                              block.describe(from), block.describe(to)),
                  0);
     }
+    if (block.order_) {
+      const auto at = static_cast<std::size_t>(to - lane->shared.begin);
+      block.check_order(
+          lane, block.order_->begin_piece(lane->thread, at, bytes, __builtin_return_address(0)), 0);
+    }
     block.copies_.begin(lane->thread, {to, from, bytes, valid < bytes ? valid : bytes},
                         block.numbers_);
   }
 
   static void copy_async_commit(emu::Lane* lane) {
     BlockMachine& block = BlockMachine::of(lane);
+    if (block.order_) block.order_->commit_pieces(lane->thread);
     block.copies_.commit(lane->thread, block.numbers_);
   }
 
   static void copy_async_wait(emu::Lane* lane, unsigned pending) {
-    BlockMachine::of(lane).copies_.wait(lane->thread, pending);
+    BlockMachine& block = BlockMachine::of(lane);
+    block.copies_.wait(lane->thread, pending);
+    if (block.order_) block.order_->wait_for_pieces(lane->thread, pending);
   }
 
   static void make_phases(emu::Lane* lane, unsigned barrier) {
@@ -250,6 +299,9 @@ struct LaneOperations {
                  0);
     }
     block.phases_.make(barrier);
+    if (block.order_) {
+      block.order_->make_mbarrier(lane->thread, barrier, __builtin_return_address(0));
+    }
   }
 
   /// A memory barrier that was never made has no phases.
@@ -264,6 +316,9 @@ struct LaneOperations {
   static void expect_bytes(emu::Lane* lane, unsigned barrier, unsigned bytes) {
     check_barrier(lane, barrier, 0);
     BlockMachine& block = BlockMachine::of(lane);
+    if (block.order_) {
+      block.check_order(lane, block.order_->arrive_expecting(lane->thread, barrier), 0);
+    }
     switch (block.phases_.expect(barrier, bytes)) {
       case Mbarrier::Trap::none:
         return;
@@ -281,15 +336,20 @@ struct LaneOperations {
   static void wait_for_phase(emu::Lane* lane, unsigned barrier, unsigned phase, unsigned line) {
     check_barrier(lane, barrier, line);
     BlockMachine& block = BlockMachine::of(lane);
-    if (block.phases_.is_over(barrier, phase % 2)) return;
-    auto& thread = block.threads_[lane->thread];
-    thread.barrier = barrier;
-    thread.parity = phase % 2;
-    block.wait(thread, State::waits_for_phase, Meeting::none, line);
+    if (block.order_) {
+      block.check_order(lane, block.order_->begin_wait(lane->thread, barrier, phase), line);
+    }
+    if (!block.phases_.is_over(barrier, phase % 2)) {
+      auto& thread = block.threads_[lane->thread];
+      thread.barrier = barrier;
+      thread.parity = phase % 2;
+      block.wait(thread, State::waits_for_phase, Meeting::none, line);
+    }
+    if (block.order_) block.order_->end_wait(lane->thread, barrier, phase);
   }
 
   static void copy_bulk(emu::Lane* lane, unsigned char* to, const unsigned char* from,
-                        unsigned bytes, unsigned barrier) {
+                        unsigned bytes, unsigned barrier, unsigned phase) {
     check_barrier(lane, barrier, 0);
     BlockMachine& block = BlockMachine::of(lane);
     block.check_shared(lane, to, bytes, 0);
@@ -299,6 +359,13 @@ struct LaneOperations {
                  fmt::format("a copy of {} bytes in bulk to {} is not at multiples of 16", bytes,
                              block.describe(to)),
                  0);
+    }
+    if (block.order_) {
+      const auto at = static_cast<std::size_t>(to - lane->shared.begin);
+      block.check_order(lane,
+                        block.order_->begin_bulk(lane->thread, at, bytes, barrier, phase,
+                                                 __builtin_return_address(0)),
+                        0);
     }
     block.phases_.begin(barrier, {to, from, bytes, bytes}, block.numbers_);
   }
@@ -328,6 +395,7 @@ struct LaneOperations {
       .trap = trap,
       .out_of_steps = out_of_steps,
       .check = check,
+      .touched = touched,
       .synchronize = synchronize,
       .synchronize_warp = synchronize_warp,
       .split_barrier = split_barrier,
@@ -349,6 +417,7 @@ struct LaneOperations {
       .expect_bytes = expect_bytes,
       .wait_for_phase = wait_for_phase,
       .copy_bulk = copy_bulk,
+      .fence_proxy = fence_proxy,
       .stored = stored,
       .approximation = find_approximation,
       .wait_for_value = wait_for_value,

@@ -794,7 +794,7 @@ TV_FN u32 u32_from_f32(u32 a) {
 TV_FN i32 larger(i32 a, i32 b) { return max(a, b); }
 
 /// The number of zero bits above the highest one; 64 for 0.
-/// It is no inline assembly, so that the compiler before ptxas computes it of constants.
+/// Not inline assembly, so that the compiler before ptxas computes it of constants.
 TV_FN i32 leading_zeros(u64 a) { return __clzll(a); }
 
 TV_FN u32 f32_bits(float a) { return __float_as_uint(a); }

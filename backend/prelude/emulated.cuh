@@ -69,13 +69,17 @@ TV_FN bool is_inside(const emu::Range& range, const u8* address, u32 bytes) {
   const u64 offset = static_cast<u64>(address - range.begin);
   return offset < range.size && range.size - offset >= bytes;
 }
+using emu::Touch;
 template <int bytes>
-TV_FN void check(const u8* address, bool writes) {
+TV_FN void check(const u8* address, Touch touch) {
   emu::Lane* const at = lane();
   const bool aligned = reinterpret_cast<u64>(address) % bytes == 0;
   if (aligned && is_inside(at->global, address, bytes)) return;
-  if (aligned && is_inside({at->shared.begin, at->barriers}, address, bytes)) return;
-  at->operations->check(at, address, bytes, writes);
+  if (aligned && is_inside({at->shared.begin, at->barriers}, address, bytes)) {
+    if (at->checks_order) at->operations->touched(at, address, bytes, touch);
+    return;
+  }
+  at->operations->check(at, address, bytes, touch != Touch::read);
 }
 /// Says what is stored, where replicas are to be compared.
 TV_FN void note_store(const u8* address, const void* bytes, u32 count, const u32* mask = nullptr) {
@@ -84,30 +88,30 @@ TV_FN void note_store(const u8* address, const void* bytes, u32 count, const u32
 }
 template <class T>
 TV_FN T load_as(const u8* address) {
-  check<sizeof(T)>(address, false);
+  check<sizeof(T)>(address, Touch::read);
   T value;
   __builtin_memcpy(&value, address, sizeof(T));
   return value;
 }
 template <class T>
 TV_FN void store_as(u8* address, T value) {
-  check<sizeof(T)>(address, true);
+  check<sizeof(T)>(address, Touch::write);
   note_store(address, &value, sizeof(T));
   __builtin_memcpy(address, &value, sizeof(T));
 }
 template <int bytes>
 TV_FN void load_words(u32* words, const u8* address) {
-  check<bytes>(address, false);
+  check<bytes>(address, Touch::read);
   __builtin_memcpy(words, address, bytes);
 }
 template <int bytes>
 TV_FN void store_words(u8* address, const u32* words) {
-  check<bytes>(address, true);
+  check<bytes>(address, Touch::write);
   note_store(address, words, bytes);
   __builtin_memcpy(address, words, bytes);
 }
 TV_FN void store_bits(u8* address, u32 mask, u32 value) {
-  check<4>(address, true);
+  check<4>(address, Touch::update);
   note_store(address, &value, 4, &mask);
   u32* const word = reinterpret_cast<u32*>(address);
   __atomic_fetch_and(word, ~mask, __ATOMIC_RELAXED);
@@ -126,7 +130,7 @@ TV_FN T combined(T a, T b) {
 }
 template <Combination op, class T, class Word>
 TV_FN void combine(u8* address, Word code) {
-  check<sizeof(Word)>(address, true);
+  check<sizeof(Word)>(address, Touch::update);
   constexpr bool wraps = op == Combination::add && !(T(0.5) != T(0));
   Word* const word = reinterpret_cast<Word*>(address);
   Word seen = __atomic_load_n(word, __ATOMIC_RELAXED), next;
@@ -146,7 +150,7 @@ TV_FN void combine(u8* address, Word code) {
 
 template <class T>
 TV_FN T add_atomically(u8* address, T value) {
-  check<sizeof(T)>(address, true);
+  check<sizeof(T)>(address, Touch::update);
   return __atomic_fetch_add(reinterpret_cast<T*>(address), value, __ATOMIC_ACQ_REL);
 }
 TV_FN void count(u8* address) { add_atomically(address, u64{1}); }
@@ -206,7 +210,7 @@ TV_FN u64 add_for_block(u8* address, u64 n, TV_LINE) {
 // Semaphores.
 TV_FN void lock_semaphore(const u8* address, u32 value, TV_LINE) {
   if (thread() == 0) {
-    check<4>(address, false);
+    check<4>(address, Touch::read);
     lane()->operations->wait_for_value(lane(), address, value, line);
   }
   synchronize(line);
@@ -214,7 +218,7 @@ TV_FN void lock_semaphore(const u8* address, u32 value, TV_LINE) {
 TV_FN void release_semaphore(u8* address, u32 value, TV_LINE) {
   synchronize(line);
   if (thread() == 0) {
-    check<4>(address, true);
+    check<4>(address, Touch::write);
     __atomic_store_n(reinterpret_cast<u32*>(address), value, __ATOMIC_RELEASE);
   }
   synchronize(line);
@@ -271,7 +275,7 @@ TV_FN u32 barrier_address(const u64* barriers) {
   return shared_distance(reinterpret_cast<const u8*>(barriers));
 }
 TV_FN void make_phases(u32 barrier) { lane()->operations->make_phases(lane(), barrier); }
-TV_FN void fence_phases() {}
+TV_FN void fence_phases() { lane()->operations->fence_proxy(lane()); }
 TV_FN void expect_bytes(u32 barrier, u32 bytes) {
   lane()->operations->expect_bytes(lane(), barrier, bytes);
 }
@@ -280,7 +284,8 @@ TV_FN void wait_for_phase(u32 barrier, u32 phase, TV_LINE) {
 }
 template <int n, class Groups>
 TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from) {
-  lane()->operations->copy_bulk(lane(), to, from, n, bulk.barrier(bulk.made));
+  lane()->operations->copy_bulk(lane(), to, from, n, bulk.barrier(bulk.made),
+                                bulk.phase(bulk.made));
 }
 template <int n, class Groups>
 TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from, u64) {
@@ -294,7 +299,7 @@ template <int threads>
 TV_FN void arrive_at_split_barrier(TV_LINE) {
   lane()->operations->split_barrier(lane(), threads, false, line);
 }
-TV_FN void fence_for_bulk() {}
+TV_FN void fence_for_bulk() { lane()->operations->fence_proxy(lane()); }
 
 // Products of warp groups.
 TV_FN u32 warp_group() { return thread() / 128; }

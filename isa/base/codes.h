@@ -125,7 +125,7 @@ struct CodeInfo {
   std::string_view explanation;  ///< what it means, an example, and the way out
 };
 
-/// Title and explanation of a code; nothing for a number that is no code.
+/// Title and explanation of a code; nothing for a number that is not a code.
 [[nodiscard]] std::optional<CodeInfo> code_info(Code code);
 
 /// Every code in ascending order.

@@ -64,7 +64,8 @@ struct ConvertLayout {
            "change their places inside a thread only, it costs little: between two Views to u1 it "
            "permutes bits, and where a Cast follows, the CUDA backend reads the permuted bits "
            "where they are. Between threads of a warp, elements move by shuffles or `movmatrix` "
-           "where that takes fewer instructions; else they move through shared memory that is no "
+           "where that takes fewer instructions; else they move through shared memory that is not "
+           "a "
            "tensor of the program, with one barrier.",
        .exchanges = true},
       slot("src", &ConvertLayout::src, "the tile"),

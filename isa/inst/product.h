@@ -11,7 +11,8 @@
 
 namespace tilevm::isa {
 
-/// The tensors of d = left * right + addend. A role that the product does not have is no variable.
+/// The tensors of d = left * right + addend. A role that the product does not have is not a
+/// variable.
 struct ProductOperands {
   VarId left, right, addend;
   /// Matrices in shared memory; of a product that completes later (DotAsync) the right one always.

@@ -48,7 +48,7 @@ enum class ScalarKind : std::uint8_t { boolean, i32, u32, i64, u64, f32 };
   }
   TILEVM_NO_ENUMERATOR();
 }
-/// Whether integers of a kind have a sign; false for what is no integer.
+/// Whether integers of a kind have a sign; false for what is not an integer.
 [[nodiscard]] constexpr bool is_signed(ScalarKind kind) {
   switch (kind) {
     case ScalarKind::i32:

@@ -86,7 +86,7 @@ class QuantizedLinear(torch.nn.Module):
         """Rounds the weights of a layer: the largest of a group decides its scale, each takes the nearest value.
         `options` are others of the constructor.
 
-        UsageError: a weight that is no finite number, or a weight or bias that float16 does not hold.
+        UsageError: a weight that is not a finite number, or a weight or bias that float16 does not hold.
         """
         layer = cls(linear.in_features, linear.out_features, type, group, linear.bias is not None, **options)
         weight = linear.weight.detach().float().cpu().numpy()
@@ -174,7 +174,7 @@ def _scale_of(largest: Any, most: float) -> Any:
 def quantize(weight: Any, type: str, group: int) -> tuple[Any, Any]:
     """Codes and float16 scales of a matrix [in, out]: groups along the first dimension, each value the nearest one.
 
-    UsageError: a weight that is no finite number, or that float16 does not hold.
+    UsageError: a weight that is not a finite number, or that float16 does not hold.
     """
     _check_weights(weight, "weight")
     values = values_of(type).astype("float32")

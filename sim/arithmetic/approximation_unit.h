@@ -43,15 +43,15 @@ TILEVM_INLINE Bits exact_product(Bits a, float b) { return as_bits(as_float(a) *
 
 // ---- The unit -----------------------------------------------------------------------------------
 
-/// What a block of arguments is reduced to. Of the square's argument of 17 bits, the upper 16.
+/// What a block of arguments is reduced to. The upper 16 bits of the square's argument of 17 bits.
 struct Reduced {
   Lanes segment, low;
   std::array<std::uint16_t, most> high, square;
 };
 
 /// approximation::truncated_square of 2 x: with x = a 2^8 + b, a^2 / 2 and the parts of a b that
-/// are products of four bits by four and of three by three. Those of three lack their two low
-/// columns, which a carry of theirs would join.
+/// are products of four bits by four and of three by three. The products of three miss their two
+/// low columns, which a carry of theirs would join.
 TILEVM_INLINE std::uint16_t square_of(std::uint16_t x) {
   const auto high = [x](unsigned a, unsigned b) { return (x & a) * (x & b) >> 16; };
   const unsigned a = x >> 8;
@@ -107,7 +107,7 @@ TILEVM_INLINE double number(Bits x) { return static_cast<double>(static_cast<Int
 struct Argument {
   Bits segment, low, high;
 };
-/// Of 17 low bits.
+/// The argument of 17 low bits.
 TILEVM_INLINE Argument argument(Bits f) { return {f >> 17, f & 0x1ffffU, (f & 0x1ffffU) >> 1}; }
 
 struct Rcp {
@@ -246,7 +246,8 @@ constexpr TanhSegments tanh_segments() {
 
 struct Tanh {
   static constexpr TanhSegments segments = tanh_segments();
-  /// Of the binades from 2^-8 on: the bits behind the point that the unit reads, the first segment.
+  /// For each binade from 2^-8 on: the bits behind the point that the unit reads, the first
+  /// segment.
   static constexpr std::array<Bits, 16> points{25, 24, 23, 23, 22, 22, 21, 20, 20, 20, 18};
   static constexpr std::array<Bits, 16> firsts{0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43};
   TILEVM_INLINE static Bits binade(Bits x) {

@@ -212,8 +212,8 @@ bool report_race(const ResolvedAccess& resolved, SharedUse use, Context& context
 }
 
 /// Reports different elements of one tile at the same address: the layout of the tensor does not
-/// keep them apart, so one of them is lost. Of a copy any thread may write any element.
-/// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
+/// keep them apart, so one of them is lost. Any thread may write any element of a copy. Elements
+/// that only share a byte are exempt: a store keeps the other bits of the byte.
 bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& context) {
   if (!resolved.runs.table->overlaps) return true;
   const SharedAccess& access = *resolved.access;
@@ -267,7 +267,7 @@ void explain_shared_address(const SharedAccess& access, const isa::Index& index,
     if (layout.offset(other) != offset || other == index) continue;
     add_note(context.fault->diagnostic,
              fmt::format("the layout of `{}` gives {} and {} one address: if they are to be "
-                         "different elements, mend its strides first",
+                         "different elements, fix its strides first",
                          access.tensor, element_text(access.tensor, index),
                          element_text(access.tensor, other)));
     return;

@@ -38,7 +38,7 @@ bool evaluate_origin(const GlobalAccess& access, Context& context, Coordinates& 
   return true;
 }
 
-/// The same, and where an index places the elements.
+/// The origin, and where an index places the elements.
 bool evaluate_origin(const GlobalAccess& access, Context& context, TileOrigin& origin) {
   if (!evaluate_origin(access, context, origin.begin)) return false;
   if (access.indexed == nullptr) return true;

@@ -245,7 +245,7 @@ class BlockRun {
     if (rank >= first_fault_) return;
     first_fault_ = rank;
     fault.block = launch_.block_index(rank);
-    std::string met = fmt::format("met by block [{}]", fmt::join(fault.block, ", "));
+    std::string met = fmt::format("in block [{}]", fmt::join(fault.block, ", "));
     if (fault.thread) met += fmt::format(", thread {}", *fault.thread);
     add_note(fault.diagnostic, std::move(met));
     fault_ = std::move(fault);

@@ -50,7 +50,7 @@ inline void prefetch_after(const std::uint8_t* address) {
   __builtin_prefetch(reinterpret_cast<const void*>(after));
 }
 
-/// The same for a whole piece of memory.
+/// Prefetches a whole piece of memory.
 void prefetch_after(const std::uint8_t* begin, std::size_t bytes) {
   constexpr std::size_t line = 64;
   for (std::size_t b = 0; b < bytes; b += line) prefetch_after(begin + b);

@@ -52,7 +52,7 @@ inline int open_device() {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, 0), "device");
   if (properties.major != 9) {
-    std::printf("%s is no GPU of compute capability 9.0\n", properties.name);
+    std::printf("%s is not a GPU of compute capability 9.0\n", properties.name);
     std::exit(1);
   }
   int driver = 0;
@@ -196,7 +196,7 @@ __host__ __device__ inline uint32_t swizzled(int row, int piece) {
   return row * 128 + (piece ^ (row & 7)) * 16;
 }
 
-/// What wgmma is told of such a tile; k / 8 more for the elements from column k on.
+/// The descriptor of such a tile for wgmma; k / 8 more for the elements from column k on.
 __device__ inline uint64_t tile_descriptor(uint32_t address) {
   constexpr uint64_t eight_rows = 1024, swizzle_128 = 1;
   return (address & 0x3ffff) >> 4 | uint64_t{1} << 16 | (eight_rows >> 4) << 32 | swizzle_128 << 62;
@@ -248,7 +248,7 @@ __device__ inline void multiply(float (&d)[n / 2], const uint32_t (&a)[4], uint6
   }
 }
 
-/// The same with `a` a tile of 64 rows.
+/// A product with `a` a tile of 64 rows.
 template <int n>
 __device__ inline void multiply(float (&d)[n / 2], uint64_t a, uint64_t b, int adds) {
   static_assert(n == 64 || n == 128 || n == 256);

@@ -290,7 +290,7 @@ double error_of(const Device& device, const Problem& p, int count, bool exact) {
   return exact ? wrong : std::sqrt(difference / norm);
 }
 
-/// Exact sums, with rows that are no multiple of a tile: equal bits, and nothing behind c.
+/// Exact sums, with rows that are not multiples of a tile: equal bits, and nothing behind c.
 bool is_right(const Device& device, const Variant& variant) {
   const Problem p{device.weights, 300, 512, 512};
   const std::size_t bytes = static_cast<std::size_t>(p.m) * p.n * 2, behind = 512 * 512 * 2 - bytes;

@@ -10,8 +10,8 @@ struct alignas(64) TensorMap {
   uint64_t words[16];
 };
 
-/// Of a matrix of f16 [rows][columns] without gaps. A copy takes `box_rows` rows of 64 columns, and
-/// the tile in shared memory is swizzled (hopper::swizzled).
+/// A map of a matrix of f16 [rows][columns] without gaps. A copy takes `box_rows` rows of 64
+/// columns, and the tile in shared memory is swizzled (hopper::swizzled).
 inline TensorMap make_map(const void* matrix, uint64_t rows, uint64_t columns, uint32_t box_rows) {
   using Encode = int(TensorMap*, int type, uint32_t rank, void* memory, const uint64_t* sizes,
                      const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
@@ -42,7 +42,7 @@ inline TensorMap make_map(const void* matrix, uint64_t rows, uint64_t columns, u
   return map;
 }
 
-/// A tile of this block; the barrier is told of its bytes.
+/// A tile of this block; the barrier expects its bytes.
 __device__ inline void copy_tile(uint32_t to, const TensorMap& map, int row, int column,
                                  uint32_t barrier) {
   asm volatile(
@@ -52,8 +52,8 @@ __device__ inline void copy_tile(uint32_t to, const TensorMap& map, int row, int
       : "memory");
 }
 
-/// The same tile for all blocks of `blocks` (a bit each), at the same address in each, and told to
-/// the barrier of the same address in each.
+/// Copies one tile for all blocks of `blocks` (a bit each), to the same address in each, and
+/// completes on the barrier of the same address in each.
 __device__ inline void copy_tile_to(uint32_t to, const TensorMap& map, int row, int column,
                                     uint32_t barrier, uint16_t blocks) {
   asm volatile(

@@ -20,10 +20,10 @@ constexpr int readers = 128;   // threads that take the tiles; a warp before the
 enum class Sharing { own, twice, multicast };
 
 struct Task {
-  uint32_t* sums;     ///< of each block, of what it has read
-  long long* cycles;  ///< of each block
-  int tiles;          ///< of the matrix
-  int count;          ///< of tiles that a block takes
+  uint32_t* sums;     ///< sum of each block over what it has read
+  long long* cycles;  ///< cycles of each block
+  int tiles;          ///< number of tiles of the matrix
+  int count;          ///< number of tiles that a block takes
   int stages;
 };
 
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(32 + readers, 1)
   }
 }
 
-/// The same sums by loads.
+/// The sums by loads.
 __global__ void expected(const uint32_t* matrix, Task task, Sharing sharing, int rows) {
   __shared__ uint32_t partial[256];
   uint32_t sum = 0;

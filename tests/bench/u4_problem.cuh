@@ -16,8 +16,8 @@ struct Problem {
   int m, n, k;
 };
 
-/// Of a step's codes: thread (row % 8) * 4 + (k % 8) / 2 of warp row / 16, word k / 16, pair
-/// (row / 8) % 2 + 2 ((k / 8) % 2), half k % 2; "row" is a column of w.
+/// The code of a step: thread (row % 8) * 4 + (k % 8) / 2 of warp row / 16, word k / 16, pair (row
+/// / 8) % 2 + 2 ((k / 8) % 2), half k % 2; "row" is a column of w.
 __device__ int code_of(const uint8_t* weights, int row, int k) {
   const int thread = row / 16 * 32 + row % 8 * 4 + k % 8 / 2;
   const uint32_t word = reinterpret_cast<const uint32_t*>(weights)[thread * 4 + k / 16];

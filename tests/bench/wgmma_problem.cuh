@@ -27,7 +27,7 @@ struct Problem {
   const uint16_t* scales;  ///< [tile][group][64 rows], f16
   const uint16_t* b;       ///< [tile][n][step], f16
   float* sums;             ///< [group][64][n] of the first block
-  long long* cycles;       ///< of each block
+  long long* cycles;       ///< cycles of each block
   int steps;               ///< even
 };
 

@@ -77,7 +77,7 @@ TEST_CASE("dimensions without gaps on both sides are one row") {
         "tv::copy_bulk<1024>");
   CHECK_FALSE(
       is_bulk(text_of(with(shared, "512])\n    Copy", "512], layout=strides(1, 16))\n    Copy"))));
-  // Of three dimensions the last two, or all.
+  // The last two of three dimensions, or all.
   const auto three = [&](const std::string& view) {
     return text_of(
         "@threads(128)\ndef f<4>(f16* p):\n    i = BlockIndices()\n"
@@ -92,8 +92,8 @@ TEST_CASE("dimensions without gaps on both sides are one row") {
   CHECK(bytes_of(three("[16, 2, 256]")) == "tv::copy_bulk<4096>");
 }
 
-TEST_CASE("rows pay where threads would have to find the places of their pieces anew") {
-  // 384 threads turn over 24 rows, which 64 are no multiple of.
+TEST_CASE("rows pay where threads would have to find the places of their pieces again") {
+  // 384 threads turn over 24 rows, which 64 are not multiples of.
   const std::string text = text_of(rows_of_256_bytes(384));
   CHECK(is_bulk(text));
   CHECK(text.find("if (bulk_.warp - 1u < 8 && tv::leads_warp()) {") != std::string::npos);
@@ -116,9 +116,15 @@ TEST_CASE("what the kernel writes itself is not read in bulk") {
 TEST_CASE("a block waits for its copies before it ends, wherever that is") {
   const std::string text =
       text_of(kernel("512", "[64, 512]", "[i * 16:, 0:]", "    if n > 3:\n        Exit()\n"));
-  const auto exit = text.find("tv::end_bulk(bulk_);");
+  constexpr std::string_view begin = "if (bulk_.bytes != 0) {",
+                             end = "tv::wait_for_phases<0, false>(bulk_);";
+  const auto exit = text.find(begin);
   REQUIRE(exit != std::string::npos);
-  CHECK(text.find("return;", exit) < text.find("tv::end_bulk(bulk_);", exit + 1));
+  const auto last = text.find(begin, exit + 1);
+  REQUIRE(last != std::string::npos);
+  CHECK(text.find(end, exit) < text.find("return;", exit));
+  CHECK(text.find("return;", exit) < last);
+  CHECK(text.find(end, last) != std::string::npos);
   CHECK(text.find("tv::copy_async_commit") == std::string::npos);
 }
 
