@@ -10,7 +10,7 @@
 namespace tilevm::backend {
 namespace {
 
-std::string list(int count, std::string_view separator, const auto& item) {
+std::string register_list(int count, std::string_view separator, const auto& item) {
   std::string result;
   for (int i = 0; i < count; ++i) result += (i > 0 ? std::string(separator) : "") + item(i);
   return result;
@@ -27,13 +27,14 @@ struct Registers {
 std::string signature(const WgmmaUse& use, std::string_view last) {
   const Registers registers(use);
   const std::string a =
-      use.a_in_registers ? list(registers.a, ", ", [](int i) { return fmt::format("u32 a{}", i); })
-                         : "u64 a";
+      use.a_in_registers
+          ? register_list(registers.a, ", ", [](int i) { return fmt::format("u32 a{}", i); })
+          : "u64 a";
   return fmt::format(
       "template <int a_factor, int b_factor, int a_transposed, int b_transposed>\n"
       "TV_FN void {}({},\n    {}, u64 b, bool accumulate{}) {{\n",
       wgmma_function_name(use),
-      list(registers.d, ", ", [](int i) { return fmt::format("u32& d{}", i); }), a, last);
+      register_list(registers.d, ", ", [](int i) { return fmt::format("u32& d{}", i); }), a, last);
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ std::string wgmma_function(const WgmmaUse& use) {
   const isa::MmaShape& shape = *use.shape;
   const Registers registers(use);
   const auto numbers = [](int first, int count) {
-    return "{" + list(count, ", ", [&](int i) { return fmt::format("%{}", first + i); }) + "}";
+    return "{" + register_list(count, ", ", [&](int i) { return fmt::format("%{}", first + i); }) +
+           "}";
   };
   const int a = registers.d, b = a + (use.a_in_registers ? registers.a : 1), flag = b + 1;
   std::string immediates, constraints;
@@ -72,24 +74,26 @@ std::string wgmma_function(const WgmmaUse& use) {
       flag, shape.name, ptx_type(shape.accumulator), ptx_type(shape.a), ptx_type(shape.b),
       numbers(0, registers.d), use.a_in_registers ? numbers(a, registers.a) : fmt::format("%{}", a),
       b, immediates);
-  text +=
-      fmt::format("      : {}\n      : {}, \"l\"(b), \"r\"(static_cast<u32>(accumulate)){});\n}}\n",
-                  list(registers.d, ", ", [](int i) { return fmt::format("\"+r\"(d{})", i); }),
-                  use.a_in_registers
-                      ? list(registers.a, ", ", [](int i) { return fmt::format("\"r\"(a{})", i); })
-                      : "\"l\"(a)",
-                  constraints);
+  text += fmt::format(
+      "      : {}\n      : {}, \"l\"(b), \"r\"(static_cast<u32>(accumulate)){});\n}}\n",
+      register_list(registers.d, ", ", [](int i) { return fmt::format("\"+r\"(d{})", i); }),
+      use.a_in_registers
+          ? register_list(registers.a, ", ", [](int i) { return fmt::format("\"r\"(a{})", i); })
+          : "\"l\"(a)",
+      constraints);
   return text;
 }
 
 std::string emulated_wgmma_function(const WgmmaUse& use, std::size_t number) {
   const Registers registers(use);
   std::string text = signature(use, ", TV_LINE");
-  text += fmt::format("  u32* const d[] = {{{}}};\n",
-                      list(registers.d, ", ", [](int i) { return fmt::format("&d{}", i); }));
+  text +=
+      fmt::format("  u32* const d[] = {{{}}};\n",
+                  register_list(registers.d, ", ", [](int i) { return fmt::format("&d{}", i); }));
   if (use.a_in_registers) {
-    text += fmt::format("  const u32 words[] = {{{}}};\n",
-                        list(registers.a, ", ", [](int i) { return fmt::format("a{}", i); }));
+    text +=
+        fmt::format("  const u32 words[] = {{{}}};\n",
+                    register_list(registers.a, ", ", [](int i) { return fmt::format("a{}", i); }));
   }
   text += fmt::format(
       "  const emu::DotOperands operands = {{{}, {}, b, accumulate, a_factor < 0, b_factor < 0, "

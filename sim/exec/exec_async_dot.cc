@@ -286,9 +286,34 @@ ShadowFlow shadow_flow(const isa::DotAsync& inst, const Preparation& preparation
       static_cast<std::size_t>(preparation.register_type(inst.c.var).shape()[1]), preparation);
 }
 
+/// Elements of registers alone: the addend's, and the row of a where a is in registers.
 template <>
-DataFlow data_flow(const isa::DotAsync&, const Preparation&) {
-  return {DataFlow::Kind::loaded, {}, {}};
+DataFlow data_flow(const isa::DotAsync& inst, const Preparation& preparation) {
+  const auto* left = std::get_if<isa::RegisterOperand>(&inst.a.value);
+  std::vector<std::vector<ElementSource>> rows;
+  if (left != nullptr) {
+    const isa::RegisterLayout& layout = preparation.register_type(left->var).layout;
+    rows.resize(static_cast<std::size_t>(layout.shape()[0]));
+    for (std::int64_t t = 0; t < layout.num_threads(); ++t) {
+      for (std::int64_t i = 0; i < layout.num_locals(); ++i) {
+        rows[static_cast<std::size_t>(layout.element(t, i)[0])].push_back(
+            {left->var, static_cast<std::size_t>(t), static_cast<std::size_t>(i)});
+      }
+    }
+  }
+  return {DataFlow::Kind::computed,
+          {},
+          [rows = std::move(rows), c = inst.c.var,
+           layout = preparation.register_type(inst.c.var).layout](std::size_t thread,
+                                                                  std::size_t place) {
+            std::vector<ElementSource> sources{{c, thread, place}};
+            if (rows.empty()) return sources;
+            const isa::Index at =
+                layout.element(static_cast<std::int64_t>(thread), static_cast<std::int64_t>(place));
+            const auto& row = rows[static_cast<std::size_t>(at[0])];
+            sources.insert(sources.end(), row.begin(), row.end());
+            return sources;
+          }};
 }
 
 }  // namespace tilevm::sim
