@@ -22,6 +22,7 @@
 #include "backend/emu/named_barriers.h"
 #include "backend/emu/order_check.h"
 #include "backend/emu/stored_bytes.h"
+#include "backend/emu/warp_products.h"
 
 namespace tilevm::backend {
 
@@ -40,6 +41,7 @@ struct EmuLaunch {
   bool compares_stores = false;   ///< some elements are stored by all threads that hold them
   MemoryMap memory;
   const std::vector<MmaUnit>* mma = nullptr;  ///< mma instructions of the compiled unit
+  const std::vector<WgmmaUnit>* wgmma = nullptr;  ///< those of warp groups
   const MmaModel* model = nullptr;
   EmuOptions options{};
 };
@@ -82,6 +84,8 @@ class BlockMachine {
     ldmatrix,
     stmatrix,
     mma,
+    wgmma,
+    wgmma_group,
   };
   struct Thread {
     Fibre fibre;
@@ -100,6 +104,8 @@ class BlockMachine {
     WarpRegisters<void> c{};
     std::array<unsigned, warp_size> values{};
     unsigned detail = 0;  ///< the shape of an mma, the kind of a matrix access
+    std::array<unsigned* const*, warp_size> d{};  ///< words of an asynchronous product
+    std::array<const emu::DotOperands*, warp_size> dot{};
   };
   struct Group {  ///< threads that meet: a warp, or the block at its barrier
     unsigned arrived = 0;
@@ -168,6 +174,7 @@ class BlockMachine {
   StoredBytes stored_;
   ThreadCopies copies_;
   Phases phases_;
+  WarpProducts products_;
   std::optional<OrderCheck> order_;  ///< if the launch checks it
   SeededNumbers numbers_;
   std::array<unsigned, 3> index_{};

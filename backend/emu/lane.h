@@ -11,6 +11,13 @@ constexpr unsigned long long stack_bytes = 1ULL << 20;
 
 struct Lane;
 
+/// The operands of an instruction of a warp group, as a thread brings them: a in registers, or both
+/// by descriptors of matrices in shared memory, whose addresses count from its begin.
+struct DotOperands {
+  const unsigned* a_words;  ///< null if a is in shared memory
+  unsigned long long a, b;  ///< descriptors
+  bool accumulate, negate_a, negate_b, a_mn_major, b_mn_major;
+};
 /// What an access does; an update is atomic.
 enum class Touch { read, write, update };
 
@@ -49,6 +56,12 @@ struct Operations {
   /// Multiplies with block scales: the scales of a and of b are in the low bytes of a register.
   void (*mma_scaled)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* a_scales, const unsigned* b_scales, unsigned line);
+  /// An asynchronous product by the unit's instruction `shape` of warp groups. The words of d are
+  /// written before dot_wait returns to the warp.
+  void (*dot_async)(Lane* lane, unsigned shape, unsigned* const* d, const DotOperands& operands,
+                    unsigned line);
+  void (*dot_commit)(Lane* lane, unsigned line);
+  void (*dot_wait)(Lane* lane, unsigned pending, unsigned line);
   void (*cp_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
                    unsigned valid);
   void (*cp_async_commit_group)(Lane* lane);

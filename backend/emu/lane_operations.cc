@@ -78,6 +78,7 @@ struct LaneOperations {
       return;
     block.copies_.let_some_land(block.numbers_);
     block.phases_.let_some_land(block.numbers_);
+    block.products_.let_some_land(block.numbers_);
     block.stored_.clear();
     if (block.order_) block.order_->synchronize();
     block.release(block.barrier_, 0, block.launch_.threads);
@@ -208,6 +209,49 @@ struct LaneOperations {
                                      .selector = extras.selector,
                                      .a_scales = operands.a_scales,
                                      .b_scales = operands.b_scales});
+    block.release_warp(lane);
+  }
+
+  /// The warp's part of a product: its 16 rows, which land on their own.
+  static void dot_async(emu::Lane* lane, unsigned shape, unsigned* const* d,
+                        const emu::DotOperands& operands, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    const unsigned warp = lane->thread / warp_size, number = lane->thread % warp_size;
+    auto& own = block.operands_[warp];
+    own.d[number] = d;
+    own.dot[number] = &operands;
+    if (block.warps_[warp].arrived > 0 && own.detail != shape) {
+      block.stop(lane, EmuFault::Kind::divergence,
+                 fmt::format("thread {} is at another tensor-core instruction than thread {}",
+                             lane->thread, block.warps_[warp].first),
+                 line);
+    }
+    own.detail = shape;
+    if (!block.meet_warp(lane, Meeting::wgmma, line)) return;
+    const WgmmaUnit& unit = (*block.launch_.wgmma)[shape];
+    WarpProduct product(unit, *block.launch_.model, warp, {lane->shared.begin, lane->barriers},
+                        own.dot, own.d);
+    if (const auto outside = product.find_outside()) {
+      block.stop(lane, EmuFault::Kind::memory,
+                 fmt::format("a matrix descriptor names byte {} of shared memory, which has {}",
+                             *outside, lane->barriers),
+                 line);
+    }
+    block.products_.begin(warp, std::move(product), block.numbers_);
+    block.release_warp(lane);
+  }
+
+  static void dot_commit(emu::Lane* lane, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (!block.meet_warp(lane, Meeting::wgmma_group, line)) return;
+    block.products_.commit(lane->thread / warp_size, block.numbers_);
+    block.release_warp(lane);
+  }
+
+  static void dot_wait(emu::Lane* lane, unsigned pending, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (!block.meet_warp(lane, Meeting::wgmma_group, line)) return;
+    block.products_.wait(lane->thread / warp_size, pending);
     block.release_warp(lane);
   }
 
@@ -364,6 +408,9 @@ struct LaneOperations {
       .mma = mma,
       .mma_sparse = mma_sparse,
       .mma_scaled = mma_scaled,
+      .dot_async = dot_async,
+      .dot_commit = dot_commit,
+      .dot_wait = dot_wait,
       .cp_async = cp_async,
       .cp_async_commit_group = cp_async_commit_group,
       .cp_async_wait_group = cp_async_wait_group,

@@ -16,7 +16,7 @@
 // Unrolls a loop of n iterations wholly, unless compilers would take minutes for it.
 #define TV_UNROLL_UP_TO(n) TV_PRAGMA(unroll(n) <= 1024 ? (n) : 8)
 #define TV_ASSUME(...) __builtin_assume(__VA_ARGS__)
-#define TV_SHARED(name) extern __shared__ __align__(128) tv::u8 name[]
+#define TV_SHARED(name, alignment) extern __shared__ __align__(alignment) tv::u8 name[]
 #define TV_BARRIERS(name, n) __shared__ tv::u64 name[n]
 #define TV_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 
@@ -451,8 +451,29 @@ template <int threads>
 TV_FN void barrier_arrive() {
   asm volatile("barrier.cta.arrive.aligned 1, %0;" ::"n"(threads) : "memory");
 }
-/// What this thread stored before, and tells others by a barrier, is there for their bulk copies.
+/// What this thread stored before, and tells others by a barrier, is there for their bulk copies and
+/// for products of warp groups.
 TV_FN void fence_proxy_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
+
+// Products of warp groups (PTX ISA, "wgmma"). The functions of the instructions are added to these.
+TV_FN u32 warp_group() { return __shfl_sync(0xffffffffu, threadIdx.x / 128, 0); }
+/// The descriptor of a matrix in shared memory: `fields` has all but its start.
+TV_FN u64 matrix_descriptor(const u8* start, u64 fields) {
+  const u32 address = static_cast<u32>(__cvta_generic_to_shared(start));
+  return fields | (address & 0x3ffffu) >> 4;
+}
+/// Registers that were written before are there for the products that follow.
+TV_FN void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+TV_FN void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int pending>
+TV_FN void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+/// The compiler keeps no copy of these words from before, and reads none of them earlier.
+template <int n>
+TV_FN void hold_words(u32* words) {
+  TV_UNROLL for (int i = 0; i < n; ++i) asm volatile("" : "+r"(words[i])::"memory");
+}
 
 // f32 arithmetic.
 TV_FN u32 f32_add(u32 a, u32 b) {

@@ -11,7 +11,7 @@
 #define TV_UNROLL_BY(n)
 #define TV_UNROLL_UP_TO(n)
 #define TV_ASSUME(...)
-#define TV_SHARED(name) tv::u8* const name = tv::shared_memory()
+#define TV_SHARED(name, alignment) tv::u8* const name = tv::shared_memory()
 #define TV_BARRIERS(name, n) tv::u64* const name = tv::memory_barriers()
 #define TV_KERNEL(...) extern "C" void
 // The thread that runs; tests, which have no such stacks, say another one.
@@ -300,6 +300,20 @@ TV_FN void barrier_arrive(TV_LINE) {
   lane()->operations->split_barrier(lane(), threads, false, line);
 }
 TV_FN void fence_proxy_async() { lane()->operations->fence_proxy(lane()); }
+
+// Products of warp groups.
+TV_FN u32 warp_group() { return thread() / 128; }
+TV_FN u64 matrix_descriptor(const u8* start, u64 fields) {
+  return fields | (shared_distance(start) & 0x3ffffu) >> 4;
+}
+TV_FN void wgmma_fence() {}
+TV_FN void wgmma_commit(TV_LINE) { lane()->operations->dot_commit(lane(), line); }
+template <int pending>
+TV_FN void wgmma_wait(TV_LINE) {
+  lane()->operations->dot_wait(lane(), pending, line);
+}
+template <int n>
+TV_FN void hold_words(u32*) {}
 
 // f32 arithmetic. A NaN result is 0x7fffffff.
 TV_FN float f32_value(u32 a) {

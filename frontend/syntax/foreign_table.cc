@@ -116,8 +116,14 @@ void add_memory(Words& table) {
 }
 
 void add_arithmetic(Words& table) {
-  add(table, {"matmul", "mma", "mm", "bmm", "gemm", "wmma", "mma_sync", "einsum", "wgmma"},
+  add(table, {"matmul", "mma", "mm", "bmm", "gemm", "wmma", "mma_sync", "einsum"},
       fmt::format("a matrix product is {}", call<isa::Dot>("a, b, acc")));
+  add(table, {"wgmma", "warpgroup_mma", "wgmma_mma_async"},
+      fmt::format("a product of warp groups that completes later is {}, with {} and {}",
+                  call<isa::DotAsync>("a, b, acc, out=acc"), name<isa::DotAsyncCommitGroup>(),
+                  name<isa::DotAsyncWaitGroup>()));
+  add(table, {"fence_proxy_async", "fence_view_async_shared"},
+      fmt::format("it is {}", call<isa::FenceProxyAsync>("")));
   add(table, {"dot_scaled"},
       fmt::format("a product of scaled tiles is {}", name<isa::DotScaled>()));
   add(table, {"expf", "__expf"},

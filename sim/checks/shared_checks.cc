@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/checks/granules.h"
+#include "sim/checks/product_checks.h"
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_races.h"
 #include "sim/state/access_observer.h"
@@ -80,8 +81,22 @@ bool check_shared_access(const ResolvedAccess& resolved, SharedUse use, Context&
   if (is_in_flight(resolved, context)) {
     return report_in_flight(resolved, writes(use) ? "writes" : "reads", context);
   }
+  if (writes(use) && !check_overwrites(resolved, context)) return false;
   if (!check_race(resolved, use, context)) return false;
+  if (use == SharedUse::product && !check_operand(resolved, context)) return false;
   check_without_barrier(resolved, use, context);
+  switch (use) {
+    case SharedUse::read:
+    case SharedUse::product:
+      break;
+    case SharedUse::write:
+    case SharedUse::combine:
+      note_generic_store(resolved, context);
+      break;
+    case SharedUse::copy:
+      note_async_store(resolved, context);
+      break;
+  }
   return true;
 }
 

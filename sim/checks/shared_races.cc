@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "isa/dot/mma_shapes.h"
 #include "sim/checks/equal_indices.h"
 #include "sim/checks/granules.h"
 
@@ -53,8 +54,13 @@ void mark(SharedHistory& set, const ResolvedAccess& resolved, AccessKind kind,
           const Context& context) {
   static_cast<void>(
       for_each_granule(resolved, context, [&](std::size_t thread, std::uint64_t granule) {
-        add_access(current(set, granule), thread, resolved.access->statement,
-                   {kind, resolved.access->combination});
+        const AccessType type{kind, resolved.access->combination};
+        add_access(current(set, granule), thread, resolved.access->statement, type);
+        // Another warp, too: two parties stand for all of them.
+        if (resolved.access->by_warps && context.settings.threads > isa::warp_size) {
+          add_access(current(set, granule), thread + isa::warp_size, resolved.access->statement,
+                     type);
+        }
         return true;
       }));
 }
@@ -109,7 +115,7 @@ bool reads_own(const SharedHistory& set, const ResolvedAccess& resolved, std::si
 /// Whether a thread's access to a granule races with the history.
 bool is_race(const SharedHistory& set, const ResolvedAccess& resolved, SharedUse use,
              std::size_t thread, std::uint64_t granule, Context& context) {
-  const std::size_t party = use == SharedUse::copy ? AccessRecord::any_thread : thread;
+  const std::size_t party = is_asynchronous(use) ? AccessRecord::any_thread : thread;
   if (!conflicts(set, granule, party, type_of(*resolved.access, use))) return false;
   return use != SharedUse::read || set.joint_writes.empty() ||
          !reads_own(set, resolved, thread, granule, context);
@@ -119,7 +125,7 @@ bool has_conflict(const SharedHistory& set, const ResolvedAccess& resolved, Shar
                   Context& context) {
   if (use != SharedUse::read || set.joint_writes.empty()) {
     return !for_each_granule(resolved, context, [&](std::size_t t, std::uint64_t granule) {
-      return !conflicts(set, granule, use == SharedUse::copy ? AccessRecord::any_thread : t,
+      return !conflicts(set, granule, is_asynchronous(use) ? AccessRecord::any_thread : t,
                         type_of(*resolved.access, use));
     });
   }
@@ -166,7 +172,7 @@ bool report_race(const ResolvedAccess& resolved, SharedUse use, Context& context
   const SharedAccess& access = *resolved.access;
   const TileOrigin& origin = resolved.origin;
   const SharedHistory& set = context.state.shared.since_barrier;
-  const bool is_copy = use == SharedUse::copy;
+  const bool is_copy = is_asynchronous(use);
   const auto thread_of = [&](std::size_t t) { return is_copy ? AccessRecord::any_thread : t; };
   const auto found = find_elements(resolved, context.settings.granule_shift,
                                    [&](std::size_t t, std::uint64_t granule) {
@@ -174,7 +180,9 @@ bool report_race(const ResolvedAccess& resolved, SharedUse use, Context& context
                                    });
   const ConflictingAccess other =
       conflicting_access(set.records[found.detail], thread_of(found.thread), type_of(access, use));
-  const std::string who = is_copy ? "any thread" : fmt::format("thread {}", found.thread);
+  const std::string who = use == SharedUse::product ? "any warp"
+                          : is_copy                 ? "any thread"
+                                                    : fmt::format("thread {}", found.thread);
   context.fail(
       Code::race, access.span,
       fmt::format("`{}` races for {}, first {}: {} {} what thread {} {}, with no `Synchronize` "
@@ -322,7 +330,7 @@ bool conflicts_with_history(SharedHistory& set, const ResolvedAccess& resolved, 
   constexpr std::size_t most_recent = 64;
   if (!set.marking && set.recent.size() < most_recent &&
       is_apart(set, range, type_of(*access, use))) {
-    if (use == SharedUse::copy) return false;
+    if (is_asynchronous(use)) return false;
     if (kind == AccessKind::read && repeats_read(set, *access, origin)) return false;
     set.recent.push_back({access, origin, kind, range.begin, range.end});
     if (kind == AccessKind::write) keep_joint_write(set, set.recent.back());
@@ -330,7 +338,7 @@ bool conflicts_with_history(SharedHistory& set, const ResolvedAccess& resolved, 
   }
   mark_recent(set, context);
   if (has_conflict(set, resolved, use, context)) return true;
-  if (use == SharedUse::copy) return false;
+  if (is_asynchronous(use)) return false;
   mark(set, resolved, kind, context);
   if (kind == AccessKind::write) {
     keep_joint_write(set, {access, origin, kind, range.begin, range.end});
@@ -346,6 +354,30 @@ bool check_race(const ResolvedAccess& resolved, SharedUse use, Context& context)
   if (context.settings.threads == 1) return true;
   return !conflicts_with_history(set, resolved, use, context) ||
          report_race(resolved, use, context);
+}
+
+namespace {
+
+void add_product_read(SharedHistory& set, const ResolvedAccess& operand, Context& context) {
+  const auto& [access, origin, runs] = operand;
+  constexpr std::size_t most_recent = 64;
+  if (set.marking || set.recent.size() >= most_recent) {
+    mark_recent(set, context);
+    return mark(set, operand, AccessKind::read, context);
+  }
+  if (repeats_read(set, *access, origin)) return;
+  const GranuleRange range = granules_of(operand, context);
+  set.recent.push_back({access, origin, AccessKind::read, range.begin, range.end});
+}
+
+}  // namespace
+
+void note_product_read(const ResolvedAccess& operand, Context& context) {
+  SharedMemory& shared = context.state.shared;
+  if (shared.since_barrier.records.empty()) return;
+  add_product_read(shared.since_barrier, operand, context);
+  if (shared.without.barrier == Without::none || shared.without.history.records.empty()) return;
+  add_product_read(shared.without.history, operand, context);
 }
 
 void forget_history(SharedHistory& set) {
