@@ -121,7 +121,7 @@ void emit_form(const ProductWait& form, const isa::InstStmt&, KernelEmission& ke
 
 template <>
 void emit_plain(const isa::FenceProxyAsync&, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line("tv::fence_for_bulk();");
+  kernel.out.line("tv::fence_proxy_async();");
 }
 
 }  // namespace tilevm::backend
