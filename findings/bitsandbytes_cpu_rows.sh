@@ -1,5 +1,5 @@
 #!/bin/sh
-# bitsandbytes 0.50.2: on a CPU dequantize_4bit gives other weights where rows are not multiples of the block.
+# bitsandbytes 0.50.2: on a CPU dequantize_4bit gives other weights where rows are not a multiple of the block.
 #
 # quantize_4bit makes blocks of 64 weights of the flat tensor. The CPU's dequantize_4bit takes blocks of each row: with rows of
 # 96 weights all but a few get the scale of another block. The package's code for all devices, and that for GPUs, take

@@ -94,7 +94,7 @@ class GroupedLinear(torch.nn.Module):
 
         super().__init__()
         if weights.ndim != 3 or not len(weights):
-            raise UsageError(f"`weights` of shape {list(weights.shape)} are no matrices of experts, [experts, outputs, inputs]")
+            raise UsageError(f"`weights` of shape {list(weights.shape)} are not matrices of experts, [experts, outputs, inputs]")
         layers = []
         for weight in weights:
             linear = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")

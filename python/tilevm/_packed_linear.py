@@ -78,7 +78,7 @@ class PackedLinear(torch.nn.Module):
     """y = x W^T + bias for inference: x of float16, bfloat16 or float32, W the dequantised weight rounded to that type.
 
     The state dict has the tensors that a packed folder has of a module: `weight_q`, and those of the weight's format
-    (tilevm.checkpoints.PackedWeight). x has a gradient. Under torch.autocast x becomes autocast's type.
+    (tilevm.checkpoints.PackedWeight). The layer has a gradient for x. Under torch.autocast x becomes autocast's type.
     """
 
     weight_q: torch.Tensor

@@ -2,7 +2,7 @@
 # Proves each checkpoint format against its reference implementation, outside of CI: installs the packages of requirements.txt in a
 # temporary folder and runs references.py there. prove.sh --keep also renews tests/data/checkpoints.
 #
-# Only the modules of AutoGPTQ, AutoAWQ and GPTQModel that unpack and dequantize are imported: their packages want GPUs, older
+# AutoGPTQ, AutoAWQ and GPTQModel: only the modules that unpack and dequantize are imported, because their packages want GPUs, older
 # versions of transformers, or packages that are of no use here (stubs.py).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

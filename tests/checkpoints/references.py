@@ -190,7 +190,7 @@ FORMATS = (gptq_cases, gptq_v2_cases, awq_cases, compressed_cases, fp8_block_cas
 
 
 def digest(weight):
-    """The hash of a weight [out, in] of float32: a NaN is a NaN."""
+    """The hash of a weight [out, in] of float32; all NaNs are one."""
     canonical = numpy.where(numpy.isnan(weight), numpy.float32(numpy.nan), weight).astype("<f4")
     return hashlib.sha256(numpy.ascontiguousarray(canonical).tobytes()).hexdigest()[:32]
 

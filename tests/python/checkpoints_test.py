@@ -94,6 +94,32 @@ class Weights(Folder):
                             if "quant_state" not in key:
                                 self.assertEqual(b"".join(before.pieces(full)), numpy.ascontiguousarray(one).tobytes(), key)
 
+    def test_layouts_of_the_standard_library(self):
+        """std/checkpoints.tile reads the files' own words."""
+        for name, key, layout in (("gptq_v1_4_act-order", "qweight", "gptq_codes(K, N, W)"), ("gptq_v1_2_act-order", "qweight", "gptq_codes(K, N, W)"),
+                                  ("gptq_v1_8_act-order", "qweight", "gptq_codes(K, N, W)"), ("awq_32", "qweight", "awq_codes(K, N)"),
+                                  ("pack_4_asym_bf16", "weight_packed", "packed_rows(K, N)"), ("nvfp4", "weight_packed", "packed_rows(K, N)")):
+            with self.subTest(name), load_checkpoint(self.case(name)) as checkpoint:
+                weight = checkpoint.weight("layer")
+                rows = weight.rows()
+                if "perm" in weight.arrays:
+                    plain = numpy.empty_like(rows)
+                    plain[weight.arrays["perm"]] = rows
+                    rows = plain
+                words = b"".join(checkpoint.pieces(f"layer.{key}"))
+                k = tilevm.loads(f"""
+                    include "std/checkpoints.tile"
+                    const K, N, W = {weight.inputs}, {weight.outputs}, {weight.bits}
+                    def read<K>(u8* words_ptr, u8* codes_ptr):
+                        k = BlockIndices()
+                        g = ViewGlobal(words_ptr, dtype=u{weight.bits}, shape=[K, N], layout={layout})
+                        q = LoadGlobal(g, layout=spatial(1, 32).local(1, N / 32), offset=[k:, 0:])
+                        StoreGlobal(Cast(q, u8), ViewGlobal(codes_ptr, shape=[K, N]), offset=[k:, 0:])
+                    pipeline main(words: u8[{len(words)}]) -> (codes: u8[K, N]):
+                        read(words, codes)
+                """)
+                self.assertEqual(k(numpy.frombuffer(words, "uint8").copy()).tolist(), rows.tolist())
+
     def test_codes_of_any_number_of_bits(self):
         codes = numpy.arange(24, dtype="uint8")
         for bits in range(1, 9):
@@ -119,7 +145,7 @@ class Weights(Folder):
             self.assertEqual(checkpoint.weight("a").dequantized().tolist(), (codes.astype(int) - 4).tolist())
 
     def test_shapes_that_are_no_multiples(self):
-        """Codes of 3 bits of 5 outputs, whose rows do not end with bytes."""
+        """Codes of 3 bits and 5 outputs, whose rows do not end with bytes."""
         rows = numpy.random.default_rng(0).integers(0, 8, (96, 5), dtype="uint8")
         stream = numpy.unpackbits(rows.T[..., None], axis=2, bitorder="little")[..., :3].reshape(5, -1)
         words = numpy.packbits(stream, axis=1, bitorder="little").view("<i4").T
@@ -221,7 +247,7 @@ class Strangers(Folder):
                 self.assertIn("byte", str(error) + " byte" * (error.byte is not None))
 
     def test_changed_bytes_are_refused_or_read(self):
-        """Any headers of GGUF: whatever a byte becomes, no other exception, and no large memory."""
+        """Headers of GGUF: whatever a byte becomes, no other exception, and no large memory."""
         whole = (KEPT / "blocks.gguf").read_bytes()
         path, rng = self.folder / "x.gguf", numpy.random.default_rng(0)
         for at in [*range(0, 40), *rng.integers(40, 3000, 120).tolist()]:

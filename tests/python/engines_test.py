@@ -66,7 +66,7 @@ class Decode(unittest.TestCase):
         self.assertEqual(*results)
 
     def test_append_puts_tokens_where_decode_reads_them(self):
-        """Caches of f16 and quantised ones, in all layouts, token by token behind 30 and 31."""
+        """Caches of f16, u8 and u4, in all layouts, token by token behind 30 and 31."""
         rng = numpy.random.default_rng(1)
         new = [rng.standard_normal((S, 3, G, D)).astype("float16") for _ in range(2)]
         length, count = numpy.array([30, 31], "int32"), numpy.array([3, 2], "int32")

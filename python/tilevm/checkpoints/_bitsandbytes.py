@@ -17,7 +17,7 @@ from ._errors import CheckpointError
 from ._gptq import Read, packed_codes
 from ._weight import PackedWeight
 
-# Tables of bitsandbytes' kernels, which take these whatever a file's `quant_map` says.
+# The tables of bitsandbytes' kernels, which take these whatever a file's `quant_map` says.
 TABLES = {
     "nf4": (-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
             -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,

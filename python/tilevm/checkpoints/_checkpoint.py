@@ -155,7 +155,7 @@ def load_checkpoint(path: Any) -> Checkpoint:
     """Opens a folder of safetensors files with its config.json, one such file, or a GGUF file. Nothing but headers is
     read until a weight is asked for.
 
-    CheckpointError: a file is of another kind or is cut short, a name occurs twice, the quantisation is not known.
+    CheckpointError: a file has another format or is cut short, a name occurs twice, the quantisation is not known.
     """
     return Checkpoint(path)
 

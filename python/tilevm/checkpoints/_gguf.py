@@ -167,7 +167,7 @@ def _write_e(weight: PackedWeight) -> dict[int, Any]:
 
 
 def _q6_fields() -> Unit:
-    """Each 128 weights have 64 bytes of low halves and 32 of upper bits."""
+    """Q6_K has for each 128 weights 64 bytes of low halves and 32 of upper bits."""
     low = [Field(16 * (i // 128) + i % 64 // 4, 8 * (i % 4) + 4 * (i % 128 // 64), 4) for i in range(256)]
     return Unit(48, _joined(low, _strips(32, 2, 4)))
 

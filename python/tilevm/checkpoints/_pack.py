@@ -1,9 +1,8 @@
 """Conversion of a checkpoint to a folder of packed weights, part by part: memory holds one tensor at a time, an interrupted
 run goes on where it was, and nothing is written over.
 
-A part is a file of the modules and tensors of one block of the model, as model.layers.0.safetensors. A quantised
-module has `NAME.weight_q`, the packed codes of [inputs, outputs], and an array of each name of ARRAYS that the format
-needs. The
+A part is a file of the modules and tensors of one block of the model, as model.layers.0.safetensors. For a quantised module it
+has `NAME.weight_q`, the packed codes of [inputs, outputs], and an array of each name of ARRAYS that the format needs. The
 file's metadata `tilevm` is JSON with what else a PackedWeight has. The parts are those of model.safetensors.index.json.
 """
 

@@ -29,7 +29,7 @@ BNB = ("weight", "weight.absmax", "weight.quant_map", "weight.nested_absmax", "w
 
 
 class Scheme(NamedTuple):
-    """How a checkpoint is read: its name, and the reader and the tensors' suffixes of a module."""
+    """A checkpoint's quantisation: its name, and the reader and the tensors' suffixes of a module."""
 
     method: str
     modules: dict[str, tuple[Reader, tuple[str, ...]]]
@@ -161,7 +161,7 @@ def checked_facts(facts: Any, name: str) -> dict[str, Any]:
 
 
 def packed_scheme(facts: dict[str, Any]) -> Scheme:
-    """The scheme of a folder that pack_checkpoint wrote: the metadata of all its parts."""
+    """The scheme of a folder that pack_checkpoint wrote; `facts` is the metadata of all its parts."""
     def reader(about: Any) -> Reader:
         def read(name: str, get: Read, has: Has) -> PackedWeight:
             own = checked_facts(about, name)

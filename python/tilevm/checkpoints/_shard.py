@@ -19,7 +19,7 @@ from ._pack import ROOM, _done, _parts, _source_of, facts_of, file_name, packed_
 from ._safetensors import Writer, write_text
 from ._weight import PackedWeight
 
-# Names of modules of each kind, in Llama, Qwen, Mistral, Mixtral.
+# Names of modules of each kind in Llama, Qwen, Mistral and Mixtral.
 COLUMNS = re.compile(r"\.(q_proj|k_proj|v_proj|qkv_proj|gate_proj|up_proj|gate_up_proj|w1|w3)$")
 ROWS = re.compile(r"\.(o_proj|down_proj|w2)$")
 

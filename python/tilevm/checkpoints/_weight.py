@@ -18,14 +18,14 @@ from ._bits import unpack_rows
 from ._errors import CheckpointError
 from ._numbers import of_bf16, rounded_to, values_of_codes
 
-# Forms of scales, with the arrays that each takes.
+# The arrays of which each form makes s.
 FORMS = {"plain": ("scale",), "super": ("scale", "subscale"), "global": ("scale", "subscale"),
          "nested": ("scale", "subscale", "scale_table", "offset"), "e8m0": ("scale",), "e8m0_half": ("scale",)}
 ARRAYS = ("scale", "subscale", "scale_table", "offset", "zero", "min", "submin", "table", "perm", "g_idx")
 
 
 def bits_of_type(type_: str) -> int:
-    """The bits of the type of codes."""
+    """The number of bits of a type of codes."""
     return int(type_[1])
 
 
