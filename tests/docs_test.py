@@ -7,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("tests/**/README.md"))]
-FOLDERS = "isa|frontend|sim|backend|vm|programs|std|tests|docs"
+FOLDERS = "isa|frontend|sim|backend|vm|programs|std|tests|docs|experiments"
 
 
 def words_of(page):

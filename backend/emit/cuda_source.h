@@ -53,6 +53,8 @@ struct CudaSource {
   std::vector<CudaKernel> kernels;  ///< kernels of the programs, in order
   /// Tensor-core instructions that the kernels use, by the numbers of MachineKind::emulated.
   std::vector<const isa::MmaShape*> mma;
+  /// The same of warp groups.
+  std::vector<const isa::MmaShape*> wgmma;
 };
 
 /// The function that calls an emulated kernel with arguments of 64 bits each.

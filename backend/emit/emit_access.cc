@@ -75,11 +75,11 @@ class AccessEmission {
   void write_matrices() {
     write(
         [&] {
-          out().line(fmt::format("tv::load_matrices<{}, {}>({} + {}, {});", plan_.matrices,
+          out().line(fmt::format("tv::ldmatrix<{}, {}>({} + {}, {});", plan_.matrices,
                                  plan_.transposed, tile_, first_word(), memory_.address(0)));
         },
         [&] {
-          out().line(fmt::format("{}store_matrices<{}, {}>({}, {} + {});", kernel_.writer(),
+          out().line(fmt::format("{}stmatrix<{}, {}>({}, {} + {});", kernel_.writer(),
                                  plan_.matrices, plan_.transposed, memory_.address(0), tile_,
                                  first_word()));
         });

@@ -15,6 +15,7 @@
 
 #include "backend/emit/code_writer.h"
 #include "backend/emit/cuda_source.h"
+#include "backend/emit/emit_wgmma.h"
 #include "backend/machine/machine_kernel.h"
 #include "backend/select/names.h"
 #include "backend/select/select.h"
@@ -30,6 +31,7 @@ namespace tilevm::backend {
 struct UsedDefinitions {
   std::map<std::string, isa::DType> types;
   std::map<std::string, const isa::MmaShape*> mma;
+  std::map<std::string, WgmmaUse> wgmma;
 };
 
 /// The kernel that is being written.
@@ -66,6 +68,8 @@ class KernelEmission {
   std::string element_type(const isa::DType& dtype);
   /// The function of a tensor-core instruction.
   std::string mma_function(const isa::MmaShape& shape);
+  /// That of an instruction of warp groups.
+  std::string wgmma_function(const WgmmaUse& use);
   /// The parameter with the memory of a workspace.
   [[nodiscard]] const std::string& workspace(isa::VarId var) const;
 
@@ -97,6 +101,8 @@ class KernelEmission {
   [[nodiscard]] std::string parameter_name(const CudaParameter& parameter) const;
   [[nodiscard]] std::string signature() const;
   void declare_hoisted();
+  void declare_results();
+  [[nodiscard]] std::int64_t shared_alignment() const;
   void quote_source(Span span, int max_lines);
   void open_probe();
   void write(const MachineBlock& block);
@@ -117,7 +123,8 @@ class KernelEmission {
   const isa::Kernel& kernel_;
   const MachineKernel machine_;
   UsedDefinitions& used_;
-  const isa::ProbePlan& probes_;  ///< empty if there are none
+  std::vector<isa::VarId> async_results_;  ///< that products write after their statements
+  const isa::ProbePlan& probes_;           ///< empty if there are none
   CudaKernel result_;
 };
 

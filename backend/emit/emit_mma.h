@@ -23,6 +23,9 @@ struct MmaRegisters {
   return mma_registers(isa::RegisterElement{type.bits}, fragment);
 }
 
+/// The name of a type in PTX; one bit is b1 there.
+[[nodiscard]] std::string ptx_type(const isa::DType& type);
+
 /// "mma_m16n8k16_f32_f16_f16_f32": extents and the types of D, A, B, C, as PTX writes them.
 [[nodiscard]] std::string mma_function_name(const isa::MmaShape& shape);
 

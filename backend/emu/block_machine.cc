@@ -1,3 +1,5 @@
+// The threads of a block on fibres, their meetings, and the memory that they share.
+// It has more than 400 lines: every member changes the one state of the block.
 #include "backend/emu/block_machine.h"
 
 #include <algorithm>
@@ -34,7 +36,9 @@ std::string_view name_of(int meeting) {
                              "an election",
                              "ldmatrix",
                              "stmatrix",
-                             "a tensor-core instruction"};
+                             "a tensor-core instruction",
+                             "an instruction of a warp group",
+                             "a commit of or a wait for products"};
   return names[static_cast<std::size_t>(meeting)];
 }
 
@@ -52,6 +56,7 @@ BlockMachine::BlockMachine(const EmuLaunch& launch, StackPool& stacks)
       named_barriers_(launch.threads),
       copies_(launch.threads, launch.options.copies),
       phases_(launch.options.copies),
+      products_(warp_order_.size(), launch.options.copies),
       numbers_(0) {
   if (launch.options.check_order && launch.shared_bytes > 0) {
     order_.emplace(launch.threads, launch.shared_bytes);
@@ -89,6 +94,7 @@ Status BlockMachine::begin(std::uint64_t number) {
   stored_.clear();
   copies_.clear();
   phases_.clear();
+  products_.clear();
   if (order_) order_->clear();
   std::fill(warps_.begin(), warps_.end(), Group{});
   barrier_ = {};
@@ -184,15 +190,6 @@ BlockMachine::Outcome BlockMachine::run() {
     if (alive_ == 0) return end();
     if (!any) return stuck();
   }
-}
-
-BlockMachine::Outcome BlockMachine::end() {
-  if (!order_) return Outcome::ended;
-  OrderCheck::Problem problem = order_->end();
-  if (!problem) return Outcome::ended;
-  fault_ = EmuFault{EmuFault::Kind::order, std::move(problem->message), 0, index_, 0};
-  fault_->earlier = problem->earlier;
-  return Outcome::faulted;
 }
 
 BlockMachine::Outcome BlockMachine::stuck() {
@@ -293,14 +290,7 @@ void BlockMachine::come_to_barrier(emu::Lane* lane, unsigned barrier, unsigned t
     stop(lane, EmuFault::Kind::divergence, *std::move(why), line);
   }
   const auto passing = named_barriers_.come(barrier, lane->thread, threads, waits);
-  if (order_ && passing.complete) {
-    std::vector<unsigned> warps;
-    for (const unsigned thread : passing.waiting) warps.push_back(thread / warp_size);
-    if (waits) warps.push_back(lane->thread / warp_size);
-    std::sort(warps.begin(), warps.end());
-    warps.erase(std::unique(warps.begin(), warps.end()), warps.end());
-    order_->complete(barrier, warps);
-  }
+  if (passing.complete) note_passing(barrier, passing.waiting, waits ? lane : nullptr);
   for (const unsigned thread : passing.waiting) threads_[thread].state = State::ready;
   if (passing.complete) stored_.clear();
   if (waits && !passing.complete) {
@@ -321,17 +311,11 @@ std::string BlockMachine::describe(const void* address) const {
   return launch_.memory.describe(address);
 }
 
-void BlockMachine::stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line) {
+void BlockMachine::stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line,
+                        const void* earlier) {
   fault_ = EmuFault{kind, std::move(message), line, index_, lane->thread};
   if (line == 0) fault_->frames = call_frames();
-  throw ThreadStopped{};
-}
-
-void BlockMachine::check_order(emu::Lane* lane, OrderCheck::Problem problem, unsigned line) {
-  if (!problem) return;
-  fault_ = EmuFault{EmuFault::Kind::order, std::move(problem->message), line, index_, lane->thread};
-  if (line == 0) fault_->frames = call_frames();
-  fault_->earlier = problem->earlier;
+  fault_->earlier = earlier;
   throw ThreadStopped{};
 }
 

@@ -22,6 +22,7 @@
 #include "backend/emu/named_barriers.h"
 #include "backend/emu/order_check.h"
 #include "backend/emu/stored_bytes.h"
+#include "backend/emu/warp_products.h"
 
 namespace tilevm::backend {
 
@@ -40,6 +41,7 @@ struct EmuLaunch {
   bool compares_stores = false;   ///< some elements are stored by all threads that hold them
   MemoryMap memory;
   const std::vector<MmaUnit>* mma = nullptr;  ///< mma instructions of the compiled unit
+  const std::vector<WgmmaUnit>* wgmma = nullptr;  ///< those of warp groups
   const MmaModel* model = nullptr;
   EmuOptions options{};
 };
@@ -77,11 +79,13 @@ class BlockMachine {
     named_barrier,
     synchronize_warp,
     from_first,
-    from_lane,
+    shfl_idx_warp,
     elect,
-    load_matrices,
-    store_matrices,
+    ldmatrix,
+    stmatrix,
     mma,
+    wgmma,
+    wgmma_group,
   };
   struct Thread {
     Fibre fibre;
@@ -100,6 +104,8 @@ class BlockMachine {
     WarpRegisters<void> c{};
     std::array<unsigned, warp_size> values{};
     unsigned detail = 0;  ///< the shape of an mma, the kind of a matrix access
+    std::array<unsigned* const*, warp_size> d{};  ///< words of an asynchronous product
+    std::array<const emu::DotOperands*, warp_size> dot{};
   };
   struct Group {  ///< threads that meet: a warp, or the block at its barrier
     unsigned arrived = 0;
@@ -141,11 +147,15 @@ class BlockMachine {
                      unsigned line);
   void compare_matrices(emu::Lane* lane, int count, bool transposed, unsigned line);
   /// Records why the launch ends and leaves the thread's code by an exception.
-  [[noreturn]] void stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line);
+  [[noreturn]] void stop(emu::Lane* lane, EmuFault::Kind kind, std::string message, unsigned line,
+                         const void* earlier = nullptr);
   void check_access(emu::Lane* lane, const void* address, std::size_t bytes, std::size_t alignment,
                     unsigned line);
   void check_shared(emu::Lane* lane, const void* address, std::size_t bytes, unsigned line);
   [[nodiscard]] std::string describe(const void* address) const;
+  // The order of events (block_order.cc).
+  /// All threads have come to a named barrier: these go on, and `last` if it waits, too.
+  void note_passing(unsigned barrier, const std::vector<unsigned>& waiting, const emu::Lane* last);
   /// Ends the launch if nothing orders an event after an earlier one.
   void check_order(emu::Lane* lane, OrderCheck::Problem problem, unsigned line);
 
@@ -164,6 +174,7 @@ class BlockMachine {
   StoredBytes stored_;
   ThreadCopies copies_;
   Phases phases_;
+  WarpProducts products_;
   std::optional<OrderCheck> order_;  ///< if the launch checks it
   SeededNumbers numbers_;
   std::array<unsigned, 3> index_{};

@@ -289,6 +289,7 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   launch.barrier_bytes = static_cast<std::size_t>(emitted.barrier_bytes);
   launch.compares_stores = emitted.stores_replicas;
   launch.mma = &prepared.unit->mma();
+  launch.wgmma = &prepared.unit->wgmma();
   launch.options = options_;
   const MmaModel model = models_(program.target());
   launch.model = &model;

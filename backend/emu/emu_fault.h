@@ -26,7 +26,7 @@ struct EmuFault {
   /// Return addresses, innermost first, from which the line follows where it is unknown.
   std::vector<const void*> frames{};
   const void* earlier = nullptr;  ///< Kind::order: the code of the other event
-  unsigned earlier_line = 0;      ///< of the program's text; 0: unknown
+  unsigned earlier_line = 0;      ///< line in the program's text; 0: unknown
 };
 
 }  // namespace tilevm::backend

@@ -35,8 +35,10 @@ using WarpRegisters = std::array<Word*, warp_size>;
 /// How the registers of a warp hold a matrix.
 class Fragment {
  public:
-  /// Codes of `code_bits`, each in its part of a register.
-  Fragment(int code_bits, const isa::RegisterElement& element, const isa::RegisterLayout& layout);
+  /// Codes of `code_bits`, each in its part of a register, of the first `lanes` threads of a
+  /// layout.
+  Fragment(int code_bits, const isa::RegisterElement& element, const isa::RegisterLayout& layout,
+           std::int64_t lanes = warp_size);
   void gather(const WarpRegisters<const void>& registers, std::span<std::uint64_t> codes) const;
   void scatter(std::span<const std::uint64_t> codes, const WarpRegisters<void>& registers) const;
   [[nodiscard]] std::size_t size() const { return size_; }

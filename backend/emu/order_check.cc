@@ -86,12 +86,12 @@ OrderProblem OrderCheck::unordered_write(unsigned warp, const Byte& byte, std::s
       return {fmt::format("warp {} {} byte {} of shared memory, where a bulk copy may still write: "
                           "nothing tells the warp that the copy's phase is complete",
                           warp, what, at),
-              byte.site};
+              code_at(byte.site)};
     case Byte::Kind::piece:
       return {fmt::format("warp {} {} byte {} of shared memory, where a copy of thread {} is under "
                           "way",
                           warp, what, at, byte.thread),
-              byte.site};
+              code_at(byte.site)};
     case Byte::Kind::untouched:
     case Byte::Kind::store:
     case Byte::Kind::update:
@@ -101,13 +101,14 @@ OrderProblem OrderCheck::unordered_write(unsigned warp, const Byte& byte, std::s
       fmt::format("warp {} {} byte {} of shared memory, which warp {} writes, and no barrier is "
                   "between them",
                   warp, what, at, warp_of(byte.thread)),
-      byte.site};
+      code_at(byte.site)};
 }
 
 OrderCheck::Problem OrderCheck::touch(unsigned thread, std::size_t at, std::size_t bytes,
                                       Touch touch, const void* site) {
   const unsigned warp = warp_of(thread);
   const Time time = now(warp);
+  const Site number = number_of(site);
   for (std::size_t i = at; i < at + bytes; ++i) {
     Byte& byte = bytes_[i];
     const bool stored = byte.kind == Byte::Kind::store || byte.kind == Byte::Kind::update;
@@ -123,9 +124,9 @@ OrderCheck::Problem OrderCheck::touch(unsigned thread, std::size_t at, std::size
         byte.readers = 2;
       }
       byte.readers = std::max<std::uint8_t>(byte.readers, 1);
-      byte.reader[0] = static_cast<std::uint16_t>(warp);
+      byte.reader[0] = static_cast<std::uint8_t>(warp);
       byte.read[0] = time;
-      byte.read_site = site;
+      byte.read_site = number;
       continue;
     }
     for (std::uint8_t r = 0; r < byte.readers && touch == Touch::write; ++r) {
@@ -134,22 +135,22 @@ OrderCheck::Problem OrderCheck::touch(unsigned thread, std::size_t at, std::size
           fmt::format("warp {} writes byte {} of shared memory, which warp {} reads, "
                       "and no barrier is between them",
                       warp, i, byte.reader[r]),
-          byte.read_site};
+          code_at(byte.read_site)};
     }
   }
   if (touch == Touch::read) {
     for (std::size_t i = at / granule_bytes; i <= (at + bytes - 1) / granule_bytes; ++i) {
-      reads_[i * warps_ + warp] = {time, site};
+      reads_[i * warps_ + warp] = {time, number};
     }
   } else {
     note_write(at, bytes, touch == Touch::write ? Byte::Kind::store : Byte::Kind::update, thread,
-               site);
+               number);
   }
   return std::nullopt;
 }
 
 void OrderCheck::note_write(std::size_t at, std::size_t bytes, Byte::Kind kind, unsigned thread,
-                            const void* site) {
+                            Site site) {
   const Time time = now(warp_of(thread));
   const auto fences = static_cast<std::uint32_t>(threads_[thread].fences.size());
   for (std::size_t i = at; i < at + bytes; ++i) {
@@ -164,7 +165,7 @@ void OrderCheck::note_write(std::size_t at, std::size_t bytes, Byte::Kind kind, 
 OrderCheck::Problem OrderCheck::begin_piece(unsigned thread, std::size_t at, std::size_t bytes,
                                             const void* site) {
   if (auto problem = touch(thread, at, bytes, Touch::write, site)) return problem;
-  note_write(at, bytes, Byte::Kind::piece, thread, site);
+  note_write(at, bytes, Byte::Kind::piece, thread, number_of(site));
   threads_[thread].pieces.push_back({at, bytes, threads_[thread].groups});
   return std::nullopt;
 }
@@ -321,7 +322,7 @@ OrderCheck::Problem OrderCheck::begin_bulk(unsigned thread, std::size_t at, std:
               "a bulk copy overwrites byte {} of shared memory, which thread {} stored, and "
               "no fence.proxy.async is between them: the store may come later",
               i, byte.thread),
-          byte.site};
+          code_at(byte.site)};
     }
   }
   for (std::size_t g = at / granule_bytes; g <= (at + bytes - 1) / granule_bytes; ++g) {
@@ -333,15 +334,16 @@ OrderCheck::Problem OrderCheck::begin_bulk(unsigned thread, std::size_t at, std:
               "warp {} copies in bulk to byte {} of shared memory, which warp {} reads, and "
               "nothing orders the copy after the read",
               warp, g * granule_bytes, w),
-          last.site};
+          code_at(last.site)};
     }
   }
+  const Site number = number_of(site);
   for (std::size_t i = at; i < at + bytes; ++i) {
     bytes_[i] = Byte{.kind = Byte::Kind::bulk,
                      .thread = static_cast<std::uint16_t>(thread),
                      .written = phase + 1,
                      .fences = barrier,
-                     .site = site};
+                     .site = number};
   }
   return std::nullopt;
 }
@@ -355,7 +357,7 @@ OrderCheck::Problem OrderCheck::end() const {
     };
     if (std::any_of(views_.begin(), views_.end(), knows)) continue;
     return OrderProblem{"the block ends while a bulk copy into its shared memory may be under way",
-                        byte.site};
+                        code_at(byte.site)};
   }
   return std::nullopt;
 }

@@ -31,7 +31,7 @@ namespace tilevm::backend {
 
 /// Two events that nothing orders.
 struct OrderProblem {
-  std::string message;            ///< without the lines
+  std::string message;            ///< text without the lines
   const void* earlier = nullptr;  ///< code of the earlier event; null: unknown
 };
 
@@ -94,35 +94,38 @@ class OrderCheck {
     Clock all, visible;
     void join(const View& other);
   };
+  /// Where code is: its distance from the first that was seen, so that it takes 32 bits.
+  using Site = std::int32_t;
   struct Byte {
     enum class Kind : std::uint8_t { untouched, store, update, piece, bulk };
     Kind kind = Kind::untouched;
-    std::uint8_t readers = 0;          ///< of `reader` that are in use
-    std::uint16_t thread = 0;          ///< that wrote
-    std::uint16_t reader[2] = {0, 0};  ///< warps that read since, the latest first
-    Time written = 0;                  ///< its warp's time; of a bulk copy, phase + 1
+    std::uint8_t readers = 0;         ///< number of entries of `reader` in use
+    std::uint16_t thread = 0;         ///< thread that wrote
+    std::uint8_t reader[2] = {0, 0};  ///< warps that read since, the latest first
+    Time written = 0;                 ///< time of its warp; of a bulk copy, phase + 1
     Time read[2] = {0, 0};
-    std::uint32_t fences = 0;  ///< of the thread before the write; of a bulk copy, the mbarrier
-    const void* site = nullptr;
-    const void* read_site = nullptr;
+    /// Number of fences of the thread before the write; for a bulk copy, the mbarrier.
+    std::uint32_t fences = 0;
+    Site site = 0, read_site = 0;
   };
   struct LastRead {
     Time time = 0;
-    const void* site = nullptr;
+    Site site = 0;
   };
   struct Mbarrier {
     std::size_t party = 0;
     unsigned maker = 0;  ///< thread
     Time made = 0;
-    std::uint32_t fences = 0;  ///< of the maker before
+    std::uint32_t fences = 0;  ///< number of fences of the maker before
     const void* site = nullptr;
-    std::uint32_t arrivals = 0;                            ///< so many phases have their arrival
-    std::vector<View> released;                            ///< by phase
-    std::map<unsigned, std::pair<unsigned, Time>> waited;  ///< by warp: its last phase, and when
+    std::uint32_t arrivals = 0;  ///< so many phases have their arrival
+    std::vector<View> released;  ///< views released, by phase
+    /// Last phase that each warp waited for, and when.
+    std::map<unsigned, std::pair<unsigned, Time>> waited;
   };
   struct Named {
     View arrived, last;
-    std::vector<Time> last_arrivals;  ///< by warp; 0: it did not come
+    std::vector<Time> last_arrivals;  ///< last arrival of each warp; 0: it did not come
     std::vector<Time> arrivals;
   };
   struct Piece {
@@ -130,11 +133,18 @@ class OrderCheck {
     std::uint64_t group;
   };
   struct OfThread {
-    std::vector<Time> fences;  ///< its warp's time at each
+    std::vector<Time> fences;  ///< time of its warp at each fence
     std::vector<Piece> pieces;
     std::uint64_t groups = 0;
   };
 
+  [[nodiscard]] Site number_of(const void* site) {
+    if (first_site_ == nullptr) first_site_ = static_cast<const char*>(site);
+    return static_cast<Site>(static_cast<const char*>(site) - first_site_);
+  }
+  [[nodiscard]] const void* code_at(Site site) const {
+    return first_site_ == nullptr ? nullptr : first_site_ + site;
+  }
   [[nodiscard]] static unsigned warp_of(unsigned thread) { return thread / 32; }
   [[nodiscard]] std::size_t granule_reads(std::size_t at, unsigned warp) const {
     return at / granule_bytes * warps_ + warp;
@@ -149,16 +159,16 @@ class OrderCheck {
   [[nodiscard]] OrderProblem unordered_write(unsigned warp, const Byte& byte, std::size_t at,
                                              std::string_view what) const;
   [[nodiscard]] Problem check_use(unsigned warp, const Mbarrier& barrier) const;
-  void note_write(std::size_t at, std::size_t bytes, Byte::Kind kind, unsigned thread,
-                  const void* site);
+  void note_write(std::size_t at, std::size_t bytes, Byte::Kind kind, unsigned thread, Site site);
 
   static constexpr std::size_t granule_bytes = 16;  ///< bulk copies touch all of one
 
   unsigned warps_;
-  std::vector<View> views_;  ///< by warp
+  const char* first_site_ = nullptr;
+  std::vector<View> views_;  ///< views by warp
   std::vector<OfThread> threads_;
   std::vector<Byte> bytes_;
-  std::vector<LastRead> reads_;  ///< by granule and warp
+  std::vector<LastRead> reads_;  ///< last reads by granule and warp
   std::map<unsigned, Mbarrier> mbarriers_;
   std::map<unsigned, Named> named_;
 };

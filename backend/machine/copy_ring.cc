@@ -73,10 +73,10 @@ class RingExpansion {
 
   void commit(MachineBlock& to, const isa::Stmt* stmt) const {
     to.push_back(op_node(stmt, ArriveExpect{}, producers_));
-    MachineGuard full{.test = RingTest::full};
-    wait_for(full.body, stmt, bulk_.count - 1);
-    synchronize(full.body, stmt);
-    to.push_back({stmt, std::move(full)});
+    MachineGuard guard{.test = RingTest::fits};
+    wait_for(guard.otherwise, stmt, bulk_.count - 1);
+    synchronize(guard.otherwise, stmt);
+    to.push_back({stmt, std::move(guard)});
   }
 
   void wait_for(MachineBlock& to, const isa::Stmt* stmt, std::int64_t pending) const {

@@ -27,8 +27,8 @@ class OrderWords {
                        wait.pending == 1 ? " is" : "s are");
   }
   std::string operator()(const BlockSync&) const { return "all warps meet"; }
-  std::string operator()(const NamedSync&) const { return fmt::format("{} wait", warps()); }
-  std::string operator()(const NamedArrive&) const { return fmt::format("{} arrive", warps()); }
+  std::string operator()(const NamedSync&) const { return warps("wait"); }
+  std::string operator()(const NamedArrive&) const { return warps("arrive"); }
   std::string operator()(const FenceProxy&) const { return "fence.proxy.async"; }
   std::string operator()(const CommitPieces&) const { return "cp.async.commit_group"; }
   std::string operator()(const WaitPieces& wait) const {
@@ -41,9 +41,10 @@ class OrderWords {
 
  private:
   [[nodiscard]] const WarpGroup& group() const { return machine_.groups[op_.group]; }
-  [[nodiscard]] std::string warps() const {
-    if (group().warps == 1) return fmt::format("warp {}", group().first);
-    return fmt::format("warps {} to {}", group().first, group().first + group().warps - 1);
+  /// "warp 7 waits", "warps 4 to 7 wait".
+  [[nodiscard]] std::string warps(std::string_view verb) const {
+    if (group().warps == 1) return fmt::format("warp {} {}s", group().first, verb);
+    return fmt::format("warps {} to {} {}", group().first, group().first + group().warps - 1, verb);
   }
 
   const MachineKernel& machine_;
@@ -52,8 +53,8 @@ class OrderWords {
 
 std::string test_words(RingTest test) {
   switch (test) {
-    case RingTest::full:
-      return "if the ring is full: ";
+    case RingTest::fits:
+      break;
     case RingTest::none_since_split:
       return "if no group was waited for since the last split: ";
     case RingTest::open:
@@ -96,6 +97,8 @@ class MachineRemarks {
       const std::string body = words_of(guard->body), otherwise = words_of(guard->otherwise);
       if (test == nullptr) {
         words.push_back(fmt::format("{}, {}", body, otherwise));
+      } else if (*test == RingTest::fits) {
+        words.push_back("if the ring is full: " + otherwise);
       } else {
         words.push_back(test_words(*test) + body);
         if (!otherwise.empty()) words.push_back("else " + otherwise);

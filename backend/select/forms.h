@@ -239,6 +239,16 @@ struct ChainDot {
   bool unrolled = true;
 };
 
+/// An asynchronous product by instructions of warp groups.
+struct AsyncDot {
+  const isa::DotPlan* plan = nullptr;
+};
+/// Waits until at most `pending` groups of products are in flight.
+struct ProductWait {
+  std::int64_t pending = 0;
+  std::vector<isa::VarId> results{};  ///< tiles in scope that receive results of products
+};
+
 // --- Elements combined
 // ----------------------------------------------------------------------------
 
@@ -276,6 +286,7 @@ using Form = std::variant<Plain,                                             //
                           ElidedView, CopiedBits, MovedBits,                 //
                           ExchangedElements, ShuffledElements,               //
                           MmaDot, BipolarDot, ChainDot,                      //
+                          AsyncDot, ProductWait,                             //
                           CombinedElements, ScannedElements,                 //
                           SteppedLoop, CountedLoop>;
 

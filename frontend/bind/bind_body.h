@@ -85,8 +85,8 @@ class BodyBinder final : public Emitter {
   BindScope scope_;
   InstructionBinder instructions_{builder_, variables_, scope_};
   std::map<std::string, int> assignments_;  ///< number of assignments to each name of the body
-  std::vector<bool> loops_;  ///< whether each loop around the statement is expanded
-  int depth_ = 0;            ///< number of runtime loops and branches around the statement
+  std::vector<bool> loops_;                 ///< whether each loop around the statement is expanded
+  int depth_ = 0;              ///< number of runtime loops and branches around the statement
   int exclusions_before_ = 0;  ///< number of exclusions that held where the body began
   bool is_function_ = false;
   std::optional<ValueList> returned_;

@@ -339,6 +339,10 @@ class ScalarBinder {
                                fmt::format("`{}(..)` takes one value", node.callee.text));
       return std::nullopt;
     }
+    if (classify(node.args[0].value, scope_) == ValueKind::tensor &&
+        report_conversion_of_tile(node, scope_)) {
+      return std::nullopt;
+    }
     auto value = bind(node.args[0].value);
     if (!value) return std::nullopt;
     return Expr::convert(std::move(*value), *kind, span).at(span);

@@ -125,7 +125,10 @@ std::string advice_of_ours(const std::string& word, const ForeignCall& call) {
     return fmt::format("it is an operation on layouts: `{0}({1}, layout=layout_of({1}).{2}({3}))`",
                        isa::View::schema.description.mnemonic, call.operand, word, call.values);
   }
-  if (is_builtin(word)) return fmt::format("it is a function: `{}({})`", word, call.operand);
+  if (is_builtin(word)) {
+    const std::string others = call.values == ForeignCall{}.values ? "" : ", " + call.values;
+    return fmt::format("it is a function: `{}({}{})`", word, call.operand, others);
+  }
   return {};
 }
 
@@ -243,6 +246,18 @@ bool report_foreign_call(const ast::Call& call, const BindScope& scope) {
   if (advice.empty()) return false;
   scope.diagnostics.error(Code::unknown_name, call.callee.span,
                           fmt::format("there is no function `{}` here; {}", word, advice));
+  return true;
+}
+
+bool report_conversion_of_tile(const ast::Call& call, const BindScope& scope) {
+  const ast::Expr& value = call.args[0].value;
+  const bool is_tile = rank_of(value, scope) > 0 || !std::holds_alternative<ast::Name>(value.node);
+  if (!is_tile) return false;
+  const std::string& type = call.callee.text;
+  scope.diagnostics.error(
+      Code::wrong_operand_kind, call.callee.span,
+      fmt::format("`{}(..)` converts a scalar; a tile is converted by `{}({}, {})`", type,
+                  isa::Cast::schema.description.mnemonic, text_of(value, scope, "x"), type));
   return true;
 }
 

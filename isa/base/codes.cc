@@ -569,6 +569,25 @@ function unit. All arguments were compared on a GPU of sm_90; that other archite
 the same bits is a model. `tilevm record` on such a GPU says in seconds whether they do.
     p = Ex2Approx(x)                               # --target sm_90a: bits that were compared
 docs/reference/approximations.md has the functions, their errors and what was compared where.)"};
+    case Code::proxy_not_fenced:
+      return CodeInfo{
+          "a tensor core reads what a store left behind another proxy",
+          R"(wgmma reads shared memory by the async proxy. What threads stored there by other
+instructions is seen for sure only after a proxy fence; a barrier is not enough. On a GPU the
+product now and then takes the bytes from before the store.
+    StoreShared(x, s)
+    FenceProxyAsync()
+    Synchronize()
+    acc = DotAsync(s, t, acc)
+What CopyAsync filled needs no fence.)"};
+    case Code::products_in_flight:
+      return CodeInfo{
+          "a block ends while products are in flight",
+          R"(The results of a DotAsync arrive when its group is waited for. A block that ends before
+loses them, and its shared memory goes to another block while tensor cores still read it.
+    DotAsyncCommitGroup()
+    DotAsyncWaitGroup(0)
+Wait for all groups before the end of the kernel.)"};
     case Code::deadlock:
       return CodeInfo{
           "blocks wait for one another, or for a block that cannot begin",

@@ -106,6 +106,8 @@ enum class Code : std::uint16_t {
   index_outside = 417,
   padding_used = 418,
   modelled_instruction = 419,
+  proxy_not_fenced = 420,
+  products_in_flight = 421,
 
   // Input and output data.
   bad_specification = 501,

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "isa/dot/mma_shapes.h"
+#include "isa/dot/shared_matrix.h"
 
 namespace tilevm::isa {
 
@@ -45,6 +47,9 @@ struct DotPlan {
   const MmaShape* shape = nullptr;  ///< none for a chain
   /// The instruction computes c^T = b^T a^T: its a is the Dot's b, its b the Dot's a.
   bool transposed = false;
+  /// Of a product by `wgmma` (dot_async.h): the operands that lie in shared memory. Steps count
+  /// their fragments as those of operands in registers.
+  std::optional<SharedMatrix> a_shared, b_shared;
   std::vector<Fragment> a, b, c;  ///< fragments of the instruction's operands
   std::vector<Fragment> places;   ///< metadata of a sparse instruction: one register each
   /// Scales of a block-scaled instruction: those of a step each.

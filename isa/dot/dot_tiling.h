@@ -35,8 +35,9 @@ struct BatchOperands {
   [[nodiscard]] std::int64_t k() const { return b.shape()[1]; }
 };
 
-/// For every fragment in a thread its places and its tile coordinates, and for every warp the
-/// coordinates at which its fragments begin. A fragment's coordinates in a warp are the sums.
+/// For every fragment in a thread its places and its tile coordinates, and for every warp (of a
+/// fragment over a warp group: for every group) the coordinates at which its fragments begin. A
+/// fragment's coordinates in a warp are the sums.
 struct Tiling {
   std::vector<Fragment> fragments;
   std::vector<FragmentTile> local_tiles;

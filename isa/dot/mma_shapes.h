@@ -35,12 +35,13 @@ namespace tilevm::isa {
 inline constexpr std::int64_t warp_size = 32;
 
 /// PTX `mma.sync.aligned.<name>`: D[m, n] = A[m, k] * B[k, n] + C[m, n]; of a sparse one
-/// `mma.sp::ordered_metadata.sync.aligned.<name>`.
+/// `mma.sp::ordered_metadata.sync.aligned.<name>`; of a warp group `wgmma.mma_async.sync.aligned
+/// .<name>` (wgmma_shapes.h).
 struct MmaShape {
   std::string name;  ///< "m16n8k16"
   std::int64_t m, n, k;
   DType a, b, accumulator;
-  RegisterLayout a_layout, b_layout, c_layout;  ///< fragments over one warp
+  RegisterLayout a_layout, b_layout, c_layout;  ///< fragments over `threads()` threads
   int min_sm;                                   ///< 80 for sm_80 and later
   bool sparse = false;                          ///< A stores [m, k / 2]
   /// Sparse instructions: the fragment of the places, u2 of [m, selectors * k / 2], in one
@@ -55,7 +56,10 @@ struct MmaShape {
   /// and of B, [k / G, n]. G elements of A and of B share a scale.
   DType scale = f8e8m0;
   RegisterLayout a_scales_layout = {}, b_scales_layout = {};
+  MmaFamily family = MmaFamily::mma;
 
+  /// The threads that execute the instruction together: a warp, or a group of four.
+  [[nodiscard]] std::int64_t threads() const { return c_layout.num_threads(); }
   /// The elements of a row of A that are multiplied.
   [[nodiscard]] std::int64_t stored_k() const { return sparse ? k / 2 : k; }
   /// The scales of a row of A.

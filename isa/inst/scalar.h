@@ -132,10 +132,10 @@ enum class ScalarBinary : std::uint8_t {
 /// What an operator does; decides on which kinds it is defined and what its result is.
 enum class ScalarClass : std::uint8_t {
   arithmetic,
-  integer,     ///< on integers only
-  shift,       ///< likewise; the count may have another kind
+  integer,     ///< operation on integers only
+  shift,       ///< shift of integers; the count may have another kind
   comparison,  ///< gives a boolean
-  logical,     ///< on booleans; the left side alone may decide
+  logical,     ///< operation on booleans; the left side alone may decide
   choice,      ///< gives one of the operands
 };
 [[nodiscard]] constexpr ScalarClass class_of(ScalarBinary op) {

@@ -18,6 +18,8 @@ struct DotPlan;
 /// What the verifier learned of a kernel.
 struct KernelInfo {
   std::int64_t num_threads = 1;
+  /// In bytes: a cache line, so that the sectors of a copy follow from its tensor alone.
+  static constexpr std::int64_t shared_alignment = 128;
   /// Kernel-level AllocateGlobal tensors in order: hidden buffers that a launch provides.
   struct Workspace {
     VarId var;
@@ -31,10 +33,11 @@ struct KernelInfo {
     VarId var;
     std::int64_t offset, bytes;
     std::int64_t gpu_offset = 0;
+    /// Of the address on a GPU: a descriptor's swizzle is one of addresses
+    /// (isa/dot/shared_matrix.h).
+    std::int64_t alignment = shared_alignment;
   };
   std::vector<SharedTile> shared;
-  /// In bytes: a cache line, so that the sectors of a copy follow from its tensor alone.
-  static constexpr std::int64_t shared_alignment = 128;
   std::int64_t shared_bytes = 0;  ///< bytes of all shared tensors, a multiple of shared_alignment
   /// Bytes of shared memory that a block needs on a GPU, also such a multiple.
   std::int64_t shared_footprint = 0;

@@ -168,10 +168,22 @@ class KernelVerifier {
     check_results(stmt, *types, span);
     types_hold_ = types_hold_ && have_types(stmt, *types);
     check_shared_tile(stmt, context);
-    if (const auto operands = product_operands(stmt.inst)) {
-      const auto type_of = [&](VarId var) { return context.type(RegisterOperand{var}); };
-      info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(
-          *plan_product(product_types(*operands, type_of), target_, nullptr));
+    info_.dot_plans[stmt.id] = plan_product(
+        stmt.inst, [&](VarId var) -> const Type& { return kernel_.variable(var).type; }, target_);
+    if (info_.dot_plans[stmt.id]) align_operands(stmt);
+  }
+
+  /// Tensors that descriptors name are at multiples of the period of their swizzle.
+  void align_operands(const InstStmt& stmt) {
+    const ProductOperands operands = *product_operands(stmt.inst);
+    const DotPlan& plan = *info_.dot_plans[stmt.id];
+    for (auto& tile : info_.shared) {
+      if (plan.a_shared && tile.var == operands.left) {
+        tile.alignment = std::max(tile.alignment, plan.a_shared->alignment());
+      }
+      if (plan.b_shared && tile.var == operands.right) {
+        tile.alignment = std::max(tile.alignment, plan.b_shared->alignment());
+      }
     }
   }
 

@@ -39,6 +39,7 @@ struct SharedAccess {
   /// Operation by which a store combines its elements with memory's.
   std::optional<isa::ReduceOp> combines{};
   Combination combination = 0;  ///< how, as a number
+  bool by_warps = false;        ///< every warp of the block reads the tile, as a product does
 };
 
 /// A tile of `shape` at `offset` in the shared tensor `var`.

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -115,6 +116,11 @@ struct BlockOrder {
 
 inline constexpr std::uint64_t default_max_steps = std::uint64_t{1} << 28;
 
+/// Prepared kernels of one program, kept from launch to launch (sim/launch/kept_plans.h).
+class KeptPlans;
+/// For Options::plans.
+[[nodiscard]] std::shared_ptr<KeptPlans> keep_plans(const isa::VerifiedProgram& program);
+
 struct Options {
   int threads = 0;  ///< host threads; 0: all cores
   /// Statements that one block may execute; the default takes seconds where they are the cheapest.
@@ -133,6 +139,8 @@ struct Options {
   Trace trace{};
   Probes probes{};
   Progress* progress = nullptr;  ///< told how many blocks have ended, if there is one
+  /// Where a kernel is prepared once; null, or of another program: for this launch alone.
+  std::shared_ptr<KeptPlans> plans = nullptr;
 };
 
 /// Why a run stopped: an error of the program with its span, and the block and thread that met it.

@@ -16,6 +16,7 @@
 #endif
 
 #include "isa/type/approximation_tables.h"
+#include "sim/arithmetic/approximation_ex2.h"
 #include "sim/arithmetic/float_bits.h"
 #include "sim/arithmetic/lanes.h"
 
@@ -331,7 +332,7 @@ struct Lookup<SimdLevel::avx512> {
 
 /// The unit's function on a block of at most `most` lanes, in place.
 template <class F>
-struct Unit {
+struct UnitLoops {
   template <SimdLevel level>
   TILEVM_INLINE static void run(Bits* x, std::size_t n) {
     Reduced r;
@@ -343,6 +344,27 @@ struct Unit {
     for (std::size_t i = 0; i < n; ++i) {
       x[i] = F::finish(x[i], constants[i], slopes[i], r.low[i], r.square[i]);
     }
+  }
+};
+
+template <class F>
+struct Unit : UnitLoops<F> {};
+
+/// Whole registers of x, which has room for `most` lanes.
+template <>
+struct Unit<Ex2> {
+  template <SimdLevel level>
+  TILEVM_INLINE static void run(Bits* x, std::size_t n) {
+#if defined(__x86_64__)
+    if constexpr (level != SimdLevel::portable) {
+      constexpr std::size_t together = 32;
+      static_assert(most % together == 0);
+      const std::size_t whole = (n + together - 1) / together * together;
+      for (std::size_t i = n; i < whole; ++i) x[i] = 0;
+      return level == SimdLevel::avx512 ? ex2_avx512(x, whole) : ex2_avx2(x, whole);
+    }
+#endif
+    UnitLoops<Ex2>::run<level>(x, n);
   }
 };
 

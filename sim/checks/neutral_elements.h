@@ -30,7 +30,7 @@ struct NeutralElements {
 /// The neutral elements of a product are the zeros of its matrices and scales.
 [[nodiscard]] NeutralElements neutral_in_product(const isa::ProductOperands& operands,
                                                  const Preparation& preparation);
-template <isa::ProductInstruction Inst>
+template <isa::RegisterProduct Inst>
 [[nodiscard]] NeutralElements neutral_elements(const Inst& inst, const Preparation& preparation) {
   return neutral_in_product(isa::product_operands(inst), preparation);
 }

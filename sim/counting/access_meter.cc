@@ -494,7 +494,7 @@ MmaCount count_mma(const isa::VerifiedProgram& program, int kernel, const isa::I
   if (plan == nullptr || plan->shape == nullptr) return {};
   const isa::MmaShape& shape = *plan->shape;
   const std::string c = to_string(shape.accumulator);
-  const auto warps = static_cast<std::uint64_t>(program.info(kernel).num_threads / warp_size);
+  const auto warps = static_cast<std::uint64_t>(program.info(kernel).num_threads / shape.threads());
   return {
       fmt::format("{} {}.{}.{}.{}", shape.label(), c, to_string(shape.a), to_string(shape.b), c),
       isa::count_instructions(*plan) * warps};

@@ -70,6 +70,7 @@ struct Plan {
   bool counts_accesses = false;           ///< whether records have meters
   bool keeps_shadow = false;              ///< whether records have shadow flows
   bool orders_blocks = false;             ///< whether a record orders blocks
+  bool has_products = false;              ///< whether a record begins an asynchronous product
   bool one_by_one = false;                ///< a result depends on the order of the blocks' steps
   std::size_t shadow_registers = 0;       ///< ShadowValues::registers
   std::size_t shadow_shared = 0;          ///< ShadowValues::shared

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "isa/base/check.h"
-#include "isa/type/number.h"
 #include "sim/mma/mma_simd.h"
 
 namespace tilevm::sim {
@@ -214,12 +213,6 @@ TILEVM_KERNELS(avx512, 16, [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]]
 // NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace
-
-FloatFields float_fields(const isa::DType& type) {
-  const int unused = type.bits - 1 - type.exponent_bits - type.mantissa_bits;
-  const auto largest = static_cast<std::int32_t>(isa::max_code(type) >> unused);
-  return {unused, type.mantissa_bits, type.exponent_bits, largest + 1};
-}
 
 const MmaKernels& mma_kernels(SimdLevel level) {
 #if defined(__x86_64__)

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "sim/mma/mma_kernel.h"
+#include "sim/mma/float_fields.h"
 
 #define TILEVM_INLINE [[gnu::always_inline]] inline
 

@@ -1,3 +1,6 @@
+// Products of tensor cores as exact floats, aligned by one factor for each output.
+// It has more than 400 lines: its templates are one kernel at every width, and inline into one
+// another.
 #include "sim/mma/value_kernel.h"
 
 #include <algorithm>
@@ -144,7 +147,7 @@ TILEVM_INLINE Row greatest_steps(const std::uint8_t* a, const std::uint8_t* b, i
 template <int W>
 struct Addend {
   typename Simd<W>::Float value;
-  typename Simd<W>::Int exponent;  ///< of zero: very low
+  typename Simd<W>::Int exponent;  ///< exponent; very low for zero
   typename Simd<W>::Int special;
 };
 
@@ -169,13 +172,15 @@ TILEVM_INLINE typename Simd<W>::Int truncated(const typename Simd<W>::Float& val
   return __builtin_convertvector(value, typename Simd<W>::Int);
 }
 
-template <int W>
-TILEVM_INLINE typename Simd<W>::Int sum_products(const float* a, const float* b, int begin, int end,
+/// `fixed` products, or if that is 0 `count`.
+template <int W, int fixed>
+TILEVM_INLINE typename Simd<W>::Int sum_products(const float* a, const float* b, int count,
                                                  const typename Simd<W>::Float& factor) {
   using Float = typename Simd<W>::Float;
   typename Simd<W>::Int sum{};
+  const int products = fixed != 0 ? fixed : count;
 #pragma GCC unroll 8
-  for (int k = begin; k < end; ++k) {
+  for (int k = 0; k < products; ++k) {
     sum += truncated<W>(load<Float>(a + k * mma_rows) * b[k] * factor);
   }
   return sum;
@@ -214,11 +219,16 @@ struct RowBlock {
   const MmaPlan& plan;
   const ValueProduct& in;
 
-  /// The accumulator after the products from `begin` to `end`; `m` is the vector's first row.
-  TILEVM_INLINE Int add(const Int& accumulator, const float* b, const Row& steps, int m, int begin,
-                        int end, Int& bad) const {
+  /// The sum of a block in units of 2^unit, before it is rounded.
+  struct Sum {
+    Int sum, unit, tiny;  ///< `tiny` is negative where the accumulator is the sum
+  };
+
+  /// Adds `count` products to an accumulator, from the operands' first ones on.
+  template <int fixed>
+  TILEVM_INLINE Sum add(const Int& accumulator, const float* a, const float* b, const Row& steps,
+                        int m, int count, Int& bad) const {
     const auto c = half ? decode_f16<W>(accumulator) : decode_f32<W>(accumulator);
-    bad |= c.special;
     typename Simd<W>::Narrow narrow;
     std::memcpy(&narrow, reinterpret_cast<const std::uint8_t*>(&steps) + m, sizeof narrow);
     const Int step = __builtin_convertvector(narrow, Int);
@@ -226,21 +236,28 @@ struct RowBlock {
     const Int products =
         step >= 2 * least_step ? step + (in.least_exponent - 2 * least_step) : lowest;
     const Int greatest = max(max(products, c.exponent), lowest);
-    // Below, all products are zero, and the accumulator is the sum.
-    const Int above_tiny = greatest - (plan.fraction_bits - 126);
     const Int unit = max(greatest - plan.fraction_bits, Int{} - 126);
     const Float factor = power_of_two<W>(-unit);
-    const int middle = (begin + end) / 2;
-    const float* const a = in.a_values + m;
-    const Int low = sum_products<W>(a, b, begin, middle, factor) + truncated<W>(c.value * factor);
-    const Int high = sum_products<W>(a, b, middle, end, factor);
+    const int first = fixed != 0 ? fixed : count / 2;
+    const Int low =
+        sum_products<W, fixed>(a + m, b, first, factor) + truncated<W>(c.value * factor);
+    const Int high =
+        sum_products<W, fixed>(a + m + first * mma_rows, b + first, count - first, factor);
     const Int sum = low + high;
+    // A sum of -2^31 has no magnitude either.
     const Int magnitude = sum < 0 ? -sum : sum;
-    bad |= (((low ^ sum) & (high ^ sum)) | magnitude) & sign_bit;
-    const Int rounded = round(sum, magnitude, unit);
+    bad |= c.special | ((((low ^ sum) & (high ^ sum)) | magnitude) & sign_bit);
+    // Below 2^-126 units all products are zero.
+    return {sum, unit, greatest - (plan.fraction_bits - 126)};
+  }
+
+  /// The accumulator after a block.
+  TILEVM_INLINE Int finish(const Int& accumulator, const Sum& block) const {
+    const Int magnitude = block.sum < 0 ? -block.sum : block.sum;
+    const Int rounded = round(block.sum, magnitude, block.unit);
     if constexpr (half) return rounded;
-    if (!any<W>(above_tiny & sign_bit)) return rounded;
-    return above_tiny < 0 ? shortened(accumulator) : rounded;
+    if (!any<W>(block.tiny & sign_bit)) return rounded;
+    return block.tiny < 0 ? shortened(accumulator) : rounded;
   }
 
   TILEVM_INLINE Int round(const Int& sum, const Int& magnitude, const Int& unit) const {
@@ -292,36 +309,60 @@ TILEVM_INLINE std::uint32_t rows_of(const typename Simd<W>::Int& mask, int m) {
   return rows;
 }
 
-template <int W, bool half>
+/// The columns of one tile. Each of a block's three steps is done for all columns in turn, so that
+/// the processor works on several at once.
+template <int W, bool half, int fixed>
 TILEVM_INLINE void multiply_columns(const MmaPlan& plan, const ValueProduct& in,
                                     const std::uint32_t* c, std::uint32_t* d, BadRows& bad) {
   using Int = typename Simd<W>::Int;
+  using Rows = RowBlock<W, half>;
   constexpr int vectors = mma_rows / W;
-  const RowBlock<W, half> block{plan, in};
-  for (int n = 0; n < in.columns; ++n, c += mma_rows, d += mma_rows) {
-    const float* const b = in.b_values + n * plan.depth;
-    const std::uint8_t* const b_steps = in.b_steps + n * plan.depth;
-    Int sums[vectors], bad_lanes[vectors];
-    for (int v = 0; v < vectors; ++v) {
-      sums[v] = plan.add_accumulator_last ? Int{} : load<Int>(c + v * W);
-      bad_lanes[v] = Int{};
+  const Rows block{plan, in};
+  Int accumulators[mma_max_columns * vectors], bad_lanes[mma_max_columns * vectors];
+  typename Rows::Sum sums[mma_max_columns * vectors];
+  Row steps[mma_max_columns];
+  const int count = in.columns * vectors;
+  for (int i = 0; i < count; ++i) {
+    accumulators[i] = plan.add_accumulator_last ? Int{} : load<Int>(c + i * W);
+    bad_lanes[i] = Int{};
+  }
+  for (int k = 0; k < plan.depth; k += plan.block) {
+    const int products = k + plan.block < plan.depth ? plan.block : plan.depth - k;
+    for (int n = 0; n < in.columns; ++n) {
+      steps[n] = greatest_steps<W>(in.a_steps, in.b_steps + n * plan.depth, k, k + products);
     }
-    for (int k = 0; k < plan.depth; k += plan.block) {
-      const int end = k + plan.block < plan.depth ? k + plan.block : plan.depth;
-      const Row steps = greatest_steps<W>(in.a_steps, b_steps, k, end);
+    const float* const a = in.a_values + k * mma_rows;
+    for (int n = 0; n < in.columns; ++n) {
+      const float* const b = in.b_values + n * plan.depth + k;
       for (int v = 0; v < vectors; ++v) {
-        sums[v] = block.add(sums[v], b, steps, v * W, k, end, bad_lanes[v]);
+        const int i = n * vectors + v;
+        sums[i] = block.template add<fixed>(accumulators[i], a, b, steps[n], v * W, products,
+                                            bad_lanes[i]);
       }
     }
+    for (int i = 0; i < count; ++i) accumulators[i] = block.finish(accumulators[i], sums[i]);
+  }
+  for (int n = 0; n < in.columns; ++n) {
     std::uint32_t rows = 0;
     for (int v = 0; v < vectors; ++v) {
+      const int i = n * vectors + v;
       if (plan.add_accumulator_last) {
-        sums[v] = add_last<W, half>(load<Int>(c + v * W), sums[v], bad_lanes[v]);
+        accumulators[i] = add_last<W, half>(load<Int>(c + i * W), accumulators[i], bad_lanes[i]);
       }
-      store(d + v * W, sums[v]);
-      rows |= rows_of<W>(bad_lanes[v], v * W);
+      store(d + i * W, accumulators[i]);
+      rows |= rows_of<W>(bad_lanes[i], v * W);
     }
     bad[static_cast<std::size_t>(n)] = rows;
+  }
+}
+
+template <int W, bool half>
+TILEVM_INLINE void multiply_blocks(const MmaPlan& plan, const ValueProduct& in,
+                                   const std::uint32_t* c, std::uint32_t* d, BadRows& bad) {
+  if (plan.block == 16 && plan.depth % 16 == 0) {
+    multiply_columns<W, half, 8>(plan, in, c, d, bad);
+  } else {
+    multiply_columns<W, half, 0>(plan, in, c, d, bad);
   }
 }
 
@@ -329,9 +370,9 @@ template <int W>
 TILEVM_INLINE void multiply_body(const MmaPlan& plan, const ValueProduct& in,
                                  const std::uint32_t* c, std::uint32_t* d, BadRows& bad) {
   if (plan.output == MmaRounding::f16_nearest_even) {
-    multiply_columns<W, true>(plan, in, c, d, bad);
+    multiply_blocks<W, true>(plan, in, c, d, bad);
   } else {
-    multiply_columns<W, false>(plan, in, c, d, bad);
+    multiply_blocks<W, false>(plan, in, c, d, bad);
   }
 }
 

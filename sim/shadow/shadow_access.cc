@@ -115,6 +115,19 @@ void load_shadow(const ResolvedAccess& from, Context& context) {
   }
 }
 
+void read_shadow(const ResolvedAccess& from, ShadowPairs& values, Context& context) {
+  const SharedAccess& access = *from.access;
+  values.own.resize(access.tile.locals);
+  values.shadow.resize(access.tile.locals);
+  for (std::size_t i = 0; i < access.tile.locals; ++i) {
+    const std::uint64_t code =
+        isa::get_bits(context.state.shared.bytes.data(), from.bit_of(0, i), access.tile.bits);
+    values.own[i] = value_of(access.dtype, code);
+    const ShadowSlot& slot = context.state.shadow.shared[shared_slot(from, 0, i)];
+    values.shadow[i] = slot.value().value_or(values.own[i]);
+  }
+}
+
 void store_shadow(const ResolvedAccess& to, Context& context) {
   store_shared(to, context, [&](std::size_t t, std::size_t i) {
     return ShadowSlot(context.state.shadow.at(to.access->tile, t, i));

@@ -22,6 +22,8 @@ void combine_shadow(const ResolvedAccess& to, Context& context);
 [[nodiscard]] std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& cursor);
 
 void load_shadow(const ResolvedAccess& from, Context& context);
+/// Own and shadow values of a tile that one thread holds, without loading it.
+void read_shadow(const ResolvedAccess& from, ShadowPairs& values, Context& context);
 void store_shadow(const ResolvedAccess& to, Context& context);
 /// For a copy that arrives.
 void store_shadow(const ResolvedAccess& to, const std::vector<ShadowSlot>& slots, Context& context);

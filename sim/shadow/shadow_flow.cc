@@ -412,6 +412,20 @@ ShadowFlow multiplied_scaled(const isa::ProductOperands& inst, const Preparation
 
 }  // namespace
 
+ShadowFlow multiplied_from_shared(std::function<isa::Shape(Context&)> read, std::size_t n,
+                                  const Preparation& preparation) {
+  ResultTile result = shared_result(preparation);
+  Before before = [read = std::move(read), n, count = result->size()](Context& context) {
+    Scratch& scratch = context.scratch;
+    const isa::Shape left = read(context);
+    const auto products = static_cast<std::size_t>(left[0] * left[1]);
+    const bool all_read = scratch.shadow_a.own.size() == products &&
+                          scratch.shadow.own.size() == count && !scratch.shadow_b.own.empty();
+    if (all_read) multiply_add(scratch.shadow_a, scratch.shadow_b, left, n, scratch.shadow);
+  };
+  return measured(std::move(before), std::move(result));
+}
+
 ShadowFlow multiplied(const isa::ProductOperands& operands, const Preparation& preparation) {
   if (operands.is_sparse()) return multiplied_sparse(operands, preparation);
   if (operands.is_scaled()) return multiplied_scaled(operands, preparation);

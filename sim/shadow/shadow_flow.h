@@ -105,4 +105,9 @@ using RealFunction3 = double (*)(double, double, double);
 [[nodiscard]] ShadowFlow multiplied(const isa::ProductOperands& operands,
                                     const Preparation& preparation);
 
+/// d = a * b + c, of operands that `read` puts into Scratch::shadow_a, shadow_b and shadow; it
+/// gives the shape of a. n is the extent of d along its last dimension.
+[[nodiscard]] ShadowFlow multiplied_from_shared(std::function<isa::Shape(Context&)> read,
+                                                std::size_t n, const Preparation& preparation);
+
 }  // namespace tilevm::sim

@@ -78,6 +78,7 @@ struct Scratch {
   std::vector<MmaOperandA> operands_a;
   std::vector<MmaOperandB> operands_b;
   DotBuffers dot;
+  std::vector<std::uint8_t> product_a, product_b;  ///< operands of an asynchronous product
   /// Shadow values of a result and of a product's operands.
   ShadowPairs shadow, shadow_a, shadow_b, shadow_places;
   std::vector<StoreCount> stores;      ///< counts by MemoryStatement

@@ -11,6 +11,7 @@
 
 #include "isa/program/print.h"
 #include "sim/state/global_history.h"
+#include "sim/state/product_state.h"
 #include "sim/state/shadow_values.h"
 #include "sim/state/shared_state.h"
 #include "sim/state/undefined.h"
@@ -51,6 +52,7 @@ struct BlockState {
   UndefinedRegisters undefined;
   ShadowValues shadow;
   SharedMemory shared;
+  AsyncProducts products;
   /// By shared tensor: where its elements from outside of a view came from (Checks::padding).
   std::vector<Origin> padding;
   isa::PrintRecords prints;

@@ -23,6 +23,8 @@ struct KeptIndices {
   std::int64_t begin = 0;                 ///< is added
   const isa::PlaceMap* places = nullptr;  ///< map by the tile's place
 
+  friend bool operator==(const KeptIndices&, const KeptIndices&) = default;
+
   [[nodiscard]] std::int64_t at(std::size_t thread, std::size_t place) const;
 };
 
@@ -38,6 +40,11 @@ struct IndexedPlaces {
   KeptIndices kept;
   RunTable table;  ///< table of a tile in shared memory
 
+  /// Whether both say the same; unlike forms never do.
+  friend bool operator==(const IndexedPlaces& a, const IndexedPlaces& b) {
+    return a.run_elements == b.run_elements && a.runs == b.runs && a.along == b.along &&
+           a.kept == b.kept;
+  }
   [[nodiscard]] std::int64_t at(std::size_t thread, std::size_t place) const {
     return along.empty() ? kept.at(thread, place) : along[thread * runs + place / run_elements];
   }
@@ -49,7 +56,11 @@ struct TileOrigin {
 
   [[nodiscard]] std::int64_t& operator[](std::size_t dim) { return begin[dim]; }
   [[nodiscard]] const std::int64_t& operator[](std::size_t dim) const { return begin[dim]; }
-  friend bool operator==(const TileOrigin&, const TileOrigin&) = default;
+  /// Places are compared by what they say.
+  friend bool operator==(const TileOrigin& a, const TileOrigin& b) {
+    return a.begin == b.begin &&
+           (a.places == b.places || (a.places && b.places && *a.places == *b.places));
+  }
 };
 
 /// The index in the tensor, and the offset in elements, of element (thread, place) of a tile.

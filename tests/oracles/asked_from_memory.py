@@ -122,7 +122,7 @@ def ptx_of(nvcc, body, words, includes=""):
 
 
 def compiler_questions(nvcc):
-    yield "`__exp2f(x)` without fast math", "ex2.approx.ftz.f32", ptx_of(nvcc, "*p = exp2f(x); *p = __expf(x);", ["ex2.approx.ftz.f32", "ex2.approx.f32"])
+    yield "`exp2f(x)` and `__expf(x)` without fast math", "ex2.approx.ftz.f32", ptx_of(nvcc, "*p = exp2f(x); *p = __expf(x);", ["ex2.approx.ftz.f32", "ex2.approx.f32"])
     yield "`1.0f / x`", "rcp.rn.f32", ptx_of(nvcc, "*p = 1.0f / x;", ["rcp.rn.f32", "div.rn.f32"])
     yield "`x / 3.0f`", "div.rn.f32", ptx_of(nvcc, "*p = x / 3.0f;", ["div.rn.f32", "mul.f32", "mul.rn.f32"])
     yield "`x / 4.0f`", "mul.f32", ptx_of(nvcc, "*p = x / 4.0f;", ["div.rn.f32", "mul.f32", "mul.rn.f32"])
@@ -180,7 +180,7 @@ def main():
               section(f"PyTorch {torch.__version__.split('+')[0]}, x86-64", torch_questions())]
     if options.nvcc:
         version = subprocess.run([options.nvcc, "--version"], capture_output=True, text=True, check=True).stdout
-        name = version.split("release ")[1].split(",")[1].strip()
+        name = version.split("release ")[1].split(",")[1].split()[0]
         totals.append(section(f"nvcc {name[1:]}", compiler_questions(options.nvcc)))
     print(f"\nAll: {sum(n for n, _ in totals)} questions, {sum(w for _, w in totals)} guessed wrong.")
 

@@ -1,6 +1,6 @@
-// Pow against MPFR: the largest error that docs/reference/arithmetic.md promises on 2^19 pairs whose
-// power is worth a look, and the special cases of IEEE 754 bit for bit on all pairs of special
-// values.
+// Pow against MPFR: the largest error that docs/reference/arithmetic.md promises on 2^19 pairs
+// whose power is worth a look, and the special cases of IEEE 754 bit for bit on all pairs of
+// special values.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -26,10 +26,10 @@ struct ProgramOptions {
 struct CheckOptions {
   ProgramOptions program;
   bool machine = false;    ///< also run the entry, and check the order of its machine program
-  std::string entry;       ///< of `machine`; empty: as in resolve_entry
-  DataOptions data;        ///< likewise
-  bool exact = false;      ///< likewise
-  std::uint64_t seed = 0;  ///< likewise
+  std::string entry;       ///< entry of `machine`; empty: as in resolve_entry
+  DataOptions data;        ///< data of `machine`
+  bool exact = false;      ///< whether rounding is refused, for `machine`
+  std::uint64_t seed = 0;  ///< seed of random data, for `machine`
   bool json = false;
 };
 Exit check(const CheckOptions& options, Io& io);

@@ -32,7 +32,7 @@ struct KeyRule {
   Key sign;
   bool is_signed_float, flips_sign;
   Key greatest;  ///< magnitude (without a sign: code) of the greatest finite value
-  Key infinity;  ///< that of Inf; without one the greatest again. Above is NaN
+  Key infinity;  ///< key of Inf; without one the greatest again. Above is NaN
 };
 
 template <class Key>

@@ -45,6 +45,7 @@ using Draw =
 enum class Family : std::uint8_t {
   tensor_core,    ///< Dot by instructions
   sparse,         ///< DotSparse
+  warp_group,     ///< DotAsync
   chain,          ///< Dot without them
   cast,           ///< a type to every type
   unary,          ///< every operation of one operand but these:
@@ -78,6 +79,7 @@ struct Case {
 
 /// The parts of make_cases().
 [[nodiscard]] std::vector<Case> dot_cases();
+[[nodiscard]] std::vector<Case> async_dot_cases();
 [[nodiscard]] std::vector<Case> element_cases();
 
 /// The types of element_cases(): all but those of scales, which came after the cases had been

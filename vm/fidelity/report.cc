@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -168,15 +169,18 @@ class Report {
                                           : isa::approximation_evidence(target);
       return known(evidence, source);
     }
-    const bool sparse = each.family == Family::sparse;
-    if (!sparse && each.family != Family::tensor_core) return "standard";
+    const bool sparse = each.family == Family::sparse,
+               warp_group = each.family == Family::warp_group;
+    if (!sparse && !warp_group && each.family != Family::tensor_core) return "standard";
     if (each.operands[0].type.is_bipolar()) return "standard";
     const std::size_t count = each.operands.size();
-    const auto rule = isa::mma_rule({.target = {sm, false},
-                                     .a = each.operands[0].type,
-                                     .b = each.operands[count - 2].type,
-                                     .accumulator = each.operands[count - 1].type,
-                                     .sparse = sparse});
+    const auto rule =
+        isa::mma_rule({.target = {sm, false},
+                       .a = each.operands[0].type,
+                       .b = each.operands[count - 2].type,
+                       .accumulator = each.operands[count - 1].type,
+                       .family = warp_group ? isa::MmaFamily::wgmma : isa::MmaFamily::mma,
+                       .sparse = sparse});
     if (!rule) return "none";
     return known(*rule);
   }
@@ -224,11 +228,14 @@ class Report {
 
   std::string products() {
     std::vector<std::pair<std::string, std::vector<const Case*>>> rows;
-    const std::vector<Case> cases = dot_cases();
+    std::vector<Case> cases = dot_cases();
+    std::ranges::move(async_dot_cases(), std::back_inserter(cases));
     for (const Case& each : cases) {
-      const std::string types = product_text(each) + (each.family == Family::chain    ? ", chain"
-                                                      : each.family == Family::sparse ? ", sparse"
-                                                                                      : "");
+      const std::string types =
+          product_text(each) + (each.family == Family::chain        ? ", chain"
+                                : each.family == Family::sparse     ? ", sparse"
+                                : each.family == Family::warp_group ? ", of warp groups"
+                                                                    : "");
       const auto row = std::find_if(rows.begin(), rows.end(),
                                     [&](const auto& other) { return other.first == types; });
       if (row == rows.end()) {

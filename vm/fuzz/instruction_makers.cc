@@ -211,6 +211,18 @@ struct Maker<isa::DotScaled> {
 };
 
 template <>
+struct Maker<isa::DotAsync> {
+  static void make(KernelBuilder& builder) { make_dot_async(builder); }
+};
+/// Products come with their groups and fences.
+template <>
+struct Maker<isa::DotAsyncCommitGroup> : Maker<isa::DotAsync> {};
+template <>
+struct Maker<isa::DotAsyncWaitGroup> : Maker<isa::DotAsync> {};
+template <>
+struct Maker<isa::FenceProxyAsync> : Maker<isa::DotAsync> {};
+
+template <>
 struct Maker<isa::Reduce> {
   static void make(KernelBuilder& builder) { make_reduce(builder); }
 };

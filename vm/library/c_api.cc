@@ -37,11 +37,13 @@ struct tilevm_program {
   explicit tilevm_program(const vm::Loaded& loaded)
       : program(*loaded.program),
         warnings(render(vm::without_options(loaded.diagnostics), *loaded.source, false)),
-        callables(vm::callables(program)) {}
+        callables(vm::callables(program)),
+        plans(sim::keep_plans(program)) {}
 
   isa::VerifiedProgram program;
   std::string warnings;
   std::vector<vm::Callable> callables;
+  std::shared_ptr<sim::KeptPlans> plans;
   // Parameters as C sees them; their strings and shapes are the members above.
   std::vector<std::string> types;
   std::vector<std::vector<tilevm_parameter>> parameters;
@@ -215,8 +217,9 @@ tilevm_status run_with(vm::Engine& engine, const tilevm_program& program,
 tilevm_status run(tilevm_program& program, const vm::Callable& callable,
                   const std::string& engine_name, vm::CallArguments arguments,
                   const tilevm_run_options* options) {
-  const Result<vm::EngineOptions> settings = engine_options(options);
+  Result<vm::EngineOptions> settings = engine_options(options);
   if (!settings) return fail(settings.error());
+  settings->plans = program.plans;
   const bool counts = settings->count_accesses;
   if (engine_name != "cuda") {
     const Result<std::unique_ptr<vm::Engine>> engine = vm::make_engine(engine_name, *settings);

@@ -142,6 +142,8 @@ struct EngineOptions {
   std::chrono::milliseconds timeout{0};
   /// For tests: changes the emitted text before it is compiled.
   std::function<std::string(std::string)> edit_text = {};
+  /// Where the simulator keeps prepared kernels from run to run, if there is a place.
+  std::shared_ptr<sim::KeptPlans> plans = nullptr;
 };
 
 }  // namespace tilevm::vm

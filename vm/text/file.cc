@@ -180,7 +180,7 @@ int write_in_place(const WriteTarget& target, std::span<const std::uint8_t> byte
   const auto size = static_cast<off_t>(bytes.size());
   if (size > target.info.st_size) {
     if (const int code = ::posix_fallocate(file.fd(), 0, size)) {
-      static_cast<void>(::ftruncate(file.fd(), target.info.st_size));
+      [[maybe_unused]] const int undone = ::ftruncate(file.fd(), target.info.st_size);
       return code;
     }
   }
@@ -250,7 +250,9 @@ int write_line(int fd, std::string_view line) {
   struct stat after{};
   const bool ours = S_ISREG(info.st_mode) && put > 0 && ::fstat(fd, &after) == 0 &&
                     after.st_size == info.st_size + put;
-  if (ours) static_cast<void>(::ftruncate(fd, info.st_size));
+  if (ours) {
+    [[maybe_unused]] const int undone = ::ftruncate(fd, info.st_size);
+  }
   return code;
 }
 

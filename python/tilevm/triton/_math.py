@@ -86,7 +86,7 @@ def divide_precisely(writer: Writer, operation: Operation) -> None:
 
 @lowers("arith.divf", "tt.approx_divf")
 def divide(writer: Writer, operation: Operation) -> None:
-    """div.full and div.approx of f32. Of a constant divisor ptxas computes the rounded reciprocal when it compiles
+    """div.full and div.approx of f32. ptxas computes the rounded reciprocal of a constant divisor when it compiles
     (SASS of Triton 3.8.0's and 3.9.0's ptxas)."""
     values = writer.operands(operation)
     divisor = constant(values[1])

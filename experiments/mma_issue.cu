@@ -6,7 +6,7 @@
 // registers of a B operand. (B must lie in neighbouring registers; anything else makes the compiler
 // move it, which costs as much as what is measured.)
 //
-//   nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o mma_issue tests/bench/mma_issue.cu
+//   nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o mma_issue experiments/mma_issue.cu
 #include <cstdint>
 #include <cstdio>
 

@@ -4,7 +4,7 @@
 // tensor cores overlap in it follows from this.
 //
 //   nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o wgmma_issue
-//   tests/bench/wgmma_issue.cu && ./wgmma_issue
+//   experiments/wgmma_issue.cu && ./wgmma_issue
 #include <cstdint>
 #include <cstdio>
 

@@ -2,7 +2,7 @@
 // weights: a prototype by hand, from which the next tier of kernels is designed.
 //
 //   nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o prefill_u4_wgmma
-//   tests/bench/prefill_u4_wgmma.cu && ./prefill_u4_wgmma
+//   experiments/prefill_u4_wgmma.cu && ./prefill_u4_wgmma
 //
 // c [m][N] = a [m][K] w, with codes of 4 bits for w, of which each stands for (q - 8) times the
 // scale of its 128 rows of K, rounded to f16. A block takes 128 columns of w and 256 or 128 rows of

@@ -4,7 +4,7 @@
 // that copies to two that compute: what each may hold, and how long it takes.
 //
 //   nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o tensor_map_multicast
-//   tests/bench/tensor_map_multicast.cu && ./tensor_map_multicast
+//   experiments/tensor_map_multicast.cu && ./tensor_map_multicast
 //
 // Before a variant is timed, sums over all that it copies, weighted by place, are compared with
 // those of a kernel that only loads.

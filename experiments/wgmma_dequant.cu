@@ -4,7 +4,7 @@
 // follows from it.
 //
 //   nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -o wgmma_dequant
-//   tests/bench/wgmma_dequant.cu && ./wgmma_dequant
+//   experiments/wgmma_dequant.cu && ./wgmma_dequant
 //
 // Every variant is compared with plain sums first: codes, scales and activations are such that all
 // sums are exact, so that the bits must be equal. Timed are random codes and activations.
