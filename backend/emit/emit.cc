@@ -42,6 +42,7 @@ std::string prelude_type(const isa::DType& type) {
 
 std::string definitions(const UsedDefinitions& used, const std::vector<const isa::MmaShape*>& mma,
                         MachineKind machine) {
+  const bool is_gpu = machine == MachineKind::gpu;
   std::string text;
   if (!used.types.empty()) {
     text += "\nnamespace tile {\n";
@@ -53,8 +54,16 @@ std::string definitions(const UsedDefinitions& used, const std::vector<const isa
   if (!mma.empty()) {
     text += "\nnamespace tv {\n";
     for (std::size_t i = 0; i < mma.size(); ++i) {
-      text +=
-          machine == MachineKind::gpu ? mma_function(*mma[i]) : emulated_mma_function(*mma[i], i);
+      text += is_gpu ? mma_function(*mma[i]) : emulated_mma_function(*mma[i], i);
+    }
+    text += "}  // namespace tv\n";
+  }
+  if (!used.wgmma.empty()) {
+    text += "\nnamespace tv {\n";
+    std::size_t number = 0;
+    for (const auto& [name, use] : used.wgmma) {
+      text += is_gpu ? wgmma_function(use) : emulated_wgmma_function(use, number);
+      ++number;
     }
     text += "}  // namespace tv\n";
   }
@@ -140,6 +149,7 @@ CudaSource emit_together(std::span<const SelectedProgram> programs, MachineKind 
     kernels += writer.text();
   }
   for (const auto& [name, shape] : used.mma) source.mma.push_back(shape);
+  for (const auto& [name, use] : used.wgmma) source.wgmma.push_back(use.shape);
   const std::string parts = prelude(machine, prints, asserts, probes);
   source.text = fmt::format(
       "// Made by tilevm. First the device prelude, then the program, from line {} on.\n",

@@ -63,7 +63,7 @@ class CopyEmission {
                           from_.extent(dim), from_.index(dim));
     }
     if (plan_.tests_bounds()) valid = fmt::format("inside_ ? {} : 0", valid);
-    kernel_.out.line(fmt::format("{}copy_async<{}>({}, {}, {}{});", kernel_.writer(), bytes,
+    kernel_.out.line(fmt::format("{}cp_async<{}>({}, {}, {}{});", kernel_.writer(), bytes,
                                  to_.address(0), from_.address(0), valid, policy_));
   }
 
@@ -185,7 +185,7 @@ void emit_form(const BulkCopy& form, const isa::InstStmt& stmt, KernelEmission& 
   AddressEmission from(form.from, inst.src.var, {"row_", form.rows}, {form.from.address}, kernel);
   AddressEmission to(form.to, inst.dst.var, {"row_", form.rows}, {form.to.address, "to_"}, kernel);
   out.open_plain(
-      fmt::format("if (bulk_.warp - {}u < {} && tv::leads_warp())", form.first_warp, form.warps));
+      fmt::format("if (bulk_.warp - {}u < {} && tv::elect_sync())", form.first_warp, form.warps));
   from.declare_base();
   to.declare_base();
   const std::string policy = declare_policy(inst, kernel);
@@ -198,7 +198,7 @@ void emit_form(const BulkCopy& form, const isa::InstStmt& stmt, KernelEmission& 
   }
   from.declare_access();
   to.declare_access();
-  out.line(fmt::format("{}copy_bulk<{}>(bulk_, {}, {}{});", kernel.writer(), form.row_bytes,
+  out.line(fmt::format("{}cp_async_bulk<{}>(bulk_, {}, {}{});", kernel.writer(), form.row_bytes,
                        to.address(0), from.address(0), policy));
   out.close();
   out.close();

@@ -4,63 +4,11 @@
 
 #include "backend/emit/emit_dot.h"
 #include "backend/emit/emit_mma.h"
+#include "backend/emit/emit_packed.h"
 #include "isa/inst/product.h"
 
 namespace tilevm::backend {
 namespace {
-
-/// An operand's tile and the form of its fragments' registers.
-struct PackedOperand {
-  std::string tile;
-  int bits;  // of an element
-  MmaRegisters registers;
-};
-
-/// Where a register's elements begin in its fragment.
-std::size_t first_of(const PackedOperand& operand, int register_index) {
-  return static_cast<std::size_t>(register_index) *
-         static_cast<std::size_t>(operand.registers.elements);
-}
-
-/// The number of the word of a register's elements, if its elements are neighbours that fill one
-/// word.
-std::optional<std::int32_t> whole_word(const PackedOperand& operand, const isa::Fragment& fragment,
-                                       int register_index) {
-  const std::size_t first = first_of(operand, register_index);
-  const bool filled =
-      operand.registers.bits == 32 && operand.registers.element.bits == operand.bits;
-  if (!filled || fragment[first] * operand.bits % 32 != 0) return std::nullopt;
-  for (int j = 1; j < operand.registers.elements; ++j) {
-    if (fragment[first + static_cast<std::size_t>(j)] != fragment[first] + j) return std::nullopt;
-  }
-  return fragment[first] * operand.bits / 32;
-}
-
-/// A register's value: "a[2]", or its elements put together.
-std::string gather(const PackedOperand& operand, const isa::Fragment& fragment,
-                   int register_index) {
-  if (const auto word = whole_word(operand, fragment, register_index)) {
-    return fmt::format("{}[{}]", operand.tile, *word);
-  }
-  std::string text;
-  for (int j = 0; j < operand.registers.elements; ++j) {
-    const auto place = fragment[first_of(operand, register_index) + static_cast<std::size_t>(j)];
-    const std::string element =
-        fmt::format("tv::get<{}>({}, {})", operand.bits, operand.tile, place);
-    const int shift = j * operand.registers.element.bits + operand.registers.element.shift;
-    text += fmt::format("{}{}", j == 0 ? "" : " | ", element);
-    if (shift != 0) text += fmt::format(" << {}", shift);
-  }
-  return text;
-}
-
-std::string gather_all(const PackedOperand& operand, const isa::Fragment& fragment) {
-  std::string text;
-  for (int r = 0; r < operand.registers.count; ++r) {
-    text += (r > 0 ? ", " : "") + gather(operand, fragment, r);
-  }
-  return text;
-}
 
 bool all_whole_words(const PackedOperand& operand, const isa::Fragment& fragment) {
   for (int r = 0; r < operand.registers.count; ++r) {
@@ -106,7 +54,7 @@ void emit_canonical(const PackedOperand& c, const isa::RegisterType& type, Kerne
                               type.layout.num_locals(), c.tile));
 }
 
-/// Of a sparse step, the register of places.
+/// The register of places of a sparse step.
 std::string places_of(const isa::DotPlan& plan, const isa::DotPlan::Step& step, isa::VarId places,
                       KernelEmission& kernel) {
   const PackedOperand operand{

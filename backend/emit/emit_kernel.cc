@@ -11,6 +11,7 @@
 #include "backend/machine/describe.h"
 #include "backend/select/default_forms.h"
 #include "isa/analysis/assertion.h"
+#include "isa/analysis/async_products.h"
 #include "isa/base/check.h"
 
 namespace tilevm::backend {
@@ -54,6 +55,7 @@ KernelEmission::KernelEmission(const SelectedProgram& program, int kernel, NameT
       kernel_(program_.kernel(kernel)),
       machine_(make_machine(program, static_cast<std::size_t>(kernel))),
       used_(used),
+      async_results_(isa::async_results(kernel_)),
       probes_(selected_.probes) {
   result_.kernel = kernel;
   result_.entry = entries.unique(kernel_.name + "_kernel");
@@ -142,6 +144,12 @@ std::string KernelEmission::mma_function(const isa::MmaShape& shape) {
   return "tv::" + name;
 }
 
+std::string KernelEmission::wgmma_function(const WgmmaUse& use) {
+  const std::string name = wgmma_function_name(use);
+  used_.wgmma[name] = use;
+  return "tv::" + name;
+}
+
 const std::string& KernelEmission::workspace(VarId var) const {
   const auto& all = program_.info(result_.kernel).workspaces;
   const auto found = std::find_if(all.begin(), all.end(),
@@ -161,8 +169,8 @@ void KernelEmission::begin_exchange() {
 }
 
 void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
-  if (!stmt.declares) return;
   const VarId var = stmt.results[0];
+  if (!stmt.declares || std::ranges::find(async_results_, var) != async_results_.end()) return;
   out.line(
       fmt::format("tv::u32 {}[{}] = {{}};", name(var), tile_words(type<isa::RegisterType>(var))));
 }
@@ -184,7 +192,10 @@ void KernelEmission::run() {
   out.blank();
   quote_source(kernel_.span, 1);
   out.open(signature());
-  if (result_.shared_bytes > 0) out.plain("TV_SHARED(shared_);");
+  if (result_.shared_bytes > 0) {
+    out.plain(fmt::format("TV_SHARED(shared_, {});", shared_alignment()));
+  }
+  declare_results();
   if (info().exchange_bytes > 0) {
     out.plain(fmt::format("tv::u32 exchange_ = {};", info().exchange_offset));
   }
@@ -197,6 +208,25 @@ void KernelEmission::run() {
   out.at(0);
 }
 
+/// That of the tensor with the widest swizzle; all kernels of a program declare the same.
+std::int64_t KernelEmission::shared_alignment() const {
+  std::int64_t alignment = isa::KernelInfo::shared_alignment;
+  for (int kernel = 0; kernel < static_cast<int>(program_.program().kernels.size()); ++kernel) {
+    for (const auto& tile : program_.info(kernel).shared) {
+      alignment = std::max(alignment, tile.alignment);
+    }
+  }
+  return alignment;
+}
+
+/// Results of asynchronous products arrive after the statements and blocks of the products.
+void KernelEmission::declare_results() {
+  for (const VarId var : async_results_) {
+    out.plain(
+        fmt::format("tv::u32 {}[{}] = {{}};", name(var), tile_words(type<isa::RegisterType>(var))));
+  }
+}
+
 void KernelEmission::declare_hoisted() {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < selected_.hoisted.size(); ++i) {
@@ -206,9 +236,9 @@ void KernelEmission::declare_hoisted() {
       elements += fmt::format("{}({}) * {}", elements.empty() ? "" : " + ",
                               share("tv::thread()", threads(), own.terms, 0), own.stride);
     }
-    lines.push_back(
-        fmt::format("const tv::u32 place{}_ = tv::kept_place(shared_ + {}, tv::bytes<{}>({}));", i,
-                    address.offset, address.bits, elements));
+    lines.push_back(fmt::format(
+        "const tv::u32 place{}_ = tv::hoisted_address(shared_ + {}, tv::bytes<{}>({}));", i,
+        address.offset, address.bits, elements));
   }
   out.aside(lines);
 }

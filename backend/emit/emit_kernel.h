@@ -15,6 +15,7 @@
 
 #include "backend/emit/code_writer.h"
 #include "backend/emit/cuda_source.h"
+#include "backend/emit/emit_wgmma.h"
 #include "backend/machine/machine_kernel.h"
 #include "backend/select/names.h"
 #include "backend/select/select.h"
@@ -30,6 +31,7 @@ namespace tilevm::backend {
 struct UsedDefinitions {
   std::map<std::string, isa::DType> types;
   std::map<std::string, const isa::MmaShape*> mma;
+  std::map<std::string, WgmmaUse> wgmma;
 };
 
 /// The kernel that is being written.
@@ -58,7 +60,7 @@ class KernelEmission {
   }
   [[nodiscard]] std::string scalar(const isa::Expr& expr) const;
   [[nodiscard]] std::string index(const isa::Expr& expr) const;
-  /// The same in 32 bits, for tensors that are small enough.
+  /// The index in 32 bits, for tensors that are small enough.
   [[nodiscard]] std::string short_index(const isa::Expr& expr) const;
   /// In parentheses.
   [[nodiscard]] std::string condition(const isa::Expr& expr) const;
@@ -66,13 +68,15 @@ class KernelEmission {
   std::string element_type(const isa::DType& dtype);
   /// The function of a tensor-core instruction.
   std::string mma_function(const isa::MmaShape& shape);
+  /// That of an instruction of warp groups.
+  std::string wgmma_function(const WgmmaUse& use);
   /// The parameter with the memory of a workspace.
   [[nodiscard]] const std::string& workspace(isa::VarId var) const;
 
   /// What a function of the prelude that writes to memory belongs to: "tv::", or the thread's
   /// probe, which has functions of the same names.
   [[nodiscard]] std::string_view writer() const { return !probes_.empty() ? "probe_." : "tv::"; }
-  /// The same for a statement that may have no record.
+  /// The receiver of values, for a statement that may have no record.
   [[nodiscard]] std::string_view writer(isa::StmtId id) const {
     return !probes_.empty() && probes_[id] == isa::ProbeMode::none ? "tv::" : writer();
   }
@@ -97,6 +101,8 @@ class KernelEmission {
   [[nodiscard]] std::string parameter_name(const CudaParameter& parameter) const;
   [[nodiscard]] std::string signature() const;
   void declare_hoisted();
+  void declare_results();
+  [[nodiscard]] std::int64_t shared_alignment() const;
   void quote_source(Span span, int max_lines);
   void open_probe();
   void write(const MachineBlock& block);
@@ -117,7 +123,8 @@ class KernelEmission {
   const isa::Kernel& kernel_;
   const MachineKernel machine_;
   UsedDefinitions& used_;
-  const isa::ProbePlan& probes_;  ///< empty if there are none
+  std::vector<isa::VarId> async_results_;  ///< that products write after their statements
+  const isa::ProbePlan& probes_;           ///< empty if there are none
   CudaKernel result_;
 };
 
@@ -129,8 +136,8 @@ void emit_form(const Form& form, const isa::InstStmt& stmt, KernelEmission& kern
 template <class Inst>
 void emit_plain(const Inst& inst, const isa::InstStmt& stmt, KernelEmission& kernel);
 
-/// Of a BipolarDot whose counts are put together after a loop: declares the counts before the loop,
-/// and adds them to the accumulator after it (emit_dot_bipolar.cc).
+/// A BipolarDot's counts may be put together after a loop: declares the counts before the loop, and
+/// adds them to the accumulator after it (emit_dot_bipolar.cc).
 void begin_counts(const isa::InstStmt& stmt, KernelEmission& kernel);
 void end_counts(const isa::InstStmt& stmt, KernelEmission& kernel);
 

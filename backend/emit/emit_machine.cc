@@ -1,4 +1,4 @@
-// The operations of the machine program that are no form of an instruction.
+// The operations of the machine program that are not forms of an instruction.
 #include <fmt/format.h>
 
 #include "backend/emit/emit_kernel.h"
@@ -51,15 +51,15 @@ class OpPrinter {
   void operator()(const MarkSplit&) const { out_.line("bulk_.split = bulk_.made;"); }
   void operator()(const BlockSync&) const { out_.line("tv::synchronize();"); }
   void operator()(const NamedSync& sync) const {
-    out_.line(fmt::format("tv::wait_at_split_barrier<{}>();", threads(sync.barrier)));
+    out_.line(fmt::format("tv::barrier_sync<{}>();", threads(sync.barrier)));
   }
   void operator()(const NamedArrive& arrive) const {
-    out_.line(fmt::format("tv::arrive_at_split_barrier<{}>();", threads(arrive.barrier)));
+    out_.line(fmt::format("tv::barrier_arrive<{}>();", threads(arrive.barrier)));
   }
-  void operator()(const FenceProxy&) const { out_.line("tv::fence_for_bulk();"); }
-  void operator()(const CommitPieces&) const { out_.line("tv::copy_async_commit();"); }
+  void operator()(const FenceProxy&) const { out_.line("tv::fence_proxy_async();"); }
+  void operator()(const CommitPieces&) const { out_.line("tv::cp_async_commit_group();"); }
   void operator()(const WaitPieces& wait) const {
-    out_.line(fmt::format("tv::copy_async_wait<{}>();", wait.pending));
+    out_.line(fmt::format("tv::cp_async_wait_group<{}>();", wait.pending));
   }
   void operator()(const EndBlock&) const { out_.line("return;"); }
   void operator()(const BeginCounts& counts) const { begin_counts(*counts.dot, kernel_); }

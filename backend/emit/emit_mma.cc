@@ -12,21 +12,6 @@ using isa::MmaScaling;
 using isa::MmaShape;
 using isa::TypeKind;
 
-/// The name of a type in PTX; one bit is b1 there.
-std::string ptx_type(const DType& type) {
-  switch (type.kind) {
-    case TypeKind::signed_int:
-      return fmt::format("s{}", type.bits);
-    case TypeKind::unsigned_int:
-    case TypeKind::bipolar:
-      return fmt::format("{}{}", type.bits == 1 ? "b" : "u", type.bits);
-    case TypeKind::floating:
-      break;
-  }
-  if (type.bits > 8) return to_string(type);
-  return fmt::format("e{}m{}", type.exponent_bits, type.mantissa_bits);
-}
-
 /// The types of D, A, B and C between separators.
 std::string operand_types(const MmaShape& shape, char separator) {
   const std::string c = ptx_type(shape.accumulator);
@@ -92,10 +77,10 @@ std::string signature(const MmaShape& shape, const Operands& operands, std::stri
 
 /// What only some instructions have of PTX.
 struct Extra {
-  std::string qualifiers = {};   ///< after row.col.
-  std::string suffix = {};       ///< after the types
-  std::string arguments = {};    ///< after c
-  std::string constraints = {};  ///< of the arguments
+  std::string qualifiers = {};   ///< text after row.col.
+  std::string suffix = {};       ///< text after the types
+  std::string arguments = {};    ///< operands after c
+  std::string constraints = {};  ///< constraints of the arguments
 };
 
 /// `first`: the number of the first asm operand behind a, b and c.
@@ -120,6 +105,20 @@ Extra extra_operands(const MmaShape& shape, int first) {
 }
 
 }  // namespace
+
+std::string ptx_type(const DType& type) {
+  switch (type.kind) {
+    case TypeKind::signed_int:
+      return fmt::format("s{}", type.bits);
+    case TypeKind::unsigned_int:
+    case TypeKind::bipolar:
+      return fmt::format("{}{}", type.bits == 1 ? "b" : "u", type.bits);
+    case TypeKind::floating:
+      break;
+  }
+  if (type.bits > 8) return to_string(type);
+  return fmt::format("e{}m{}", type.exponent_bits, type.mantissa_bits);
+}
 
 MmaRegisters mma_registers(const isa::RegisterElement& element,
                            const isa::RegisterLayout& fragment) {

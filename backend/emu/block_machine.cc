@@ -1,3 +1,5 @@
+// The threads of a block on fibres, their meetings, and the memory that they share.
+// It has more than 400 lines: every member changes the one state of the block.
 #include "backend/emu/block_machine.h"
 
 #include <algorithm>
@@ -34,7 +36,9 @@ std::string_view name_of(int meeting) {
                              "an election",
                              "ldmatrix",
                              "stmatrix",
-                             "a tensor-core instruction"};
+                             "a tensor-core instruction",
+                             "an instruction of a warp group",
+                             "a commit of or a wait for products"};
   return names[static_cast<std::size_t>(meeting)];
 }
 
@@ -52,6 +56,7 @@ BlockMachine::BlockMachine(const EmuLaunch& launch, StackPool& stacks)
       named_barriers_(launch.threads),
       copies_(launch.threads, launch.options.copies),
       phases_(launch.options.copies),
+      products_(warp_order_.size(), launch.options.copies),
       numbers_(0) {
   if (launch.options.check_order && launch.shared_bytes > 0) {
     order_.emplace(launch.threads, launch.shared_bytes);
@@ -89,6 +94,7 @@ Status BlockMachine::begin(std::uint64_t number) {
   stored_.clear();
   copies_.clear();
   phases_.clear();
+  products_.clear();
   if (order_) order_->clear();
   std::fill(warps_.begin(), warps_.end(), Group{});
   barrier_ = {};

@@ -22,6 +22,7 @@
 #include "backend/emu/named_barriers.h"
 #include "backend/emu/order_check.h"
 #include "backend/emu/stored_bytes.h"
+#include "backend/emu/warp_products.h"
 
 namespace tilevm::backend {
 
@@ -36,10 +37,11 @@ struct EmuLaunch {
   std::array<unsigned, 3> grid{1, 1, 1};
   unsigned threads = 1;
   std::size_t shared_bytes = 0;   ///< dynamic
-  std::size_t barrier_bytes = 0;  ///< of memory barriers
+  std::size_t barrier_bytes = 0;  ///< bytes of memory barriers
   bool compares_stores = false;   ///< some elements are stored by all threads that hold them
   MemoryMap memory;
-  const std::vector<MmaUnit>* mma = nullptr;  ///< of the compiled unit
+  const std::vector<MmaUnit>* mma = nullptr;  ///< mma instructions of the compiled unit
+  const std::vector<WgmmaUnit>* wgmma = nullptr;  ///< those of warp groups
   const MmaModel* model = nullptr;
   EmuOptions options{};
 };
@@ -56,7 +58,7 @@ class BlockMachine {
 
   enum class Outcome : std::uint8_t {
     ended,
-    waits,    ///< for a value that another block must write
+    waits,    ///< waits for a value that another block must write
     faulted,  ///< fault() says why
   };
   /// Runs until no thread can go on.
@@ -77,21 +79,23 @@ class BlockMachine {
     named_barrier,
     synchronize_warp,
     from_first,
-    from_lane,
+    shfl_idx_warp,
     elect,
-    load_matrices,
-    store_matrices,
+    ldmatrix,
+    stmatrix,
     mma,
+    wgmma,
+    wgmma_group,
   };
   struct Thread {
     Fibre fibre;
     emu::Lane* lane = nullptr;
     State state = State::ended;
     Meeting meeting = Meeting::none;         ///< while it waits
-    unsigned line = 0;                       ///< likewise
+    unsigned line = 0;                       ///< line of the barrier or meeting while it waits
     unsigned barrier = 0, parity = 0;        ///< State::waits_for_phase
     const unsigned char* address = nullptr;  ///< State::waits_for_value
-    unsigned value = 0;                      ///< likewise
+    unsigned value = 0;                      ///< value for State::waits_for_value
     std::uint64_t steps = 0;  ///< iterations that it may make besides those of Lane::steps
   };
   /// The operands of an instruction of a warp, as its lanes bring them.
@@ -100,6 +104,8 @@ class BlockMachine {
     WarpRegisters<void> c{};
     std::array<unsigned, warp_size> values{};
     unsigned detail = 0;  ///< the shape of an mma, the kind of a matrix access
+    std::array<unsigned* const*, warp_size> d{};  ///< words of an asynchronous product
+    std::array<const emu::DotOperands*, warp_size> dot{};
   };
   struct Group {  ///< threads that meet: a warp, or the block at its barrier
     unsigned arrived = 0;
@@ -159,7 +165,7 @@ class BlockMachine {
   std::vector<unsigned> warp_order_, lane_order_;
   std::unique_ptr<unsigned char[]> shared_;
   std::vector<Group> warps_;
-  std::vector<Operands> operands_;  ///< of each warp
+  std::vector<Operands> operands_;  ///< operands of each warp
   Group barrier_;
   NamedBarriers named_barriers_;
   unsigned alive_ = 0;
@@ -168,6 +174,7 @@ class BlockMachine {
   StoredBytes stored_;
   ThreadCopies copies_;
   Phases phases_;
+  WarpProducts products_;
   std::optional<OrderCheck> order_;  ///< if the launch checks it
   SeededNumbers numbers_;
   std::array<unsigned, 3> index_{};

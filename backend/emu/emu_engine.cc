@@ -251,8 +251,8 @@ class EmuArguments {
   EmuLaunch& launch_;
   isa::ProbeLog* log_;
   std::vector<EmuMemory::Buffer> own_;
-  std::size_t prints_ = 0;                 ///< in own_, of a kernel that prints
-  std::optional<std::size_t> assertions_;  ///< in own_, of a kernel with assertions
+  std::size_t prints_ = 0;                 ///< index in own_, of a kernel that prints
+  std::optional<std::size_t> assertions_;  ///< index in own_, of a kernel with assertions
   std::vector<ProbedBuffer> probed_;       ///< the tensors and the workspaces
 };
 
@@ -289,6 +289,7 @@ Result<EmuRun> EmuEngine::launch(const isa::VerifiedProgram& program, int kernel
   launch.barrier_bytes = static_cast<std::size_t>(emitted.barrier_bytes);
   launch.compares_stores = emitted.stores_replicas;
   launch.mma = &prepared.unit->mma();
+  launch.wgmma = &prepared.unit->wgmma();
   launch.options = options_;
   const MmaModel model = models_(program.target());
   launch.model = &model;

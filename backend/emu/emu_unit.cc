@@ -54,6 +54,7 @@ Result<std::shared_ptr<const EmuUnit>> EmuUnit::load(const HostCompiler& compile
     unit->entries_.push_back(reinterpret_cast<EmuEntry>(entry));
   }
   for (const isa::MmaShape* shape : source.mma) unit->mma_.emplace_back(*shape);
+  for (const isa::MmaShape* shape : source.wgmma) unit->wgmma_.emplace_back(*shape);
   return std::shared_ptr<const EmuUnit>(unit);
 }
 

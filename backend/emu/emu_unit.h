@@ -8,6 +8,7 @@
 #include "backend/emit/cuda_source.h"
 #include "backend/emu/block_machine.h"
 #include "backend/emu/host_compiler.h"
+#include "backend/emu/wgmma_unit.h"
 #include "backend/host/subprocess.h"
 
 namespace tilevm::backend {
@@ -25,6 +26,7 @@ class EmuUnit {
   /// The code of a kernel, by its position in CudaSource::kernels.
   [[nodiscard]] EmuEntry entry(std::size_t kernel) const { return entries_[kernel]; }
   [[nodiscard]] const std::vector<MmaUnit>& mma() const { return mma_; }
+  [[nodiscard]] const std::vector<WgmmaUnit>& wgmma() const { return wgmma_; }
 
   /// The line of the program's text that the innermost of these return addresses with one belongs
   /// to; 0 if no tool of the machine tells (binutils' addr2line).
@@ -37,6 +39,7 @@ class EmuUnit {
   void* handle_ = nullptr;
   std::vector<EmuEntry> entries_;
   std::vector<MmaUnit> mma_;
+  std::vector<WgmmaUnit> wgmma_;
 };
 
 }  // namespace tilevm::backend

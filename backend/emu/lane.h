@@ -11,6 +11,13 @@ constexpr unsigned long long stack_bytes = 1ULL << 20;
 
 struct Lane;
 
+/// The operands of an instruction of a warp group, as a thread brings them: a in registers, or both
+/// by descriptors of matrices in shared memory, whose addresses count from its begin.
+struct DotOperands {
+  const unsigned* a_words;  ///< null if a is in shared memory
+  unsigned long long a, b;  ///< descriptors
+  bool accumulate, negate_a, negate_b, a_mn_major, b_mn_major;
+};
 /// What an access does; an update is atomic.
 enum class Touch { read, write, update };
 
@@ -33,31 +40,37 @@ struct Operations {
   /// The value of lane 0 of the warp.
   unsigned (*from_first)(Lane* lane, unsigned value, unsigned line);
   /// The value of another lane of the warp.
-  unsigned (*from_lane)(Lane* lane, unsigned value, unsigned source, unsigned line);
+  unsigned (*shfl_idx_warp)(Lane* lane, unsigned value, unsigned source, unsigned line);
   bool (*elect)(Lane* lane, unsigned line);
-  void (*load_matrices)(Lane* lane, unsigned* words, const unsigned char* row, int count,
-                        bool transposed, unsigned line);
-  void (*store_matrices)(Lane* lane, unsigned char* row, const unsigned* words, int count,
-                         bool transposed, unsigned line);
+  void (*ldmatrix)(Lane* lane, unsigned* words, const unsigned char* row, int count,
+                   bool transposed, unsigned line);
+  void (*stmatrix)(Lane* lane, unsigned char* row, const unsigned* words, int count,
+                   bool transposed, unsigned line);
   /// c = a * b + c on fragments of the unit's tensor-core instruction `shape`: registers of 32
   /// bits, or of 64 where the type has 64.
   void (*mma)(Lane* lane, unsigned shape, void* c, const void* a, const void* b, unsigned line);
-  /// The same of a sparse one, on the stored elements of a, whose places are in the registers that
-  /// the selector names.
+  /// Multiplies the stored elements of a sparse a, whose places are in the registers that the
+  /// selector names.
   void (*mma_sparse)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* places, int selector, unsigned line);
-  /// The same of a block-scaled one: the scales of a and of b are in the low bytes of a register.
+  /// Multiplies with block scales: the scales of a and of b are in the low bytes of a register.
   void (*mma_scaled)(Lane* lane, unsigned shape, void* c, const void* a, const void* b,
                      const unsigned* a_scales, const unsigned* b_scales, unsigned line);
-  void (*copy_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
-                     unsigned valid);
-  void (*copy_async_commit)(Lane* lane);
-  void (*copy_async_wait)(Lane* lane, unsigned pending);
-  void (*make_phases)(Lane* lane, unsigned barrier);
-  void (*expect_bytes)(Lane* lane, unsigned barrier, unsigned bytes);
-  void (*wait_for_phase)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
-  void (*copy_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
-                    unsigned barrier, unsigned phase);
+  /// An asynchronous product by the unit's instruction `shape` of warp groups. The words of d are
+  /// written before dot_wait returns to the warp.
+  void (*dot_async)(Lane* lane, unsigned shape, unsigned* const* d, const DotOperands& operands,
+                    unsigned line);
+  void (*dot_commit)(Lane* lane, unsigned line);
+  void (*dot_wait)(Lane* lane, unsigned pending, unsigned line);
+  void (*cp_async)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
+                   unsigned valid);
+  void (*cp_async_commit_group)(Lane* lane);
+  void (*cp_async_wait_group)(Lane* lane, unsigned pending);
+  void (*mbarrier_init)(Lane* lane, unsigned barrier);
+  void (*mbarrier_arrive_expect_tx)(Lane* lane, unsigned barrier, unsigned bytes);
+  void (*mbarrier_wait_parity)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
+  void (*cp_async_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,
+                        unsigned barrier, unsigned phase);
   /// fence.proxy.async
   void (*fence_proxy)(Lane* lane);
   /// A thread stores `count` bytes, or the bits of them that are set in `masks`. Ends the launch if
@@ -82,9 +95,9 @@ struct Range {
 /// A CUDA thread, as its code sees it.
 struct Lane {
   const Operations* operations;
-  void* block;                    ///< of the machine
-  unsigned thread;                ///< of the block
-  unsigned index[3];              ///< of the block
+  void* block;                    ///< block of the machine
+  unsigned thread;                ///< index of the thread in the block
+  unsigned index[3];              ///< index of the block
   unsigned grid[3];               ///< blocks
   Range shared;                   ///< dynamic shared memory, then memory barriers
   unsigned long long barriers;    ///< where these begin
@@ -92,7 +105,7 @@ struct Lane {
   unsigned long long* for_block;  ///< a word that the threads of the block share
   unsigned long long steps;       ///< iterations of loops that it may still make
   bool compares_stores;           ///< some elements are stored by all threads that hold them
-  bool checks_order;              ///< each access to shared memory is told to the machine
+  bool checks_order;              ///< whether the machine sees each access to shared memory
 };
 
 /// The thread whose code runs.

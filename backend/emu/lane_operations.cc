@@ -78,6 +78,7 @@ struct LaneOperations {
       return;
     block.copies_.let_some_land(block.numbers_);
     block.phases_.let_some_land(block.numbers_);
+    block.products_.let_some_land(block.numbers_);
     block.stored_.clear();
     if (block.order_) block.order_->synchronize();
     block.release(block.barrier_, 0, block.launch_.threads);
@@ -111,13 +112,13 @@ struct LaneOperations {
   }
 
   /// The lanes meet once more, so that none brings its next value before all have this one.
-  static unsigned from_lane(emu::Lane* lane, unsigned value, unsigned source, unsigned line) {
+  static unsigned shfl_idx_warp(emu::Lane* lane, unsigned value, unsigned source, unsigned line) {
     BlockMachine& block = BlockMachine::of(lane);
     const unsigned warp = lane->thread / warp_size;
     block.operands_[warp].values[lane->thread % warp_size] = value;
-    if (block.meet_warp(lane, Meeting::from_lane, line)) block.release_warp(lane);
+    if (block.meet_warp(lane, Meeting::shfl_idx_warp, line)) block.release_warp(lane);
     const unsigned result = block.operands_[warp].values[source % warp_size];
-    if (block.meet_warp(lane, Meeting::from_lane, line)) block.release_warp(lane);
+    if (block.meet_warp(lane, Meeting::shfl_idx_warp, line)) block.release_warp(lane);
     return result;
   }
 
@@ -145,7 +146,7 @@ struct LaneOperations {
     auto& operands = block.operands_[warp];
     operands.a[number] = row;
     operands.c[number] = words;
-    if (!block.meet_warp(lane, stores ? Meeting::store_matrices : Meeting::load_matrices, line)) {
+    if (!block.meet_warp(lane, stores ? Meeting::stmatrix : Meeting::ldmatrix, line)) {
       return;
     }
     block.move_matrices(warp, count, transposed, stores);
@@ -153,13 +154,13 @@ struct LaneOperations {
     if (stores && lane->compares_stores) block.compare_matrices(lane, count, transposed, line);
   }
 
-  static void load_matrices(emu::Lane* lane, unsigned* words, const unsigned char* row, int count,
-                            bool transposed, unsigned line) {
+  static void ldmatrix(emu::Lane* lane, unsigned* words, const unsigned char* row, int count,
+                       bool transposed, unsigned line) {
     move_matrices(lane, words, row, count, transposed, false, line);
   }
 
-  static void store_matrices(emu::Lane* lane, unsigned char* row, const unsigned* words, int count,
-                             bool transposed, unsigned line) {
+  static void stmatrix(emu::Lane* lane, unsigned char* row, const unsigned* words, int count,
+                       bool transposed, unsigned line) {
     move_matrices(lane, const_cast<unsigned*>(words), row, count, transposed, true, line);
   }
 
@@ -211,11 +212,54 @@ struct LaneOperations {
     block.release_warp(lane);
   }
 
-  static void copy_async(emu::Lane* lane, unsigned char* to, const unsigned char* from,
-                         unsigned bytes, unsigned valid) {
+  /// The warp's part of a product: its 16 rows, which land on their own.
+  static void dot_async(emu::Lane* lane, unsigned shape, unsigned* const* d,
+                        const emu::DotOperands& operands, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    const unsigned warp = lane->thread / warp_size, number = lane->thread % warp_size;
+    auto& own = block.operands_[warp];
+    own.d[number] = d;
+    own.dot[number] = &operands;
+    if (block.warps_[warp].arrived > 0 && own.detail != shape) {
+      block.stop(lane, EmuFault::Kind::divergence,
+                 fmt::format("thread {} is at another tensor-core instruction than thread {}",
+                             lane->thread, block.warps_[warp].first),
+                 line);
+    }
+    own.detail = shape;
+    if (!block.meet_warp(lane, Meeting::wgmma, line)) return;
+    const WgmmaUnit& unit = (*block.launch_.wgmma)[shape];
+    WarpProduct product(unit, *block.launch_.model, warp, {lane->shared.begin, lane->barriers},
+                        own.dot, own.d);
+    if (const auto outside = product.find_outside()) {
+      block.stop(lane, EmuFault::Kind::memory,
+                 fmt::format("a matrix descriptor names byte {} of shared memory, which has {}",
+                             *outside, lane->barriers),
+                 line);
+    }
+    block.products_.begin(warp, std::move(product), block.numbers_);
+    block.release_warp(lane);
+  }
+
+  static void dot_commit(emu::Lane* lane, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (!block.meet_warp(lane, Meeting::wgmma_group, line)) return;
+    block.products_.commit(lane->thread / warp_size, block.numbers_);
+    block.release_warp(lane);
+  }
+
+  static void dot_wait(emu::Lane* lane, unsigned pending, unsigned line) {
+    BlockMachine& block = BlockMachine::of(lane);
+    if (!block.meet_warp(lane, Meeting::wgmma_group, line)) return;
+    block.products_.wait(lane->thread / warp_size, pending);
+    block.release_warp(lane);
+  }
+
+  static void cp_async(emu::Lane* lane, unsigned char* to, const unsigned char* from,
+                       unsigned bytes, unsigned valid) {
     BlockMachine& block = BlockMachine::of(lane);
     block.check_shared(lane, to, bytes, 0);
-    // Of a copy that fills with zeros only, the source is not touched.
+    // A copy that fills with zeros only does not touch its source.
     if (valid > 0) block.check_access(lane, from, valid, 1, 0);
     if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0 ||
         (valid > 0 && reinterpret_cast<std::uintptr_t>(from) % bytes != 0)) {
@@ -233,19 +277,19 @@ struct LaneOperations {
                         block.numbers_);
   }
 
-  static void copy_async_commit(emu::Lane* lane) {
+  static void cp_async_commit_group(emu::Lane* lane) {
     BlockMachine& block = BlockMachine::of(lane);
     if (block.order_) block.order_->commit_pieces(lane->thread);
     block.copies_.commit(lane->thread, block.numbers_);
   }
 
-  static void copy_async_wait(emu::Lane* lane, unsigned pending) {
+  static void cp_async_wait_group(emu::Lane* lane, unsigned pending) {
     BlockMachine& block = BlockMachine::of(lane);
     block.copies_.wait(lane->thread, pending);
     if (block.order_) block.order_->wait_for_pieces(lane->thread, pending);
   }
 
-  static void make_phases(emu::Lane* lane, unsigned barrier) {
+  static void mbarrier_init(emu::Lane* lane, unsigned barrier) {
     BlockMachine& block = BlockMachine::of(lane);
     if (barrier < lane->barriers || barrier % 8 != 0 || barrier + 8 > lane->shared.size) {
       block.stop(lane, EmuFault::Kind::memory,
@@ -269,7 +313,7 @@ struct LaneOperations {
                line);
   }
 
-  static void expect_bytes(emu::Lane* lane, unsigned barrier, unsigned bytes) {
+  static void mbarrier_arrive_expect_tx(emu::Lane* lane, unsigned barrier, unsigned bytes) {
     check_barrier(lane, barrier, 0);
     BlockMachine& block = BlockMachine::of(lane);
     if (block.order_) {
@@ -289,7 +333,8 @@ struct LaneOperations {
     }
   }
 
-  static void wait_for_phase(emu::Lane* lane, unsigned barrier, unsigned phase, unsigned line) {
+  static void mbarrier_wait_parity(emu::Lane* lane, unsigned barrier, unsigned phase,
+                                   unsigned line) {
     check_barrier(lane, barrier, line);
     BlockMachine& block = BlockMachine::of(lane);
     if (block.order_) {
@@ -304,8 +349,8 @@ struct LaneOperations {
     if (block.order_) block.order_->end_wait(lane->thread, barrier, phase);
   }
 
-  static void copy_bulk(emu::Lane* lane, unsigned char* to, const unsigned char* from,
-                        unsigned bytes, unsigned barrier, unsigned phase) {
+  static void cp_async_bulk(emu::Lane* lane, unsigned char* to, const unsigned char* from,
+                            unsigned bytes, unsigned barrier, unsigned phase) {
     check_barrier(lane, barrier, 0);
     BlockMachine& block = BlockMachine::of(lane);
     block.check_shared(lane, to, bytes, 0);
@@ -356,20 +401,23 @@ struct LaneOperations {
       .synchronize_warp = synchronize_warp,
       .split_barrier = split_barrier,
       .from_first = from_first,
-      .from_lane = from_lane,
+      .shfl_idx_warp = shfl_idx_warp,
       .elect = elect,
-      .load_matrices = load_matrices,
-      .store_matrices = store_matrices,
+      .ldmatrix = ldmatrix,
+      .stmatrix = stmatrix,
       .mma = mma,
       .mma_sparse = mma_sparse,
       .mma_scaled = mma_scaled,
-      .copy_async = copy_async,
-      .copy_async_commit = copy_async_commit,
-      .copy_async_wait = copy_async_wait,
-      .make_phases = make_phases,
-      .expect_bytes = expect_bytes,
-      .wait_for_phase = wait_for_phase,
-      .copy_bulk = copy_bulk,
+      .dot_async = dot_async,
+      .dot_commit = dot_commit,
+      .dot_wait = dot_wait,
+      .cp_async = cp_async,
+      .cp_async_commit_group = cp_async_commit_group,
+      .cp_async_wait_group = cp_async_wait_group,
+      .mbarrier_init = mbarrier_init,
+      .mbarrier_arrive_expect_tx = mbarrier_arrive_expect_tx,
+      .mbarrier_wait_parity = mbarrier_wait_parity,
+      .cp_async_bulk = cp_async_bulk,
       .fence_proxy = fence_proxy,
       .stored = stored,
       .approximation = find_approximation,

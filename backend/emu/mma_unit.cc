@@ -7,12 +7,12 @@
 namespace tilevm::backend {
 
 Fragment::Fragment(int code_bits, const isa::RegisterElement& element,
-                   const isa::RegisterLayout& layout)
+                   const isa::RegisterLayout& layout, std::int64_t lanes)
     : bits_(static_cast<unsigned>(code_bits)),
-      size_(static_cast<std::size_t>(layout.size())),
+      size_(static_cast<std::size_t>(layout.size() * lanes / layout.num_threads())),
       locals_(static_cast<std::size_t>(layout.num_locals())) {
   const auto columns = static_cast<std::uint32_t>(layout.shape()[1]);
-  for (std::int64_t lane = 0; lane < layout.num_threads(); ++lane) {
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
     for (std::int64_t local = 0; local < layout.num_locals(); ++local) {
       const isa::Index at = layout.element(lane, local);
       elements_.push_back(

@@ -20,7 +20,7 @@ struct MmaExtras {
 };
 
 /// Computes c = a * b + c as a tensor core does, on codes: a is m x k, b is k x n, c is m x n, all
-/// in row-major order. Of a sparse instruction a and its places are m x k / 2. Several threads may
+/// in row-major order. A sparse instruction's a and its places are m x k / 2. Several threads may
 /// call at once.
 using MmaModel = std::function<void(const isa::MmaShape& shape, std::span<const std::uint64_t> a,
                                     std::span<const std::uint64_t> b, std::span<std::uint64_t> c,
@@ -35,8 +35,10 @@ using WarpRegisters = std::array<Word*, warp_size>;
 /// How the registers of a warp hold a matrix.
 class Fragment {
  public:
-  /// Codes of `code_bits`, each in its part of a register.
-  Fragment(int code_bits, const isa::RegisterElement& element, const isa::RegisterLayout& layout);
+  /// Codes of `code_bits`, each in its part of a register, of the first `lanes` threads of a
+  /// layout.
+  Fragment(int code_bits, const isa::RegisterElement& element, const isa::RegisterLayout& layout,
+           std::int64_t lanes = warp_size);
   void gather(const WarpRegisters<const void>& registers, std::span<std::uint64_t> codes) const;
   void scatter(std::span<const std::uint64_t> codes, const WarpRegisters<void>& registers) const;
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -48,7 +50,7 @@ class Fragment {
   };
   unsigned bits_;
   std::size_t size_, locals_;
-  std::vector<Element> elements_;  ///< of lane 0, then of lane 1, ..
+  std::vector<Element> elements_;  ///< elements of lane 0, then of lane 1, ..
 };
 
 /// A register of each lane: the places of a sparse instruction, and whose are meant; the scales of

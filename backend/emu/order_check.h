@@ -31,7 +31,7 @@ namespace tilevm::backend {
 
 /// Two events that nothing orders.
 struct OrderProblem {
-  std::string message;            ///< without the lines
+  std::string message;            ///< text without the lines
   const void* earlier = nullptr;  ///< code of the earlier event; null: unknown
 };
 
@@ -99,12 +99,13 @@ class OrderCheck {
   struct Byte {
     enum class Kind : std::uint8_t { untouched, store, update, piece, bulk };
     Kind kind = Kind::untouched;
-    std::uint8_t readers = 0;         ///< of `reader` that are in use
-    std::uint16_t thread = 0;         ///< that wrote
+    std::uint8_t readers = 0;         ///< number of entries of `reader` in use
+    std::uint16_t thread = 0;         ///< thread that wrote
     std::uint8_t reader[2] = {0, 0};  ///< warps that read since, the latest first
-    Time written = 0;                 ///< its warp's time; of a bulk copy, phase + 1
+    Time written = 0;                 ///< time of its warp; of a bulk copy, phase + 1
     Time read[2] = {0, 0};
-    std::uint32_t fences = 0;  ///< of the thread before the write; of a bulk copy, the mbarrier
+    /// Number of fences of the thread before the write; for a bulk copy, the mbarrier.
+    std::uint32_t fences = 0;
     Site site = 0, read_site = 0;
   };
   struct LastRead {
@@ -115,15 +116,16 @@ class OrderCheck {
     std::size_t party = 0;
     unsigned maker = 0;  ///< thread
     Time made = 0;
-    std::uint32_t fences = 0;  ///< of the maker before
+    std::uint32_t fences = 0;  ///< number of fences of the maker before
     const void* site = nullptr;
-    std::uint32_t arrivals = 0;                            ///< so many phases have their arrival
-    std::vector<View> released;                            ///< by phase
-    std::map<unsigned, std::pair<unsigned, Time>> waited;  ///< by warp: its last phase, and when
+    std::uint32_t arrivals = 0;  ///< so many phases have their arrival
+    std::vector<View> released;  ///< views released, by phase
+    /// Last phase that each warp waited for, and when.
+    std::map<unsigned, std::pair<unsigned, Time>> waited;
   };
   struct Named {
     View arrived, last;
-    std::vector<Time> last_arrivals;  ///< by warp; 0: it did not come
+    std::vector<Time> last_arrivals;  ///< last arrival of each warp; 0: it did not come
     std::vector<Time> arrivals;
   };
   struct Piece {
@@ -131,7 +133,7 @@ class OrderCheck {
     std::uint64_t group;
   };
   struct OfThread {
-    std::vector<Time> fences;  ///< its warp's time at each
+    std::vector<Time> fences;  ///< time of its warp at each fence
     std::vector<Piece> pieces;
     std::uint64_t groups = 0;
   };
@@ -163,10 +165,10 @@ class OrderCheck {
 
   unsigned warps_;
   const char* first_site_ = nullptr;
-  std::vector<View> views_;  ///< by warp
+  std::vector<View> views_;  ///< views by warp
   std::vector<OfThread> threads_;
   std::vector<Byte> bytes_;
-  std::vector<LastRead> reads_;  ///< by granule and warp
+  std::vector<LastRead> reads_;  ///< last reads by granule and warp
   std::map<unsigned, Mbarrier> mbarriers_;
   std::map<unsigned, Named> named_;
 };

@@ -81,11 +81,14 @@ class Lowering {
     return index;
   }
 
-  /// The accesses that the instruction's schema states. Only bulk copies use the async proxy (PTX
-  /// ISA, proxies): copies in pieces are accesses of the threads that make them.
+  /// The accesses that the instruction's schema states. Only bulk copies and products of warp
+  /// groups use the async proxy (PTX ISA, proxies): copies in pieces are accesses of the threads
+  /// that make them.
   static std::vector<MachineAccess> accesses_of(const isa::InstStmt& stmt, const Form& form) {
     const isa::Proxy proxy =
-        std::holds_alternative<BulkCopy>(form) ? isa::Proxy::async : isa::Proxy::generic;
+        std::holds_alternative<BulkCopy>(form) || std::holds_alternative<AsyncDot>(form)
+            ? isa::Proxy::async
+            : isa::Proxy::generic;
     std::vector<MachineAccess> accesses;
     const auto add = [&](isa::Access access, isa::VarId tensor) {
       if (access != isa::Access::none) accesses.push_back({tensor, access, proxy});

@@ -34,13 +34,13 @@ struct WarpGroup {
 /// A barrier in hardware. Barrier 0, at which all warps of the block meet, is not listed.
 struct MachineBarrier {
   enum class Kind : std::uint8_t {
-    mbarrier,  ///< in shared memory; counts arrivals and bytes
-    named      ///< one of 16; counts the threads of whole warps
+    mbarrier,  ///< memory barrier in shared memory; counts arrivals and bytes
+    named      ///< named barrier, one of 16; counts the threads of whole warps
   };
   Kind kind = Kind::mbarrier;
-  std::int64_t arrivals = 1;  ///< of each phase; of a named barrier, threads
+  std::int64_t arrivals = 1;  ///< arrivals of each phase; of a named barrier, threads
   std::int64_t stages = 1;    ///< mbarriers that copy groups use in turn
-  std::int64_t number = 0;    ///< of a named barrier
+  std::int64_t number = 0;    ///< number of a named barrier
 };
 
 /// What an operation does with a tensor.
@@ -91,7 +91,7 @@ enum class RingTest : std::uint8_t {
 struct BlockSync {};
 /// Warps of the group arrive at a named barrier and wait for all others (barrier.sync).
 struct NamedSync {
-  std::size_t barrier = 0;  ///< in MachineKernel::barriers
+  std::size_t barrier = 0;  ///< index in MachineKernel::barriers
 };
 /// Warps of the group arrive at a named barrier and go on (barrier.arrive).
 struct NamedArrive {
@@ -132,7 +132,7 @@ using OpCode = std::variant<Form,                                               
 
 struct MachineOp {
   OpId id{};
-  std::size_t group = 0;  ///< in MachineKernel::groups
+  std::size_t group = 0;  ///< index in MachineKernel::groups
   OpCode code{};
   isa::Sync sync = isa::Sync::none;
   std::vector<MachineAccess> accesses{};
@@ -145,11 +145,11 @@ using MachineBlock = std::vector<MachineNode>;
 
 /// Whether a warp is one of a group.
 struct InGroup {
-  std::size_t group = 0;  ///< in MachineKernel::groups
+  std::size_t group = 0;  ///< index in MachineKernel::groups
 };
 /// Operations of which a warp runs one part or the other.
 struct MachineGuard {
-  std::variant<RingTest, InGroup> test{};  ///< of `body`, which may be empty
+  std::variant<RingTest, InGroup> test{};  ///< test of `body`, which may be empty
   MachineBlock body{}, otherwise{};
 };
 /// A loop of the program.
@@ -162,12 +162,13 @@ struct MachineBranch {
   std::vector<MachineBlock> arms{};
   MachineBlock otherwise{};
 };
-/// A statement that touches no memory and is no instruction: an assignment to a scalar, break,
+/// A statement that touches no memory and is not an instruction: an assignment to a scalar, break,
 /// continue.
 struct MachineScalar {};
 
 struct MachineNode {
-  const isa::Stmt* stmt = nullptr;  ///< that it came from; null at the kernel's begin and end
+  /// Statement that it came from; null at the kernel's begin and end.
+  const isa::Stmt* stmt = nullptr;
   std::variant<MachineOp, MachineGuard, MachineLoop, MachineBranch, MachineScalar> node{};
 
   [[nodiscard]] isa::StmtId source() const { return stmt == nullptr ? isa::StmtId{} : stmt->id(); }
@@ -176,7 +177,7 @@ struct MachineNode {
 struct MachineKernel {
   std::vector<WarpGroup> groups{};  ///< the first is the whole block
   std::vector<MachineBarrier> barriers{};
-  MachineBlock begin{};  ///< before the kernel's first statement
+  MachineBlock begin{};  ///< nodes before the kernel's first statement
   MachineBlock body{};
 };
 

@@ -1,12 +1,15 @@
-// Fences between stores and later bulk copies.
+// Fences between stores and later bulk copies, and between copies in pieces and later products.
 //
 // Bulk copies access memory through the async proxy, stores through the generic one (PTX ISA,
 // proxies). So a store to memory that a bulk copy may overwrite or read later is followed by a
-// fence. Copies in pieces are stores that end with a wait.
+// fence. Copies in pieces are stores that end with a wait. Products of warp groups read through the
+// async proxy, too: programs fence their own stores (FenceProxyAsync), and the waits for copies in
+// pieces that bring operands are fenced here.
 #include <algorithm>
 #include <vector>
 
 #include "backend/machine/passes.h"
+#include "isa/analysis/async_products.h"
 #include "isa/program/tile_move.h"
 
 namespace tilevm::backend {
@@ -38,12 +41,15 @@ class FenceSites {
  public:
   FenceSites(const MachineKernel& machine, const MachineSource& source)
       : source_(source), targets_(find_targets(machine, source)) {
+    const auto operands = isa::async_shared_operands(source.kernel);
     for_each_node(machine.body, [&](const MachineNode& node) {
       in_pieces_ = in_pieces_ || (comes_before(node) && copies_pieces(node));
+      brings_operands_ = brings_operands_ || brings_operand(node, operands);
     });
   }
 
   [[nodiscard]] bool needs_fence(const MachineNode& node) const {
+    if (brings_operands_ && waits_for_pieces(node)) return true;
     if (!comes_before(node)) return false;
     if (in_pieces_ && waits_for_pieces(node)) return true;
     return copies_pieces(node) || stores(node);
@@ -62,14 +68,23 @@ class FenceSites {
     const MachineOp* op = instruction(node);
     return op != nullptr && std::holds_alternative<GroupWait>(std::get<Form>(op->code));
   }
+  /// Whether an operation copies in pieces to a tensor that products read.
+  static bool brings_operand(const MachineNode& node, const std::vector<isa::VarId>& operands) {
+    const MachineOp* op = node.stmt == nullptr ? nullptr : instruction(node);
+    if (op == nullptr || !is_in_pieces(std::get<Form>(op->code))) return false;
+    return std::ranges::any_of(op->accesses, [&](const MachineAccess& access) {
+      return isa::writes(access.access) &&
+             std::ranges::find(operands, access.tensor) != operands.end();
+    });
+  }
+  static bool is_in_pieces(const Form& form) {
+    return std::holds_alternative<PieceCopy>(form) || std::holds_alternative<ElementCopy>(form);
+  }
   /// Whether an operation copies in pieces to memory that bulk copies fill, too.
   [[nodiscard]] bool copies_pieces(const MachineNode& node) const {
     const MachineOp* op = instruction(node);
     if (op == nullptr) return false;
-    const Form& form = std::get<Form>(op->code);
-    if (!std::holds_alternative<PieceCopy>(form) && !std::holds_alternative<ElementCopy>(form)) {
-      return false;
-    }
+    if (!is_in_pieces(std::get<Form>(op->code))) return false;
     return std::any_of(op->accesses.begin(), op->accesses.end(), [&](const MachineAccess& access) {
       return isa::writes(access.access) && overlaps(access.tensor);
     });
@@ -93,7 +108,8 @@ class FenceSites {
 
   const MachineSource& source_;
   BulkTargets targets_;
-  bool in_pieces_ = false;
+  bool in_pieces_ = false;        ///< copies in pieces fill memory that bulk copies fill later
+  bool brings_operands_ = false;  ///< copies in pieces fill tensors that products read
 };
 
 }  // namespace

@@ -86,6 +86,15 @@ Form select_form(const isa::CopyAsyncWaitGroup& inst, const InstStmt&, const Sel
   return GroupWait{.pending = std::min(most, inst.pending.value.constant_int().value_or(0))};
 }
 
+Form select_form(const isa::DotAsync&, const InstStmt& stmt, const Selection& selection) {
+  return AsyncDot{&selection.info.dot_plan(stmt)};
+}
+
+Form select_form(const isa::DotAsyncWaitGroup& inst, const InstStmt&, const Selection&) {
+  constexpr std::int64_t most = 7;  // PTX ISA, "wgmma.wait_group"
+  return ProductWait{.pending = std::min(most, inst.pending.value.constant_int().value_or(0))};
+}
+
 Form select_form(const isa::Synchronize&, const InstStmt&, const Selection&) {
   return FullBarrier{};
 }

@@ -1,6 +1,6 @@
 // The form that an instruction takes by itself. The form of an instruction that moves a tile
-// follows from its access plan. Of the others, one overload of select_form for each instruction
-// that has several; all that are left are Plain, and the printer has their text (emit_plain).
+// follows from its access plan. The other instructions that have several forms have an overload of
+// select_form each; all that are left are Plain, and the printer has their text (emit_plain).
 #pragma once
 
 #include "backend/select/passes.h"
@@ -16,6 +16,8 @@ Form select_form(const isa::CopyAsyncCommitGroup&, const InstStmt&, const Select
 Form select_form(const isa::CopyAsyncWaitGroup&, const InstStmt&, const Selection&);
 Form select_form(const isa::Synchronize&, const InstStmt&, const Selection&);
 Form select_form(const isa::Exit&, const InstStmt&, const Selection&);
+Form select_form(const isa::DotAsync&, const InstStmt&, const Selection&);
+Form select_form(const isa::DotAsyncWaitGroup&, const InstStmt&, const Selection&);
 Form select_form(const isa::AllocateRegister&, const InstStmt&, const Selection&);
 Form select_form(const isa::Cast&, const InstStmt&, const Selection&);
 Form select_form(const isa::View&, const InstStmt&, const Selection&);
@@ -37,7 +39,7 @@ template <isa::UnaryOp op>
 Form select_form(const isa::Unary<op>& inst, const InstStmt&, const Selection& selection) {
   return select_unary(op, inst.a.var, selection);
 }
-template <isa::ProductInstruction Inst>
+template <isa::RegisterProduct Inst>
 Form select_form(const Inst& inst, const InstStmt& stmt, const Selection& selection) {
   return select_product(isa::product_operands(inst), stmt, selection);
 }

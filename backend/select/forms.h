@@ -82,7 +82,7 @@ struct ElementCopy {
 /// past them.
 struct CopyRun {
   std::int64_t first_warp = 0, warps = 0;
-  std::int64_t bytes = 0;  ///< of all
+  std::int64_t bytes = 0;  ///< bytes of all copies
   bool is_single = true;
 };
 /// Rows of a tile, each by one instruction of one thread (cp.async.bulk). The outer digits of both
@@ -117,7 +117,7 @@ struct GroupWait {
 struct FullBarrier {};
 /// All warps arrive, and only the producer warps, which copy, wait.
 struct SplitBarrier {
-  std::int64_t first_producer = 0, warps = 0;  ///< of the block
+  std::int64_t first_producer = 0, warps = 0;  ///< warps of the block
 };
 /// The end of the block, in the middle of the kernel, after the last groups of bulk copies.
 struct EarlyExit {};
@@ -139,7 +139,7 @@ struct ComputedElements {
 
 // --- Tiles in registers -------------------------------------------------------------------------
 
-// Functions of elements that are no operator.
+// Functions of elements that are not operators.
 struct FusedMultiplyAdd {};
 struct ChooseElement {};
 
@@ -239,6 +239,16 @@ struct ChainDot {
   bool unrolled = true;
 };
 
+/// An asynchronous product by instructions of warp groups.
+struct AsyncDot {
+  const isa::DotPlan* plan = nullptr;
+};
+/// Waits until at most `pending` groups of products are in flight.
+struct ProductWait {
+  std::int64_t pending = 0;
+  std::vector<isa::VarId> results{};  ///< tiles in scope that receive results of products
+};
+
 // --- Elements combined
 // ----------------------------------------------------------------------------
 
@@ -276,6 +286,7 @@ using Form = std::variant<Plain,                                             //
                           ElidedView, CopiedBits, MovedBits,                 //
                           ExchangedElements, ShuffledElements,               //
                           MmaDot, BipolarDot, ChainDot,                      //
+                          AsyncDot, ProductWait,                             //
                           CombinedElements, ScannedElements,                 //
                           SteppedLoop, CountedLoop>;
 

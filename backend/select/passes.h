@@ -45,6 +45,8 @@ void name_variables(Selection& selection);
 void fuse_casts(Selection& selection);
 /// What every statement that has no form yet becomes by itself (default_forms.cc).
 void select_default_forms(Selection& selection);
+/// Every wait for products knows the tiles that may change by it (async_products.cc).
+void hold_results(Selection& selection);
 /// Counts of bipolar products are put together after the loops that they run in
 /// (deferred_sums.cc).
 void defer_sums(Selection& selection);

@@ -34,6 +34,8 @@ bool reads_its_result(const isa::InstStmt& stmt) {
 }
 
 ProbeMode mode_of(const isa::InstStmt& stmt, const isa::Kernel& kernel, const Form& form) {
+  // The result of a product in flight must not be touched.
+  if (std::holds_alternative<AsyncDot>(form)) return ProbeMode::none;
   if (std::holds_alternative<ElidedView>(form) || std::holds_alternative<ElidedCast>(form)) {
     return ProbeMode::none;
   }

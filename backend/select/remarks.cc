@@ -200,6 +200,23 @@ class FormWords {
                              chain.a_depth.size(), to_string(result().dtype))};
   }
 
+  /// "4 x wgmma.m64n128k16 f32.f16.f16 a warp group, a K-major with a swizzle of 128 bytes, b .."
+  [[nodiscard]] MaybeWords of(const AsyncDot& form) const {
+    const isa::MmaShape& shape = *form.plan->shape;
+    const auto words = [](const std::optional<isa::SharedMatrix>& matrix) -> std::string {
+      if (!matrix) return "in registers";
+      return fmt::format("{}-major with {}", matrix->mn_major ? "MN" : "K",
+                         matrix->swizzle == 0
+                             ? "no swizzle"
+                             : fmt::format("a swizzle of {} bytes", matrix->swizzle));
+    };
+    return Words{fmt::format("{} x wgmma.{} {}.{}.{} a warp group, a {}, b {}",
+                             form.plan->steps.size(), shape.name, to_string(shape.accumulator),
+                             to_string(shape.a), to_string(shape.b), words(form.plan->a_shared),
+                             words(form.plan->b_shared))};
+  }
+  [[nodiscard]] MaybeWords of(const ProductWait&) const { return std::nullopt; }
+
   /// "7 operations in a thread, 2 x shfl, 2 exchanges of 4 values for each of 2 results".
   [[nodiscard]] MaybeWords of(const CombinedElements& form) const {
     std::vector<std::string> parts;

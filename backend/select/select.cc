@@ -13,6 +13,7 @@ constexpr void (*passes[])(Selection&) = {
     name_variables,
     fuse_casts,            // with the arithmetic after them
     select_default_forms,  // what every other statement becomes by itself
+    hold_results,          // of asynchronous products, at their waits
     defer_sums,            // of products that a loop adds up
     select_bulk_copies,    // instead of copies in pieces
     split_barriers,        // where nothing happens but bulk copies and reads of what they copied

@@ -59,6 +59,7 @@ class OtherAccesses {
 
   [[nodiscard]] bool is_other(const InstStmt& stmt) const {
     if (is_bulk_copy(stmt.id)) return false;
+    if (isa::is_asynchronous(stmt.inst)) return true;  // it goes on behind the barrier
     const isa::Description& is = isa::description(stmt.inst);
     if (is.is_barrier() || is.orders_blocks() || is.category == isa::Category::debug ||
         std::holds_alternative<isa::Exit>(stmt.inst)) {

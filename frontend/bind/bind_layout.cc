@@ -126,8 +126,16 @@ class LayoutBinder {
 
   /// `[layout]`: brackets around a layout mean nothing, as the paper prints it.
   std::optional<AnyLayoutValue> visit(const ast::List& node, Span span) {
-    if (node.entries.size() != 1 || node.entries[0].colon) return visit(0, span);
-    return bind(node.entries[0].value);
+    if (node.entries.size() == 1 && !node.entries[0].colon) return bind(node.entries[0].value);
+    std::string numbers = scope_.emitter != nullptr ? scope_.emitter->text(span) : "[..]";
+    if (numbers.starts_with('[') && numbers.ends_with(']')) {
+      numbers = numbers.substr(1, numbers.size() - 2);
+    }
+    auto& error = scope_.diagnostics.error(Code::wrong_operand_kind, span,
+                                           "a layout is expected here, not a list");
+    add_note(error, fmt::format("a view with these strides has `layout={}({})`", strides_function,
+                                numbers));
+    return std::nullopt;
   }
 
   std::optional<AnyLayoutValue> visit(const ast::Call& node, Span span) {
@@ -311,11 +319,12 @@ class LayoutBinder {
   }
 
   std::optional<AnyLayoutValue> not_for(std::string_view name, std::string_view kind, Span span) {
-    scope_.diagnostics.error(Code::bad_layout, span,
-                             fmt::format("`{}` does not apply to {}{}", name, kind,
-                                         name == "swizzle" ? " or lacks its three numbers: base, "
-                                                             "bits, shift"
-                                                           : ""));
+    scope_.diagnostics.error(
+        Code::bad_layout, span,
+        fmt::format("`{}` does not apply to {}{}", name, kind,
+                    name == "swizzle" ? " or its three numbers are missing: base, "
+                                        "bits, shift"
+                                      : ""));
     return std::nullopt;
   }
 

@@ -111,7 +111,7 @@ bool contains(const std::vector<std::string>& words, const std::string& word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-/// What our own words do that are no instructions; empty for others.
+/// What our own words do that are not instructions; empty for others.
 std::string advice_of_ours(const std::string& word, const ForeignCall& call) {
   if (is_operation_of_reduce(word)) {
     return fmt::format("along a dimension it is `{}({}, {}, dims={})`",
@@ -125,7 +125,10 @@ std::string advice_of_ours(const std::string& word, const ForeignCall& call) {
     return fmt::format("it is an operation on layouts: `{0}({1}, layout=layout_of({1}).{2}({3}))`",
                        isa::View::schema.description.mnemonic, call.operand, word, call.values);
   }
-  if (is_builtin(word)) return fmt::format("it is a function: `{}({})`", word, call.operand);
+  if (is_builtin(word)) {
+    const std::string others = call.values == ForeignCall{}.values ? "" : ", " + call.values;
+    return fmt::format("it is a function: `{}({}{})`", word, call.operand, others);
+  }
   return {};
 }
 
@@ -246,6 +249,18 @@ bool report_foreign_call(const ast::Call& call, const BindScope& scope) {
   return true;
 }
 
+bool report_conversion_of_tile(const ast::Call& call, const BindScope& scope) {
+  const ast::Expr& value = call.args[0].value;
+  const bool is_tile = rank_of(value, scope) > 0 || !std::holds_alternative<ast::Name>(value.node);
+  if (!is_tile) return false;
+  const std::string& type = call.callee.text;
+  scope.diagnostics.error(
+      Code::wrong_operand_kind, call.callee.span,
+      fmt::format("`{}(..)` converts a scalar; a tile is converted by `{}({}, {})`", type,
+                  isa::Cast::schema.description.mnemonic, text_of(value, scope, "x"), type));
+  return true;
+}
+
 void report_lone_strides(const ast::Call& call, const BindScope& scope) {
   std::string numbers;
   for (const ast::Argument& each : call.args) {
@@ -253,7 +268,7 @@ void report_lone_strides(const ast::Call& call, const BindScope& scope) {
   }
   auto& error = scope.diagnostics.error(
       Code::wrong_operand_kind, call.callee.span,
-      fmt::format("`{0}` has no shape, so it is no layout by itself; a view gives it one: "
+      fmt::format("`{0}` has no shape, so it is not a layout by itself; a view gives it one: "
                   "`{1}(x, shape=[..], layout={0}({2}))`",
                   strides_function, isa::ViewGlobal::schema.description.mnemonic, numbers));
   add_note(error, fmt::format("a list of numbers has a name, `S = [{0}]` or `const S = [{0}]`, and "

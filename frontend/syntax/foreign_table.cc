@@ -41,8 +41,8 @@ void add_barriers(Words& table) {
                   call<isa::ReleaseSemaphore>("view, value"),
                   call<isa::LockSemaphore>("view, value")));
   add(table,
-      {"__shfl_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync", "__shfl",
-       "warp_reduce", "__reduce_add_sync", "__reduce_max_sync"},
+      {"__shfl_sync", "__shfl_down_sync", "__shfl_up_sync", "__shfl_xor_sync", "__shfl", "shfl",
+       "shfl_sync", "warp_reduce", "__reduce_add_sync", "__reduce_max_sync"},
       fmt::format("values move between threads by {} and {}, which take shuffles where they can",
                   call<isa::ConvertLayout>("x, L"), call<isa::Reduce>("x, add, dims=0")));
 }
@@ -60,6 +60,8 @@ void add_indices(Words& table) {
   add(table, {"blockDim"}, "the threads of a block are `num_threads(L)` of any of its layouts");
   add(table, {"arange"},
       fmt::format("a tile of 0, 1, 2, .. is {}", call<isa::Iota>("i32, layout=L")));
+  add(table, {"enumerate", "range", "static_range", "xrange", "zip"},
+      "a loop is `for i in range(n):`, a list `[f(i) for i in range(4)]`");
   add(table, {"linspace", "eye", "tril", "triu"},
       fmt::format("tiles of such values are made of indices, {}",
                   call<isa::Iota>("i32, layout=L, dim=0")));
@@ -94,6 +96,9 @@ void add_memory(Words& table) {
   add(table, {"cp_async", "memcpy_async", "async_copy", "__pipeline_memcpy_async"},
       fmt::format("an asynchronous copy is {}, {}, {}", name<isa::CopyAsync>(),
                   name<isa::CopyAsyncCommitGroup>(), name<isa::CopyAsyncWaitGroup>()));
+  add(table, {"ldmatrix", "stmatrix", "movmatrix", "load_matrix_sync", "store_matrix_sync"},
+      fmt::format("{}, {} and {} take instructions on matrices where layouts let them",
+                  name<isa::LoadShared>(), name<isa::StoreShared>(), name<isa::ConvertLayout>()));
   add(table, {"index_select", "take", "embedding"},
       fmt::format("elements whose index is data are loaded by {}",
                   call<isa::Gather>("view, index, dim=0")));
@@ -111,8 +116,14 @@ void add_memory(Words& table) {
 }
 
 void add_arithmetic(Words& table) {
-  add(table, {"matmul", "mma", "mm", "bmm", "gemm", "wmma", "mma_sync", "einsum", "wgmma"},
+  add(table, {"matmul", "mma", "mm", "bmm", "gemm", "wmma", "mma_sync", "einsum"},
       fmt::format("a matrix product is {}", call<isa::Dot>("a, b, acc")));
+  add(table, {"wgmma", "warpgroup_mma", "wgmma_mma_async"},
+      fmt::format("a product of warp groups that completes later is {}, with {} and {}",
+                  call<isa::DotAsync>("a, b, acc, out=acc"), name<isa::DotAsyncCommitGroup>(),
+                  name<isa::DotAsyncWaitGroup>()));
+  add(table, {"fence_proxy_async", "fence_view_async_shared"},
+      fmt::format("it is {}", call<isa::FenceProxyAsync>("")));
   add(table, {"dot_scaled"},
       fmt::format("a product of scaled tiles is {}", name<isa::DotScaled>()));
   add(table, {"expf", "__expf"},
@@ -213,7 +224,7 @@ void add_conversions(Words& table) {
       fmt::format("a tile has one more dimension by {}",
                   call<isa::View>("$x, layout=layout_of($x).unsqueeze(0)")));
   add(table, {"broadcast", "broadcast_to", "expand", "repeat"},
-      "operators broadcast by themselves (docs/reference/semantics.md, Broadcasting)");
+      "operators broadcast by themselves (docs/reference/arithmetic.md, Broadcasting)");
   add(table, {"cat", "concatenate", "stack", "join", "hstack", "vstack"},
       fmt::format("tiles side by side are {}", call<isa::Concat>("a, b, dim=0")));
   add(table, {"split", "chunk", "narrow", "tensor_split"},

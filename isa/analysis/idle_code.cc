@@ -112,8 +112,12 @@ class Needed {
 
 bool is_word(unsigned char c) { return c == '_' || std::isalnum(c) != 0; }
 
-/// A value between the calls of one expression has the text of its call as a name.
-bool is_identifier(std::string_view name) { return std::ranges::all_of(name, is_word); }
+/// A value between the calls of one expression has the text of its call as a name, and a tile of
+/// one value that number.
+bool is_identifier(std::string_view name) {
+  return std::ranges::all_of(name, is_word) && !name.empty() &&
+         std::isdigit(static_cast<unsigned char>(name.front())) == 0;
+}
 
 /// How often a kernel's text has a word, without comments.
 std::size_t count_word(const Kernel& kernel, const SourceFile& source, std::string_view word) {

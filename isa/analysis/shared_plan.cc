@@ -7,6 +7,7 @@
 #include "isa/analysis/definitions.h"
 #include "isa/analysis/live_ranges.h"
 #include "isa/analysis/statements.h"
+#include "isa/inst/product.h"
 #include "isa/inst/slot_table.h"
 #include "isa/program/exchange.h"
 
@@ -21,24 +22,35 @@ struct SharedLife {
   std::vector<StmtId> end{};  ///< the barrier, and the wait before it
 };
 
+template <class Wait>
 bool waits_for_all(const InstStmt& stmt) {
-  const auto* wait = std::get_if<CopyAsyncWaitGroup>(&stmt.inst);
+  const auto* wait = std::get_if<Wait>(&stmt.inst);
   if (wait == nullptr) return false;
   const auto pending = wait->pending.value.constant_value();
   return pending && pending->bits == 0;
 }
 
+/// What may still be in flight after the last statement that touches a tensor: copies that fill it,
+/// products that read it.
+struct InFlight {
+  bool copies = false, products = false;
+};
+
+/// Whether a statement waits for the last of what is in flight.
+bool ends_flight(const InstStmt& stmt, InFlight& flight) {
+  const InFlight before = flight;
+  if (waits_for_all<CopyAsyncWaitGroup>(stmt)) flight.copies = false;
+  if (waits_for_all<DotAsyncWaitGroup>(stmt)) flight.products = false;
+  return before.copies != flight.copies || before.products != flight.products;
+}
+
 /// Extends a live range from the last access to the barrier that ends the range.
-void find_end(const Kernel& kernel, bool copied_to, SharedLife& life) {
-  bool waited = !copied_to;
+void find_end(const Kernel& kernel, InFlight flight, SharedLife& life) {
   for (const Stmt& stmt : kernel.body) {
     const auto* inst = std::get_if<InstStmt>(&stmt.node);
     if (inst == nullptr || stmt.id() <= life.range.last) continue;
-    if (!waited && waits_for_all(*inst)) {
-      waited = true;
-      life.end.push_back(inst->id);
-    }
-    if (!waited || description(inst->inst).sync != Sync::block) continue;
+    if (ends_flight(*inst, flight)) life.end.push_back(inst->id);
+    if (flight.copies || flight.products || description(inst->inst).sync != Sync::block) continue;
     life.end.push_back(inst->id);
     life.range.last = inst->id;
     return;
@@ -51,9 +63,14 @@ std::vector<SharedLife> find_lives(const Kernel& kernel, const KernelInfo& info)
   const Statements statements(kernel);
   const Definitions definitions(kernel, statements);
   const Uses uses(kernel, statements);
-  const auto copies = [&](StmtId id) {
-    const InstStmt* inst = statements.instruction(id);
-    return inst != nullptr && is_asynchronous(inst->inst);
+  const auto in_flight = [&](VarId tensor) {
+    InFlight flight;
+    for (const StmtId id : uses.of(tensor)) {
+      const InstStmt* inst = statements.instruction(id);
+      if (inst == nullptr || !is_asynchronous(inst->inst)) continue;
+      (product_operands(inst->inst) ? flight.products : flight.copies) = true;
+    }
+    return flight;
   };
   std::vector<SharedLife> lives;
   for (const auto& tile : info.shared) {
@@ -61,8 +78,7 @@ std::vector<SharedLife> find_lives(const Kernel& kernel, const KernelInfo& info)
     const auto touched = find_live_range(statements, definitions, uses, tile.var);
     if (!touched) continue;
     life.range = *touched;
-    const auto touches = uses.of(tile.var);
-    find_end(kernel, std::any_of(touches.begin(), touches.end(), copies), life);
+    find_end(kernel, in_flight(tile.var), life);
   }
   return lives;
 }
@@ -95,11 +111,13 @@ class Placement {
 
  private:
   [[nodiscard]] std::int64_t free_offset(std::size_t tensor) const {
+    const std::int64_t alignment = shared_[tensor].alignment;
     std::int64_t offset = 0;
     for (const std::size_t other : placed_) {
       if (!lives_[tensor].range.overlaps(lives_[other].range)) continue;
       if (offset + rounded_up(shared_[tensor].bytes) <= shared_[other].gpu_offset) break;
       offset = std::max(offset, shared_[other].gpu_offset + rounded_up(shared_[other].bytes));
+      offset = (offset + alignment - 1) / alignment * alignment;
     }
     return offset;
   }

@@ -569,6 +569,25 @@ function unit. All arguments were compared on a GPU of sm_90; that other archite
 the same bits is a model. `tilevm record` on such a GPU says in seconds whether they do.
     p = Ex2Approx(x)                               # --target sm_90a: bits that were compared
 docs/reference/approximations.md has the functions, their errors and what was compared where.)"};
+    case Code::proxy_not_fenced:
+      return CodeInfo{
+          "a tensor core reads what a store left behind another proxy",
+          R"(wgmma reads shared memory by the async proxy. What threads stored there by other
+instructions is seen for sure only after a proxy fence; a barrier is not enough. On a GPU the
+product now and then takes the bytes from before the store.
+    StoreShared(x, s)
+    FenceProxyAsync()
+    Synchronize()
+    acc = DotAsync(s, t, acc)
+What CopyAsync filled needs no fence.)"};
+    case Code::products_in_flight:
+      return CodeInfo{
+          "a block ends while products are in flight",
+          R"(The results of a DotAsync arrive when its group is waited for. A block that ends before
+loses them, and its shared memory goes to another block while tensor cores still read it.
+    DotAsyncCommitGroup()
+    DotAsyncWaitGroup(0)
+Wait for all groups before the end of the kernel.)"};
     case Code::deadlock:
       return CodeInfo{
           "blocks wait for one another, or for a block that cannot begin",
@@ -586,9 +605,9 @@ block must not wait for one that begins much later.)"};
           R"(The engine emu runs the code that would run on a GPU, thread by thread. A thread divided
 by zero, touched memory that is not there or not at a multiple of the access, or threads that must
 meet at one instruction came to different ones.
-    tilevm run FILE --backend sim          # finds the program's own fault, and says more
+    tilevm run FILE --engine sim          # finds the program's own fault, and says more
 If the simulator finds none, the code is wrong, not the program: please report it with the folder
-that `tilevm diff FILE --backends sim,emu --bundle DIR` writes.)"};
+that `tilevm diff FILE --engines sim,emu --bundle DIR` writes.)"};
 
     case Code::assertion_failed:
       return CodeInfo{"an assertion does not hold",
@@ -666,7 +685,7 @@ A kernel's pointer can be given a type: --in 'a=f16[64, 64]=rand:1'.)"};
     case Code::bad_file:
       return CodeInfo{
           "a data file cannot be read",
-          R"(The file is no .npy, .npz or .safetensors file, is cut short or damaged, or holds what
+          R"(The file is not an .npy, .npz or .safetensors file, is cut short or damaged, or holds what
 this program does not read (objects, structures).
     tilevm run f.tile --in a=notes.txt
 Write it with numpy.save, numpy.savez or safetensors, and a number type.)"};

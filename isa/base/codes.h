@@ -106,6 +106,8 @@ enum class Code : std::uint16_t {
   index_outside = 417,
   padding_used = 418,
   modelled_instruction = 419,
+  proxy_not_fenced = 420,
+  products_in_flight = 421,
 
   // Input and output data.
   bad_specification = 501,
@@ -123,7 +125,7 @@ struct CodeInfo {
   std::string_view explanation;  ///< what it means, an example, and the way out
 };
 
-/// Title and explanation of a code; nothing for a number that is no code.
+/// Title and explanation of a code; nothing for a number that is not a code.
 [[nodiscard]] std::optional<CodeInfo> code_info(Code code);
 
 /// Every code in ascending order.

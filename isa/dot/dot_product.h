@@ -2,8 +2,11 @@
 // roles (isa/inst/product.h).
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 
+#include "isa/dot/dot_async.h"
 #include "isa/dot/dot_mismatch.h"
 #include "isa/dot/dot_plan.h"
 #include "isa/inst/product.h"
@@ -15,8 +18,8 @@ namespace tilevm::isa {
 /// The types of a product's operands.
 struct ProductTypes {
   RegisterType left, right, addend;
-  std::optional<RegisterType> metadata;                   ///< of a sparse product
-  std::optional<RegisterType> left_scales, right_scales;  ///< of a block-scaled product
+  std::optional<RegisterType> metadata;                   ///< metadata type of a sparse product
+  std::optional<RegisterType> left_scales, right_scales;  ///< scale types of a block-scaled product
 };
 
 /// The types of a product's operands, by a function from variables to their types.
@@ -37,5 +40,15 @@ template <class TypeOf>
 /// already. Gives the plan, or says in `mismatch` why there is none.
 [[nodiscard]] std::optional<DotPlan> plan_product(const ProductTypes& types, const Target& target,
                                                   DotMismatch* mismatch);
+
+/// The operands of an asynchronous product, by a function from variables to their types, whose
+/// kinds must be right already.
+[[nodiscard]] AsyncOperands async_operands(const DotAsync& inst,
+                                           const std::function<const Type&(VarId)>& type_of);
+
+/// Plans the product that an instruction is, which passed its type rule; null if it is none.
+[[nodiscard]] std::shared_ptr<const DotPlan> plan_product(
+    const Instruction& inst, const std::function<const Type&(VarId)>& type_of,
+    const Target& target);
 
 }  // namespace tilevm::isa

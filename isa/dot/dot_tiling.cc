@@ -18,15 +18,17 @@ std::optional<FragmentTile> tile_at(const Index& index, const RegisterLayout& fr
   return FragmentTile{index[0], index[1] / rows, index[2] / columns};
 }
 
-/// Within each warp, threads must be spread as in the fragment, from a multiple of its extents on.
+/// Within each warp, or each group of warps that a fragment is spread over, threads must be spread
+/// as in the fragment, from a multiple of its extents on.
 bool tile_threads(const RegisterLayout& layout, const RegisterLayout& fragment, Tiling& tiling) {
-  for (std::int64_t warp = 0; warp < layout.num_threads() / warp_size; ++warp) {
-    const Index origin = layout.thread_part(warp * warp_size);
+  const std::int64_t threads = fragment.num_threads();
+  for (std::int64_t group = 0; group < layout.num_threads() / threads; ++group) {
+    const Index origin = layout.thread_part(group * threads);
     const auto tile = tile_at(origin, fragment);
     if (!tile) return false;
     tiling.warp_tiles.push_back(*tile);
-    for (std::int64_t lane = 0; lane < warp_size; ++lane) {
-      const Index here = layout.thread_part(warp * warp_size + lane);
+    for (std::int64_t lane = 0; lane < threads; ++lane) {
+      const Index here = layout.thread_part(group * threads + lane);
       const Index wanted = fragment.thread_part(lane);
       if (here != Index{origin[0], origin[1] + wanted[0], origin[2] + wanted[1]}) return false;
     }
@@ -85,7 +87,7 @@ BatchOperands::BatchOperands(const RegisterType& a_type, const RegisterType& b_t
 
 std::optional<Tiling> tile_by(const RegisterLayout& layout, const RegisterLayout& fragment) {
   Tiling tiling;
-  if (layout.num_threads() % warp_size != 0) return std::nullopt;
+  if (layout.num_threads() % fragment.num_threads() != 0) return std::nullopt;
   if (!tile_threads(layout, fragment, tiling) || !tile_places(layout, fragment, tiling)) {
     return std::nullopt;
   }

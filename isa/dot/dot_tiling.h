@@ -22,7 +22,7 @@ struct FragmentTile {
 /// A layout of rank 2 becomes a batch of one. The elements stay where they are.
 [[nodiscard]] RegisterLayout as_batch(const RegisterLayout& layout);
 
-/// The same with rows and columns exchanged: [batch, columns, rows].
+/// The type with rows and columns exchanged: [batch, columns, rows].
 [[nodiscard]] RegisterType transposed_batch(const RegisterType& type);
 
 /// The operands of a Dot with layouts of rank 3 (as_batch).
@@ -35,8 +35,9 @@ struct BatchOperands {
   [[nodiscard]] std::int64_t k() const { return b.shape()[1]; }
 };
 
-/// For every fragment in a thread its places and its tile coordinates, and for every warp the
-/// coordinates at which its fragments begin. A fragment's coordinates in a warp are the sums.
+/// For every fragment in a thread its places and its tile coordinates, and for every warp (of a
+/// fragment over a warp group: for every group) the coordinates at which its fragments begin. A
+/// fragment's coordinates in a warp are the sums.
 struct Tiling {
   std::vector<Fragment> fragments;
   std::vector<FragmentTile> local_tiles;

@@ -297,11 +297,13 @@ std::optional<MmaRule> mma_rule(const Target& target, const MmaShape& shape) {
                            .a = shape.a,
                            .b = shape.b,
                            .accumulator = shape.accumulator,
+                           .family = shape.family,
                            .sparse = shape.sparse,
                            .scaling = shape.scaling});
 }
 
 std::string MmaShape::label() const {
+  if (family == MmaFamily::wgmma) return "wgmma." + name;
   if (scaling != MmaScaling::none) return fmt::format("{}.{}", kind_name(scaling), name);
   if (exclusive_or) return "xor." + name;
   return sparse ? "sp." + name : name;

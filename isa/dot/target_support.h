@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "isa/dot/mma_shapes.h"
+#include "isa/dot/wgmma_shapes.h"
 #include "isa/numeric/target.h"
 
 namespace tilevm::isa {
@@ -25,11 +26,19 @@ concept TakesStoredPlaces = requires {
   &Inst::places;
 };
 
+/// An instruction whose right matrix is read later, from shared memory.
+template <class Inst>
+concept CompletesLater = requires {
+  &Inst::b_offset;
+  &Inst::accumulate;
+};
+
 /// The tensor-core instructions of which one is needed; null if the instruction needs none.
 template <class Inst>
 [[nodiscard]] const std::vector<MmaShape>* required_shapes() {
   if constexpr (TakesScales<Inst>) return &scaled_mma_shapes();
   if constexpr (TakesStoredPlaces<Inst>) return &sparse_mma_shapes();
+  if constexpr (CompletesLater<Inst>) return &wgmma_shapes();
   return nullptr;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "isa/inst/async_copy.h"
+#include "isa/inst/async_dot.h"
 #include "isa/inst/compute.h"
 #include "isa/inst/control.h"
 #include "isa/inst/creation.h"
@@ -43,8 +44,8 @@ struct Joined<InstructionList<A...>, InstructionList<B...>, Lists...>
 using InstructionVariant =
     detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
                    GatherInstructions, AsyncCopyInstructions, ElementwiseInstructions,
-                   ComputeInstructions, RearrangeInstructions, ReduceInstructions,
-                   ControlInstructions, DebugInstructions>::type;
+                   ComputeInstructions, AsyncDotInstructions, RearrangeInstructions,
+                   ReduceInstructions, ControlInstructions, DebugInstructions>::type;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<InstructionVariant>;
 
@@ -100,14 +101,17 @@ constexpr bool has_register_tiles() {
 
 namespace detail {
 
-/// Whether an instruction has one operand of each role that every product has.
+/// Whether an instruction has one operand of each role that every product has: matrices in
+/// registers or in shared memory, the addend in registers.
 template <class Inst>
 constexpr bool has_product_roles() {
   int left = 0, right = 0, addend = 0;
   for_each_slot<Inst>([&]<class Slot>(const SlotInfo<Inst, Slot>& info, std::size_t) {
     const bool tile = std::is_same_v<Slot, RegisterOperand>;
-    left += tile && info.role == ProductRole::left ? 1 : 0;
-    right += tile && info.role == ProductRole::right ? 1 : 0;
+    const bool matrix =
+        tile || std::is_same_v<Slot, SharedOperand> || std::is_same_v<Slot, TensorOperand>;
+    left += matrix && info.role == ProductRole::left ? 1 : 0;
+    right += matrix && info.role == ProductRole::right ? 1 : 0;
     addend += tile && info.role == ProductRole::addend ? 1 : 0;
   });
   return left == 1 && right == 1 && addend == 1;
@@ -124,7 +128,7 @@ constexpr bool schema_is_complete() {
   static_assert(Inst::schema.description.sync.stated,
                 "an instruction states what it synchronizes (Description::sync)");
   static_assert(!is_product<Inst>() || has_product_roles<Inst>(),
-                "a product has a left matrix, a right one and an addend, in registers");
+                "a product has a left matrix, a right one, and an addend in registers");
   static_assert(!Inst::schema.description.mnemonic.empty(), "an instruction has a name");
   static_assert(!Inst::schema.description.summary.empty(), "an instruction has a summary");
   return true;

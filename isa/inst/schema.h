@@ -88,6 +88,7 @@ enum class Sync : std::uint8_t {
   wait = 4,      ///< waits for such groups
   acquire = 8,   ///< sees what other blocks released, in one order of all blocks of a launch
   release = 16,  ///< lets other blocks see what the block did before, in that order
+  fence = 32,    ///< orders accesses of the generic proxy before later ones of the async proxy
 };
 constexpr Sync operator|(Sync a, Sync b) {
   return static_cast<Sync>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
@@ -103,7 +104,7 @@ enum class ProductRole : std::uint8_t {
   left,
   right,
   addend,
-  metadata,      ///< which elements of a sparse left matrix are stored
+  metadata,      ///< positions of the stored elements of a sparse left matrix
   left_scales,   ///< the factors that elements of the left matrix share
   right_scales,  ///< the factors that elements of the right matrix share
 };
@@ -168,8 +169,9 @@ constexpr SlotInfo<Inst, Slot> slot(std::string_view name, Slot Inst::* member,
 }
 template <class Inst, MemorySlot Slot>
 constexpr SlotInfo<Inst, Slot> slot(std::string_view name, Slot Inst::* member,
-                                    std::string_view doc, Access access, Proxy proxy) {
-  return {name, member, doc, access, proxy, ProductRole::none};
+                                    std::string_view doc, Access access, Proxy proxy,
+                                    ProductRole role = ProductRole::none) {
+  return {name, member, doc, access, proxy, role};
 }
 
 template <class Inst, class... Slots>

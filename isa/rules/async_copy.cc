@@ -11,8 +11,6 @@
 namespace tilevm::isa {
 namespace {
 
-constexpr std::int64_t max_pending = 1 << 20;
-
 bool check_shared_offset(const CopyAsync& inst, const SharedType& dst, int tile_rank,
                          const RuleContext& context) {
   constexpr auto slot = position_of(&CopyAsync::shared_offset);
@@ -98,20 +96,7 @@ RuleResult result_types(const CopyAsyncCommitGroup&, const RuleContext&) {
 template <>
 RuleResult result_types(const CopyAsyncWaitGroup& inst, const RuleContext& context) {
   constexpr auto slot = position_of(&CopyAsyncWaitGroup::pending);
-  const auto pending = inst.pending.value.constant_int();
-  if (!pending) {
-    context.error(Code::not_a_constant, slot,
-                  fmt::format("`{}` is not a constant; how many groups may stay in flight is known "
-                              "before the run",
-                              to_string(inst.pending.value)));
-    return std::nullopt;
-  }
-  if (*pending < 0 || *pending > max_pending) {
-    context.error(Code::constant_overflow, slot,
-                  fmt::format("{} groups may stay in flight; the number must lie between 0 and {}",
-                              *pending, max_pending));
-    return std::nullopt;
-  }
+  if (!check_pending(inst.pending, slot, context)) return std::nullopt;
   return std::vector<Type>{};
 }
 

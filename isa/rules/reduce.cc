@@ -33,17 +33,6 @@ bool check_dims(const DimList& list, int rank, std::size_t slot, const RuleConte
   return true;
 }
 
-/// The value of a constant condition, false if it is left out; nothing after a report.
-std::optional<bool> constant_flag(const std::optional<ScalarOperand>& flag, std::string_view name,
-                                  std::size_t slot, const RuleContext& context) {
-  if (!flag) return false;
-  const auto value = flag->value.constant_value();
-  if (value && value->kind == ScalarKind::boolean) return value->as_bool();
-  context.error(Code::not_a_constant, slot,
-                fmt::format("`{}` is `true` or `false`, known before the run", name));
-  return std::nullopt;
-}
-
 template <class Inst>
 bool check_type(const Inst& inst, const RuleContext& context) {
   const DType& type = context.type(inst.src).dtype;

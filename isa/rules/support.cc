@@ -183,4 +183,31 @@ std::optional<GlobalLayout> view_layout(const std::optional<ViewLayout>& layout,
   return GlobalLayout{*layout->memory};
 }
 
+std::optional<bool> constant_flag(const std::optional<ScalarOperand>& flag, std::string_view name,
+                                  std::size_t slot, const RuleContext& context) {
+  if (!flag) return false;
+  const auto value = flag->value.constant_value();
+  if (value && value->kind == ScalarKind::boolean) return value->as_bool();
+  context.error(Code::not_a_constant, slot,
+                fmt::format("`{}` is `true` or `false`, known before the run", name));
+  return std::nullopt;
+}
+
+bool check_pending(const ScalarOperand& pending, std::size_t slot, const RuleContext& context) {
+  constexpr std::int64_t max_pending = 1 << 20;
+  const auto groups = pending.value.constant_int();
+  if (!groups) {
+    context.error(Code::not_a_constant, slot,
+                  fmt::format("`{}` is not a constant; how many groups may stay in flight is known "
+                              "before the run",
+                              to_string(pending.value)));
+    return false;
+  }
+  if (*groups >= 0 && *groups <= max_pending) return true;
+  context.error(Code::constant_overflow, slot,
+                fmt::format("{} groups may stay in flight; the number must lie between 0 and {}",
+                            *groups, max_pending));
+  return false;
+}
+
 }  // namespace tilevm::isa

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "isa/inst/limits.h"
 #include "isa/rules/rules.h"
@@ -51,8 +52,8 @@ void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleCon
 [[nodiscard]] bool check_index_type(RegisterOperand index, std::size_t slot,
                                     const RuleContext& context);
 
-/// The same as check_offset for a tile that an index places. Of a tensor of rank 1 the tile may
-/// have any shape, since no dimension of the tensor is left.
+/// Checks the offset of a tile that an index places, as check_offset does. Where the tensor has
+/// rank 1 the tile may have any shape, since no dimension of the tensor is left.
 [[nodiscard]] bool check_indexed_offset(const std::optional<OffsetList>& offset, int tensor_rank,
                                         int tile_rank, std::size_t slot,
                                         const RuleContext& context);
@@ -61,5 +62,15 @@ void note_operand(Diagnostic& diagnostic, RegisterOperand operand, const RuleCon
 [[nodiscard]] std::optional<GlobalLayout> view_layout(const std::optional<ViewLayout>& layout,
                                                       const std::vector<Expr>& extents,
                                                       std::size_t slot, const RuleContext& context);
+
+/// The value of a constant condition, false if it is left out; nothing after a report.
+[[nodiscard]] std::optional<bool> constant_flag(const std::optional<ScalarOperand>& flag,
+                                                std::string_view name, std::size_t slot,
+                                                const RuleContext& context);
+
+/// The number of groups that a wait leaves in flight is a constant within limits; reports
+/// otherwise.
+[[nodiscard]] bool check_pending(const ScalarOperand& pending, std::size_t slot,
+                                 const RuleContext& context);
 
 }  // namespace tilevm::isa

@@ -73,7 +73,7 @@ class KernelVerifier {
     for_each_variable(expr, [&](VarId var) {
       use(var, span);
       TILEVM_CHECK(std::holds_alternative<ScalarType>(kernel_.variable(var).type),
-                   "an expression of a variable that is no scalar");
+                   "an expression of a variable that is not a scalar");
     });
   }
 
@@ -168,14 +168,26 @@ class KernelVerifier {
     check_results(stmt, *types, span);
     types_hold_ = types_hold_ && have_types(stmt, *types);
     check_shared_tile(stmt, context);
-    if (const auto operands = product_operands(stmt.inst)) {
-      const auto type_of = [&](VarId var) { return context.type(RegisterOperand{var}); };
-      info_.dot_plans[stmt.id] = std::make_shared<const DotPlan>(
-          *plan_product(product_types(*operands, type_of), target_, nullptr));
+    info_.dot_plans[stmt.id] = plan_product(
+        stmt.inst, [&](VarId var) -> const Type& { return kernel_.variable(var).type; }, target_);
+    if (info_.dot_plans[stmt.id]) align_operands(stmt);
+  }
+
+  /// Tensors that descriptors name are at multiples of the period of their swizzle.
+  void align_operands(const InstStmt& stmt) {
+    const ProductOperands operands = *product_operands(stmt.inst);
+    const DotPlan& plan = *info_.dot_plans[stmt.id];
+    for (auto& tile : info_.shared) {
+      if (plan.a_shared && tile.var == operands.left) {
+        tile.alignment = std::max(tile.alignment, plan.a_shared->alignment());
+      }
+      if (plan.b_shared && tile.var == operands.right) {
+        tile.alignment = std::max(tile.alignment, plan.b_shared->alignment());
+      }
     }
   }
 
-  /// A tile in shared memory must fit its tensor. What constants exclude is no part of the kernel,
+  /// A tile in shared memory must fit its tensor. What constants exclude is not part of the kernel,
   /// and may have tiles that do not.
   void check_shared_tile(const InstStmt& stmt, const RuleContext& context) {
     const std::optional<TileMove> move = tile_move(stmt);
@@ -447,7 +459,7 @@ class KernelVerifier {
   bool types_hold_ = true;  ///< every instruction passed its type rule so far
   int depth_ = 0;
   int loops_ = 0;
-  std::int64_t copies_ = 1;  ///< that `unroll` of the loops around makes
+  std::int64_t copies_ = 1;  ///< number of copies that `unroll` of the loops around makes
 };
 
 void plan_accesses(const Kernel& kernel, const Target& target, KernelInfo& info) {

@@ -31,10 +31,11 @@ bool matters(const Tile& tile, const isa::DType& type, std::optional<isa::Reduce
 bool report_padding(const GlobalAccess& access, const Offenders<NoDetail>& found,
                     Context& context) {
   const std::string_view verb = access.combines ? "combines" : "stores";
-  context.fail(Code::padding_used, access.span,
-               fmt::format("`{}` {} {} that depend on elements outside of a view, first {}",
-                           access.mnemonic, verb, elements_text(found.count, access.view_name),
-                           element_text(access.view_name, found.first)));
+  context.fail(
+      Code::padding_used, access.span,
+      fmt::format("`{}` {} {} that depend{} on elements outside of a view, first {}",
+                  access.mnemonic, verb, elements_text(found.count, access.view_name),
+                  found.count == 1 ? "s" : "", element_text(access.view_name, found.first)));
   context.fault->thread = static_cast<std::int64_t>(found.thread);
   const Origin& origin = context.state.undefined.origin(access.tile);
   add_note(

@@ -3,14 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "sim/checks/granules.h"
+#include "sim/checks/product_checks.h"
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_races.h"
 #include "sim/state/access_observer.h"
 
 namespace tilevm::sim {
 namespace {
+
+/// Bits of a vector are set by words, where a loop would set each.
+void fill_granules(std::vector<bool>& granules, std::uint64_t begin, std::uint64_t end,
+                   bool value) {
+  const auto first = granules.begin();
+  std::fill(first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end),
+            value);
+}
 
 /// Whether a pending copy writes a granule.
 bool fills(const PendingCopy& copy, std::uint64_t granule, Context& context) {
@@ -69,8 +81,22 @@ bool check_shared_access(const ResolvedAccess& resolved, SharedUse use, Context&
   if (is_in_flight(resolved, context)) {
     return report_in_flight(resolved, writes(use) ? "writes" : "reads", context);
   }
+  if (writes(use) && !check_overwrites(resolved, context)) return false;
   if (!check_race(resolved, use, context)) return false;
+  if (use == SharedUse::product && !check_operand(resolved, context)) return false;
   check_without_barrier(resolved, use, context);
+  switch (use) {
+    case SharedUse::read:
+    case SharedUse::product:
+      break;
+    case SharedUse::write:
+    case SharedUse::combine:
+      note_generic_store(resolved, context);
+      break;
+    case SharedUse::copy:
+      note_async_store(resolved, context);
+      break;
+  }
   return true;
 }
 
@@ -80,7 +106,7 @@ bool check_copy(const ResolvedAccess& destination, Context& context) {
   if (shared.in_flight.empty()) return true;
   return for_each_granules(destination, 0, context.settings.granule_shift,
                            [&](std::uint64_t begin, std::uint64_t end) {
-                             for (; begin < end; ++begin) shared.in_flight[begin] = true;
+                             fill_granules(shared.in_flight, begin, end, true);
                              return true;
                            });
 }
@@ -130,9 +156,7 @@ void end_flight(const PendingCopy& copy, Context& context) {
       resolve_at(copy.plan->destination, copy.shared_origin, context);
   static_cast<void>(for_each_granules(destination, 0, context.settings.granule_shift,
                                       [&](std::uint64_t begin, std::uint64_t end) {
-                                        for (; begin < end; ++begin) {
-                                          shared.in_flight[begin] = false;
-                                        }
+                                        fill_granules(shared.in_flight, begin, end, false);
                                         return true;
                                       }));
 }

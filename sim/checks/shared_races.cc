@@ -8,8 +8,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "isa/dot/mma_shapes.h"
 #include "sim/checks/equal_indices.h"
 #include "sim/checks/granules.h"
 
@@ -52,8 +54,13 @@ void mark(SharedHistory& set, const ResolvedAccess& resolved, AccessKind kind,
           const Context& context) {
   static_cast<void>(
       for_each_granule(resolved, context, [&](std::size_t thread, std::uint64_t granule) {
-        add_access(current(set, granule), thread, resolved.access->statement,
-                   {kind, resolved.access->combination});
+        const AccessType type{kind, resolved.access->combination};
+        add_access(current(set, granule), thread, resolved.access->statement, type);
+        // Another warp, too: two parties stand for all of them.
+        if (resolved.access->by_warps && context.settings.threads > isa::warp_size) {
+          add_access(current(set, granule), thread + isa::warp_size, resolved.access->statement,
+                     type);
+        }
         return true;
       }));
 }
@@ -108,7 +115,7 @@ bool reads_own(const SharedHistory& set, const ResolvedAccess& resolved, std::si
 /// Whether a thread's access to a granule races with the history.
 bool is_race(const SharedHistory& set, const ResolvedAccess& resolved, SharedUse use,
              std::size_t thread, std::uint64_t granule, Context& context) {
-  const std::size_t party = use == SharedUse::copy ? AccessRecord::any_thread : thread;
+  const std::size_t party = is_asynchronous(use) ? AccessRecord::any_thread : thread;
   if (!conflicts(set, granule, party, type_of(*resolved.access, use))) return false;
   return use != SharedUse::read || set.joint_writes.empty() ||
          !reads_own(set, resolved, thread, granule, context);
@@ -118,7 +125,7 @@ bool has_conflict(const SharedHistory& set, const ResolvedAccess& resolved, Shar
                   Context& context) {
   if (use != SharedUse::read || set.joint_writes.empty()) {
     return !for_each_granule(resolved, context, [&](std::size_t t, std::uint64_t granule) {
-      return !conflicts(set, granule, use == SharedUse::copy ? AccessRecord::any_thread : t,
+      return !conflicts(set, granule, is_asynchronous(use) ? AccessRecord::any_thread : t,
                         type_of(*resolved.access, use));
     });
   }
@@ -165,7 +172,7 @@ bool report_race(const ResolvedAccess& resolved, SharedUse use, Context& context
   const SharedAccess& access = *resolved.access;
   const TileOrigin& origin = resolved.origin;
   const SharedHistory& set = context.state.shared.since_barrier;
-  const bool is_copy = use == SharedUse::copy;
+  const bool is_copy = is_asynchronous(use);
   const auto thread_of = [&](std::size_t t) { return is_copy ? AccessRecord::any_thread : t; };
   const auto found = find_elements(resolved, context.settings.granule_shift,
                                    [&](std::size_t t, std::uint64_t granule) {
@@ -173,7 +180,9 @@ bool report_race(const ResolvedAccess& resolved, SharedUse use, Context& context
                                    });
   const ConflictingAccess other =
       conflicting_access(set.records[found.detail], thread_of(found.thread), type_of(access, use));
-  const std::string who = is_copy ? "any thread" : fmt::format("thread {}", found.thread);
+  const std::string who = use == SharedUse::product ? "any warp"
+                          : is_copy                 ? "any thread"
+                                                    : fmt::format("thread {}", found.thread);
   context.fail(
       Code::race, access.span,
       fmt::format("`{}` races for {}, first {}: {} {} what thread {} {}, with no `Synchronize` "
@@ -203,11 +212,38 @@ bool report_race(const ResolvedAccess& resolved, SharedUse use, Context& context
   return false;
 }
 
+/// Whether no two elements of a tile have one place, but for those of one thread that an index
+/// places there. False as well where a table of the places would be large.
+bool is_disjoint(const ResolvedAccess& resolved, const Context& context) {
+  const SharedAccess& access = *resolved.access;
+  const RunTable& table = *resolved.runs.table;
+  const unsigned bits = access.tile.bits;
+  const std::size_t places = context.state.shared.bytes.size() * 8 / bits + 1;
+  constexpr std::size_t most_places = std::size_t{1} << 17;
+  if (places > most_places) return false;
+  std::vector<std::uint32_t> writers(places, 0);
+  const bool may_repeat = access.indexed != nullptr;
+  const std::uint64_t base = resolved.runs.base_bits - access.tensor_bits;
+  for (const std::int32_t first : access.parts->first_threads) {
+    const auto t = static_cast<std::size_t>(first);
+    const auto writer = static_cast<std::uint32_t>(first) + 1;
+    for (std::size_t r = 0; r < table.runs; ++r) {
+      const std::uint64_t begin = (base + table.run_bits[t * table.runs + r]) / bits;
+      if (begin + table.run_elements > places) return false;
+      for (std::uint64_t place = begin; place < begin + table.run_elements; ++place) {
+        const std::uint32_t other = std::exchange(writers[place], writer);
+        if (other != 0 && !(may_repeat && other == writer)) return false;
+      }
+    }
+  }
+  return true;
+}
+
 /// Reports different elements of one tile at the same address: the layout of the tensor does not
-/// keep them apart, so one of them is lost. Of a copy any thread may write any element.
-/// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
+/// keep them apart, so one of them is lost. Any thread may write any element of a copy. Elements
+/// that only share a byte are exempt: a store keeps the other bits of the byte.
 bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& context) {
-  if (!resolved.runs.table->overlaps) return true;
+  if (!resolved.runs.table->overlaps || is_disjoint(resolved, context)) return true;
   const SharedAccess& access = *resolved.access;
   struct Writer {
     std::size_t thread, local;
@@ -259,7 +295,7 @@ void explain_shared_address(const SharedAccess& access, const isa::Index& index,
     if (layout.offset(other) != offset || other == index) continue;
     add_note(context.fault->diagnostic,
              fmt::format("the layout of `{}` gives {} and {} one address: if they are to be "
-                         "different elements, mend its strides first",
+                         "different elements, fix its strides first",
                          access.tensor, element_text(access.tensor, index),
                          element_text(access.tensor, other)));
     return;
@@ -294,7 +330,7 @@ bool conflicts_with_history(SharedHistory& set, const ResolvedAccess& resolved, 
   constexpr std::size_t most_recent = 64;
   if (!set.marking && set.recent.size() < most_recent &&
       is_apart(set, range, type_of(*access, use))) {
-    if (use == SharedUse::copy) return false;
+    if (is_asynchronous(use)) return false;
     if (kind == AccessKind::read && repeats_read(set, *access, origin)) return false;
     set.recent.push_back({access, origin, kind, range.begin, range.end});
     if (kind == AccessKind::write) keep_joint_write(set, set.recent.back());
@@ -302,7 +338,7 @@ bool conflicts_with_history(SharedHistory& set, const ResolvedAccess& resolved, 
   }
   mark_recent(set, context);
   if (has_conflict(set, resolved, use, context)) return true;
-  if (use == SharedUse::copy) return false;
+  if (is_asynchronous(use)) return false;
   mark(set, resolved, kind, context);
   if (kind == AccessKind::write) {
     keep_joint_write(set, {access, origin, kind, range.begin, range.end});
@@ -318,6 +354,30 @@ bool check_race(const ResolvedAccess& resolved, SharedUse use, Context& context)
   if (context.settings.threads == 1) return true;
   return !conflicts_with_history(set, resolved, use, context) ||
          report_race(resolved, use, context);
+}
+
+namespace {
+
+void add_product_read(SharedHistory& set, const ResolvedAccess& operand, Context& context) {
+  const auto& [access, origin, runs] = operand;
+  constexpr std::size_t most_recent = 64;
+  if (set.marking || set.recent.size() >= most_recent) {
+    mark_recent(set, context);
+    return mark(set, operand, AccessKind::read, context);
+  }
+  if (repeats_read(set, *access, origin)) return;
+  const GranuleRange range = granules_of(operand, context);
+  set.recent.push_back({access, origin, AccessKind::read, range.begin, range.end});
+}
+
+}  // namespace
+
+void note_product_read(const ResolvedAccess& operand, Context& context) {
+  SharedMemory& shared = context.state.shared;
+  if (shared.since_barrier.records.empty()) return;
+  add_product_read(shared.since_barrier, operand, context);
+  if (shared.without.barrier == Without::none || shared.without.history.records.empty()) return;
+  add_product_read(shared.without.history, operand, context);
 }
 
 void forget_history(SharedHistory& set) {

@@ -27,7 +27,7 @@ using isa::AccessForm;
 struct Addresses {
   std::optional<GlobalAddresses> global;
   std::optional<SharedAddresses> shared;
-  const RegisterSlab* registers = nullptr;  ///< with the index
+  const RegisterSlab* registers = nullptr;  ///< slab with the index
 };
 
 /// A thread of a warp in one of its accesses: the first bit and the length.
@@ -494,7 +494,7 @@ MmaCount count_mma(const isa::VerifiedProgram& program, int kernel, const isa::I
   if (plan == nullptr || plan->shape == nullptr) return {};
   const isa::MmaShape& shape = *plan->shape;
   const std::string c = to_string(shape.accumulator);
-  const auto warps = static_cast<std::uint64_t>(program.info(kernel).num_threads / warp_size);
+  const auto warps = static_cast<std::uint64_t>(program.info(kernel).num_threads / shape.threads());
   return {
       fmt::format("{} {}.{}.{}.{}", shape.label(), c, to_string(shape.a), to_string(shape.b), c),
       isa::count_instructions(*plan) * warps};

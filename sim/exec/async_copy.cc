@@ -9,6 +9,7 @@
 #include "sim/checks/shared_checks.h"
 #include "sim/checks/shared_races.h"
 #include "sim/exec/global_moves.h"
+#include "sim/exec/random_draw.h"
 #include "sim/shadow/shadow_access.h"
 
 namespace tilevm::sim {
@@ -36,15 +37,6 @@ void arrive(PendingCopy& copy, Context& context) {
   copy.data.clear();
   copy.shadow.clear();
   copy.arrived = true;
-}
-
-/// A number that depends only on the seed, the block and the number of earlier draws.
-std::uint64_t next_random(Context& context) {
-  std::uint64_t x = context.settings.completion.seed + 0x9e3779b97f4a7c15U * ++context.state.draws +
-                    0xbf58476d1ce4e5b9U * (context.state.order + 1);
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
 }
 
 void limit_pending(Context& context) {

@@ -4,6 +4,7 @@
 #include "isa/dot/dot.h"
 #include "isa/inst/product.h"
 #include "isa/numeric/mma_rules.h"
+#include "sim/access/product_plan.h"
 #include "sim/exec/semantics.h"
 
 namespace tilevm::sim {
@@ -42,9 +43,27 @@ class SparsePlaces {
   Span span_;
 };
 
+/// The tiles of an asynchronous product; those from shared memory are held by one thread.
+struct AsyncTiles {
+  Tile a, b, c, result;
+  isa::RegisterType a_type, b_type, c_type;
+};
+
+/// Which operands are negated.
+struct Negation {
+  bool a = false, b = false;
+};
+
+/// The instructions of warp groups, on floats and on integers.
+[[nodiscard]] ProductAction async_block_dot(const AsyncTiles& tiles, const isa::MmaShape& shape,
+                                            const isa::MmaRule& rule, const Negation& negation,
+                                            SharedTables& tables);
+[[nodiscard]] ProductAction async_integer_dot(const AsyncTiles& tiles, SharedTables& tables);
+
 /// The operands of a product, and its extents: `batch` products of m x k by k x n.
 struct DotOperands {
   DotOperands(const isa::ProductOperands& product, const Preparation& preparation);
+  explicit DotOperands(const AsyncTiles& tiles);
 
   Tile a, b, c, result;
   std::size_t batch, m, n, k;

@@ -22,17 +22,21 @@ struct BlockDot {
              mma_shape.sparse),
         operands(all) {}
 
-  const isa::MmaShape& shape;
+  const isa::MmaShape shape;
   MmaTile unit;
   DotOperands operands;
   std::size_t m_tiles = 0, n_tiles = 0, k_tiles = 0;
   SharedTables::Table a_owners;        ///< [batch][k tile][m tile][k][m], of stored elements
-  std::optional<SparsePlaces> places;  ///< in the same order
+  std::optional<SparsePlaces> places;  ///< metadata of a sparse product, in the same order
   SharedTables::Table b_owners;        ///< [batch][k tile][n tile][n][k]
   SharedTables::Table c_owners;        ///< [batch][m tile][n tile][n][m]
   SharedTables::Table c_positions;
+  /// XORed to the codes of an operand: the sign, where it is negated.
+  std::uint32_t a_signs = 0, b_signs = 0;
 
   [[nodiscard]] bool run(Context& context) const;
+  /// By the first bytes of the tiles of a and b; c is that of the registers, or +0.
+  void run(Context& context, const std::uint8_t* a, const std::uint8_t* b, bool accumulate) const;
 };
 
 /// c += a * b for one step of k of one product, over all tiles of m and n.
@@ -62,19 +66,32 @@ void multiply_step(const BlockDot& dot, std::size_t product, std::size_t k_tile,
   }
 }
 
-void gather_codes(const SharedTables::Table& owners, const Tile& tile,
-                  const RegisterSlab& registers, std::vector<std::uint32_t>& out) {
+void gather_codes(const SharedTables::Table& owners, const Tile& tile, const std::uint8_t* from,
+                  std::uint32_t signs, std::vector<std::uint32_t>& out) {
   out.resize(owners->size());
-  gather(*owners, tile.bits, registers.at(tile.offset), out.data());
+  gather(*owners, tile.bits, from, out.data());
+  if (signs == 0) return;
+  for (std::uint32_t& code : out) code ^= signs;
 }
 
 bool BlockDot::run(Context& context) const {
   if (places && !places->gather(context)) return false;
+  const RegisterSlab& registers = context.state.registers;
+  run(context, registers.at(operands.a.offset), registers.at(operands.b.offset), true);
+  return true;
+}
+
+void BlockDot::run(Context& context, const std::uint8_t* a, const std::uint8_t* b,
+                   bool accumulate) const {
   RegisterSlab& registers = context.state.registers;
   Scratch& scratch = context.scratch;
-  gather_codes(a_owners, operands.a, registers, scratch.codes_a);
-  gather_codes(b_owners, operands.b, registers, scratch.codes_b);
-  gather_codes(c_owners, operands.c, registers, scratch.codes_c);
+  gather_codes(a_owners, operands.a, a, a_signs, scratch.codes_a);
+  gather_codes(b_owners, operands.b, b, b_signs, scratch.codes_b);
+  if (accumulate) {
+    gather_codes(c_owners, operands.c, registers.at(operands.c.offset), 0, scratch.codes_c);
+  } else {
+    scratch.codes_c.assign(c_owners->size(), 0);
+  }
   for (std::size_t product = 0; product < operands.batch; ++product) {
     for (std::size_t k_tile = 0; k_tile < k_tiles; ++k_tile) {
       multiply_step(*this, product, k_tile, scratch);
@@ -86,7 +103,6 @@ bool BlockDot::run(Context& context) const {
   } else {
     scatter<std::uint32_t>(*c_positions, scratch.codes_c.data(), to);
   }
-  return true;
 }
 
 /// What the instruction multiplies: the Dot's operands, or their transposes.
@@ -164,6 +180,39 @@ Action prepare_block_dot(const isa::ProductOperands& product, const isa::DotPlan
   }
   return
       [dot = std::shared_ptr<const BlockDot>(dot)](Context& context) { return dot->run(context); };
+}
+
+DotOperands::DotOperands(const AsyncTiles& tiles)
+    : a(tiles.a),
+      b(tiles.b),
+      c(tiles.c),
+      result(tiles.result),
+      batch(1),
+      m(static_cast<std::size_t>(tiles.c_type.shape()[0])),
+      n(static_cast<std::size_t>(tiles.c_type.shape()[1])),
+      k(static_cast<std::size_t>(tiles.b_type.shape()[0])) {}
+
+/// A warp group's instruction is computed in the kernel's tiles of 16 x 8: every element is a sum
+/// over k, whichever tile it is in.
+ProductAction async_block_dot(const AsyncTiles& tiles, const isa::MmaShape& shape,
+                              const isa::MmaRule& rule, const Negation& negation,
+                              SharedTables& tables) {
+  isa::MmaShape cut = shape;
+  cut.m = mma_rows;
+  cut.n = mma_max_columns;
+  const auto batched = [](const isa::RegisterType& type) {
+    return isa::RegisterType{type.dtype, isa::as_batch(type.layout)};
+  };
+  auto dot = make_block_dot(
+      cut, rule,
+      {DotOperands(tiles), batched(tiles.a_type), batched(tiles.b_type), batched(tiles.c_type)},
+      tables);
+  if (negation.a) dot->a_signs = std::uint32_t{1} << (shape.a.bits - 1);
+  if (negation.b) dot->b_signs = std::uint32_t{1} << (shape.b.bits - 1);
+  return [dot = std::shared_ptr<const BlockDot>(std::move(dot))](
+             Context& context, const std::uint8_t* a, const std::uint8_t* b, bool accumulate) {
+    dot->run(context, a, b, accumulate);
+  };
 }
 
 template <>

@@ -59,7 +59,7 @@ DataFlow flow_of(const Inst& inst, const Preparation& preparation) {
     DataFlow flow = elementwise_flow(tile_operands(inst), preparation);
     if constexpr (std::is_same_v<Inst, isa::Where>) flow.kind = DataFlow::Kind::selected;
     return flow;
-  } else if constexpr (touches_memory<Inst>()) {
+  } else if constexpr (touches_memory<Inst>() && !isa::is_product<Inst>()) {
     return {DataFlow::Kind::loaded, {}, {}};
   } else {
     return data_flow(inst, preparation);

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/checks/product_checks.h"
 #include "sim/checks/redundancy.h"
 #include "sim/checks/shared_races.h"
 #include "sim/exec/async_copy.h"
+#include "sim/exec/async_product.h"
 
 namespace tilevm::sim {
 namespace {
@@ -65,6 +67,7 @@ BlockState BlockInterpreter::new_state() const {
   if (checks.races) state.shared.since_barrier.records.resize(granules);
   if (checks.in_flight) state.shared.in_flight.resize(granules);
   if (settings.observers.needed != nullptr) state.shared.without.history.records.resize(granules);
+  if (checks.races && plan_.has_products) state.products.stores.resize(granules);
   if (settings.uses != nullptr) {
     const std::size_t buffers = context_.memory.size();
     state.global.since_barrier.resize(buffers);
@@ -91,6 +94,7 @@ void BlockInterpreter::start(const std::array<std::int64_t, 3>& block, std::uint
                   (trace->first_blocks > 0 ? order < trace->first_blocks : trace->block == block);
   state_.wait.reset();
   state_.turns = 0;
+  start_products();
   context_.fault.reset();
 }
 
@@ -119,6 +123,14 @@ void BlockInterpreter::start_shared_memory() {
   shared.without.unwaited.clear();
 }
 
+void BlockInterpreter::start_products() {
+  if (!plan_.has_products) return;
+  AsyncProducts fresh;
+  fresh.stores = std::move(state_.products.stores);
+  std::ranges::fill(fresh.stores, GenericStore{});
+  state_.products = std::move(fresh);
+}
+
 std::optional<Fault> BlockInterpreter::run_block(const std::array<std::int64_t, 3>& block,
                                                  std::uint64_t order) {
   start(block, order);
@@ -137,6 +149,7 @@ bool BlockInterpreter::step() {
   if (context_.settings.observers.probes != nullptr) keep_operands_of(record);
   ++state_.next;
   if (!execute(record)) return false;
+  if (done() && !state_.products.pending.empty() && !check_all_retired(context_)) return false;
   if (state_.traced && !state_.wait && !emit_trace(record)) return false;
   if (context_.settings.observers.probes != nullptr) run_probe_of(record);
   return true;
@@ -201,6 +214,7 @@ bool BlockInterpreter::execute(const PlanOp& record) {
           context_.settings.completion.time == Completion::Time::random) {
         let_copies_arrive(context_);
       }
+      if (!state_.products.pending.empty()) let_products_complete(context_);
       return plan_.keeps_shadow ? step_shadow(record) : run_action(record);
     case PlanOp::Kind::assign: {
       std::uint64_t bits = 0;

@@ -67,6 +67,7 @@ class BlockInterpreter {
 
  private:
   void start_shared_memory();
+  void start_products();
   bool execute(const PlanOp& record);
   bool run_action(const PlanOp& record);
   bool step_shadow(const PlanOp& record);

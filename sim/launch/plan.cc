@@ -9,9 +9,11 @@
 
 #include "isa/analysis/address_terms.h"
 #include "isa/analysis/combinations.h"
+#include "isa/analysis/async_products.h"
 #include "isa/analysis/operands.h"
 #include "isa/analysis/statements.h"
 #include "isa/type/bits.h"
+#include "sim/exec/async_product.h"
 #include "sim/exec/semantics.h"
 #include "sim/launch/launch.h"
 #include "sim/state/shadow_values.h"
@@ -82,6 +84,7 @@ class PlanBuilder {
     plan_.register_bytes = registers_.bytes();
     plan_.shared_bytes = static_cast<std::size_t>(info_.shared_bytes);
     plan_.granule_shift = granule_shift(kernel_, info_);
+    plan_.has_products = isa::has_async_products(kernel_);
     plan_.shared_contents = unwritten_contents(kernel_, info_);
     plan_.threads = info_.num_threads;
     plan_.global_granule_shift = global_granule_shift(kernel_);
@@ -148,6 +151,9 @@ class PlanBuilder {
                                   tables_,        table_count_, plan_.memory_statements,
                                   plan_.barriers, wrapping_,    follows_padding_};
     Semantics semantics = semantics_of(preparation, plan_.keeps_shadow);
+    if (plan_.has_products) {
+      semantics.action = guard_registers(std::move(semantics.action), preparation);
+    }
     plan_.barrier_records.resize(plan_.barriers.size(), here());
     PlanOp record{.kind = PlanOp::Kind::instruction,
                   .action = std::move(semantics.action),
@@ -159,7 +165,7 @@ class PlanBuilder {
                   .shadow = std::move(semantics.shadow)};
     if (keeps_flows_) record.flow = data_flow_of(preparation);
     plan_.orders_blocks |= record.orders_blocks;
-    if (branches_ > 0 && has(isa::description(stmt.inst).sync, isa::Sync::arrive)) {
+    if (branches_ > 0 && std::holds_alternative<isa::CopyAsyncCommitGroup>(stmt.inst)) {
       plan_.conditional_commits.push_back(span);
     }
     if (plan_.counts_accesses) {
@@ -309,8 +315,9 @@ class PlanBuilder {
   bool keeps_flows_ = false;
   Wrapping wrapping_ = Wrapping::allowed;
   bool follows_padding_ = false;
-  std::vector<bool> addresses_;  ///< by variable; empty if addresses may wrap around
-  int branches_ = 0;             ///< around the statement
+  /// Whether a variable is an address; empty if addresses may wrap around.
+  std::vector<bool> addresses_;
+  int branches_ = 0;  ///< number of branches around the statement
   const isa::ProbePlan* probes_ = nullptr;
 };
 

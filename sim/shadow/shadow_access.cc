@@ -43,7 +43,7 @@ void store_shared(const ResolvedAccess& to, Context& context, Value&& value) {
   });
 }
 
-/// The same in global memory, where the view and the buffer have the element, at which the cursor
+/// The shadow in global memory, where the view and the buffer have the element, at which the cursor
 /// is then.
 template <class Value>
 void store_global(const GlobalAccess& access, TileInView& cursor, Value&& value) {
@@ -112,6 +112,19 @@ void load_shadow(const ResolvedAccess& from, Context& context) {
       const ShadowSlot slot = context.state.shadow.shared[shared_slot(from, t, i)];
       set_register(access.tile, access.dtype, t, i, slot, context.state);
     }
+  }
+}
+
+void read_shadow(const ResolvedAccess& from, ShadowPairs& values, Context& context) {
+  const SharedAccess& access = *from.access;
+  values.own.resize(access.tile.locals);
+  values.shadow.resize(access.tile.locals);
+  for (std::size_t i = 0; i < access.tile.locals; ++i) {
+    const std::uint64_t code =
+        isa::get_bits(context.state.shared.bytes.data(), from.bit_of(0, i), access.tile.bits);
+    values.own[i] = value_of(access.dtype, code);
+    const ShadowSlot& slot = context.state.shadow.shared[shared_slot(from, 0, i)];
+    values.shadow[i] = slot.value().value_or(values.own[i]);
   }
 }
 

@@ -14,13 +14,16 @@ namespace tilevm::sim {
 
 void load_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
 void store_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
-/// Before the elements are combined. What bits become is no number: it begins anew.
+/// Before the elements are combined. What bits become is not a number: its
+/// shadow value begins again.
 void combine_shadow(const GlobalAccess& access, TileInView& cursor, Context& context);
 void combine_shadow(const ResolvedAccess& to, Context& context);
 /// For a copy.
 [[nodiscard]] std::vector<ShadowSlot> read_shadow(const GlobalAccess& access, TileInView& cursor);
 
 void load_shadow(const ResolvedAccess& from, Context& context);
+/// Own and shadow values of a tile that one thread holds, without loading it.
+void read_shadow(const ResolvedAccess& from, ShadowPairs& values, Context& context);
 void store_shadow(const ResolvedAccess& to, Context& context);
 /// For a copy that arrives.
 void store_shadow(const ResolvedAccess& to, const std::vector<ShadowSlot>& slots, Context& context);

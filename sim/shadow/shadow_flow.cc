@@ -118,7 +118,7 @@ void multiply_add(const ShadowPairs& a, const ShadowPairs& b, const isa::Shape& 
   }
 }
 
-/// The same for the stored elements of [.., m, k / 2] at their places.
+/// Multiplies and adds the stored elements of [.., m, k / 2] at their places.
 void multiply_add_sparse(const ShadowPairs& a, const ShadowPairs& places, const ShadowPairs& b,
                          const isa::Shape& left_shape, std::size_t n, ShadowPairs& values) {
   const auto m = static_cast<std::size_t>(left_shape[left_shape.size() - 2]),
@@ -411,6 +411,20 @@ ShadowFlow multiplied_scaled(const isa::ProductOperands& inst, const Preparation
 }
 
 }  // namespace
+
+ShadowFlow multiplied_from_shared(std::function<isa::Shape(Context&)> read, std::size_t n,
+                                  const Preparation& preparation) {
+  ResultTile result = shared_result(preparation);
+  Before before = [read = std::move(read), n, count = result->size()](Context& context) {
+    Scratch& scratch = context.scratch;
+    const isa::Shape left = read(context);
+    const auto products = static_cast<std::size_t>(left[0] * left[1]);
+    const bool all_read = scratch.shadow_a.own.size() == products &&
+                          scratch.shadow.own.size() == count && !scratch.shadow_b.own.empty();
+    if (all_read) multiply_add(scratch.shadow_a, scratch.shadow_b, left, n, scratch.shadow);
+  };
+  return measured(std::move(before), std::move(result));
+}
 
 ShadowFlow multiplied(const isa::ProductOperands& operands, const Preparation& preparation) {
   if (operands.is_sparse()) return multiplied_sparse(operands, preparation);

@@ -1,4 +1,4 @@
-// How shadow values propagate through an instruction (docs/reference/semantics.md, Shadow
+// How shadow values propagate through an instruction (docs/reference/checks.md, Shadow
 // evaluation).
 //
 //   arithmetic, functions, Cast, Dot   compute twice in double precision, without rounding to a
@@ -27,8 +27,8 @@ namespace tilevm::sim {
 
 /// The errors of one statement's results.
 struct InstructionErrors {
-  ErrorStats own;          ///< against the exact result for the operands' own values
-  ErrorStats accumulated;  ///< against the shadow values
+  ErrorStats own;          ///< errors against the exact result for the operands' own values
+  ErrorStats accumulated;  ///< errors against the shadow values
 
   InstructionErrors& operator+=(const InstructionErrors& other);
 };
@@ -37,7 +37,7 @@ struct InstructionErrors {
 struct ShadowFlow {
   std::function<void(Context&)> before;  ///< reads operands that the result may overwrite
   std::function<void(Context&, InstructionErrors&)> after;
-  const isa::RegisterType* measured = nullptr;  ///< of the result, if it has errors
+  const isa::RegisterType* measured = nullptr;  ///< type of the result, if it has errors
 };
 
 /// The shadow flow of an instruction whose result is a register tile. Each is a specialisation
@@ -104,5 +104,10 @@ using RealFunction3 = double (*)(double, double, double);
 /// d = a * b + c of batches of matrices, of any product: dense, sparse or block-scaled.
 [[nodiscard]] ShadowFlow multiplied(const isa::ProductOperands& operands,
                                     const Preparation& preparation);
+
+/// d = a * b + c, of operands that `read` puts into Scratch::shadow_a, shadow_b and shadow; it
+/// gives the shape of a. n is the extent of d along its last dimension.
+[[nodiscard]] ShadowFlow multiplied_from_shared(std::function<isa::Shape(Context&)> read,
+                                                std::size_t n, const Preparation& preparation);
 
 }  // namespace tilevm::sim

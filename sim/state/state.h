@@ -11,6 +11,7 @@
 
 #include "isa/program/print.h"
 #include "sim/state/global_history.h"
+#include "sim/state/product_state.h"
 #include "sim/state/shadow_values.h"
 #include "sim/state/shared_state.h"
 #include "sim/state/undefined.h"
@@ -37,7 +38,7 @@ struct Wait {
 
 /// The record that a block is making for its probes (isa/program/probe.h).
 struct RecordInProgress {
-  std::uint32_t next = 0;  ///< its number
+  std::uint32_t next = 0;  ///< number of the next PlanOp
   std::uint64_t sum = 0;
   bool undefined = false;
 };
@@ -46,11 +47,12 @@ struct BlockState {
   std::array<std::int64_t, 3> block{};  ///< BlockIndices: x, y, z
   std::uint64_t order = 0;              ///< the block's rank in the launch order
   std::vector<std::uint64_t> scalars;   ///< isa::Scalar::bits by slot (plan.h)
-  std::vector<GlobalView> views;        ///< by the variable's index
+  std::vector<GlobalView> views;        ///< views by the variable's index
   RegisterSlab registers;
   UndefinedRegisters undefined;
   ShadowValues shadow;
   SharedMemory shared;
+  AsyncProducts products;
   /// By shared tensor: where its elements from outside of a view came from (Checks::padding).
   std::vector<Origin> padding;
   isa::PrintRecords prints;
@@ -60,7 +62,7 @@ struct BlockState {
   std::uint64_t draws = 0;  ///< random numbers that were drawn
   bool traced = false;
   RecordInProgress probe;
-  std::optional<Wait> wait;  ///< for another block; the waiting PlanOp runs next
+  std::optional<Wait> wait;  ///< wait for another block; the waiting PlanOp runs next
   std::uint32_t turns = 0;   ///< instructions that order blocks, counted as they run
 };
 

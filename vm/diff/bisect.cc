@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 /// A block of which only a sum is known to differ.
 struct Suspect {
   std::uint64_t block = 0;
-  std::uint64_t records = 0;  ///< that it made
+  std::uint64_t records = 0;  ///< number of records that it made
   bool sure = false;          ///< the difference does not come from undefined values
 };
 
@@ -292,7 +292,7 @@ class Bisection {
   const BisectOptions& options_;
   BisectResult& result_;
   ProbedRuns runs_;
-  std::vector<LaunchSearch> searches_;  ///< by launch
+  std::vector<LaunchSearch> searches_;  ///< searches by launch
   Clock::time_point start_ = Clock::now();
 };
 

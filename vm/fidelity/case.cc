@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "isa/dot/target_support.h"
+#include "isa/inst/async_dot.h"
+
 namespace tilevm::vm::fidelity {
 
 const std::vector<std::string>& size_names() {
@@ -37,6 +40,9 @@ std::uint64_t Case::outputs(std::int64_t block_count) const {
 
 std::vector<Case> make_cases(const isa::Target& target) {
   std::vector<Case> cases = dot_cases();
+  if (isa::exists_on<isa::DotAsync>(target)) {
+    std::ranges::move(async_dot_cases(), std::back_inserter(cases));
+  }
   std::ranges::move(element_cases(), std::back_inserter(cases));
   std::erase_if(cases, [&](const Case& each) { return each.min_sm > target.sm; });
   return cases;

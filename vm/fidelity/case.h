@@ -29,10 +29,10 @@ enum class Size : std::uint8_t {
 
 /// A tensor of a case, as much as one block has of it.
 struct Part {
-  std::string name;         ///< of a result: what records call it
-  isa::DType type;          ///< of its elements
-  isa::Shape block;         ///< their extents
-  std::string instruction;  ///< of a result: the one that computes it
+  std::string name;         ///< name of a result in records
+  isa::DType type;          ///< type of the elements
+  isa::Shape block;         ///< extents of the tile
+  std::string instruction;  ///< instruction that computes the result
 
   /// The type in memory: each narrow element of an element-wise case takes a byte.
   isa::DType stored;
@@ -45,10 +45,11 @@ using Draw =
 enum class Family : std::uint8_t {
   tensor_core,    ///< Dot by instructions
   sparse,         ///< DotSparse
+  warp_group,     ///< DotAsync
   chain,          ///< Dot without them
   cast,           ///< a type to every type
   unary,          ///< every operation of one operand but these:
-  rounding,       ///< to integers
+  rounding,       ///< rounding to integers
   function,       ///< Erf, Exp2Approximate
   binary,         ///< every operation of two but those below, and Where
   power,          ///< Pow
@@ -78,6 +79,7 @@ struct Case {
 
 /// The parts of make_cases().
 [[nodiscard]] std::vector<Case> dot_cases();
+[[nodiscard]] std::vector<Case> async_dot_cases();
 [[nodiscard]] std::vector<Case> element_cases();
 
 /// The types of element_cases(): all but those of scales, which came after the cases had been

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -61,7 +62,7 @@ std::vector<std::string> type_groups() {
 /// What was compared of one row and column.
 struct Evidence {
   bool all = true;    ///< every case has a record
-  bool exact = true;  ///< of those that have one
+  bool exact = true;  ///< whether every record is exact
   std::uint64_t least = 0, total = 0;
 
   void add(std::optional<std::uint64_t> outputs, bool is_exact) {
@@ -168,15 +169,18 @@ class Report {
                                           : isa::approximation_evidence(target);
       return known(evidence, source);
     }
-    const bool sparse = each.family == Family::sparse;
-    if (!sparse && each.family != Family::tensor_core) return "standard";
+    const bool sparse = each.family == Family::sparse,
+               warp_group = each.family == Family::warp_group;
+    if (!sparse && !warp_group && each.family != Family::tensor_core) return "standard";
     if (each.operands[0].type.is_bipolar()) return "standard";
     const std::size_t count = each.operands.size();
-    const auto rule = isa::mma_rule({.target = {sm, false},
-                                     .a = each.operands[0].type,
-                                     .b = each.operands[count - 2].type,
-                                     .accumulator = each.operands[count - 1].type,
-                                     .sparse = sparse});
+    const auto rule =
+        isa::mma_rule({.target = {sm, false},
+                       .a = each.operands[0].type,
+                       .b = each.operands[count - 2].type,
+                       .accumulator = each.operands[count - 1].type,
+                       .family = warp_group ? isa::MmaFamily::wgmma : isa::MmaFamily::mma,
+                       .sparse = sparse});
     if (!rule) return "none";
     return known(*rule);
   }
@@ -224,11 +228,14 @@ class Report {
 
   std::string products() {
     std::vector<std::pair<std::string, std::vector<const Case*>>> rows;
-    const std::vector<Case> cases = dot_cases();
+    std::vector<Case> cases = dot_cases();
+    std::ranges::move(async_dot_cases(), std::back_inserter(cases));
     for (const Case& each : cases) {
-      const std::string types = product_text(each) + (each.family == Family::chain    ? ", chain"
-                                                      : each.family == Family::sparse ? ", sparse"
-                                                                                      : "");
+      const std::string types =
+          product_text(each) + (each.family == Family::chain        ? ", chain"
+                                : each.family == Family::sparse     ? ", sparse"
+                                : each.family == Family::warp_group ? ", of warp groups"
+                                                                    : "");
       const auto row = std::find_if(rows.begin(), rows.end(),
                                     [&](const auto& other) { return other.first == types; });
       if (row == rows.end()) {
@@ -255,7 +262,7 @@ class Report {
     for (const int sm : architectures()) columns.push_back(fmt::format("sm_{}", sm));
     std::string text =
         "## Approximate instructions\n\nThe bits of PTX's instructions "
-        "([approximations.md](approximations.md)).\n\n" +
+        "([approximations.md](../reference/approximations.md)).\n\n" +
         head_text("instructions", columns);
     for (const Case& each : element_cases()) {
       if (!is_approximation(each)) continue;
@@ -329,7 +336,7 @@ class Report {
         "{} pairs of types are cast, without those of scales: standard. On all other "
         "architectures, and where a\ncell says so: "
         "standard. The functions are fixed sequences of IEEE 754 operations "
-        "([semantics.md](semantics.md)).\n\n",
+        "([arithmetic.md](../reference/arithmetic.md)).\n\n",
         sm, grouped(measured_types().size() * measured_types().size()));
     const std::vector<std::string> columns = type_groups();
     text += head_text("instruction", columns);

@@ -89,7 +89,7 @@ void finish_elementwise(KernelBuilder& builder, const isa::Instruction& inst,
   if (target.var.valid()) builder.add(inst, target.var);
 }
 
-/// The same tile with no element that is zero.
+/// The tile with no element that is zero.
 Tile without_zeros(KernelBuilder& builder, const Tile& tile) {
   const Tile one = builder.constant(tile.type.dtype, tile.type.layout, Expr::constant(1));
   const isa::VarId var = builder.add(isa::Or{{tile.var}, {one.var}});
@@ -209,6 +209,18 @@ template <>
 struct Maker<isa::DotScaled> {
   static void make(KernelBuilder& builder) { make_dot_scaled(builder); }
 };
+
+template <>
+struct Maker<isa::DotAsync> {
+  static void make(KernelBuilder& builder) { make_dot_async(builder); }
+};
+/// Products come with their groups and fences.
+template <>
+struct Maker<isa::DotAsyncCommitGroup> : Maker<isa::DotAsync> {};
+template <>
+struct Maker<isa::DotAsyncWaitGroup> : Maker<isa::DotAsync> {};
+template <>
+struct Maker<isa::FenceProxyAsync> : Maker<isa::DotAsync> {};
 
 template <>
 struct Maker<isa::Reduce> {

@@ -48,6 +48,9 @@ void make_dot(KernelBuilder& builder);
 void make_dot_sparse(KernelBuilder& builder);
 /// Nothing where the target has no block-scaled instructions.
 void make_dot_scaled(KernelBuilder& builder);
+/// Asynchronous products with their fence and their wait; nothing where the target or the threads
+/// do not allow them.
+void make_dot_async(KernelBuilder& builder);
 /// The tensor-core Dot of a number: each instruction of the target as it is and transposed, again
 /// and again. The threads must be whole warps.
 void make_dot_form(KernelBuilder& builder, std::uint64_t number);

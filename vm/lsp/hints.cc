@@ -12,7 +12,7 @@ namespace tilevm::vm {
 
 namespace {
 
-/// "f32[16, 8]"; empty for what is no tensor.
+/// "f32[16, 8]"; empty for what is not a tensor.
 std::string short_type(const isa::Type& type) {
   struct Short {
     std::string operator()(const isa::RegisterType& tile) const {
@@ -36,6 +36,9 @@ std::string cost_of(const isa::VerifiedProgram& program, int kernel, const isa::
   const isa::KernelInfo& info = program.info(kernel);
   if (const isa::DotPlan* plan = info.find_dot_plan(stmt)) {
     if (plan->shape == nullptr) return "multiply-adds without tensor cores";
+    if (plan->shape->family == isa::MmaFamily::wgmma) {
+      return fmt::format("{} x {} a warp group", plan->steps.size(), plan->shape->label());
+    }
     return fmt::format("{} x mma.{} a warp", isa::count_instructions(*plan), plan->shape->label());
   }
   if (isa::tile_move(stmt)) return isa::describe(info.access_plan(stmt)) + " a thread";

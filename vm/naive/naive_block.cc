@@ -8,6 +8,7 @@
 
 #include "isa/analysis/statements.h"
 #include "isa/base/check.h"
+#include "isa/dot/shared_matrix.h"
 #include "isa/rules/rules.h"
 #include "isa/type/arith.h"
 #include "isa/type/bits.h"
@@ -31,7 +32,7 @@ struct NaiveTensor {
   isa::DType dtype;
   std::vector<std::int64_t> extents;
   std::vector<std::int64_t> strides;
-  const isa::MemoryLayout* layout = nullptr;  ///< instead of strides
+  const isa::MemoryLayout* layout = nullptr;  ///< memory layout instead of strides
 
   [[nodiscard]] bool contains(const Index& index) const {
     for (std::size_t d = 0; d < index.size(); ++d) {
@@ -340,6 +341,60 @@ class NaiveBlock {
       return dot_element(plan, launch_.program.target(), operands);
     });
   }
+  /// An element of a matrix that a product reads from shared memory.
+  std::uint64_t element_of(isa::VarId var, const std::optional<isa::OffsetList>& offset,
+                           const Index& index) {
+    const NaiveTensor source = tensor(var);
+    const isa::TilePlacement placement =
+        isa::place_tile(offset, static_cast<int>(source.extents.size()), 2);
+    const Index place = position(origin_of(placement), placement, index);
+    if (source.contains(place)) return read(source, place);
+    fail("a product reads outside of a shared tensor");
+    return 0;
+  }
+  /// The product completes at once: a program without faults cannot tell.
+  void execute(const isa::DotAsync& inst, const isa::InstStmt& stmt) {
+    const isa::DotPlan& plan = info_.dot_plan(stmt);
+    const isa::MmaShape& shape = *plan.shape;
+    const auto* in_registers = std::get_if<isa::RegisterOperand>(&inst.a.value);
+    const NaiveTile c = tile(inst.c);
+    const auto& b = std::get<isa::SharedType>(kernel_.variable(inst.b.var).type);
+    const std::int64_t depth = isa::matrix_shape({b, inst.b_offset})->front();
+    const bool adds = !inst.accumulate || value(inst.accumulate->value).as_bool();
+    const auto sign = [&](const std::optional<isa::ScalarOperand>& negates, int bits) {
+      const bool is_set = negates && value(negates->value).as_bool();
+      return is_set ? std::uint64_t{1} << (bits - 1) : 0;
+    };
+    const std::uint64_t a_sign = sign(inst.negate_a, shape.a.bits),
+                        b_sign = sign(inst.negate_b, shape.b.bits);
+    const auto left = [&](const Index& at) {
+      if (in_registers != nullptr) return this->at(tile(*in_registers), at);
+      return element_of(std::get<isa::SharedOperand>(inst.a.value).var, inst.a_offset, at);
+    };
+    std::vector<std::vector<std::uint64_t>> rows(static_cast<std::size_t>(c.type.shape()[0])),
+        columns(static_cast<std::size_t>(c.type.shape()[1]));
+    for (std::int64_t k = 0; k < depth; ++k) {
+      for (std::size_t m = 0; m < rows.size(); ++m) {
+        rows[m].push_back(left({static_cast<std::int64_t>(m), k}) ^ a_sign);
+      }
+      for (std::size_t n = 0; n < columns.size(); ++n) {
+        columns[n].push_back(
+            element_of(inst.b.var, inst.b_offset, {k, static_cast<std::int64_t>(n)}) ^ b_sign);
+      }
+    }
+    set_result(stmt, [&](const Index& index) {
+      const DotOperands operands{shape.a,
+                                 shape.b,
+                                 shape.accumulator,
+                                 rows[static_cast<std::size_t>(index[0])],
+                                 columns[static_cast<std::size_t>(index[1])],
+                                 adds ? at(c, index) : 0};
+      return dot_element(plan, launch_.program.target(), operands);
+    });
+  }
+  void execute(const isa::DotAsyncCommitGroup&, const isa::InstStmt&) {}
+  void execute(const isa::DotAsyncWaitGroup&, const isa::InstStmt&) {}
+  void execute(const isa::FenceProxyAsync&, const isa::InstStmt&) {}
   void execute(const isa::Reduce& inst, const isa::InstStmt& stmt) {
     const NaiveTile source = tile(inst.src);
     const auto& type = std::get<isa::RegisterType>(kernel_.variable(stmt.results[0]).type);

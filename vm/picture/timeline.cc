@@ -16,10 +16,10 @@ std::uint64_t key_of(Span span) { return (std::uint64_t{span.begin} << 32) | spa
 
 TickKind kind_of(const isa::Instruction& inst) {
   const isa::Description& description = isa::description(inst);
+  if (isa::product_operands(inst)) return TickKind::dot;
   if (isa::is_asynchronous(inst)) return TickKind::copy;
   if (has(description.sync, isa::Sync::arrive)) return TickKind::commit;
   if (has(description.sync, isa::Sync::wait)) return TickKind::wait;
-  if (isa::product_operands(inst)) return TickKind::dot;
   if (description.is_barrier()) return TickKind::barrier;
   return description.category == isa::Category::transfer ? TickKind::memory : TickKind::other;
 }

@@ -184,7 +184,7 @@ TEST_CASE("records and kept values are read back") {
   CHECK(log.dump.words[5] == std::vector<std::uint32_t>{0x3c003c00});
   CHECK_FALSE(log.dump.cut);
 
-  // The same words are a write to memory if the statement has no result.
+  // These words are a write to memory if the statement has no result.
   put(bytes, records + 24 + 16, std::uint32_t{4});
   put(bytes, kept + 5 * 65536, std::uint32_t{4});
   put(bytes, kept + 5 * 65536 + 8, std::uint32_t{1});
@@ -197,7 +197,7 @@ TEST_CASE("records and kept values are read back") {
   CHECK(log.dump.cut);
 }
 
-TEST_CASE("a launch that wrote over its records is told") {
+TEST_CASE("a launch that wrote over its records is reported") {
   const auto program = make_program(small_program);
   isa::ProbeLog log;
   log.window = {.first_block = 0, .blocks = 2, .records = 3};

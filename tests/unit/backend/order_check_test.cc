@@ -113,7 +113,7 @@ void check_report(const std::string& text, const std::vector<Edit>& edits,
 }  // namespace
 
 TEST_CASE(
-    "what barriers, phases and fences order is no fault, in any order of threads and copies") {
+    "what barriers, phases and fences order is not a fault, in any order of threads and copies") {
   using Order = EmuOptions::Order;
   for (const std::string& text : {ring(false), ring(true), stored_before, unwaited}) {
     CAPTURE(text);
@@ -125,22 +125,22 @@ TEST_CASE(
 }
 
 TEST_CASE("a store that a bulk copy overwrites needs a fence") {
-  check_report(stored_before, {{"tv::fence_for_bulk();", ""}},
+  check_report(stored_before, {{"tv::fence_proxy_async();", ""}},
                "a bulk copy overwrites byte 0 of shared memory, which thread");
 }
 
 TEST_CASE("a fence before the store is none") {
   check_report(stored_before,
-               {{"tv::fence_for_bulk();", ""},
+               {{"tv::fence_proxy_async();", ""},
                 {"const tv::u32 base0_ = tv::thread() / 16",
-                 "tv::fence_for_bulk(); const tv::u32 base0_ = tv::thread() / 16"}},
+                 "tv::fence_proxy_async(); const tv::u32 base0_ = tv::thread() / 16"}},
                "no fence.proxy.async is between them");
 }
 
 TEST_CASE("a fence of the copying thread after the barrier is as good") {
   const std::vector<Edit> edits{
-      {"tv::fence_for_bulk();", ""},
-      {"&& tv::leads_warp()) {", "&& tv::leads_warp()) { tv::fence_for_bulk();"}};
+      {"tv::fence_proxy_async();", ""},
+      {"&& tv::elect_sync()) {", "&& tv::elect_sync()) { tv::fence_proxy_async();"}};
   const auto fault = run(stored_before, edits);
   if (fault) FAIL_CHECK(fault->message);
 }
@@ -159,14 +159,12 @@ TEST_CASE("a ring that is reused one commit early counts for the group before") 
 }
 
 TEST_CASE("no phase ends before all warps have seen the end of the one before") {
-  check_report(
-      ring(true),
-      {{"tv::wait_at_split_barrier<256>();", ""}, {"tv::arrive_at_split_barrier<256>();", ""}},
-      "the wait would then be for the parity of a phase that never ends");
+  check_report(ring(true), {{"tv::barrier_sync<256>();", ""}, {"tv::barrier_arrive<256>();", ""}},
+               "the wait would then be for the parity of a phase that never ends");
 }
 
 TEST_CASE("copies see the memory barriers that count them") {
-  check_report(unwaited, {{"    fence_phases();\n", ""}}, "makes visible to copies");
+  check_report(unwaited, {{"    fence_proxy_async_shared();\n", ""}}, "makes visible to copies");
 }
 
 TEST_CASE("a block ends after its copies") {

@@ -50,6 +50,9 @@ TEST_CASE("tiles, scalars, views, shared tensors and parameters that nothing dep
   CHECK(notes_in("    z = Exp(x)\n") ==
         Notes{"5 TV0120 nothing that `f` writes or shows depends on the tile `z`"});
   CHECK(notes_in("    z = Exp(x)\n    z = z + z\n").size() == 1);  // one name, written twice
+  // The tiles of one value that numbers become are not names of the program.
+  CHECK(notes_in("    z = Where(x > 0, x, 0)\n") ==
+        Notes{"5 TV0120 nothing that `f` writes or shows depends on the tile `z`"});
   CHECK(notes_in("    n = LoadScalar(g, offset=[0, 0])\n") ==
         Notes{"5 TV0120 nothing that `f` writes or shows depends on the scalar `n`"});
   CHECK(notes_in("    h = ViewGlobal(p, shape=[512])\n") ==

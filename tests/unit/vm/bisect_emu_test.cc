@@ -30,7 +30,7 @@ struct Edit {
 };
 
 struct Bisected {
-  std::string text;  ///< of the report
+  std::string text;  ///< text of the report
   std::uint64_t block = 0;
   int line = 0;
   std::string mnemonic;
