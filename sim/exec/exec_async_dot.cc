@@ -65,7 +65,10 @@ class UndefinedProduct {
 
   void mark(const PendingProduct& product, Context& context) const {
     UndefinedRegisters& undefined = context.state.undefined;
-    if (undefined.bytes() == 0) return;
+    const SharedMemory& shared = context.state.shared;
+    const bool may_be = undefined.any() || may_be_undefined(plan_.b, shared) ||
+                        (plan_.a_shared && may_be_undefined(*plan_.a_shared, shared));
+    if (!may_be) return;
     UndefinedLines rows(extent(tiles_.c_type, 0), true), columns(extent(tiles_.c_type, 1), false);
     std::optional<Origin> origin;
     if (plan_.a_shared) {

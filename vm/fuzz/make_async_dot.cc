@@ -106,7 +106,7 @@ isa::VarId stored_matrix(KernelBuilder& builder, const SharedOperandMatrix& matr
 
 std::optional<isa::ScalarOperand> some_flag(Draw& draw, bool allowed) {
   if (!allowed || draw.chance(60)) return std::nullopt;
-  return isa::ScalarOperand{isa::Expr::constant(draw.chance(60))};
+  return isa::ScalarOperand{isa::Expr::constant(isa::Scalar::of(draw.chance(60)))};
 }
 
 void multiply_later(KernelBuilder& builder, const MmaShape& shape) {
@@ -140,8 +140,9 @@ void multiply_later(KernelBuilder& builder, const MmaShape& shape) {
   dot.negate_a = some_flag(draw, shape.a.is_float());
   dot.negate_b = some_flag(draw, shape.a.is_float());
   if (draw.chance(40)) {
-    dot.accumulate = isa::ScalarOperand{draw.chance(50) ? isa::Expr::constant(draw.chance(50))
-                                                        : builder.condition()};
+    dot.accumulate =
+        isa::ScalarOperand{draw.chance(50) ? isa::Expr::constant(isa::Scalar::of(draw.chance(50)))
+                                           : builder.condition()};
   }
   builder.add(isa::FenceProxyAsync{});
   builder.synchronize();
