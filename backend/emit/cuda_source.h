@@ -53,7 +53,7 @@ struct CudaSource {
   std::vector<CudaKernel> kernels;  ///< kernels of the programs, in order
   /// Tensor-core instructions that the kernels use, by the numbers of MachineKind::emulated.
   std::vector<const isa::MmaShape*> mma;
-  /// The same of warp groups.
+  /// Shapes of warp groups' instructions.
   std::vector<const isa::MmaShape*> wgmma;
 };
 

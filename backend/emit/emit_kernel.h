@@ -123,7 +123,7 @@ class KernelEmission {
   const isa::Kernel& kernel_;
   const MachineKernel machine_;
   UsedDefinitions& used_;
-  std::vector<isa::VarId> async_results_;  ///< that products write after their statements
+  std::vector<isa::VarId> async_results_;  ///< tiles that products write after their statements
   const isa::ProbePlan& probes_;           ///< empty if there are none
   CudaKernel result_;
 };

@@ -24,7 +24,7 @@ struct WgmmaUse {
 /// "wgmma.mma_async".
 [[nodiscard]] std::string wgmma_function(const WgmmaUse& use);
 
-/// The same for an emulated kernel: it asks the machine (backend/emu/lane.h) for instruction
+/// The function of an emulated kernel: it asks the machine (backend/emu/lane.h) for instruction
 /// `number`.
 [[nodiscard]] std::string emulated_wgmma_function(const WgmmaUse& use, std::size_t number);
 

@@ -40,8 +40,8 @@ struct EmuLaunch {
   std::size_t barrier_bytes = 0;  ///< bytes of memory barriers
   bool compares_stores = false;   ///< some elements are stored by all threads that hold them
   MemoryMap memory;
-  const std::vector<MmaUnit>* mma = nullptr;  ///< mma instructions of the compiled unit
-  const std::vector<WgmmaUnit>* wgmma = nullptr;  ///< those of warp groups
+  const std::vector<MmaUnit>* mma = nullptr;      ///< mma instructions of the compiled unit
+  const std::vector<WgmmaUnit>* wgmma = nullptr;  ///< wgmma instructions of warp groups
   const MmaModel* model = nullptr;
   EmuOptions options{};
 };

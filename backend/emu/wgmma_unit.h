@@ -64,8 +64,8 @@ class WarpProduct {
   const MmaModel* model_;
   unsigned warp_;
   emu::Range shared_;
-  emu::DotOperands operands_;           ///< of the first lane, which has the descriptors of all
-  std::vector<std::uint64_t> a_codes_;  ///< of A in registers
+  emu::DotOperands operands_;  ///< operands of the first lane, which has the descriptors of all
+  std::vector<std::uint64_t> a_codes_;  ///< codes of A in registers
   std::vector<unsigned*> d_;            ///< [lane][word]
 };
 

@@ -19,7 +19,7 @@ struct AsyncOperands {
   RegisterType c;
 
   [[nodiscard]] const DType& a_type() const;
-  /// Nothing if the part of shared memory is no matrix.
+  /// Nothing if the part of shared memory is not a matrix.
   [[nodiscard]] std::optional<Shape> a_shape() const;
 };
 

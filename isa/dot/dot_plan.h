@@ -47,7 +47,7 @@ struct DotPlan {
   const MmaShape* shape = nullptr;  ///< none for a chain
   /// The instruction computes c^T = b^T a^T: its a is the Dot's b, its b the Dot's a.
   bool transposed = false;
-  /// Of a product by `wgmma` (dot_async.h): the operands that lie in shared memory. Steps count
+  /// For a product by `wgmma` (dot_async.h): the operands that lie in shared memory. Steps count
   /// their fragments as those of operands in registers.
   std::optional<SharedMatrix> a_shared, b_shared;
   std::vector<Fragment> a, b, c;  ///< fragments of the instruction's operands

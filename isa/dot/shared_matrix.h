@@ -44,8 +44,8 @@ struct SharedMatrix {
   bool mn_major = false;
   std::int64_t swizzle = 0;  ///< S, in bytes
   std::int64_t leading_bytes = 0, stride_bytes = 0;
-  std::vector<std::int64_t> starts{};        ///< of each fragment, in bytes from the group's
-  std::vector<std::int64_t> group_starts{};  ///< of each warp group, from the tensor's begin
+  std::vector<std::int64_t> starts{};        ///< start of each fragment, in bytes from the group's
+  std::vector<std::int64_t> group_starts{};  ///< start of each warp group, from the tensor's begin
   /// What an index that is known only at run time adds, in bytes.
   struct RunTimeIndex {
     Expr value;
@@ -70,7 +70,7 @@ struct MatrixFragments {
   std::int64_t rows = 0, depth = 0;
   bool k_first = false;  ///< whether k is the first of the matrix's dimensions (B)
   bool may_be_mn_major = false;
-  std::vector<MatrixTile> tiles{};   ///< of the fragments of a thread
+  std::vector<MatrixTile> tiles{};   ///< matrix tiles of the fragments of a thread
   std::vector<MatrixTile> groups{};  ///< where those of each warp group begin
 };
 

@@ -16,7 +16,7 @@ namespace tilevm::isa {
 
 inline constexpr std::int64_t warp_group_size = 128;
 
-/// Every instruction known. Of the same types those with more columns come first.
+/// Every instruction known. Instructions on the same types are ordered by columns, more first.
 [[nodiscard]] const std::vector<MmaShape>& wgmma_shapes();
 
 /// The instructions that a target has for these types, in that order.

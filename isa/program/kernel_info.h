@@ -33,7 +33,7 @@ struct KernelInfo {
     VarId var;
     std::int64_t offset, bytes;
     std::int64_t gpu_offset = 0;
-    /// Of the address on a GPU: a descriptor's swizzle is one of addresses
+    /// The alignment of the address on a GPU: a descriptor's swizzle is one of addresses
     /// (isa/dot/shared_matrix.h).
     std::int64_t alignment = shared_alignment;
   };

@@ -22,9 +22,9 @@ struct ProductPlan {
   std::string_view mnemonic;
   Span span{};
   const isa::MmaShape* shape = nullptr;
-  std::optional<SharedAccess> a_shared;  ///< else a is in registers
+  std::optional<SharedAccess> a_shared;  ///< access to a in shared memory; else a is in registers
   SharedAccess b;
-  Tile a;       ///< of registers; of shared memory a tile that one thread holds
+  Tile a;       ///< tile of a in registers; of shared memory a tile that one thread holds
   Tile b_tile;  ///< one thread holds it
   Tile c, result;
   std::string a_name, c_name, result_name;

@@ -17,32 +17,32 @@ struct ProductPlan;
 /// result is written, at retirement at the latest (Completion).
 struct PendingProduct {
   const ProductPlan* plan = nullptr;
-  TileOrigin a_origin{}, b_origin{};  ///< of operands in shared memory
+  TileOrigin a_origin{}, b_origin{};  ///< origins of operands in shared memory
   bool accumulate = true;             ///< whether the addend is added
   bool committed = false;
   bool complete = false;    ///< the result is in registers, whoever may see it
-  std::uint64_t group = 0;  ///< from 1 on, once committed
+  std::uint64_t group = 0;  ///< number of its group from 1 on, once committed
 };
 
 /// A product that would still be in flight if one wait of the text did not exist.
 struct CounterfactualProduct {
   PendingProduct product{};
-  std::uint32_t statement = 0;  ///< in Plan::barriers
+  std::uint32_t statement = 0;  ///< index in Plan::barriers
 };
 
 /// The last store of the generic proxy to a granule of shared memory, and how many proxy fences had
 /// run before it.
 struct GenericStore {
   static constexpr std::uint32_t none = 0xffffffff;
-  std::uint32_t statement = none;  ///< in Plan::memory_statements
+  std::uint32_t statement = none;  ///< index in Plan::memory_statements
   std::uint32_t fences = 0;
 };
 
 struct AsyncProducts {
-  std::vector<PendingProduct> pending;  ///< in the order of issue
-  std::uint64_t groups = 0;             ///< that were committed
+  std::vector<PendingProduct> pending;  ///< products in the order of issue
+  std::uint64_t groups = 0;             ///< number of groups that were committed
   LastWait last_wait;
-  std::vector<CounterfactualProduct> unwaited;  ///< that only one wait has retired
+  std::vector<CounterfactualProduct> unwaited;  ///< products that only one wait has retired
   /// By granule; empty unless a product of the kernel reads shared memory and races are checked.
   std::vector<GenericStore> stores;
   std::uint32_t fences = 0;      ///< proxy fences that ran

@@ -1,5 +1,5 @@
-// Asynchronous products: which matrix descriptors name a memory layout, and what a layout that none
-// names is told.
+// Asynchronous products: which matrix descriptors name a memory layout, and what the message
+// proposes for one that none names.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -78,7 +78,7 @@ TEST_CASE("units of 16 bytes need no swizzle") {
   CHECK(b.alignment() == 16);
 }
 
-TEST_CASE("a layout that no descriptor names is told one that does") {
+TEST_CASE("the message for a layout that no descriptor names proposes one that does") {
   const Planned planned = plan_b(*row_major({64, 32}), 32);
   REQUIRE(!planned.plan);
   CHECK(planned.mismatch.reason.find("no matrix descriptor names b") != std::string::npos);
