@@ -1,3 +1,4 @@
+// More than 400 lines: one loop over the statements of the machine, with the life of results that land late.
 #include "backend/emu/block_machine.h"
 
 #include <algorithm>
