@@ -1,3 +1,4 @@
+// More than 400 lines: an operation for each kind of lane instruction, with the products of a warp group.
 #include "backend/emu/lane_operations.h"
 
 #include <fmt/format.h>

@@ -64,6 +64,8 @@ class UndefinedProduct {
       : plan_(plan), tiles_(types), follows_padding_(follows_padding) {}
 
   void mark(const PendingProduct& product, Context& context) const {
+    const Checks& checks = context.settings.checks;
+    if (!checks.uninitialized && !checks.padding) return;  // registers have no masks then
     UndefinedRegisters& undefined = context.state.undefined;
     const SharedMemory& shared = context.state.shared;
     const bool may_be = undefined.any() || may_be_undefined(plan_.b, shared) ||

@@ -3,7 +3,7 @@
 // def accesses<8>(f16* p, u8* q, f16* r):
 #line 2 "test.tile"
 TV_KERNEL(32) accesses_kernel(tv::u8* p, tv::u8* q, tv::u8* r) {
-  TV_SHARED(shared_);
+  TV_SHARED(shared_, 128);
   // t = BlockIndices()
 #line 3
   tv::i32 t = tv::block_x();
