@@ -46,7 +46,8 @@ KernelEmission::KernelEmission(const SelectedProgram& program, int kernel, NameT
   result_.entry = entries.unique(kernel_.name + "_kernel");
   result_.threads = program_.info(kernel).num_threads;
   result_.shared_bytes = program_.info(kernel).shared_footprint;
-  result_.barrier_bytes = selected_.bulk.count * barrier_bytes;
+  const std::int64_t barriers = std::max(selected_.bulk.count, info().barrier_stages);
+  result_.barrier_bytes = barriers * barrier_bytes;
   result_.remarks = describe(program_, selected_);
   add_parameters();
 }
@@ -89,7 +90,9 @@ std::string KernelEmission::signature() const {
         fmt::format("{}{} {}", parameters.empty() ? "" : ", ",
                     scalar ? scalar_type(parameter.scalar) : "tv::u8*", parameter_name(parameter));
   }
-  const std::string resident = kernel_.resident > 1 ? fmt::format(", {}", kernel_.resident) : "";
+  // Registers that groups give back and take are those of the launch, whose bound says how many.
+  const bool bounded = kernel_.resident > 1 || info().launch_registers > 0;
+  const std::string resident = bounded ? fmt::format(", {}", kernel_.resident) : "";
   return fmt::format("TV_KERNEL({}{}) {}({})", result_.threads, resident, result_.entry,
                      parameters);
 }
@@ -141,7 +144,18 @@ std::string KernelEmission::target(VarId var, bool declares, std::string_view ty
 void KernelEmission::begin_exchange() {
   out.line("tv::u8* const at_ = shared_ + exchange_;");
   out.line(fmt::format("exchange_ = {} - exchange_;",
-                       2 * info().exchange_offset + info().exchange_bytes));
+                       2 * info().exchange_offset_of(group_) + info().exchange_bytes));
+}
+
+void KernelEmission::begin_exchanges() {
+  if (info().exchange_bytes == 0) return;
+  out.plain(fmt::format("tv::u32 exchange_ = {};", info().exchange_offset_of(group_)));
+}
+
+void KernelEmission::synchronize() {
+  if (group_ == 0) return out.line("tv::synchronize();");
+  out.line(fmt::format("tv::wait_at_named_barrier<{}, {}>();", group().named_barrier.value_or(0),
+                       group().threads));
 }
 
 void KernelEmission::declare_tile(const isa::InstStmt& stmt) {
@@ -169,8 +183,9 @@ void KernelEmission::run() {
   quote_source(kernel_.span, 1);
   out.open(signature());
   if (result_.shared_bytes > 0) out.plain("TV_SHARED(shared_);");
-  if (info().exchange_bytes > 0) {
-    out.plain(fmt::format("tv::u32 exchange_ = {};", info().exchange_offset));
+  begin_exchanges();
+  if (info().barrier_stages > 0) {
+    out.plain(fmt::format("TV_BARRIERS(barriers_, {});", info().barrier_stages));
   }
   if (const BulkGroups& bulk = selected_.bulk; bulk.any()) {
     const std::string kind = fmt::format("<{}, {}>", bulk.count, bulk.first_producer);
@@ -365,6 +380,51 @@ void KernelEmission::write(const isa::IfStmt& branch) {
     write(branch.otherwise);
   }
   out.close();
+}
+
+/// Each warp runs the part of its group and passes the others.
+void KernelEmission::write(const isa::ForkStmt& fork) {
+  const std::int32_t outer = group_;
+  for (std::size_t i = 1; i < info().groups.size(); ++i) {
+    const isa::ThreadGroup& each = info().groups[i];
+    if (each.fork != fork.id) continue;
+    group_ = static_cast<std::int32_t>(i);
+    write_group(fork, fork.groups[each.position], outer);
+  }
+  group_ = outer;
+}
+
+void KernelEmission::write_group(const isa::ForkStmt& fork, const isa::WarpGroup& part,
+                                 std::int32_t) {
+  const isa::ThreadGroup& made = group();
+  quote_source(part.span, 1);
+  if (made.elects) {
+    // The warp meets again behind the part of its thread: later instructions are for whole warps.
+    out.open(fmt::format("if (tv::warp_number() == {}u)", made.first_warp()));
+    out.open("if (tv::leads_warp())");
+    write(part.body);
+    out.close();
+    out.line("tv::synchronize_warp();");
+    out.close();
+    return;
+  }
+  const std::int64_t end = made.first_warp() + made.warps();
+  out.open(fmt::format("if (tv::is_warp_in<{}, {}>())", made.first_warp(), end));
+  set_registers(made, true);
+  out.line(fmt::format("const tv::u32 thread_ = tv::thread() - {}u;", made.first_thread));
+  begin_exchanges();
+  write(part.body);
+  const bool is_last = !kernel_.body.empty() && kernel_.body.back().id() == fork.id;
+  if (!is_last) set_registers(made, false);
+  out.close();
+}
+
+/// A group takes its registers as it begins, and has those of the launch again as it ends.
+void KernelEmission::set_registers(const isa::ThreadGroup& made, bool begins) {
+  if (!made.registers || *made.registers == info().launch_registers) return;
+  const bool grows = (*made.registers > info().launch_registers) == begins;
+  out.line(fmt::format("tv::set_registers<{}, {}>();",
+                       begins ? *made.registers : info().launch_registers, grows));
 }
 
 void KernelEmission::write(const isa::BreakStmt&) { out.line("break;"); }

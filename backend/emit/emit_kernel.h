@@ -45,7 +45,18 @@ class KernelEmission {
 
   [[nodiscard]] const isa::VerifiedProgram& program() const { return program_; }
   [[nodiscard]] const SelectedKernel& selected() const { return selected_; }
-  [[nodiscard]] std::int64_t threads() const { return result_.threads; }
+  /// How many threads run the statements that are written now.
+  [[nodiscard]] std::int64_t threads() const {
+    return group_ == 0 ? result_.threads : group().threads;
+  }
+  /// The number of the thread among them.
+  [[nodiscard]] std::string_view thread() const { return group_ == 0 ? "tv::thread()" : "thread_"; }
+  /// The group of warps that runs them.
+  [[nodiscard]] const isa::ThreadGroup& group() const {
+    return info().groups[static_cast<std::size_t>(group_)];
+  }
+  /// Writes a barrier of these threads.
+  void synchronize();
   [[nodiscard]] const isa::KernelInfo& info() const { return program_.info(result_.kernel); }
   [[nodiscard]] const isa::Kernel& definition() const { return kernel_; }
   [[nodiscard]] const std::string& name(isa::VarId var) const {
@@ -114,6 +125,10 @@ class KernelEmission {
   template <class Write>
   void with_counts(isa::StmtId loop, Write&& write_loop);
   void write(const isa::IfStmt& branch);
+  void write(const isa::ForkStmt& fork);
+  void write_group(const isa::ForkStmt& fork, const isa::WarpGroup& part, std::int32_t number);
+  void set_registers(const isa::ThreadGroup& group, bool begins);
+  void begin_exchanges();
   void write(const isa::BreakStmt&);
   void write(const isa::ContinueStmt&);
 
@@ -123,6 +138,7 @@ class KernelEmission {
   UsedDefinitions& used_;
   const isa::ProbePlan& probes_;  ///< empty if there are none
   CudaKernel result_;
+  std::int32_t group_ = 0;  ///< in KernelInfo::groups: whose statements are written now
 };
 
 /// Writes an instruction in the form that was selected for it.

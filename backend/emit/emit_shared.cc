@@ -17,8 +17,11 @@ void emit_plain(const isa::AllocateShared&, const isa::InstStmt& stmt, KernelEmi
 
 template <>
 void emit_form(const FullBarrier&, const isa::InstStmt&, KernelEmission& kernel) {
-  kernel.out.line(kernel.selected().bulk.any() ? "tv::synchronize_bulk(bulk_);"
-                                               : "tv::synchronize();");
+  if (kernel.selected().bulk.any()) {
+    kernel.out.line("tv::synchronize_bulk(bulk_);");
+  } else {
+    kernel.synchronize();
+  }
 }
 
 template <>

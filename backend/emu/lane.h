@@ -23,8 +23,8 @@ struct Operations {
   void (*check)(Lane* lane, const void* address, unsigned bytes, bool writes);
   void (*synchronize)(Lane* lane, unsigned line);
   void (*synchronize_warp)(Lane* lane, unsigned line);
-  /// Barrier 1 for `threads` threads; without `waits` the thread only arrives.
-  void (*split_barrier)(Lane* lane, unsigned threads, bool waits, unsigned line);
+  /// A named barrier for `threads` threads; without `waits` the thread only arrives.
+  void (*named_barrier)(Lane* lane, unsigned number, unsigned threads, bool waits, unsigned line);
   /// The value of lane 0 of the warp.
   unsigned (*from_first)(Lane* lane, unsigned value, unsigned line);
   /// The value of another lane of the warp.
@@ -48,7 +48,8 @@ struct Operations {
                      unsigned valid);
   void (*copy_async_commit)(Lane* lane);
   void (*copy_async_wait)(Lane* lane, unsigned pending);
-  void (*make_phases)(Lane* lane, unsigned barrier);
+  void (*make_phases)(Lane* lane, unsigned barrier, unsigned arrivals);
+  void (*arrive)(Lane* lane, unsigned barrier, unsigned line);
   void (*expect_bytes)(Lane* lane, unsigned barrier, unsigned bytes);
   void (*wait_for_phase)(Lane* lane, unsigned barrier, unsigned phase, unsigned line);
   void (*copy_bulk)(Lane* lane, unsigned char* to, const unsigned char* from, unsigned bytes,

@@ -57,8 +57,8 @@ struct LaneOperations {
     if (block.meet_warp(lane, Meeting::synchronize_warp, line)) block.release_warp(lane);
   }
 
-  static void split_barrier(emu::Lane* lane, unsigned threads, bool waits, unsigned line) {
-    constexpr unsigned number = 1;  // 0 is that of all threads (PTX ISA, barrier)
+  static void named_barrier(emu::Lane* lane, unsigned number, unsigned threads, bool waits,
+                            unsigned line) {
     BlockMachine::of(lane).come_to_barrier(lane, number, threads, waits, line);
   }
 
@@ -67,8 +67,10 @@ struct LaneOperations {
     const unsigned warp = lane->thread / warp_size;
     block.operands_[warp].values[lane->thread % warp_size] = value;
     if (block.meet_warp(lane, Meeting::from_first, line)) block.release_warp(lane);
-    // No lane brings the next value before all have met there, which this one has not.
-    return block.operands_[warp].values[0];
+    const unsigned result = block.operands_[warp].values[0];
+    // Lanes meet once more, so that none brings its next value before all have this one.
+    if (block.meet_warp(lane, Meeting::from_first, line)) block.release_warp(lane);
+    return result;
   }
 
   /// The lanes meet once more, so that none brings its next value before all have this one.
@@ -196,7 +198,7 @@ struct LaneOperations {
     BlockMachine::of(lane).copies_.wait(lane->thread, pending);
   }
 
-  static void make_phases(emu::Lane* lane, unsigned barrier) {
+  static void make_phases(emu::Lane* lane, unsigned barrier, unsigned arrivals) {
     BlockMachine& block = BlockMachine::of(lane);
     if (barrier < lane->barriers || barrier % 8 != 0 || barrier + 8 > lane->shared.size) {
       block.stop(lane, EmuFault::Kind::memory,
@@ -205,7 +207,7 @@ struct LaneOperations {
                              barrier, lane->barriers),
                  0);
     }
-    block.phases_.make(barrier);
+    block.phases_.make(barrier, arrivals);
   }
 
   /// A memory barrier that was never made has no phases.
@@ -232,6 +234,14 @@ struct LaneOperations {
             fmt::format("a memory barrier cannot wait for {} bytes: it counts to 2^20 - 1", bytes),
             0);
     }
+  }
+
+  static void arrive(emu::Lane* lane, unsigned barrier, unsigned line) {
+    check_barrier(lane, barrier, line);
+    BlockMachine& block = BlockMachine::of(lane);
+    if (block.phases_.arrive(barrier) == Mbarrier::Trap::none) return;
+    block.stop(lane, EmuFault::Kind::divergence,
+               "a thread arrives at a phase of a memory barrier that takes no arrival more", line);
   }
 
   static void wait_for_phase(emu::Lane* lane, unsigned barrier, unsigned phase, unsigned line) {
@@ -286,7 +296,7 @@ struct LaneOperations {
       .check = check,
       .synchronize = synchronize,
       .synchronize_warp = synchronize_warp,
-      .split_barrier = split_barrier,
+      .named_barrier = named_barrier,
       .from_first = from_first,
       .from_lane = from_lane,
       .elect = elect,
@@ -299,6 +309,7 @@ struct LaneOperations {
       .copy_async_commit = copy_async_commit,
       .copy_async_wait = copy_async_wait,
       .make_phases = make_phases,
+      .arrive = arrive,
       .expect_bytes = expect_bytes,
       .wait_for_phase = wait_for_phase,
       .copy_bulk = copy_bulk,

@@ -270,7 +270,10 @@ TV_FN bool leads_warp(TV_LINE) { return lane()->operations->elect(lane(), line);
 TV_FN u32 barrier_address(const u64* barriers) {
   return shared_distance(reinterpret_cast<const u8*>(barriers));
 }
-TV_FN void make_phases(u32 barrier) { lane()->operations->make_phases(lane(), barrier); }
+TV_FN void make_phases(u32 barrier, u32 arrivals = 1) {
+  lane()->operations->make_phases(lane(), barrier, arrivals);
+}
+TV_FN void arrive(u32 barrier, TV_LINE) { lane()->operations->arrive(lane(), barrier, line); }
 TV_FN void fence_phases() {}
 TV_FN void expect_bytes(u32 barrier, u32 bytes) {
   lane()->operations->expect_bytes(lane(), barrier, bytes);
@@ -286,14 +289,30 @@ template <int n, class Groups>
 TV_FN void copy_bulk(const Groups& bulk, u8* to, const u8* from, u64) {
   copy_bulk<n>(bulk, to, from);
 }
+template <int first, int end>
+TV_FN bool is_warp_in(TV_LINE) {
+  const u32 warp = warp_number(line);
+  return warp >= static_cast<u32>(first) && warp < static_cast<u32>(end);
+}
+template <int number, int threads>
+TV_FN void wait_at_named_barrier(TV_LINE) {
+  lane()->operations->named_barrier(lane(), number, threads, true, line);
+}
+template <int number, int threads>
+TV_FN void arrive_at_named_barrier(TV_LINE) {
+  lane()->operations->named_barrier(lane(), number, threads, false, line);
+}
 template <int threads>
 TV_FN void wait_at_split_barrier(TV_LINE) {
-  lane()->operations->split_barrier(lane(), threads, true, line);
+  wait_at_named_barrier<1, threads>(line);
 }
 template <int threads>
 TV_FN void arrive_at_split_barrier(TV_LINE) {
-  lane()->operations->split_barrier(lane(), threads, false, line);
+  arrive_at_named_barrier<1, threads>(line);
 }
+/// An emulated thread has all the registers that it needs.
+template <int count, bool grows>
+TV_FN void set_registers() {}
 TV_FN void fence_for_bulk() {}
 
 // f32 arithmetic. A NaN result is 0x7fffffff.

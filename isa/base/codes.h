@@ -85,6 +85,8 @@ enum class Code : std::uint16_t {
   unset_output = 310,
   never_written = 311,
   shared_memory_too_large = 312,
+  bad_group = 313,
+  registers_do_not_fit = 314,
 
   // Faults of a run.
   out_of_bounds = 401,
@@ -106,6 +108,11 @@ enum class Code : std::uint16_t {
   index_outside = 417,
   padding_used = 418,
   modelled_instruction = 419,
+  barrier_phase = 420,
+  barrier_not_ready = 421,
+  missing_fence = 422,
+  named_barrier = 423,
+  exit_in_flight = 424,
 
   // Input and output data.
   bad_specification = 501,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "isa/inst/async_copy.h"
+#include "isa/inst/barrier.h"
 #include "isa/inst/compute.h"
 #include "isa/inst/control.h"
 #include "isa/inst/creation.h"
@@ -44,7 +45,7 @@ using InstructionVariant =
     detail::Joined<IndexingInstructions, CreationInstructions, TransferInstructions,
                    GatherInstructions, AsyncCopyInstructions, ElementwiseInstructions,
                    ComputeInstructions, RearrangeInstructions, ReduceInstructions,
-                   ControlInstructions, DebugInstructions>::type;
+                   ControlInstructions, BarrierInstructions, DebugInstructions>::type;
 
 inline constexpr std::size_t instruction_count = std::variant_size_v<InstructionVariant>;
 

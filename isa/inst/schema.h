@@ -47,7 +47,8 @@ enum class ResultKind : std::uint8_t {
   scalar,
   register_tile,
   shared_tile,
-  global_view
+  global_view,
+  barrier
 };
 
 /// What an instruction does to the memory behind an operand; `update` does both.
@@ -88,6 +89,9 @@ enum class Sync : std::uint8_t {
   wait = 4,      ///< waits for such groups
   acquire = 8,   ///< sees what other blocks released, in one order of all blocks of a launch
   release = 16,  ///< lets other blocks see what the block did before, in that order
+  signal = 32,   ///< lets those who wait at a barrier see what its threads did before
+  await = 64,    ///< waits at a barrier, and sees what those who arrived there did before
+  fence = 128,   ///< lets the async proxy see what was done before
 };
 constexpr Sync operator|(Sync a, Sync b) {
   return static_cast<Sync>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
@@ -138,6 +142,10 @@ struct Description {
 
   /// Whether it is a barrier of the block.
   [[nodiscard]] constexpr bool is_barrier() const { return has(sync, Sync::block); }
+  /// Whether it orders groups of warps of a block: it is no barrier of all of their threads.
+  [[nodiscard]] constexpr bool orders_groups() const {
+    return has(sync, Sync::signal | Sync::await | Sync::fence);
+  }
   /// Whether it takes effect in one order for all blocks of a launch.
   [[nodiscard]] constexpr bool orders_blocks() const {
     return has(sync, Sync::acquire | Sync::release);

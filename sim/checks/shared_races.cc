@@ -203,8 +203,8 @@ bool report_race(const ResolvedAccess& resolved, SharedUse use, Context& context
   return false;
 }
 
-/// Reports different elements of one tile at the same address: the layout of the tensor does not
-/// keep them apart, so one of them is lost. Of a copy any thread may write any element.
+}  // namespace
+
 /// Elements that only share a byte are exempt: a store keeps the other bits of the byte.
 bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& context) {
   if (!resolved.runs.table->overlaps) return true;
@@ -247,8 +247,6 @@ bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& conte
   }
   return true;
 }
-
-}  // namespace
 
 void explain_shared_address(const SharedAccess& access, const isa::Index& index, Context& context) {
   const isa::MemoryLayout& layout = *access.geometry.layout;

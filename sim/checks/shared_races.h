@@ -36,6 +36,11 @@ enum class SharedUse : std::uint8_t { read, write, combine, copy };
 /// fault.
 [[nodiscard]] bool check_race(const ResolvedAccess& resolved, SharedUse use, Context& context);
 
+/// Whether the elements of a tile that is written are kept apart by the layout of its tensor: where
+/// two have one address, one of them is lost. Of a copy any thread may write any element. False
+/// after a fault.
+[[nodiscard]] bool check_overlap(const ResolvedAccess& resolved, SharedUse use, Context& context);
+
 /// Adds notes to a race: the conflicting access, and the fix.
 void explain_conflicting_access(const ConflictingAccess& other, std::uint32_t statement,
                                 Context& context);

@@ -68,6 +68,7 @@ class BlockInterpreter {
  private:
   void start_shared_memory();
   bool execute(const PlanOp& record);
+  bool step_groups(std::size_t number);
   bool run_action(const PlanOp& record);
   bool step_shadow(const PlanOp& record);
   bool emit_trace(const PlanOp& record);

@@ -117,8 +117,8 @@ bool GroupOrder::is_fenced(const OrderedAccess& access, std::uint16_t group,
     return each.threads.has(thread) && each.knows.fenced.is_after(access.segment, access.thread);
   };
   if (std::any_of(mine.partial.begin(), mine.partial.end(), knows)) return true;
-  const bool is_own = access.segment.party.chain != 0 ? mine.threads.count == 1
-                                                      : access.thread == thread;
+  const bool is_own =
+      access.segment.party.chain != 0 ? mine.threads.count == 1 : access.thread == thread;
   if (!is_own) return false;
   if (access.segment.party.is_part_of(party(group))) return mine.fenced > access.segment.number;
   return std::any_of(mine.own.begin(), mine.own.end(), [&](const OwnPast& past) {

@@ -51,15 +51,15 @@ struct GroupKnowledge {
   ThreadRange threads;
   Knowledge common;
   std::vector<PartialKnowledge> partial;
-  std::vector<OwnPast> own;    ///< in other groups, and copies that each thread has waited for
-  std::uint32_t segment = 0;   ///< the number of the present one
-  std::uint32_t fenced = 0;    ///< own segments before this one were fenced by their threads
+  std::vector<OwnPast> own;   ///< in other groups, and copies that each thread has waited for
+  std::uint32_t segment = 0;  ///< the number of the present one
+  std::uint32_t fenced = 0;   ///< own segments before this one were fenced by their threads
 };
 
 /// An access in the block, as order sees it.
 struct OrderedAccess {
   Segment segment;
-  std::uint32_t thread = 0;   ///< of the block; of a chain any thread of its party
+  std::uint32_t thread = 0;  ///< of the block; of a chain any thread of its party
   bool is_generic_write = false;
 };
 

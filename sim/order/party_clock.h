@@ -35,7 +35,8 @@ class PartyClock {
 };
 
 /// What is known at a point of a program of a block. An access by the generic proxy that has
-/// happened before one by the async proxy need not be visible to it: only a proxy fence makes it so.
+/// happened before one by the async proxy need not be visible to it: only a proxy fence makes it
+/// so.
 struct Knowledge {
   PartyClock seen;    ///< accesses that have happened before
   PartyClock fenced;  ///< generic ones that accesses by the async proxy see, too

@@ -50,10 +50,10 @@ struct SyncObject {
   std::uint32_t pending = 0;   ///< that the current phase still takes
   std::int64_t bytes = 0;      ///< that came less those expected (PTX ISA, tx-count)
   std::int64_t phase = 0;      ///< the current one
-  Knowledge left;       ///< by all arrivals and by copies that were counted, up to now
+  Knowledge left;              ///< by all arrivals and by copies that were counted, up to now
   std::vector<CompletePhase> completed;  ///< the last ones, the latest last
   std::vector<PhaseArrival> arrivals;    ///< at the current phase
-  std::vector<PhaseWait> waits;        ///< the last one of each group
+  std::vector<PhaseWait> waits;          ///< the last one of each group
 
   [[nodiscard]] bool is_complete() const { return pending == 0 && bytes == 0; }
   /// Ends the phase if it is complete; whether it did.

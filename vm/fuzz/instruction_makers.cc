@@ -405,6 +405,27 @@ struct Maker<isa::AtomicAdd> {
   }
 };
 
+/// Barriers are right only between groups of warps that both use them.
+struct GroupsMaker {
+  static void make(KernelBuilder& builder) {
+    if (can_have_groups(builder)) pass_between_groups(builder);
+  }
+};
+template <>
+struct Maker<isa::AllocateBarrier> : GroupsMaker {};
+template <>
+struct Maker<isa::Arrive> : GroupsMaker {};
+template <>
+struct Maker<isa::ArriveExpect> : GroupsMaker {};
+template <>
+struct Maker<isa::WaitBarrier> : GroupsMaker {};
+template <>
+struct Maker<isa::FenceProxy> : GroupsMaker {};
+template <>
+struct Maker<isa::SyncNamedBarrier> : GroupsMaker {};
+template <>
+struct Maker<isa::ArriveNamedBarrier> : GroupsMaker {};
+
 template <>
 struct Maker<isa::Exit> {
   static void make(KernelBuilder& builder) {
